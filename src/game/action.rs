@@ -1,0 +1,46 @@
+//! What a bot may ask for in a tick.
+
+use thiserror::Error;
+
+use super::{Direction, Position};
+
+/// One action of a command, as it came from the wire: nothing about it has been checked yet.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Action {
+    /// `MOVE_LEFT`, `MOVE_RIGHT`, `MOVE_UP`, `MOVE_DOWN`.
+    Move(Direction),
+    /// `MOVE_TO` with the coordinates as sent, to be rounded as JavaScript's `Math.round` does.
+    MoveTo {
+        /// Column, possibly fractional or off the grid.
+        x: f64,
+        /// Row, possibly fractional or off the grid.
+        y: f64,
+    },
+    /// `MOVE_TO` without usable coordinates.
+    MoveNowhere,
+    /// A missing, empty or unknown type.
+    Unknown,
+}
+
+/// Why an action failed. The server logs it and goes on with the next action.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum ActionError {
+    /// The action's type is missing, empty or unknown.
+    #[error("unknown type of action: expected MOVE_LEFT, MOVE_RIGHT, MOVE_UP, MOVE_DOWN or MOVE_TO")]
+    Unknown,
+    /// `MOVE_TO` without a position of two finite numbers.
+    #[error("MOVE_TO without a position: expected {{\"x\": number, \"y\": number}}")]
+    NoPosition,
+    /// `MOVE_TO` off the grid.
+    #[error("MOVE_TO off the grid")]
+    OffGrid,
+    /// `MOVE_TO` onto a wall.
+    #[error("MOVE_TO {0}, which is a wall")]
+    Wall(Position),
+    /// `MOVE_TO` onto the player's own tile.
+    #[error("MOVE_TO {0}, where the player already is")]
+    AlreadyThere(Position),
+    /// `MOVE_TO` a tile that no path reaches.
+    #[error("MOVE_TO {0}, which cannot be reached")]
+    Unreachable(Position),
+}

@@ -1,0 +1,14 @@
+//! The rules and nothing else: no files, clock, threads, globals, or allocation per tick.
+
+mod action;
+mod layout;
+
+pub use action::{Action, ActionError};
+pub use layout::{Direction, Layout, Personality, Position, Spawn, Style, Tile};
+
+/// The first tick of a game.
+pub const FIRST_TICK: u16 = 1;
+/// The last tick that is played; a game that is alive at the start of the next one is complete.
+pub const LAST_TICK: u16 = 2000;
+/// Points for each tick reached: a complete game scores `5 * 2001 = 10,005`.
+pub const POINTS_PER_TICK: u32 = 5;

@@ -1,0 +1,10 @@
+//! **getaway** rebuilds the car chase of Coveo's *Blitz 2025* exactly, and plans it to the end.
+
+pub mod game;
+pub mod map;
+#[cfg(feature = "reference")]
+pub mod reference;
+pub mod search;
+
+#[cfg(feature = "cli")]
+pub mod cli;

@@ -1,0 +1,1 @@
+//! The slow, literal model of the rules that judges `game`.

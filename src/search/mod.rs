@@ -1,0 +1,1 @@
+//! A grammar of Monte Carlo searches for one-player problems; knows nothing of this game.
