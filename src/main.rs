@@ -1,1 +1,7 @@
-fn main() {}
+//! The program `getaway`: everything it does is in [`getaway::cli`].
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    getaway::cli::main()
+}

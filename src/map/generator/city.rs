@@ -1,0 +1,184 @@
+//! Cities: streets around blocks of houses. Some streets are built over, some small blocks are plazas, and alleys
+//! lead into blocks; those that the braid does not leave as dead ends run through to the other side.
+//!
+//! Every junction keeps at least two streets and every street both its ends, so alleys are the only dead ends.
+
+use super::{Dice, GeneratorOptions, Streets};
+use crate::game::{Direction, Position};
+
+/// Houses between two streets, a side.
+const MIN_BLOCK: i32 = 2;
+/// See [`MIN_BLOCK`].
+const MAX_BLOCK: i32 = 5;
+/// One street in so many is tried for building over.
+const BUILT_OVER_ONE_IN: usize = 3;
+/// One block in so many becomes a plaza if it is small enough.
+const PLAZA_ONE_IN: usize = 8;
+/// A plaza's longest side. Larger ones are too easy: nobody is caught in the open.
+const MAX_PLAZA: i32 = 3;
+/// Two blocks in so many get an alley if they are large enough.
+const ALLEY_ONE_IN: usize = 2;
+
+/// A rectangle of houses between four streets; all four sides are part of it.
+#[derive(Clone, Copy)]
+struct Block {
+    left: i32,
+    right: i32,
+    top: i32,
+    bottom: i32,
+}
+
+impl Block {
+    fn positions(self) -> impl Iterator<Item = Position> {
+        (self.top..=self.bottom).flat_map(move |y| (self.left..=self.right).map(move |x| Position::new(x, y)))
+    }
+}
+
+/// A city, with as many dead ends removed as asked for.
+pub(super) fn carve(options: &GeneratorOptions, dice: &mut Dice) -> Streets {
+    let mut streets = Streets::new(options.width, options.height);
+    let columns = street_lines(options.width, dice);
+    let rows = street_lines(options.height, dice);
+    for y in 0..options.height {
+        for x in 0..options.width {
+            let is_inside = x > 0 && y > 0 && x < options.width - 1 && y < options.height - 1;
+            let is_street = columns.contains(&x) || rows.contains(&y);
+            streets.set(Position::new(x, y), is_inside && is_street);
+        }
+    }
+    build_over(&mut streets, &columns, &rows, dice);
+
+    let mut blocks: Vec<Block> = rows
+        .windows(2)
+        .flat_map(|rows| {
+            columns.windows(2).map(|columns| Block {
+                left: columns[0] + 1,
+                right: columns[1] - 1,
+                top: rows[0] + 1,
+                bottom: rows[1] - 1,
+            })
+        })
+        .collect();
+    dice.shuffle(&mut blocks);
+    let houses = open_plazas(&mut streets, blocks, dice);
+    cut_alleys(&mut streets, houses, options.braid_permille, dice);
+    streets
+}
+
+/// Where the streets run along one side of the map: just inside both walls, and in between at random.
+fn street_lines(side: i32, dice: &mut Dice) -> Vec<i32> {
+    let last = side - 2;
+    let mut lines = vec![1];
+    let mut line = 1;
+    while last - line > MAX_BLOCK + 1 {
+        // Room for a whole block must remain behind this one.
+        let longest = MAX_BLOCK.min(last - line - 2 - MIN_BLOCK);
+        line += dice.between(MIN_BLOCK, longest) + 1;
+        lines.push(line);
+    }
+    lines.push(last);
+    lines
+}
+
+/// Builds over some of the streets between two junctions, where both keep two others and nothing is cut off.
+fn build_over(streets: &mut Streets, columns: &[i32], rows: &[i32], dice: &mut Dice) {
+    let across = rows.iter().flat_map(|&y| columns.windows(2).map(move |x| (Position::new(x[0], y), Direction::Right)));
+    let along = columns.iter().flat_map(|&x| rows.windows(2).map(move |y| (Position::new(x, y[0]), Direction::Down)));
+    let mut segments: Vec<(Position, Direction)> = across.chain(along).collect();
+    dice.shuffle(&mut segments);
+    for (start, direction) in segments {
+        if !dice.one_in(BUILT_OVER_ONE_IN) || streets.open_neighbours(start) < 3 {
+            continue;
+        }
+        let is_junction = |position: Position| columns.contains(&position.x) && rows.contains(&position.y);
+        let mut segment = Vec::new();
+        let mut end = start.towards(direction);
+        while !is_junction(end) {
+            segment.push(end);
+            end = end.towards(direction);
+        }
+        if streets.open_neighbours(end) < 3 {
+            continue;
+        }
+        segment.iter().for_each(|&position| streets.set(position, false));
+        let reached = streets.positions_from(start, 0).len();
+        if reached < streets.open_positions().len() {
+            segment.iter().for_each(|&position| streets.set(position, true));
+        }
+    }
+}
+
+/// Clears some of the small blocks that have a street on at least one side. What remains is houses.
+fn open_plazas(streets: &mut Streets, blocks: Vec<Block>, dice: &mut Dice) -> Vec<Block> {
+    let (plazas, houses): (Vec<Block>, Vec<Block>) = blocks.into_iter().partition(|block| {
+        let is_small = block.right - block.left < MAX_PLAZA && block.bottom - block.top < MAX_PLAZA;
+        let corner = Position::new(block.left, block.top);
+        let opposite = Position::new(block.right, block.bottom);
+        let has_street = streets.open_neighbours(corner) + streets.open_neighbours(opposite) > 0;
+        is_small && has_street && dice.one_in(PLAZA_ONE_IN)
+    });
+    for position in plazas.into_iter().flat_map(Block::positions) {
+        streets.set(position, true);
+    }
+    houses
+}
+
+/// Cuts alleys into blocks, then removes the share of them that the braid says: run through to the street behind where
+/// there is one, filled in again where not.
+fn cut_alleys(streets: &mut Streets, houses: Vec<Block>, braid_permille: u32, dice: &mut Dice) {
+    let mut alleys = Vec::new();
+    for block in houses {
+        if dice.one_in(ALLEY_ONE_IN) {
+            alleys.extend(cut_alley(streets, block, dice));
+        }
+    }
+    let to_remove = (alleys.len() * braid_permille as usize + 500) / 1000;
+    // The blocks were shuffled, so the first alleys are random ones.
+    for alley in &alleys[..to_remove] {
+        let behind = alley.last.towards(alley.direction);
+        let is_street_behind = streets.is_open(behind.towards(alley.direction));
+        if is_street_behind {
+            streets.set(behind, true);
+            continue;
+        }
+        let mut position = alley.first;
+        while position != behind {
+            streets.set(position, false);
+            position = position.towards(alley.direction);
+        }
+    }
+}
+
+/// A dead end into a block: its tiles from the street on, one house short of the other side.
+struct Alley {
+    first: Position,
+    last: Position,
+    direction: Direction,
+}
+
+/// One alley from a random side, if the block is wide enough to have houses left and right of it and there is a street.
+fn cut_alley(streets: &mut Streets, block: Block, dice: &mut Dice) -> Option<Alley> {
+    let direction = Direction::ALL[dice.below(4)];
+    let is_across = matches!(direction, Direction::Left | Direction::Right);
+    let (low, high) = if is_across { (block.top, block.bottom) } else { (block.left, block.right) };
+    if high - low < 2 {
+        return None;
+    }
+    let line = dice.between(low + 1, high - 1);
+    let (first, length) = match direction {
+        Direction::Left => (Position::new(block.right, line), block.right - block.left),
+        Direction::Right => (Position::new(block.left, line), block.right - block.left),
+        Direction::Up => (Position::new(line, block.bottom), block.bottom - block.top),
+        Direction::Down => (Position::new(line, block.top), block.bottom - block.top),
+    };
+    if !streets.is_open(first.towards(direction.reverse())) {
+        return None;
+    }
+    let mut last = first;
+    streets.set(first, true);
+    for _ in 1..length {
+        last = last.towards(direction);
+        streets.set(last, true);
+    }
+    Some(Alley { first, last, direction })
+}

@@ -1,0 +1,388 @@
+//! `layout.png` to [`Layout`] and back.
+//!
+//! The promise: any bytes give a layout or one clear error, never a panic and never more than 100 MB; a picture that
+//! the server reads is read to the very same tiles; and what [`encode_layout`] writes, [`decode_layout`] reads back.
+//!
+//! The server brings every PNG to 8-bit RGBA before it looks at a colour. The `png` crate could do the same, but it
+//! cuts 16-bit samples off where the server rounds, so it only unpacks here and the samples are scaled by us.
+
+use std::io::Cursor;
+
+use thiserror::Error;
+
+use crate::game::{Layout, Position, Spawn, Style, Tile};
+
+/// Pixels a side at most: a street may wind as far as [`MAX_OPEN_TILES`] allows within it, and the largest picture
+/// (16-bit RGBA) unpacks to 8 MB.
+pub const MAX_SIDE: u32 = 1024;
+/// Open tiles at most, see-through ones included (a 64x64 hall): the route tables grow with the square of this number.
+pub const MAX_OPEN_TILES: usize = 4096;
+/// Open tiles at least: with a single one the player has nowhere to go and there is no game.
+pub const MIN_OPEN_TILES: usize = 2;
+/// Threats at most: eight times what any map of the real challenge has.
+pub const MAX_THREATS: usize = 64;
+
+/// What the `png` crate may allocate besides the frame: chunks, of which no map needs more than a palette.
+const PNG_LIMIT_BYTES: usize = 16 << 20;
+
+/// The server takes the nearest palette colour only when |dr|+|dg|+|db| is below this.
+const TOLERANCE: u32 = 20;
+
+/// What a pixel puts on its tile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pixel {
+    Wall,
+    Open,
+    Player,
+    Threat(Style),
+}
+
+/// The server's colours. No two are within twice the tolerance of each other, so the nearest one is never in doubt.
+const PALETTE: [([u8; 3], Pixel); 9] = [
+    ([0, 0, 0], Pixel::Wall),
+    ([255, 255, 255], Pixel::Open),
+    ([0, 0, 255], Pixel::Player),
+    ([255, 0, 0], Pixel::Threat(Style::Bull)),
+    ([255, 125, 0], Pixel::Threat(Style::Goldfish)),
+    ([255, 255, 0], Pixel::Threat(Style::Shark)),
+    ([0, 125, 0], Pixel::Threat(Style::Owl)),
+    ([0, 255, 0], Pixel::Threat(Style::Deer)),
+    ([125, 125, 0], Pixel::Threat(Style::Hawk)),
+];
+
+/// Why a picture is not a map, or a map not a picture.
+#[derive(Debug, Error)]
+pub enum LayoutError {
+    /// Not a PNG, or a broken or truncated one.
+    #[error("not a readable PNG ({0})")]
+    Png(#[from] png::DecodingError),
+    /// An indexed PNG with a pixel that is not in its palette.
+    #[error("not a readable PNG (colour {index} at {position} is not in its palette)")]
+    NotInPalette {
+        /// The index in the picture.
+        index: u16,
+        /// The pixel.
+        position: Position,
+    },
+    /// An animated PNG whose first picture covers only a part of the whole.
+    #[error("not a readable PNG (its first frame does not fill the picture)")]
+    PartialFrame,
+    /// More pixels a side than [`MAX_SIDE`]; nothing was decoded.
+    #[error("{width}x{height} pixels are too large: expected at most {MAX_SIDE} a side")]
+    TooLarge {
+        /// Columns.
+        width: u32,
+        /// Rows.
+        height: u32,
+    },
+    /// No pixel spawns the player. (The server takes such a map.)
+    #[error("no player: expected one opaque pixel of colour 0,0,255")]
+    NoPlayer,
+    /// Fewer than [`MIN_OPEN_TILES`].
+    #[error(
+        "too few open tiles ({open_tiles}): expected at least {MIN_OPEN_TILES}, one for the player and one to go to"
+    )]
+    TooFewOpenTiles {
+        /// Open tiles of the picture.
+        open_tiles: usize,
+    },
+    /// More than [`MAX_OPEN_TILES`].
+    #[error("too many open tiles ({open_tiles}): expected at most {MAX_OPEN_TILES}")]
+    TooManyOpenTiles {
+        /// Open tiles of the picture.
+        open_tiles: usize,
+    },
+    /// More than [`MAX_THREATS`].
+    #[error("too many threats ({threats}): expected at most {MAX_THREATS}")]
+    TooManyThreats {
+        /// Threats of the picture.
+        threats: usize,
+    },
+    /// The layout is not one that a picture can show.
+    #[error(
+        "cannot be drawn: expected one tile a cell, the player and every threat on an open opaque tile of its own, \
+         and threats listed row by row"
+    )]
+    NotDrawable,
+}
+
+/// Reads a PNG of any kind (grey or colour, indexed or not, with or without alpha, 1 to 16 bits, interlaced or not).
+///
+/// The size is checked on the header alone, before anything is unpacked; the limits on tiles and threats afterwards.
+pub fn decode_layout(bytes: &[u8]) -> Result<Layout, LayoutError> {
+    let limits = png::Limits { bytes: PNG_LIMIT_BYTES };
+    let mut decoder = png::Decoder::new_with_limits(Cursor::new(bytes), limits);
+    // Texts and colour profiles say nothing about tiles, and they are where small files unpack to large memory.
+    decoder.set_ignore_text_chunk(true);
+    decoder.set_ignore_iccp_chunk(true);
+    let (width, height) = decoder.read_header_info()?.size();
+    if width > MAX_SIDE || height > MAX_SIDE {
+        return Err(LayoutError::TooLarge { width, height });
+    }
+
+    let mut reader = decoder.read_info()?;
+    let frame_bytes = reader.output_buffer_size().ok_or(LayoutError::TooLarge { width, height })?;
+    let mut frame = vec![0; frame_bytes];
+    let output = reader.next_frame(&mut frame)?;
+    if (output.width, output.height) != (width, height) {
+        return Err(LayoutError::PartialFrame);
+    }
+    // To the end of the file: a picture that is all there in a file that is not may have lost more than its end.
+    reader.finish()?;
+
+    let raw = RawImage {
+        samples: &frame,
+        line_bytes: output.line_size,
+        color_type: output.color_type,
+        depth: output.bit_depth,
+        palette: reader.info().palette.as_deref().unwrap_or_default(),
+        transparency: reader.info().trns.as_deref(),
+    };
+    build_layout(&raw, width as i32, height as i32)
+}
+
+/// Writes a layout as 8-bit RGBA: the same layout gives the same bytes on every machine. Fails when the picture would
+/// not read back as this layout.
+pub fn encode_layout(layout: &Layout) -> Result<Vec<u8>, LayoutError> {
+    check_limits(layout)?;
+    let (Ok(width), Ok(height)) = (u32::try_from(layout.width), u32::try_from(layout.height)) else {
+        return Err(LayoutError::NotDrawable);
+    };
+    if width > MAX_SIDE || height > MAX_SIDE {
+        return Err(LayoutError::TooLarge { width, height });
+    }
+    if layout.tiles.len() != (width * height) as usize {
+        return Err(LayoutError::NotDrawable);
+    }
+
+    let mut pixels: Vec<u8> = layout.tiles.iter().flat_map(|&tile| tile_rgba(tile)).collect();
+    let spawns = layout.threats.iter().map(|spawn| (spawn.position, Pixel::Threat(spawn.style)));
+    for (position, pixel) in spawns.chain([(layout.player, Pixel::Player)]) {
+        if layout.tile(position) != Tile::Open {
+            return Err(LayoutError::NotDrawable);
+        }
+        let at = 4 * (position.y * layout.width + position.x) as usize;
+        pixels[at..at + 3].copy_from_slice(&color_of(pixel));
+    }
+
+    let mut bytes = Vec::new();
+    // Writing to memory fails only for dimensions of zero, and no layout with an open tile has those.
+    write_png(&mut bytes, width, height, &pixels).map_err(|_| LayoutError::NotDrawable)?;
+    // Two spawns on a tile, or threats in another order than the server's, do not survive the way through a picture.
+    if decode_layout(&bytes)? != *layout {
+        return Err(LayoutError::NotDrawable);
+    }
+    Ok(bytes)
+}
+
+/// The limits that hold for every map, read or made.
+pub(super) fn check_limits(layout: &Layout) -> Result<(), LayoutError> {
+    let open_tiles = layout.tiles.iter().filter(|tile| tile.is_open()).count();
+    let threats = layout.threats.len();
+    if open_tiles < MIN_OPEN_TILES {
+        return Err(LayoutError::TooFewOpenTiles { open_tiles });
+    }
+    if open_tiles > MAX_OPEN_TILES {
+        return Err(LayoutError::TooManyOpenTiles { open_tiles });
+    }
+    if threats > MAX_THREATS {
+        return Err(LayoutError::TooManyThreats { threats });
+    }
+    Ok(())
+}
+
+/// A frame as the file has it: samples of `depth` bits, packed, rows starting on whole bytes.
+struct RawImage<'a> {
+    samples: &'a [u8],
+    line_bytes: usize,
+    color_type: png::ColorType,
+    depth: png::BitDepth,
+    /// Three bytes a colour.
+    palette: &'a [u8],
+    /// The `tRNS` chunk: an alpha for each palette colour, or the one colour that is transparent.
+    transparency: Option<&'a [u8]>,
+}
+
+impl RawImage<'_> {
+    /// The sample at a place in a row, in the file's own scale.
+    fn sample(&self, y: usize, index: usize) -> u16 {
+        let line = &self.samples[y * self.line_bytes..][..self.line_bytes];
+        match self.depth {
+            png::BitDepth::Sixteen => u16::from_be_bytes([line[2 * index], line[2 * index + 1]]),
+            png::BitDepth::Eight => u16::from(line[index]),
+            depth => {
+                let bits = depth as usize;
+                let first_bit = index * bits;
+                let shift = 8 - bits - first_bit % 8;
+                u16::from(line[first_bit / 8] >> shift) & ((1 << bits) - 1)
+            }
+        }
+    }
+
+    /// A sample as the server scales it: `floor(v * 255 / max + 0.5)`, rounding where others cut off.
+    fn scaled(&self, sample: u16) -> u8 {
+        let max = (1_u32 << self.depth as u32) - 1;
+        ((u32::from(sample) * 510 + max) / (2 * max)) as u8
+    }
+
+    /// The pixel at (x, y) in 8-bit RGBA.
+    fn rgba(&self, x: usize, y: usize) -> Result<[u8; 4], LayoutError> {
+        let channels = self.color_type.samples();
+        let mut raw = [0; 4];
+        for (channel, sample) in raw.iter_mut().enumerate().take(channels) {
+            *sample = self.sample(y, x * channels + channel);
+        }
+        let [r, g, b, a] = raw.map(|sample| self.scaled(sample));
+        Ok(match self.color_type {
+            png::ColorType::Grayscale => [r, r, r, self.keyed_alpha(&raw[..1])],
+            png::ColorType::GrayscaleAlpha => [r, r, r, g],
+            png::ColorType::Rgb => [r, g, b, self.keyed_alpha(&raw[..3])],
+            png::ColorType::Rgba => [r, g, b, a],
+            png::ColorType::Indexed => self.palette_rgba(raw[0], x, y)?,
+        })
+    }
+
+    /// The alpha of a pixel without one: 0 when `tRNS` names exactly its colour (all 16 bits of it), else opaque.
+    fn keyed_alpha(&self, raw: &[u16]) -> u8 {
+        let Some(key) = self.transparency else {
+            return 255;
+        };
+        let is_key = match self.depth {
+            png::BitDepth::Sixteen => raw.iter().flat_map(|sample| sample.to_be_bytes()).eq(key.iter().copied()),
+            _ => raw.iter().copied().eq(key.iter().map(|&byte| u16::from(byte))),
+        };
+        if is_key { 0 } else { 255 }
+    }
+
+    fn palette_rgba(&self, index: u16, x: usize, y: usize) -> Result<[u8; 4], LayoutError> {
+        let at = usize::from(index);
+        let [r, g, b] = *self
+            .palette
+            .as_chunks::<3>()
+            .0
+            .get(at)
+            .ok_or(LayoutError::NotInPalette { index, position: Position::new(x as i32, y as i32) })?;
+        let alpha = self.transparency.and_then(|alphas| alphas.get(at)).copied().unwrap_or(255);
+        Ok([r, g, b, alpha])
+    }
+}
+
+/// Pixels to tiles and spawns, row by row: the order of the threats, and why the last of several players counts.
+fn build_layout(raw: &RawImage<'_>, width: i32, height: i32) -> Result<Layout, LayoutError> {
+    let mut tiles = Vec::with_capacity((width * height) as usize);
+    let mut threats = Vec::new();
+    let mut player = None;
+    for y in 0..height {
+        for x in 0..width {
+            let [r, g, b, alpha] = raw.rgba(x as usize, y as usize)?;
+            if alpha < 255 {
+                tiles.push(Tile::SeeThrough);
+                continue;
+            }
+            let pixel = pixel_of([r, g, b]);
+            let position = Position::new(x, y);
+            match pixel {
+                Pixel::Player => player = Some(position),
+                Pixel::Threat(style) => threats.push(Spawn { style, position }),
+                Pixel::Wall | Pixel::Open => {}
+            }
+            tiles.push(if pixel == Pixel::Wall { Tile::Wall } else { Tile::Open });
+        }
+    }
+    let player = player.ok_or(LayoutError::NoPlayer)?;
+    let layout = Layout { width, height, tiles, player, threats };
+    check_limits(&layout)?;
+    Ok(layout)
+}
+
+/// The palette colour nearest to this one if it is near enough, otherwise plain open.
+fn pixel_of(color: [u8; 3]) -> Pixel {
+    let distance = |other: [u8; 3]| -> u32 { color.iter().zip(other).map(|(a, b)| u32::from(a.abs_diff(b))).sum() };
+    PALETTE
+        .into_iter()
+        .map(|(other, pixel)| (distance(other), pixel))
+        .filter(|&(distance, _)| distance < TOLERANCE)
+        .min_by_key(|&(distance, _)| distance)
+        .map_or(Pixel::Open, |(_, pixel)| pixel)
+}
+
+fn color_of(pixel: Pixel) -> [u8; 3] {
+    PALETTE.into_iter().find(|&(_, other)| other == pixel).map_or([255; 3], |(color, _)| color)
+}
+
+fn tile_rgba(tile: Tile) -> [u8; 4] {
+    match tile {
+        Tile::Wall => [0, 0, 0, 255],
+        Tile::Open => [255, 255, 255, 255],
+        Tile::SeeThrough => [255, 255, 255, 0],
+    }
+}
+
+fn write_png(bytes: &mut Vec<u8>, width: u32, height: u32, pixels: &[u8]) -> Result<(), png::EncodingError> {
+    let mut encoder = png::Encoder::new(bytes, width, height);
+    encoder.set_color(png::ColorType::Rgba);
+    encoder.set_depth(png::BitDepth::Eight);
+    // Stored, not compressed: a map takes a few kB, and its bytes do not change with the next version of a compressor.
+    encoder.set_compression(png::Compression::NoCompression);
+    let mut writer = encoder.write_header()?;
+    writer.write_image_data(pixels)?;
+    writer.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_palette_colours_can_tie() {
+        for (i, (a, _)) in PALETTE.iter().enumerate() {
+            for (b, _) in &PALETTE[..i] {
+                let distance: u32 = a.iter().zip(b).map(|(a, b)| u32::from(a.abs_diff(*b))).sum();
+                assert!(distance >= 2 * TOLERANCE, "{a:?} and {b:?} are only {distance} apart");
+            }
+        }
+    }
+
+    #[test]
+    fn a_colour_counts_up_to_distance_19() {
+        for (color, pixel) in PALETTE {
+            assert_eq!(pixel_of(color), pixel);
+            // Away from the colour on one channel, and spread over all three.
+            let away = |by: [u8; 3]| {
+                let mut shifted = color;
+                for (channel, by) in shifted.iter_mut().zip(by) {
+                    *channel = channel.checked_sub(by).unwrap_or(channel.saturating_add(by));
+                }
+                shifted
+            };
+            for (near, far) in [([19, 0, 0], [20, 0, 0]), ([0, 0, 19], [0, 0, 20]), ([6, 6, 7], [7, 6, 7])] {
+                assert_eq!(pixel_of(away(near)), pixel, "{near:?} away from {color:?}");
+                assert_eq!(pixel_of(away(far)), Pixel::Open, "{far:?} away from {color:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn samples_are_scaled_as_the_server_does() {
+        let raw = |depth| RawImage {
+            samples: &[],
+            line_bytes: 0,
+            color_type: png::ColorType::Grayscale,
+            depth,
+            palette: &[],
+            transparency: None,
+        };
+        for depth in
+            [png::BitDepth::One, png::BitDepth::Two, png::BitDepth::Four, png::BitDepth::Eight, png::BitDepth::Sixteen]
+        {
+            let max = (1_u32 << depth as u32) - 1;
+            for sample in 0..=max {
+                let server = (f64::from(sample) * 255.0 / f64::from(max) + 0.5).floor();
+                assert_eq!(f64::from(raw(depth).scaled(sample as u16)), server, "{sample} of {max}");
+            }
+        }
+        // Cut off, this one would be 254: see-through, were it an alpha.
+        assert_eq!(raw(png::BitDepth::Sixteen).scaled(0xFF7F), 255);
+        assert_eq!(raw(png::BitDepth::Sixteen).scaled(0xFF7E), 254);
+    }
+}

@@ -1,0 +1,118 @@
+//! Finding maps by name in folders of maps.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::{LAYOUT_FILE, META_FILE, Map, MapError};
+
+/// How far above the program its `maps/` may be: `target/TRIPLE/release/deps/` is the deepest place a build puts one.
+const MAX_LEVELS_ABOVE_PROGRAM: usize = 5;
+/// How many names an error lists.
+const MAX_NAMES_IN_ERROR: usize = 20;
+
+/// Folders of maps, searched in order.
+#[derive(Clone, Debug, Default)]
+pub struct MapLibrary {
+    dirs: Vec<PathBuf>,
+}
+
+/// A map of a library that has not been read yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MapEntry {
+    /// The map's name.
+    pub name: String,
+    /// The map's own folder.
+    pub folder: PathBuf,
+}
+
+impl MapEntry {
+    /// Reads the map.
+    pub fn load(&self) -> Result<Map, MapError> {
+        Map::load(&self.folder)
+    }
+}
+
+impl MapLibrary {
+    /// The maps in these folders and no others. Where two have a map of the same name, the earlier one counts.
+    pub fn new(dirs: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
+        Self { dirs: dirs.into_iter().map(Into::into).collect() }
+    }
+
+    /// The maps in these folders, then our own: those in `maps/` of the working directory or else, so that the
+    /// program finds them from anywhere, in the nearest `maps/` beside or above it.
+    pub fn with_our_maps(dirs: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
+        let mut library = Self::new(dirs);
+        library.dirs.extend(our_maps_dir());
+        library
+    }
+
+    /// The folders, in the order in which they are searched.
+    pub fn dirs(&self) -> &[PathBuf] {
+        &self.dirs
+    }
+
+    /// Every map by name, sorted, without reading any. A folder of maps that is missing is an error; something in it
+    /// that holds neither a picture nor a description is no map and is passed over.
+    pub fn list(&self) -> Result<Vec<MapEntry>, MapError> {
+        let mut entries = BTreeMap::new();
+        for dir in &self.dirs {
+            for entry in list_dir(dir)? {
+                entries.entry(entry.name.clone()).or_insert(entry);
+            }
+        }
+        Ok(entries.into_values().collect())
+    }
+
+    /// The map with this name, or in the folder at this path. What looks like a path (`./hall`, `../maps/hall`) is
+    /// one; a bare name is looked up in the library first.
+    pub fn find(&self, name_or_path: &str) -> Result<Map, MapError> {
+        let path = Path::new(name_or_path);
+        let is_name = path.file_name() == Some(path.as_os_str());
+        if !is_name {
+            return Map::load(path);
+        }
+        let entries = self.list()?;
+        match entries.iter().find(|entry| entry.name == name_or_path) {
+            Some(entry) => entry.load(),
+            None if path.is_dir() => Map::load(path),
+            None => Err(MapError::UnknownName { name: name_or_path.to_owned(), known: known_names(&entries) }),
+        }
+    }
+}
+
+fn list_dir(dir: &Path) -> Result<Vec<MapEntry>, MapError> {
+    if !dir.is_dir() {
+        return Err(MapError::NoFolder { path: dir.to_owned(), expected: "a folder with a folder for each map" });
+    }
+    let failed = |source| MapError::Read { path: dir.to_owned(), source };
+    let mut entries = Vec::new();
+    for entry in fs::read_dir(dir).map_err(failed)? {
+        let folder = entry.map_err(failed)?.path();
+        let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let is_map = folder.join(LAYOUT_FILE).exists() || folder.join(META_FILE).exists();
+        // A map that is being written has a hidden name until it is whole.
+        if is_map && !name.starts_with('.') {
+            entries.push(MapEntry { name, folder });
+        }
+    }
+    Ok(entries)
+}
+
+fn our_maps_dir() -> Option<PathBuf> {
+    let here = PathBuf::from("maps");
+    if here.is_dir() {
+        return Some(here);
+    }
+    let program = std::env::current_exe().ok()?;
+    program.ancestors().skip(1).take(MAX_LEVELS_ABOVE_PROGRAM).map(|dir| dir.join("maps")).find(|dir| dir.is_dir())
+}
+
+fn known_names(entries: &[MapEntry]) -> String {
+    if entries.is_empty() {
+        return "the path of a map folder (there are no maps to choose from)".to_owned();
+    }
+    let names: Vec<&str> = entries.iter().take(MAX_NAMES_IN_ERROR).map(|entry| entry.name.as_str()).collect();
+    let more = if entries.len() > names.len() { ", ..." } else { "" };
+    format!("the path of a map folder or one of {}{more}", names.join(", "))
+}
