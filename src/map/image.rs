@@ -2,15 +2,12 @@
 //!
 //! The promise: any bytes give a layout or one clear error, never a panic and never more than 100 MB; a picture that
 //! the server reads is read to the very same tiles; and what [`encode_layout`] writes, [`decode_layout`] reads back.
-//!
-//! The server brings every PNG to 8-bit RGBA before it looks at a colour. The `png` crate could do the same, but it
-//! cuts 16-bit samples off where the server rounds, so it only unpacks here and the samples are scaled by us.
-
-use std::io::Cursor;
 
 use thiserror::Error;
 
 use crate::game::{Layout, Position, Spawn, Style, Tile};
+
+use super::picture::{Picture, decode_picture};
 
 /// Pixels a side at most: a street may wind as far as [`MAX_OPEN_TILES`] allows within it, and the largest picture
 /// (16-bit RGBA) unpacks to 8 MB.
@@ -21,9 +18,6 @@ pub const MAX_OPEN_TILES: usize = 4096;
 pub const MIN_OPEN_TILES: usize = 2;
 /// Threats at most: eight times what any map of the real challenge has.
 pub const MAX_THREATS: usize = 64;
-
-/// What the `png` crate may allocate besides the frame: chunks, of which no map needs more than a palette.
-const PNG_LIMIT_BYTES: usize = 16 << 20;
 
 /// The server takes the nearest palette colour only when |dr|+|dg|+|db| is below this.
 const TOLERANCE: u32 = 20;
@@ -110,35 +104,7 @@ pub enum LayoutError {
 ///
 /// The size is checked on the header alone, before anything is unpacked; the limits on tiles and threats afterwards.
 pub fn decode_layout(bytes: &[u8]) -> Result<Layout, LayoutError> {
-    let limits = png::Limits { bytes: PNG_LIMIT_BYTES };
-    let mut decoder = png::Decoder::new_with_limits(Cursor::new(bytes), limits);
-    // Texts and colour profiles say nothing about tiles, and they are where small files unpack to large memory.
-    decoder.set_ignore_text_chunk(true);
-    decoder.set_ignore_iccp_chunk(true);
-    let (width, height) = decoder.read_header_info()?.size();
-    if width > MAX_SIDE || height > MAX_SIDE {
-        return Err(LayoutError::TooLarge { width, height });
-    }
-
-    let mut reader = decoder.read_info()?;
-    let frame_bytes = reader.output_buffer_size().ok_or(LayoutError::TooLarge { width, height })?;
-    let mut frame = vec![0; frame_bytes];
-    let output = reader.next_frame(&mut frame)?;
-    if (output.width, output.height) != (width, height) {
-        return Err(LayoutError::PartialFrame);
-    }
-    // To the end of the file: a picture that is all there in a file that is not may have lost more than its end.
-    reader.finish()?;
-
-    let raw = RawImage {
-        samples: &frame,
-        line_bytes: output.line_size,
-        color_type: output.color_type,
-        depth: output.bit_depth,
-        palette: reader.info().palette.as_deref().unwrap_or_default(),
-        transparency: reader.info().trns.as_deref(),
-    };
-    build_layout(&raw, width as i32, height as i32)
+    build_layout(&decode_picture(bytes)?)
 }
 
 /// Writes a layout as 8-bit RGBA: the same layout gives the same bytes on every machine. Fails when the picture would
@@ -191,106 +157,28 @@ pub(super) fn check_limits(layout: &Layout) -> Result<(), LayoutError> {
     Ok(())
 }
 
-/// A frame as the file has it: samples of `depth` bits, packed, rows starting on whole bytes.
-struct RawImage<'a> {
-    samples: &'a [u8],
-    line_bytes: usize,
-    color_type: png::ColorType,
-    depth: png::BitDepth,
-    /// Three bytes a colour.
-    palette: &'a [u8],
-    /// The `tRNS` chunk: an alpha for each palette colour, or the one colour that is transparent.
-    transparency: Option<&'a [u8]>,
-}
-
-impl RawImage<'_> {
-    /// The sample at a place in a row, in the file's own scale.
-    fn sample(&self, y: usize, index: usize) -> u16 {
-        let line = &self.samples[y * self.line_bytes..][..self.line_bytes];
-        match self.depth {
-            png::BitDepth::Sixteen => u16::from_be_bytes([line[2 * index], line[2 * index + 1]]),
-            png::BitDepth::Eight => u16::from(line[index]),
-            depth => {
-                let bits = depth as usize;
-                let first_bit = index * bits;
-                let shift = 8 - bits - first_bit % 8;
-                u16::from(line[first_bit / 8] >> shift) & ((1 << bits) - 1)
-            }
-        }
-    }
-
-    /// A sample as the server scales it: `floor(v * 255 / max + 0.5)`, rounding where others cut off.
-    fn scaled(&self, sample: u16) -> u8 {
-        let max = (1_u32 << self.depth as u32) - 1;
-        ((u32::from(sample) * 510 + max) / (2 * max)) as u8
-    }
-
-    /// The pixel at (x, y) in 8-bit RGBA.
-    fn rgba(&self, x: usize, y: usize) -> Result<[u8; 4], LayoutError> {
-        let channels = self.color_type.samples();
-        let mut raw = [0; 4];
-        for (channel, sample) in raw.iter_mut().enumerate().take(channels) {
-            *sample = self.sample(y, x * channels + channel);
-        }
-        let [r, g, b, a] = raw.map(|sample| self.scaled(sample));
-        Ok(match self.color_type {
-            png::ColorType::Grayscale => [r, r, r, self.keyed_alpha(&raw[..1])],
-            png::ColorType::GrayscaleAlpha => [r, r, r, g],
-            png::ColorType::Rgb => [r, g, b, self.keyed_alpha(&raw[..3])],
-            png::ColorType::Rgba => [r, g, b, a],
-            png::ColorType::Indexed => self.palette_rgba(raw[0], x, y)?,
-        })
-    }
-
-    /// The alpha of a pixel without one: 0 when `tRNS` names exactly its colour (all 16 bits of it), else opaque.
-    fn keyed_alpha(&self, raw: &[u16]) -> u8 {
-        let Some(key) = self.transparency else {
-            return 255;
-        };
-        let is_key = match self.depth {
-            png::BitDepth::Sixteen => raw.iter().flat_map(|sample| sample.to_be_bytes()).eq(key.iter().copied()),
-            _ => raw.iter().copied().eq(key.iter().map(|&byte| u16::from(byte))),
-        };
-        if is_key { 0 } else { 255 }
-    }
-
-    fn palette_rgba(&self, index: u16, x: usize, y: usize) -> Result<[u8; 4], LayoutError> {
-        let at = usize::from(index);
-        let [r, g, b] = *self
-            .palette
-            .as_chunks::<3>()
-            .0
-            .get(at)
-            .ok_or(LayoutError::NotInPalette { index, position: Position::new(x as i32, y as i32) })?;
-        let alpha = self.transparency.and_then(|alphas| alphas.get(at)).copied().unwrap_or(255);
-        Ok([r, g, b, alpha])
-    }
-}
-
 /// Pixels to tiles and spawns, row by row: the order of the threats, and why the last of several players counts.
-fn build_layout(raw: &RawImage<'_>, width: i32, height: i32) -> Result<Layout, LayoutError> {
-    let mut tiles = Vec::with_capacity((width * height) as usize);
+fn build_layout(picture: &Picture) -> Result<Layout, LayoutError> {
+    let &Picture { width, height, .. } = picture;
+    let mut tiles = Vec::with_capacity(picture.pixels.len());
     let mut threats = Vec::new();
     let mut player = None;
-    for y in 0..height {
-        for x in 0..width {
-            let [r, g, b, alpha] = raw.rgba(x as usize, y as usize)?;
-            if alpha < 255 {
-                tiles.push(Tile::SeeThrough);
-                continue;
-            }
-            let pixel = pixel_of([r, g, b]);
-            let position = Position::new(x, y);
-            match pixel {
-                Pixel::Player => player = Some(position),
-                Pixel::Threat(style) => threats.push(Spawn { style, position }),
-                Pixel::Wall | Pixel::Open => {}
-            }
-            tiles.push(if pixel == Pixel::Wall { Tile::Wall } else { Tile::Open });
+    let positions = (0..height).flat_map(|y| (0..width).map(move |x| Position::new(x as i32, y as i32)));
+    for (position, &[r, g, b, alpha]) in positions.zip(&picture.pixels) {
+        if alpha < 255 {
+            tiles.push(Tile::SeeThrough);
+            continue;
         }
+        let pixel = pixel_of([r, g, b]);
+        match pixel {
+            Pixel::Player => player = Some(position),
+            Pixel::Threat(style) => threats.push(Spawn { style, position }),
+            Pixel::Wall | Pixel::Open => {}
+        }
+        tiles.push(if pixel == Pixel::Wall { Tile::Wall } else { Tile::Open });
     }
     let player = player.ok_or(LayoutError::NoPlayer)?;
-    let layout = Layout { width, height, tiles, player, threats };
+    let layout = Layout { width: width as i32, height: height as i32, tiles, player, threats };
     check_limits(&layout)?;
     Ok(layout)
 }
@@ -360,29 +248,5 @@ mod tests {
                 assert_eq!(pixel_of(away(far)), Pixel::Open, "{far:?} away from {color:?}");
             }
         }
-    }
-
-    #[test]
-    fn samples_are_scaled_as_the_server_does() {
-        let raw = |depth| RawImage {
-            samples: &[],
-            line_bytes: 0,
-            color_type: png::ColorType::Grayscale,
-            depth,
-            palette: &[],
-            transparency: None,
-        };
-        for depth in
-            [png::BitDepth::One, png::BitDepth::Two, png::BitDepth::Four, png::BitDepth::Eight, png::BitDepth::Sixteen]
-        {
-            let max = (1_u32 << depth as u32) - 1;
-            for sample in 0..=max {
-                let server = (f64::from(sample) * 255.0 / f64::from(max) + 0.5).floor();
-                assert_eq!(f64::from(raw(depth).scaled(sample as u16)), server, "{sample} of {max}");
-            }
-        }
-        // Cut off, this one would be 254: see-through, were it an alpha.
-        assert_eq!(raw(png::BitDepth::Sixteen).scaled(0xFF7F), 255);
-        assert_eq!(raw(png::BitDepth::Sixteen).scaled(0xFF7E), 254);
     }
 }

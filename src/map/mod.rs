@@ -16,6 +16,7 @@ use crate::game::Layout;
 mod generator;
 mod image;
 mod library;
+mod picture;
 mod text;
 
 pub use generator::{GeneratorError, GeneratorKind, GeneratorOptions, MIN_PLAYER_DISTANCE, generate, generate_nth};

@@ -36,7 +36,7 @@ fn walk(streets: &mut Streets, dice: &mut Dice) {
 }
 
 /// Opens dead ends, in random order, into a neighbouring cell; by preference into another dead end, which makes the
-/// loops longer, as long as that does not remove one too many.
+/// loops longer, as long as that does not remove one too many. Where only that is left, one too few are removed.
 fn braid(streets: &mut Streets, permille: u32, dice: &mut Dice) {
     let mut dead_ends: Vec<Position> =
         streets.open_positions().into_iter().filter(|&cell| streets.open_neighbours(cell) == 1).collect();
@@ -56,11 +56,10 @@ fn braid(streets: &mut Streets, permille: u32, dice: &mut Dice) {
             .collect();
         let is_dead_end = |direction: &Direction| streets.open_neighbours(cell_towards(cell, *direction)) == 1;
         let (paired, single): (Vec<Direction>, Vec<Direction>) = walled.into_iter().partition(is_dead_end);
-        let choices = match (paired.is_empty(), single.is_empty()) {
-            (false, _) if to_remove >= 2 => &paired,
-            (_, false) => &single,
-            _ => &paired,
-        };
+        let choices = if to_remove >= 2 && !paired.is_empty() { paired } else { single };
+        if choices.is_empty() {
+            continue;
+        }
         let direction = choices[dice.below(choices.len())];
         to_remove = to_remove.saturating_sub(1 + usize::from(is_dead_end(&direction)));
         streets.set(cell.towards(direction), true);
