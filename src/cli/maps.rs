@@ -200,15 +200,18 @@ fn write_drawing(map: &Map, out: &mut impl Write) -> Result<(), CliError> {
             count => legend.push((style_letter(style), format!("{style} ({count})"))),
         }
     }
-    for (letter, meaning) in legend {
-        let paint = symbol_paint(letter);
-        write!(out, "{paint}{letter}{paint:#} {meaning}  ")?;
-    }
+    let mut explained: Vec<String> = legend
+        .into_iter()
+        .map(|(letter, meaning)| {
+            let paint = symbol_paint(letter);
+            format!("{paint}{letter}{paint:#} {meaning}")
+        })
+        .collect();
     if layout.tiles.contains(&Tile::SeeThrough) {
         let paint = symbol_paint('~');
-        write!(out, "{paint}░░{paint:#} see-through: open to threats, closed to the player")?;
+        explained.push(format!("{paint}░░{paint:#} see-through (threats pass, the player does not)"));
     }
-    Ok(writeln!(out)?)
+    Ok(writeln!(out, "{}", explained.join("  "))?)
 }
 
 /// Colours close to those of the picture on disk.
