@@ -1,0 +1,85 @@
+//! The loader never takes more than 100 MB, whatever the file claims or hides: every allocation of this process is
+//! counted. The only test here, so that nothing else counts with it.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::io::Write;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use flate2::{Compression, Crc, write::ZlibEncoder};
+use getaway::map::decode_layout;
+
+struct Counting;
+
+static NOW_BYTES: AtomicUsize = AtomicUsize::new(0);
+static PEAK_BYTES: AtomicUsize = AtomicUsize::new(0);
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+// SAFETY: every call goes to the system's allocator as it came; the counters do not allocate.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let now = NOW_BYTES.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
+        PEAK_BYTES.fetch_max(now, Ordering::Relaxed);
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        NOW_BYTES.fetch_sub(layout.size(), Ordering::Relaxed);
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+/// What loading these bytes takes on top of the bytes themselves; whether they are a map does not matter.
+fn peak_bytes(bytes: &[u8]) -> usize {
+    let before = NOW_BYTES.load(Ordering::Relaxed);
+    PEAK_BYTES.store(before, Ordering::Relaxed);
+    let _ = decode_layout(bytes);
+    PEAK_BYTES.load(Ordering::Relaxed) - before
+}
+
+fn chunk(name: &[u8; 4], data: &[u8]) -> Vec<u8> {
+    let mut crc = Crc::new();
+    crc.update(name);
+    crc.update(data);
+    [&(data.len() as u32).to_be_bytes()[..], name, data, &crc.sum().to_be_bytes()].concat()
+}
+
+fn zeros(count: usize) -> Vec<u8> {
+    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(&vec![0; count]).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// A 16-bit RGBA picture, the largest kind, with these chunks.
+fn png_file(side: u32, is_interlaced: bool, chunks: &[Vec<u8>]) -> Vec<u8> {
+    let mut ihdr = [side.to_be_bytes(), side.to_be_bytes()].concat();
+    ihdr.extend([16, 6, 0, 0, u8::from(is_interlaced)]);
+    [b"\x89PNG\r\n\x1a\n".to_vec(), chunk(b"IHDR", &ihdr), chunks.concat(), chunk(b"IEND", &[])].concat()
+}
+
+#[test]
+fn no_file_takes_100_mb() {
+    let bomb = zeros(200 << 20);
+    let text = [&b"Comment\0\0"[..], &bomb].concat();
+    let international = [&b"Comment\0\x01\0\0\0"[..], &bomb].concat();
+    let picture = chunk(b"IDAT", &zeros((1 + 8 * 1024) * 1024));
+    let cases = [
+        ("the largest picture", png_file(1024, false, &[picture])),
+        ("more picture than the header says", png_file(1024, false, &[chunk(b"IDAT", &bomb)])),
+        ("the same, interlaced", png_file(1024, true, &[chunk(b"IDAT", &bomb)])),
+        ("a text that unpacks to 200 MB", png_file(8, false, &[chunk(b"zTXt", &text), chunk(b"iTXt", &international)])),
+        ("a colour profile that unpacks to 200 MB", png_file(8, false, &[chunk(b"iCCP", &text)])),
+        ("a palette of 150 MB", png_file(8, false, &[chunk(b"PLTE", &vec![0; 150 << 20])])),
+        ("150 MB of something unknown", png_file(8, false, &[chunk(b"abCd", &vec![0; 150 << 20])])),
+    ];
+    for (case, bytes) in cases {
+        let peak = peak_bytes(&bytes);
+        assert!(peak < 100 << 20, "{case}: {peak} bytes");
+    }
+    let huge = png_file(10_000, false, &[]);
+    let peak = peak_bytes(&huge);
+    assert!(peak < 1 << 20, "a picture of 10,000x10,000 is refused on its header: {peak} bytes");
+}
