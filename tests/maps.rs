@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 use getaway::game::{Direction, Layout, Position, Style, Tile};
 use getaway::map::{
-    GeneratorError, GeneratorKind, GeneratorOptions, LayoutError, Map, MapError, MapLibrary,
-    decode_layout, encode_layout, generate, generate_nth, layout_from_text, layout_to_rows,
+    GeneratorError, GeneratorKind, GeneratorOptions, LayoutError, Map, MapError, MapLibrary, decode_layout,
+    encode_layout, generate, generate_nth, layout_from_text, layout_to_rows,
 };
 use png::{BitDepth, ColorType};
 use proptest::prelude::*;

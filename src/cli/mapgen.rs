@@ -39,7 +39,7 @@ pub(super) struct MapgenArgs {
     /// The styles to deal them from; one that is named twice comes twice as often [default: one of each]
     #[arg(long, value_name = "STYLES", value_delimiter = ',', value_parser = parse_style)]
     styles: Vec<Style>,
-    /// Share of the dead ends to remove, from 0 to 1
+    /// Share of the dead ends to remove, from 0 to 1, to the nearest thousandth
     #[arg(long, value_name = "SHARE", default_value = "1", value_parser = parse_permille)]
     braid: u32,
     /// What the streets are like
