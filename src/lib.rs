@@ -2,6 +2,7 @@
 
 pub mod game;
 pub mod map;
+pub mod protocol;
 #[cfg(feature = "reference")]
 pub mod reference;
 pub mod search;

@@ -1,0 +1,433 @@
+//! The JSON of the wire: actions, and the traces in which games are written down.
+//!
+//! Reading is forgiving where the server is (an action is never rejected, it merely fails) and strict where the format
+//! is ours (traces). What is written reads back as the same value.
+
+use std::io::{self, Write};
+
+use serde::de::Deserializer;
+use serde::ser::{SerializeMap, Serializer};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use thiserror::Error;
+
+use crate::game::{Action, Direction, Layout, Personality, Position, Spawn, Style};
+
+/// What is wrong with a piece of JSON.
+#[derive(Debug, Error)]
+pub enum ProtocolError {
+    /// A command's actions are not a list.
+    #[error("actions: expected an array of actions, found {found}")]
+    ActionsNotAnArray {
+        /// What stands there instead: `nothing`, `null`, `an object`, ...
+        found: &'static str,
+    },
+    /// A trace without its first line.
+    #[error("line 1: expected the header of a trace, found nothing")]
+    NoHeader,
+    /// A line of a trace that cannot be read.
+    #[error("line {line}: expected {expected}: {source}")]
+    TraceLine {
+        /// The line, from 1.
+        line: usize,
+        /// What the line should have been.
+        expected: &'static str,
+        /// What the parser says.
+        source: serde_json::Error,
+    },
+}
+
+/// The types of the plain moves on the wire.
+const MOVES: [(&str, Direction); 4] = [
+    ("MOVE_LEFT", Direction::Left),
+    ("MOVE_RIGHT", Direction::Right),
+    ("MOVE_UP", Direction::Up),
+    ("MOVE_DOWN", Direction::Down),
+];
+/// The type of a move towards a position.
+const MOVE_TO: &str = "MOVE_TO";
+
+/// The action that a piece of JSON asks for. Anything can be read: what makes no sense is an action that will fail.
+pub fn parse_action(json: &Value) -> Action {
+    let Some(name) = json.get("type").and_then(Value::as_str) else {
+        return Action::Unknown;
+    };
+    if name == MOVE_TO {
+        return parse_move_to(json);
+    }
+    let direction = MOVES.into_iter().find(|&(known, _)| known == name);
+    direction.map_or(Action::Unknown, |(_, direction)| Action::Move(direction))
+}
+
+/// `MOVE_TO` with the coordinates as sent; the server would coerce strings too, which no client sends.
+fn parse_move_to(json: &Value) -> Action {
+    let coordinate = |name| json.get("position").and_then(|position| position.get(name)).and_then(Value::as_f64);
+    match (coordinate("x"), coordinate("y")) {
+        (Some(x), Some(y)) => Action::MoveTo { x, y },
+        _ => Action::MoveNowhere,
+    }
+}
+
+/// The actions of a command, each as [`parse_action`] reads it. `None` stands for a command without the field.
+///
+/// # Errors
+/// If there is no list: the server then takes the whole command as invalid.
+pub fn parse_actions(json: Option<&Value>) -> Result<Vec<Action>, ProtocolError> {
+    match json {
+        Some(Value::Array(actions)) => Ok(actions.iter().map(parse_action).collect()),
+        other => Err(ProtocolError::ActionsNotAnArray { found: kind(other) }),
+    }
+}
+
+/// What a piece of JSON is, for messages.
+fn kind(json: Option<&Value>) -> &'static str {
+    match json {
+        None => "nothing",
+        Some(Value::Null) => "null",
+        Some(Value::Bool(_)) => "a boolean",
+        Some(Value::Number(_)) => "a number",
+        Some(Value::String(_)) => "a string",
+        Some(Value::Array(_)) => "an array",
+        Some(Value::Object(_)) => "an object",
+    }
+}
+
+impl Serialize for Action {
+    /// `{"type":"MOVE_UP"}` or `{"type":"MOVE_TO","position":{"x":1,"y":2.5}}`. An unknown action has lost its type when
+    /// it was read, so it is written without one.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        match *self {
+            Self::Unknown => {}
+            Self::MoveNowhere => map.serialize_entry("type", MOVE_TO)?,
+            Self::Move(direction) => map.serialize_entry("type", move_name(direction))?,
+            Self::MoveTo { x, y } => {
+                map.serialize_entry("type", MOVE_TO)?;
+                map.serialize_entry("position", &Coordinates { x, y })?;
+            }
+        }
+        map.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for Action {
+    /// As [`parse_action`] does.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Value::deserialize(deserializer).map(|json| parse_action(&json))
+    }
+}
+
+/// The type of a plain move on the wire.
+const fn move_name(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Left => "MOVE_LEFT",
+        Direction::Right => "MOVE_RIGHT",
+        Direction::Up => "MOVE_UP",
+        Direction::Down => "MOVE_DOWN",
+    }
+}
+
+/// Coordinates as JavaScript writes numbers: whole ones without a fraction.
+#[derive(Serialize)]
+struct Coordinates {
+    #[serde(serialize_with = "serialize_number")]
+    x: f64,
+    #[serde(serialize_with = "serialize_number")]
+    y: f64,
+}
+
+/// A whole number that fits is written `7` instead of `7.0`.
+fn serialize_number<S: Serializer>(number: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    let whole = *number as i64;
+    if whole as f64 == *number && whole.unsigned_abs() < 1 << 53 {
+        serializer.serialize_i64(whole)
+    } else {
+        serializer.serialize_f64(*number)
+    }
+}
+
+/// A game written down: one line of JSON for the header, then one a tick.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trace {
+    /// The map and its first state.
+    pub header: TraceHeader,
+    /// The ticks that were played, in order.
+    pub ticks: Vec<TraceTick>,
+}
+
+impl Trace {
+    /// Reads a trace; blank lines are skipped.
+    ///
+    /// # Errors
+    /// The first line that is not what it should be, by its number.
+    pub fn parse(text: &str) -> Result<Self, ProtocolError> {
+        let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+        let header = lines.next().ok_or(ProtocolError::NoHeader)?;
+        Ok(Self {
+            header: parse_line(header, "the header of a trace")?,
+            ticks: lines.map(|line| parse_line(line, "a tick of a trace")).collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// Writes the header and every tick, a line each.
+    ///
+    /// # Errors
+    /// Whatever the writer fails with.
+    pub fn write(&self, mut writer: impl Write) -> io::Result<()> {
+        write_line(&mut writer, &self.header)?;
+        self.ticks.iter().try_for_each(|tick| write_line(&mut writer, tick))
+    }
+}
+
+/// One line of a trace.
+fn parse_line<'a, T: Deserialize<'a>>(
+    (index, line): (usize, &'a str),
+    expected: &'static str,
+) -> Result<T, ProtocolError> {
+    serde_json::from_str(line).map_err(|source| ProtocolError::TraceLine { line: index + 1, expected, source })
+}
+
+/// Writes one value as a line of compact JSON: how a trace is written while its game is still running.
+///
+/// # Errors
+/// Whatever the writer fails with.
+pub fn write_line(mut writer: impl Write, value: &impl Serialize) -> io::Result<()> {
+    serde_json::to_writer(&mut writer, value)?;
+    writer.write_all(b"\n")
+}
+
+/// The first line of a trace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct TraceHeader {
+    /// The map's name.
+    pub map: String,
+    /// Whether the no-jump variant was played.
+    pub no_jump: bool,
+    /// Columns of the map.
+    pub width: i32,
+    /// Rows of the map.
+    pub height: i32,
+    /// Where the player starts.
+    #[serde(with = "pair")]
+    pub player: Position,
+    /// The threats in the map's order.
+    pub threats: Vec<TraceSpawn>,
+}
+
+impl TraceHeader {
+    /// The header of a game on a map: all threats face up when they spawn.
+    pub fn new(map: impl Into<String>, layout: &Layout, no_jump: bool) -> Self {
+        let spawn = |&Spawn { style, position }: &Spawn| TraceSpawn { style, position, direction: Direction::Up };
+        Self {
+            map: map.into(),
+            no_jump,
+            width: layout.width,
+            height: layout.height,
+            player: layout.player,
+            threats: layout.threats.iter().map(spawn).collect(),
+        }
+    }
+}
+
+/// A threat in the header of a trace, `["shark", 1, 11, "up"]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "(Style, i32, i32, Direction)", into = "(Style, i32, i32, Direction)")]
+pub struct TraceSpawn {
+    /// What the threat is.
+    pub style: Style,
+    /// Its first tile.
+    pub position: Position,
+    /// The direction it first faces.
+    pub direction: Direction,
+}
+
+impl From<(Style, i32, i32, Direction)> for TraceSpawn {
+    fn from((style, x, y, direction): (Style, i32, i32, Direction)) -> Self {
+        Self { style, position: Position::new(x, y), direction }
+    }
+}
+
+impl From<TraceSpawn> for (Style, i32, i32, Direction) {
+    fn from(spawn: TraceSpawn) -> Self {
+        (spawn.style, spawn.position.x, spawn.position.y, spawn.direction)
+    }
+}
+
+/// A line of a trace after the first: what was sent in a tick, and the state that came of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TraceTick {
+    /// What was sent; left out where only states are kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub actions: Option<Vec<Action>>,
+    /// The tick reached, already advanced: 2 after the first.
+    pub tick: u16,
+    /// Where the player is.
+    #[serde(with = "pair")]
+    pub player: Position,
+    /// The threats in the map's order.
+    pub threats: Vec<TraceThreat>,
+    /// Whether the game is over.
+    pub over: bool,
+    /// Whether a threat stands on the player's tile.
+    pub caught: bool,
+}
+
+/// A threat after a tick of a trace, `[1, 11, "up", "lazy"]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "(i32, i32, Direction, Personality)", into = "(i32, i32, Direction, Personality)")]
+pub struct TraceThreat {
+    /// Where it is.
+    pub position: Position,
+    /// The direction of its last move.
+    pub direction: Direction,
+    /// How often it moves.
+    pub personality: Personality,
+}
+
+impl From<(i32, i32, Direction, Personality)> for TraceThreat {
+    fn from((x, y, direction, personality): (i32, i32, Direction, Personality)) -> Self {
+        Self { position: Position::new(x, y), direction, personality }
+    }
+}
+
+impl From<TraceThreat> for (i32, i32, Direction, Personality) {
+    fn from(threat: TraceThreat) -> Self {
+        (threat.position.x, threat.position.y, threat.direction, threat.personality)
+    }
+}
+
+/// Positions as `[x, y]`.
+mod pair {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use crate::game::Position;
+
+    pub(super) fn serialize<S: Serializer>(position: &Position, serializer: S) -> Result<S::Ok, S::Error> {
+        (position.x, position.y).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Position, D::Error> {
+        <(i32, i32)>::deserialize(deserializer).map(|(x, y)| Position::new(x, y))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn actions_are_read_as_the_server_reads_them() {
+        let up = Action::Move(Direction::Up);
+        for (json, action) in [
+            (json!({"type": "MOVE_UP"}), up),
+            (json!({"type": "MOVE_UP", "position": 3, "note": "extra fields do not matter"}), up),
+            (json!({"type": "MOVE_LEFT"}), Action::Move(Direction::Left)),
+            (json!({"type": "MOVE_RIGHT"}), Action::Move(Direction::Right)),
+            (json!({"type": "MOVE_DOWN"}), Action::Move(Direction::Down)),
+            (json!({"type": "MOVE_TO", "position": {"x": 3, "y": -0.5}}), Action::MoveTo { x: 3.0, y: -0.5 }),
+            (json!({"type": "MOVE_TO"}), Action::MoveNowhere),
+            (json!({"type": "MOVE_TO", "position": null}), Action::MoveNowhere),
+            (json!({"type": "MOVE_TO", "position": [3, 4]}), Action::MoveNowhere),
+            (json!({"type": "MOVE_TO", "position": {"x": 3}}), Action::MoveNowhere),
+            (json!({"type": "MOVE_TO", "position": {"x": 3, "y": "4"}}), Action::MoveNowhere),
+            (json!({}), Action::Unknown),
+            (json!({"type": ""}), Action::Unknown),
+            (json!({"type": "DANCE"}), Action::Unknown),
+            (json!({"type": "move_up"}), Action::Unknown),
+            (json!({"type": 7}), Action::Unknown),
+            (json!("MOVE_UP"), Action::Unknown),
+            (json!(["MOVE_UP"]), Action::Unknown),
+            (Value::Null, Action::Unknown),
+        ] {
+            assert_eq!(parse_action(&json), action, "{json}");
+        }
+    }
+
+    #[test]
+    fn actions_are_written_as_clients_write_them() {
+        for (action, json) in [
+            (Action::Move(Direction::Left), r#"{"type":"MOVE_LEFT"}"#),
+            (Action::Move(Direction::Right), r#"{"type":"MOVE_RIGHT"}"#),
+            (Action::Move(Direction::Up), r#"{"type":"MOVE_UP"}"#),
+            (Action::Move(Direction::Down), r#"{"type":"MOVE_DOWN"}"#),
+            (Action::MoveTo { x: 1.0, y: -2.5 }, r#"{"type":"MOVE_TO","position":{"x":1,"y":-2.5}}"#),
+            (Action::MoveTo { x: -3.0, y: 1e300 }, r#"{"type":"MOVE_TO","position":{"x":-3,"y":1e+300}}"#),
+            (Action::MoveNowhere, r#"{"type":"MOVE_TO"}"#),
+            (Action::Unknown, "{}"),
+        ] {
+            assert_eq!(serde_json::to_string(&action).unwrap(), json);
+            assert_eq!(serde_json::from_str::<Action>(json).unwrap(), action, "{json} reads back");
+        }
+    }
+
+    #[test]
+    fn coordinates_that_json_cannot_carry_read_back_as_unusable() {
+        let json = serde_json::to_string(&Action::MoveTo { x: f64::NAN, y: 0.0 }).unwrap();
+        assert_eq!(serde_json::from_str::<Action>(&json).unwrap(), Action::MoveNowhere);
+    }
+
+    #[test]
+    fn a_list_of_actions_must_be_a_list() {
+        let list = json!([{"type": "MOVE_UP"}, 3]);
+        assert_eq!(parse_actions(Some(&list)).unwrap(), [Action::Move(Direction::Up), Action::Unknown]);
+        assert_eq!(parse_actions(Some(&json!([]))).unwrap(), []);
+        let message = |json: Option<&Value>| parse_actions(json).unwrap_err().to_string();
+        assert_eq!(message(Some(&json!({}))), "actions: expected an array of actions, found an object");
+        assert_eq!(message(Some(&Value::Null)), "actions: expected an array of actions, found null");
+        assert_eq!(message(None), "actions: expected an array of actions, found nothing");
+    }
+
+    const TRACE: &str = concat!(
+        r#"{"map":"lane","noJump":true,"width":9,"height":7,"player":[6,6],"threats":[["bull",2,1,"up"]]}"#,
+        "\n",
+        r#"{"tick":2,"player":[6,5],"threats":[[2,1,"up","lazy"]],"over":false,"caught":false}"#,
+        "\n",
+        r#"{"actions":[{"type":"MOVE_TO","position":{"x":6.5,"y":3}}],"tick":3,"player":[6,4],"threats":[[2,1,"up","lazy"]],"over":false,"caught":false}"#,
+        "\n",
+    );
+
+    #[test]
+    fn a_trace_is_written_byte_for_byte_as_it_was_read() {
+        let trace = Trace::parse(TRACE).unwrap();
+        assert_eq!((trace.header.no_jump, trace.header.threats[0].style), (true, Style::Bull));
+        assert_eq!(trace.ticks[0].actions, None);
+        assert_eq!(trace.ticks[1].actions, Some(vec![Action::MoveTo { x: 6.5, y: 3.0 }]));
+        assert_eq!(trace.ticks[1].threats[0].position, Position::new(2, 1));
+        let mut written = Vec::new();
+        trace.write(&mut written).unwrap();
+        assert_eq!(String::from_utf8(written).unwrap(), TRACE);
+    }
+
+    #[test]
+    fn a_broken_trace_names_its_line() {
+        assert_eq!(
+            Trace::parse("\n").unwrap_err().to_string(),
+            "line 1: expected the header of a trace, found nothing"
+        );
+        let broken = TRACE.replace("\"lazy\"]],\"over\":false,\"caught\":false}\n{\"actions", "\"calm\"]]}\n{\"acts");
+        let message = Trace::parse(&broken).unwrap_err().to_string();
+        assert!(message.starts_with("line 2: expected a tick of a trace: unknown variant `calm`"), "{message}");
+        let misspelt = TRACE.replace("\"actions\"", "\"acts\"");
+        let message = Trace::parse(&misspelt).unwrap_err().to_string();
+        assert!(message.starts_with("line 3: expected a tick of a trace: unknown field `acts`"), "{message}");
+    }
+
+    #[test]
+    fn a_header_says_what_the_layout_says() {
+        let layout = Layout {
+            width: 2,
+            height: 1,
+            tiles: vec![crate::game::Tile::Open; 2],
+            player: Position::new(1, 0),
+            threats: vec![Spawn { style: Style::Owl, position: Position::new(0, 0) }],
+        };
+        assert_eq!(
+            serde_json::to_string(&TraceHeader::new("pair", &layout, false)).unwrap(),
+            r#"{"map":"pair","noJump":false,"width":2,"height":1,"player":[1,0],"threats":[["owl",0,0,"up"]]}"#
+        );
+    }
+}
