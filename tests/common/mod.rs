@@ -1,0 +1,34 @@
+//! What several test files share: the folder of recordings that is too large to be kept with the code.
+
+#![allow(dead_code, reason = "every test file is a crate of its own and uses what it needs")]
+
+use std::path::{Path, PathBuf};
+
+/// The shared folder: `GETAWAY_SHARED` if it is set, else `shared` beside the crate. `None`, with a note on the terminal,
+/// where there is none: the test that asked then has nothing to compare with and passes.
+pub fn shared_folder() -> Option<PathBuf> {
+    let named = std::env::var_os("GETAWAY_SHARED").map(PathBuf::from);
+    let folder = named.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared"));
+    if folder.is_dir() {
+        return Some(folder);
+    }
+    println!("skipped: no folder {} (GETAWAY_SHARED names another)", folder.display());
+    None
+}
+
+/// The folder of a map by its name: one of the challenge's, or one made for the recordings.
+pub fn map_folder(shared: &Path, map: &str) -> PathBuf {
+    let challenge = shared.join("maps").join(map);
+    if challenge.is_dir() { challenge } else { shared.join("golden/maps").join(map) }
+}
+
+/// The files of a folder whose names end in `suffix`, by name.
+pub fn files_ending(folder: &Path, suffix: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut files: Vec<PathBuf> = entries
+        .map(|entry| entry.expect("a readable folder").path())
+        .filter(|path| path.to_string_lossy().ends_with(suffix))
+        .collect();
+    files.sort();
+    files
+}

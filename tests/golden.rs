@@ -1,0 +1,222 @@
+//! Promise: on every recorded tick, each model says what the server said.
+//!
+//! The traces were recorded by an independent implementation on the server's own JavaScript engine: whole games on the
+//! real maps, on mazes, and on maps made to be odd, under actions made to be odd. A mismatch names the file, the line and
+//! the field; where rules and recordings disagree, the recordings win.
+
+mod common;
+
+use std::fmt::Debug;
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::Path;
+
+use flate2::read::GzDecoder;
+use getaway::game::{Action, Layout, Position, Spawn, Style, Tile};
+use getaway::protocol::{Trace, TraceHeader, TraceThreat, TraceTick, write_line};
+use getaway::reference;
+
+/// Something that plays by the rules and can be compared with a trace.
+trait Model {
+    /// The game before its first tick.
+    fn new(layout: &Layout, no_jump: bool) -> Self;
+    /// Plays one tick.
+    fn step(&mut self, actions: &[Action]);
+    /// The state as a trace tells it, without actions.
+    fn observe(&self) -> TraceTick;
+}
+
+impl Model for reference::Game {
+    fn new(layout: &Layout, no_jump: bool) -> Self {
+        Self::new(layout, no_jump)
+    }
+
+    fn step(&mut self, actions: &[Action]) {
+        self.step(actions);
+    }
+
+    fn observe(&self) -> TraceTick {
+        let threat = |threat: &reference::Threat| TraceThreat {
+            position: threat.position,
+            direction: threat.direction,
+            personality: threat.personality,
+        };
+        TraceTick {
+            actions: None,
+            tick: self.tick,
+            player: self.player,
+            threats: self.threats.iter().map(threat).collect(),
+            over: self.over(),
+            caught: self.caught(),
+        }
+    }
+}
+
+#[test]
+fn the_reference_follows_every_trace() {
+    follow_every_trace::<reference::Game>();
+}
+
+#[test]
+fn traces_are_written_byte_for_byte_as_they_were_recorded() {
+    let Some(shared) = common::shared_folder() else { return };
+    for path in common::files_ending(&shared.join("golden/traces"), ".trace.jsonl.gz") {
+        let text = read_gz(&path);
+        let trace = parse(&path, &text);
+        let written = std::iter::once(line_of(&trace.header)).chain(trace.ticks.iter().map(line_of));
+        for ((written, recorded), line) in written.zip(text.lines()).zip(1..) {
+            // An unknown action loses its name when it is read.
+            let expected = recorded.replace(r#"{"type":"DANCE"}"#, "{}").replace(r#"{"type":""}"#, "{}");
+            assert_eq!(written, expected, "{}, line {line}", path.display());
+        }
+        assert_eq!(trace.ticks.len() + 1, text.lines().count(), "{}", path.display());
+    }
+}
+
+/// Runs a model over every trace there is.
+fn follow_every_trace<M: Model>() {
+    let Some(shared) = common::shared_folder() else { return };
+    let traces = common::files_ending(&shared.join("golden/traces"), ".trace.jsonl.gz");
+    assert!(!traces.is_empty(), "no traces in {}", shared.display());
+    let lines: usize = traces.iter().map(|path| follow::<M>(&shared, path)).sum();
+    println!("{} traces, {lines} lines", traces.len());
+}
+
+/// Runs a model over one trace and returns how many lines it has.
+fn follow<M: Model>(shared: &Path, path: &Path) -> usize {
+    let trace = parse(path, &read_gz(path));
+    let header = &trace.header;
+    let layout = load_layout(&common::map_folder(shared, &header.map).join("layout.png"));
+    let file = path.file_name().unwrap_or_default().to_string_lossy();
+    let mut model = M::new(&layout, header.no_jump);
+    check_header(&Place { file: &file, line: 1 }, header, &layout, &model.observe());
+    for (tick, line) in trace.ticks.iter().zip(2..) {
+        model.step(tick.actions.as_deref().unwrap_or_default());
+        check_tick(&Place { file: &file, line }, tick, &model.observe());
+    }
+    trace.ticks.len() + 1
+}
+
+/// Where in the recordings a comparison stands.
+struct Place<'a> {
+    file: &'a str,
+    line: usize,
+}
+
+impl Place<'_> {
+    /// Fails if a field differs.
+    #[track_caller]
+    fn same<T: PartialEq + Debug>(&self, field: &str, expected: T, found: T) {
+        let Self { file, line } = self;
+        assert!(expected == found, "{file}, line {line}, {field}: expected {expected:?}, found {found:?}");
+    }
+}
+
+/// The first line of a trace against the map and the model's first state.
+fn check_header(place: &Place, expected: &TraceHeader, layout: &Layout, first: &TraceTick) {
+    let found = TraceHeader::new(expected.map.clone(), layout, expected.no_jump);
+    place.same("width", expected.width, found.width);
+    place.same("height", expected.height, found.height);
+    place.same("player", expected.player, first.player);
+    place.same("number of threats", expected.threats.len(), first.threats.len());
+    for (index, (expected, (spawn, threat))) in
+        expected.threats.iter().zip(found.threats.iter().zip(&first.threats)).enumerate()
+    {
+        place.same(&format!("threat {index}, style"), expected.style, spawn.style);
+        place.same(&format!("threat {index}, position"), expected.position, threat.position);
+        place.same(&format!("threat {index}, direction"), expected.direction, threat.direction);
+    }
+    place.same("over", false, first.over);
+    place.same("tick", 1, first.tick);
+}
+
+/// A later line of a trace against the model's state after that tick.
+fn check_tick(place: &Place, expected: &TraceTick, found: &TraceTick) {
+    place.same("tick", expected.tick, found.tick);
+    place.same("player", expected.player, found.player);
+    place.same("number of threats", expected.threats.len(), found.threats.len());
+    for (index, (expected, found)) in expected.threats.iter().zip(&found.threats).enumerate() {
+        place.same(&format!("threat {index}, x"), expected.position.x, found.position.x);
+        place.same(&format!("threat {index}, y"), expected.position.y, found.position.y);
+        place.same(&format!("threat {index}, direction"), expected.direction, found.direction);
+        place.same(&format!("threat {index}, personality"), expected.personality, found.personality);
+    }
+    place.same("over", expected.over, found.over);
+    place.same("caught", expected.caught, found.caught);
+}
+
+/// The text of a gzipped file.
+fn read_gz(path: &Path) -> String {
+    let file = File::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let mut text = String::new();
+    GzDecoder::new(file).read_to_string(&mut text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    text
+}
+
+/// A trace that must be one.
+fn parse(path: &Path, text: &str) -> Trace {
+    Trace::parse(text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// A value as a line of a trace, without its end.
+fn line_of(value: &impl serde::Serialize) -> String {
+    let mut line = Vec::new();
+    write_line(&mut line, value).expect("memory can be written to");
+    String::from_utf8(line).expect("JSON is text").trim_end().to_owned()
+}
+
+/// The layout that a map's picture shows.
+fn load_layout(path: &Path) -> Layout {
+    const PALETTE: [([i32; 3], Option<Style>); 9] = [
+        ([0, 0, 0], None),
+        ([255, 255, 255], None),
+        ([0, 0, 255], None),
+        ([255, 0, 0], Some(Style::Bull)),
+        ([255, 125, 0], Some(Style::Goldfish)),
+        ([255, 255, 0], Some(Style::Shark)),
+        ([0, 125, 0], Some(Style::Owl)),
+        ([0, 255, 0], Some(Style::Deer)),
+        ([125, 125, 0], Some(Style::Hawk)),
+    ];
+    let file = File::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let mut decoder = png::Decoder::new(BufReader::new(file));
+    decoder.set_transformations(png::Transformations::EXPAND);
+    let mut reader = decoder.read_info().expect("a PNG");
+    let mut bytes = vec![0; reader.output_buffer_size().expect("a PNG that fits in memory")];
+    let frame = reader.next_frame(&mut bytes).expect("a whole PNG");
+    bytes.truncate(frame.buffer_size());
+    let samples: Vec<i32> = match frame.bit_depth {
+        png::BitDepth::Sixteen => bytes
+            .chunks_exact(2)
+            .map(|pair| (f64::from(u16::from_be_bytes([pair[0], pair[1]])) * 255.0 / 65535.0 + 0.5).floor() as i32)
+            .collect(),
+        _ => bytes.into_iter().map(i32::from).collect(),
+    };
+
+    let (width, height) = (frame.width as i32, frame.height as i32);
+    let (mut tiles, mut player, mut threats) = (Vec::new(), None, Vec::new());
+    for (index, pixel) in samples.chunks_exact(frame.color_type.samples()).enumerate() {
+        let (rgb, alpha) = match *pixel {
+            [grey] => ([grey; 3], 255),
+            [grey, alpha] => ([grey; 3], alpha),
+            [r, g, b] => ([r, g, b], 255),
+            [r, g, b, alpha] => ([r, g, b], alpha),
+            _ => unreachable!("PNG has one to four samples a pixel"),
+        };
+        if alpha < 255 {
+            tiles.push(Tile::SeeThrough);
+            continue;
+        }
+        let position = Position::new(index as i32 % width, index as i32 / width);
+        let distance = |colour: [i32; 3]| (0..3).map(|i| (colour[i] - rgb[i]).abs()).sum::<i32>();
+        let nearest =
+            PALETTE.into_iter().min_by_key(|&(colour, _)| distance(colour)).filter(|&(c, _)| distance(c) < 20);
+        tiles.push(if nearest.is_some_and(|(colour, _)| colour == [0, 0, 0]) { Tile::Wall } else { Tile::Open });
+        match nearest {
+            Some(([0, 0, 255], _)) => player = Some(position),
+            Some((_, Some(style))) => threats.push(Spawn { style, position }),
+            _ => {}
+        }
+    }
+    Layout { width, height, tiles, player: player.expect("a player"), threats }
+}
