@@ -264,3 +264,42 @@ impl Layout {
             .filter(|&position| self.is_open(position))
     }
 }
+
+/// The letters of [`Layout::parse`] for threats, in the order of [`Style::ALL`].
+const STYLE_LETTERS: [char; 6] = ['b', 'g', 's', 'o', 'd', 'h'];
+
+impl Layout {
+    /// Reads a drawing: a line a row, `#` wall, `.` open, `~` see-through, `P` the player,
+    /// `b` bull, `g` goldfish, `s` shark, `o` owl, `d` deer, `h` hawk. Meant for tests and examples.
+    ///
+    /// # Errors
+    /// A sentence that names the line when a letter is unknown, the lines differ in length, or there is no player.
+    pub fn parse(drawing: &str) -> Result<Self, String> {
+        let rows: Vec<&str> = drawing.lines().map(str::trim).filter(|row| !row.is_empty()).collect();
+        let width = rows.first().map_or(0, |row| row.chars().count());
+        let mut player = None;
+        let mut threats = Vec::new();
+        let mut tiles = Vec::with_capacity(width * rows.len());
+        for (y, row) in rows.iter().enumerate() {
+            if row.chars().count() != width {
+                return Err(format!("row {y} of the drawing has another length than the first: expected {width} letters"));
+            }
+            for (x, letter) in row.chars().enumerate() {
+                let position = Position::new(x as i32, y as i32);
+                tiles.push(match letter {
+                    '#' => Tile::Wall,
+                    '~' => Tile::SeeThrough,
+                    _ => Tile::Open,
+                });
+                match (letter, STYLE_LETTERS.iter().position(|&known| known == letter)) {
+                    ('#' | '.' | '~', _) => {}
+                    ('P', _) => player = Some(position),
+                    (_, Some(index)) => threats.push(Spawn { style: Style::ALL[index], position }),
+                    _ => return Err(format!("row {y} of the drawing has {letter:?}: expected one of # . ~ P b g s o d h")),
+                }
+            }
+        }
+        let player = player.ok_or("the drawing has no player: expected one P")?;
+        Ok(Self { width: width as i32, height: rows.len() as i32, tiles, player, threats })
+    }
+}

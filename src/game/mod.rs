@@ -1,10 +1,17 @@
 //! The rules and nothing else: no files, clock, threads, globals, or allocation per tick.
 
 mod action;
+mod grid;
 mod layout;
+mod random;
+mod route;
+mod state;
+mod threat;
 
 pub use action::{Action, ActionError};
+pub use grid::{MAX_OPEN_TILES, MAX_THREATS};
 pub use layout::{Direction, Layout, Personality, Position, Spawn, Style, Tile};
+pub use state::{GameOver, Move, State, Threat, World, WorldError};
 
 /// The first tick of a game.
 pub const FIRST_TICK: u16 = 1;

@@ -1,0 +1,280 @@
+//! The tables made once per map. With them a tick is a handful of look-ups.
+//!
+//! Open tiles get small numbers, by x, then by y, the server's own order. A *pose* is a tile and a direction in one
+//! number, `tile * 4 + direction`; what a threat does next is a pose looked up by a pose.
+
+use super::layout::{Direction, Layout, Position, Style};
+use super::{random, route, threat::POST};
+
+/// The most open tiles of a map: a pose then fits in 14 bits and the routes in 16 MiB.
+pub const MAX_OPEN_TILES: usize = 4096;
+/// The most threats of a map.
+pub const MAX_THREATS: usize = 64;
+
+/// No tile, no pose, nobody.
+pub(super) const NONE: u16 = u16::MAX;
+
+/// Directions, left out of a pose.
+pub(super) const DIRECTIONS: usize = 4;
+/// Ways in which a deer may rank the four directions, by where its target lies: the eight octants and the eight lines between them.
+const BEARINGS: usize = 16;
+/// A deer closer to the player than this, squared, makes for its spawn instead.
+const DEER_SHY_DISTANCE_SQUARED: i32 = 36;
+/// How many of the best intersections a hawk picks from.
+const HAWK_POSTS: usize = 10;
+
+/// The pose that stands on `tile` and looks in `direction`.
+pub(super) const fn pose(tile: u16, direction: Direction) -> u16 {
+    tile * DIRECTIONS as u16 + direction as u16
+}
+
+/// Everything about a map's streets that the rules look up. See the module's description for tiles and poses.
+#[derive(Clone, Debug)]
+pub(super) struct Grid {
+    /// Tile -> position.
+    pub positions: Vec<Position>,
+    /// Position, as `y * width + x` -> tile or [`NONE`].
+    tiles: Vec<u16>,
+    width: i32,
+    height: i32,
+    /// Tile, then direction -> the neighbour, or the tile itself at a wall.
+    pub neighbours: Vec<[u16; 4]>,
+    /// Tile -> directions in which the player can leave it, bits 0 to 3.
+    pub player_exits: Vec<u8>,
+    /// `tile * 8 + move` -> where the player stands then.
+    pub player_next: Vec<u16>,
+    /// `pose` -> the pose straight ahead, or [`NONE`].
+    pub straight: Vec<u16>,
+    /// `tile * 16 + twelfth` -> the pose after a random pick from the tile's options. An islander of one tile never turns from "up".
+    pub random_option: Vec<u16>,
+    /// `target * tiles + tile` -> see [`route`]; the last row is for "no target".
+    pub routes: Vec<u8>,
+    /// `tile * 32 + routes byte` -> the next pose on the shared path, or [`NONE`].
+    pub shared_step: Vec<u16>,
+    /// `tile * 32 + routes byte` -> the next pose on the shark path, or [`NONE`].
+    pub shark_step: Vec<u16>,
+    /// Tile -> its place on a grid so wide that differences of places are unique: see `bearings`.
+    pub places: Vec<i32>,
+    /// `places[target] - places[deer] + bearing_offset` -> the bearing (from 1) of a deer's target, 0 for "too close".
+    pub bearings: Vec<u8>,
+    pub bearing_offset: i32,
+    /// `bearing * poses + pose` -> the deer's next pose: 16 bearings from 1; row 0 is unused.
+    pub deer_next: Vec<u16>,
+    /// Seed -> which twelfth of [0, 1) is drawn.
+    pub twelfths: Box<[u8; random::SEEDS]>,
+    /// Seed -> the memory of a hawk that draws a post with it.
+    pub hawk_posts: Box<[u16; random::SEEDS]>,
+}
+
+impl Grid {
+    /// Builds every table. The caller has checked the limits.
+    pub fn new(layout: &Layout) -> Self {
+        let positions: Vec<Position> = layout.open_positions().collect();
+        let mut tiles = vec![NONE; (layout.width * layout.height) as usize];
+        for (tile, position) in positions.iter().enumerate() {
+            tiles[(position.y * layout.width + position.x) as usize] = tile as u16;
+        }
+        let mut grid = Self {
+            positions,
+            tiles,
+            width: layout.width,
+            height: layout.height,
+            neighbours: Vec::new(),
+            player_exits: Vec::new(),
+            player_next: Vec::new(),
+            straight: Vec::new(),
+            random_option: Vec::new(),
+            routes: Vec::new(),
+            shared_step: Vec::new(),
+            shark_step: Vec::new(),
+            places: Vec::new(),
+            bearings: Vec::new(),
+            bearing_offset: 0,
+            deer_next: Vec::new(),
+            twelfths: Box::new(random::twelfths()),
+            hawk_posts: Box::new([NONE; random::SEEDS]),
+        };
+        grid.link_tiles(layout);
+        grid.routes = route::build(&grid.neighbours);
+        grid.rank_options();
+        grid.aim_deer();
+        grid.post_hawks();
+        grid
+    }
+
+    /// The tile at a position, if it is open.
+    pub fn tile(&self, position: Position) -> Option<u16> {
+        let Position { x, y } = position;
+        if x < 0 || y < 0 || x >= self.width || y >= self.height {
+            return None;
+        }
+        Some(self.tiles[(y * self.width + x) as usize]).filter(|&tile| tile != NONE)
+    }
+
+    /// Open tiles.
+    pub fn len(&self) -> usize {
+        self.positions.len()
+    }
+
+    /// The options of a tile, in the order left, right, up, down.
+    pub fn options(&self, tile: u16) -> impl Iterator<Item = Direction> + '_ {
+        Direction::ALL.into_iter().filter(move |&direction| self.ahead(tile, direction).is_some())
+    }
+
+    /// The pose after a step from `tile` in `direction`, if the way is open.
+    fn ahead(&self, tile: u16, direction: Direction) -> Option<u16> {
+        let next = self.neighbours[usize::from(tile)][direction as usize];
+        (next != tile).then(|| pose(next, direction))
+    }
+
+    fn link_tiles(&mut self, layout: &Layout) {
+        for (tile, &position) in self.positions.iter().enumerate() {
+            let tile = tile as u16;
+            let neighbours = Direction::ALL.map(|direction| self.tile(position.towards(direction)).unwrap_or(tile));
+            let mut exits = 0;
+            let mut next = [tile; 8];
+            for direction in Direction::ALL {
+                let enters = layout.tile(position.towards(direction)) == super::Tile::Open;
+                if enters {
+                    exits |= 1 << direction as u8;
+                    next[direction as usize] = neighbours[direction as usize];
+                }
+            }
+            self.neighbours.push(neighbours);
+            self.player_exits.push(exits);
+            self.player_next.extend(next);
+        }
+    }
+
+    /// Tables over a tile's options: straight on, a random one, and the first on either path.
+    fn rank_options(&mut self) {
+        for tile in 0..self.len() as u16 {
+            let options: Vec<Direction> = self.options(tile).collect();
+            let step = |direction: Option<Direction>| direction.and_then(|d| self.ahead(tile, d)).unwrap_or(NONE);
+            let straight = Direction::ALL.map(|direction| step(Some(direction)));
+            let random: [u16; random::TWELFTHS] = std::array::from_fn(|twelfth| match options.len() {
+                0 => pose(tile, Direction::Up),
+                len => step(options.get(twelfth * len / 12).copied()),
+            });
+            let nearest = |path: fn(u8) -> Option<Direction>| -> [u16; route::ROUTE_BYTES] {
+                std::array::from_fn(|byte| step(path(byte as u8)))
+            };
+            let (shared, shark) = (nearest(route::shared_direction), nearest(route::shark_direction));
+            self.straight.extend(straight);
+            self.random_option.extend(random);
+            self.shared_step.extend(shared);
+            self.shark_step.extend(shark);
+        }
+    }
+
+    /// Tables of the deer. The tile beyond direction `d` lies at squared distance `|t|^2 - 2 t.d + 1` from a target at offset `t`,
+    /// so how the four compare depends on the octant in which the target lies and on nothing else.
+    fn aim_deer(&mut self) {
+        let stride = 2 * self.width;
+        self.places = self.positions.iter().map(|p| p.y * stride + p.x).collect();
+        self.bearing_offset = (self.height - 1) * stride + self.width - 1;
+        self.bearings = vec![0; 2 * self.bearing_offset as usize + 1];
+        self.deer_next = vec![NONE; (1 + BEARINGS) * DIRECTIONS * self.len()];
+        let mut known = [false; 1 + BEARINGS];
+        for dy in 1 - self.height..self.height {
+            for dx in 1 - self.width..self.width {
+                if dx * dx + dy * dy > DEER_SHY_DISTANCE_SQUARED {
+                    let bearing = bearing(dx, dy);
+                    self.bearings[(dy * stride + dx + self.bearing_offset) as usize] = bearing;
+                    if !std::mem::replace(&mut known[usize::from(bearing)], true) {
+                        let row = self.deer_row(|_| (dx, dy));
+                        self.deer_next[usize::from(bearing) * row.len()..][..row.len()].copy_from_slice(&row);
+                    }
+                }
+            }
+        }
+    }
+
+    /// A deer's next pose by pose, when its target lies at `offset(its position)`.
+    fn deer_row(&self, offset: impl Fn(Position) -> (i32, i32)) -> Vec<u16> {
+        let mut row = Vec::with_capacity(DIRECTIONS * self.len());
+        for tile in 0..self.len() as u16 {
+            let (dx, dy) = offset(self.positions[usize::from(tile)]);
+            row.extend(Direction::ALL.map(|facing| self.deer_step(tile, facing, dx, dy)));
+        }
+        row
+    }
+
+    /// The rule itself: the only option; else the option nearest to the target that does not turn back, the earliest of equals.
+    fn deer_step(&self, tile: u16, facing: Direction, dx: i32, dy: i32) -> u16 {
+        let distance_squared = |direction: Direction| {
+            let (sx, sy) = direction.delta();
+            (dx - sx) * (dx - sx) + (dy - sy) * (dy - sy)
+        };
+        let chosen = if self.options(tile).count() == 1 {
+            self.options(tile).next()
+        } else {
+            self.options(tile).filter(|&d| d != facing.reverse()).min_by_key(|&d| distance_squared(d))
+        };
+        chosen.and_then(|direction| self.ahead(tile, direction)).unwrap_or(pose(tile, facing))
+    }
+
+    /// Appends the row of a deer that goes home to `spawn`, and returns the row's number.
+    pub fn add_deer_home(&mut self, spawn: Position) -> u16 {
+        let row = self.deer_row(|position| (spawn.x - position.x, spawn.y - position.y));
+        self.deer_next.extend(&row);
+        (self.deer_next.len() / row.len() - 1) as u16
+    }
+
+    fn post_hawks(&mut self) {
+        let posts = self.best_intersections();
+        *self.hawk_posts = [self.len() as u16; random::SEEDS];
+        if !posts.is_empty() {
+            *self.hawk_posts = std::array::from_fn(|seed| posts[random::pick(seed, posts.len())] | POST);
+        }
+    }
+
+    /// The intersections with the longest views, at most ten, best first; equals stay in the order of their tiles.
+    pub fn best_intersections(&self) -> Vec<u16> {
+        let inner = |p: Position| p.x >= 1 && p.x <= self.width - 2 && p.y >= 1 && p.y <= self.height - 2;
+        let mut ranked: Vec<u16> = (0..self.len() as u16)
+            .filter(|&tile| inner(self.positions[usize::from(tile)]) && self.options(tile).count() >= 3)
+            .collect();
+        ranked.sort_by_cached_key(|&tile| std::cmp::Reverse(self.visible_tiles(tile)));
+        ranked.truncate(HAWK_POSTS);
+        ranked
+    }
+
+    /// How many tiles are seen from `tile`, itself included: that shifts every view alike.
+    fn visible_tiles(&self, tile: u16) -> usize {
+        let row = &self.routes[usize::from(tile) * self.len()..][..self.len()];
+        row.iter().filter(|&&byte| byte & route::SEES != 0).count()
+    }
+
+    /// Steps on a shortest path, if there is one: read off the routes, for whoever asks rarely.
+    pub fn nearer(&self, target: u16, tile: u16) -> u8 {
+        self.routes[usize::from(target) * self.len() + usize::from(tile)] & route::NEARER
+    }
+}
+
+/// The octant of an offset that is not (0, 0), from 1 to 16, even numbers for the lines between.
+fn bearing(dx: i32, dy: i32) -> u8 {
+    let (across, along) = (dx.abs(), dy.abs());
+    match (dx.signum(), dy.signum(), across.cmp(&along) as i8) {
+        (1, 0, _) => 1,
+        (1, 1, 1) => 2,
+        (1, 1, 0) => 3,
+        (1, 1, _) => 4,
+        (0, 1, _) => 5,
+        (-1, 1, -1) => 6,
+        (-1, 1, 0) => 7,
+        (-1, 1, _) => 8,
+        (-1, 0, _) => 9,
+        (-1, -1, 1) => 10,
+        (-1, -1, 0) => 11,
+        (-1, -1, _) => 12,
+        (0, -1, _) => 13,
+        (1, -1, -1) => 14,
+        (1, -1, 0) => 15,
+        (_, _, _) => 16,
+    }
+}
+
+/// Where each style's threats stand among a block's lanes; see `threat`.
+pub(super) const STYLE_ORDER: [Style; 6] =
+    [Style::Goldfish, Style::Bull, Style::Deer, Style::Shark, Style::Owl, Style::Hawk];

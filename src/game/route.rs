@@ -1,0 +1,102 @@
+//! Ways from every tile to every tile, for the shared path, the shark path, and lines of sight, in one byte a pair.
+//!
+//! The byte for a target and a tile says which of the tile's neighbours are one step nearer to the target (bits 0 to 3: left, right,
+//! up, down) and whether the two see each other (bit 4). That is enough for both paths:
+//!
+//! - The *shared path* takes the first nearer neighbour in the order left, right, up, down, by definition.
+//! - The *shark path* comes from a first-in-first-out breadth-first search from the shark that looks right, down, up, left. Such a search
+//!   reaches every tile by the shortest path that is first in the lexicographic order of its directions: within a round, tiles leave the
+//!   queue in the order of their paths, and a tile keeps the first that reaches it. The first step of that path is the first
+//!   direction, in that order, that begins any shortest path: the first nearer neighbour in the order right, down, up, left.
+//!
+//! `reference` walks both paths literally and judges this for every pair of tiles.
+
+use super::Direction;
+
+/// The bit of a [`Routes`] byte that says that the two tiles see each other.
+pub(super) const SEES: u8 = 1 << 4;
+/// The bits of a [`Routes`] byte that name the nearer neighbours.
+pub(super) const NEARER: u8 = 0b1111;
+/// How many different bytes there are.
+pub(super) const ROUTE_BYTES: usize = 32;
+
+/// The order in which the shark's search looks at neighbours.
+const SHARK_ORDER: [Direction; 4] = [Direction::Right, Direction::Down, Direction::Up, Direction::Left];
+
+/// The first direction of `nearer` on the shared path.
+pub(super) fn shared_direction(nearer: u8) -> Option<Direction> {
+    first_of(nearer, Direction::ALL)
+}
+
+/// The first direction of `nearer` on the shark path.
+pub(super) fn shark_direction(nearer: u8) -> Option<Direction> {
+    first_of(nearer, SHARK_ORDER)
+}
+
+fn first_of(nearer: u8, order: [Direction; 4]) -> Option<Direction> {
+    order.into_iter().find(|&direction| nearer >> direction as u8 & 1 == 1)
+}
+
+/// Fills the table: a row a target, a byte a tile, and one more row of zeros for "no target". `neighbours[tile][direction]` is
+/// the neighbour's tile, or the tile itself where there is a wall.
+pub(super) fn build(neighbours: &[[u16; 4]]) -> Vec<u8> {
+    let tiles = neighbours.len();
+    let mut table = vec![0; (tiles + 1) * tiles];
+    let mut search = Search { distance: vec![0; tiles], queue: vec![0; tiles + 1] };
+    for (target, row) in table.chunks_exact_mut(tiles.max(1)).take(tiles).enumerate() {
+        search.fill(neighbours, target, row);
+        mark_visible(neighbours, target, row);
+    }
+    table
+}
+
+/// The memory of a breadth-first search, kept from target to target.
+struct Search {
+    /// Steps from the target plus one; 0 while not reached.
+    distance: Vec<u16>,
+    /// Tiles in the order in which they are reached, with one place more for the last write that is not kept.
+    queue: Vec<u16>,
+}
+
+impl Search {
+    /// Breadth first from `target`; a tile that leaves the queue knows which neighbours were reached a round before it.
+    fn fill(&mut self, neighbours: &[[u16; 4]], target: usize, row: &mut [u8]) {
+        self.distance.fill(0);
+        self.distance[target] = 1;
+        self.queue[0] = target as u16;
+        let (mut head, mut tail) = (0, 1);
+        while head < tail {
+            let tile = usize::from(self.queue[head]);
+            head += 1;
+            let distance = self.distance[tile];
+            let mut nearer = 0;
+            for (direction, &neighbour) in neighbours[tile].iter().enumerate() {
+                let other = &mut self.distance[usize::from(neighbour)];
+                nearer |= u8::from(*other == distance - 1) << direction;
+                // Without a branch: the neighbour is always written, and kept only if it is new.
+                let new = *other == 0;
+                *other = if new { distance + 1 } else { *other };
+                self.queue[tail] = neighbour;
+                tail += usize::from(new);
+            }
+            // A neighbour not reached yet has distance 0, which is "one less" for the target alone.
+            row[tile] = if distance == 1 { 0 } else { nearer };
+        }
+    }
+}
+
+/// Marks the tiles that see the target along a row or column of open tiles, the target itself included.
+fn mark_visible(neighbours: &[[u16; 4]], target: usize, row: &mut [u8]) {
+    row[target] |= SEES;
+    for direction in 0..4 {
+        let mut tile = target;
+        loop {
+            let next = usize::from(neighbours[tile][direction]);
+            if next == tile {
+                break;
+            }
+            row[next] |= SEES;
+            tile = next;
+        }
+    }
+}

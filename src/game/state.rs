@@ -1,0 +1,448 @@
+//! A game: the [`World`] that does not change, and the [`State`] that does.
+
+use thiserror::Error;
+
+use super::grid::{self, Grid, MAX_OPEN_TILES, MAX_THREATS};
+use super::layout::{Direction, Layout, Personality, Position, Spawn, Style, Tile};
+use super::threat::{self, Block, LANES, POST, Prey, Roster, mix};
+use super::{Action, ActionError, FIRST_TICK, LAST_TICK, POINTS_PER_TICK, route};
+
+/// What the player does in a tick, once a command has been reduced to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Move {
+    /// One step to the left.
+    Left = 0,
+    /// One step to the right.
+    Right = 1,
+    /// One step up.
+    Up = 2,
+    /// One step down.
+    Down = 3,
+    /// No step.
+    Stay = 4,
+}
+
+impl Move {
+    /// Every move.
+    pub const ALL: [Self; 5] = [Self::Left, Self::Right, Self::Up, Self::Down, Self::Stay];
+
+    /// The direction of the step, if there is one.
+    pub const fn direction(self) -> Option<Direction> {
+        match self {
+            Self::Left => Some(Direction::Left),
+            Self::Right => Some(Direction::Right),
+            Self::Up => Some(Direction::Up),
+            Self::Down => Some(Direction::Down),
+            Self::Stay => None,
+        }
+    }
+
+    /// The letter in plans: `L`, `R`, `U`, `D`, and `.` for staying.
+    pub const fn letter(self) -> char {
+        ['L', 'R', 'U', 'D', '.'][self as usize]
+    }
+
+    /// The move of a letter.
+    pub fn from_letter(letter: char) -> Option<Self> {
+        Self::ALL.into_iter().find(|m| m.letter() == letter)
+    }
+}
+
+impl From<Direction> for Move {
+    fn from(direction: Direction) -> Self {
+        Self::ALL[direction as usize]
+    }
+}
+
+/// What a tick does besides the player's move; the clock alone decides it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Schedule {
+    threats_move: bool,
+    owls_look: bool,
+}
+
+/// Ticks in the schedule: a power of two above the last.
+const SCHEDULE_TICKS: usize = 2048;
+
+/// A window of ten ticks a minute in which owls remember the player.
+const OWL_MINUTE_TICKS: u16 = 60;
+const OWL_WINDOW_TICKS: u16 = 10;
+
+/// Follows the server's counters through a game: they start together and never part, so one schedule serves every threat.
+fn schedule() -> Box<[Schedule; SCHEDULE_TICKS]> {
+    let mut ticks_since_move = 0;
+    let mut schedule = Box::new([Schedule::default(); SCHEDULE_TICKS]);
+    for tick in FIRST_TICK..SCHEDULE_TICKS as u16 {
+        let clock = tick - 1;
+        ticks_since_move += 1;
+        let threats_move = ticks_since_move >= Personality::at_clock(clock).period_ticks();
+        if threats_move {
+            ticks_since_move = 0;
+        }
+        schedule[usize::from(tick)] =
+            Schedule { threats_move, owls_look: clock % OWL_MINUTE_TICKS < OWL_WINDOW_TICKS };
+    }
+    schedule
+}
+
+/// Why a layout is not a playable map.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum WorldError {
+    /// The tiles do not fill the grid.
+    #[error("{tiles} tiles for a grid of {width}x{height}: expected width x height tiles")]
+    Size {
+        /// Columns.
+        width: i32,
+        /// Rows.
+        height: i32,
+        /// Tiles given.
+        tiles: usize,
+    },
+    /// More open tiles than the tables hold.
+    #[error("{0} open tiles: expected at most {MAX_OPEN_TILES}")]
+    TooManyTiles(usize),
+    /// More threats than a state holds.
+    #[error("{0} threats: expected at most {MAX_THREATS}")]
+    TooManyThreats(usize),
+    /// The player starts where it cannot stand.
+    #[error("the player starts on {0}, which is no open tile")]
+    PlayerOffStreet(Position),
+    /// A threat starts in a wall or off the grid.
+    #[error("threat {0} starts on {1}, which is no open tile")]
+    ThreatOffStreet(usize, Position),
+}
+
+/// A map made ready to be played: every table that the rules need, for one variant of the game.
+#[derive(Clone, Debug)]
+pub struct World {
+    layout: Layout,
+    grid: Grid,
+    rosters: Vec<Roster>,
+    /// Threat, in map order -> lane, counted through the blocks.
+    lanes: Vec<u8>,
+    schedule: Box<[Schedule; SCHEDULE_TICKS]>,
+    no_jump: bool,
+}
+
+/// Where a game stands: plain data, compared and hashed whole. It belongs to the [`World`] that made it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct State {
+    tick: u16,
+    player: u16,
+    outcome: Outcome,
+    first: Block,
+    /// Threats from the ninth on; empty, and so without an allocation, on every real map.
+    more: Box<[Block]>,
+}
+
+/// Whether a state's game goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+enum Outcome {
+    Running,
+    Caught,
+}
+
+/// A threat as a person would describe it: every field the server keeps that is not the same for all threats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Threat {
+    /// How it chooses its moves.
+    pub style: Style,
+    /// Where it stands.
+    pub position: Position,
+    /// Where it looks: the direction of its last step.
+    pub direction: Direction,
+    /// The next seed it draws with.
+    pub seed: u16,
+    /// Owl: where it last looked at the player.
+    pub remembered: Option<Position>,
+    /// Hawk: where it last saw the player.
+    pub seen: Option<Position>,
+    /// Hawk: the intersection it is on its way to.
+    pub post: Option<Position>,
+    /// Hawk: moves it has waited, from -5.
+    pub idle_rounds: i8,
+}
+
+impl World {
+    /// Makes a map ready: builds the tables, in well under a millisecond for a map of the game's size.
+    ///
+    /// # Errors
+    /// When the layout is larger than [`MAX_OPEN_TILES`] or [`MAX_THREATS`] allow, or somebody starts where nobody can stand.
+    pub fn new(layout: &Layout, no_jump: bool) -> Result<Self, WorldError> {
+        check(layout)?;
+        let mut grid = Grid::new(layout);
+        let mut order: Vec<usize> = (0..layout.threats.len()).collect();
+        order.sort_by_key(|&index| threat::rank(layout.threats[index].style));
+        let mut lanes = vec![0; order.len()];
+        for (lane, &index) in order.iter().enumerate() {
+            lanes[index] = lane as u8;
+        }
+        let sorted: Vec<Spawn> = order.iter().map(|&index| layout.threats[index]).collect();
+        let mut rosters: Vec<Roster> = sorted.chunks(LANES).map(|block| Roster::new(block, &mut grid)).collect();
+        if rosters.is_empty() {
+            rosters.push(Roster::new(&[], &mut grid));
+        }
+        Ok(Self { layout: layout.clone(), grid, rosters, lanes, schedule: schedule(), no_jump })
+    }
+
+    /// The map as it was given.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// Whether this is the no-jump variant.
+    pub fn no_jump(&self) -> bool {
+        self.no_jump
+    }
+
+    /// How many open tiles the map has.
+    pub fn open_tiles(&self) -> usize {
+        self.grid.len()
+    }
+
+    /// How many threats the map has.
+    pub fn threat_count(&self) -> usize {
+        self.lanes.len()
+    }
+
+    /// The state at the start of tick 1.
+    pub fn start(&self) -> State {
+        let nowhere = Block { memories: [self.grid.len() as u16; LANES], ..Block::EMPTY };
+        let mut state = State {
+            tick: FIRST_TICK,
+            player: self.tile(self.layout.player),
+            outcome: Outcome::Running,
+            first: nowhere,
+            more: vec![nowhere; self.rosters.len() - 1].into(),
+        };
+        for (index, spawn) in self.layout.threats.iter().enumerate() {
+            let (block, lane) = state.lane_mut(self.lanes[index]);
+            block.poses[lane] = grid::pose(self.tile(spawn.position), threat::FIRST_DIRECTION);
+            block.seeds[lane] = threat::FIRST_SEED;
+        }
+        state.look_around();
+        state
+    }
+
+    /// The tile of a position that is known to be open.
+    fn tile(&self, position: Position) -> u16 {
+        self.grid.tile(position).expect("positions of a checked layout are open tiles")
+    }
+
+    /// Plays one tick: the player's move, then the threats'. A move into a wall is a stay.
+    ///
+    /// For callers that know the state to be of this world and not over; [`World::play`] checks.
+    #[inline]
+    pub fn step(&self, state: &mut State, player_move: Move) {
+        debug_assert!(!state.is_over(), "a game that is over has no next tick");
+        let stale = state.player;
+        let now = self.grid.player_next[usize::from(stale) * 8 + player_move as usize];
+        state.player = now;
+        if self.no_jump && state.is_threat_on(now) {
+            state.outcome = Outcome::Caught;
+            return;
+        }
+        let schedule = self.schedule[usize::from(state.tick) % SCHEDULE_TICKS];
+        state.tick += 1;
+        if schedule.threats_move {
+            let prey = Prey { now, stale, owls_look: schedule.owls_look };
+            state.first.advance(&self.rosters[0], &self.grid, prey);
+            if !state.more.is_empty() {
+                self.advance_more(state, prey);
+            }
+        }
+        state.look_around();
+    }
+
+    /// The threats from the ninth on, out of the way of the maps that have none.
+    #[inline(never)]
+    fn advance_more(&self, state: &mut State, prey: Prey) {
+        for (block, roster) in state.more.iter_mut().zip(&self.rosters[1..]) {
+            block.advance(roster, &self.grid, prey);
+        }
+    }
+
+    /// Plays one tick with a command as it came from the wire: a list of actions, of which the first move that succeeds counts.
+    /// Returns what became of it, and changes nothing when the game is over.
+    ///
+    /// # Errors
+    /// When the game is over.
+    pub fn play(&self, state: &mut State, command: &[Action]) -> Result<Move, GameOver> {
+        if state.is_over() {
+            return Err(GameOver);
+        }
+        let player_move = self.resolve(state, command);
+        self.step(state, player_move);
+        Ok(player_move)
+    }
+
+    /// The one move that a command amounts to.
+    pub fn resolve(&self, state: &State, command: &[Action]) -> Move {
+        let successes = command.iter().filter_map(|action| self.attempt(state, action).ok().flatten());
+        successes.map(Move::from).next().unwrap_or(Move::Stay)
+    }
+
+    /// What an action does if it is the first to succeed: a step, or nothing, silently, where the player may not go.
+    ///
+    /// # Errors
+    /// What the server would log.
+    pub fn attempt(&self, state: &State, action: &Action) -> Result<Option<Direction>, ActionError> {
+        let direction = match *action {
+            Action::Move(direction) => direction,
+            Action::MoveTo { x, y } => self.first_step_to(state.player, x, y)?,
+            Action::MoveNowhere => return Err(ActionError::NoPosition),
+            Action::Unknown => return Err(ActionError::Unknown),
+        };
+        let exits = self.grid.player_exits[usize::from(state.player)];
+        Ok((exits >> direction as u8 & 1 == 1).then_some(direction))
+    }
+
+    fn first_step_to(&self, player: u16, x: f64, y: f64) -> Result<Direction, ActionError> {
+        if !x.is_finite() || !y.is_finite() {
+            return Err(ActionError::NoPosition);
+        }
+        // `Math.round`: halves go up. The cast saturates, which leaves what is off the grid off the grid.
+        let position = Position::new((x + 0.5).floor() as i32, (y + 0.5).floor() as i32);
+        let off_grid =
+            position.x < 0 || position.y < 0 || position.x >= self.layout.width || position.y >= self.layout.height;
+        if off_grid {
+            return Err(ActionError::OffGrid);
+        }
+        let target = self.grid.tile(position).ok_or(ActionError::Wall(position))?;
+        if target == player {
+            return Err(ActionError::AlreadyThere(position));
+        }
+        route::shared_direction(self.grid.nearer(target, player)).ok_or(ActionError::Unreachable(position))
+    }
+
+    /// The moves that differ: the open ways in the order left, right, up, down, then staying.
+    pub fn moves(&self, state: &State) -> impl Iterator<Item = Move> + use<> {
+        let exits = self.grid.player_exits[usize::from(state.player)];
+        Move::ALL.into_iter().filter(move |&m| m == Move::Stay || exits >> m as u8 & 1 == 1)
+    }
+
+    /// Whether the threats move in the tick that this state is about to play.
+    pub fn threats_move(&self, state: &State) -> bool {
+        self.schedule[usize::from(state.tick) % SCHEDULE_TICKS].threats_move
+    }
+
+    /// Where the player is.
+    pub fn player(&self, state: &State) -> Position {
+        self.grid.positions[usize::from(state.player)]
+    }
+
+    /// A threat, by its place in map order.
+    ///
+    /// # Panics
+    /// When there is no such threat.
+    pub fn threat(&self, state: &State, index: usize) -> Threat {
+        let style = self.layout.threats[index].style;
+        let (block, lane) = state.lane(self.lanes[index]);
+        let memory = block.memories[lane];
+        let place = self.grid.positions.get(usize::from(memory & !POST)).copied();
+        let is_post = memory & POST != 0;
+        let pose = block.poses[lane];
+        Threat {
+            style,
+            position: self.grid.positions[usize::from(pose) / grid::DIRECTIONS],
+            direction: Direction::ALL[usize::from(pose) % grid::DIRECTIONS],
+            seed: block.seeds[lane],
+            remembered: place.filter(|_| style == Style::Owl),
+            seen: place.filter(|_| style == Style::Hawk && !is_post),
+            post: place.filter(|_| style == Style::Hawk && is_post),
+            idle_rounds: block.idle_rounds[lane],
+        }
+    }
+
+    /// Every threat in map order.
+    pub fn threats<'a>(&'a self, state: &'a State) -> impl Iterator<Item = Threat> + 'a {
+        (0..self.threat_count()).map(|index| self.threat(state, index))
+    }
+
+    /// What the player scores if the game ends in this state.
+    pub fn score(&self, state: &State) -> u32 {
+        u32::from(state.tick) * POINTS_PER_TICK
+    }
+
+    /// A 64-bit hash of all that decides the state's future, and of nothing else: two states that differ only in where a threat
+    /// looks that never cares for it have one fingerprint.
+    #[inline]
+    pub fn fingerprint(&self, state: &State) -> u64 {
+        let header = u64::from(state.tick) | u64::from(state.player) << 16 | (state.outcome as u64) << 32;
+        let first = mix(header, state.first.digest(&self.rosters[0]));
+        state.more.iter().zip(&self.rosters[1..]).fold(first, |hash, (block, roster)| mix(hash, block.digest(roster)))
+    }
+}
+
+/// The game is over: there is no tick to play.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("the game is over")]
+pub struct GameOver;
+
+fn check(layout: &Layout) -> Result<(), WorldError> {
+    let Layout { width, height, ref tiles, player, ref threats } = *layout;
+    if width < 1 || height < 1 || i64::from(width) * i64::from(height) != tiles.len() as i64 {
+        return Err(WorldError::Size { width, height, tiles: tiles.len() });
+    }
+    let open = tiles.iter().filter(|tile| tile.is_open()).count();
+    if open > MAX_OPEN_TILES {
+        return Err(WorldError::TooManyTiles(open));
+    }
+    if threats.len() > MAX_THREATS {
+        return Err(WorldError::TooManyThreats(threats.len()));
+    }
+    if layout.tile(player) != Tile::Open {
+        return Err(WorldError::PlayerOffStreet(player));
+    }
+    let stray = threats.iter().position(|threat| !layout.is_open(threat.position));
+    stray.map_or(Ok(()), |index| Err(WorldError::ThreatOffStreet(index, threats[index].position)))
+}
+
+impl State {
+    /// The tick that is about to be played, from 1; 2001 when the game is complete.
+    pub fn tick(&self) -> u16 {
+        self.tick
+    }
+
+    /// Whether the game is over: caught, or complete.
+    #[inline]
+    pub fn is_over(&self) -> bool {
+        self.outcome == Outcome::Caught || self.tick > LAST_TICK
+    }
+
+    /// Whether a threat stands on the player's tile.
+    #[inline]
+    pub fn is_caught(&self) -> bool {
+        self.outcome == Outcome::Caught
+    }
+
+    /// How often threats move in the tick that is about to be played... as the server's messages put it: the personality that was
+    /// set in the tick before.
+    pub fn personality(&self) -> Personality {
+        Personality::at_clock(self.tick.saturating_sub(2))
+    }
+
+    #[inline(always)]
+    fn is_threat_on(&self, tile: u16) -> bool {
+        self.first.stands_on(tile) || (!self.more.is_empty() && self.more.iter().any(|block| block.stands_on(tile)))
+    }
+
+    #[inline(always)]
+    fn look_around(&mut self) {
+        if self.is_threat_on(self.player) {
+            self.outcome = Outcome::Caught;
+        }
+    }
+
+    fn lane(&self, lane: u8) -> (&Block, usize) {
+        let (block, lane) = (usize::from(lane) / LANES, usize::from(lane) % LANES);
+        (if block == 0 { &self.first } else { &self.more[block - 1] }, lane)
+    }
+
+    fn lane_mut(&mut self, lane: u8) -> (&mut Block, usize) {
+        let (block, lane) = (usize::from(lane) / LANES, usize::from(lane) % LANES);
+        (if block == 0 { &mut self.first } else { &mut self.more[block - 1] }, lane)
+    }
+}
