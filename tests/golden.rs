@@ -12,7 +12,7 @@ use std::io::{BufReader, Read};
 use std::path::Path;
 
 use flate2::read::GzDecoder;
-use getaway::game::{Action, Layout, Position, Spawn, Style, Tile};
+use getaway::game::{Action, Layout, Position, Spawn, State, Style, Threat, Tile, World};
 use getaway::protocol::{Trace, TraceHeader, TraceThreat, TraceTick, write_line};
 use getaway::reference;
 
@@ -50,6 +50,43 @@ impl Model for reference::Game {
             caught: self.caught(),
         }
     }
+}
+
+/// The fast model: a world and a state in it.
+struct Fast {
+    world: World,
+    state: State,
+}
+
+impl Model for Fast {
+    fn new(layout: &Layout, no_jump: bool) -> Self {
+        let world = World::new(layout, no_jump).expect("the maps of the traces are within the limits");
+        let state = world.start();
+        Self { world, state }
+    }
+
+    fn step(&mut self, actions: &[Action]) {
+        self.world.play(&mut self.state, actions).expect("a trace ends with its game");
+    }
+
+    fn observe(&self) -> TraceTick {
+        let personality = self.state.personality();
+        let threat =
+            |threat: Threat| TraceThreat { position: threat.position, direction: threat.direction, personality };
+        TraceTick {
+            actions: None,
+            tick: self.state.tick(),
+            player: self.world.player(&self.state),
+            threats: self.world.threats(&self.state).map(threat).collect(),
+            over: self.state.is_over(),
+            caught: self.state.is_caught(),
+        }
+    }
+}
+
+#[test]
+fn the_game_follows_every_trace() {
+    follow_every_trace::<Fast>();
 }
 
 #[test]

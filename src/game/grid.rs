@@ -4,7 +4,8 @@
 //! number, `tile * 4 + direction`; what a threat does next is a pose looked up by a pose.
 
 use super::layout::{Direction, Layout, Position, Style};
-use super::{random, route, threat::POST};
+use super::random::{Numbers, SEEDS, TWELFTHS};
+use super::{route, threat::POST};
 
 /// The most open tiles of a map: a pose then fits in 14 bits and the routes in 16 MiB.
 pub const MAX_OPEN_TILES: usize = 4096;
@@ -61,9 +62,9 @@ pub(super) struct Grid {
     /// `bearing * poses + pose` -> the deer's next pose: 16 bearings from 1; row 0 is unused.
     pub deer_next: Vec<u16>,
     /// Seed -> which twelfth of [0, 1) is drawn.
-    pub twelfths: Box<[u8; random::SEEDS]>,
+    pub twelfths: Box<[u8; SEEDS]>,
     /// Seed -> the memory of a hawk that draws a post with it.
-    pub hawk_posts: Box<[u16; random::SEEDS]>,
+    pub hawk_posts: Box<[u16; SEEDS]>,
 }
 
 impl Grid {
@@ -74,6 +75,7 @@ impl Grid {
         for (tile, position) in positions.iter().enumerate() {
             tiles[(position.y * layout.width + position.x) as usize] = tile as u16;
         }
+        let numbers = Numbers::new();
         let mut grid = Self {
             positions,
             tiles,
@@ -91,14 +93,14 @@ impl Grid {
             bearings: Vec::new(),
             bearing_offset: 0,
             deer_next: Vec::new(),
-            twelfths: Box::new(random::twelfths()),
-            hawk_posts: Box::new([NONE; random::SEEDS]),
+            twelfths: numbers.twelfths(),
+            hawk_posts: Box::new([NONE; SEEDS]),
         };
         grid.link_tiles(layout);
         grid.routes = route::build(&grid.neighbours);
         grid.rank_options();
         grid.aim_deer();
-        grid.post_hawks();
+        grid.post_hawks(&numbers);
         grid
     }
 
@@ -152,7 +154,7 @@ impl Grid {
             let options: Vec<Direction> = self.options(tile).collect();
             let step = |direction: Option<Direction>| direction.and_then(|d| self.ahead(tile, d)).unwrap_or(NONE);
             let straight = Direction::ALL.map(|direction| step(Some(direction)));
-            let random: [u16; random::TWELFTHS] = std::array::from_fn(|twelfth| match options.len() {
+            let random: [u16; TWELFTHS] = std::array::from_fn(|twelfth| match options.len() {
                 0 => pose(tile, Direction::Up),
                 len => step(options.get(twelfth * len / 12).copied()),
             });
@@ -193,25 +195,26 @@ impl Grid {
     /// A deer's next pose by pose, when its target lies at `offset(its position)`.
     fn deer_row(&self, offset: impl Fn(Position) -> (i32, i32)) -> Vec<u16> {
         let mut row = Vec::with_capacity(DIRECTIONS * self.len());
-        for tile in 0..self.len() as u16 {
-            let (dx, dy) = offset(self.positions[usize::from(tile)]);
-            row.extend(Direction::ALL.map(|facing| self.deer_step(tile, facing, dx, dy)));
+        for (tile, &position) in self.positions.iter().enumerate() {
+            row.extend(self.deer_steps(tile as u16, offset(position)));
         }
         row
     }
 
-    /// The rule itself: the only option; else the option nearest to the target that does not turn back, the earliest of equals.
-    fn deer_step(&self, tile: u16, facing: Direction, dx: i32, dy: i32) -> u16 {
+    /// The rule itself, by where the deer looks: the only option; else the option nearest to the target that does not turn back, the
+    /// earliest of equals.
+    fn deer_steps(&self, tile: u16, (dx, dy): (i32, i32)) -> [u16; DIRECTIONS] {
+        let ahead = Direction::ALL.map(|direction| self.ahead(tile, direction));
+        let only = if ahead.iter().flatten().count() == 1 { ahead.iter().copied().flatten().next() } else { None };
         let distance_squared = |direction: Direction| {
             let (sx, sy) = direction.delta();
             (dx - sx) * (dx - sx) + (dy - sy) * (dy - sy)
         };
-        let chosen = if self.options(tile).count() == 1 {
-            self.options(tile).next()
-        } else {
-            self.options(tile).filter(|&d| d != facing.reverse()).min_by_key(|&d| distance_squared(d))
-        };
-        chosen.and_then(|direction| self.ahead(tile, direction)).unwrap_or(pose(tile, facing))
+        Direction::ALL.map(|facing| {
+            let forward = Direction::ALL.into_iter().filter(|&d| d != facing.reverse() && ahead[d as usize].is_some());
+            let nearest = || forward.min_by_key(|&d| distance_squared(d)).and_then(|d| ahead[d as usize]);
+            only.or_else(nearest).unwrap_or(pose(tile, facing))
+        })
     }
 
     /// Appends the row of a deer that goes home to `spawn`, and returns the row's number.
@@ -221,11 +224,11 @@ impl Grid {
         (self.deer_next.len() / row.len() - 1) as u16
     }
 
-    fn post_hawks(&mut self) {
+    fn post_hawks(&mut self, numbers: &Numbers) {
         let posts = self.best_intersections();
-        *self.hawk_posts = [self.len() as u16; random::SEEDS];
-        if !posts.is_empty() {
-            *self.hawk_posts = std::array::from_fn(|seed| posts[random::pick(seed, posts.len())] | POST);
+        let nowhere = self.len() as u16;
+        for (memory, pick) in self.hawk_posts.iter_mut().zip(numbers.picks(posts.len())) {
+            *memory = posts.get(pick).map_or(nowhere, |&post| post | POST);
         }
     }
 

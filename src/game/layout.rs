@@ -282,7 +282,9 @@ impl Layout {
         let mut tiles = Vec::with_capacity(width * rows.len());
         for (y, row) in rows.iter().enumerate() {
             if row.chars().count() != width {
-                return Err(format!("row {y} of the drawing has another length than the first: expected {width} letters"));
+                return Err(format!(
+                    "row {y} of the drawing has another length than the first: expected {width} letters"
+                ));
             }
             for (x, letter) in row.chars().enumerate() {
                 let position = Position::new(x as i32, y as i32);
@@ -295,7 +297,11 @@ impl Layout {
                     ('#' | '.' | '~', _) => {}
                     ('P', _) => player = Some(position),
                     (_, Some(index)) => threats.push(Spawn { style: Style::ALL[index], position }),
-                    _ => return Err(format!("row {y} of the drawing has {letter:?}: expected one of # . ~ P b g s o d h")),
+                    _ => {
+                        return Err(format!(
+                            "row {y} of the drawing has {letter:?}: expected one of # . ~ P b g s o d h"
+                        ));
+                    }
                 }
             }
         }

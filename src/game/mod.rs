@@ -11,7 +11,7 @@ mod threat;
 pub use action::{Action, ActionError};
 pub use grid::{MAX_OPEN_TILES, MAX_THREATS};
 pub use layout::{Direction, Layout, Personality, Position, Spawn, Style, Tile};
-pub use state::{GameOver, Move, State, Threat, World, WorldError};
+pub use state::{GameOver, Move, PlacementError, State, Threat, World, WorldError};
 
 /// The first tick of a game.
 pub const FIRST_TICK: u16 = 1;

@@ -15,21 +15,30 @@ fn number(seed: usize) -> f64 {
     x - x.floor()
 }
 
-/// The index that a threat with this seed picks from a list of `len` entries.
-pub(super) fn pick(seed: usize, len: usize) -> usize {
-    (number(seed) * len as f64).floor() as usize
+/// The index that a number picks from a list of `len` entries.
+fn pick(number: f64, len: usize) -> usize {
+    (number * len as f64).floor() as usize
 }
 
-/// A number from 0 to 11 that stands for the picks from lists of 1, 2, 3 and 4 at once: `pick(seed, len) = twelfth * len / 12`.
-fn twelfth(seed: usize) -> usize {
-    (0..12)
-        .find(|twelfth| (1..=4).all(|len| pick(seed, len) == twelfth * len / 12))
-        .expect("a number in [0, 1) lies in one twelfth; a test goes through every seed")
-}
+/// The numbers of every seed.
+#[derive(Clone, Debug)]
+pub(super) struct Numbers(Box<[f64; SEEDS]>);
 
-/// Twelfths by seed.
-pub(super) fn twelfths() -> [u8; SEEDS] {
-    std::array::from_fn(|seed| twelfth(seed) as u8)
+impl Numbers {
+    /// Computes every number once.
+    pub fn new() -> Self {
+        Self(Box::new(std::array::from_fn(number)))
+    }
+
+    /// By seed, the index picked from a list of `len` entries.
+    pub fn picks(&self, len: usize) -> impl Iterator<Item = usize> {
+        self.0.iter().map(move |&number| pick(number, len))
+    }
+
+    /// By seed, a number from 0 to 11 that stands for the picks from lists of 1, 2, 3 and 4 at once: `pick = twelfth * len / 12`.
+    pub fn twelfths(&self) -> Box<[u8; SEEDS]> {
+        Box::new(self.0.map(|number| pick(number, 12) as u8))
+    }
 }
 
 #[cfg(test)]
@@ -39,15 +48,17 @@ mod tests {
     #[test]
     fn the_first_pick_is_the_first_entry() {
         for len in 1..=10 {
-            assert_eq!(pick(0, len), 0, "sin(0) is 0");
+            assert_eq!(Numbers::new().picks(len).next(), Some(0), "sin(0) is 0");
         }
     }
 
     #[test]
     fn twelfths_stand_for_every_list_of_options() {
-        for (seed, &twelfth) in twelfths().iter().enumerate() {
-            for len in 1..=4 {
-                assert_eq!(usize::from(twelfth) * len / 12, pick(seed, len), "seed {seed}, list of {len}");
+        let numbers = Numbers::new();
+        let twelfths = numbers.twelfths();
+        for len in 1..=4 {
+            for (seed, pick) in numbers.picks(len).enumerate() {
+                assert_eq!(usize::from(twelfths[seed]) * len / 12, pick, "seed {seed}, list of {len}");
             }
         }
     }

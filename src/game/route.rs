@@ -88,10 +88,10 @@ impl Search {
 /// Marks the tiles that see the target along a row or column of open tiles, the target itself included.
 fn mark_visible(neighbours: &[[u16; 4]], target: usize, row: &mut [u8]) {
     row[target] |= SEES;
-    for direction in 0..4 {
+    for direction in Direction::ALL {
         let mut tile = target;
         loop {
-            let next = usize::from(neighbours[tile][direction]);
+            let next = usize::from(neighbours[tile][direction as usize]);
             if next == tile {
                 break;
             }

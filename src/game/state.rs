@@ -60,6 +60,8 @@ impl From<Direction> for Move {
 struct Schedule {
     threats_move: bool,
     owls_look: bool,
+    /// Ticks since the threats' last move, once this tick is played.
+    ticks_since_move: u8,
 }
 
 /// Ticks in the schedule: a power of two above the last.
@@ -81,7 +83,7 @@ fn schedule() -> Box<[Schedule; SCHEDULE_TICKS]> {
             ticks_since_move = 0;
         }
         schedule[usize::from(tick)] =
-            Schedule { threats_move, owls_look: clock % OWL_MINUTE_TICKS < OWL_WINDOW_TICKS };
+            Schedule { threats_move, owls_look: clock % OWL_MINUTE_TICKS < OWL_WINDOW_TICKS, ticks_since_move };
     }
     schedule
 }
@@ -122,6 +124,7 @@ pub struct World {
     /// Threat, in map order -> lane, counted through the blocks.
     lanes: Vec<u8>,
     schedule: Box<[Schedule; SCHEDULE_TICKS]>,
+    shape: Shape,
     no_jump: bool,
 }
 
@@ -130,10 +133,19 @@ pub struct World {
 pub struct State {
     tick: u16,
     player: u16,
+    shape: Shape,
     outcome: Outcome,
     first: Block,
     /// Threats from the ninth on; empty, and so without an allocation, on every real map.
     more: Box<[Block]>,
+}
+
+/// What a state's numbers count in: with the same shape, every number in a state is an index into the world's tables, and the look-ups
+/// of [`World::step`] need no check of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Shape {
+    tiles: u16,
+    threats: u8,
 }
 
 /// Whether a state's game goes on.
@@ -184,7 +196,8 @@ impl World {
         if rosters.is_empty() {
             rosters.push(Roster::new(&[], &mut grid));
         }
-        Ok(Self { layout: layout.clone(), grid, rosters, lanes, schedule: schedule(), no_jump })
+        let shape = Shape { tiles: grid.len() as u16, threats: lanes.len() as u8 };
+        Ok(Self { layout: layout.clone(), grid, rosters, lanes, schedule: schedule(), shape, no_jump })
     }
 
     /// The map as it was given.
@@ -213,6 +226,7 @@ impl World {
         let mut state = State {
             tick: FIRST_TICK,
             player: self.tile(self.layout.player),
+            shape: self.shape,
             outcome: Outcome::Running,
             first: nowhere,
             more: vec![nowhere; self.rosters.len() - 1].into(),
@@ -226,6 +240,50 @@ impl World {
         state
     }
 
+    /// The state at the start of a tick, put together by hand: for games that are joined late, and for what-ifs.
+    ///
+    /// What the given styles do not remember is ignored, and seeds and idle rounds are taken into the range that games reach.
+    ///
+    /// # Errors
+    /// When the tick is not one of 1 to 2001, the number of threats is another than the map's, or a position is no open tile.
+    pub fn state_at(&self, tick: u16, player: Position, threats: &[Threat]) -> Result<State, PlacementError> {
+        if !(FIRST_TICK..=LAST_TICK + 1).contains(&tick) {
+            return Err(PlacementError::Tick(tick));
+        }
+        if threats.len() != self.lanes.len() {
+            return Err(PlacementError::Threats { expected: self.lanes.len(), found: threats.len() });
+        }
+        let mut state = self.start();
+        state.tick = tick;
+        state.outcome = Outcome::Running;
+        state.player = self.open_tile(player)?;
+        for (index, threat) in threats.iter().enumerate() {
+            let tile = self.open_tile(threat.position)?;
+            let memory = self.memory_of(self.layout.threats[index].style, threat)?;
+            let (block, lane) = state.lane_mut(self.lanes[index]);
+            block.poses[lane] = grid::pose(tile, threat.direction);
+            block.seeds[lane] = threat.seed.clamp(threat::FIRST_SEED, LAST_TICK);
+            block.memories[lane] = memory;
+            block.idle_rounds[lane] = threat::clamp_idle_rounds(threat.idle_rounds);
+        }
+        state.look_around();
+        Ok(state)
+    }
+
+    /// A threat's memory as a block keeps it.
+    fn memory_of(&self, style: Style, threat: &Threat) -> Result<u16, PlacementError> {
+        let nowhere = Ok(self.grid.len() as u16);
+        match (style, threat.remembered, threat.seen, threat.post) {
+            (Style::Owl, Some(position), _, _) | (Style::Hawk, _, Some(position), _) => self.open_tile(position),
+            (Style::Hawk, _, None, Some(position)) => self.open_tile(position).map(|tile| tile | POST),
+            _ => nowhere,
+        }
+    }
+
+    fn open_tile(&self, position: Position) -> Result<u16, PlacementError> {
+        self.grid.tile(position).ok_or(PlacementError::OffStreet(position))
+    }
+
     /// The tile of a position that is known to be open.
     fn tile(&self, position: Position) -> u16 {
         self.grid.tile(position).expect("positions of a checked layout are open tiles")
@@ -237,6 +295,7 @@ impl World {
     #[inline]
     pub fn step(&self, state: &mut State, player_move: Move) {
         debug_assert!(!state.is_over(), "a game that is over has no next tick");
+        assert!(state.shape == self.shape, "a state is played in the world that made it");
         let stale = state.player;
         let now = self.grid.player_next[usize::from(stale) * 8 + player_move as usize];
         state.player = now;
@@ -323,6 +382,11 @@ impl World {
         Move::ALL.into_iter().filter(move |&m| m == Move::Stay || exits >> m as u8 & 1 == 1)
     }
 
+    /// Ticks that the threats have counted since their last move: the same for all of them.
+    pub fn ticks_since_move(&self, state: &State) -> u8 {
+        self.schedule[usize::from(state.tick - 1) % SCHEDULE_TICKS].ticks_since_move
+    }
+
     /// Whether the threats move in the tick that this state is about to play.
     pub fn threats_move(&self, state: &State) -> bool {
         self.schedule[usize::from(state.tick) % SCHEDULE_TICKS].threats_move
@@ -381,6 +445,25 @@ impl World {
 #[error("the game is over")]
 pub struct GameOver;
 
+/// Why a state cannot be put together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum PlacementError {
+    /// A tick that no game has.
+    #[error("tick {0}: expected 1 to 2001")]
+    Tick(u16),
+    /// Another number of threats than the map's.
+    #[error("{found} threats: expected the map's {expected}")]
+    Threats {
+        /// The map's threats.
+        expected: usize,
+        /// The threats given.
+        found: usize,
+    },
+    /// Somebody stands where nobody can, or remembers such a place.
+    #[error("{0} is no open tile")]
+    OffStreet(Position),
+}
+
 fn check(layout: &Layout) -> Result<(), WorldError> {
     let Layout { width, height, ref tiles, player, ref threats } = *layout;
     if width < 1 || height < 1 || i64::from(width) * i64::from(height) != tiles.len() as i64 {
@@ -418,8 +501,7 @@ impl State {
         self.outcome == Outcome::Caught
     }
 
-    /// How often threats move in the tick that is about to be played... as the server's messages put it: the personality that was
-    /// set in the tick before.
+    /// The threats' personality as messages tell it: the one that was set in the tick before.
     pub fn personality(&self) -> Personality {
         Personality::at_clock(self.tick.saturating_sub(2))
     }

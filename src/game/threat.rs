@@ -46,8 +46,7 @@ pub(super) struct Roster {
 impl Roster {
     /// The roster of up to eight threats, sorted by style.
     pub fn new(threats: &[Spawn], grid: &mut Grid) -> Self {
-        let mut roster =
-            Self { ends: [0; STYLE_ORDER.len()], deer_homes: [0; LANES], pose_masks: [NONE; LANES] };
+        let mut roster = Self { ends: [0; STYLE_ORDER.len()], deer_homes: [0; LANES], pose_masks: [NONE; LANES] };
         for (end, style) in roster.ends.iter_mut().zip(STYLE_ORDER) {
             let last = threats.iter().rposition(|threat| rank(threat.style) <= rank(style));
             *end = last.map_or(0, |lane| lane as u8 + 1);
@@ -117,7 +116,7 @@ impl Block {
         mix(mix(p0, p1), idle_rounds) ^ mix(s0, m1).rotate_left(21) ^ mix(m0, s1).rotate_left(42)
     }
 
-    /// Every threat chooses and makes a move.
+    /// Every threat chooses and makes a move. The block and the prey must be of a state whose shape is the grid's: see [`at`].
     #[inline(always)]
     pub fn advance(&mut self, roster: &Roster, grid: &Grid, prey: Prey) {
         let ends = roster.ends;
@@ -260,17 +259,24 @@ fn random_option(grid: &Grid, tile: usize, seed: u16) -> u16 {
     at(&grid.random_option, tile * TWELFTHS + usize::from(twelfth))
 }
 
+/// `table[index]` without a check, which a measurement paid for: with checks, replaying a plan is a third slower.
+///
+/// Every index here is made of a block's lanes, the player's tile, and this grid's own tables. [`State`](super::State) can only be made
+/// by a world, `World::step` refuses a state whose counts of tiles and threats are not this world's, and with equal counts
+/// each number in a state is in range for this grid: poses are below `4 * tiles`, memories without their mark at most `tiles`, and the tables
+/// hold nothing else. Debug builds, and so the tests and the fuzzers, check every index.
 #[inline(always)]
 fn at<T: Copy>(table: &[T], index: usize) -> T {
     debug_assert!(index < table.len());
-    // SAFETY: tried
+    // SAFETY: the index is in range, as explained above.
     unsafe { *table.get_unchecked(index) }
 }
 
+/// `table[index]` for writing, on the same grounds as [`at`].
 #[inline(always)]
 fn at_mut<T>(table: &mut [T], index: usize) -> &mut T {
     debug_assert!(index < table.len());
-    // SAFETY: tried
+    // SAFETY: the index is in range, as explained at `at`.
     unsafe { table.get_unchecked_mut(index) }
 }
 
@@ -278,3 +284,8 @@ fn at_mut<T>(table: &mut [T], index: usize) -> &mut T {
 pub(super) const FIRST_DIRECTION: Direction = Direction::Up;
 /// The seed after that pick.
 pub(super) const FIRST_SEED: u16 = 1;
+
+/// Idle rounds within what a hawk can have counted.
+pub(super) fn clamp_idle_rounds(rounds: i8) -> i8 {
+    rounds.clamp(HAWK_REST_MOVES, HAWK_PATIENCE_MOVES)
+}
