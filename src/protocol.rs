@@ -1,7 +1,7 @@
-//! The JSON of the wire: actions, and the traces in which games are written down.
+//! The JSON of the wire: states, commands and actions, and the traces in which games are written down.
 //!
-//! Reading is forgiving where the server is (an action is never rejected, it merely fails) and strict where the format
-//! is ours (traces). What is written reads back as the same value.
+//! Reading is forgiving where the server is (an action is never rejected, it merely fails) or where we know it too little to rely on it
+//! (states), and strict where the format is ours (traces). What is written reads back as the same value.
 
 use std::io::{self, Write};
 
@@ -13,9 +13,44 @@ use thiserror::Error;
 
 use crate::game::{Action, Direction, Layout, Personality, Position, Spawn, Style};
 
+mod frame;
+mod message;
+
+pub use frame::{ClientFrame, Command, MAX_CLIENT_FRAME_BYTES, MAX_TEAM_NAME_CHARS, Register};
+pub use message::{
+    Columns, DirectionName, GameMessage, MAX_MESSAGE_BYTES, MAX_MESSAGE_SIDE, MAX_MESSAGE_THREATS, MessageCharacter,
+    MessageMap, MessageThreat, MessageWriter, Name, PersonalityName, StyleName, Word, distances,
+};
+
 /// What is wrong with a piece of JSON.
 #[derive(Debug, Error)]
 pub enum ProtocolError {
+    /// More bytes than there is any use for.
+    #[error("{bytes} bytes: expected at most {limit_bytes}")]
+    TooLong {
+        /// What came.
+        bytes: usize,
+        /// What is accepted.
+        limit_bytes: usize,
+    },
+    /// Not JSON, or a field that cannot be read.
+    #[error("{}{source}", path_prefix(.path))]
+    Json {
+        /// The field, `threats[3].position.x`; empty at the top.
+        path: String,
+        /// What the parser says.
+        source: serde_json::Error,
+    },
+    /// A field that can be read and makes no sense.
+    #[error("{path}: expected {expected}, found {found}")]
+    Field {
+        /// The field.
+        path: String,
+        /// What it should have been.
+        expected: String,
+        /// What it is.
+        found: String,
+    },
     /// A command's actions are not a list.
     #[error("actions: expected an array of actions, found {found}")]
     ActionsNotAnArray {
@@ -35,6 +70,21 @@ pub enum ProtocolError {
         /// What the parser says.
         source: serde_json::Error,
     },
+}
+
+fn path_prefix(path: &str) -> String {
+    if path.is_empty() { String::new() } else { format!("{path}: ") }
+}
+
+/// Reads a value from JSON. Where it goes wrong is looked for only once it has: following the path costs time.
+pub(crate) fn from_json<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, ProtocolError> {
+    serde_json::from_slice(json).map_err(|source| {
+        let deserializer = &mut serde_json::Deserializer::from_slice(json);
+        let path = serde_path_to_error::deserialize::<_, T>(deserializer).err().map(|error| error.path().to_string());
+        // The whole is written as a dot, a place that has no name yet as a question mark.
+        let path = path.unwrap_or_default().trim_end_matches(['.', '?']).to_owned();
+        ProtocolError::Json { path, source }
+    })
 }
 
 /// The types of the plain moves on the wire.

@@ -1,0 +1,132 @@
+//! What clients send: they register, watch, or command.
+
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+
+use super::{ProtocolError, from_json, parse_actions};
+use crate::game::Action;
+
+/// Bytes of a client's frame at most: a command takes less than 100, and this is room for a few hundred actions.
+pub const MAX_CLIENT_FRAME_BYTES: usize = 64 << 10;
+/// Characters of a team's name at most: it is printed and sent back with every state.
+pub const MAX_TEAM_NAME_CHARS: usize = 100;
+
+const REGISTER: &str = "REGISTER";
+const VIEWER: &str = "VIEWER";
+const COMMAND: &str = "COMMAND";
+
+/// A bot's first frame: a token where the environment gives one, else a name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Register {
+    /// The secret that the real server knows the team by. Never to be shown.
+    pub token: Option<String>,
+    /// The team's name.
+    pub team_name: Option<String>,
+}
+
+impl Serialize for Register {
+    /// `{"type":"REGISTER","token":"..."}`, or with `teamName` where there is no token.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Frame<'a> {
+            r#type: &'a str,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            token: Option<&'a str>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            team_name: Option<&'a str>,
+        }
+        let token = self.token.as_deref().filter(|token| !token.is_empty());
+        let team_name = self.team_name.as_deref().filter(|_| token.is_none());
+        Frame { r#type: REGISTER, token, team_name }.serialize(serializer)
+    }
+}
+
+/// What a bot wants done in a tick.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Command {
+    /// The tick of the state that it answers.
+    pub tick: u32,
+    /// The actions, in order; none to stay.
+    pub actions: Vec<Action>,
+}
+
+impl Serialize for Command {
+    /// `{"type":"COMMAND","tick":1,"actions":[{"type":"MOVE_UP"}]}`.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Frame<'a> {
+            r#type: &'a str,
+            tick: u32,
+            actions: &'a [Action],
+        }
+        Frame { r#type: COMMAND, tick: self.tick, actions: &self.actions }.serialize(serializer)
+    }
+}
+
+/// A frame from a client.
+#[derive(Debug)]
+pub enum ClientFrame {
+    /// A bot wants to play.
+    Register(Register),
+    /// Somebody wants to watch.
+    Viewer,
+    /// A command.
+    Command(Command),
+    /// A command that counts for nothing, and why.
+    InvalidCommand(ProtocolError),
+    /// A frame of another type, or of none.
+    Unknown,
+}
+
+impl ClientFrame {
+    /// Reads a frame as the server does: whatever is JSON is a frame.
+    ///
+    /// # Errors
+    /// If it is too long or no JSON.
+    pub fn parse(frame: impl AsRef<[u8]>) -> Result<Self, ProtocolError> {
+        let frame = frame.as_ref();
+        if frame.len() > MAX_CLIENT_FRAME_BYTES {
+            return Err(ProtocolError::TooLong { bytes: frame.len(), limit_bytes: MAX_CLIENT_FRAME_BYTES });
+        }
+        let frame = match from_json::<Value>(frame)? {
+            object @ Value::Object(_) => object,
+            // Only an object has fields: this is a frame without a type.
+            _ => return Ok(Self::Unknown),
+        };
+        let text = |field: &str| frame.get(field).and_then(Value::as_str);
+        let owned = |field: &str| text(field).map(str::to_owned);
+        match text("type") {
+            Some(REGISTER) => Ok(Self::Register(Register { token: owned("token"), team_name: owned("teamName") })),
+            Some(VIEWER) => Ok(Self::Viewer),
+            Some(COMMAND) => Ok(Self::command(frame.get("tick"), frame.get("actions"))),
+            _ => Ok(Self::Unknown),
+        }
+    }
+
+    fn command(tick: Option<&Value>, actions: Option<&Value>) -> Self {
+        let actions = match parse_actions(actions) {
+            Ok(actions) => actions,
+            Err(error) => return Self::InvalidCommand(error),
+        };
+        let number = tick.and_then(Value::as_f64).filter(|number| *number >= 0.0 && number.fract() == 0.0);
+        match number.filter(|&number| number <= f64::from(u32::MAX)) {
+            Some(number) => Self::Command(Command { tick: number as u32, actions }),
+            None => Self::InvalidCommand(ProtocolError::Field {
+                path: "tick".to_owned(),
+                expected: "the tick of a state".to_owned(),
+                found: tick.map_or_else(|| "nothing".to_owned(), short),
+            }),
+        }
+    }
+}
+
+/// A piece of JSON for a message, cut where it gets long.
+fn short(json: &Value) -> String {
+    const SHORT_CHARS: usize = 40;
+    let text = json.to_string();
+    match text.char_indices().nth(SHORT_CHARS) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text,
+    }
+}

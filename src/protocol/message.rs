@@ -1,0 +1,620 @@
+//! The state message: what the server tells a bot before each tick.
+//!
+//! The promise: a message that has what is *known* about the wire is read, whatever else it has or leaves out, and words that we do not
+//! know come through as they are; bytes that are no message give one error with the path of the field, in bounded memory. A message
+//! that is read and written again is the same JSON, key for key.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, SeqAccess, Visitor};
+use serde::ser::{SerializeSeq, Serializer};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{ProtocolError, from_json};
+use crate::game::{Direction, Layout, Personality, Position, Spawn, State, Style, Tile, World};
+
+/// Bytes of a message at most. The largest map that we read, 1024 x 1024 with few streets, takes 13 bytes a tile, which is 14 MB.
+pub const MAX_MESSAGE_BYTES: usize = 16 << 20;
+/// Columns and rows of a message's grid at most: those of the largest picture that we read.
+pub const MAX_MESSAGE_SIDE: usize = crate::map::MAX_SIDE as usize;
+/// Threats in a message at most. A [`World`] takes fewer; this only bounds what a message may make us keep.
+pub const MAX_MESSAGE_THREATS: usize = 1024;
+
+/// The `type` of a state.
+const STATE: &str = "STATE";
+/// The id of the only player.
+const PLAYER_ID: &str = "1";
+
+/// A state as the server sends it. What is only likely on the wire, or decides nothing, is kept as it came or is `None`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", expecting = "a state: an object with tick, map, threats and yourCharacter")]
+pub struct GameMessage {
+    /// `type`, kept as it came.
+    #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<Value>,
+    /// The tick that is about to be played, from 1.
+    #[serde(deserialize_with = "whole")]
+    pub tick: u32,
+    /// `currentTickNumber`, kept as it came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub current_tick_number: Option<Value>,
+    /// `lastTickErrors`, kept as it came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_tick_errors: Option<Value>,
+    /// `constants`, kept as it came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub constants: Option<Value>,
+    /// The streets.
+    pub map: MessageMap,
+    /// The threats in the map's order.
+    #[serde(deserialize_with = "threats")]
+    pub threats: Vec<MessageThreat>,
+    /// The player.
+    pub your_character: MessageCharacter,
+}
+
+/// The streets of a message.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MessageMap {
+    /// Columns.
+    #[serde(deserialize_with = "whole")]
+    pub width: i32,
+    /// Rows.
+    #[serde(deserialize_with = "whole")]
+    pub height: i32,
+    /// Walls and open tiles. Messages do not tell see-through tiles from open ones, so none is [`Tile::SeeThrough`].
+    pub tiles: Columns<Tile>,
+}
+
+/// A threat of a message.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MessageThreat {
+    /// Where it stands.
+    #[serde(deserialize_with = "position")]
+    pub position: Position,
+    /// Where it looks.
+    pub direction: DirectionName,
+    /// How often it moves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub personality: Option<PersonalityName>,
+    /// How it chooses its moves.
+    pub style: StyleName,
+}
+
+/// The player of a message.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MessageCharacter {
+    /// `id`, kept as it came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<Value>,
+    /// `teamId`, kept as it came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub team_id: Option<Value>,
+    /// Where the player stands.
+    #[serde(deserialize_with = "position")]
+    pub position: Position,
+    /// Always true on the real server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alive: Option<bool>,
+    /// Where the player started.
+    #[serde(default, deserialize_with = "optional_position", skip_serializing_if = "Option::is_none")]
+    pub spawn_point: Option<Position>,
+    /// Steps from the player; `None` for walls and what cannot be reached.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub distances: Option<Columns<Option<u32>>>,
+}
+
+/// A word of the wire: one of the game's, or one that we do not know.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Name<T> {
+    /// One of the game's words.
+    Known(T),
+    /// Any other, as it came.
+    Other(String),
+}
+
+/// The name of a style.
+pub type StyleName = Name<Style>;
+/// The name of a direction.
+pub type DirectionName = Name<Direction>;
+/// The name of a personality.
+pub type PersonalityName = Name<Personality>;
+
+impl<T: Copy> Name<T> {
+    /// What the word means, if we know it.
+    pub fn known(&self) -> Option<T> {
+        match self {
+            Self::Known(known) => Some(*known),
+            Self::Other(_) => None,
+        }
+    }
+}
+
+impl<T: Word> fmt::Display for Name<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Known(known) => known.word(),
+            Self::Other(other) => other,
+        })
+    }
+}
+
+/// What has a name on the wire.
+pub trait Word: Copy + 'static {
+    /// What the name stands for, for messages.
+    const EXPECTED: &'static str;
+    /// Everything that has a name.
+    const WORDS: &'static [Self];
+    /// The name.
+    fn word(self) -> &'static str;
+}
+
+impl Word for Style {
+    const EXPECTED: &'static str = "the name of a style";
+    const WORDS: &'static [Self] = &Self::ALL;
+    fn word(self) -> &'static str {
+        self.name()
+    }
+}
+
+impl Word for Direction {
+    const EXPECTED: &'static str = "the name of a direction";
+    const WORDS: &'static [Self] = &Self::ALL;
+    fn word(self) -> &'static str {
+        self.name()
+    }
+}
+
+impl Word for Personality {
+    const EXPECTED: &'static str = "the name of a personality";
+    const WORDS: &'static [Self] = &Self::ALL;
+    fn word(self) -> &'static str {
+        self.name()
+    }
+}
+
+impl<T: Word> Serialize for Name<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de, T: Word> Deserialize<'de> for Name<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct NameVisitor<T>(PhantomData<T>);
+        impl<T: Word> Visitor<'_> for NameVisitor<T> {
+            type Value = Name<T>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(T::EXPECTED)
+            }
+            fn visit_str<E: de::Error>(self, name: &str) -> Result<Name<T>, E> {
+                let known = T::WORDS.iter().find(|known| known.word() == name);
+                Ok(known.map_or_else(|| Name::Other(name.to_owned()), |&known| Name::Known(known)))
+            }
+        }
+        deserializer.deserialize_str(NameVisitor(PhantomData))
+    }
+}
+
+/// A grid as the wire lists it, `[x][y]`: columns from the left, each from the top.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Columns<T> {
+    width: usize,
+    height: usize,
+    /// The cell at (x, y) is `cells[x * height + y]`.
+    cells: Vec<T>,
+}
+
+impl<T: Copy> Columns<T> {
+    /// A grid whose cells are all alike.
+    pub fn filled(width: i32, height: i32, cell: T) -> Self {
+        let (width, height) = (width.max(0) as usize, height.max(0) as usize);
+        Self { width, height, cells: vec![cell; width * height] }
+    }
+
+    /// How many columns there are.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// How many rows there are.
+    pub fn height(&self) -> usize {
+        self.height
+    }
+
+    /// The cell at a position of the grid.
+    pub fn get(&self, position: Position) -> Option<T> {
+        self.index(position).map(|index| self.cells[index])
+    }
+
+    /// Changes the cell at a position; off the grid there is nothing to change.
+    pub fn set(&mut self, position: Position, cell: T) {
+        if let Some(index) = self.index(position) {
+            self.cells[index] = cell;
+        }
+    }
+
+    /// Every position and its cell, column by column.
+    pub fn iter(&self) -> impl Iterator<Item = (Position, T)> + '_ {
+        let height = self.height.max(1);
+        let place = move |index: usize| Position::new((index / height) as i32, (index % height) as i32);
+        self.cells.iter().enumerate().map(move |(index, &cell)| (place(index), cell))
+    }
+
+    fn index(&self, Position { x, y }: Position) -> Option<usize> {
+        let (x, y) = (usize::try_from(x).ok()?, usize::try_from(y).ok()?);
+        (x < self.width && y < self.height).then_some(x * self.height + y)
+    }
+}
+
+impl<T: Serialize> Serialize for Columns<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut columns = serializer.serialize_seq(Some(self.width))?;
+        for x in 0..self.width {
+            columns.serialize_element(&self.cells[x * self.height..][..self.height])?;
+        }
+        columns.end()
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Columns<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(ColumnsVisitor(PhantomData))
+    }
+}
+
+struct ColumnsVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for ColumnsVisitor<T> {
+    type Value = Columns<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an array of columns")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut columns: A) -> Result<Columns<T>, A::Error> {
+        let (mut width, mut height, mut cells) = (0, None, Vec::new());
+        while columns.next_element_seed(Column { cells: &mut cells, height })?.is_some() {
+            width += 1;
+            if width > MAX_MESSAGE_SIDE {
+                return Err(de::Error::custom(format_args!("expected at most {MAX_MESSAGE_SIDE} columns")));
+            }
+            height = height.or(Some(cells.len()));
+        }
+        Ok(Columns { width, height: height.unwrap_or(0), cells })
+    }
+}
+
+/// One column, read to the end of `cells`.
+struct Column<'a, T> {
+    cells: &'a mut Vec<T>,
+    /// The length of the columns before it.
+    height: Option<usize>,
+}
+
+impl<'de, T: Deserialize<'de>> DeserializeSeed<'de> for Column<'_, T> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for Column<'_, T> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a column, an array")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut column: A) -> Result<(), A::Error> {
+        let start = self.cells.len();
+        while let Some(cell) = column.next_element()? {
+            self.cells.push(cell);
+            if self.cells.len() - start > MAX_MESSAGE_SIDE {
+                return Err(de::Error::custom(format_args!("expected at most {MAX_MESSAGE_SIDE} rows")));
+            }
+        }
+        let found = self.cells.len() - start;
+        match self.height {
+            Some(height) if height != found => {
+                Err(de::Error::custom(format_args!("expected {height} rows as in the first column, found {found}")))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Serialize for Tile {
+    /// `"WALL"` or `"EMPTY"`: see-through tiles are empty on the wire.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(if self.is_open() { "EMPTY" } else { "WALL" })
+    }
+}
+
+impl<'de> Deserialize<'de> for Tile {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct TileVisitor;
+        impl Visitor<'_> for TileVisitor {
+            type Value = Tile;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("\"WALL\" or \"EMPTY\"")
+            }
+            fn visit_str<E: de::Error>(self, name: &str) -> Result<Tile, E> {
+                match name {
+                    "WALL" => Ok(Tile::Wall),
+                    "EMPTY" => Ok(Tile::Open),
+                    _ => Err(E::invalid_value(de::Unexpected::Str(name), &self)),
+                }
+            }
+        }
+        deserializer.deserialize_str(TileVisitor)
+    }
+}
+
+/// A whole number, also when it is written as `7.0`.
+struct Whole<T>(T);
+
+impl<'de, T: TryFrom<i64>> Deserialize<'de> for Whole<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct WholeVisitor<T>(PhantomData<T>);
+        impl<T: TryFrom<i64>> Visitor<'_> for WholeVisitor<T> {
+            type Value = Whole<T>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a whole number in range")
+            }
+            fn visit_i64<E: de::Error>(self, number: i64) -> Result<Whole<T>, E> {
+                let whole = T::try_from(number).map_err(|_| E::invalid_value(de::Unexpected::Signed(number), &self))?;
+                Ok(Whole(whole))
+            }
+            fn visit_u64<E: de::Error>(self, number: u64) -> Result<Whole<T>, E> {
+                let whole = i64::try_from(number).ok().and_then(|number| T::try_from(number).ok());
+                whole.map(Whole).ok_or_else(|| E::invalid_value(de::Unexpected::Unsigned(number), &self))
+            }
+            fn visit_f64<E: de::Error>(self, number: f64) -> Result<Whole<T>, E> {
+                // The cast saturates; what it changes is no whole number or out of range.
+                let whole = Some(number as i64).filter(|&whole| whole as f64 == number);
+                let whole = whole.and_then(|whole| T::try_from(whole).ok());
+                whole.map(Whole).ok_or_else(|| E::invalid_value(de::Unexpected::Float(number), &self))
+            }
+        }
+        deserializer.deserialize_any(WholeVisitor(PhantomData))
+    }
+}
+
+fn whole<'de, D: Deserializer<'de>, T: TryFrom<i64>>(deserializer: D) -> Result<T, D::Error> {
+    Whole::deserialize(deserializer).map(|Whole(number)| number)
+}
+
+/// A position as the wire writes it.
+#[derive(Deserialize)]
+struct WirePosition {
+    x: Whole<i32>,
+    y: Whole<i32>,
+}
+
+impl From<WirePosition> for Position {
+    fn from(WirePosition { x: Whole(x), y: Whole(y) }: WirePosition) -> Self {
+        Self { x, y }
+    }
+}
+
+fn position<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Position, D::Error> {
+    WirePosition::deserialize(deserializer).map(Position::from)
+}
+
+fn optional_position<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Position>, D::Error> {
+    Option::<WirePosition>::deserialize(deserializer).map(|position| position.map(Position::from))
+}
+
+fn threats<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<MessageThreat>, D::Error> {
+    struct ThreatsVisitor;
+    impl<'de> Visitor<'de> for ThreatsVisitor {
+        type Value = Vec<MessageThreat>;
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an array of threats")
+        }
+        fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+            let mut threats = Vec::new();
+            while threats.len() < MAX_MESSAGE_THREATS {
+                match seq.next_element()? {
+                    Some(threat) => threats.push(threat),
+                    None => return Ok(threats),
+                }
+            }
+            match seq.next_element::<IgnoredAny>()? {
+                Some(_) => Err(de::Error::custom(format_args!("expected at most {MAX_MESSAGE_THREATS} threats"))),
+                None => Ok(threats),
+            }
+        }
+    }
+    deserializer.deserialize_seq(ThreatsVisitor)
+}
+
+impl GameMessage {
+    /// Reads a frame.
+    ///
+    /// # Errors
+    /// If the frame is too long, no JSON, or no state; with the path of the first field that is wrong.
+    pub fn parse(frame: impl AsRef<[u8]>) -> Result<Self, ProtocolError> {
+        let frame = frame.as_ref();
+        if frame.len() > MAX_MESSAGE_BYTES {
+            return Err(ProtocolError::TooLong { bytes: frame.len(), limit_bytes: MAX_MESSAGE_BYTES });
+        }
+        let message: Self = from_json(frame)?;
+        message.validate()?;
+        Ok(message)
+    }
+
+    /// Checks what no single field shows: that the sizes agree. [`GameMessage::parse`] has done so; for messages read another way.
+    ///
+    /// # Errors
+    /// The path of the first field that disagrees.
+    pub fn validate(&self) -> Result<(), ProtocolError> {
+        let differ = |path: &str, expected: usize, found: i64| {
+            Err(ProtocolError::Field {
+                path: path.to_owned(),
+                expected: expected.to_string(),
+                found: found.to_string(),
+            })
+        };
+        let MessageMap { width, height, ref tiles } = self.map;
+        if tiles.cells.is_empty() {
+            return Err(ProtocolError::Field {
+                path: "map.tiles".to_owned(),
+                expected: "at least one tile".to_owned(),
+                found: "none".to_owned(),
+            });
+        }
+        if i64::from(width) != tiles.width as i64 {
+            return differ("map.width", tiles.width, width.into());
+        }
+        if i64::from(height) != tiles.height as i64 {
+            return differ("map.height", tiles.height, height.into());
+        }
+        let Some(distances) = &self.your_character.distances else { return Ok(()) };
+        if distances.width != tiles.width {
+            return differ("yourCharacter.distances.length", tiles.width, distances.width as i64);
+        }
+        if distances.height != tiles.height {
+            return differ("yourCharacter.distances[0].length", tiles.height, distances.height as i64);
+        }
+        Ok(())
+    }
+
+    /// What the server tells the player in a state of a game.
+    pub fn of(world: &World, state: &State, team_id: &str) -> Self {
+        let tick = state.tick();
+        Self {
+            kind: Some(STATE.into()),
+            tick: tick.into(),
+            current_tick_number: Some(tick.into()),
+            last_tick_errors: Some(Value::Array(Vec::new())),
+            constants: Some(Value::Object(serde_json::Map::new())),
+            map: MessageMap::of(world.layout()),
+            threats: threats_of(world, state),
+            your_character: character_of(world, state, team_id),
+        }
+    }
+
+    /// The threats whose style we know, with their places in the message.
+    pub fn known_threats(&self) -> impl Iterator<Item = (usize, Style, &MessageThreat)> {
+        self.threats.iter().enumerate().filter_map(|(index, threat)| Some((index, threat.style.known()?, threat)))
+    }
+
+    /// The threats whose style we do not know, with their places in the message.
+    pub fn unknown_threats(&self) -> impl Iterator<Item = (usize, &MessageThreat)> {
+        self.threats.iter().enumerate().filter(|(_, threat)| threat.style.known().is_none())
+    }
+
+    /// The map as if the game began with this message: everybody spawns where they stand. In the first message of a game that is the
+    /// map itself, but for see-through tiles, which no message tells from open ones.
+    ///
+    /// Threats of unknown style are left out; [`GameMessage::known_threats`] says which are in, in the same order.
+    ///
+    /// # Errors
+    /// When the player or a threat of known style stands on no open tile.
+    pub fn layout(&self) -> Result<Layout, ProtocolError> {
+        let MessageMap { width, height, ref tiles } = self.map;
+        let on_street = |position: Position, path: &dyn Fn() -> String| match tiles.get(position) {
+            Some(Tile::Open) => Ok(position),
+            _ => Err(ProtocolError::Field {
+                path: path(),
+                expected: "an EMPTY tile".to_owned(),
+                found: position.to_string(),
+            }),
+        };
+        let player = on_street(self.your_character.position, &|| "yourCharacter.position".to_owned())?;
+        let spawn = |(index, style, threat): (usize, Style, &MessageThreat)| {
+            let position = on_street(threat.position, &|| format!("threats[{index}].position"))?;
+            Ok(Spawn { style, position })
+        };
+        let threats = self.known_threats().map(spawn).collect::<Result<_, ProtocolError>>()?;
+        let mut rows = Vec::with_capacity(tiles.cells.len());
+        for y in 0..tiles.height {
+            rows.extend((0..tiles.width).map(|x| tiles.cells[x * tiles.height + y]));
+        }
+        Ok(Layout { width, height, tiles: rows, player, threats })
+    }
+}
+
+impl MessageMap {
+    /// The streets of a layout.
+    pub fn of(layout: &Layout) -> Self {
+        let mut tiles = Columns::filled(layout.width, layout.height, Tile::Wall);
+        layout.open_positions().for_each(|position| tiles.set(position, Tile::Open));
+        Self { width: layout.width, height: layout.height, tiles }
+    }
+}
+
+fn threats_of(world: &World, state: &State) -> Vec<MessageThreat> {
+    let personality = state.personality();
+    let threats = world.threats(state).map(|threat| MessageThreat {
+        position: threat.position,
+        direction: Name::Known(threat.direction),
+        personality: Some(Name::Known(personality)),
+        style: Name::Known(threat.style),
+    });
+    threats.collect()
+}
+
+fn character_of(world: &World, state: &State, team_id: &str) -> MessageCharacter {
+    let position = world.player(state);
+    MessageCharacter {
+        id: Some(PLAYER_ID.into()),
+        team_id: Some(team_id.into()),
+        position,
+        alive: Some(true),
+        spawn_point: Some(world.layout().player),
+        distances: Some(distances(world.layout(), position)),
+    }
+}
+
+/// Steps from a position to every tile, through see-through ones too, as paths go.
+pub fn distances(layout: &Layout, from: Position) -> Columns<Option<u32>> {
+    let mut distances = Columns::filled(layout.width, layout.height, None);
+    let mut queue = VecDeque::from([(from, 0)]);
+    distances.set(from, Some(0));
+    while let Some((position, steps)) = queue.pop_front() {
+        for neighbour in Direction::ALL.map(|direction| position.towards(direction)) {
+            if layout.is_open(neighbour) && distances.get(neighbour) == Some(None) {
+                distances.set(neighbour, Some(steps + 1));
+                queue.push_back((neighbour, steps + 1));
+            }
+        }
+    }
+    distances
+}
+
+/// Writes a game's messages, byte for byte as [`GameMessage::of`] serialises; the streets, which are half of it, are written once.
+#[derive(Clone, Debug)]
+pub struct MessageWriter<'a> {
+    world: &'a World,
+    team_id: &'a str,
+    map: String,
+}
+
+impl<'a> MessageWriter<'a> {
+    /// A writer for the games of a world.
+    pub fn new(world: &'a World, team_id: &'a str) -> Self {
+        Self { world, team_id, map: to_json(&MessageMap::of(world.layout())) }
+    }
+
+    /// The frame of a state.
+    pub fn write(&self, state: &State) -> String {
+        let (tick, map) = (state.tick(), &self.map);
+        let threats = to_json(&threats_of(self.world, state));
+        let character = to_json(&character_of(self.world, state, self.team_id));
+        format!(
+            r#"{{"type":"{STATE}","tick":{tick},"currentTickNumber":{tick},"lastTickErrors":[],"constants":{{}},"map":{map},"threats":{threats},"yourCharacter":{character}}}"#
+        )
+    }
+}
+
+fn to_json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("values with string keys only are written to memory")
+}

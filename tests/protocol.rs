@@ -1,0 +1,302 @@
+//! Promise: every recorded message reads, and is written again as the same JSON, key for key; a message with more, less or stranger than
+//! we know still reads; and what is no message is one sentence with the path of the field.
+
+mod common;
+
+use std::io::Read;
+use std::path::Path;
+
+use flate2::read::GzDecoder;
+use getaway::game::{Action, Direction, Layout, Position, Spawn, Style, Tile, World};
+use getaway::protocol::{
+    ClientFrame, Command, GameMessage, MAX_CLIENT_FRAME_BYTES, MAX_MESSAGE_BYTES, MAX_MESSAGE_SIDE,
+    MAX_MESSAGE_THREATS, MessageWriter, Name, Register,
+};
+use serde_json::{Value, json};
+
+fn layout() -> Layout {
+    Layout::parse("#####\n#P.b#\n#~#s#\n##.##").unwrap()
+}
+
+/// A message as the real server would send it, as JSON to be changed.
+fn message() -> Value {
+    let world = World::new(&layout(), false).unwrap();
+    serde_json::to_value(GameMessage::of(&world, &world.start(), "team")).unwrap()
+}
+
+fn parse(message: &Value) -> Result<GameMessage, String> {
+    GameMessage::parse(message.to_string()).map_err(|error| error.to_string())
+}
+
+/// The message with another value at a place; `null` takes the field away.
+fn with(pointer: &str, value: Value) -> Value {
+    let mut message = message();
+    let (parent, key) = pointer.rsplit_once('/').unwrap();
+    let parent = message.pointer_mut(parent).unwrap();
+    match (parent, value) {
+        (Value::Object(object), Value::Null) => drop(object.remove(key)),
+        (Value::Object(object), value) => drop(object.insert(key.to_owned(), value)),
+        (Value::Array(array), value) => array[key.parse::<usize>().unwrap()] = value,
+        _ => panic!("{pointer} names no field"),
+    }
+    message
+}
+
+#[test]
+fn a_state_is_written_as_the_server_writes_it() {
+    let world = World::new(&layout(), false).unwrap();
+    let expected = concat!(
+        r#"{"type":"STATE","tick":1,"currentTickNumber":1,"lastTickErrors":[],"constants":{},"#,
+        r#""map":{"width":5,"height":4,"tiles":[["WALL","WALL","WALL","WALL"],["WALL","EMPTY","EMPTY","WALL"],"#,
+        r#"["WALL","EMPTY","WALL","EMPTY"],["WALL","EMPTY","EMPTY","WALL"],["WALL","WALL","WALL","WALL"]]},"#,
+        r#""threats":[{"position":{"x":3,"y":1},"direction":"up","personality":"lazy","style":"bull"},"#,
+        r#"{"position":{"x":3,"y":2},"direction":"up","personality":"lazy","style":"shark"}],"#,
+        r#""yourCharacter":{"id":"1","teamId":"team","position":{"x":1,"y":1},"alive":true,"spawnPoint":{"x":1,"y":1},"#,
+        r#""distances":[[null,null,null,null],[null,0,1,null],[null,1,null,null],[null,2,3,null],[null,null,null,null]]}}"#,
+    );
+    let message = GameMessage::of(&world, &world.start(), "team");
+    assert_eq!(serde_json::to_string(&message).unwrap(), expected);
+    assert_eq!(MessageWriter::new(&world, "team").write(&world.start()), expected);
+    assert_eq!(GameMessage::parse(expected).unwrap(), message);
+}
+
+#[test]
+fn the_writer_writes_what_messages_say_all_game_long() {
+    let world = World::new(&layout(), false).unwrap();
+    let writer = MessageWriter::new(&world, "a \"team\"");
+    let mut state = world.start();
+    while !state.is_over() {
+        let message = GameMessage::of(&world, &state, "a \"team\"");
+        assert_eq!(writer.write(&state), serde_json::to_string(&message).unwrap());
+        world.play(&mut state, &[]).unwrap();
+    }
+}
+
+#[test]
+fn every_recorded_message_is_written_as_it_was_read() {
+    let Some(shared) = common::shared_folder() else { return };
+    for path in common::files_ending(&shared.join("golden/recordings"), ".jsonl.gz") {
+        for (line, number) in read_gz(&path).lines().zip(1..) {
+            let start = r#"{"game_message":"#.len();
+            let end = line.rfind(r#","actions":"#).unwrap();
+            let recorded = &line[start..end];
+            let message =
+                GameMessage::parse(recorded).unwrap_or_else(|error| panic!("{}:{number}: {error}", path.display()));
+            assert_eq!(serde_json::to_string(&message).unwrap(), recorded, "{}:{number}", path.display());
+        }
+    }
+}
+
+fn read_gz(path: &Path) -> String {
+    let mut text = String::new();
+    GzDecoder::new(std::fs::File::open(path).unwrap()).read_to_string(&mut text).unwrap();
+    text
+}
+
+#[test]
+fn what_is_only_likely_may_be_missing_or_strange() {
+    let fields = [
+        "/type",
+        "/currentTickNumber",
+        "/lastTickErrors",
+        "/constants",
+        "/threats/0/personality",
+        "/yourCharacter/id",
+        "/yourCharacter/teamId",
+        "/yourCharacter/alive",
+        "/yourCharacter/spawnPoint",
+        "/yourCharacter/distances",
+    ];
+    for field in fields {
+        let without = with(field, Value::Null);
+        let message = parse(&without).unwrap_or_else(|error| panic!("without {field}: {error}"));
+        assert_eq!(serde_json::to_value(&message).unwrap(), without, "without {field}");
+    }
+    for (field, value) in [
+        ("/type", json!(7)),
+        ("/currentTickNumber", json!("one")),
+        ("/lastTickErrors", json!(["too late"])),
+        ("/constants", json!({"speed": {"max": [1.5]}})),
+        ("/yourCharacter/id", json!(1)),
+    ] {
+        let message = parse(&with(field, value.clone())).unwrap_or_else(|error| panic!("{field}: {error}"));
+        assert_eq!(serde_json::to_value(&message).unwrap().pointer(field), Some(&value));
+    }
+    for field in ["/new", "/map/new", "/threats/1/new", "/yourCharacter/new", "/yourCharacter/position/z"] {
+        assert_eq!(parse(&with(field, json!({"deep": [[1]]}))), parse(&message()), "with {field}");
+    }
+}
+
+#[test]
+fn words_that_we_do_not_know_come_through() {
+    for (field, word) in [("style", "ghost"), ("direction", "north"), ("personality", "furious")] {
+        let changed = with(&format!("/threats/0/{field}"), json!(word));
+        let message = parse(&changed).unwrap();
+        assert_eq!(serde_json::to_value(&message).unwrap(), changed);
+    }
+    let message = parse(&with("/threats/0/style", json!("ghost"))).unwrap();
+    assert_eq!(message.threats[0].style, Name::Other("ghost".to_owned()));
+    assert_eq!(message.unknown_threats().map(|(index, _)| index).collect::<Vec<_>>(), [0]);
+    assert_eq!(
+        message.known_threats().map(|(index, style, _)| (index, style)).collect::<Vec<_>>(),
+        [(1, Style::Shark)]
+    );
+    let layout = message.layout().unwrap();
+    assert_eq!(layout.threats, [Spawn { style: Style::Shark, position: Position::new(3, 2) }]);
+}
+
+#[test]
+fn whole_numbers_may_be_written_as_floats() {
+    let mut floats = with("/tick", json!(1.0));
+    floats["yourCharacter"]["position"] = json!({"x": 1.0, "y": 1.0});
+    floats["threats"][0]["position"]["x"] = json!(3.0);
+    floats["map"]["width"] = json!(5.0);
+    assert_eq!(parse(&floats), parse(&message()));
+}
+
+#[test]
+fn what_is_no_message_is_one_sentence_with_the_path() {
+    for (pointer, value, expected) in [
+        ("/tick", Value::Null, "missing field `tick`"),
+        ("/tick", json!(-1), "tick: invalid value: integer `-1`, expected a whole number in range"),
+        ("/tick", json!(1.5), "tick: invalid value: floating point `1.5`, expected a whole number in range"),
+        ("/tick", json!("1"), "tick: invalid type: string \"1\", expected a whole number in range"),
+        ("/map", Value::Null, "missing field `map`"),
+        (
+            "/map/tiles/2/1",
+            json!("LAVA"),
+            "map.tiles[2][1]: invalid value: string \"LAVA\", expected \"WALL\" or \"EMPTY\"",
+        ),
+        ("/map/tiles/2", json!(["WALL"]), "map.tiles[2]: expected 4 rows as in the first column, found 1"),
+        ("/map/tiles", json!([]), "map.tiles: expected at least one tile, found none"),
+        ("/map/tiles", json!([[], []]), "map.tiles: expected at least one tile, found none"),
+        ("/map/width", json!(6), "map.width: expected 5, found 6"),
+        ("/map/height", json!(-4), "map.height: expected 4, found -4"),
+        ("/threats/1/position/x", json!(2.5), "threats[1].position.x: invalid value: floating point `2.5`"),
+        ("/threats/1/position/y", json!(1e300), "threats[1].position.y: invalid value: floating point `1e+300`"),
+        ("/threats/1/position", Value::Null, "threats[1]: missing field `position`"),
+        ("/threats/0/style", json!(3), "threats[0].style: invalid type: integer `3`, expected the name of a style"),
+        ("/threats", json!({}), "threats: invalid type: map, expected an array of threats"),
+        ("/yourCharacter/position", json!("here"), "yourCharacter.position: invalid type: string \"here\""),
+        ("/yourCharacter/distances/1/1", json!(-1), "yourCharacter.distances[1][1]: invalid value: integer `-1`"),
+        ("/yourCharacter/distances", json!([[0]]), "yourCharacter.distances.length: expected 5, found 1"),
+        ("/yourCharacter/alive", json!("yes"), "yourCharacter.alive: invalid type: string \"yes\", expected a boolean"),
+    ] {
+        let error = parse(&with(pointer, value.clone())).expect_err(pointer);
+        assert!(error.starts_with(expected) && !error.contains('\n'), "{pointer} = {value}: {error}");
+    }
+    for (frame, expected) in [
+        ("", "EOF while parsing a value"),
+        ("{", "EOF while parsing an object"),
+        ("nonsense", "expected ident"),
+        ("3", "invalid type: integer `3`, expected a state: an object with tick, map, threats and yourCharacter"),
+    ] {
+        let error = GameMessage::parse(frame).unwrap_err().to_string();
+        assert!(error.starts_with(expected), "{frame}: {error}");
+    }
+    let error = GameMessage::parse(format!("{}x", message())).unwrap_err().to_string();
+    assert!(error.starts_with("trailing characters"), "{error}");
+    assert!(GameMessage::parse(b"{\"type\": \"\xff\"}").unwrap_err().to_string().contains("invalid unicode"));
+}
+
+#[test]
+fn messages_are_bounded() {
+    let column = vec!["WALL"; 1];
+    for (columns, fine) in [(MAX_MESSAGE_SIDE, true), (MAX_MESSAGE_SIDE + 1, false)] {
+        let mut message = with("/yourCharacter/distances", Value::Null);
+        message["map"] = json!({"width": columns, "height": 1, "tiles": vec![&column; columns]});
+        assert_eq!(parse(&message).is_ok(), fine, "{columns} columns");
+        message["map"] = json!({"width": 1, "height": columns, "tiles": [vec!["WALL"; columns]]});
+        assert_eq!(parse(&message).is_ok(), fine, "{columns} rows");
+    }
+    let threat = message()["threats"][0].clone();
+    for (threats, fine) in [(MAX_MESSAGE_THREATS, true), (MAX_MESSAGE_THREATS + 1, false)] {
+        assert_eq!(parse(&with("/threats", json!(vec![&threat; threats]))).is_ok(), fine, "{threats} threats");
+    }
+    let mut frame = message().to_string().into_bytes();
+    frame.resize(MAX_MESSAGE_BYTES, b' ');
+    assert!(GameMessage::parse(&frame).is_ok());
+    frame.push(b' ');
+    let expected = format!("{} bytes: expected at most {MAX_MESSAGE_BYTES}", MAX_MESSAGE_BYTES + 1);
+    assert_eq!(GameMessage::parse(&frame).unwrap_err().to_string(), expected);
+    let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    assert!(
+        GameMessage::parse(message().to_string().replace("{}", &deep)).is_err(),
+        "depth is bounded where values are kept"
+    );
+    assert!(GameMessage::parse(message().to_string().replace("\"type\"", &format!("\"new\":{deep},\"type\""))).is_ok());
+}
+
+#[test]
+fn a_layout_is_read_off_the_first_message() {
+    let message = parse(&message()).unwrap();
+    let mut expected = layout();
+    expected.tiles.iter_mut().filter(|tile| **tile == Tile::SeeThrough).for_each(|tile| *tile = Tile::Open);
+    assert_eq!(message.layout().unwrap(), expected);
+    for (pointer, expected) in [
+        ("/yourCharacter/position", "yourCharacter.position: expected an EMPTY tile, found (0, 9)"),
+        ("/threats/1/position", "threats[1].position: expected an EMPTY tile, found (0, 9)"),
+    ] {
+        let message = parse(&with(pointer, json!({"x": 0, "y": 9}))).unwrap();
+        assert_eq!(message.layout().unwrap_err().to_string(), expected);
+    }
+}
+
+#[test]
+fn clients_frames_are_written_as_the_starter_kits_write_them() {
+    let json = |value: &Register| serde_json::to_string(value).unwrap();
+    let (token, team_name) = (Some("secret".to_owned()), Some("name".to_owned()));
+    let named = Register { token: None, team_name: team_name.clone() };
+    assert_eq!(json(&named), r#"{"type":"REGISTER","teamName":"name"}"#);
+    assert_eq!(json(&Register { token: Some(String::new()), team_name: team_name.clone() }), json(&named));
+    assert_eq!(json(&Register { token, team_name }), r#"{"type":"REGISTER","token":"secret"}"#);
+    let command = Command { tick: 3, actions: vec![Action::Move(Direction::Up), Action::MoveTo { x: 1.0, y: 2.5 }] };
+    assert_eq!(
+        serde_json::to_string(&command).unwrap(),
+        r#"{"type":"COMMAND","tick":3,"actions":[{"type":"MOVE_UP"},{"type":"MOVE_TO","position":{"x":1,"y":2.5}}]}"#
+    );
+    match ClientFrame::parse(serde_json::to_string(&command).unwrap()).unwrap() {
+        ClientFrame::Command(read) => assert_eq!(read, command),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn whatever_is_json_is_a_frame() {
+    let kind = |frame: &str| match ClientFrame::parse(frame) {
+        Ok(ClientFrame::Register(register)) => format!("register {:?} {:?}", register.token, register.team_name),
+        Ok(ClientFrame::Viewer) => "viewer".to_owned(),
+        Ok(ClientFrame::Command(command)) => format!("tick {}, {} actions", command.tick, command.actions.len()),
+        Ok(ClientFrame::InvalidCommand(error)) => error.to_string(),
+        Ok(ClientFrame::Unknown) => "unknown".to_owned(),
+        Err(error) => format!("error: {error}"),
+    };
+    for (frame, expected) in [
+        (r#"{"type":"REGISTER","token":"t","teamName":"n"}"#, r#"register Some("t") Some("n")"#),
+        (r#"{"type":"REGISTER","teamName":3}"#, "register None None"),
+        (r#"{"type":"VIEWER","more":{}}"#, "viewer"),
+        (r#"{"type":"COMMAND","tick":7,"actions":[]}"#, "tick 7, 0 actions"),
+        (r#"{"type":"COMMAND","tick":7.0,"actions":[{},3]}"#, "tick 7, 2 actions"),
+        (r#"{"type":"COMMAND","tick":7}"#, "actions: expected an array of actions, found nothing"),
+        (r#"{"type":"COMMAND","tick":7,"actions":{}}"#, "actions: expected an array of actions, found an object"),
+        (r#"{"type":"COMMAND","actions":[]}"#, "tick: expected the tick of a state, found nothing"),
+        (r#"{"type":"COMMAND","tick":-1,"actions":[]}"#, "tick: expected the tick of a state, found -1"),
+        (r#"{"type":"COMMAND","tick":1.5,"actions":[]}"#, "tick: expected the tick of a state, found 1.5"),
+        (r#"{"type":"COMMAND","tick":"1","actions":[]}"#, "tick: expected the tick of a state, found \"1\""),
+        (r#"{"type":"DANCE"}"#, "unknown"),
+        (r#"{"type":7}"#, "unknown"),
+        ("{}", "unknown"),
+        ("3", "unknown"),
+        ("[]", "unknown"),
+        ("null", "unknown"),
+        ("{", "error: EOF while parsing an object at line 1 column 1"),
+        ("", "error: EOF while parsing a value at line 1 column 0"),
+    ] {
+        assert_eq!(kind(frame), expected, "{frame}");
+    }
+    let long = format!("{}{{}}", " ".repeat(MAX_CLIENT_FRAME_BYTES - 2));
+    assert_eq!(kind(&long), "unknown");
+    assert_eq!(kind(&format!(" {long}")), "error: 65537 bytes: expected at most 65536");
+    let deep = kind(&"[".repeat(10_000));
+    assert!(deep.contains("recursion limit exceeded") && deep.len() < 1000, "{deep}");
+}
