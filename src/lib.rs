@@ -3,6 +3,8 @@
 pub mod game;
 pub mod map;
 pub mod protocol;
+#[cfg(feature = "recording")]
+pub mod recording;
 #[cfg(feature = "reference")]
 pub mod reference;
 pub mod search;

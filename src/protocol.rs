@@ -78,13 +78,23 @@ fn path_prefix(path: &str) -> String {
 
 /// Reads a value from JSON. Where it goes wrong is looked for only once it has: following the path costs time.
 pub(crate) fn from_json<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, ProtocolError> {
-    serde_json::from_slice(json).map_err(|source| {
+    // Text is checked whole, which is faster than word by word.
+    let result = match str::from_utf8(json) {
+        Ok(text) => serde_json::from_str(text),
+        Err(_) => serde_json::from_slice(json),
+    };
+    result.map_err(|source| {
         let deserializer = &mut serde_json::Deserializer::from_slice(json);
         let path = serde_path_to_error::deserialize::<_, T>(deserializer).err().map(|error| error.path().to_string());
         // The whole is written as a dot, a place that has no name yet as a question mark.
         let path = path.unwrap_or_default().trim_end_matches(['.', '?']).to_owned();
         ProtocolError::Json { path, source }
     })
+}
+
+/// A value as compact JSON.
+pub(crate) fn to_json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("values whose keys are all strings are written to memory")
 }
 
 /// The types of the plain moves on the wire.

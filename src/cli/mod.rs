@@ -14,6 +14,7 @@ use crate::map::{GeneratorError, Map, MapError, MapLibrary};
 
 mod mapgen;
 mod maps;
+mod replay;
 
 /// The program's arguments.
 #[derive(Parser)]
@@ -28,6 +29,7 @@ struct Cli {
 enum Command {
     Maps(maps::MapsArgs),
     Mapgen(mapgen::MapgenArgs),
+    Replay(replay::ReplayArgs),
 }
 
 impl Command {
@@ -35,6 +37,7 @@ impl Command {
         match self {
             Self::Maps(args) => maps::run(&args, out),
             Self::Mapgen(args) => mapgen::run(&args, out),
+            Self::Replay(args) => replay::run(&args, out),
         }
     }
 }

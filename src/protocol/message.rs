@@ -13,7 +13,7 @@ use serde::ser::{SerializeSeq, Serializer};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{ProtocolError, from_json};
+use super::{ProtocolError, from_json, to_json};
 use crate::game::{Direction, Layout, Personality, Position, Spawn, State, Style, Tile, World};
 
 /// Bytes of a message at most. The largest map that we read, 1024 x 1024 with few streets, takes 13 bytes a tile, which is 14 MB.
@@ -613,8 +613,4 @@ impl<'a> MessageWriter<'a> {
             r#"{{"type":"{STATE}","tick":{tick},"currentTickNumber":{tick},"lastTickErrors":[],"constants":{{}},"map":{map},"threats":{threats},"yourCharacter":{character}}}"#
         )
     }
-}
-
-fn to_json(value: &impl Serialize) -> String {
-    serde_json::to_string(value).expect("values with string keys only are written to memory")
 }

@@ -1,0 +1,399 @@
+//! Playing a recording again, and the first field in which it differs.
+
+use std::collections::VecDeque;
+use std::fmt::Display;
+use std::path::Path;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{RecordedTick, RecordingError, RecordingReader};
+use crate::game::{Action, Layout, Position, State, Tile, World};
+use crate::protocol::{GameMessage, MessageThreat, Name, ProtocolError, distances};
+
+/// Ticks shown before and after a divergence.
+const CONTEXT_TICKS: usize = 3;
+/// See-through tiles that are worked out at most; each one costs another run through the file.
+const MAX_SEE_THROUGH: usize = 64;
+
+/// What a recording turned out to be.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Report {
+    /// Ticks that were verified.
+    pub ticks: usize,
+    /// The tick that was reached: a game that ends there has a score of five times as much.
+    pub tick: u16,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// The score, once the game is over.
+    pub score: Option<u32>,
+    /// The first field that is not what the rules make it.
+    pub divergence: Option<Divergence>,
+    /// The last line, if the file ends in the middle of it.
+    pub truncated_line: Option<usize>,
+    /// Tiles on which the player was refused although messages call them EMPTY: they must be see-through.
+    pub see_through: Vec<Position>,
+    /// Threats, by their place in the message, whose style is unknown: nothing of them was verified.
+    pub unverified_threats: Vec<usize>,
+}
+
+/// Where a game stands after its last recorded tick.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// A threat has caught the player.
+    Caught,
+    /// The player has survived every tick.
+    Complete,
+    /// The recording ends before the game does.
+    Unfinished,
+}
+
+/// The first difference between a recording and the rules.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Divergence {
+    /// The line, from 1.
+    pub line: usize,
+    /// The tick that the line says it is.
+    pub tick: u32,
+    /// The field: `threats[3].position.x`.
+    pub path: String,
+    /// What the rules make it.
+    pub expected: String,
+    /// What was recorded.
+    pub found: String,
+    /// A few lines around it, as recorded.
+    pub context: Vec<ContextTick>,
+}
+
+/// A line near a divergence.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ContextTick {
+    /// The line, from 1.
+    pub line: usize,
+    /// The tick.
+    pub tick: u32,
+    /// Where the player is.
+    pub player: Position,
+    /// Where the threats are, what they are, and where they look.
+    pub threats: Vec<MessageThreat>,
+    /// What was answered.
+    pub actions: Vec<Action>,
+}
+
+/// A field that differs.
+struct Difference {
+    path: String,
+    expected: String,
+    found: String,
+}
+
+/// Plays a recording again and compares every field that the rules determine: tick, map, player, distances, and each threat's position,
+/// direction, personality and style. Fields that a message leaves out, and threats of unknown style, are not compared.
+///
+/// Messages do not tell see-through tiles from open ones. If a recording agrees with the rules once some tile on which the player was
+/// refused is taken to be see-through, then it does, and the report names the tile.
+///
+/// # Errors
+/// When the file cannot be read: a line before its last is no tick, or it describes a map that cannot be played.
+pub fn verify(path: impl AsRef<Path>, no_jump: bool) -> Result<Report, RecordingError> {
+    let path = path.as_ref();
+    let (first, mut refused) = Replay::run(path, no_jump, Vec::new())?;
+    let mut see_through = Vec::new();
+    while let Some(position) = refused.filter(|position| !see_through.contains(position)) {
+        if see_through.len() == MAX_SEE_THROUGH {
+            break;
+        }
+        see_through.push(position);
+        let (report, next) = Replay::run(path, no_jump, see_through.clone())?;
+        if report.divergence.is_none() {
+            return Ok(report);
+        }
+        refused = next;
+    }
+    Ok(first)
+}
+
+/// A game that is played again from its first line.
+struct Replay {
+    world: World,
+    state: State,
+    first: GameMessage,
+    /// The place in the message of each threat of the world.
+    places: Vec<usize>,
+    /// Where the player was a tick ago.
+    player_before: Position,
+}
+
+impl Replay {
+    /// Runs through a file. Besides the report, says where the player would be if its move had not been refused, in case that alone is
+    /// what the divergence is about.
+    fn run(
+        path: &Path,
+        no_jump: bool,
+        see_through: Vec<Position>,
+    ) -> Result<(Report, Option<Position>), RecordingError> {
+        let mut reader = RecordingReader::open(path)?;
+        let Some(mut tick) = reader.next_tick()? else {
+            return Err(RecordingError::Empty { path: path.to_owned() });
+        };
+        let mut report = Report {
+            ticks: 0,
+            tick: 0,
+            outcome: Outcome::Unfinished,
+            score: None,
+            divergence: None,
+            truncated_line: None,
+            see_through,
+            unverified_threats: tick.game_message.unknown_threats().map(|(index, _)| index).collect(),
+        };
+        let mut recent = VecDeque::new();
+        let mut replay = match Self::begin(path, &tick.game_message, no_jump, &report.see_through)? {
+            Ok(replay) => replay,
+            Err(difference) => {
+                report.divergence = Some(difference.at(&mut reader, recent, tick));
+                return Ok((report, None));
+            }
+        };
+        loop {
+            if let Some(difference) = replay.difference(&tick.game_message) {
+                let refused = replay.refused(&tick.game_message);
+                report.divergence = Some(difference.at(&mut reader, recent, tick));
+                return Ok((report, refused));
+            }
+            replay.play(&tick.actions);
+            report.ticks += 1;
+            if recent.len() == CONTEXT_TICKS {
+                recent.pop_front();
+            }
+            recent.push_back((reader.line(), tick));
+            match reader.next_tick()? {
+                Some(next) => tick = next,
+                None => break,
+            }
+        }
+        report.truncated_line = reader.truncated_line();
+        replay.conclude(&mut report);
+        Ok((report, None))
+    }
+
+    /// The game that a first message begins.
+    fn begin(
+        path: &Path,
+        first: &GameMessage,
+        no_jump: bool,
+        see_through: &[Position],
+    ) -> Result<Result<Self, Difference>, RecordingError> {
+        let mut layout = match first.validate().and_then(|()| first.layout()) {
+            Ok(layout) => layout,
+            Err(error) => return Ok(Err(Difference::of(error))),
+        };
+        see_through.iter().for_each(|&position| make_see_through(&mut layout, position));
+        let world =
+            World::new(&layout, no_jump).map_err(|source| RecordingError::World { path: path.to_owned(), source })?;
+        let places = first.known_threats().map(|(index, ..)| index).collect();
+        Ok(Ok(Self { state: world.start(), world, first: first.clone(), places, player_before: layout.player }))
+    }
+
+    /// Plays a tick; in a game that is over there is none.
+    fn play(&mut self, actions: &[Action]) {
+        self.player_before = self.world.player(&self.state);
+        // A game that is over shows at the next line, if there is one.
+        let _ = self.world.play(&mut self.state, actions);
+    }
+
+    fn conclude(&self, report: &mut Report) {
+        report.tick = self.state.tick();
+        report.outcome = match (self.state.is_caught(), self.state.is_over()) {
+            (true, _) => Outcome::Caught,
+            (false, true) => Outcome::Complete,
+            (false, false) => Outcome::Unfinished,
+        };
+        report.score = self.state.is_over().then(|| self.world.score(&self.state));
+    }
+
+    /// Where the player should be, if it should have made a step and a message says that it made none.
+    fn refused(&self, message: &GameMessage) -> Option<Position> {
+        let expected = self.world.player(&self.state);
+        let stayed = message.your_character.position == self.player_before;
+        (stayed && expected != self.player_before).then_some(expected)
+    }
+
+    /// The first field of a message that is not what the rules make it: the player first, because threats follow it.
+    fn difference(&self, message: &GameMessage) -> Option<Difference> {
+        if self.state.is_over() {
+            let expected = format!("no further state, the game is over in tick {}", self.state.tick());
+            return Some(Difference { path: "tick".to_owned(), expected, found: message.tick.to_string() });
+        }
+        self.tick_difference(message)
+            .or_else(|| {
+                position_difference("yourCharacter", self.world.player(&self.state), message.your_character.position)
+            })
+            .or_else(|| self.map_difference(message))
+            .or_else(|| self.threats_difference(message))
+            .or_else(|| self.character_difference(message))
+    }
+
+    fn tick_difference(&self, message: &GameMessage) -> Option<Difference> {
+        let tick = u32::from(self.state.tick());
+        let number = message.current_tick_number.as_ref().filter(|number| number.is_number());
+        differs("tick", tick, message.tick).or_else(|| {
+            number.and_then(|number| differs("currentTickNumber", f64::from(tick), number.as_f64().unwrap_or(f64::NAN)))
+        })
+    }
+
+    fn map_difference(&self, message: &GameMessage) -> Option<Difference> {
+        if message.map == self.first.map {
+            return message.validate().err().map(Difference::of);
+        }
+        let (expected, found) = (&self.first.map, &message.map);
+        let tile = expected.tiles.iter().find(|&(position, tile)| found.tiles.get(position) != Some(tile));
+        let tile = tile.map(|(position, tile)| Difference {
+            path: cell("map.tiles", position),
+            expected: tile_name(Some(tile)),
+            found: tile_name(found.tiles.get(position)),
+        });
+        differs("map.width", expected.width, found.width)
+            .or_else(|| differs("map.height", expected.height, found.height))
+            .or_else(|| message.validate().err().map(Difference::of))
+            .or(tile)
+    }
+
+    fn threats_difference(&self, message: &GameMessage) -> Option<Difference> {
+        let styles = self.first.threats.iter().zip(&message.threats).enumerate();
+        differs("threats.length", self.first.threats.len(), message.threats.len())
+            .or_else(|| {
+                let mut styles = styles.filter_map(|(index, (first, threat))| {
+                    differs(&format!("threats[{index}].style"), &first.style, &threat.style)
+                });
+                styles.next()
+            })
+            .or_else(|| {
+                let mut places = self.places.iter().enumerate();
+                places.find_map(|(threat, &place)| self.threat_difference(threat, place, &message.threats[place]))
+            })
+    }
+
+    fn threat_difference(&self, threat: usize, place: usize, found: &MessageThreat) -> Option<Difference> {
+        let expected = self.world.threat(&self.state, threat);
+        let personality = Name::Known(self.state.personality());
+        let direction = Name::Known(expected.direction);
+        // The paths are made only where something differs: this runs for every threat of every line.
+        let same = expected.position == found.position
+            && direction == found.direction
+            && found.personality.as_ref().is_none_or(|found| *found == personality);
+        if same {
+            return None;
+        }
+        let path = format!("threats[{place}]");
+        position_difference(&path, expected.position, found.position)
+            .or_else(|| differs(&format!("{path}.direction"), &direction, &found.direction))
+            .or_else(|| differs(&format!("{path}.personality"), &personality, found.personality.as_ref()?))
+    }
+
+    fn character_difference(&self, message: &GameMessage) -> Option<Difference> {
+        let (first, found) = (&self.first.your_character, &message.your_character);
+        let text = |value: &Option<Value>| value.as_ref().map_or_else(|| "nothing".to_owned(), Value::to_string);
+        let constant = |path: &str, first: &Option<Value>, found: &Option<Value>| {
+            if first == found { None } else { differs(path, text(first), text(found)) }
+        };
+        constant("yourCharacter.id", &first.id, &found.id)
+            .or_else(|| constant("yourCharacter.teamId", &first.team_id, &found.team_id))
+            .or_else(|| differs("yourCharacter.alive", true, found.alive.unwrap_or(true)))
+            .or_else(|| {
+                let path = "yourCharacter.spawnPoint";
+                let (expected, found) = (self.world.layout().player, found.spawn_point?);
+                differs(&format!("{path}.x"), expected.x, found.x)
+                    .or_else(|| differs(&format!("{path}.y"), expected.y, found.y))
+            })
+            .or_else(|| self.distances_difference(message))
+    }
+
+    fn distances_difference(&self, message: &GameMessage) -> Option<Difference> {
+        let found = message.your_character.distances.as_ref()?;
+        let expected = distances(self.world.layout(), self.world.player(&self.state));
+        if expected == *found {
+            return None;
+        }
+        let text = |steps: Option<u32>| steps.map_or_else(|| "null".to_owned(), |steps| steps.to_string());
+        let differing = expected.iter().find(|&(position, steps)| found.get(position) != Some(steps));
+        differing.map(|(position, steps)| Difference {
+            path: cell("yourCharacter.distances", position),
+            expected: text(steps),
+            found: text(found.get(position).flatten()),
+        })
+    }
+}
+
+/// Turns an open tile into a see-through one; the player's own spawn cannot be one.
+fn make_see_through(layout: &mut Layout, position: Position) {
+    let on_grid = (0..layout.width).contains(&position.x) && (0..layout.height).contains(&position.y);
+    if on_grid && position != layout.player && layout.is_open(position) {
+        layout.tiles[(position.y * layout.width + position.x) as usize] = Tile::SeeThrough;
+    }
+}
+
+impl Difference {
+    /// What is wrong with a message as such.
+    fn of(error: ProtocolError) -> Self {
+        match error {
+            ProtocolError::Field { path, expected, found } => Self { path, expected, found },
+            other => Self { path: "game_message".to_owned(), expected: "a state".to_owned(), found: other.to_string() },
+        }
+    }
+
+    /// The difference with what stands around it. What follows is only for show, so it does not matter whether it can be read.
+    fn at(
+        self,
+        reader: &mut RecordingReader,
+        recent: VecDeque<(usize, RecordedTick)>,
+        tick: RecordedTick,
+    ) -> Divergence {
+        let line = reader.line();
+        let number = tick.game_message.tick;
+        let mut context: Vec<ContextTick> = recent.into_iter().map(context_tick).collect();
+        context.push(context_tick((line, tick)));
+        for _ in 0..CONTEXT_TICKS {
+            match reader.next_tick() {
+                Ok(Some(tick)) => context.push(context_tick((reader.line(), tick))),
+                _ => break,
+            }
+        }
+        Divergence { line, tick: number, path: self.path, expected: self.expected, found: self.found, context }
+    }
+}
+
+fn context_tick((line, tick): (usize, RecordedTick)) -> ContextTick {
+    let RecordedTick { game_message, actions } = tick;
+    ContextTick {
+        line,
+        tick: game_message.tick,
+        player: game_message.your_character.position,
+        threats: game_message.threats,
+        actions,
+    }
+}
+
+fn differs<T: PartialEq + Display>(path: &str, expected: T, found: T) -> Option<Difference> {
+    (expected != found).then(|| Difference {
+        path: path.to_owned(),
+        expected: expected.to_string(),
+        found: found.to_string(),
+    })
+}
+
+fn position_difference(owner: &str, expected: Position, found: Position) -> Option<Difference> {
+    if expected == found {
+        return None;
+    }
+    differs(&format!("{owner}.position.x"), expected.x, found.x)
+        .or_else(|| differs(&format!("{owner}.position.y"), expected.y, found.y))
+}
+
+fn cell(grid: &str, Position { x, y }: Position) -> String {
+    format!("{grid}[{x}][{y}]")
+}
+
+fn tile_name(tile: Option<Tile>) -> String {
+    tile.map_or("nothing", |tile| if tile.is_open() { "EMPTY" } else { "WALL" }).to_owned()
+}
