@@ -8,6 +8,8 @@ pub mod recording;
 #[cfg(feature = "reference")]
 pub mod reference;
 pub mod search;
+#[cfg(feature = "server")]
+pub mod server;
 
 #[cfg(feature = "cli")]
 pub mod cli;

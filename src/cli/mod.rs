@@ -15,6 +15,7 @@ use crate::map::{GeneratorError, Map, MapError, MapLibrary};
 mod mapgen;
 mod maps;
 mod replay;
+mod serve;
 
 /// The program's arguments.
 #[derive(Parser)]
@@ -30,6 +31,7 @@ enum Command {
     Maps(maps::MapsArgs),
     Mapgen(mapgen::MapgenArgs),
     Replay(replay::ReplayArgs),
+    Serve(serve::ServeArgs),
 }
 
 impl Command {
@@ -38,6 +40,7 @@ impl Command {
             Self::Maps(args) => maps::run(&args, out),
             Self::Mapgen(args) => mapgen::run(&args, out),
             Self::Replay(args) => replay::run(&args, out),
+            Self::Serve(args) => serve::run(&args, out),
         }
     }
 }

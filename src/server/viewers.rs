@@ -1,0 +1,94 @@
+//! Those who watch. The promise: the game never waits for any of them; whoever reads too slowly is dropped.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use axum::extract::ws::Utf8Bytes;
+use tokio::sync::mpsc;
+
+use super::limits::{MAX_VIEWER_BACKLOG_BYTES, MAX_VIEWER_BACKLOG_STATES, MAX_VIEWERS};
+
+/// Everybody who watches, and what they saw last.
+#[derive(Default)]
+pub(super) struct Viewers {
+    inner: Mutex<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    viewers: Vec<mpsc::Sender<Utf8Bytes>>,
+    /// For those who come in the middle of a game.
+    latest: Option<Utf8Bytes>,
+}
+
+impl Viewers {
+    /// Lets somebody watch: they get the latest state and every one from now on, until the channel closes because they are too slow.
+    /// `None` when there are too many already.
+    pub fn join(&self) -> Option<mpsc::Receiver<Utf8Bytes>> {
+        let mut inner = self.lock();
+        inner.viewers.retain(|viewer| !viewer.is_closed());
+        if inner.viewers.len() >= MAX_VIEWERS {
+            return None;
+        }
+        let (sender, receiver) = mpsc::channel(MAX_VIEWER_BACKLOG_STATES);
+        if let Some(latest) = &inner.latest {
+            sender.try_send(latest.clone()).ok()?;
+        }
+        inner.viewers.push(sender);
+        Some(receiver)
+    }
+
+    /// Shows a state to everybody, and drops those who have too many waiting.
+    pub fn publish(&self, frame: Utf8Bytes) {
+        let mut inner = self.lock();
+        let most_waiting = (MAX_VIEWER_BACKLOG_BYTES / frame.as_str().len().max(1)).max(1);
+        inner.viewers.retain(|viewer| {
+            let waiting = viewer.max_capacity() - viewer.capacity();
+            waiting < most_waiting && viewer.try_send(frame.clone()).is_ok()
+        });
+        inner.latest = Some(frame);
+    }
+
+    /// Nothing under the lock can be left half-done, so that a panic elsewhere does not matter.
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_is_too_slow_is_dropped_and_nobody_else() {
+        let viewers = Viewers::default();
+        let (mut slow, mut quick) = (viewers.join().unwrap(), viewers.join().unwrap());
+        let frame = Utf8Bytes::from("x".repeat(MAX_VIEWER_BACKLOG_BYTES / 4));
+        for _ in 0..5 {
+            viewers.publish(frame.clone());
+            assert_eq!(quick.try_recv().unwrap(), frame);
+        }
+        let kept = std::iter::from_fn(|| slow.try_recv().ok()).count();
+        assert_eq!(kept, 4, "what was waiting can still be read");
+        assert_eq!(slow.try_recv(), Err(mpsc::error::TryRecvError::Disconnected));
+        assert_eq!(quick.try_recv(), Err(mpsc::error::TryRecvError::Empty));
+    }
+
+    #[test]
+    fn seats_are_limited_and_free_again_when_somebody_leaves() {
+        let viewers = Viewers::default();
+        let mut seats: Vec<_> = (0..MAX_VIEWERS).map(|_| viewers.join().unwrap()).collect();
+        assert!(viewers.join().is_none());
+        seats.pop();
+        assert!(viewers.join().is_some());
+    }
+
+    #[test]
+    fn a_late_viewer_sees_the_latest_state_at_once() {
+        let viewers = Viewers::default();
+        viewers.publish("one".into());
+        viewers.publish("two".into());
+        let mut late = viewers.join().unwrap();
+        assert_eq!(late.try_recv().unwrap().as_str(), "two");
+        assert!(late.try_recv().is_err());
+    }
+}

@@ -1,0 +1,759 @@
+//! Promise: over the socket a bot plays the very game that the simulator plays, to the byte of every frame; and whatever a connection does
+//! that is late, wrong, rude or foreign costs at most its own game, in the way that the wire's description says.
+#![cfg(feature = "server")]
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use futures_util::{SinkExt, StreamExt};
+use getaway::game::{Action, Direction, Layout, Position, World};
+use getaway::map::Map;
+use getaway::protocol::{GameMessage, MessageWriter};
+use getaway::recording::{Outcome, verify};
+use getaway::server::{Event, GameEnd, GameResult, Server, ServerOptions, limits};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::task::JoinHandle;
+use tokio::time::{sleep, timeout};
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest;
+use tokio_tungstenite::tungstenite::http::StatusCode;
+use tokio_tungstenite::tungstenite::protocol::CloseFrame;
+use tokio_tungstenite::tungstenite::{self, Message};
+
+/// Longer than anything here takes, on a busy machine too.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A map on which nobody is ever caught: the shark lives on an island.
+const SAFE: &str = "#######\n#P....#\n#.#.###\n#...#s#\n#######";
+/// A map on which a player that stays is caught within a few moves: the shark is five steps away.
+const DEADLY: &str = "########\n#P....s#\n########";
+
+fn map(name: &str, drawing: &str) -> Map {
+    let layout = Layout::parse(drawing).unwrap();
+    Map { name: name.into(), kind: "challenge".into(), difficulty: "easy".into(), layout }
+}
+
+fn safe_map() -> Map {
+    map("safe", SAFE)
+}
+
+fn deadly_map() -> Map {
+    map("deadly", DEADLY)
+}
+
+fn our_map(name: &str) -> Map {
+    Map::load(Path::new(env!("CARGO_MANIFEST_DIR")).join("maps").join(name)).unwrap()
+}
+
+fn options(maps: Vec<Map>) -> ServerOptions {
+    ServerOptions {
+        maps,
+        seed: 1,
+        tick_time: PATIENCE,
+        delay: Duration::ZERO,
+        games: None,
+        no_jump: false,
+        recording: None,
+    }
+}
+
+/// A server in this process.
+struct Running {
+    address: String,
+    events: Arc<Mutex<Vec<Event>>>,
+    task: JoinHandle<()>,
+}
+
+impl Running {
+    async fn start(options: ServerOptions) -> Self {
+        let server = Server::bind("127.0.0.1", 0, options).await.unwrap();
+        let address = server.local_addr().unwrap().to_string();
+        let events = Arc::new(Mutex::new(Vec::new()));
+        let sink = Arc::clone(&events);
+        let task = tokio::spawn(async move {
+            let told = server.run(|event| {
+                sink.lock().unwrap().push(event);
+                Ok::<(), ()>(())
+            });
+            told.await.unwrap();
+        });
+        Self { address, events, task }
+    }
+
+    async fn connect(&self) -> Client {
+        connect(&self.address).await
+    }
+
+    async fn register(&self) -> Client {
+        let mut client = self.connect().await;
+        client.send(json!({"type": "REGISTER", "teamName": "tester"})).await;
+        client
+    }
+
+    fn results(&self) -> Vec<GameResult> {
+        let ended = |event: &Event| match event {
+            Event::End(result) => Some((**result).clone()),
+            _ => None,
+        };
+        self.events.lock().unwrap().iter().filter_map(ended).collect()
+    }
+
+    /// The result of the game with this number, once it is there.
+    async fn result(&self, number: usize) -> GameResult {
+        let wait = async {
+            loop {
+                if let Some(result) = self.results().get(number - 1) {
+                    return result.clone();
+                }
+                sleep(Duration::from_millis(5)).await;
+            }
+        };
+        timeout(PATIENCE, wait).await.expect("the game ends")
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let note = |event: &Event| match event {
+            Event::Note { text, .. } => Some(text.clone()),
+            _ => None,
+        };
+        self.events.lock().unwrap().iter().filter_map(note).collect()
+    }
+
+    async fn ended(self) {
+        timeout(PATIENCE, self.task).await.expect("the server ends").unwrap();
+    }
+}
+
+/// A scripted client.
+struct Client {
+    socket: WebSocketStream<TcpStream>,
+}
+
+async fn connect(address: &str) -> Client {
+    try_connect(address, &[]).await.unwrap()
+}
+
+/// Connects with these headers besides the usual ones.
+async fn try_connect(address: &str, headers: &[(&'static str, &str)]) -> Result<Client, tungstenite::Error> {
+    let mut request = format!("ws://{address}/").into_client_request().unwrap();
+    for &(name, value) in headers {
+        request.headers_mut().insert(name, value.parse().unwrap());
+    }
+    let stream = TcpStream::connect(address).await.unwrap();
+    stream.set_nodelay(true).unwrap();
+    tokio_tungstenite::client_async(request, stream).await.map(|(socket, _)| Client { socket })
+}
+
+impl Client {
+    async fn send(&mut self, json: Value) {
+        self.send_text(&json.to_string()).await;
+    }
+
+    async fn send_text(&mut self, text: &str) {
+        self.socket.send(Message::text(text)).await.unwrap();
+    }
+
+    async fn command(&mut self, tick: u32, actions: Value) {
+        self.send(json!({"type": "COMMAND", "tick": tick, "actions": actions})).await;
+    }
+
+    /// The next state as text, or how the connection was closed.
+    async fn next(&mut self) -> Result<String, Option<CloseFrame>> {
+        loop {
+            match timeout(PATIENCE, self.socket.next()).await.expect("something comes") {
+                Some(Ok(Message::Text(text))) => return Ok(text.to_string()),
+                Some(Ok(Message::Close(frame))) => {
+                    // The answer to a close is sent while reading on.
+                    let _ = self.socket.next().await;
+                    return Err(frame);
+                }
+                Some(Ok(_)) => {}
+                Some(Err(_)) | None => return Err(None),
+            }
+        }
+    }
+
+    async fn state(&mut self) -> GameMessage {
+        GameMessage::parse(self.next().await.expect("a state")).unwrap()
+    }
+
+    /// Why the connection is closed; states before that are passed over.
+    async fn closed(mut self) -> (u16, String) {
+        loop {
+            match self.next().await {
+                Ok(_) => {}
+                Err(Some(frame)) => return (frame.code.into(), frame.reason.to_string()),
+                Err(None) => panic!("closed without a word"),
+            }
+        }
+    }
+}
+
+/// Something of everything that a bot may send, by tick.
+fn drive(tick: u32) -> Vec<Action> {
+    let direction = Direction::ALL[(tick / 3 * 7 % 4) as usize];
+    match tick % 11 {
+        0 => vec![],
+        1 => vec![Action::Unknown, Action::Move(direction)],
+        2 => vec![Action::MoveTo { x: f64::from(tick % 17), y: f64::from(tick % 13) }],
+        3 => vec![Action::MoveNowhere, Action::MoveTo { x: 1.5, y: -0.5 }, Action::Move(direction.reverse())],
+        _ => vec![Action::Move(direction), Action::Move(direction.reverse())],
+    }
+}
+
+/// Plays a game with [`drive`] and compares every frame with what the simulator makes of it.
+async fn play_along(server: &Running, map: &Map, no_jump: bool) -> (u32, u16) {
+    let world = World::new(&map.layout, no_jump).unwrap();
+    let writer = MessageWriter::new(&world, "tester");
+    let mut state = world.start();
+    let mut client = server.register().await;
+    while !state.is_over() {
+        let frame = client.next().await.expect("a state");
+        assert_eq!(frame, writer.write(&state), "{}, tick {}", map.name, state.tick());
+        let actions = drive(state.tick().into());
+        client.command(state.tick().into(), serde_json::to_value(&actions).unwrap()).await;
+        world.play(&mut state, &actions).unwrap();
+    }
+    assert_eq!(client.closed().await, (1000, "the game is over".to_owned()));
+    (world.score(&state), state.tick())
+}
+
+#[tokio::test]
+async fn a_game_over_the_socket_is_the_simulators_game() {
+    for map in [safe_map(), deadly_map(), our_map("roundabout"), our_map("harbour"), our_map("canal-quarter")] {
+        for no_jump in [false, true] {
+            let folder = tempfile::tempdir().unwrap();
+            let recording = Some(folder.path().join("new/game.jsonl.gz"));
+            let options = ServerOptions { games: Some(1), no_jump, recording, ..options(vec![map.clone()]) };
+            let server = Running::start(options).await;
+            let (score, tick) = play_along(&server, &map, no_jump).await;
+            let result = server.result(1).await;
+            assert_eq!((result.score, result.tick, result.map.as_str()), (score, tick, map.name.as_str()));
+            assert_eq!((result.missed_ticks, result.late_commands, result.left.as_ref()), (0, 0, None));
+            let over_in_same_tick = u32::from(no_jump && result.end == GameEnd::Caught);
+            assert!([u32::from(tick) - 1, u32::from(tick) - 1 + over_in_same_tick].contains(&result.commands));
+            let report = verify(result.recording.unwrap(), no_jump).unwrap();
+            assert_eq!((report.divergence, report.tick, report.score), (None, tick, Some(score)));
+            server.ended().await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_whole_game_is_2000_ticks_and_10005_points() {
+    let server = Running::start(ServerOptions { games: Some(1), ..options(vec![safe_map()]) }).await;
+    assert_eq!(play_along(&server, &safe_map(), false).await, (10_005, 2001));
+    let result = server.result(1).await;
+    assert_eq!((result.end, result.commands), (GameEnd::Complete, 2000));
+    assert!(result.seconds < 10.0, "{} s", result.seconds);
+    server.ended().await;
+}
+
+#[tokio::test]
+async fn a_late_command_counts_for_nothing() {
+    let options = ServerOptions { tick_time: Duration::from_millis(40), ..options(vec![safe_map()]) };
+    let server = Running::start(options).await;
+    let mut client = server.register().await;
+    assert_eq!(client.state().await.tick, 1);
+    // The second state says that the first tick has been played without a command.
+    assert_eq!(client.state().await.tick, 2);
+    client.command(1, json!([{"type": "MOVE_RIGHT"}])).await;
+    let state = client.state().await;
+    assert_eq!(state.your_character.position, Position::new(1, 1));
+    client.command(state.tick, json!([{"type": "MOVE_RIGHT"}])).await;
+    let next = client.state().await;
+    // On a busy machine the command may have been late as well; it never counts for another tick.
+    assert!(next.your_character.position == Position::new(2, 1) || server.notes().len() > 1);
+    drop(client);
+    let result = server.result(1).await;
+    assert!(result.late_commands >= 1 && result.missed_ticks >= 2, "{result:?}");
+    assert!(
+        server.notes().iter().any(|note| note == "tick 2: ignored a late command for tick 1"),
+        "{:?}",
+        server.notes()
+    );
+}
+
+#[tokio::test]
+async fn only_the_first_command_for_the_right_tick_counts() {
+    let server = Running::start(options(vec![safe_map()])).await;
+    let mut client = server.register().await;
+    client.state().await;
+    client.command(2, json!([{"type": "MOVE_DOWN"}])).await;
+    client.command(0, json!([{"type": "MOVE_DOWN"}])).await;
+    client.send(json!({"type": "COMMAND", "actions": [{"type": "MOVE_DOWN"}]})).await;
+    client.send(json!({"type": "COMMAND", "tick": 1})).await;
+    client.send(json!({"type": "DANCE", "tick": 1})).await;
+    client.send(json!([1, 2])).await;
+    client.command(1, json!([{"type": "MOVE_RIGHT"}])).await;
+    client.command(1, json!([{"type": "MOVE_DOWN"}])).await;
+    let state = client.state().await;
+    assert_eq!((state.tick, state.your_character.position), (2, Position::new(2, 1)));
+    client.command(2, json!([])).await;
+    let state = client.state().await;
+    assert_eq!((state.tick, state.your_character.position), (3, Position::new(2, 1)));
+    let expected = [
+        "tick 1: ignored a command for tick 2: expected 1",
+        "tick 1: ignored a command for tick 0: expected 1",
+        "tick 1: ignored a command: tick: expected the tick of a state, found nothing",
+        "tick 1: ignored a command: actions: expected an array of actions, found nothing",
+        "tick 1: ignored a frame: expected the type COMMAND",
+        "tick 1: ignored a frame: expected the type COMMAND",
+        "tick 2: ignored a second command for tick 1",
+    ];
+    assert_eq!(server.notes(), expected);
+}
+
+#[tokio::test]
+async fn a_silent_bot_plays_to_the_end() {
+    let options = ServerOptions { tick_time: Duration::from_millis(1), games: Some(1), ..options(vec![deadly_map()]) };
+    let server = Running::start(options).await;
+    let client = server.register().await;
+    assert_eq!(client.closed().await.0, 1000);
+    let result = server.result(1).await;
+    assert_eq!((result.end, result.commands, result.left), (GameEnd::Caught, 0, None));
+    assert_eq!(result.missed_ticks, u32::from(result.tick) - 1);
+    server.ended().await;
+}
+
+/// What a game is without a bot.
+fn score_without_a_bot(map: &Map) -> u32 {
+    let world = World::new(&map.layout, false).unwrap();
+    let mut state = world.start();
+    while world.play(&mut state, &[]).is_ok() {}
+    world.score(&state)
+}
+
+#[tokio::test]
+async fn a_bot_that_misbehaves_is_out_and_its_game_goes_on_without_it() {
+    let server = Running::start(options(vec![deadly_map()])).await;
+    let long = "x".repeat(limits::MAX_FRAME_BYTES + 1);
+    let huge = format!("\"{}\"", "x".repeat(10 << 20));
+    let register = json!({"type": "REGISTER", "teamName": "again"}).to_string();
+    let cases = [
+        ("{\"type\": \"COMMAND\"", "sent no JSON: EOF while parsing an object"),
+        ("", "sent no JSON: EOF while parsing a value"),
+        (register.as_str(), "registered twice"),
+        (long.as_str(), "broke the connection: "),
+        (huge.as_str(), "broke the connection: "),
+    ];
+    for (game, (frame, reason)) in cases.into_iter().enumerate() {
+        let mut client = server.register().await;
+        client.state().await;
+        // The server may hang up before it has read the whole frame.
+        let _ = client.socket.send(Message::text(frame)).await;
+        while client.next().await.is_ok() {}
+        let result = server.result(game + 1).await;
+        let left = result.left.unwrap();
+        assert!(left.reason.starts_with(reason) && left.tick == 1, "{left:?}");
+        assert_eq!((result.score, result.end), (score_without_a_bot(&deadly_map()), GameEnd::Caught));
+    }
+}
+
+#[tokio::test]
+async fn a_bot_that_is_gone_is_out() {
+    let server = Running::start(options(vec![deadly_map()])).await;
+    for game in 1..=4 {
+        let mut client = server.register().await;
+        client.state().await;
+        match game {
+            1 => client.socket.close(None).await.unwrap(),
+            // Without a word, and with a reset.
+            2 => drop(client),
+            3 => {
+                client.socket.get_ref().set_zero_linger().unwrap();
+                drop(client);
+            }
+            _ => client.socket.get_mut().shutdown().await.unwrap(),
+        }
+        let result = server.result(game).await;
+        assert_eq!(result.left.unwrap().tick, 1);
+        assert_eq!(result.score, score_without_a_bot(&deadly_map()));
+    }
+}
+
+#[tokio::test]
+async fn a_flood_of_frames_is_out() {
+    let server = Running::start(options(vec![deadly_map()])).await;
+    let mut client = server.register().await;
+    client.state().await;
+    for _ in 0..=limits::MAX_FRAMES_PER_TICK {
+        let _ = client.socket.feed(Message::text("{}")).await;
+    }
+    let _ = client.socket.flush().await;
+    let result = server.result(1).await;
+    assert!(result.left.unwrap().reason.starts_with("more than 100 frames in a tick"));
+    assert_eq!(server.notes().len(), limits::MAX_NOTES_PER_GAME + 1, "notes are limited, the last one is not left out");
+}
+
+#[tokio::test]
+async fn whoever_does_not_register_is_closed() {
+    let server = Running::start(options(vec![safe_map()])).await;
+    let start = Instant::now();
+    let (mut silent, mut early) = (server.connect().await, server.connect().await);
+    early.command(1, json!([])).await;
+    early.send(json!({"type": "HELLO"})).await;
+    let malformed = {
+        let mut client = server.connect().await;
+        client.send_text("{").await;
+        client.closed().await
+    };
+    assert!(malformed.1.starts_with("sent no JSON: "), "{malformed:?}");
+    assert!(start.elapsed() < limits::REGISTRATION_TIME);
+    let expected = Some("no REGISTER within 5 s");
+    for client in [&mut silent, &mut early] {
+        let frame = client.next().await.unwrap_err();
+        assert_eq!(frame.as_ref().map(|frame| frame.reason.as_str()), expected);
+    }
+    assert!(start.elapsed() >= limits::REGISTRATION_TIME);
+    assert!(server.results().is_empty());
+}
+
+#[tokio::test]
+async fn a_name_has_a_length() {
+    let server = Running::start(options(vec![safe_map()])).await;
+    for (chars, fine) in [(100, true), (101, false)] {
+        let mut client = server.connect().await;
+        client.send(json!({"type": "REGISTER", "teamName": "é".repeat(chars)})).await;
+        assert_eq!(client.next().await.is_ok(), fine, "{chars}");
+    }
+}
+
+#[tokio::test]
+async fn a_token_is_told_to_nobody() {
+    let server = Running::start(options(vec![deadly_map()])).await;
+    let mut client = server.connect().await;
+    client.send(json!({"type": "REGISTER", "token": "secret"})).await;
+    assert!(!client.next().await.unwrap().contains("secret"));
+    drop(client);
+    server.result(1).await;
+    assert!(!format!("{:?}", server.events.lock().unwrap()).contains("secret"));
+}
+
+#[tokio::test]
+async fn bots_play_one_after_the_other_in_the_order_in_which_they_came() {
+    let server = Running::start(ServerOptions { games: Some(3), ..options(vec![deadly_map()]) }).await;
+    let mut waiting = Vec::new();
+    for number in 0..5 {
+        let mut client = server.connect().await;
+        client.send(json!({"type": "REGISTER", "teamName": format!("bot {number}")})).await;
+        waiting.push(client);
+        // In turn, as far as the server can tell.
+        sleep(Duration::from_millis(50)).await;
+    }
+    // The second in the queue gives up, the third registers twice, and neither costs a game.
+    let gone = waiting.remove(1);
+    drop(gone);
+    let mut rude = waiting.remove(1);
+    rude.send(json!({"type": "REGISTER", "teamName": "rude"})).await;
+    assert_eq!(rude.closed().await.1, "registered twice");
+    for mut client in waiting {
+        while let Ok(state) = client.next().await {
+            client.command(GameMessage::parse(state).unwrap().tick, json!([])).await;
+        }
+    }
+    let teams: Vec<String> = server.results().into_iter().map(|result| result.team).collect();
+    assert_eq!(teams, ["bot 0", "bot 3", "bot 4"]);
+    server.ended().await;
+}
+
+#[tokio::test]
+async fn a_viewer_sees_what_the_bot_sees_and_the_end() {
+    let server = Running::start(ServerOptions { games: Some(1), ..options(vec![deadly_map()]) }).await;
+    let mut viewer = server.connect().await;
+    viewer.send(json!({"type": "VIEWER"})).await;
+    // A viewer that registers, commands or chats is only heard out.
+    viewer.send(json!({"type": "REGISTER", "teamName": "viewer"})).await;
+    sleep(Duration::from_millis(100)).await;
+    let mut bot = server.register().await;
+    let mut sent = Vec::new();
+    let mut late_viewer = None;
+    while let Ok(frame) = bot.next().await {
+        let tick = GameMessage::parse(&frame).unwrap().tick;
+        sent.push(frame);
+        if tick == 3 {
+            let mut viewer = server.connect().await;
+            viewer.send(json!({"type": "VIEWER"})).await;
+            assert_eq!(&viewer.next().await.unwrap(), &sent[2], "a late viewer sees the latest state at once");
+            late_viewer = Some(viewer);
+        }
+        bot.command(tick, json!([])).await;
+    }
+    let mut seen = Vec::new();
+    let end = loop {
+        match viewer.next().await {
+            Ok(frame) => seen.push(frame),
+            Err(end) => break end,
+        }
+    };
+    assert_eq!(end.unwrap().reason.as_str(), "the server ends");
+    assert_eq!(seen[..sent.len()], sent[..]);
+    assert_eq!(seen.len(), sent.len() + 1);
+    let last = GameMessage::parse(&seen[sent.len()]).unwrap();
+    assert_eq!(u16::try_from(last.tick).unwrap(), server.results()[0].tick);
+    assert!(last.threats.iter().any(|threat| threat.position == last.your_character.position), "caught");
+    drop(late_viewer);
+    server.ended().await;
+}
+
+#[tokio::test]
+async fn a_viewer_that_does_not_read_slows_nobody_down() {
+    let map = our_map("metropolis");
+    let server = Running::start(options(vec![safe_map(), map])).await;
+    let mut stalled = Vec::new();
+    for _ in 0..5 {
+        let mut viewer = server.connect().await;
+        viewer.send(json!({"type": "VIEWER"})).await;
+        stalled.push(viewer);
+    }
+    for game in 1..=4 {
+        let mut bot = server.register().await;
+        while let Ok(frame) = bot.next().await {
+            let message = GameMessage::parse(&frame).unwrap();
+            bot.command(message.tick, json!([])).await;
+        }
+        let result = server.result(game).await;
+        assert!(result.seconds < 10.0 && result.left.is_none(), "{result:?}");
+    }
+    drop(stalled);
+}
+
+#[tokio::test]
+async fn foreign_pages_are_refused() {
+    let server = Running::start(options(vec![safe_map()])).await;
+    let own = format!("http://{}", server.address);
+    for (headers, fine) in [
+        (vec![], true),
+        (vec![("origin", own.as_str())], true),
+        (vec![("origin", "http://localhost:1234")], true),
+        (vec![("origin", "https://evil.example")], false),
+        (vec![("origin", "null")], false),
+        (vec![("origin", "http://evil.example"), ("host", "evil.example")], false),
+        (vec![("host", "evil.example")], false),
+    ] {
+        match try_connect(&server.address, &headers).await {
+            Ok(_) => assert!(fine, "{headers:?}"),
+            Err(tungstenite::Error::Http(response)) => {
+                assert!(!fine, "{headers:?}");
+                assert_eq!(response.status(), StatusCode::FORBIDDEN);
+            }
+            Err(error) => panic!("{headers:?}: {error}"),
+        }
+    }
+}
+
+/// Sends raw bytes and returns all that comes back until the server closes.
+async fn raw(address: &str, request: &[u8]) -> String {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream.write_all(request).await.unwrap();
+    let mut answer = Vec::new();
+    let _ = timeout(PATIENCE, stream.read_to_end(&mut answer)).await.expect("the server closes");
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+#[tokio::test]
+async fn the_same_port_serves_the_page_and_nothing_else() {
+    let server = Running::start(options(vec![safe_map()])).await;
+    let get = |path: &str| format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+    let page = raw(&server.address, get("/").as_bytes()).await;
+    assert!(page.starts_with("HTTP/1.1 200") && page.contains("<title>getaway</title>"), "{page}");
+    for path in ["/Cargo.toml", "/../Cargo.toml", "/%2e%2e/Cargo.toml", "//etc/passwd", "/maps"] {
+        let answer = raw(&server.address, get(path).as_bytes()).await;
+        assert!(answer.starts_with("HTTP/1.1 404"), "{path}: {answer}");
+    }
+    let post = "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+    assert!(raw(&server.address, post.as_bytes()).await.starts_with("HTTP/1.1 405"));
+    let no_key = "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n";
+    let answer = raw(&server.address, no_key.as_bytes()).await;
+    assert!(answer.starts_with("HTTP/1.1 4"), "{answer}");
+    let head = format!("GET / HTTP/1.1\r\nX: {}\r\n\r\n", "x".repeat(limits::MAX_REQUEST_HEAD_BYTES));
+    let answer = raw(&server.address, head.as_bytes()).await;
+    assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 4"), "{answer}");
+    assert!(raw(&server.address, b"\0\xff nonsense\r\n\r\n").await.starts_with("HTTP/1.1 400"));
+}
+
+#[tokio::test]
+async fn half_said_requests_do_not_stay() {
+    let server = Running::start(options(vec![safe_map()])).await;
+    let start = Instant::now();
+    let halves = [&b""[..], b"GET / HT", b"GET / HTTP/1.1\r\nHost: localhost\r\n"];
+    let answers = halves.map(|half| raw(&server.address, half));
+    for answer in futures_util::future::join_all(answers).await {
+        assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 408"), "{answer}");
+    }
+    assert!(start.elapsed() < limits::HTTP_TIME * 3);
+}
+
+#[tokio::test]
+async fn a_crowd_at_the_door_does_not_disturb_the_game() {
+    let server = Running::start(ServerOptions { games: Some(1), ..options(vec![safe_map()]) }).await;
+    let mut bot = server.register().await;
+    bot.state().await;
+    let mut crowd = Vec::new();
+    for _ in 0..limits::MAX_CONNECTIONS + 50 {
+        crowd.push(TcpStream::connect(&server.address).await.unwrap());
+    }
+    bot.command(1, json!([])).await;
+    while let Ok(frame) = bot.next().await {
+        bot.command(GameMessage::parse(&frame).unwrap().tick, json!([])).await;
+    }
+    let result = server.result(1).await;
+    assert_eq!((result.score, result.missed_ticks), (10_005, 0));
+    drop(crowd);
+    server.ended().await;
+}
+
+#[tokio::test]
+async fn a_recording_that_fails_does_not_end_the_game() {
+    let folder = tempfile::tempdir().unwrap();
+    let taken = folder.path().join("game.jsonl");
+    std::fs::write(&taken, "mine").unwrap();
+    let options = ServerOptions { games: Some(1), recording: Some(taken.clone()), ..options(vec![deadly_map()]) };
+    let server = Running::start(options).await;
+    play_along(&server, &deadly_map(), false).await;
+    assert_eq!(server.result(1).await.recording, None);
+    let expected = format!("{}: exists already and is not overwritten; this game is not recorded", taken.display());
+    assert_eq!(server.notes(), [expected]);
+    assert_eq!(std::fs::read_to_string(&taken).unwrap(), "mine");
+    server.ended().await;
+}
+
+/// The program itself, killed when the test is done with it.
+struct Program {
+    child: Child,
+    stdout: BufReader<ChildStdout>,
+    stderr: BufReader<ChildStderr>,
+    address: String,
+}
+
+impl Program {
+    /// Starts `getaway serve` on a free port and reads which one.
+    fn serve(args: &[&str]) -> Self {
+        Self::start(Command::new(env!("CARGO_BIN_EXE_getaway")), args)
+    }
+
+    fn start(mut command: Command, args: &[&str]) -> Self {
+        command.args(["serve", "--port", "0"]).args(args).current_dir(env!("CARGO_MANIFEST_DIR"));
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        let mut stderr = BufReader::new(child.stderr.take().unwrap());
+        let mut line = String::new();
+        let first: &mut dyn BufRead = if args.contains(&"--json") { &mut stderr } else { &mut stdout };
+        first.read_line(&mut line).unwrap();
+        let address = line.strip_prefix("listening on ws://").unwrap_or_else(|| panic!("{line}"));
+        let address = address.split(' ').next().unwrap().to_owned();
+        Self { child, stdout, stderr, address }
+    }
+
+    /// Plays a game in which the bot stays where it is.
+    async fn play(&self) {
+        let mut bot = connect(&self.address).await;
+        bot.send(json!({"type": "REGISTER", "teamName": "tester"})).await;
+        while let Ok(frame) = bot.next().await {
+            bot.command(GameMessage::parse(&frame).unwrap().tick, json!([])).await;
+        }
+    }
+
+    /// What is left of the output once the program has ended by itself.
+    fn end(mut self) -> (Option<i32>, Vec<String>) {
+        let lines = self.stdout.by_ref().lines().collect::<Result<_, _>>().unwrap();
+        (self.child.wait().unwrap().code(), lines)
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[tokio::test]
+async fn the_command_plays_its_games_and_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let recording = folder.path().join("game.jsonl");
+    let record = recording.to_str().unwrap();
+    let program = Program::serve(&["roundabout", "--games", "2", "--record", record]);
+    program.play().await;
+    program.play().await;
+    let score = score_without_a_bot(&our_map("roundabout"));
+    let (code, lines) = program.end();
+    assert_eq!((code, lines.len()), (Some(0), 2), "{lines:?}");
+    for (number, line) in (1..).zip(&lines) {
+        let start = format!("game {number}: roundabout, score {score}, caught in tick {}, 0 late commands", score / 5);
+        assert!(line.starts_with(&start), "{line}");
+    }
+    let second = folder.path().join("game-2.jsonl");
+    assert!(lines[1].ends_with(&format!("recorded in {}", second.display())));
+    for path in [recording, second] {
+        let report = verify(path, false).unwrap();
+        assert_eq!((report.divergence, report.outcome, report.score), (None, Outcome::Caught, Some(score)));
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_full_disk_is_one_note_and_the_game_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let recording = folder.path().join("game.jsonl");
+    let mut shell = Command::new("sh");
+    // No file may grow beyond 32 blocks of 512 bytes; the signal that comes with it is ignored, which leaves the error.
+    shell.args(["-c", r#"trap "" XFSZ; ulimit -f 32; exec "$0" "$@""#, env!("CARGO_BIN_EXE_getaway")]);
+    let mut program = Program::start(shell, &["roundabout", "--games", "1", "--record", recording.to_str().unwrap()]);
+    program.play().await;
+    let mut notes = String::new();
+    program.stderr.read_to_string(&mut notes).unwrap();
+    let (code, lines) = program.end();
+    assert_eq!(code, Some(0));
+    assert!(lines[0].contains(&format!("score {}", score_without_a_bot(&our_map("roundabout")))), "{lines:?}");
+    assert_eq!(notes.matches("cannot be written").count(), 1, "{notes}");
+    assert!(notes.contains("the recording ends here and the game goes on"), "{notes}");
+    let report = verify(&recording, false).unwrap();
+    assert!(report.divergence.is_none() && report.ticks > 0 && report.truncated_line.is_some(), "{report:?}");
+}
+
+#[tokio::test]
+async fn the_command_prints_json_and_nothing_else() {
+    let program = Program::serve(&["--seed", "7", "--games", "3", "--json"]);
+    for _ in 0..3 {
+        program.play().await;
+    }
+    let (code, lines) = program.end();
+    assert_eq!(code, Some(0));
+    let results: Vec<Value> = lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let games: Vec<u64> = results.iter().map(|result| result["game"].as_u64().unwrap()).collect();
+    assert_eq!(games, [1, 2, 3]);
+    for result in &results {
+        let map = our_map(result["map"].as_str().unwrap());
+        assert_eq!(result["score"], score_without_a_bot(&map), "{result}");
+        assert_eq!((&result["team"], &result["left"]), (&json!("tester"), &Value::Null));
+    }
+}
+
+#[test]
+fn the_command_refuses_bad_usage_in_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let taken: PathBuf = folder.path().join("taken.jsonl");
+    std::fs::write(&taken, "mine").unwrap();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port().to_string();
+    for (args, expected) in [
+        (vec!["nowhere"], "no map named nowhere"),
+        (vec!["--record", taken.to_str().unwrap()], "exists already and is not overwritten"),
+        (vec!["--port", &port], "cannot be listened on"),
+        (vec!["--host", "no.such.host.invalid"], "no.such.host.invalid:8765: cannot be listened on"),
+        (vec!["--tick-ms", "0"], "invalid value '0' for '--tick-ms <MS>'"),
+        (vec!["--games", "0"], "invalid value '0' for '--games <N>'"),
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_getaway"));
+        let output = command.arg("serve").args(&args).current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap();
+        let line = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), output.stdout.len(), line.lines().count()), (Some(2), 0, 1), "{line}");
+        assert!(line.contains(expected), "{args:?}: {line}");
+    }
+}
