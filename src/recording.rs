@@ -105,6 +105,7 @@ pub enum RecordingError {
 
 /// A line of a recording. Fields that clients add of their own are passed over.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(expecting = "a tick: an object with game_message and actions")]
 pub struct RecordedTick {
     /// The state as it was sent.
     pub game_message: GameMessage,
@@ -254,14 +255,15 @@ impl RecordingWriter {
     /// When there is such a file already, or it cannot be made.
     pub fn create(path: impl AsRef<Path>) -> Result<Self, RecordingError> {
         let path = path.as_ref().to_owned();
-        let failed = |source: io::Error| match source.kind() {
-            io::ErrorKind::AlreadyExists => RecordingError::Exists { path: path.clone() },
-            _ => RecordingError::Write { path: path.clone(), source },
-        };
+        let failed = |source| RecordingError::Write { path: path.clone(), source };
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             fs::create_dir_all(folder).map_err(failed)?;
         }
-        let file = OpenOptions::new().write(true).create_new(true).open(&path).map_err(failed)?;
+        let file =
+            OpenOptions::new().write(true).create_new(true).open(&path).map_err(|source| match source.kind() {
+                io::ErrorKind::AlreadyExists => RecordingError::Exists { path: path.clone() },
+                _ => failed(source),
+            })?;
         let output = match path.extension() {
             Some(extension) if extension == "gz" => {
                 Output::Gzip(Box::new(GzEncoder::new(file, Compression::default())))

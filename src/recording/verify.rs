@@ -98,18 +98,19 @@ struct Difference {
 /// When the file cannot be read: a line before its last is no tick, or it describes a map that cannot be played.
 pub fn verify(path: impl AsRef<Path>, no_jump: bool) -> Result<Report, RecordingError> {
     let path = path.as_ref();
-    let (first, mut refused) = Replay::run(path, no_jump, Vec::new())?;
+    let (first, mut entered) = Replay::run(path, no_jump, Vec::new())?;
     let mut see_through = Vec::new();
-    while let Some(position) = refused.filter(|position| !see_through.contains(position)) {
-        if see_through.len() == MAX_SEE_THROUGH {
-            break;
-        }
+    let mut line = first.divergence.as_ref().map_or(0, |divergence| divergence.line);
+    while let Some(position) = entered.filter(|_| see_through.len() < MAX_SEE_THROUGH) {
         see_through.push(position);
         let (report, next) = Replay::run(path, no_jump, see_through.clone())?;
-        if report.divergence.is_none() {
-            return Ok(report);
+        match report.divergence.as_ref() {
+            None => return Ok(report),
+            // It explains this line and not a later one.
+            Some(divergence) if divergence.line > line => line = divergence.line,
+            Some(_) => break,
         }
-        refused = next;
+        entered = next;
     }
     Ok(first)
 }
@@ -121,13 +122,12 @@ struct Replay {
     first: GameMessage,
     /// The place in the message of each threat of the world.
     places: Vec<usize>,
-    /// Where the player was a tick ago.
-    player_before: Position,
+    /// The tile that the player has just stepped on.
+    entered: Option<Position>,
 }
 
 impl Replay {
-    /// Runs through a file. Besides the report, says where the player would be if its move had not been refused, in case that alone is
-    /// what the divergence is about.
+    /// Runs through a file. Besides the report, says which tile the player should have stepped on, if the divergence is that it did not.
     fn run(
         path: &Path,
         no_jump: bool,
@@ -157,9 +157,9 @@ impl Replay {
         };
         loop {
             if let Some(difference) = replay.difference(&tick.game_message) {
-                let refused = replay.refused(&tick.game_message);
+                let elsewhere = tick.game_message.your_character.position != replay.world.player(&replay.state);
                 report.divergence = Some(difference.at(&mut reader, recent, tick));
-                return Ok((report, refused));
+                return Ok((report, replay.entered.filter(|_| elsewhere)));
             }
             replay.play(&tick.actions);
             report.ticks += 1;
@@ -192,14 +192,15 @@ impl Replay {
         let world =
             World::new(&layout, no_jump).map_err(|source| RecordingError::World { path: path.to_owned(), source })?;
         let places = first.known_threats().map(|(index, ..)| index).collect();
-        Ok(Ok(Self { state: world.start(), world, first: first.clone(), places, player_before: layout.player }))
+        Ok(Ok(Self { state: world.start(), world, first: first.clone(), places, entered: None }))
     }
 
     /// Plays a tick; in a game that is over there is none.
     fn play(&mut self, actions: &[Action]) {
-        self.player_before = self.world.player(&self.state);
+        let before = self.world.player(&self.state);
         // A game that is over shows at the next line, if there is one.
         let _ = self.world.play(&mut self.state, actions);
+        self.entered = Some(self.world.player(&self.state)).filter(|&after| after != before);
     }
 
     fn conclude(&self, report: &mut Report) {
@@ -210,13 +211,6 @@ impl Replay {
             (false, false) => Outcome::Unfinished,
         };
         report.score = self.state.is_over().then(|| self.world.score(&self.state));
-    }
-
-    /// Where the player should be, if it should have made a step and a message says that it made none.
-    fn refused(&self, message: &GameMessage) -> Option<Position> {
-        let expected = self.world.player(&self.state);
-        let stayed = message.your_character.position == self.player_before;
-        (stayed && expected != self.player_before).then_some(expected)
     }
 
     /// The first field of a message that is not what the rules make it: the player first, because threats follow it.
