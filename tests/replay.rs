@@ -298,6 +298,12 @@ fn see_through_tiles_are_worked_out_and_nothing_is_hidden_by_them() {
     let lines = record(&layout, 12, right);
     let report = verify_bytes(lines.as_bytes()).unwrap();
     assert_eq!((report.divergence, report.see_through), (None, vec![Position::new(3, 1)]));
+    // A difference further on is found at its own line.
+    let lines = record(&our_map("harbour"), 150, bump);
+    let mut bumps: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    bumps[140]["game_message"]["threats"][2]["position"]["y"] = json!(0);
+    let divergence = verify_bytes(text(&bumps).as_bytes()).unwrap().divergence.unwrap();
+    assert_eq!((divergence.line, divergence.path.as_str()), (141, "threats[2].position.y"));
     // A single stay that cannot be explained so, because the player passes there later.
     let mut game = game();
     let stay = (10..50).find(|&line| {

@@ -1,6 +1,6 @@
 //! Playing a recording again, and the first field in which it differs.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Display;
 use std::path::Path;
 
@@ -8,13 +8,13 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{RecordedTick, RecordingError, RecordingReader};
-use crate::game::{Action, Layout, Position, State, Tile, World};
+use crate::game::{Action, Direction, Position, State, Tile, World};
 use crate::protocol::{GameMessage, MessageThreat, Name, ProtocolError, distances};
 
 /// Ticks shown before and after a divergence.
 const CONTEXT_TICKS: usize = 3;
-/// See-through tiles that are worked out at most; each one costs another run through the file.
-const MAX_SEE_THROUGH: usize = 64;
+/// See-through tiles that are worked out at most; each one costs a new world.
+const MAX_SEE_THROUGH: usize = 256;
 
 /// What a recording turned out to be.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -82,6 +82,7 @@ pub struct ContextTick {
 }
 
 /// A field that differs.
+#[derive(Clone)]
 struct Difference {
     path: String,
     expected: String,
@@ -91,28 +92,56 @@ struct Difference {
 /// Plays a recording again and compares every field that the rules determine: tick, map, player, distances, and each threat's position,
 /// direction, personality and style. Fields that a message leaves out, and threats of unknown style, are not compared.
 ///
-/// Messages do not tell see-through tiles from open ones. If a recording agrees with the rules once some tile on which the player was
-/// refused is taken to be see-through, then it does, and the report names the tile.
+/// Messages do not tell see-through tiles from open ones. Where the player was refused on a tile that it never stands on, and that alone
+/// explains the line, the tile is taken to be see-through, and the report names it.
 ///
 /// # Errors
 /// When the file cannot be read: a line before its last is no tick, or it describes a map that cannot be played.
 pub fn verify(path: impl AsRef<Path>, no_jump: bool) -> Result<Report, RecordingError> {
-    let path = path.as_ref();
-    let (first, mut entered) = Replay::run(path, no_jump, Vec::new())?;
-    let mut see_through = Vec::new();
-    let mut line = first.divergence.as_ref().map_or(0, |divergence| divergence.line);
-    while let Some(position) = entered.filter(|_| see_through.len() < MAX_SEE_THROUGH) {
-        see_through.push(position);
-        let (report, next) = Replay::run(path, no_jump, see_through.clone())?;
-        match report.divergence.as_ref() {
-            None => return Ok(report),
-            // It explains this line and not a later one.
-            Some(divergence) if divergence.line > line => line = divergence.line,
-            Some(_) => break,
+    let mut reader = RecordingReader::open(path)?;
+    let Some(mut tick) = reader.next_tick()? else {
+        return Err(RecordingError::Empty { path: reader.path().to_owned() });
+    };
+    let mut report = Report {
+        ticks: 0,
+        tick: 0,
+        outcome: Outcome::Unfinished,
+        score: None,
+        divergence: None,
+        truncated_line: None,
+        see_through: Vec::new(),
+        unverified_threats: tick.game_message.unknown_threats().map(|(index, _)| index).collect(),
+    };
+    let mut recent = VecDeque::new();
+    let mut replay = match Replay::begin(reader.path(), &tick.game_message, no_jump)? {
+        Ok(replay) => replay,
+        Err(difference) => {
+            report.divergence = Some(difference.at(&mut reader, &recent, &tick));
+            return Ok(report);
         }
-        entered = next;
+    };
+    loop {
+        if let Some(difference) = replay.unexplained(&recent, reader.line(), &tick) {
+            let earlier = replay.contradicted(reader.line(), &tick.game_message);
+            let divergence = earlier.unwrap_or_else(|| difference.at(&mut reader, &recent, &tick));
+            report.ticks = report.ticks.min(divergence.line - 1);
+            report.divergence = Some(divergence);
+            return Ok(report);
+        }
+        replay.play(&tick.actions);
+        report.ticks += 1;
+        if recent.len() == CONTEXT_TICKS {
+            recent.pop_front();
+        }
+        recent.push_back((reader.line(), tick));
+        match reader.next_tick()? {
+            Some(next) => tick = next,
+            None => break,
+        }
     }
-    Ok(first)
+    report.truncated_line = reader.truncated_line();
+    replay.conclude(&mut report);
+    Ok(report)
 }
 
 /// A game that is played again from its first line.
@@ -122,85 +151,77 @@ struct Replay {
     first: GameMessage,
     /// The place in the message of each threat of the world.
     places: Vec<usize>,
-    /// The tile that the player has just stepped on.
-    entered: Option<Position>,
+    /// The state before this one, and what was answered to it.
+    before: Option<(State, Vec<Action>)>,
+    /// Where the player has stood.
+    visited: BTreeSet<Position>,
+    /// Tiles that are taken to be see-through, and what differed where they are open.
+    see_through: BTreeMap<Position, Divergence>,
 }
 
 impl Replay {
-    /// Runs through a file. Besides the report, says which tile the player should have stepped on, if the divergence is that it did not.
-    fn run(
-        path: &Path,
-        no_jump: bool,
-        see_through: Vec<Position>,
-    ) -> Result<(Report, Option<Position>), RecordingError> {
-        let mut reader = RecordingReader::open(path)?;
-        let Some(mut tick) = reader.next_tick()? else {
-            return Err(RecordingError::Empty { path: path.to_owned() });
-        };
-        let mut report = Report {
-            ticks: 0,
-            tick: 0,
-            outcome: Outcome::Unfinished,
-            score: None,
-            divergence: None,
-            truncated_line: None,
-            see_through,
-            unverified_threats: tick.game_message.unknown_threats().map(|(index, _)| index).collect(),
-        };
-        let mut recent = VecDeque::new();
-        let mut replay = match Self::begin(path, &tick.game_message, no_jump, &report.see_through)? {
-            Ok(replay) => replay,
-            Err(difference) => {
-                report.divergence = Some(difference.at(&mut reader, recent, tick));
-                return Ok((report, None));
-            }
-        };
-        loop {
-            if let Some(difference) = replay.difference(&tick.game_message) {
-                let elsewhere = tick.game_message.your_character.position != replay.world.player(&replay.state);
-                report.divergence = Some(difference.at(&mut reader, recent, tick));
-                return Ok((report, replay.entered.filter(|_| elsewhere)));
-            }
-            replay.play(&tick.actions);
-            report.ticks += 1;
-            if recent.len() == CONTEXT_TICKS {
-                recent.pop_front();
-            }
-            recent.push_back((reader.line(), tick));
-            match reader.next_tick()? {
-                Some(next) => tick = next,
-                None => break,
-            }
-        }
-        report.truncated_line = reader.truncated_line();
-        replay.conclude(&mut report);
-        Ok((report, None))
-    }
-
     /// The game that a first message begins.
-    fn begin(
-        path: &Path,
-        first: &GameMessage,
-        no_jump: bool,
-        see_through: &[Position],
-    ) -> Result<Result<Self, Difference>, RecordingError> {
-        let mut layout = match first.validate().and_then(|()| first.layout()) {
+    fn begin(path: &Path, first: &GameMessage, no_jump: bool) -> Result<Result<Self, Difference>, RecordingError> {
+        let layout = match first.validate().and_then(|()| first.layout()) {
             Ok(layout) => layout,
             Err(error) => return Ok(Err(Difference::of(error))),
         };
-        see_through.iter().for_each(|&position| make_see_through(&mut layout, position));
         let world =
             World::new(&layout, no_jump).map_err(|source| RecordingError::World { path: path.to_owned(), source })?;
-        let places = first.known_threats().map(|(index, ..)| index).collect();
-        Ok(Ok(Self { state: world.start(), world, first: first.clone(), places, entered: None }))
+        Ok(Ok(Self {
+            state: world.start(),
+            world,
+            first: first.clone(),
+            places: first.known_threats().map(|(index, ..)| index).collect(),
+            before: None,
+            visited: BTreeSet::new(),
+            see_through: BTreeMap::new(),
+        }))
+    }
+
+    /// The first difference that no see-through tile explains. The tile is looked for among those that the player should have stepped on
+    /// and never did; making one see-through changes nothing about the ticks before, so the last one alone is played anew.
+    fn unexplained(&mut self, recent: &Recent, line: usize, tick: &RecordedTick) -> Option<Difference> {
+        let message = &tick.game_message;
+        let found = message.your_character.position;
+        let first = self.difference(message);
+        let mut difference = first.clone();
+        // A list of actions may be refused in more than one direction.
+        for _ in Direction::ALL {
+            let expected = self.world.player(&self.state);
+            let (Some((before, actions)), true) = (&self.before, difference.is_some() && expected != found) else {
+                break;
+            };
+            let stayed = self.world.player(before) == expected;
+            if stayed || self.visited.contains(&expected) || self.see_through.len() == MAX_SEE_THROUGH {
+                break;
+            }
+            let mut layout = self.world.layout().clone();
+            layout.tiles[(expected.y * layout.width + expected.x) as usize] = Tile::SeeThrough;
+            let Ok(world) = World::new(&layout, self.world.no_jump()) else { break };
+            let mut state = before.clone();
+            let _ = world.play(&mut state, actions);
+            (self.world, self.state) = (world, state);
+            self.see_through.insert(expected, first.clone()?.divergence(context(recent, line, tick)));
+            difference = self.difference(message);
+        }
+        self.visited.insert(found);
+        if difference.is_none() { None } else { first }
+    }
+
+    /// The difference that a see-through tile seemed to explain, if it did so only for a line, or the player now stands on that tile.
+    fn contradicted(&self, line: usize, message: &GameMessage) -> Option<Divergence> {
+        let found = message.your_character.position;
+        let elsewhere = self.world.player(&self.state) != found;
+        let a_line_ago = || self.see_through.values().find(|earlier| elsewhere && earlier.line + 1 == line);
+        self.see_through.get(&found).or_else(a_line_ago).cloned()
     }
 
     /// Plays a tick; in a game that is over there is none.
     fn play(&mut self, actions: &[Action]) {
-        let before = self.world.player(&self.state);
+        self.before = Some((self.state.clone(), actions.to_vec()));
         // A game that is over shows at the next line, if there is one.
         let _ = self.world.play(&mut self.state, actions);
-        self.entered = Some(self.world.player(&self.state)).filter(|&after| after != before);
     }
 
     fn conclude(&self, report: &mut Report) {
@@ -210,6 +231,7 @@ impl Replay {
             (false, true) => Outcome::Complete,
             (false, false) => Outcome::Unfinished,
         };
+        report.see_through = self.see_through.keys().copied().collect();
         report.score = self.state.is_over().then(|| self.world.score(&self.state));
     }
 
@@ -319,14 +341,6 @@ impl Replay {
     }
 }
 
-/// Turns an open tile into a see-through one; the player's own spawn cannot be one.
-fn make_see_through(layout: &mut Layout, position: Position) {
-    let on_grid = (0..layout.width).contains(&position.x) && (0..layout.height).contains(&position.y);
-    if on_grid && position != layout.player && layout.is_open(position) {
-        layout.tiles[(position.y * layout.width + position.x) as usize] = Tile::SeeThrough;
-    }
-}
-
 impl Difference {
     /// What is wrong with a message as such.
     fn of(error: ProtocolError) -> Self {
@@ -337,34 +351,42 @@ impl Difference {
     }
 
     /// The difference with what stands around it. What follows is only for show, so it does not matter whether it can be read.
-    fn at(
-        self,
-        reader: &mut RecordingReader,
-        recent: VecDeque<(usize, RecordedTick)>,
-        tick: RecordedTick,
-    ) -> Divergence {
-        let line = reader.line();
-        let number = tick.game_message.tick;
-        let mut context: Vec<ContextTick> = recent.into_iter().map(context_tick).collect();
-        context.push(context_tick((line, tick)));
+    fn at(self, reader: &mut RecordingReader, recent: &Recent, tick: &RecordedTick) -> Divergence {
+        let mut divergence = self.divergence(context(recent, reader.line(), tick));
         for _ in 0..CONTEXT_TICKS {
             match reader.next_tick() {
-                Ok(Some(tick)) => context.push(context_tick((reader.line(), tick))),
+                Ok(Some(tick)) => divergence.context.push(ContextTick::new(reader.line(), &tick)),
                 _ => break,
             }
         }
-        Divergence { line, tick: number, path: self.path, expected: self.expected, found: self.found, context }
+        divergence
+    }
+
+    /// The difference in the last line of its context.
+    fn divergence(self, context: Vec<ContextTick>) -> Divergence {
+        let (line, tick) = context.last().map_or((0, 0), |last| (last.line, last.tick));
+        Divergence { line, tick, path: self.path, expected: self.expected, found: self.found, context }
     }
 }
 
-fn context_tick((line, tick): (usize, RecordedTick)) -> ContextTick {
-    let RecordedTick { game_message, actions } = tick;
-    ContextTick {
-        line,
-        tick: game_message.tick,
-        player: game_message.your_character.position,
-        threats: game_message.threats,
-        actions,
+/// The last few lines, by their numbers.
+type Recent = VecDeque<(usize, RecordedTick)>;
+
+/// A line and those before it.
+fn context(recent: &Recent, line: usize, tick: &RecordedTick) -> Vec<ContextTick> {
+    let before = recent.iter().map(|(line, tick)| ContextTick::new(*line, tick));
+    before.chain([ContextTick::new(line, tick)]).collect()
+}
+
+impl ContextTick {
+    fn new(line: usize, RecordedTick { game_message, actions }: &RecordedTick) -> Self {
+        Self {
+            line,
+            tick: game_message.tick,
+            player: game_message.your_character.position,
+            threats: game_message.threats.clone(),
+            actions: actions.clone(),
+        }
     }
 }
 
