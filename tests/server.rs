@@ -263,20 +263,19 @@ async fn a_late_command_counts_for_nothing() {
     // The second state says that the first tick has been played without a command.
     assert_eq!(client.state().await.tick, 2);
     client.command(1, json!([{"type": "MOVE_RIGHT"}])).await;
-    let state = client.state().await;
+    let mut state = client.state().await;
     assert_eq!(state.your_character.position, Position::new(1, 1));
-    client.command(state.tick, json!([{"type": "MOVE_RIGHT"}])).await;
-    let next = client.state().await;
-    // On a busy machine the command may have been late as well; it never counts for another tick.
-    assert!(next.your_character.position == Position::new(2, 1) || server.notes().len() > 1);
+    // On a busy machine the next commands may be late as well; one will come in time.
+    while state.your_character.position == Position::new(1, 1) {
+        client.command(state.tick, json!([{"type": "MOVE_RIGHT"}])).await;
+        state = client.state().await;
+    }
+    assert_eq!(state.your_character.position, Position::new(2, 1));
     drop(client);
     let result = server.result(1).await;
-    assert!(result.late_commands >= 1 && result.missed_ticks >= 2, "{result:?}");
-    assert!(
-        server.notes().iter().any(|note| note == "tick 2: ignored a late command for tick 1"),
-        "{:?}",
-        server.notes()
-    );
+    assert!(result.late_commands >= 1 && result.missed_ticks >= 2 && result.commands >= 1, "{result:?}");
+    let notes = server.notes();
+    assert!(notes[0].ends_with("ignored a late command for tick 1"), "{notes:?}");
 }
 
 #[tokio::test]
@@ -469,13 +468,15 @@ async fn a_viewer_sees_what_the_bot_sees_and_the_end() {
     viewer.send(json!({"type": "VIEWER"})).await;
     // A viewer that registers, commands or chats is only heard out.
     viewer.send(json!({"type": "REGISTER", "teamName": "viewer"})).await;
-    sleep(Duration::from_millis(100)).await;
     let mut bot = server.register().await;
-    let mut sent = Vec::new();
+    let (mut sent, mut seen) = (Vec::new(), Vec::new());
     let mut late_viewer = None;
     while let Ok(frame) = bot.next().await {
         let tick = GameMessage::parse(&frame).unwrap().tick;
         sent.push(frame);
+        if tick == 1 {
+            seen.push(viewer.next().await.unwrap());
+        }
         if tick == 3 {
             let mut viewer = server.connect().await;
             viewer.send(json!({"type": "VIEWER"})).await;
@@ -484,7 +485,6 @@ async fn a_viewer_sees_what_the_bot_sees_and_the_end() {
         }
         bot.command(tick, json!([])).await;
     }
-    let mut seen = Vec::new();
     let end = loop {
         match viewer.next().await {
             Ok(frame) => seen.push(frame),
