@@ -1,1 +1,70 @@
 //! A grammar of Monte Carlo searches for one-player problems; knows nothing of this game.
+//!
+//! A [`Problem`] is a state that lists its legal actions, applies one, says whether it is final, and yields a reward. An [`Expression`] composes a
+//! search for it out of five components, after Maes, Lupien St-Pierre and Ernst, *Monte Carlo Search Algorithm Discovery for One Player
+//! Games* (arXiv 1208.4692):
+//!
+//! | component | what it does from a state, with the actions already decided |
+//! |---|---|
+//! | `simulate(P)`, `simulate(P, H)` | follows policy `P` (`random`, `greedy`) to a final state, or for at most `H` actions, and evaluates where it ends |
+//! | `repeat(N, S)` | invokes `S` `N` times from the same state |
+//! | `lookahead(S)` | for each legal action, invokes `S` from the successor |
+//! | `step(S)` | invokes `S`, plays the next action of the best sequence that this step has seen, and so on to the end |
+//! | `select(C, S)` | one tree, kept for the whole search: descends by mean + `C` sqrt(ln n / n_k), expands a leaf, invokes `S` there, backs up what it returned |
+//!
+//! `simulate` alone is `simulate(random)`. Known algorithms: `step(repeat(100, simulate))` is iterative sampling,
+//! `step(lookahead(simulate))` nested Monte Carlo of level 1, `step(repeat(100, select(1.41, simulate)))` UCT.
+//!
+//! **Promises.** The answer is the best of *all* sequences evaluated, whole, and only a strictly better one replaces it. A budget in evaluations is
+//! met exactly; a deadline is overrun by microseconds; a rollout cut short yields nothing. The same expression, seed, problem and evaluation
+//! budgets give the same answer on every platform. Memory is bounded. Nothing is allocated per action in a rollout.
+//!
+//! ```
+//! use getaway::search::{Budget, Generator, Problem, Search};
+//!
+//! /// Ten binary digits; the reward is the number they make.
+//! struct Digits;
+//!
+//! impl Problem for Digits {
+//!     type State = (u32, u32); // how many digits, and what they make
+//!     type Action = u32;
+//!
+//!     fn actions(&self, _: &Self::State, actions: &mut Vec<u32>) {
+//!         actions.extend([0, 1]);
+//!     }
+//!     fn apply(&self, (count, number): &mut Self::State, digit: u32) {
+//!         *count += 1;
+//!         *number = *number * 2 + digit;
+//!     }
+//!     fn is_final(&self, &(count, _): &Self::State) -> bool {
+//!         count == 10
+//!     }
+//!     fn reward(&self, &(_, number): &Self::State) -> f64 {
+//!         f64::from(number)
+//!     }
+//!     fn best_possible(&self) -> f64 {
+//!         1023.0
+//!     }
+//! }
+//!
+//! let mut search = Search::new("select(0.5, simulate)".parse()?, 1);
+//! let outcome = search.run(&Digits, &(0, 0), Budget::evaluations(10_000));
+//! assert_eq!(outcome.best.unwrap().actions, [1; 10]);
+//! # Ok::<(), getaway::search::ParseError>(())
+//! ```
+
+mod budget;
+mod expression;
+mod parse;
+mod problem;
+mod run;
+mod tree;
+
+pub use budget::{Budget, Ending};
+pub use expression::{
+    C_MAX, Component, DEPTH_MAX, Expression, ExpressionError, HORIZON_MAX, Policy, REPEAT_MAX,
+};
+pub use parse::{ParseError, TEXT_MAX};
+pub use problem::{Generator, Problem, below};
+pub use run::{Line, Outcome, Search};
+pub use tree::TREE_NODES_MAX;

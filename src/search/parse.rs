@@ -1,0 +1,421 @@
+//! Reading an expression, and saying where and why it cannot be read.
+//!
+//! Any text whatever is answered: by an expression within the limits, or by a place in the text and what was expected there.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::expression::{C_MAX, Component, DEPTH_MAX, Expression, HORIZON_MAX, Policy, REPEAT_MAX};
+
+/// The longest text of an expression, in characters.
+pub const TEXT_MAX: usize = 4096;
+
+const COMPONENTS: &str = "simulate, repeat, lookahead, step or select";
+
+/// Where a text stopped being an expression.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParseError {
+    text: String,
+    position: usize,
+    expected: String,
+    found: String,
+}
+
+impl ParseError {
+    /// Where, in characters from 0; the length of the text if it ended too early.
+    pub fn position(&self) -> usize {
+        self.position
+    }
+
+    /// What was expected there.
+    pub fn expected(&self) -> &str {
+        &self.expected
+    }
+
+    /// What was there instead, in quotes, or `the end`.
+    pub fn found(&self) -> &str {
+        &self.found
+    }
+
+    /// Two lines: the text around the place, and a caret under it.
+    pub fn caret(&self) -> String {
+        const BEFORE: usize = 60;
+        const AFTER: usize = 20;
+        let start = self.position.saturating_sub(BEFORE);
+        let part: String = self
+            .text
+            .chars()
+            .skip(start)
+            .take(BEFORE + AFTER)
+            // A line break or tab would part the caret from its place.
+            .map(|character| {
+                if character.is_control() {
+                    ' '
+                } else {
+                    character
+                }
+            })
+            .collect();
+        format!("{part}\n{}^", " ".repeat(self.position - start))
+    }
+}
+
+impl fmt::Display for ParseError {
+    /// One line; positions are counted from 1 for people.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "character {}: expected {}, found {}",
+            self.position + 1,
+            self.expected,
+            self.found
+        )
+    }
+}
+
+impl std::error::Error for ParseError {}
+
+impl FromStr for Expression {
+    type Err = ParseError;
+
+    /// Reads what [`Display`](fmt::Display) writes; spaces are free. `simulate` alone is `simulate(random)`.
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        Parser {
+            text,
+            characters: text.chars().collect(),
+            position: 0,
+        }
+        .expression()
+    }
+}
+
+struct Parser<'a> {
+    text: &'a str,
+    characters: Vec<char>,
+    position: usize,
+}
+
+/// A word or number and where it began.
+struct Token {
+    start: usize,
+    text: String,
+}
+
+impl Parser<'_> {
+    fn expression(&mut self) -> Result<Expression, ParseError> {
+        if self.characters.len() > TEXT_MAX {
+            return Err(self.error(TEXT_MAX, format!("at most {TEXT_MAX} characters")));
+        }
+        let mut components = Vec::new();
+        loop {
+            let start = self.skip_spaces();
+            let component = self.component()?;
+            components.push(component);
+            if components.len() > DEPTH_MAX {
+                return Err(self.error(start, format!("at most {DEPTH_MAX} components")));
+            }
+            if matches!(component, Component::Simulate { .. }) {
+                break;
+            }
+        }
+        for _ in 1..components.len() {
+            self.symbol(')')?;
+        }
+        let end = self.skip_spaces();
+        if end < self.characters.len() {
+            return Err(self.error(end, "the end"));
+        }
+        // Every limit was checked where its number stood.
+        Expression::new(components).map_err(|error| self.error(end, error.to_string()))
+    }
+
+    /// A component up to the one it wraps.
+    fn component(&mut self) -> Result<Component, ParseError> {
+        let name = self.token(char::is_alphanumeric);
+        if name.text == "simulate" {
+            return self.simulate();
+        }
+        if !["repeat", "lookahead", "step", "select"].contains(&name.text.as_str()) {
+            return Err(self.error(name.start, COMPONENTS));
+        }
+        self.symbol('(')?;
+        let component = match name.text.as_str() {
+            "repeat" => Component::Repeat(self.count("repetitions", REPEAT_MAX)?),
+            "select" => Component::Select(self.constant()?),
+            "lookahead" => return Ok(Component::Lookahead),
+            _ => return Ok(Component::Step),
+        };
+        self.symbol(',')?;
+        Ok(component)
+    }
+
+    fn simulate(&mut self) -> Result<Component, ParseError> {
+        let mut policy = Policy::Random;
+        let mut horizon = None;
+        if self.peek() == Some('(') {
+            self.symbol('(')?;
+            let name = self.token(char::is_alphanumeric);
+            policy = Policy::ALL
+                .into_iter()
+                .find(|policy| policy.name() == name.text)
+                .ok_or_else(|| self.error(name.start, "a policy: random or greedy"))?;
+            if self.peek() == Some(',') {
+                self.symbol(',')?;
+                horizon = Some(self.count("actions", HORIZON_MAX)?);
+            }
+            self.symbol(')')?;
+        }
+        Ok(Component::Simulate { policy, horizon })
+    }
+
+    fn count(&mut self, what: &str, max: u32) -> Result<u32, ParseError> {
+        let number = self.token(|character| character.is_ascii_digit());
+        let value = number
+            .text
+            .parse()
+            .ok()
+            .filter(|count| (1..=max).contains(count));
+        value.ok_or_else(|| self.error(number.start, format!("a number of {what}, 1 to {max}")))
+    }
+
+    fn constant(&mut self) -> Result<f64, ParseError> {
+        let start = self.skip_spaces();
+        let mut text = String::new();
+        while let Some(&character) = self.characters.get(self.position) {
+            // A sign belongs to a number only behind its exponent.
+            let is_sign = matches!(character, '+' | '-') && text.ends_with(['e', 'E']);
+            if !(character.is_ascii_digit() || matches!(character, '.' | 'e' | 'E') || is_sign) {
+                break;
+            }
+            text.push(character);
+            self.position += 1;
+        }
+        let value = text.parse().ok().filter(|c| (0.0..=C_MAX).contains(c));
+        value.ok_or_else(|| self.error(start, format!("a constant, 0 to {C_MAX}")))
+    }
+
+    fn symbol(&mut self, symbol: char) -> Result<(), ParseError> {
+        if self.peek() != Some(symbol) {
+            return Err(self.error(self.position, format!("\"{symbol}\"")));
+        }
+        self.position += 1;
+        Ok(())
+    }
+
+    /// The next character that is not a space.
+    fn peek(&mut self) -> Option<char> {
+        let position = self.skip_spaces();
+        self.characters.get(position).copied()
+    }
+
+    fn skip_spaces(&mut self) -> usize {
+        while self
+            .characters
+            .get(self.position)
+            .is_some_and(|character| character.is_whitespace())
+        {
+            self.position += 1;
+        }
+        self.position
+    }
+
+    fn token(&mut self, belongs: impl Fn(char) -> bool) -> Token {
+        let start = self.skip_spaces();
+        let text: String = self.characters[start..]
+            .iter()
+            .copied()
+            .take_while(|&c| belongs(c))
+            .collect();
+        self.position += text.chars().count();
+        Token { start, text }
+    }
+
+    /// The error at `position`, with the word or the single character that stands there.
+    fn error(&self, position: usize, expected: impl Into<String>) -> ParseError {
+        const FOUND_MAX: usize = 20;
+        let is_word = |character: &char| {
+            character.is_alphanumeric() || matches!(character, '.' | '_' | '-' | '+')
+        };
+        let rest = &self.characters[position.min(self.characters.len())..];
+        let length = rest
+            .iter()
+            .take_while(|character| is_word(character))
+            .count()
+            .clamp(1, FOUND_MAX);
+        let found = match rest {
+            [] => "the end".to_owned(),
+            rest => format!("{:?}", rest.iter().take(length).collect::<String>()),
+        };
+        ParseError {
+            text: self.text.to_owned(),
+            position,
+            expected: expected.into(),
+            found,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn error(text: &str) -> ParseError {
+        text.parse::<Expression>().expect_err(text)
+    }
+
+    #[test]
+    fn known_algorithms_print_back_to_themselves() {
+        for text in [
+            "simulate",
+            "simulate(greedy)",
+            "simulate(random, 40)",
+            "step(repeat(100, simulate))",
+            "step(lookahead(step(lookahead(simulate))))",
+            "step(repeat(100, select(1.41, simulate(greedy))))",
+        ] {
+            assert_eq!(text.parse::<Expression>().expect(text).to_string(), text);
+        }
+        let random: Expression = " simulate ( random ) ".parse().expect("spaces are free");
+        assert_eq!(random.to_string(), "simulate");
+    }
+
+    #[test]
+    fn errors_name_the_place_and_what_was_expected() {
+        for (text, message) in [
+            (
+                "",
+                "character 1: expected simulate, repeat, lookahead, step or select, found the end",
+            ),
+            (
+                "stepp(simulate)",
+                "character 1: expected simulate, repeat, lookahead, step or select, found \"stepp\"",
+            ),
+            (
+                "step simulate",
+                "character 6: expected \"(\", found \"simulate\"",
+            ),
+            (
+                "step(repeat(x, simulate))",
+                "character 13: expected a number of repetitions, 1 to 1000000000, found \"x\"",
+            ),
+            (
+                "repeat(0, simulate)",
+                "character 8: expected a number of repetitions, 1 to 1000000000, found \"0\"",
+            ),
+            (
+                "repeat(5 simulate)",
+                "character 10: expected \",\", found \"simulate\"",
+            ),
+            (
+                "select(-1, simulate)",
+                "character 8: expected a constant, 0 to 1000000, found \"-1\"",
+            ),
+            (
+                "select(1e9, simulate)",
+                "character 8: expected a constant, 0 to 1000000, found \"1e9\"",
+            ),
+            (
+                "simulate(best)",
+                "character 10: expected a policy: random or greedy, found \"best\"",
+            ),
+            (
+                "step(simulate",
+                "character 14: expected \")\", found the end",
+            ),
+            (
+                "step(simulate))",
+                "character 15: expected the end, found \")\"",
+            ),
+        ] {
+            assert_eq!(error(text).to_string(), message);
+        }
+    }
+
+    #[test]
+    fn the_caret_stands_under_the_place() {
+        assert_eq!(
+            error("step(\trepeat(x, simulate))").caret(),
+            "step( repeat(x, simulate))\n             ^"
+        );
+        let long = format!("{}simulate]", "step(".repeat(30));
+        let caret = error(&long).caret();
+        let (line, mark) = caret.split_once('\n').expect("two lines");
+        assert_eq!(line.chars().nth(mark.len() - 1), Some(']'));
+    }
+
+    #[test]
+    fn bombs_are_answered_at_once() {
+        let deep = format!("{}simulate{}", "step(".repeat(500), ")".repeat(500));
+        assert!(
+            error(&deep)
+                .to_string()
+                .contains("expected at most 32 components, found \"step\"")
+        );
+        assert_eq!(error(&"step(".repeat(1_000_000)).position(), TEXT_MAX);
+        assert_eq!(
+            error(&format!("repeat({}, simulate)", "9".repeat(4000))).position(),
+            7
+        );
+        assert_eq!(
+            error(&format!("select({}, simulate)", "9".repeat(4000))).position(),
+            7
+        );
+    }
+
+    fn expression() -> impl Strategy<Value = Expression> {
+        let policy = prop_oneof![Just(Policy::Random), Just(Policy::Greedy)];
+        let simulate = (policy, proptest::option::of(1..=HORIZON_MAX))
+            .prop_map(|(policy, horizon)| Component::Simulate { policy, horizon });
+        let wrapping = prop_oneof![
+            (1..=REPEAT_MAX).prop_map(Component::Repeat),
+            Just(Component::Lookahead),
+            Just(Component::Step),
+            (0.0..=C_MAX).prop_map(Component::Select),
+            (0.0..1e-3).prop_map(Component::Select),
+            (0_u64..1 << 62)
+                .prop_map(f64::from_bits)
+                .prop_filter("too large", |c| *c <= C_MAX)
+                .prop_map(Component::Select),
+        ];
+        (proptest::collection::vec(wrapping, 0..DEPTH_MAX), simulate).prop_map(
+            |(mut components, simulate)| {
+                components.push(simulate);
+                Expression::new(components).expect("within the limits")
+            },
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn every_expression_reads_back(expression in expression()) {
+            prop_assert_eq!(expression.to_string().parse(), Ok(expression));
+        }
+
+        #[test]
+        fn any_text_is_answered_within_itself(
+            text in prop_oneof![".*", "[a-z(), .0-9e+-]{0,80}", "(step\\(|repeat\\(|select\\(|simulate|random|greedy|lookahead|[0-9.,()é ]){0,12}"]
+        ) {
+            match text.parse::<Expression>() {
+                Ok(expression) => prop_assert_eq!(expression.to_string().parse(), Ok(expression)),
+                Err(error) => {
+                    prop_assert!(error.position() <= text.chars().count());
+                    prop_assert_eq!(error.caret().lines().count(), 2);
+                    prop_assert!(!error.expected().is_empty() && !error.found().is_empty());
+                }
+            }
+        }
+
+        #[test]
+        fn a_damaged_expression_is_answered_within_itself(expression in expression(), at in 0_usize..400, with in any::<char>()) {
+            let mut characters: Vec<char> = expression.to_string().chars().collect();
+            let at = at % characters.len();
+            characters[at] = with;
+            let text: String = characters.iter().collect();
+            if let Err(error) = text.parse::<Expression>() {
+                prop_assert!(error.position() <= characters.len());
+            }
+        }
+    }
+}
