@@ -7,6 +7,7 @@
 //! `--seed N` chooses other games. `--evaluations N` restarts each search until so many games are played out, instead of one pass.
 
 #[path = "morpion/problem.rs"]
+#[allow(dead_code, reason = "the test of the rules asks more of it")]
 mod problem;
 #[path = "morpion/published.rs"]
 mod published;
@@ -69,8 +70,9 @@ fn options(arguments: impl Iterator<Item = String>) -> Result<Options, String> {
 fn run(options: &Options) -> Result<(), String> {
     let morpion = Morpion::named(&options.variant).ok_or_else(|| {
         format!(
-            "--variant {}: 5D, 5T, 4D or 4T is expected",
-            options.variant
+            "--variant {}: one of {:?} is expected",
+            options.variant,
+            Morpion::NAMES
         )
     })?;
     let start = morpion.start();

@@ -152,6 +152,17 @@ fn legal_moves_are_those_that_a_plain_look_at_the_grid_finds() {
     }
 }
 
+/// The most moves that any game can have, proven by enumeration of all positions (4D, 4T: Michael Quist) or as an upper bound (5D: Kawamura and
+/// others, arXiv 1307.8192).
+fn longest_game(name: &str) -> f64 {
+    match name {
+        "4D" => 35.0,
+        "4T" => 62.0,
+        "5D" => 121.0,
+        _ => f64::INFINITY,
+    }
+}
+
 /// The mean score of `games` single passes, against the published one.
 fn assert_mean(name: &str, expression: &str, games: u64) {
     let morpion = variant(name);
@@ -160,7 +171,12 @@ fn assert_mean(name: &str, expression: &str, games: u64) {
     for seed in 0..games {
         let mut search = Search::new(expression.parse().expect("an expression"), seed);
         let outcome = search.run(&morpion, &start, Budget::passes(1));
-        sample.add(outcome.best.expect("a pass evaluates").reward);
+        let score = outcome.best.expect("a pass evaluates").reward;
+        assert!(
+            score <= longest_game(name),
+            "{name}: {score} moves are impossible"
+        );
+        sample.add(score);
     }
     let (mean, error) = published_mean(name, expression).expect("a published figure");
     let deviation = (sample.mean() - mean).abs();

@@ -18,6 +18,29 @@ const LANES: usize = 2 * SIZE;
 /// The step of each direction: across, down, and the two diagonals.
 const STEPS: [(i32, i32); 4] = [(1, 0), (0, 1), (1, 1), (1, -1)];
 
+/// How many different windows of dots there are: a place and four to either side of it.
+const WINDOWS: usize = 1 << 9;
+
+/// For lines of four and of five dots, and each window of dots: a bit for each start of a line in it that lacks exactly one dot.
+const LACKING: [[u8; WINDOWS]; 2] = [lacking(4), lacking(5)];
+
+const fn lacking(length: usize) -> [u8; WINDOWS] {
+    let mut table = [0; WINDOWS];
+    let mut window = 0;
+    while window < WINDOWS {
+        let mut start = 0;
+        while start < length {
+            let line = (window >> start) & ((1 << length) - 1);
+            if line.count_ones() as usize == length - 1 {
+                table[window] |= 1 << start;
+            }
+            start += 1;
+        }
+        window += 1;
+    }
+    table
+}
+
 /// One of the four games.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Morpion {
@@ -27,29 +50,40 @@ pub struct Morpion {
     touching: bool,
 }
 
-/// A line of dots and which of them is new.
+/// A dot to add and the line to draw through it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Move {
-    /// Column and row of the line's first dot along its direction.
+    /// Column and row of the new dot.
     x: u8,
     y: u8,
     /// Index in [`STEPS`].
     direction: u8,
-    /// Which dot of the line is new.
-    new: u8,
+    /// How many dots of the line come before the new one.
+    before: u8,
 }
 
 impl Move {
+    /// Column and row of the dot that the move adds.
+    pub fn new_dot(self) -> (usize, usize) {
+        (usize::from(self.x), usize::from(self.y))
+    }
+
     /// Column and row of dot `index` of the line.
     pub fn dot(self, index: usize) -> (usize, usize) {
         let (dx, dy) = STEPS[usize::from(self.direction)];
-        let along = |start: u8, step: i32| (i32::from(start) + step * index as i32) as usize;
+        let steps = index as i32 - i32::from(self.before);
+        let along = |at: u8, step: i32| (i32::from(at) + step * steps) as usize;
         (along(self.x, dx), along(self.y, dy))
     }
 
-    /// Column and row of the dot that the move adds.
-    pub fn new_dot(self) -> (usize, usize) {
-        self.dot(usize::from(self.new))
+    /// The lane of the line in its direction, and the bit of its first dot there.
+    fn place(self) -> (usize, usize) {
+        let (lane, bit) = place(
+            usize::from(self.direction),
+            usize::from(self.x),
+            usize::from(self.y),
+        );
+        (lane, bit - usize::from(self.before))
     }
 }
 
@@ -113,7 +147,7 @@ impl Morpion {
             x: 0,
             y: 0,
             direction: 0,
-            new: 0,
+            before: 0,
         };
         let mut board = Board {
             dots: [[0; LANES]; 4],
@@ -126,18 +160,10 @@ impl Morpion {
         for &(x, y) in &cross {
             board.add_dot(x, y);
         }
-        // Every line that lacks one dot of the cross lacks it where it is not: ask all empty places.
-        for (x, y) in (8..24)
-            .flat_map(|x| (8..24).map(move |y| (x, y)))
-            .filter(|dot| !cross.contains(dot))
-        {
-            let mut filled = board;
-            filled.add_dot(x, y);
-            for direction in 0..4 {
-                for first in self.lines_through(&filled, direction, x, y, self.length) {
-                    board.add_legal(line(direction, x, y, first, first));
-                }
-            }
+        // A line that lacks one dot lacks it at an empty place, so ask all of those that lines can reach.
+        let places = (8..24).flat_map(|x| (8..24).map(move |y| (x, y)));
+        for (x, y) in places.filter(|dot| !cross.contains(dot)) {
+            self.add_moves_through(&mut board, x, y);
         }
         board
     }
@@ -164,54 +190,50 @@ impl Morpion {
         dots
     }
 
-    /// The lines of `direction` through the dot at `(x, y)` that have exactly `dots` dots and use nothing that is used: for each, how many of
-    /// its dots come before that one.
-    fn lines_through(
-        &self,
-        board: &Board,
-        direction: usize,
-        x: usize,
-        y: usize,
-        dots: usize,
-    ) -> impl Iterator<Item = usize> + use<> {
-        let length = self.length;
-        let (lane, bit) = place(direction, x, y);
-        // The place itself becomes bit `length - 1`, the places around it those before and after.
-        let low = bit - (length - 1);
-        let present = board.dots[direction][lane] >> low;
-        let used = board.used[direction][lane] >> low;
-        let line = (1_u32 << length) - 1;
-        let uses = if self.touching { line >> 1 } else { line };
-        (0..length)
-            .filter(move |&start| {
-                (present >> start & line).count_ones() as usize == dots && used >> start & uses == 0
-            })
-            .map(move |start| length - 1 - start)
+    /// Where lines that lack one dot and use nothing used begin in a window: a bit for each start.
+    fn lines(&self, window: Window) -> u32 {
+        let used_length = self.length - usize::from(self.touching);
+        let blocked = (0..used_length).fold(0, |blocked, segment| blocked | window.used >> segment);
+        u32::from(LACKING[self.length - 4][window.dots as usize % WINDOWS]) & !blocked
     }
 
-    /// The moves that the new dot at `(x, y)` makes possible.
+    /// What a line that begins at bit 0 uses: its dots, or its segments.
+    fn uses(&self) -> u32 {
+        (1 << (self.length - usize::from(self.touching))) - 1
+    }
+
+    /// The moves whose line runs through `(x, y)`.
     fn add_moves_through(&self, board: &mut Board, x: usize, y: usize) {
-        for direction in 0..4 {
-            let (lane, bit) = place(direction, x, y);
-            let present = board.dots[direction][lane] >> (bit - (self.length - 1));
-            for before in self.lines_through(board, direction, x, y, self.length - 1) {
-                let new = (present >> (self.length - 1 - before)).trailing_ones() as usize;
-                board.add_legal(line(direction, x, y, before, new));
+        for (direction, (dx, dy)) in STEPS.into_iter().enumerate() {
+            let window = board.window(self, direction, x, y);
+            for start in ones(self.lines(window)) {
+                let before = (window.dots >> start).trailing_ones() as usize;
+                let steps = (start + before) as i32 - (self.length - 1) as i32;
+                board.add_legal(Move {
+                    x: (x as i32 + dx * steps) as u8,
+                    y: (y as i32 + dy * steps) as u8,
+                    direction: direction as u8,
+                    before: before as u8,
+                });
             }
         }
     }
 }
 
-/// The line of `direction` on which `before` dots come before `(x, y)`, with its dot `new` the new one.
-fn line(direction: usize, x: usize, y: usize, before: usize, new: usize) -> Move {
-    let (dx, dy) = STEPS[direction];
-    let back = |at: usize, step: i32| (at as i32 - step * before as i32) as u8;
-    Move {
-        x: back(x, dx),
-        y: back(y, dy),
-        direction: direction as u8,
-        new: new as u8,
-    }
+/// A stretch of one lane, with some place at bit `length - 1` and those around it before and behind.
+#[derive(Clone, Copy)]
+struct Window {
+    dots: u32,
+    used: u32,
+}
+
+/// The places of the bits of `word`, the lowest first.
+fn ones(mut word: u32) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let lowest = (word != 0).then(|| word.trailing_zeros() as usize);
+        word &= word.wrapping_sub(1);
+        lowest
+    })
 }
 
 impl Board {
@@ -223,6 +245,16 @@ impl Board {
         for direction in 0..4 {
             let (lane, bit) = place(direction, x, y);
             self.dots[direction][lane] |= 1 << bit;
+        }
+    }
+
+    /// What lies along `direction` around `(x, y)`.
+    fn window(&self, morpion: &Morpion, direction: usize, x: usize, y: usize) -> Window {
+        let (lane, bit) = place(direction, x, y);
+        let low = bit - (morpion.length - 1);
+        Window {
+            dots: self.dots[direction][lane] >> low,
+            used: self.used[direction][lane] >> low,
         }
     }
 
@@ -249,25 +281,26 @@ impl Problem for Morpion {
         let direction = usize::from(action.direction);
         let (x, y) = action.new_dot();
         board.add_dot(x, y);
-        let (lane, first) = place(direction, usize::from(action.x), usize::from(action.y));
-        let uses = (1_u32 << (self.length - usize::from(self.touching))) - 1;
-        board.used[direction][lane] |= uses << first;
+        let (lane, first) = action.place();
+        board.used[direction][lane] |= self.uses() << first;
         board.played += 1;
 
-        // Gone: the other moves that would have added this dot, and those that this line is in the way of.
         let used = board.used[direction][lane];
+
+        // Gone: the other moves that would have added this dot, and those that this line is in the way of.
         let mut kept = 0;
         for index in 0..board.legal_count {
             let other = board.legal[index];
-            let (other_lane, other_first) =
+            let is_same_dot = other.x == action.x && other.y == action.y;
+            // Placed along the line that was drawn, whatever the direction of the other: no branch that is hard to foresee.
+            let (other_lane, other_new) =
                 place(direction, usize::from(other.x), usize::from(other.y));
-            let is_crossed = other.direction == action.direction
-                && other_lane == lane
-                && used >> other_first & uses != 0;
-            if !is_crossed && other.new_dot() != (x, y) {
-                board.legal[kept] = other;
-                kept += 1;
-            }
+            let other_first = other_new as u32 - u32::from(other.before);
+            let is_crossed = (other.direction == action.direction)
+                & (other_lane == lane)
+                & ((used >> other_first) & self.uses() != 0);
+            board.legal[kept] = other;
+            kept += usize::from(!(is_same_dot | is_crossed));
         }
         board.legal_count = kept;
         self.add_moves_through(board, x, y);
