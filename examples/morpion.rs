@@ -30,37 +30,26 @@ struct Options {
 fn options(arguments: impl Iterator<Item = String>) -> Result<Options, String> {
     let mut options = Options {
         variant: "5D".to_owned(),
-        expression: "step(lookahead(simulate))"
-            .parse()
-            .expect("a well-formed expression"),
+        expression: "step(lookahead(simulate))".parse().expect("a well-formed expression"),
         games: 1000,
         seed: 1,
         evaluations: None,
     };
     let mut arguments = arguments.peekable();
     while let Some(name) = arguments.next() {
-        let value = arguments
-            .next()
-            .ok_or_else(|| format!("{name}: a value is missing"))?;
-        let number = || {
-            value
-                .parse::<u64>()
-                .map_err(|_| format!("{name} {value}: a number is expected"))
-        };
+        let value = arguments.next().ok_or_else(|| format!("{name}: a value is missing"))?;
+        let number = || value.parse::<u64>().map_err(|_| format!("{name} {value}: a number is expected"));
         match name.as_str() {
             "--variant" => options.variant = value,
             "--expression" => {
-                options.expression = value
-                    .parse::<Expression>()
-                    .map_err(|error| format!("{error}\n{}", error.caret()))?;
+                options.expression =
+                    value.parse::<Expression>().map_err(|error| format!("{error}\n{}", error.caret()))?;
             }
             "--games" => options.games = number()?,
             "--seed" => options.seed = number()?,
             "--evaluations" => options.evaluations = Some(number()?),
             _ => {
-                return Err(format!(
-                    "{name}: --variant, --expression, --games, --seed or --evaluations is expected"
-                ));
+                return Err(format!("{name}: --variant, --expression, --games, --seed or --evaluations is expected"));
             }
         }
     }
@@ -68,17 +57,10 @@ fn options(arguments: impl Iterator<Item = String>) -> Result<Options, String> {
 }
 
 fn run(options: &Options) -> Result<(), String> {
-    let morpion = Morpion::named(&options.variant).ok_or_else(|| {
-        format!(
-            "--variant {}: one of {:?} is expected",
-            options.variant,
-            Morpion::NAMES
-        )
-    })?;
+    let morpion = Morpion::named(&options.variant)
+        .ok_or_else(|| format!("--variant {}: one of {:?} is expected", options.variant, Morpion::NAMES))?;
     let start = morpion.start();
-    let budget = options
-        .evaluations
-        .map_or(Budget::passes(1), Budget::evaluations);
+    let budget = options.evaluations.map_or(Budget::passes(1), Budget::evaluations);
     let began = Instant::now();
     let (mut sample, mut best, mut evaluations, mut applied) = (Sample::default(), 0.0_f64, 0, 0);
     for game in 0..options.games {
@@ -100,17 +82,13 @@ fn run(options: &Options) -> Result<(), String> {
         options.games,
     );
     if options.evaluations.is_none()
-        && let Some((mean, error)) =
-            published_mean(&options.variant, &options.expression.to_string())
+        && let Some((mean, error)) = published_mean(&options.variant, &options.expression.to_string())
     {
         let sigma = (sample.mean() - mean) / sample.standard_error().hypot(error);
         print!(" (published {mean} +- {error}: {sigma:+.1} sigma)");
     }
     println!();
-    println!(
-        "{seconds:.1} s, {evaluations} evaluations, {:.1} million moves a second",
-        applied as f64 / seconds / 1e6
-    );
+    println!("{seconds:.1} s, {evaluations} evaluations, {:.1} million moves a second", applied as f64 / seconds / 1e6);
     Ok(())
 }
 

@@ -2,6 +2,7 @@
 
 pub mod game;
 pub mod map;
+pub mod planner;
 pub mod protocol;
 #[cfg(feature = "recording")]
 pub mod recording;

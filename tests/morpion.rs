@@ -29,8 +29,7 @@ fn canonical(morpion: &Morpion, moves: &[Move]) -> Position {
     };
     let images = (0..8).map(|symmetry| {
         let line = |played: &Move| {
-            let mut ends =
-                [played.dot(0), played.dot(morpion.length() - 1)].map(|dot| image(symmetry, dot));
+            let mut ends = [played.dot(0), played.dot(morpion.length() - 1)].map(|dot| image(symmetry, dot));
             ends.sort_unstable();
             ends
         };
@@ -79,11 +78,7 @@ fn positions_are_as_many_as_published() {
         ("4T", &[1, 5, 107, 1212, 11307]),
     ];
     for (name, counts) in published {
-        assert_eq!(
-            count_positions(&variant(name), counts.len() - 1),
-            counts,
-            "{name}"
-        );
+        assert_eq!(count_positions(&variant(name), counts.len() - 1), counts, "{name}");
     }
 }
 
@@ -97,18 +92,10 @@ fn first_moves_are_as_many_as_published() {
 /// The lines that can be drawn, by the rules as one would explain them.
 fn plain_legal(morpion: &Morpion, is_touching: bool, moves: &[Move]) -> Vec<Vec<(usize, usize)>> {
     let length = morpion.length();
-    let lines: Vec<Vec<_>> = moves
-        .iter()
-        .map(|line| (0..length).map(|dot| line.dot(dot)).collect())
-        .collect();
+    let lines: Vec<Vec<_>> = moves.iter().map(|line| (0..length).map(|dot| line.dot(dot)).collect()).collect();
     let mut dots = morpion.cross();
     dots.extend(moves.iter().map(|played| played.new_dot()));
-    let step = |line: &[(usize, usize)]| {
-        (
-            line[1].0 as i32 - line[0].0 as i32,
-            line[1].1 as i32 - line[0].1 as i32,
-        )
-    };
+    let step = |line: &[(usize, usize)]| (line[1].0 as i32 - line[0].0 as i32, line[1].1 as i32 - line[0].1 as i32);
     let mut found = Vec::new();
     for (x, y) in (5..27).flat_map(|x| (5..27).map(move |y| (x, y))) {
         for (dx, dy) in [(1, 0), (0, 1), (1, 1), (1, -1)] {
@@ -131,19 +118,12 @@ fn legal_moves_are_those_that_a_plain_look_at_the_grid_finds() {
     for name in Morpion::NAMES {
         let morpion = variant(name);
         let mut search = Search::new("simulate".parse().expect("an expression"), 7);
-        let game = search
-            .run(&morpion, &morpion.start(), Budget::passes(1))
-            .best
-            .expect("a game");
+        let game = search.run(&morpion, &morpion.start(), Budget::passes(1)).best.expect("a game");
         let mut board = morpion.start();
         for (index, &played) in game.actions.iter().enumerate() {
             morpion.apply(&mut board, played);
             let mut found = plain_legal(&morpion, name.ends_with('T'), &game.actions[..=index]);
-            let dots = |line: &Move| {
-                (0..morpion.length())
-                    .map(|dot| line.dot(dot))
-                    .collect::<Vec<_>>()
-            };
+            let dots = |line: &Move| (0..morpion.length()).map(|dot| line.dot(dot)).collect::<Vec<_>>();
             let mut legal: Vec<_> = board.legal().iter().map(dots).collect();
             found.sort_unstable();
             legal.sort_unstable();
@@ -172,10 +152,7 @@ fn assert_mean(name: &str, expression: &str, games: u64) {
         let mut search = Search::new(expression.parse().expect("an expression"), seed);
         let outcome = search.run(&morpion, &start, Budget::passes(1));
         let score = outcome.best.expect("a pass evaluates").reward;
-        assert!(
-            score <= longest_game(name),
-            "{name}: {score} moves are impossible"
-        );
+        assert!(score <= longest_game(name), "{name}: {score} moves are impossible");
         sample.add(score);
     }
     let (mean, error) = published_mean(name, expression).expect("a published figure");

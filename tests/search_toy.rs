@@ -5,9 +5,7 @@ use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 
-use getaway::search::{
-    Budget, Component, Ending, Expression, Generator, Line, Outcome, Policy, Problem, Search,
-};
+use getaway::search::{Budget, Component, Ending, Expression, Generator, Line, Outcome, Policy, Problem, Search};
 
 /// A tree written down: a leaf has a reward, a fork has what each action leads to.
 #[derive(Clone, Debug)]
@@ -65,10 +63,7 @@ impl Tree {
     fn highest(&self) -> f64 {
         match self {
             Leaf(reward) => *reward,
-            Fork(children) => children
-                .iter()
-                .map(Tree::highest)
-                .fold(f64::NEG_INFINITY, f64::max),
+            Fork(children) => children.iter().map(Tree::highest).fold(f64::NEG_INFINITY, f64::max),
         }
     }
 
@@ -85,11 +80,7 @@ fn literal() -> Tree {
     Fork(vec![
         Fork(vec![Leaf(5.0), Leaf(6.0), Fork(vec![Leaf(4.0), Leaf(5.5)])]),
         Leaf(7.0),
-        Fork(vec![
-            Fork(vec![Leaf(1.0), Leaf(9.0), Leaf(0.0)]),
-            Fork(vec![Leaf(2.0), Leaf(1.0)]),
-            Leaf(3.0),
-        ]),
+        Fork(vec![Fork(vec![Leaf(1.0), Leaf(9.0), Leaf(0.0)]), Fork(vec![Leaf(2.0), Leaf(1.0)]), Leaf(3.0)]),
     ])
 }
 
@@ -124,25 +115,14 @@ fn every_component_finds_the_best_leaf() {
         for seed in 0..50 {
             let outcome = run(&literal(), expression, seed, Budget::evaluations(300));
             let best = outcome.best.expect("leaves were evaluated");
-            assert_eq!(
-                best,
-                Line {
-                    reward: 9.0,
-                    actions: BEST.to_vec()
-                },
-                "{expression}, seed {seed}"
-            );
+            assert_eq!(best, Line { reward: 9.0, actions: BEST.to_vec() }, "{expression}, seed {seed}");
         }
     }
 }
 
 #[test]
 fn each_component_evaluates_as_often_as_its_definition_says() {
-    let bush = Fork(
-        (0..3)
-            .map(|_| Fork((0..4).map(|leaf| Leaf(f64::from(leaf))).collect()))
-            .collect(),
-    );
+    let bush = Fork((0..3).map(|_| Fork((0..4).map(|leaf| Leaf(f64::from(leaf))).collect())).collect());
     for (expression, evaluations) in [
         ("simulate", 1),
         ("repeat(7, simulate)", 7),
@@ -160,11 +140,7 @@ fn each_component_evaluates_as_often_as_its_definition_says() {
     ] {
         let outcome = run(&bush, expression, 3, Budget::passes(1));
         assert_eq!(outcome.evaluations, evaluations, "{expression}");
-        assert_eq!(
-            (outcome.passes, outcome.ending),
-            (1, Ending::Passes),
-            "{expression}"
-        );
+        assert_eq!((outcome.passes, outcome.ending), (1, Ending::Passes), "{expression}");
     }
 }
 
@@ -206,32 +182,17 @@ fn a_step_plays_the_best_it_has_seen_not_the_best_of_the_last_invocation() {
     let outcome = search.run(&Guided(Cell::new(0)), &(0, false), Budget::passes(1));
     // A step that followed its last rollout would have left the walk after the second.
     assert_eq!(outcome.evaluations, 10);
-    assert_eq!(
-        outcome.best,
-        Some(Line {
-            reward: 10.0,
-            actions: vec![false; 10]
-        })
-    );
+    assert_eq!(outcome.best, Some(Line { reward: 10.0, actions: vec![false; 10] }));
 }
 
 #[test]
 fn only_a_strictly_better_sequence_replaces_the_best() {
     let tree = Fork(vec![Leaf(1.0), Leaf(1.0), Leaf(1.0)]);
     let outcome = run(&tree, "lookahead(simulate)", 1, Budget::passes(5));
-    assert_eq!(
-        (
-            outcome.best.expect("three leaves").actions,
-            outcome.evaluations
-        ),
-        (vec![0], 15)
-    );
+    assert_eq!((outcome.best.expect("three leaves").actions, outcome.evaluations), (vec![0], 15));
     let mut search = search("repeat(20, simulate)", 5);
     let first = search.run(&tree, &vec![], Budget::evaluations(1)).best;
-    assert_eq!(
-        search.run(&tree, &vec![], Budget::evaluations(100)).best,
-        first
-    );
+    assert_eq!(search.run(&tree, &vec![], Budget::evaluations(100)).best, first);
 }
 
 #[test]
@@ -245,11 +206,7 @@ fn budgets_in_evaluations_are_met_exactly() {
     ] {
         for budget in 0..40 {
             let outcome = run(&literal(), expression, 1, Budget::evaluations(budget));
-            assert_eq!(
-                (outcome.evaluations, outcome.ending),
-                (budget, Ending::Evaluations),
-                "{expression}"
-            );
+            assert_eq!((outcome.evaluations, outcome.ending), (budget, Ending::Evaluations), "{expression}");
             assert_eq!(outcome.best.is_some(), budget > 0);
         }
     }
@@ -257,21 +214,12 @@ fn budgets_in_evaluations_are_met_exactly() {
 
 #[test]
 fn the_same_seed_gives_the_same_answer() {
-    for expression in [
-        "step(repeat(3, select(1.41, simulate)))",
-        "step(lookahead(simulate))",
-        "select(0.7, step(simulate))",
-    ] {
+    for expression in
+        ["step(repeat(3, select(1.41, simulate)))", "step(lookahead(simulate))", "select(0.7, step(simulate))"]
+    {
         let outcomes = |seed| {
             (0..10)
-                .map(|count| {
-                    run(
-                        &forest(8, 3),
-                        expression,
-                        seed,
-                        Budget::evaluations(count * 10),
-                    )
-                })
+                .map(|count| run(&forest(8, 3), expression, seed, Budget::evaluations(count * 10)))
                 .collect::<Vec<_>>()
         };
         assert_eq!(outcomes(1), outcomes(1));
@@ -283,9 +231,7 @@ fn the_same_seed_gives_the_same_answer() {
 fn forest(depth: u32, width: usize) -> Tree {
     fn grow(depth: u32, width: usize, number: &mut u64) -> Tree {
         if depth == 0 {
-            *number = number
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
+            *number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             return Leaf((*number >> 54) as f64);
         }
         Fork((0..width).map(|_| grow(depth - 1, width, number)).collect())
@@ -304,53 +250,30 @@ fn answers_do_not_change_unnoticed() {
         "step(repeat(10, select(1.41, simulate(greedy))))",
     ]
     .map(|expression| {
-        let best = run(&tree, expression, 42, Budget::evaluations(200))
-            .best
-            .expect("200 leaves");
+        let best = run(&tree, expression, 42, Budget::evaluations(200)).best.expect("200 leaves");
         let digits: String = best.actions.iter().map(u8::to_string).collect();
         (digits, best.reward)
     })
     .into();
-    let minted = [
-        ("20001111", 1016.0),
-        ("12220112", 1015.0),
-        ("10100120", 1023.0),
-        ("12121022", 1022.0),
-    ];
-    assert_eq!(
-        signature,
-        minted.map(|(digits, reward)| (digits.to_owned(), reward))
-    );
+    let minted = [("20001111", 1016.0), ("12220112", 1015.0), ("10100120", 1023.0), ("12121022", 1022.0)];
+    assert_eq!(signature, minted.map(|(digits, reward)| (digits.to_owned(), reward)));
 }
 
 #[test]
 fn a_tree_that_is_fully_explored_ends_the_search() {
     for seed in 0..50 {
         let tree = literal();
-        let outcome = run(
-            &tree,
-            "select(1, simulate)",
-            seed,
-            Budget::evaluations(1_000_000),
-        );
+        let outcome = run(&tree, "select(1, simulate)", seed, Budget::evaluations(1_000_000));
         assert_eq!(outcome.ending, Ending::Exhausted);
         // No leaf is entered twice as a node of the tree; a rollout may pass by one before.
-        assert!(
-            outcome.evaluations <= 2 * tree.leaves() as u64,
-            "{}",
-            outcome.evaluations
-        );
+        assert!(outcome.evaluations <= 2 * tree.leaves() as u64, "{}", outcome.evaluations);
         for nested in [
             "step(repeat(2, select(1, simulate)))",
             "select(1, select(1, simulate))",
             "repeat(1000000000, repeat(1000000000, select(1, simulate)))",
         ] {
             let outcome = run(&tree, nested, seed, Budget::evaluations(1_000_000));
-            assert_eq!(
-                (outcome.ending, outcome.best.expect("leaves").reward),
-                (Ending::Exhausted, 9.0),
-                "{nested}"
-            );
+            assert_eq!((outcome.ending, outcome.best.expect("leaves").reward), (Ending::Exhausted, 9.0), "{nested}");
         }
     }
 }
@@ -360,31 +283,14 @@ fn an_exhausted_search_still_answers() {
     let mut search = search("select(1, simulate)", 1);
     let first = search.run(&literal(), &vec![], Budget::evaluations(1000));
     let again = search.run(&literal(), &vec![], Budget::evaluations(1000));
-    assert_eq!(
-        (again.best, again.evaluations, again.ending),
-        (first.best, 0, Ending::Exhausted)
-    );
+    assert_eq!((again.best, again.evaluations, again.ending), (first.best, 0, Ending::Exhausted));
 }
 
 #[test]
 fn a_final_state_is_evaluated_once() {
-    let outcome = run(
-        &Leaf(4.0),
-        "step(repeat(5, simulate))",
-        1,
-        Budget::evaluations(100),
-    );
-    assert_eq!(
-        outcome.best,
-        Some(Line {
-            reward: 4.0,
-            actions: vec![]
-        })
-    );
-    assert_eq!(
-        (outcome.evaluations, outcome.ending),
-        (1, Ending::Exhausted)
-    );
+    let outcome = run(&Leaf(4.0), "step(repeat(5, simulate))", 1, Budget::evaluations(100));
+    assert_eq!(outcome.best, Some(Line { reward: 4.0, actions: vec![] }));
+    assert_eq!((outcome.evaluations, outcome.ending), (1, Ending::Exhausted));
 }
 
 #[test]
@@ -397,31 +303,13 @@ fn scaled_rewards_do_not_depend_on_their_unit_or_zero() {
     }
     let tree = forest(7, 3);
     for seed in 0..10 {
-        for expression in [
-            "select(0.4, simulate)",
-            "step(repeat(20, select(1.41, simulate)))",
-        ] {
+        for expression in ["select(0.4, simulate)", "step(repeat(20, select(1.41, simulate)))"] {
             let plain = run(&tree, expression, seed, Budget::evaluations(500));
-            for (scale, shift) in [
-                (1.0, 10_000.0),
-                (1.0, -12_345.0),
-                (1024.0, 0.0),
-                (0.125, 77.0),
-            ] {
-                let changed = run(
-                    &map(&tree, &|reward| reward * scale + shift),
-                    expression,
-                    seed,
-                    Budget::evaluations(500),
-                );
-                let (plain, changed) = (
-                    plain.best.as_ref().expect("leaves"),
-                    changed.best.expect("leaves"),
-                );
-                assert_eq!(
-                    (&changed.actions, changed.reward),
-                    (&plain.actions, plain.reward * scale + shift)
-                );
+            for (scale, shift) in [(1.0, 10_000.0), (1.0, -12_345.0), (1024.0, 0.0), (0.125, 77.0)] {
+                let changed =
+                    run(&map(&tree, &|reward| reward * scale + shift), expression, seed, Budget::evaluations(500));
+                let (plain, changed) = (plain.best.as_ref().expect("leaves"), changed.best.expect("leaves"));
+                assert_eq!((&changed.actions, changed.reward), (&plain.actions, plain.reward * scale + shift));
             }
         }
     }
@@ -451,70 +339,41 @@ fn select_finds_more_than_sampling_with_the_same_evaluations() {
     let total = |expression: &str| -> f64 {
         let rewards = (0..20).map(|seed| {
             let mut search = Search::new(expression.parse().expect(expression), seed);
-            search
-                .run(&Ladder, &(0, 0), Budget::evaluations(2000))
-                .best
-                .expect("2000 leaves")
-                .reward
+            search.run(&Ladder, &(0, 0), Budget::evaluations(2000)).best.expect("2000 leaves").reward
         });
         rewards.sum()
     };
     // The best of 2000 throws of 40 coins is about 31 heads.
     let sampled = total("simulate");
     assert!(sampled < 20.0 * 35.0);
-    for tree in [
-        "select(0.2, simulate)",
-        "step(repeat(50, select(0.2, simulate)))",
-    ] {
-        assert!(
-            total(tree) > sampled + 20.0 * 3.0,
-            "{tree}: {}, sampling {sampled}",
-            total(tree)
-        );
+    for tree in ["select(0.2, simulate)", "step(repeat(50, select(0.2, simulate)))"] {
+        assert!(total(tree) > sampled + 20.0 * 3.0, "{tree}: {}, sampling {sampled}", total(tree));
     }
 }
 
 #[test]
 fn trees_stay_within_their_limit() {
     for nodes_max in [0, 1, 4, 10, 100] {
-        let mut search =
-            search("step(repeat(5, select(1, simulate)))", 1).with_tree_nodes_max(nodes_max);
+        let mut search = search("step(repeat(5, select(1, simulate)))", 1).with_tree_nodes_max(nodes_max);
         let outcome = search.run(&forest(6, 3), &vec![], Budget::evaluations(500));
-        assert_eq!(
-            (outcome.evaluations, outcome.ending),
-            (500, Ending::Evaluations),
-            "{nodes_max}"
-        );
+        assert_eq!((outcome.evaluations, outcome.ending), (500, Ending::Evaluations), "{nodes_max}");
     }
 }
 
 #[test]
 fn the_best_sequence_goes_on_after_its_action_was_played() {
-    for expression in [
-        "simulate",
-        "select(1, simulate)",
-        "step(repeat(3, select(1, simulate)))",
-    ] {
+    for expression in ["simulate", "select(1, simulate)", "step(repeat(3, select(1, simulate)))"] {
         let tree = literal();
         let mut search = search(expression, 1);
         let mut state = vec![];
-        let mut best = search
-            .run(&tree, &state, Budget::evaluations(300))
-            .best
-            .expect("leaves");
+        let mut best = search.run(&tree, &state, Budget::evaluations(300)).best.expect("leaves");
         assert_eq!(best.actions, BEST);
         for action in BEST {
             assert!(search.advance(action));
             state.push(action);
             best.actions.remove(0);
             // Not even one more evaluation is needed to know it.
-            assert_eq!(
-                search
-                    .run(&tree, &state, Budget::evaluations(0))
-                    .best
-                    .as_ref(),
-                Some(&best)
-            );
+            assert_eq!(search.run(&tree, &state, Budget::evaluations(0)).best.as_ref(), Some(&best));
         }
     }
 }
@@ -527,14 +386,7 @@ fn another_action_than_the_best_forgets_it() {
         search.run(&tree, &vec![], Budget::evaluations(300));
         assert!(!search.advance(0));
         let outcome = search.run(&tree, &vec![0], Budget::evaluations(300));
-        assert_eq!(
-            outcome.best,
-            Some(Line {
-                reward: 6.0,
-                actions: vec![1]
-            }),
-            "{expression}"
-        );
+        assert_eq!(outcome.best, Some(Line { reward: 6.0, actions: vec![1] }), "{expression}");
     }
 }
 
@@ -545,37 +397,22 @@ fn a_sequence_that_cannot_be_played_is_forgotten() {
     search.run(&tree, &vec![], Budget::evaluations(300));
     // Not told of the action, the search holds a sequence that does not fit the state.
     let outcome = search.run(&tree, &vec![2, 1], Budget::evaluations(300));
-    assert_eq!(
-        outcome.best,
-        Some(Line {
-            reward: 2.0,
-            actions: vec![0]
-        })
-    );
+    assert_eq!(outcome.best, Some(Line { reward: 2.0, actions: vec![0] }));
     search.forget();
-    assert_eq!(
-        search.run(&tree, &vec![], Budget::evaluations(0)).best,
-        None
-    );
+    assert_eq!(search.run(&tree, &vec![], Budget::evaluations(0)).best, None);
 }
 
 #[test]
 fn a_kept_tree_goes_on_where_it_stopped() {
     let tree = forest(6, 3);
     let mut search = search("select(1, simulate)", 1);
-    let first = search
-        .run(&tree, &vec![], Budget::evaluations(600))
-        .best
-        .expect("leaves");
+    let first = search.run(&tree, &vec![], Budget::evaluations(600)).best.expect("leaves");
     search.advance(first.actions[0]);
     let state = vec![first.actions[0]];
     let rest = search.run(&tree, &state, Budget::evaluations(1_000_000));
     let fresh = run_from(&tree, &state);
     assert_eq!(rest.ending, Ending::Exhausted);
-    assert_eq!(
-        rest.best.expect("leaves").reward,
-        fresh.best.expect("leaves").reward
-    );
+    assert_eq!(rest.best.expect("leaves").reward, fresh.best.expect("leaves").reward);
     assert!(rest.evaluations < fresh.evaluations);
 }
 
@@ -588,20 +425,12 @@ fn a_rollout_ends_at_its_horizon_and_is_evaluated_there() {
     // Behind every fork of a deep tree a step sees one action further, so it goes on to the end.
     let deep = forest(5, 2);
     let outcome = run(&deep, "simulate(greedy, 2)", 1, Budget::passes(1));
-    assert_eq!(
-        outcome.best,
-        Some(Line {
-            reward: 2.0,
-            actions: vec![1, 1]
-        })
-    );
+    assert_eq!(outcome.best, Some(Line { reward: 2.0, actions: vec![1, 1] }));
     let outcome = run(&deep, "step(simulate(greedy, 2))", 1, Budget::passes(1));
     assert_eq!(outcome.best.expect("a pass").actions.len(), 5);
     // A horizon beyond the end changes nothing.
-    let (near, far) = (
-        run(&deep, "simulate", 1, Budget::passes(9)),
-        run(&deep, "simulate(random, 6)", 1, Budget::passes(9)),
-    );
+    let (near, far) =
+        (run(&deep, "simulate", 1, Budget::passes(9)), run(&deep, "simulate(random, 6)", 1, Budget::passes(9)));
     assert_eq!(near, far);
 }
 
@@ -628,24 +457,14 @@ fn the_best_possible_reward_ends_the_search() {
         }
     }
     let known = Known(literal());
-    for expression in [
-        "simulate",
-        "step(lookahead(simulate))",
-        "select(1, simulate)",
-    ] {
+    for expression in ["simulate", "step(lookahead(simulate))", "select(1, simulate)"] {
         let mut search = search(expression, 1);
         let outcome = search.run(&known, &vec![], Budget::evaluations(1_000_000));
         assert!(outcome.evaluations < 500 && outcome.best.is_some_and(|best| best.actions == BEST));
-        assert!(matches!(
-            outcome.ending,
-            Ending::Optimal | Ending::Exhausted
-        ));
+        assert!(matches!(outcome.ending, Ending::Optimal | Ending::Exhausted));
         assert!(search.advance(BEST[0]));
         let outcome = search.run(&known, &vec![BEST[0]], Budget::evaluations(1000));
-        assert_eq!(
-            outcome.evaluations, 0,
-            "a kept best that cannot be beaten needs no search"
-        );
+        assert_eq!(outcome.evaluations, 0, "a kept best that cannot be beaten needs no search");
     }
 }
 
@@ -681,29 +500,18 @@ impl Problem for Endless {
 #[test]
 fn a_deadline_cuts_a_rollout_short_and_it_yields_nothing() {
     for step_time_us in [0, 5, 100] {
-        let walk = Endless {
-            step_time: Duration::from_micros(step_time_us),
-            steps: Cell::new(0),
-        };
+        let walk = Endless { step_time: Duration::from_micros(step_time_us), steps: Cell::new(0) };
         let budget_ms = 20;
         // The machine may be busy with something else, so the best of several tries counts.
         let overrun = (0..10).map(|_| {
             let mut search: Search<u8> = search("step(repeat(3, select(1, simulate)))", 1);
             let deadline = Instant::now() + Duration::from_millis(budget_ms);
             let outcome = search.run(&walk, &(), Budget::until(deadline));
-            assert_eq!(
-                (outcome.best, outcome.evaluations, outcome.ending),
-                (None, 0, Ending::Deadline)
-            );
-            Instant::now()
-                .checked_duration_since(deadline)
-                .expect("not before the deadline")
+            assert_eq!((outcome.best, outcome.evaluations, outcome.ending), (None, 0, Ending::Deadline));
+            Instant::now().checked_duration_since(deadline).expect("not before the deadline")
         });
         let overrun = overrun.min().expect("ten tries");
-        assert!(
-            overrun < Duration::from_millis(1),
-            "{step_time_us} us a step: {overrun:?} late"
-        );
+        assert!(overrun < Duration::from_millis(1), "{step_time_us} us a step: {overrun:?} late");
         assert!(walk.steps.get() > 0);
     }
 }
@@ -711,33 +519,21 @@ fn a_deadline_cuts_a_rollout_short_and_it_yields_nothing() {
 #[test]
 fn a_deadline_that_has_passed_leaves_no_time_to_search() {
     let outcome = run(&literal(), "simulate", 1, Budget::until(Instant::now()));
-    assert_eq!(
-        (outcome.best, outcome.applied, outcome.ending),
-        (None, 0, Ending::Deadline)
-    );
+    assert_eq!((outcome.best, outcome.applied, outcome.ending), (None, 0, Ending::Deadline));
 }
 
 #[test]
 fn a_deadline_ends_rollouts_that_end_by_themselves_too() {
     let began = Instant::now();
-    let outcome = run(
-        &forest(8, 3),
-        "step(lookahead(simulate))",
-        1,
-        Budget::time(Duration::from_millis(20)),
-    );
+    let outcome = run(&forest(8, 3), "step(lookahead(simulate))", 1, Budget::time(Duration::from_millis(20)));
     assert!(began.elapsed() >= Duration::from_millis(20));
-    assert!(
-        outcome.evaluations > 100 && outcome.best.is_some() && outcome.ending == Ending::Deadline
-    );
+    assert!(outcome.evaluations > 100 && outcome.best.is_some() && outcome.ending == Ending::Deadline);
 }
 
 fn any_tree() -> impl Strategy<Value = Tree> {
     (-20..20)
         .prop_map(|reward| Leaf(f64::from(reward)))
-        .prop_recursive(5, 60, 4, |inner| {
-            proptest::collection::vec(inner, 1..4).prop_map(Fork)
-        })
+        .prop_recursive(5, 60, 4, |inner| proptest::collection::vec(inner, 1..4).prop_map(Fork))
 }
 
 /// A chain of up to four components around a rollout, with small numbers.
@@ -750,10 +546,7 @@ fn any_expression() -> impl Strategy<Value = Expression> {
     ];
     let policy = prop_oneof![Just(Policy::Random), Just(Policy::Greedy)];
     (proptest::collection::vec(component, 0..4), policy).prop_map(|(mut components, policy)| {
-        components.push(Component::Simulate {
-            policy,
-            horizon: None,
-        });
+        components.push(Component::Simulate { policy, horizon: None });
         Expression::new(components).expect("well formed")
     })
 }

@@ -78,11 +78,7 @@ impl Move {
 
     /// The lane of the line in its direction, and the bit of its first dot there.
     fn place(self) -> (usize, usize) {
-        let (lane, bit) = place(
-            usize::from(self.direction),
-            usize::from(self.x),
-            usize::from(self.y),
-        );
+        let (lane, bit) = place(usize::from(self.direction), usize::from(self.x), usize::from(self.y));
         (lane, bit - usize::from(self.before))
     }
 }
@@ -143,12 +139,7 @@ impl Morpion {
 
     /// The cross, before the first move.
     pub fn start(&self) -> Board {
-        let nowhere = Move {
-            x: 0,
-            y: 0,
-            direction: 0,
-            before: 0,
-        };
+        let nowhere = Move { x: 0, y: 0, direction: 0, before: 0 };
         let mut board = Board {
             dots: [[0; LANES]; 4],
             used: [[0; LANES]; 4],
@@ -174,15 +165,12 @@ impl Morpion {
         let corner = self.corner();
         let mut dots = Vec::new();
         for (x, y) in (0..=3 * edge).flat_map(|x| (0..=3 * edge).map(move |y| (x, y))) {
-            let (is_middle_x, is_middle_y) = (
-                (edge..=2 * edge).contains(&x),
-                (edge..=2 * edge).contains(&y),
-            );
+            let (is_middle_x, is_middle_y) = ((edge..=2 * edge).contains(&x), (edge..=2 * edge).contains(&y));
             let is_outer = |at: usize| at == 0 || at == 3 * edge;
             let is_inner = |at: usize| at == edge || at == 2 * edge;
             let is_tip = is_middle_x && is_outer(y) || is_middle_y && is_outer(x);
-            let is_side = is_inner(x) && !(edge + 1..2 * edge).contains(&y)
-                || is_inner(y) && !(edge + 1..2 * edge).contains(&x);
+            let is_side =
+                is_inner(x) && !(edge + 1..2 * edge).contains(&y) || is_inner(y) && !(edge + 1..2 * edge).contains(&x);
             if is_tip || is_side {
                 dots.push((corner + x, corner + y));
             }
@@ -238,10 +226,7 @@ fn ones(mut word: u32) -> impl Iterator<Item = usize> {
 
 impl Board {
     fn add_dot(&mut self, x: usize, y: usize) {
-        assert!(
-            (4..SIZE - 4).contains(&x) && (4..SIZE - 4).contains(&y),
-            "the game has reached the border"
-        );
+        assert!((4..SIZE - 4).contains(&x) && (4..SIZE - 4).contains(&y), "the game has reached the border");
         for direction in 0..4 {
             let (lane, bit) = place(direction, x, y);
             self.dots[direction][lane] |= 1 << bit;
@@ -252,10 +237,7 @@ impl Board {
     fn window(&self, morpion: &Morpion, direction: usize, x: usize, y: usize) -> Window {
         let (lane, bit) = place(direction, x, y);
         let low = bit - (morpion.length - 1);
-        Window {
-            dots: self.dots[direction][lane] >> low,
-            used: self.used[direction][lane] >> low,
-        }
+        Window { dots: self.dots[direction][lane] >> low, used: self.used[direction][lane] >> low }
     }
 
     fn add_legal(&mut self, new: Move) {
@@ -293,8 +275,7 @@ impl Problem for Morpion {
             let other = board.legal[index];
             let is_same_dot = other.x == action.x && other.y == action.y;
             // Placed along the line that was drawn, whatever the direction of the other: no branch that is hard to foresee.
-            let (other_lane, other_new) =
-                place(direction, usize::from(other.x), usize::from(other.y));
+            let (other_lane, other_new) = place(direction, usize::from(other.x), usize::from(other.y));
             let other_first = other_new as u32 - u32::from(other.before);
             let is_crossed = (other.direction == action.direction)
                 & (other_lane == lane)

@@ -4,13 +4,9 @@
 ///
 /// The figures are rounded: where no error is given, or a smaller one than the rounding hides, half a unit of the last digit counts.
 pub fn published_mean(variant: &str, expression: &str) -> Option<(f64, f64)> {
-    let level = [
-        "simulate",
-        "step(lookahead(simulate))",
-        "step(lookahead(step(lookahead(simulate))))",
-    ]
-    .iter()
-    .position(|&published| published == expression)?;
+    let level = ["simulate", "step(lookahead(simulate))", "step(lookahead(step(lookahead(simulate))))"]
+        .iter()
+        .position(|&published| published == expression)?;
     let figures = match variant {
         "5D" => [(42.93, 0.05), (61.0, 0.1), (66.6, 0.3)],
         "5T" => [(53.6, 0.1), (84.6, 0.3), (99.9, 0.05)],

@@ -113,14 +113,7 @@ pub enum Style {
 
 impl Style {
     /// Every style, in the order of the palette in which maps are drawn.
-    pub const ALL: [Self; 6] = [
-        Self::Bull,
-        Self::Goldfish,
-        Self::Shark,
-        Self::Owl,
-        Self::Deer,
-        Self::Hawk,
-    ];
+    pub const ALL: [Self; 6] = [Self::Bull, Self::Goldfish, Self::Shark, Self::Owl, Self::Deer, Self::Hawk];
 
     /// The name on the wire.
     pub const fn name(self) -> &'static str {
@@ -165,13 +158,7 @@ pub enum Personality {
 
 impl Personality {
     /// Every personality, from the slowest to the fastest.
-    pub const ALL: [Self; 5] = [
-        Self::Lazy,
-        Self::Tease,
-        Self::Awake,
-        Self::Hungry,
-        Self::Insane,
-    ];
+    pub const ALL: [Self; 5] = [Self::Lazy, Self::Tease, Self::Awake, Self::Hungry, Self::Insane];
 
     /// The personality at a clock, which is the tick less one.
     pub const fn at_clock(clock: u16) -> Self {

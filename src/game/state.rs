@@ -382,6 +382,12 @@ impl World {
         Move::ALL.into_iter().filter(move |&m| m == Move::Stay || exits >> m as u8 & 1 == 1)
     }
 
+    /// Where a move leads the player, as the number of a tile: below [`World::open_tiles`].
+    #[inline]
+    pub(crate) fn tile_after(&self, state: &State, player_move: Move) -> u16 {
+        self.grid.player_next[usize::from(state.player) * 8 + player_move as usize]
+    }
+
     /// Ticks that the threats have counted since their last move: the same for all of them.
     pub fn ticks_since_move(&self, state: &State) -> u8 {
         self.schedule[usize::from(state.tick - 1) % SCHEDULE_TICKS].ticks_since_move

@@ -13,42 +13,26 @@ pub struct Budget {
 }
 
 impl Budget {
-    const UNLIMITED: Self = Self {
-        evaluations: u64::MAX,
-        deadline: None,
-        passes: u64::MAX,
-    };
+    const UNLIMITED: Self = Self { evaluations: u64::MAX, deadline: None, passes: u64::MAX };
 
     /// Exactly this many evaluations, unless the search ends early for a better reason.
     pub const fn evaluations(count: u64) -> Self {
-        Self {
-            evaluations: count,
-            ..Self::UNLIMITED
-        }
+        Self { evaluations: count, ..Self::UNLIMITED }
     }
 
     /// Until this moment.
     pub const fn until(deadline: Instant) -> Self {
-        Self {
-            deadline: Some(deadline),
-            ..Self::UNLIMITED
-        }
+        Self { deadline: Some(deadline), ..Self::UNLIMITED }
     }
 
     /// For this long, from now.
     pub fn time(duration: Duration) -> Self {
-        Self {
-            deadline: Instant::now().checked_add(duration),
-            ..Self::UNLIMITED
-        }
+        Self { deadline: Instant::now().checked_add(duration), ..Self::UNLIMITED }
     }
 
     /// This many passes: one pass of a nested search is that search without restarts.
     pub const fn passes(count: u64) -> Self {
-        Self {
-            passes: count,
-            ..Self::UNLIMITED
-        }
+        Self { passes: count, ..Self::UNLIMITED }
     }
 
     /// Whatever ends first, this or `other`.
@@ -97,11 +81,7 @@ impl Clock {
     const READING_US_MAX: u128 = 20;
 
     pub(super) fn new(deadline: Instant, now: Instant) -> Self {
-        Self {
-            deadline,
-            last: now,
-            interval: Self::INTERVAL_FIRST,
-        }
+        Self { deadline, last: now, interval: Self::INTERVAL_FIRST }
     }
 
     /// Reads the clock: how many steps until the next reading, or nothing if the deadline has come.
@@ -129,17 +109,8 @@ mod tests {
     fn the_first_of_two_budgets_counts() {
         let now = Instant::now();
         let later = now + Duration::from_secs(1);
-        let both = Budget::evaluations(5)
-            .or(Budget::until(later))
-            .or(Budget::passes(2));
-        assert_eq!(
-            both,
-            Budget {
-                evaluations: 5,
-                deadline: Some(later),
-                passes: 2
-            }
-        );
+        let both = Budget::evaluations(5).or(Budget::until(later)).or(Budget::passes(2));
+        assert_eq!(both, Budget { evaluations: 5, deadline: Some(later), passes: 2 });
         assert_eq!(both.or(Budget::until(now)).deadline, Some(now));
         assert_eq!(both.or(Budget::evaluations(4)).evaluations, 4);
     }
@@ -148,15 +119,9 @@ mod tests {
     fn the_clock_is_read_less_often_when_steps_are_quick() {
         let now = Instant::now();
         let mut clock = Clock::new(now + Duration::from_secs(60), now);
-        let intervals: Vec<_> = (0..50)
-            .map(|_| clock.read().expect("a minute has not passed"))
-            .collect();
+        let intervals: Vec<_> = (0..50).map(|_| clock.read().expect("a minute has not passed")).collect();
         assert!(intervals[49] > Clock::INTERVAL_FIRST, "{intervals:?}");
-        assert!(
-            intervals
-                .iter()
-                .all(|&interval| interval <= Clock::INTERVAL_MAX)
-        );
+        assert!(intervals.iter().all(|&interval| interval <= Clock::INTERVAL_MAX));
         assert_eq!(Clock::new(now, now).read(), None);
     }
 }

@@ -72,9 +72,7 @@ impl Component {
 
     fn is_within_limits(self) -> bool {
         match self {
-            Self::Simulate { horizon, .. } => {
-                horizon.is_none_or(|actions| (1..=HORIZON_MAX).contains(&actions))
-            }
+            Self::Simulate { horizon, .. } => horizon.is_none_or(|actions| (1..=HORIZON_MAX).contains(&actions)),
             Self::Repeat(count) => (1..=REPEAT_MAX).contains(&count),
             Self::Lookahead | Self::Step => true,
             // The sign is asked for because -0 would not print back.
@@ -135,18 +133,9 @@ impl fmt::Display for Expression {
         for component in &self.components {
             f.write_str(component.name())?;
             match *component {
-                Component::Simulate {
-                    policy: Policy::Random,
-                    horizon: None,
-                } => {}
-                Component::Simulate {
-                    policy,
-                    horizon: None,
-                } => write!(f, "({})", policy.name())?,
-                Component::Simulate {
-                    policy,
-                    horizon: Some(actions),
-                } => {
+                Component::Simulate { policy: Policy::Random, horizon: None } => {}
+                Component::Simulate { policy, horizon: None } => write!(f, "({})", policy.name())?,
+                Component::Simulate { policy, horizon: Some(actions) } => {
                     write!(f, "({}, {actions})", policy.name())?;
                 }
                 Component::Repeat(count) => write!(f, "({count}, ")?,
@@ -164,26 +153,14 @@ impl fmt::Display for Expression {
 mod tests {
     use super::*;
 
-    const SIMULATE: Component = Component::Simulate {
-        policy: Policy::Random,
-        horizon: None,
-    };
+    const SIMULATE: Component = Component::Simulate { policy: Policy::Random, horizon: None };
 
     #[test]
     fn components_out_of_place_or_limits_are_refused() {
         assert_eq!(Expression::new(vec![]), Err(ExpressionError::Length(0)));
-        assert_eq!(
-            Expression::new(vec![Component::Step; 33]),
-            Err(ExpressionError::Length(33))
-        );
-        assert_eq!(
-            Expression::new(vec![SIMULATE, SIMULATE]),
-            Err(ExpressionError::Place(0))
-        );
-        assert_eq!(
-            Expression::new(vec![Component::Step]),
-            Err(ExpressionError::Place(0))
-        );
+        assert_eq!(Expression::new(vec![Component::Step; 33]), Err(ExpressionError::Length(33)));
+        assert_eq!(Expression::new(vec![SIMULATE, SIMULATE]), Err(ExpressionError::Place(0)));
+        assert_eq!(Expression::new(vec![Component::Step]), Err(ExpressionError::Place(0)));
         for wrong in [
             Component::Repeat(0),
             Component::Repeat(REPEAT_MAX + 1),
@@ -191,46 +168,19 @@ mod tests {
             Component::Select(f64::NAN),
             Component::Select(2e6),
         ] {
-            assert_eq!(
-                Expression::new(vec![wrong, SIMULATE]),
-                Err(ExpressionError::Limit(0))
-            );
+            assert_eq!(Expression::new(vec![wrong, SIMULATE]), Err(ExpressionError::Limit(0)));
         }
-        let endless = Component::Simulate {
-            policy: Policy::Greedy,
-            horizon: Some(0),
-        };
-        assert_eq!(
-            Expression::new(vec![Component::Step, endless]),
-            Err(ExpressionError::Limit(1))
-        );
+        let endless = Component::Simulate { policy: Policy::Greedy, horizon: Some(0) };
+        assert_eq!(Expression::new(vec![Component::Step, endless]), Err(ExpressionError::Limit(1)));
     }
 
     #[test]
     fn expressions_are_written_as_people_write_them() {
-        let greedy = Component::Simulate {
-            policy: Policy::Greedy,
-            horizon: Some(40),
-        };
-        let components = vec![
-            Component::Step,
-            Component::Repeat(100),
-            Component::Select(1.41),
-            greedy,
-        ];
+        let greedy = Component::Simulate { policy: Policy::Greedy, horizon: Some(40) };
+        let components = vec![Component::Step, Component::Repeat(100), Component::Select(1.41), greedy];
         let expression = Expression::new(components).expect("a well-formed expression");
-        assert_eq!(
-            expression.to_string(),
-            "step(repeat(100, select(1.41, simulate(greedy, 40))))"
-        );
-        let tiny = Expression::new(vec![
-            Component::Select(1e-9),
-            Component::Lookahead,
-            SIMULATE,
-        ]);
-        assert_eq!(
-            tiny.expect("well formed").to_string(),
-            "select(1e-9, lookahead(simulate))"
-        );
+        assert_eq!(expression.to_string(), "step(repeat(100, select(1.41, simulate(greedy, 40))))");
+        let tiny = Expression::new(vec![Component::Select(1e-9), Component::Lookahead, SIMULATE]);
+        assert_eq!(tiny.expect("well formed").to_string(), "select(1e-9, lookahead(simulate))");
     }
 }

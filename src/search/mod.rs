@@ -61,9 +61,7 @@ mod run;
 mod tree;
 
 pub use budget::{Budget, Ending};
-pub use expression::{
-    C_MAX, Component, DEPTH_MAX, Expression, ExpressionError, HORIZON_MAX, Policy, REPEAT_MAX,
-};
+pub use expression::{C_MAX, Component, DEPTH_MAX, Expression, ExpressionError, HORIZON_MAX, Policy, REPEAT_MAX};
 pub use parse::{ParseError, TEXT_MAX};
 pub use problem::{Generator, Problem, below};
 pub use run::{Line, Outcome, Search};

@@ -48,13 +48,7 @@ impl ParseError {
             .skip(start)
             .take(BEFORE + AFTER)
             // A line break or tab would part the caret from its place.
-            .map(|character| {
-                if character.is_control() {
-                    ' '
-                } else {
-                    character
-                }
-            })
+            .map(|character| if character.is_control() { ' ' } else { character })
             .collect();
         format!("{part}\n{}^", " ".repeat(self.position - start))
     }
@@ -63,13 +57,7 @@ impl ParseError {
 impl fmt::Display for ParseError {
     /// One line; positions are counted from 1 for people.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "character {}: expected {}, found {}",
-            self.position + 1,
-            self.expected,
-            self.found
-        )
+        write!(f, "character {}: expected {}, found {}", self.position + 1, self.expected, self.found)
     }
 }
 
@@ -80,12 +68,7 @@ impl FromStr for Expression {
 
     /// Reads what [`Display`](fmt::Display) writes; spaces are free. `simulate` alone is `simulate(random)`.
     fn from_str(text: &str) -> Result<Self, ParseError> {
-        Parser {
-            text,
-            characters: text.chars().collect(),
-            position: 0,
-        }
-        .expression()
+        Parser { text, characters: text.chars().collect(), position: 0 }.expression()
     }
 }
 
@@ -170,11 +153,7 @@ impl Parser<'_> {
 
     fn count(&mut self, what: &str, max: u32) -> Result<u32, ParseError> {
         let number = self.token(|character| character.is_ascii_digit());
-        let value = number
-            .text
-            .parse()
-            .ok()
-            .filter(|count| (1..=max).contains(count));
+        let value = number.text.parse().ok().filter(|count| (1..=max).contains(count));
         value.ok_or_else(|| self.error(number.start, format!("a number of {what}, 1 to {max}")))
     }
 
@@ -209,11 +188,7 @@ impl Parser<'_> {
     }
 
     fn skip_spaces(&mut self) -> usize {
-        while self
-            .characters
-            .get(self.position)
-            .is_some_and(|character| character.is_whitespace())
-        {
+        while self.characters.get(self.position).is_some_and(|character| character.is_whitespace()) {
             self.position += 1;
         }
         self.position
@@ -221,11 +196,7 @@ impl Parser<'_> {
 
     fn token(&mut self, belongs: impl Fn(char) -> bool) -> Token {
         let start = self.skip_spaces();
-        let text: String = self.characters[start..]
-            .iter()
-            .copied()
-            .take_while(|&c| belongs(c))
-            .collect();
+        let text: String = self.characters[start..].iter().copied().take_while(|&c| belongs(c)).collect();
         self.position += text.chars().count();
         Token { start, text }
     }
@@ -233,25 +204,14 @@ impl Parser<'_> {
     /// The error at `position`, with the word or the single character that stands there.
     fn error(&self, position: usize, expected: impl Into<String>) -> ParseError {
         const FOUND_MAX: usize = 20;
-        let is_word = |character: &char| {
-            character.is_alphanumeric() || matches!(character, '.' | '_' | '-' | '+')
-        };
+        let is_word = |character: &char| character.is_alphanumeric() || matches!(character, '.' | '_' | '-' | '+');
         let rest = &self.characters[position.min(self.characters.len())..];
-        let length = rest
-            .iter()
-            .take_while(|character| is_word(character))
-            .count()
-            .clamp(1, FOUND_MAX);
+        let length = rest.iter().take_while(|character| is_word(character)).count().clamp(1, FOUND_MAX);
         let found = match rest {
             [] => "the end".to_owned(),
             rest => format!("{:?}", rest.iter().take(length).collect::<String>()),
         };
-        ParseError {
-            text: self.text.to_owned(),
-            position,
-            expected: expected.into(),
-            found,
-        }
+        ParseError { text: self.text.to_owned(), position, expected: expected.into(), found }
     }
 }
 
@@ -284,50 +244,20 @@ mod tests {
     #[test]
     fn errors_name_the_place_and_what_was_expected() {
         for (text, message) in [
-            (
-                "",
-                "character 1: expected simulate, repeat, lookahead, step or select, found the end",
-            ),
-            (
-                "stepp(simulate)",
-                "character 1: expected simulate, repeat, lookahead, step or select, found \"stepp\"",
-            ),
-            (
-                "step simulate",
-                "character 6: expected \"(\", found \"simulate\"",
-            ),
+            ("", "character 1: expected simulate, repeat, lookahead, step or select, found the end"),
+            ("stepp(simulate)", "character 1: expected simulate, repeat, lookahead, step or select, found \"stepp\""),
+            ("step simulate", "character 6: expected \"(\", found \"simulate\""),
             (
                 "step(repeat(x, simulate))",
                 "character 13: expected a number of repetitions, 1 to 1000000000, found \"x\"",
             ),
-            (
-                "repeat(0, simulate)",
-                "character 8: expected a number of repetitions, 1 to 1000000000, found \"0\"",
-            ),
-            (
-                "repeat(5 simulate)",
-                "character 10: expected \",\", found \"simulate\"",
-            ),
-            (
-                "select(-1, simulate)",
-                "character 8: expected a constant, 0 to 1000000, found \"-1\"",
-            ),
-            (
-                "select(1e9, simulate)",
-                "character 8: expected a constant, 0 to 1000000, found \"1e9\"",
-            ),
-            (
-                "simulate(best)",
-                "character 10: expected a policy: random or greedy, found \"best\"",
-            ),
-            (
-                "step(simulate",
-                "character 14: expected \")\", found the end",
-            ),
-            (
-                "step(simulate))",
-                "character 15: expected the end, found \")\"",
-            ),
+            ("repeat(0, simulate)", "character 8: expected a number of repetitions, 1 to 1000000000, found \"0\""),
+            ("repeat(5 simulate)", "character 10: expected \",\", found \"simulate\""),
+            ("select(-1, simulate)", "character 8: expected a constant, 0 to 1000000, found \"-1\""),
+            ("select(1e9, simulate)", "character 8: expected a constant, 0 to 1000000, found \"1e9\""),
+            ("simulate(best)", "character 10: expected a policy: random or greedy, found \"best\""),
+            ("step(simulate", "character 14: expected \")\", found the end"),
+            ("step(simulate))", "character 15: expected the end, found \")\""),
         ] {
             assert_eq!(error(text).to_string(), message);
         }
@@ -335,10 +265,7 @@ mod tests {
 
     #[test]
     fn the_caret_stands_under_the_place() {
-        assert_eq!(
-            error("step(\trepeat(x, simulate))").caret(),
-            "step( repeat(x, simulate))\n             ^"
-        );
+        assert_eq!(error("step(\trepeat(x, simulate))").caret(), "step( repeat(x, simulate))\n             ^");
         let long = format!("{}simulate]", "step(".repeat(30));
         let caret = error(&long).caret();
         let (line, mark) = caret.split_once('\n').expect("two lines");
@@ -348,20 +275,10 @@ mod tests {
     #[test]
     fn bombs_are_answered_at_once() {
         let deep = format!("{}simulate{}", "step(".repeat(500), ")".repeat(500));
-        assert!(
-            error(&deep)
-                .to_string()
-                .contains("expected at most 32 components, found \"step\"")
-        );
+        assert!(error(&deep).to_string().contains("expected at most 32 components, found \"step\""));
         assert_eq!(error(&"step(".repeat(1_000_000)).position(), TEXT_MAX);
-        assert_eq!(
-            error(&format!("repeat({}, simulate)", "9".repeat(4000))).position(),
-            7
-        );
-        assert_eq!(
-            error(&format!("select({}, simulate)", "9".repeat(4000))).position(),
-            7
-        );
+        assert_eq!(error(&format!("repeat({}, simulate)", "9".repeat(4000))).position(), 7);
+        assert_eq!(error(&format!("select({}, simulate)", "9".repeat(4000))).position(), 7);
     }
 
     fn expression() -> impl Strategy<Value = Expression> {
@@ -379,12 +296,10 @@ mod tests {
                 .prop_filter("too large", |c| *c <= C_MAX)
                 .prop_map(Component::Select),
         ];
-        (proptest::collection::vec(wrapping, 0..DEPTH_MAX), simulate).prop_map(
-            |(mut components, simulate)| {
-                components.push(simulate);
-                Expression::new(components).expect("within the limits")
-            },
-        )
+        (proptest::collection::vec(wrapping, 0..DEPTH_MAX), simulate).prop_map(|(mut components, simulate)| {
+            components.push(simulate);
+            Expression::new(components).expect("within the limits")
+        })
     }
 
     proptest! {

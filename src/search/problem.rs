@@ -46,12 +46,7 @@ pub trait Problem {
     /// A uniformly random action of `state`, which is not final. `actions` is scratch space with unspecified contents; a problem that can draw
     /// an action without listing all of them should do so.
     #[inline]
-    fn random(
-        &self,
-        state: &Self::State,
-        actions: &mut Vec<Self::Action>,
-        random: &mut Generator,
-    ) -> Self::Action {
+    fn random(&self, state: &Self::State, actions: &mut Vec<Self::Action>, random: &mut Generator) -> Self::Action {
         actions.clear();
         self.actions(state, actions);
         actions[below(random, actions.len())]
@@ -60,12 +55,7 @@ pub trait Problem {
     /// The action of `state`, which is not final, that the problem's own rule of thumb prefers; the policy `greedy`. `actions` is scratch space
     /// with unspecified contents. A problem without such a rule plays at random.
     #[inline]
-    fn greedy(
-        &self,
-        state: &Self::State,
-        actions: &mut Vec<Self::Action>,
-        random: &mut Generator,
-    ) -> Self::Action {
+    fn greedy(&self, state: &Self::State, actions: &mut Vec<Self::Action>, random: &mut Generator) -> Self::Action {
         self.random(state, actions, random)
     }
 }

@@ -46,10 +46,7 @@ struct Record<A> {
 
 impl<A: Copy> Record<A> {
     const fn new() -> Self {
-        Self {
-            reward: None,
-            actions: Vec::new(),
-        }
+        Self { reward: None, actions: Vec::new() }
     }
 
     /// Replaces the best by a strictly better one; false if it is not better.
@@ -130,26 +127,15 @@ impl<A: Copy + Eq> Search<A> {
             evaluations: 0,
             evaluations_max: budget.evaluations,
             applied: 0,
-            clock: budget
-                .deadline
-                .map(|deadline| Clock::new(deadline, Instant::now())),
+            clock: budget.deadline.map(|deadline| Clock::new(deadline, Instant::now())),
             until_reading: Clock::INTERVAL_FIRST,
             goal: problem.best_possible(),
         };
         let (ending, passes) = run.passes(budget.passes);
         let (evaluations, applied) = (run.evaluations, run.applied);
         let Record { reward, actions } = &self.best;
-        let best = reward.map(|reward| Line {
-            reward,
-            actions: actions.clone(),
-        });
-        Outcome {
-            best,
-            evaluations,
-            applied,
-            passes,
-            ending,
-        }
+        let best = reward.map(|reward| Line { reward, actions: actions.clone() });
+        Outcome { best, evaluations, applied, passes, ending }
     }
 
     /// Notes that `action` has been played and the next run starts from the successor. If the best sequence begins so, it goes on without
@@ -415,10 +401,7 @@ impl<P: Problem> Run<'_, P> {
     /// Takes back all but the first `length` actions of the path.
     fn cut(&mut self, length: usize) {
         self.search.path.truncate(length);
-        self.search
-            .trees
-            .iter_mut()
-            .for_each(|tree| tree.cut(length));
+        self.search.trees.iter_mut().for_each(|tree| tree.cut(length));
     }
 
     /// Offers the path to every component around, from the inside out, and to the search.
@@ -426,17 +409,8 @@ impl<P: Problem> Run<'_, P> {
         let reward = self.problem.reward(state);
         debug_assert!(reward.is_finite(), "a reward is finite");
         self.evaluations += 1;
-        let Search {
-            records,
-            best,
-            path,
-            ..
-        } = &mut *self.search;
-        if records[..component]
-            .iter_mut()
-            .rev()
-            .all(|record| record.offer(reward, path))
-        {
+        let Search { records, best, path, .. } = &mut *self.search;
+        if records[..component].iter_mut().rev().all(|record| record.offer(reward, path)) {
             best.offer(reward, path);
         }
         reward
@@ -445,12 +419,7 @@ impl<P: Problem> Run<'_, P> {
     /// Whether another evaluation may begin. Asked before, not after, so that the last one is still handed up and backed up in full.
     #[inline]
     fn admit(&self) -> Result<(), Stop> {
-        if self
-            .search
-            .best
-            .reward
-            .is_some_and(|reward| reward >= self.goal)
-        {
+        if self.search.best.reward.is_some_and(|reward| reward >= self.goal) {
             return Err(Stop(Ending::Optimal));
         }
         if self.evaluations >= self.evaluations_max {
@@ -464,11 +433,7 @@ impl<P: Problem> Run<'_, P> {
     fn count(&mut self) -> Result<(), Stop> {
         self.applied += 1;
         self.until_reading -= 1;
-        if self.until_reading == 0 {
-            self.read_clock()
-        } else {
-            Ok(())
-        }
+        if self.until_reading == 0 { self.read_clock() } else { Ok(()) }
     }
 
     #[cold]

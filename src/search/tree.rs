@@ -29,15 +29,7 @@ struct Node<A> {
 
 impl<A> Node<A> {
     fn new(action: Option<A>) -> Self {
-        Self {
-            sum: 0.0,
-            visits: 0,
-            first: 0,
-            count: 0,
-            open: 0,
-            explored: false,
-            action,
-        }
+        Self { sum: 0.0, visits: 0, first: 0, count: 0, open: 0, explored: false, action }
     }
 }
 
@@ -57,14 +49,7 @@ pub(super) struct Tree<A> {
 
 impl<A: Copy + Eq> Tree<A> {
     pub(super) fn new(nodes_max: usize) -> Self {
-        Self {
-            nodes: Vec::new(),
-            nodes_max,
-            trail: Vec::new(),
-            origin: None,
-            low: 0.0,
-            high: 0.0,
-        }
+        Self { nodes: Vec::new(), nodes_max, trail: Vec::new(), origin: None, low: 0.0, high: 0.0 }
     }
 
     /// Forgets everything but the limit.
@@ -110,17 +95,11 @@ impl<A: Copy + Eq> Tree<A> {
 
     /// Lists the legal actions of the node; false if there is no room for them.
     pub(super) fn expand(&mut self, actions: &[A]) -> bool {
-        if actions.len()
-            > self
-                .nodes_max
-                .min(u32::MAX as usize)
-                .saturating_sub(self.nodes.len())
-        {
+        if actions.len() > self.nodes_max.min(u32::MAX as usize).saturating_sub(self.nodes.len()) {
             return false;
         }
         let first = self.nodes.len() as u32;
-        self.nodes
-            .extend(actions.iter().map(|&action| Node::new(Some(action))));
+        self.nodes.extend(actions.iter().map(|&action| Node::new(Some(action))));
         let here = *self.trail.last().expect("a trail begins at the root");
         let node = &mut self.nodes[here as usize];
         node.first = first;
@@ -137,8 +116,7 @@ impl<A: Copy + Eq> Tree<A> {
     }
 
     fn child(&self, node: &Node<A>, action: A) -> Option<u32> {
-        (node.first..node.first + node.count)
-            .find(|&child| self.nodes[child as usize].action == Some(action))
+        (node.first..node.first + node.count).find(|&child| self.nodes[child as usize].action == Some(action))
     }
 
     /// Chooses a child that is not fully explored, and goes there: a random one of those never visited; if there are none, the highest
@@ -150,36 +128,23 @@ impl<A: Copy + Eq> Tree<A> {
         let node = self.here();
         let first = node.first as usize;
         let children = &self.nodes[first..first + node.count as usize];
-        let unvisited =
-            || (0..children.len()).filter(|&k| children[k].visits == 0 && !children[k].explored);
+        let unvisited = || (0..children.len()).filter(|&k| children[k].visits == 0 && !children[k].explored);
         let chosen = match unvisited().count() {
             0 => self.best_child(node, children, c, random),
-            count => unvisited()
-                .nth(below(random, count))
-                .expect("an index below the count"),
+            count => unvisited().nth(below(random, count)).expect("an index below the count"),
         };
         let action = children[chosen].action.expect("a child has an action");
         self.trail.push((first + chosen) as u32);
         action
     }
 
-    fn best_child(
-        &self,
-        node: &Node<A>,
-        children: &[Node<A>],
-        c: f64,
-        random: &mut Generator,
-    ) -> usize {
+    fn best_child(&self, node: &Node<A>, children: &[Node<A>], c: f64, random: &mut Generator) -> usize {
         // Not the standard library's logarithm, whose last bit depends on the platform; a square root is exact everywhere.
         let log_visits = libm::log(f64::from(node.visits.max(1)));
         let spread = self.high - self.low;
         let scale = if spread > 0.0 { 1.0 / spread } else { 0.0 };
         let (mut best, mut best_value, mut ties) = (0, f64::NEG_INFINITY, 0);
-        for (index, child) in children
-            .iter()
-            .enumerate()
-            .filter(|(_, child)| !child.explored)
-        {
+        for (index, child) in children.iter().enumerate().filter(|(_, child)| !child.explored) {
             let visits = f64::from(child.visits);
             let value = (child.sum / visits - self.low) * scale + c * (log_visits / visits).sqrt();
             if value > best_value {
@@ -272,10 +237,7 @@ mod tests {
             tree.back_up(1000.0 * f64::from(action));
             tree.cut(0);
         }
-        assert!(
-            counts[2] > 2900 && counts[1] > counts[0] && counts[0] >= 2,
-            "{counts:?}"
-        );
+        assert!(counts[2] > 2900 && counts[1] > counts[0] && counts[0] >= 2, "{counts:?}");
     }
 
     #[test]
@@ -286,10 +248,7 @@ mod tests {
         for visit in 0..2 {
             assert!(!tree.is_explored());
             tree.descend(1.0, &mut random);
-            assert!(
-                !tree.is_visited(),
-                "visit {visit} went to an explored child"
-            );
+            assert!(!tree.is_visited(), "visit {visit} went to an explored child");
             tree.back_up(0.0);
             tree.close();
             tree.cut(0);

@@ -1,0 +1,51 @@
+//! What plays this game: from the first rule of thumb that people try to the search that solves the whole game before the first move.
+//!
+//! A [`Planner`] is asked once a tick, with the state as it is predicted or observed. It keeps what it likes from tick to tick, and finds out by
+//! itself, from the state, whether the game went on as it thought. `search` and `game` do not know each other; they meet here.
+
+mod survival;
+
+pub use survival::{Limit, Outcome, Solution, Survival, SurvivalOptions};
+
+use crate::game::{Move, State, World};
+
+/// Where a move came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A plan that was ready.
+    Plan,
+    /// A search made in this tick.
+    Search,
+    /// A rule that needs no search, because there was no time for one or it found nothing.
+    Fallback,
+}
+
+impl Source {
+    /// The word that reports print.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Plan => "plan",
+            Self::Search => "search",
+            Self::Fallback => "fallback",
+        }
+    }
+}
+
+/// A planner's answer for one tick.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// The move to play.
+    pub player_move: Move,
+    /// Where it came from.
+    pub source: Source,
+    /// The tick up to which the planner knows how to live, if it looked: 2001 when it knows the whole game.
+    pub planned_tick: Option<u16>,
+    /// How many final states were evaluated, or states expanded where the planner counts these, in this call.
+    pub evaluations: u64,
+}
+
+/// Something that decides on moves, tick by tick.
+pub trait Planner: Send {
+    /// Decides on a move in a state that is not over, within the limit. A limit that has run out already still gets a move.
+    fn decide(&mut self, world: &World, state: &State, limit: Limit) -> Choice;
+}

@@ -1,0 +1,527 @@
+//! The survival search: the whole game as one search problem, on exact predictions.
+//!
+//! A *layer* holds distinct states of one tick. The next layer is made of moves drawn at random, at most a share of them to one tile of the
+//! player, until it holds as many states as the beam is wide: chance and spread beat every score that was tried, because scored beams
+//! fill up with states that are alike and die together. A narrow beam runs ahead; where it dies, it goes back some ticks, further and
+//! wider each time that it dies near the same place. A layer that was never cut short holds *every* state that can be reached, so when one
+//! such layer has no successor the search was exhaustive: nobody survives longer, proven.
+//!
+//! Promise: with a limit in expansions, the answer depends on the world, the state, the seed and the limit alone. Memory stays
+//! below the bound that was given.
+
+use std::time::Instant;
+
+use rand::SeedableRng;
+
+use crate::game::{LAST_TICK, Move, State, World};
+use crate::search::{Generator, below};
+
+/// States in a layer at first.
+const WIDTH_MIN: usize = 4;
+/// How far the search goes back when it first dies at a place.
+const RETREAT_MIN_TICKS: usize = 32;
+/// How far past a place where it died the beam stays wide.
+const CAUTION_TICKS: usize = 8;
+/// Layers from one whose states are kept to the next.
+const CHECKPOINT_TICKS: usize = 8;
+/// A layer holds at most one more than this share of its width on one tile of the player.
+const TILE_SHARE: usize = 32;
+/// Expansions between two looks at the clock, at the most.
+const CLOCK_EXPANSIONS: u64 = 256;
+
+/// When to stop, whichever comes first; a limit without either runs to the answer.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Limit {
+    /// A point in time.
+    pub deadline: Option<Instant>,
+    /// States stepped, counted over this call.
+    pub expansions: Option<u64>,
+}
+
+/// What a search found out about a state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The moves lead to the end of the game.
+    Survives,
+    /// No moves lead to the end of the game, and none lead further than these.
+    Doomed,
+    /// The limit came first; the moves are the longest life found.
+    Undecided,
+}
+
+impl Outcome {
+    /// The word that the command line prints.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Survives => "survives",
+            Self::Doomed => "doomed",
+            Self::Undecided => "undecided",
+        }
+    }
+}
+
+/// An answer, with the moves that prove it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Solution {
+    /// What is known.
+    pub outcome: Outcome,
+    /// From the state that was asked about to the end of the life found.
+    pub moves: Vec<Move>,
+    /// The tick in which that life ends: 2001 for a survivor.
+    pub final_tick: u16,
+    /// States stepped in this call.
+    pub expanded: u64,
+}
+
+/// How a search is set up.
+#[derive(Clone, Copy, Debug)]
+pub struct SurvivalOptions {
+    /// The seed of every random draw.
+    pub seed: u64,
+    /// The most memory that layers may take.
+    pub memory_max_bytes: usize,
+}
+
+impl Default for SurvivalOptions {
+    fn default() -> Self {
+        Self { seed: 0, memory_max_bytes: 256 << 20 }
+    }
+}
+
+/// How a state of a layer came about.
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    /// Its parent's place in the layer before.
+    parent: u32,
+    player_move: Move,
+}
+
+/// The states of one tick.
+#[derive(Debug)]
+struct Layer {
+    nodes: Vec<Node>,
+    /// The states themselves, kept on some layers only.
+    checkpoint: Option<Vec<State>>,
+    /// Whether every state that can be reached is here.
+    complete: bool,
+}
+
+/// A life that ended: where, and by which last move.
+#[derive(Clone, Copy, Debug)]
+struct Death {
+    final_tick: u16,
+    parent: u32,
+    last_move: Move,
+}
+
+/// A search that can be asked again and goes on where it stopped.
+#[derive(Debug)]
+pub struct Survival {
+    options: SurvivalOptions,
+    random: Generator,
+    root: Option<State>,
+    /// Layers from the root's on.
+    layers: Vec<Layer>,
+    /// The states of the last layer.
+    frontier: Vec<State>,
+    /// The states of the layer that is being made.
+    next: Vec<State>,
+    drawing: Drawing,
+    width: usize,
+    retreat_ticks: usize,
+    /// The beam narrows again past this layer.
+    caution_until: usize,
+    /// Bytes in `layers`.
+    kept_bytes: usize,
+    best: Solution,
+}
+
+/// How a layer's growth ended.
+enum Growth {
+    /// A new layer is there.
+    Grown,
+    /// Every successor is caught; this one lives longest.
+    Died(Death),
+    /// The limit came first; the last layer is as it was.
+    Interrupted,
+}
+
+impl Survival {
+    /// A search that has not begun.
+    pub fn new(options: SurvivalOptions) -> Self {
+        let random = Generator::seed_from_u64(options.seed);
+        Self {
+            options,
+            random,
+            root: None,
+            layers: Vec::new(),
+            frontier: Vec::new(),
+            next: Vec::new(),
+            drawing: Drawing::default(),
+            width: WIDTH_MIN,
+            retreat_ticks: RETREAT_MIN_TICKS,
+            caution_until: 0,
+            kept_bytes: 0,
+            best: Solution { outcome: Outcome::Undecided, moves: Vec::new(), final_tick: 0, expanded: 0 },
+        }
+    }
+
+    /// Searches from `state` until the answer is known or the limit is reached. Asked again about the same state, or about one that
+    /// the world makes of it in a tick, it goes on where it stopped. One search serves one world.
+    pub fn solve(&mut self, world: &World, state: &State, limit: Limit) -> Solution {
+        if state.is_over() {
+            let outcome = if state.is_caught() { Outcome::Doomed } else { Outcome::Survives };
+            return Solution { outcome, moves: Vec::new(), final_tick: state.tick(), expanded: 0 };
+        }
+        self.root_at(world, state);
+        let mut spent = Spent::new(limit);
+        while self.best.outcome == Outcome::Undecided {
+            match self.grow(world, &mut spent) {
+                Growth::Grown if self.frontier[0].tick() > LAST_TICK => {
+                    self.keep_line(Outcome::Survives, LAST_TICK + 1, None)
+                }
+                Growth::Grown => self.narrow(),
+                Growth::Died(death) => self.die(death),
+                Growth::Interrupted => break,
+            }
+        }
+        if self.best.outcome == Outcome::Undecided && self.frontier[0].tick() > self.best.final_tick {
+            self.keep_line(Outcome::Undecided, self.frontier[0].tick(), None);
+        }
+        Solution { expanded: spent.expanded, ..self.best.clone() }
+    }
+
+    /// Makes `state` the root: keeps what is known of it, or starts anew.
+    fn root_at(&mut self, world: &World, state: &State) {
+        if self.root.as_ref() == Some(state) {
+            return;
+        }
+        let played = self.root.as_ref().and_then(|root| {
+            world.moves(root).find(|&player_move| {
+                let mut successor = root.clone();
+                world.step(&mut successor, player_move);
+                successor == *state
+            })
+        });
+        if !played.is_some_and(|player_move| self.follow(player_move, state)) {
+            let random = self.random.clone();
+            *self = Self { random, ..Self::new(self.options) };
+            self.push_layer(Layer::of_root(state));
+            self.frontier.push(state.clone());
+            self.best.final_tick = state.tick();
+        }
+        self.root = Some(state.clone());
+    }
+
+    /// Takes a step from the root: keeps what comes after it. Returns whether anything is left.
+    fn follow(&mut self, player_move: Move, root: &State) -> bool {
+        let on_plan = self.best.moves.first() == Some(&player_move);
+        if self.best.outcome != Outcome::Undecided {
+            if on_plan {
+                self.best.moves.remove(0);
+            }
+            return on_plan;
+        }
+        if on_plan {
+            self.best.moves.remove(0);
+        } else {
+            self.best.moves.clear();
+            self.best.final_tick = root.tick();
+        }
+        self.keep_descendants(player_move, root)
+    }
+
+    /// Drops every node that does not come from the root by `player_move`, and goes back to the last layer whose states are known.
+    fn keep_descendants(&mut self, player_move: Move, root: &State) -> bool {
+        let mut old = std::mem::take(&mut self.layers).into_iter().skip(1);
+        let Some(first) = old.next() else { return false };
+        let mut places: Vec<Option<u32>> =
+            first.nodes.iter().map(|node| (node.player_move == player_move).then_some(0)).collect();
+        if places.iter().all(Option::is_none) {
+            return false;
+        }
+        self.kept_bytes = 0;
+        self.push_layer(Layer::of_root(root));
+        for layer in old {
+            let (layer, next_places) = layer.descendants(&places);
+            if layer.nodes.is_empty() {
+                break;
+            }
+            self.push_layer(layer);
+            places = next_places;
+        }
+        self.caution_until = self.caution_until.saturating_sub(1);
+        self.go_back_to(self.layers.len() - 1);
+        true
+    }
+
+    fn push_layer(&mut self, layer: Layer) {
+        self.kept_bytes += layer.bytes();
+        self.layers.push(layer);
+    }
+
+    /// Goes back to the last layer at or before `depth` whose states are known.
+    fn go_back_to(&mut self, depth: usize) {
+        while let Some(layer) = self.layers.pop_if(|_| true) {
+            self.kept_bytes -= layer.bytes();
+            if self.layers.len() <= depth
+                && let Some(states) = &layer.checkpoint
+            {
+                self.frontier.clone_from(states);
+                self.push_layer(layer);
+                return;
+            }
+        }
+    }
+
+    /// The beam is past the place where it died: it can be narrow again.
+    fn narrow(&mut self) {
+        if self.layers.len() > self.caution_until {
+            self.width = WIDTH_MIN;
+            self.retreat_ticks = RETREAT_MIN_TICKS;
+        }
+    }
+
+    /// Nothing lives beyond the last layer: that is a proof, or a reason to go back and look wider.
+    fn die(&mut self, death: Death) {
+        let depth = self.layers.len() - 1;
+        if self.layers[depth].complete {
+            self.keep_line(Outcome::Doomed, death.final_tick, Some(death));
+            return;
+        }
+        if death.final_tick > self.best.final_tick {
+            self.keep_line(Outcome::Undecided, death.final_tick, Some(death));
+        }
+        self.caution_until = self.caution_until.max(depth + CAUTION_TICKS);
+        self.go_back_to(depth.saturating_sub(self.retreat_ticks));
+        self.width *= 2;
+        self.retreat_ticks *= 2;
+    }
+
+    /// Writes down the line to a state of the last layer, and a last move from there, as the best known.
+    fn keep_line(&mut self, outcome: Outcome, final_tick: u16, death: Option<Death>) {
+        let mut moves: Vec<Move> = death.map(|death| death.last_move).into_iter().collect();
+        let mut place = death.map_or(0, |death| death.parent);
+        for layer in self.layers[1..].iter().rev() {
+            let node = layer.nodes[place as usize];
+            moves.push(node.player_move);
+            place = node.parent;
+        }
+        moves.reverse();
+        self.best = Solution { outcome, moves, final_tick, expanded: 0 };
+    }
+
+    /// Makes the next layer from the last one.
+    fn grow(&mut self, world: &World, spent: &mut Spent) -> Growth {
+        let width = self.width.min(self.affordable_width());
+        self.next.clear();
+        let mut nodes = Vec::with_capacity(width.min(4 * self.frontier.len()));
+        let mut longest: Option<Death> = None;
+        let mut complete = self.layers[self.layers.len() - 1].complete;
+        self.drawing.begin(world, &self.frontier, width);
+        while let Some(candidate) = self.drawing.draw(world, &self.frontier, &mut self.random) {
+            if nodes.len() == width {
+                complete = false;
+                break;
+            }
+            if spent.is_over() {
+                return Growth::Interrupted;
+            }
+            let parent = &self.frontier[candidate.parent as usize];
+            let mut state = parent.clone();
+            world.step(&mut state, candidate.player_move);
+            spent.expanded += 1;
+            if state.is_caught() {
+                if longest.is_none_or(|death| state.tick() > death.final_tick) {
+                    longest = Some(Death {
+                        final_tick: state.tick(),
+                        parent: candidate.parent,
+                        last_move: candidate.player_move,
+                    });
+                }
+            } else if self.drawing.is_new(world, &state, &self.next) {
+                self.next.push(state);
+                nodes.push(candidate);
+            }
+        }
+        if let Some(death) = longest.filter(|_| nodes.is_empty()) {
+            return Growth::Died(death);
+        }
+        std::mem::swap(&mut self.frontier, &mut self.next);
+        let keeps_states = self.layers.len().is_multiple_of(CHECKPOINT_TICKS);
+        let checkpoint = keeps_states.then(|| self.frontier.clone());
+        self.push_layer(Layer { nodes, checkpoint, complete });
+        Growth::Grown
+    }
+
+    /// How many states a layer may have before memory runs out.
+    fn affordable_width(&self) -> usize {
+        let free_bytes = self.options.memory_max_bytes.saturating_sub(self.kept_bytes);
+        (free_bytes / BYTES_PER_WIDTH).max(1)
+    }
+}
+
+/// What a layer takes per state while it is made: the state twice, once more as a checkpoint, its node, and what drawing needs.
+const BYTES_PER_WIDTH: usize = 3 * size_of::<State>() + size_of::<Node>() + 4 * 3 * size_of::<Node>() + 8 * 16;
+
+impl Layer {
+    fn of_root(root: &State) -> Self {
+        let node = Node { parent: 0, player_move: Move::Stay };
+        Self { nodes: vec![node], checkpoint: Some(vec![root.clone()]), complete: true }
+    }
+
+    fn bytes(&self) -> usize {
+        let states = self.checkpoint.as_ref().map_or(0, Vec::len);
+        self.nodes.len() * size_of::<Node>() + states * size_of::<State>()
+    }
+
+    /// The layer without the nodes whose parents are gone, and where its nodes went; `parents` says where the parents went.
+    fn descendants(self, parents: &[Option<u32>]) -> (Self, Vec<Option<u32>>) {
+        let mut nodes = Vec::new();
+        let places: Vec<Option<u32>> = self
+            .nodes
+            .iter()
+            .map(|node| {
+                let parent = parents[node.parent as usize]?;
+                nodes.push(Node { parent, ..*node });
+                Some(nodes.len() as u32 - 1)
+            })
+            .collect();
+        let keep = |states: Vec<State>| {
+            states.into_iter().zip(&places).filter_map(|(state, place)| place.map(|_| state)).collect()
+        };
+        (Self { nodes, checkpoint: self.checkpoint.map(keep), complete: self.complete }, places)
+    }
+}
+
+/// What a call has used of its limit.
+struct Spent {
+    limit: Limit,
+    expanded: u64,
+    clock_at: u64,
+    late: bool,
+}
+
+impl Spent {
+    fn new(limit: Limit) -> Self {
+        Self { limit, expanded: 0, clock_at: 0, late: false }
+    }
+
+    /// Whether the limit is reached; the clock is read now and then only.
+    #[inline]
+    fn is_over(&mut self) -> bool {
+        if self.expanded >= self.clock_at {
+            self.clock_at = self.expanded + CLOCK_EXPANSIONS;
+            self.late = self.limit.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        }
+        self.late || self.limit.expansions.is_some_and(|most| self.expanded >= most)
+    }
+}
+
+/// Draws the moves that make a layer: in random order, first at most a share of them to each tile of the player, then the rest.
+#[derive(Debug, Default)]
+struct Drawing {
+    candidates: Vec<Node>,
+    /// Candidates whose tile had its share.
+    passed_over: Vec<Node>,
+    drawn: usize,
+    /// Whether everything fits, so that order and shares do not matter.
+    roomy: bool,
+    share: u32,
+    /// By tile of the player: how many candidates were drawn to it, in the layer whose number stands beside.
+    shares: Vec<(u32, u32)>,
+    layer: u32,
+    /// Fingerprints of the layer's states, open addressing; an entry counts if it carries the layer's number.
+    known: Vec<(u64, u32)>,
+    /// Fingerprints are not needed while each tile of the player is drawn once.
+    fingerprinted: usize,
+}
+
+impl Drawing {
+    /// Lists every move from every state.
+    fn begin(&mut self, world: &World, frontier: &[State], width: usize) {
+        self.candidates.clear();
+        self.passed_over.clear();
+        self.drawn = 0;
+        for (parent, state) in frontier.iter().enumerate() {
+            let parent = parent as u32;
+            self.candidates.extend(world.moves(state).map(|player_move| Node { parent, player_move }));
+        }
+        self.roomy = self.candidates.len() <= width;
+        self.share = (width / TILE_SHARE + 1) as u32;
+        self.layer += 1;
+        self.fingerprinted = 0;
+        self.shares.resize(world.open_tiles(), (0, 0));
+        let entries = (2 * self.candidates.len().min(width)).next_power_of_two();
+        if self.known.len() < entries {
+            self.known = vec![(0, 0); entries];
+        }
+    }
+
+    /// The next move to try, if there is one.
+    #[inline]
+    fn draw(&mut self, world: &World, frontier: &[State], random: &mut Generator) -> Option<Node> {
+        loop {
+            if self.drawn == self.candidates.len() {
+                if self.passed_over.is_empty() {
+                    return None;
+                }
+                std::mem::swap(&mut self.candidates, &mut self.passed_over);
+                self.passed_over.clear();
+                self.drawn = 0;
+                self.share = u32::MAX;
+            }
+            if !self.roomy {
+                let picked = self.drawn + below(random, self.candidates.len() - self.drawn);
+                self.candidates.swap(self.drawn, picked);
+            }
+            let candidate = self.candidates[self.drawn];
+            self.drawn += 1;
+            if self.roomy || self.has_share(world, frontier, candidate) {
+                return Some(candidate);
+            }
+            self.passed_over.push(candidate);
+        }
+    }
+
+    /// Whether the tile that a candidate leads to has a share left, which it then takes.
+    #[inline]
+    fn has_share(&mut self, world: &World, frontier: &[State], candidate: Node) -> bool {
+        let tile = world.tile_after(&frontier[candidate.parent as usize], candidate.player_move);
+        let (layer, taken) = &mut self.shares[usize::from(tile)];
+        if *layer != self.layer {
+            (*layer, *taken) = (self.layer, 0);
+        }
+        *taken += 1;
+        *taken <= self.share
+    }
+
+    /// Whether the layer, whose states so far are given, does not hold this state yet.
+    #[inline]
+    fn is_new(&mut self, world: &World, state: &State, states: &[State]) -> bool {
+        if self.share == 1 && !self.roomy {
+            return true;
+        }
+        while self.fingerprinted < states.len() {
+            self.insert(world.fingerprint(&states[self.fingerprinted]));
+            self.fingerprinted += 1;
+        }
+        let is_new = self.insert(world.fingerprint(state));
+        self.fingerprinted += usize::from(is_new);
+        is_new
+    }
+
+    #[inline]
+    fn insert(&mut self, fingerprint: u64) -> bool {
+        let mask = self.known.len() - 1;
+        let mut place = fingerprint as usize & mask;
+        while self.known[place].1 == self.layer {
+            if self.known[place].0 == fingerprint {
+                return false;
+            }
+            place = (place + 1) & mask;
+        }
+        self.known[place] = (fingerprint, self.layer);
+        true
+    }
+}
