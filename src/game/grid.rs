@@ -249,9 +249,9 @@ impl Grid {
         row.iter().filter(|&&byte| byte & route::SEES != 0).count()
     }
 
-    /// Steps on a shortest path, if there is one: read off the routes, for whoever asks rarely.
-    pub fn nearer(&self, target: u16, tile: u16) -> u8 {
-        self.routes[usize::from(target) * self.len() + usize::from(tile)] & route::NEARER
+    /// The byte of [`Grid::routes`] for a pair of tiles, for whoever asks rarely.
+    pub fn route(&self, target: u16, tile: u16) -> u8 {
+        self.routes[usize::from(target) * self.len() + usize::from(tile)]
     }
 }
 

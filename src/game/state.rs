@@ -362,8 +362,7 @@ impl World {
         if !x.is_finite() || !y.is_finite() {
             return Err(ActionError::NoPosition);
         }
-        // `Math.round`: halves go up. The cast saturates, which leaves what is off the grid off the grid.
-        let position = Position::new((x + 0.5).floor() as i32, (y + 0.5).floor() as i32);
+        let position = Position::new(math_round(x), math_round(y));
         let off_grid =
             position.x < 0 || position.y < 0 || position.x >= self.layout.width || position.y >= self.layout.height;
         if off_grid {
@@ -373,7 +372,8 @@ impl World {
         if target == player {
             return Err(ActionError::AlreadyThere(position));
         }
-        route::shared_direction(self.grid.nearer(target, player)).ok_or(ActionError::Unreachable(position))
+        route::shared_direction(self.grid.route(target, player) & route::NEARER)
+            .ok_or(ActionError::Unreachable(position))
     }
 
     /// The moves that differ: the open ways in the order left, right, up, down, then staying.
@@ -431,6 +431,36 @@ impl World {
         (0..self.threat_count()).map(|index| self.threat(state, index))
     }
 
+    /// The first step of the shared path (owl, hawk, `MOVE_TO`) between two positions; none when it is already there, when there is no
+    /// path, or when either is no open tile.
+    pub fn shared_step(&self, from: Position, to: Position) -> Option<Direction> {
+        self.first_step(&self.grid.shared_step, from, to)
+    }
+
+    /// The first step of the shark path between two positions; none as for [`World::shared_step`].
+    pub fn shark_step(&self, from: Position, to: Position) -> Option<Direction> {
+        self.first_step(&self.grid.shark_step, from, to)
+    }
+
+    /// What a table of steps, which the rules look up, says about a pair of positions.
+    fn first_step(&self, steps: &[u16], from: Position, to: Position) -> Option<Direction> {
+        let (from, to) = (self.grid.tile(from)?, self.grid.tile(to)?);
+        let pose = steps[usize::from(from) * route::ROUTE_BYTES + usize::from(self.grid.route(to, from))];
+        (pose != grid::NONE).then(|| Direction::ALL[usize::from(pose) % grid::DIRECTIONS])
+    }
+
+    /// Whether two positions share a row or a column with only open tiles from one to the other.
+    pub fn sees(&self, from: Position, to: Position) -> bool {
+        let tiles = self.grid.tile(from).zip(self.grid.tile(to));
+        tiles.is_some_and(|(from, to)| self.grid.route(to, from) & route::SEES != 0)
+    }
+
+    /// The posts that a hawk picks from: at most ten intersections, those with the longest views first.
+    pub fn best_intersections(&self) -> Vec<Position> {
+        let posts = self.grid.best_intersections();
+        posts.into_iter().map(|tile| self.grid.positions[usize::from(tile)]).collect()
+    }
+
     /// What the player scores if the game ends in this state.
     pub fn score(&self, state: &State) -> u32 {
         u32::from(state.tick) * POINTS_PER_TICK
@@ -444,6 +474,13 @@ impl World {
         let first = mix(header, state.first.digest(&self.rosters[0]));
         state.more.iter().zip(&self.rosters[1..]).fold(first, |hash, (block, roster)| mix(hash, block.digest(roster)))
     }
+}
+
+/// JavaScript's `Math.round`: halves go up. The cast saturates, which leaves what is off the grid off the grid.
+fn math_round(value: f64) -> i32 {
+    let floor = value.floor();
+    // Not `(value + 0.5).floor()`: the sum of the largest number below one half and one half is 1.
+    (floor + f64::from(u8::from(value - floor >= 0.5))) as i32
 }
 
 /// The game is over: there is no tick to play.
