@@ -4,8 +4,11 @@
 //! tables, no shared work, nothing remembered that the server does not remember. It borrows only the nouns of
 //! [`game`](crate::game) (positions, directions, layouts, actions) and none of its logic, so that a mistake there cannot
 //! hide here. Where speed and likeness to the server disagree, likeness wins.
+//!
+//! Only [`lockstep`], which plays the two side by side, knows them both.
 
 mod command;
+pub mod lockstep;
 mod paths;
 mod random;
 mod sight;
@@ -16,7 +19,7 @@ mod drawing;
 
 use crate::game::{Action, ActionError, Layout, Position};
 
-pub use paths::{shared_path_step, shark_path};
+pub use paths::{shared_path_step, shared_path_steps, shark_path, shark_path_steps};
 pub use sight::{best_intersections, line_of_sight};
 pub use threat::{Memory, Threat};
 

@@ -65,7 +65,18 @@ pub fn shared_path_step(layout: &Layout, from: Position, to: Position) -> Option
     if !layout.is_open(from) {
         return None;
     }
+    nearer_neighbour(layout, &distances(layout, to), from)
+}
+
+/// What [`shared_path_step`] says about every open tile on its way to `to`, from one search: the search does not depend
+/// on where the path starts.
+pub fn shared_path_steps(layout: &Layout, to: Position) -> Vec<(Position, Option<Position>)> {
     let distances = distances(layout, to);
+    layout.open_positions().map(|from| (from, nearer_neighbour(layout, &distances, from))).collect()
+}
+
+/// The first neighbour that is one step nearer.
+fn nearer_neighbour(layout: &Layout, distances: &Columns<Option<u32>>, from: Position) -> Option<Position> {
     let nearer = distances[from]?.checked_sub(1)?;
     open_neighbours(layout, from).find(|&tile| distances[tile] == Some(nearer))
 }
@@ -76,7 +87,19 @@ pub fn shark_path(layout: &Layout, from: Position, to: Position) -> Option<Vec<P
     if !layout.is_open(from) || !layout.is_open(to) {
         return None;
     }
+    follow_back(&shark_search(layout, from), from, to)
+}
+
+/// The first tile of [`shark_path`] to every open tile, from one search: the search does not depend on where the path
+/// leads.
+pub fn shark_path_steps(layout: &Layout, from: Position) -> Vec<(Position, Option<Position>)> {
     let came_from = shark_search(layout, from);
+    let first = |to| follow_back(&came_from, from, to).and_then(|path| path.first().copied());
+    layout.open_positions().map(|to| (to, first(to))).collect()
+}
+
+/// The path that "came from" tells, read from its end.
+fn follow_back(came_from: &Columns<Option<Position>>, from: Position, to: Position) -> Option<Vec<Position>> {
     let mut path = Vec::new();
     let mut tile = to;
     while tile != from {
