@@ -8,11 +8,12 @@ mod common;
 
 use std::fmt::Debug;
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::Read;
 use std::path::Path;
 
 use flate2::read::GzDecoder;
-use getaway::game::{Action, Layout, Position, Spawn, State, Style, Threat, Tile, World};
+use getaway::game::{Action, Layout, State, Threat, World};
+use getaway::map::Map;
 use getaway::protocol::{Trace, TraceHeader, TraceThreat, TraceTick, write_line};
 use getaway::reference;
 
@@ -123,7 +124,7 @@ fn follow_every_trace<M: Model>() {
 fn follow<M: Model>(shared: &Path, path: &Path) -> usize {
     let trace = parse(path, &read_gz(path));
     let header = &trace.header;
-    let layout = load_layout(&common::map_folder(shared, &header.map).join("layout.png"));
+    let layout = load_layout(&common::map_folder(shared, &header.map));
     let file = path.file_name().unwrap_or_default().to_string_lossy();
     let mut model = M::new(&layout, header.no_jump);
     check_header(&Place { file: &file, line: 1 }, header, &layout, &model.observe());
@@ -132,6 +133,11 @@ fn follow<M: Model>(shared: &Path, path: &Path) -> usize {
         check_tick(&Place { file: &file, line }, tick, &model.observe());
     }
     trace.ticks.len() + 1
+}
+
+/// The layout of a map that must be one.
+fn load_layout(folder: &Path) -> Layout {
+    Map::load(folder).unwrap_or_else(|error| panic!("{error}")).layout
 }
 
 /// Where in the recordings a comparison stands.
@@ -200,60 +206,4 @@ fn line_of(value: &impl serde::Serialize) -> String {
     let mut line = Vec::new();
     write_line(&mut line, value).expect("memory can be written to");
     String::from_utf8(line).expect("JSON is text").trim_end().to_owned()
-}
-
-/// The layout that a map's picture shows.
-fn load_layout(path: &Path) -> Layout {
-    const PALETTE: [([i32; 3], Option<Style>); 9] = [
-        ([0, 0, 0], None),
-        ([255, 255, 255], None),
-        ([0, 0, 255], None),
-        ([255, 0, 0], Some(Style::Bull)),
-        ([255, 125, 0], Some(Style::Goldfish)),
-        ([255, 255, 0], Some(Style::Shark)),
-        ([0, 125, 0], Some(Style::Owl)),
-        ([0, 255, 0], Some(Style::Deer)),
-        ([125, 125, 0], Some(Style::Hawk)),
-    ];
-    let file = File::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let mut decoder = png::Decoder::new(BufReader::new(file));
-    decoder.set_transformations(png::Transformations::EXPAND);
-    let mut reader = decoder.read_info().expect("a PNG");
-    let mut bytes = vec![0; reader.output_buffer_size().expect("a PNG that fits in memory")];
-    let frame = reader.next_frame(&mut bytes).expect("a whole PNG");
-    bytes.truncate(frame.buffer_size());
-    let samples: Vec<i32> = match frame.bit_depth {
-        png::BitDepth::Sixteen => bytes
-            .chunks_exact(2)
-            .map(|pair| (f64::from(u16::from_be_bytes([pair[0], pair[1]])) * 255.0 / 65535.0 + 0.5).floor() as i32)
-            .collect(),
-        _ => bytes.into_iter().map(i32::from).collect(),
-    };
-
-    let (width, height) = (frame.width as i32, frame.height as i32);
-    let (mut tiles, mut player, mut threats) = (Vec::new(), None, Vec::new());
-    for (index, pixel) in samples.chunks_exact(frame.color_type.samples()).enumerate() {
-        let (rgb, alpha) = match *pixel {
-            [grey] => ([grey; 3], 255),
-            [grey, alpha] => ([grey; 3], alpha),
-            [r, g, b] => ([r, g, b], 255),
-            [r, g, b, alpha] => ([r, g, b], alpha),
-            _ => unreachable!("PNG has one to four samples a pixel"),
-        };
-        if alpha < 255 {
-            tiles.push(Tile::SeeThrough);
-            continue;
-        }
-        let position = Position::new(index as i32 % width, index as i32 / width);
-        let distance = |colour: [i32; 3]| (0..3).map(|i| (colour[i] - rgb[i]).abs()).sum::<i32>();
-        let nearest =
-            PALETTE.into_iter().min_by_key(|&(colour, _)| distance(colour)).filter(|&(c, _)| distance(c) < 20);
-        tiles.push(if nearest.is_some_and(|(colour, _)| colour == [0, 0, 0]) { Tile::Wall } else { Tile::Open });
-        match nearest {
-            Some(([0, 0, 255], _)) => player = Some(position),
-            Some((_, Some(style))) => threats.push(Spawn { style, position }),
-            _ => {}
-        }
-    }
-    Layout { width, height, tiles, player: player.expect("a player"), threats }
 }

@@ -9,7 +9,7 @@ use getaway::reference::lockstep::{Coverage, Dice, play, play_seed};
 use proptest::prelude::*;
 
 /// Ticks that are played here, in a few seconds.
-const TICKS: u64 = 60_000;
+const TICKS: u64 = 150_000;
 /// The first seed; far from those of the long run.
 const FIRST_SEED: u64 = 1_000_000_000;
 

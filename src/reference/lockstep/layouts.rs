@@ -2,6 +2,7 @@
 
 use super::Dice;
 use crate::game::{Direction, Layout, MAX_THREATS, Position, Spawn, Style, Tile};
+use crate::map::{GeneratorKind, GeneratorOptions, generate};
 
 /// Maps with more threats than this are kept small: the reference plays each of them slowly.
 const CROWD: usize = 8;
@@ -18,6 +19,7 @@ pub fn random_layout(dice: &mut Dice) -> Layout {
         4 => shape(dice, |p, width, height| p.x == 0 || p.y == 0 || p.x == width - 1 || p.y == height - 1),
         5 => shape(dice, |p, _, _| p.x % 2 == 1 && p.y % 2 == 1),
         6..=7 => shape(dice, |p, _, _| p.x % 3 == 1 || p.y % 3 == 1),
+        8..=9 => generated(dice),
         _ => maze(dice),
     };
     if dice.one_in(2) {
@@ -71,6 +73,20 @@ fn shape(dice: &mut Dice, is_open: impl Fn(Position, i32, i32) -> bool) -> Layou
         }
     }
     layout
+}
+
+/// The streets of a generated map, as players meet them.
+fn generated(dice: &mut Dice) -> Layout {
+    let options = GeneratorOptions {
+        kind: dice.pick(&[GeneratorKind::Maze, GeneratorKind::City]),
+        width: 9 + 2 * dice.between(0, 4),
+        height: 9 + 2 * dice.between(0, 3),
+        threats: 0,
+        braid_permille: dice.pick(&[0, 500, 1000]),
+        ..GeneratorOptions::default()
+    };
+    let map = generate(&options, dice.below(1 << 16) as u64);
+    map.expect("sizes from 9x9 have room for a player").layout
 }
 
 /// A maze with loops, made in place: each cell opens the way to up to three of its neighbours.

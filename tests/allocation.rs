@@ -1,0 +1,105 @@
+//! Promise: a game is played without allocating, a state is small, and a map's tables stay within their bounds.
+//!
+//! Every allocation of this process is counted, hence one test: nothing else may run beside it.
+
+#[path = "common/counting.rs"]
+mod counting;
+
+use std::time::{Duration, Instant};
+
+use counting::{Counting, measure};
+use getaway::game::{Action, Direction, Layout, Position, Spawn, State, Style, Tile, World};
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+/// The largest state that fits beside its neighbours in one and a half cache lines.
+const MAX_STATE_BYTES: usize = 96;
+/// What the tables of the largest map may take.
+const MAX_HALL_BYTES: usize = 100_000_000;
+/// How long the largest map may take to load, in a release build on an idle machine.
+const MAX_HALL_TIME: Duration = Duration::from_millis(200);
+/// Unoptimised and busy machines are slower; this is to notice a change of order, not of percents.
+const SLOWNESS: u32 = if cfg!(debug_assertions) { 20 } else { 3 };
+
+/// A street map on which every style lives; the threats are given twice over for sixteen.
+fn quarter(threats: usize) -> Layout {
+    let drawing =
+        "#############\n#P..........#\n#.##.###.##.#\n#...........#\n#.##.###.##.#\n#b.g.s.o.d.h#\n#############";
+    let mut layout = Layout::parse(drawing).expect("a drawing");
+    let six = layout.threats.clone();
+    layout.threats = six.iter().copied().cycle().take(threats).collect();
+    layout
+}
+
+/// An open hall of the most tiles that a map may have, with threats of every style.
+fn hall() -> Layout {
+    let threat = |(index, style)| Spawn { style, position: Position::new(60 - index, 60) };
+    Layout {
+        width: 64,
+        height: 64,
+        tiles: vec![Tile::Open; 64 * 64],
+        player: Position::new(0, 0),
+        threats: (0..).zip(Style::ALL).map(threat).collect(),
+    }
+}
+
+/// Commands of every kind, one after another.
+fn commands() -> Vec<Vec<Action>> {
+    let to = |x, y| Action::MoveTo { x, y };
+    let mut commands: Vec<Vec<Action>> =
+        Direction::ALL.iter().map(|&direction| vec![Action::Move(direction)]).collect();
+    commands.extend([
+        vec![],
+        vec![Action::Unknown, Action::MoveNowhere, to(1e300, 0.0), to(0.0, 0.0), to(11.0, 5.0)],
+        vec![to(f64::NAN, 1.0), to(6.4, 3.0), Action::Move(Direction::Up)],
+    ]);
+    commands
+}
+
+/// Plays a whole game again and again until `ticks` are played, and folds every state into a number.
+fn play(world: &World, commands: &[Vec<Action>], ticks: usize) -> u64 {
+    let start = world.start();
+    let (mut state, mut checksum) = (start.clone(), 0);
+    for command in commands.iter().cycle().take(ticks) {
+        if world.play(&mut state, command).is_err() {
+            state.clone_from(&start);
+        }
+        let copy = state.clone();
+        checksum ^= world.fingerprint(&copy).rotate_left(u32::from(copy.tick()) % 64);
+    }
+    checksum
+}
+
+#[test]
+fn games_allocate_nothing_and_maps_little() {
+    assert!(size_of::<State>() <= MAX_STATE_BYTES, "a state takes {} bytes", size_of::<State>());
+
+    let commands = commands();
+    for threats in [0, 1, 6, 8] {
+        let world = World::new(&quarter(threats), threats == 6).expect("a map");
+        let (_, taken) = measure(|| play(&world, &commands, 20_000));
+        // One state's list of further threats is empty, and an empty list takes nothing.
+        assert_eq!(taken.allocations, 0, "{threats} threats: {taken:?}");
+    }
+
+    // With more threats the copy allocates, the tick still does not.
+    let world = World::new(&quarter(16), false).expect("a map");
+    let mut state = world.start();
+    let ((), taken) = measure(|| {
+        for command in &commands {
+            let _ = world.play(&mut state, command);
+            std::hint::black_box(world.fingerprint(&state));
+        }
+    });
+    assert_eq!(taken.allocations, 0, "16 threats: {taken:?}");
+    assert_eq!(measure(|| state.clone()).1.allocations, 1, "a copy of 16 threats");
+
+    let started = Instant::now();
+    let (world, taken) = measure(|| World::new(&hall(), false).expect("a map"));
+    let time = started.elapsed();
+    println!("hall of {} tiles: {taken:?}, {time:?}", world.open_tiles());
+    assert_eq!(world.open_tiles(), 4096);
+    assert!(taken.peak_bytes < MAX_HALL_BYTES, "{taken:?}");
+    assert!(time < MAX_HALL_TIME * SLOWNESS, "the hall took {time:?}");
+}
