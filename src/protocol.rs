@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
 
-use crate::game::{Action, Direction, Layout, Personality, Position, Spawn, Style};
+use crate::game::{Action, Direction, Layout, Personality, Position, Spawn, State, Style, Threat, World};
 
 mod frame;
 mod message;
@@ -332,6 +332,23 @@ pub struct TraceTick {
     pub over: bool,
     /// Whether a threat stands on the player's tile.
     pub caught: bool,
+}
+
+impl TraceTick {
+    /// The line of a state, without actions.
+    pub fn of_state(world: &World, state: &State) -> Self {
+        let personality = state.personality();
+        let threat =
+            |threat: Threat| TraceThreat { position: threat.position, direction: threat.direction, personality };
+        Self {
+            actions: None,
+            tick: state.tick(),
+            player: world.player(state),
+            threats: world.threats(state).map(threat).collect(),
+            over: state.is_over(),
+            caught: state.is_caught(),
+        }
+    }
 }
 
 /// A threat after a tick of a trace, `[1, 11, "up", "lazy"]`.

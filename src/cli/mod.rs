@@ -16,6 +16,7 @@ mod mapgen;
 mod maps;
 mod replay;
 mod serve;
+mod simulate;
 
 /// The program's arguments.
 #[derive(Parser)]
@@ -32,6 +33,7 @@ enum Command {
     Mapgen(mapgen::MapgenArgs),
     Replay(replay::ReplayArgs),
     Serve(serve::ServeArgs),
+    Simulate(simulate::SimulateArgs),
 }
 
 impl Command {
@@ -41,6 +43,7 @@ impl Command {
             Self::Mapgen(args) => mapgen::run(&args, out),
             Self::Replay(args) => replay::run(&args, out),
             Self::Serve(args) => serve::run(&args, out),
+            Self::Simulate(args) => simulate::run(&args, &mut io::stdin().lock(), out),
         }
     }
 }

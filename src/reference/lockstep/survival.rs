@@ -19,11 +19,11 @@ pub fn surviving_plan(world: &World, width: usize, seed: u64) -> Vec<Move> {
     let mut history: Vec<Vec<Step>> = Vec::new();
     while beam.first().is_some_and(|state| !state.is_over()) {
         let mut survivors = expand(world, &beam);
+        dice.shuffle(&mut survivors);
+        survivors.truncate(width);
         if survivors.is_empty() {
             break;
         }
-        dice.shuffle(&mut survivors);
-        survivors.truncate(width);
         let (states, steps) = survivors.into_iter().unzip();
         beam = states;
         history.push(steps);
@@ -107,5 +107,7 @@ mod tests {
         layout.threats[0].position = layout.player;
         let world = World::new(&layout, false).unwrap();
         assert_eq!(surviving_plan(&world, 8, 1), []);
+        let world = World::new(&Layout::parse("P.b").unwrap(), false).unwrap();
+        assert_eq!(surviving_plan(&world, 0, 1), [], "nor does a beam of no width get anywhere");
     }
 }
