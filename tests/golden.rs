@@ -1,21 +1,28 @@
 //! Promise: on every recorded tick, each model says what the server said.
 //!
-//! The traces were recorded by an independent implementation on the server's own JavaScript engine: whole games on the
-//! real maps, on mazes, and on maps made to be odd, under actions made to be odd. A mismatch names the file, the line and
-//! the field; where rules and recordings disagree, the recordings win.
+//! The traces of the shared folder were recorded by an independent implementation on the server's own JavaScript engine: whole
+//! games on the real maps, on mazes, and on maps made to be odd, under actions made to be odd. A mismatch names the file, the line
+//! and the field; where rules and recordings disagree, the recordings win.
+//!
+//! Those of `tests/golden/` are our own: the reference, when it agreed with every trace above, on our own maps. They need nothing
+//! but this repository and hold both models to what was true then. To record them anew, after a change of the maps:
+//! `cargo test --release --test golden -- --ignored record_golden`.
 
 mod common;
 
 use std::fmt::Debug;
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use flate2::Compression;
 use flate2::read::GzDecoder;
-use getaway::game::{Action, Layout, State, Threat, World};
+use flate2::write::GzEncoder;
+use getaway::game::{Action, Layout, State, World};
 use getaway::map::Map;
 use getaway::protocol::{Trace, TraceHeader, TraceThreat, TraceTick, write_line};
 use getaway::reference;
+use getaway::reference::lockstep::{Dice, disguise, random_command, surviving_plan};
 
 /// Something that plays by the rules and can be compared with a trace.
 trait Model {
@@ -71,17 +78,7 @@ impl Model for Fast {
     }
 
     fn observe(&self) -> TraceTick {
-        let personality = self.state.personality();
-        let threat =
-            |threat: Threat| TraceThreat { position: threat.position, direction: threat.direction, personality };
-        TraceTick {
-            actions: None,
-            tick: self.state.tick(),
-            player: self.world.player(&self.state),
-            threats: self.world.threats(&self.state).map(threat).collect(),
-            over: self.state.is_over(),
-            caught: self.state.is_caught(),
-        }
+        TraceTick::of_state(&self.world, &self.state)
     }
 }
 
@@ -93,6 +90,16 @@ fn the_game_follows_every_trace() {
 #[test]
 fn the_reference_follows_every_trace() {
     follow_every_trace::<reference::Game>();
+}
+
+#[test]
+fn the_game_follows_our_own_traces() {
+    follow_our_traces::<Fast>();
+}
+
+#[test]
+fn the_reference_follows_our_own_traces() {
+    follow_our_traces::<reference::Game>();
 }
 
 #[test]
@@ -111,20 +118,30 @@ fn traces_are_written_byte_for_byte_as_they_were_recorded() {
     }
 }
 
-/// Runs a model over every trace there is.
+/// Runs a model over every trace of the shared folder, if it is there.
 fn follow_every_trace<M: Model>() {
     let Some(shared) = common::shared_folder() else { return };
-    let traces = common::files_ending(&shared.join("golden/traces"), ".trace.jsonl.gz");
-    assert!(!traces.is_empty(), "no traces in {}", shared.display());
-    let lines: usize = traces.iter().map(|path| follow::<M>(&shared, path)).sum();
+    follow_traces::<M>(&shared.join("golden/traces"), &|map| common::map_folder(&shared, map));
+}
+
+/// Runs a model over our own traces.
+fn follow_our_traces<M: Model>() {
+    follow_traces::<M>(&our_traces(), &our_map);
+}
+
+/// Runs a model over the traces of a folder.
+fn follow_traces<M: Model>(folder: &Path, map_folder: &dyn Fn(&str) -> PathBuf) {
+    let traces = common::files_ending(folder, ".trace.jsonl.gz");
+    assert!(!traces.is_empty(), "no traces in {}", folder.display());
+    let lines: usize = traces.iter().map(|path| follow::<M>(path, map_folder)).sum();
     println!("{} traces, {lines} lines", traces.len());
 }
 
 /// Runs a model over one trace and returns how many lines it has.
-fn follow<M: Model>(shared: &Path, path: &Path) -> usize {
+fn follow<M: Model>(path: &Path, map_folder: &dyn Fn(&str) -> PathBuf) -> usize {
     let trace = parse(path, &read_gz(path));
     let header = &trace.header;
-    let layout = load_layout(&common::map_folder(shared, &header.map));
+    let layout = load_layout(&map_folder(&header.map));
     let file = path.file_name().unwrap_or_default().to_string_lossy();
     let mut model = M::new(&layout, header.no_jump);
     check_header(&Place { file: &file, line: 1 }, header, &layout, &model.observe());
@@ -133,6 +150,65 @@ fn follow<M: Model>(shared: &Path, path: &Path) -> usize {
         check_tick(&Place { file: &file, line }, tick, &model.observe());
     }
     trace.ticks.len() + 1
+}
+
+/// Where our own traces are.
+fn our_traces() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
+}
+
+/// The folder of one of our own maps.
+fn our_map(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("maps").join(name)
+}
+
+/// Our own traces: the map, whether it is the no-jump variant, and how many states the search for a long game keeps; with none,
+/// the player does whatever comes up and is soon caught. Every style in both variants, small maps and large ones.
+const RECORDED: [(&str, bool, usize); 8] = [
+    ("corner-shop", false, 256),
+    ("crossroads", true, 256),
+    ("harbour", false, 256),
+    ("market-square", true, 256),
+    ("old-town", true, 256),
+    ("roundabout", false, 0),
+    ("stadium", true, 0),
+    ("twin-bridges", false, 256),
+];
+
+#[test]
+#[ignore = "writes tests/golden/ anew"]
+fn record_golden() {
+    for (name, no_jump, plan_width) in RECORDED {
+        let trace = record(name, no_jump, plan_width);
+        let variant = if no_jump { "-nojump" } else { "" };
+        let path = our_traces().join(format!("{name}{variant}.trace.jsonl.gz"));
+        let file = File::create(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let mut gz = GzEncoder::new(file, Compression::best());
+        trace.write(&mut gz).and_then(|()| gz.finish()).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        println!("{}: {} ticks", path.display(), trace.ticks.len());
+    }
+}
+
+/// A game of the reference on one of our maps, each planned move of which hides among odd actions.
+fn record(name: &str, no_jump: bool, plan_width: usize) -> Trace {
+    let layout = load_layout(&our_map(name));
+    let world = World::new(&layout, no_jump).expect("our maps are within the limits");
+    let (mut state, mut dice) = (world.start(), Dice::from_seed(2025));
+    let mut plan = surviving_plan(&world, plan_width, 2025).into_iter();
+    let mut game = reference::Game::new(&layout, no_jump);
+    let mut trace = Trace { header: TraceHeader::new(name, &layout, no_jump), ticks: Vec::new() };
+    while !game.over() {
+        let command = match plan.next() {
+            Some(planned) => disguise(planned, &world, &state, &mut dice),
+            None => random_command(&world, &state, &mut dice),
+        };
+        // As it is read back: JSON has no word for numbers that are none.
+        let command: Vec<Action> = serde_json::from_str(&line_of(&command)).expect("a list of actions");
+        world.play(&mut state, &command).expect("the models end a game together");
+        game.step(&command);
+        trace.ticks.push(TraceTick { actions: Some(command), ..Model::observe(&game) });
+    }
+    trace
 }
 
 /// The layout of a map that must be one.
