@@ -7,6 +7,7 @@
 //! Those of `tests/golden/` are our own: the reference, when it agreed with every trace above, on our own maps. They need nothing
 //! but this repository and hold both models to what was true then. To record them anew, after a change of the maps:
 //! `cargo test --release --test golden -- --ignored record_golden`.
+#![cfg(feature = "reference")]
 
 mod common;
 

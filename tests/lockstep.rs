@@ -2,6 +2,7 @@
 //!
 //! The games here are a taste, the same on every run; the long run is
 //! `cargo run --release --example lockstep -- --ticks 10000000 --seed 1`. What lockstep has caught has a test of its own below.
+#![cfg(feature = "reference")]
 
 use getaway::game::{Action, Direction, Layout, World};
 use getaway::reference::Game;

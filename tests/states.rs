@@ -1,5 +1,6 @@
 //! Promise: a state is a value. Equal states have equal futures, a fingerprint stands for the future, and a state that is taken
 //! apart and put together is the same state.
+#![cfg(feature = "reference")]
 
 use std::collections::HashMap;
 

@@ -1,0 +1,130 @@
+//! The games that are timed: whole ones, replayed from plans, and random ones. What is computed is known beforehand and checked, so
+//! that a timing cannot be that of a game that went wrong.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use flate2::read::GzDecoder;
+use getaway::game::{LAST_TICK, Move, State, World};
+use getaway::map::Map;
+use getaway::protocol::Trace;
+
+/// Our maps that are timed, from small to large; the last has more threats than a state holds without a further allocation.
+pub const OUR_MAPS: [&str; 6] = ["corner-shop", "crossroads", "twin-bridges", "harbour", "old-town", "metropolis"];
+
+/// A map with a whole game in either variant.
+pub struct Game {
+    /// The map's name.
+    pub name: String,
+    /// The map's folder.
+    pub folder: PathBuf,
+    /// The map.
+    pub map: Map,
+    /// The server's game.
+    pub jump: Replay,
+    /// The no-jump variant.
+    pub no_jump: Replay,
+}
+
+/// A whole game: played by its plan, nobody is caught and the last tick is reached.
+pub struct Replay {
+    /// The map made ready for the variant.
+    pub world: World,
+    /// One move a tick.
+    pub plan: Vec<Move>,
+    /// The fingerprint of the state in which the game ends.
+    pub checksum: u64,
+}
+
+impl Replay {
+    fn new(map: &Map, no_jump: bool, plan: Vec<Move>) -> Self {
+        let world = World::new(&map.layout, no_jump).unwrap_or_else(|error| panic!("{}: {error}", map.name));
+        let mut end = world.start();
+        for &player_move in &plan {
+            assert!(!end.is_over(), "{}: the plan is longer than its game", map.name);
+            world.step(&mut end, player_move);
+        }
+        assert_eq!((end.tick(), end.is_caught()), (LAST_TICK + 1, false), "{}: the plan does not survive", map.name);
+        let checksum = world.fingerprint(&end);
+        Self { world, plan, checksum }
+    }
+
+    /// Plays the whole game from its start and checks where it ends.
+    #[inline]
+    pub fn run(&self, start: &State) -> u64 {
+        let mut state = start.clone();
+        for &player_move in &self.plan {
+            self.world.step(&mut state, player_move);
+        }
+        let checksum = self.world.fingerprint(&state);
+        assert_eq!(checksum, self.checksum, "the game went another way");
+        checksum
+    }
+}
+
+/// Our maps, and the six of the challenge where the shared folder is there: `GETAWAY_SHARED`, or else `../shared`.
+pub fn all() -> Vec<Game> {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let ours = OUR_MAPS.map(|name| our_game(here, name));
+    let named = std::env::var_os("GETAWAY_SHARED").map(PathBuf::from);
+    let shared = named.unwrap_or_else(|| here.join("../shared"));
+    let real = (1..=6).filter(|_| shared.is_dir()).map(|number| real_game(&shared, &format!("challenge{number}")));
+    ours.into_iter().chain(real).collect()
+}
+
+/// One plan serves both variants: where nobody is caught in the no-jump variant, the two are the same game.
+fn our_game(here: &Path, name: &str) -> Game {
+    let path = here.join("benches/plans").join(name).with_extension("txt");
+    let letters = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let plan = letters
+        .split_whitespace()
+        .flat_map(str::chars)
+        .map(|letter| Move::from_letter(letter).unwrap_or_else(|| panic!("{}: {letter:?} is no move", path.display())));
+    let plan: Vec<Move> = plan.collect();
+    game(here.join("maps").join(name), |_, _| plan.clone())
+}
+
+/// The recorded games of a map of the challenge.
+fn real_game(shared: &Path, name: &str) -> Game {
+    game(shared.join("maps").join(name), |map, no_jump| {
+        let kind = if no_jump { "nojump" } else { "beam1" };
+        recorded_plan(map, no_jump, &shared.join(format!("golden/traces/{name}-{kind}.trace.jsonl.gz")))
+    })
+}
+
+fn game(folder: PathBuf, plan: impl Fn(&Map, bool) -> Vec<Move>) -> Game {
+    let map = Map::load(&folder).unwrap_or_else(|error| panic!("{error}"));
+    let [jump, no_jump] = [false, true].map(|no_jump| Replay::new(&map, no_jump, plan(&map, no_jump)));
+    Game { name: map.name.clone(), folder, map, jump, no_jump }
+}
+
+/// The moves that a trace's commands amount to.
+fn recorded_plan(map: &Map, no_jump: bool, path: &Path) -> Vec<Move> {
+    let mut text = String::new();
+    let file = File::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    GzDecoder::new(file).read_to_string(&mut text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let trace = Trace::parse(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let world = World::new(&map.layout, no_jump).expect("a map that is played in a trace");
+    let mut state = world.start();
+    let mut play = |actions: &[_]| world.play(&mut state, actions).expect("a trace ends with its game");
+    trace.ticks.iter().map(|tick| play(tick.actions.as_deref().unwrap_or_default())).collect()
+}
+
+/// Plays games of random moves, blocked ones included, one after another for so many ticks, and folds their ends into a number.
+#[inline]
+pub fn play_at_random(world: &World, start: &State, ticks: u32) -> u64 {
+    let (mut state, mut checksum) = (start.clone(), 0_u64);
+    let mut random = 0x9e37_79b9_7f4a_7c15_u64;
+    for _ in 0..ticks {
+        // A linear congruential generator (Knuth's MMIX) is random enough to walk about.
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let choice = ((random >> 32) * Move::ALL.len() as u64) >> 32;
+        world.step(&mut state, Move::ALL[choice as usize]);
+        if state.is_over() {
+            checksum = checksum.rotate_left(5) ^ u64::from(state.tick());
+            state.clone_from(start);
+        }
+    }
+    checksum ^ world.fingerprint(&state)
+}

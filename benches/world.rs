@@ -1,0 +1,117 @@
+//! Benches of the game and of loading maps. Ids are `group/map`; `cargo bench -- --test` runs each once, on the same inputs and with
+//! the same checks.
+//!
+//! - `step`, `step_no_jump`: a whole game replayed, in ticks;
+//! - `step_random`: games of random moves, in ticks;
+//! - `load`: from the files to a world; `routes`: from the layout to a world, whose route tables are most of the work;
+//! - `clone`: copies of a state.
+
+mod games;
+
+use std::hint::black_box;
+
+use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
+use games::{Game, Replay, play_at_random};
+use getaway::game::{Layout, Position, Spawn, State, Style, Tile, World};
+use getaway::map::{Map, decode_layout, encode_layout};
+
+/// Ticks of random games in one iteration.
+const RANDOM_TICKS: u32 = 10_000;
+/// Copies in one iteration.
+const COPIES: usize = 1024;
+
+fn step(criterion: &mut Criterion) {
+    let games = games::all();
+    replay(criterion, "step", &games, |game| &game.jump);
+    replay(criterion, "step_no_jump", &games, |game| &game.no_jump);
+    let mut group = criterion.benchmark_group("step_random");
+    group.throughput(Throughput::Elements(u64::from(RANDOM_TICKS)));
+    for Game { name, jump: Replay { world, .. }, .. } in &games {
+        let start = world.start();
+        let checksum = play_at_random(world, &start, RANDOM_TICKS);
+        group.bench_function(name, |bencher| {
+            bencher.iter(|| assert_eq!(play_at_random(world, black_box(&start), RANDOM_TICKS), checksum));
+        });
+    }
+}
+
+fn replay(criterion: &mut Criterion, name: &str, games: &[Game], replay: impl Fn(&Game) -> &Replay) {
+    let mut group = criterion.benchmark_group(name);
+    for game in games {
+        let replay = replay(game);
+        let start = replay.world.start();
+        group.throughput(Throughput::Elements(replay.plan.len() as u64));
+        group.bench_function(&game.name, |bencher| bencher.iter(|| replay.run(black_box(&start))));
+    }
+}
+
+fn load(criterion: &mut Criterion) {
+    let games = games::all();
+    let mut group = criterion.benchmark_group("load");
+    for Game { name, folder, jump, .. } in &games {
+        group.bench_function(name, |bencher| {
+            bencher.iter(|| {
+                let map = Map::load(black_box(folder)).expect("a map");
+                let world = World::new(&map.layout, false).expect("a map");
+                assert_eq!(world.open_tiles(), jump.world.open_tiles());
+                world
+            });
+        });
+    }
+    let picture = encode_layout(&hall()).expect("a hall within the limits");
+    group.sample_size(20).bench_function("hall-64x64", |bencher| {
+        bencher.iter(|| {
+            let layout = decode_layout(black_box(&picture)).expect("a picture of a hall");
+            let world = World::new(&layout, false).expect("a hall within the limits");
+            assert_eq!(world.open_tiles(), 4096);
+            world
+        });
+    });
+    group.finish();
+
+    let mut group = criterion.benchmark_group("routes");
+    for Game { name, map, jump, .. } in &games {
+        group.bench_function(name, |bencher| {
+            bencher.iter(|| {
+                let world = World::new(black_box(&map.layout), false).expect("a map");
+                assert_eq!(world.open_tiles(), jump.world.open_tiles());
+                world
+            });
+        });
+    }
+}
+
+/// The largest map there may be: all open, with a threat of each style.
+fn hall() -> Layout {
+    let threat = |(index, style)| Spawn { style, position: Position::new(40 + index, 60) };
+    Layout {
+        width: 64,
+        height: 64,
+        tiles: vec![Tile::Open; 64 * 64],
+        player: Position::new(0, 0),
+        threats: (0..).zip(Style::ALL).map(threat).collect(),
+    }
+}
+
+fn clone(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("clone");
+    group.throughput(Throughput::Elements(COPIES as u64));
+    for Game { name, jump: Replay { world, .. }, .. } in &games::all() {
+        let states = vec![world.start(); COPIES];
+        group.bench_function(name, |bencher| {
+            let target = || Vec::with_capacity(COPIES);
+            bencher.iter_batched(
+                target,
+                |mut copies: Vec<State>| {
+                    copies.extend(black_box(&states).iter().cloned());
+                    assert_eq!(copies.last(), states.last());
+                    copies
+                },
+                BatchSize::SmallInput,
+            );
+        });
+    }
+}
+
+criterion_group!(benches, step, load, clone);
+criterion_main!(benches);
