@@ -1,43 +1,20 @@
 //! The loader never takes more than 100 MB, whatever the file claims or hides: every allocation of this process is
 //! counted. The only test here, so that nothing else counts with it.
 
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::io::Write;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use flate2::{Compression, Crc, write::ZlibEncoder};
 use getaway::map::decode_layout;
 
-struct Counting;
-
-static NOW_BYTES: AtomicUsize = AtomicUsize::new(0);
-static PEAK_BYTES: AtomicUsize = AtomicUsize::new(0);
+#[path = "common/counting.rs"]
+mod counting;
 
 #[global_allocator]
-static COUNTING: Counting = Counting;
-
-// SAFETY: every call goes to the system's allocator as it came; the counters do not allocate.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let now = NOW_BYTES.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
-        PEAK_BYTES.fetch_max(now, Ordering::Relaxed);
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        NOW_BYTES.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
+static COUNTING: counting::Counting = counting::Counting;
 
 /// What loading these bytes takes on top of the bytes themselves; whether they are a map does not matter.
 fn peak_bytes(bytes: &[u8]) -> usize {
-    let before = NOW_BYTES.load(Ordering::Relaxed);
-    PEAK_BYTES.store(before, Ordering::Relaxed);
-    let _ = decode_layout(bytes);
-    PEAK_BYTES.load(Ordering::Relaxed) - before
+    counting::measure(|| decode_layout(bytes).is_ok()).1.peak_bytes
 }
 
 fn chunk(name: &[u8; 4], data: &[u8]) -> Vec<u8> {
