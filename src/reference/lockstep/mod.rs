@@ -10,7 +10,7 @@ use std::fmt::{self, Debug};
 use thiserror::Error;
 
 use super::{Game, Threat, best_intersections, line_of_sight, shared_path_steps, shark_path_steps};
-use crate::game::{self, Action, Direction, GameOver, Move, Position, State, World};
+use crate::game::{self, Action, Direction, GameOver, LAST_TICK, Move, Position, State, World};
 
 mod commands;
 mod coverage;
@@ -72,10 +72,7 @@ pub fn play(dice: &mut Dice, coverage: &mut Coverage) -> Result<(), Divergence> 
     let no_jump = dice.one_in(3);
     let world = World::new(&layout, no_jump).expect("random maps are within the limits");
     coverage.pairs += compare_tables(&world)?;
-    // A plan, and when it ends (or from the start) whatever comes up.
-    let is_planned = !dice.one_in(6);
-    let plan = if is_planned { surviving_plan(&world, PLAN_WIDTH, dice.below(1 << 16) as u64) } else { Vec::new() };
-    let mut plan = plan.into_iter();
+    let mut plan = make_plan(&world, dice).into_iter();
     let mut pair = Pair { state: world.start(), judge: Game::new(&layout, no_jump), world: &world };
     pair.compare()?;
     let mut is_no_jump_catch = false;
@@ -94,6 +91,19 @@ pub fn play(dice: &mut Dice, coverage: &mut Coverage) -> Result<(), Divergence> 
         coverage.count_end(&pair.judge, is_no_jump_catch);
     }
     Ok(())
+}
+
+/// What the player means to do; when the plan ends, it does whatever comes up. Most plans last, some are given up half-way, so that games
+/// end in every personality, and some players never had one.
+fn make_plan(world: &World, dice: &mut Dice) -> Vec<Move> {
+    if dice.one_in(6) {
+        return Vec::new();
+    }
+    let mut plan = surviving_plan(world, PLAN_WIDTH, dice.below(1 << 16) as u64);
+    if dice.one_in(4) {
+        plan.truncate(dice.below(usize::from(LAST_TICK)));
+    }
+    plan
 }
 
 /// A field that differs, before it is known where.

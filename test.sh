@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Everything that a change must pass, on a machine with a Rust toolchain and Python 3.10+. Stops at the first failure.
+#
+# Recordings of the real server are compared with where GETAWAY_SHARED, or else ../shared, is their folder; without it those
+# tests say that they skip. Builds go to target/ (or CARGO_TARGET_DIR), and nothing else is left behind.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+
+# section NAME COMMAND...: runs a command under a heading and says how long it took.
+section() {
+  local name=$1 start=$SECONDS
+  shift
+  printf '\n== %s: %s\n' "$name" "$*"
+  "$@"
+  printf '== %s: passed in %d s\n' "$name" "$((SECONDS - start))"
+}
+
+section formatting cargo fmt --all --check
+section lints cargo clippy --locked --all-targets -- -D warnings
+section documentation env RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps --quiet
+section 'library alone' cargo clippy --locked --no-default-features -- -D warnings
+section tests cargo test --locked
+# Without cargo bench's optimised build: the same benches, each run once with its checks.
+section 'benches, once each' cargo test --locked --bench world -- --test
+section 'broken pictures' cargo run --locked --quiet --example png_fuzz -- --count 5000 --seed 1
+
+printf '\nall passed in %d s\n' "$SECONDS"
