@@ -1,6 +1,4 @@
 //! Promise: a game is played without allocating, a state is small, and a map's tables stay within their bounds.
-//!
-//! Every allocation of this process is counted, hence one test: nothing else may run beside it.
 
 #[path = "common/counting.rs"]
 mod counting;
@@ -72,19 +70,23 @@ fn play(world: &World, commands: &[Vec<Action>], ticks: usize) -> u64 {
 }
 
 #[test]
-fn games_allocate_nothing_and_maps_little() {
+fn a_state_is_small() {
     assert!(size_of::<State>() <= MAX_STATE_BYTES, "a state takes {} bytes", size_of::<State>());
+}
 
+#[test]
+fn games_of_up_to_eight_threats_allocate_nothing() {
     let commands = commands();
     for threats in [0, 1, 6, 8] {
         let world = World::new(&quarter(threats), threats == 6).expect("a map");
         let (_, taken) = measure(|| play(&world, &commands, 20_000));
-        // One state's list of further threats is empty, and an empty list takes nothing.
         assert_eq!(taken.allocations, 0, "{threats} threats: {taken:?}");
     }
+}
 
-    // With more threats the copy allocates, the tick still does not.
-    let world = World::new(&quarter(16), false).expect("a map");
+#[test]
+fn with_more_threats_only_a_copy_allocates() {
+    let (world, commands) = (World::new(&quarter(16), false).expect("a map"), commands());
     let mut state = world.start();
     let ((), taken) = measure(|| {
         for command in &commands {
@@ -92,9 +94,12 @@ fn games_allocate_nothing_and_maps_little() {
             std::hint::black_box(world.fingerprint(&state));
         }
     });
-    assert_eq!(taken.allocations, 0, "16 threats: {taken:?}");
-    assert_eq!(measure(|| state.clone()).1.allocations, 1, "a copy of 16 threats");
+    assert_eq!(taken.allocations, 0, "{taken:?}");
+    assert_eq!(measure(|| state.clone()).1.allocations, 1);
+}
 
+#[test]
+fn the_largest_map_takes_little_memory_and_time() {
     let started = Instant::now();
     let (world, taken) = measure(|| World::new(&hall(), false).expect("a map"));
     let time = started.elapsed();

@@ -1,5 +1,4 @@
-//! The loader never takes more than 100 MB, whatever the file claims or hides: every allocation of this process is
-//! counted. The only test here, so that nothing else counts with it.
+//! Promise: the loader never takes more than 100 MB, whatever the file claims or hides. Every allocation is counted.
 
 use std::io::Write;
 

@@ -1,29 +1,48 @@
 //! An allocator that counts: how often a piece of code allocates, and how much it holds at most.
 //!
-//! The counts are the process's own, so a test that measures must be alone in its process: one `#[test]` a file.
+//! Every thread counts for itself: the test harness has threads of its own, which allocate when it pleases them.
 
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::cell::Cell;
 
 /// The system's allocator with counters.
 pub struct Counting;
 
-static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
-static NOW_BYTES: AtomicUsize = AtomicUsize::new(0);
-static PEAK_BYTES: AtomicUsize = AtomicUsize::new(0);
+thread_local! {
+    static COUNTS: Cell<Counts> = const { Cell::new(Counts { allocations: 0, now_bytes: 0, peak_bytes: 0 }) };
+}
 
-// SAFETY: every call goes to the system's allocator as it came; the counters do not allocate.
+/// What this thread took so far. It may give back what another one took, so its bytes may be below zero.
+#[derive(Clone, Copy)]
+struct Counts {
+    allocations: usize,
+    now_bytes: isize,
+    peak_bytes: isize,
+}
+
+/// Changes this thread's counts; a thread that is coming to its end counts no more.
+fn count(change: impl FnOnce(&mut Counts)) {
+    let _ = COUNTS.try_with(|cell| {
+        let mut counts = cell.get();
+        change(&mut counts);
+        counts.peak_bytes = counts.peak_bytes.max(counts.now_bytes);
+        cell.set(counts);
+    });
+}
+
+// SAFETY: every call goes to the system's allocator as it came; the counters neither allocate nor need to be dropped.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        let now = NOW_BYTES.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
-        PEAK_BYTES.fetch_max(now, Ordering::Relaxed);
+        count(|counts| {
+            counts.allocations += 1;
+            counts.now_bytes += layout.size() as isize;
+        });
         // SAFETY: the caller's promise is passed on.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        NOW_BYTES.fetch_sub(layout.size(), Ordering::Relaxed);
+        count(|counts| counts.now_bytes -= layout.size() as isize);
         // SAFETY: the caller's promise is passed on.
         unsafe { System.dealloc(pointer, layout) }
     }
@@ -36,19 +55,17 @@ pub struct Taken {
     pub allocations: usize,
     /// The most that was held at once, on top of what was held before.
     pub peak_bytes: usize,
-    /// What is still held, in the result for example, on top of what was held before.
-    pub kept_bytes: usize,
 }
 
-/// Runs `work` and says what it took, with its result still alive.
+/// Runs `work`, which starts no threads, and says what it took.
 pub fn measure<T>(work: impl FnOnce() -> T) -> (T, Taken) {
-    let (allocations, before) = (ALLOCATIONS.load(Ordering::Relaxed), NOW_BYTES.load(Ordering::Relaxed));
-    PEAK_BYTES.store(before, Ordering::Relaxed);
+    count(|counts| counts.peak_bytes = counts.now_bytes);
+    let before = COUNTS.get();
     let result = work();
+    let after = COUNTS.get();
     let taken = Taken {
-        allocations: ALLOCATIONS.load(Ordering::Relaxed) - allocations,
-        peak_bytes: PEAK_BYTES.load(Ordering::Relaxed).saturating_sub(before),
-        kept_bytes: NOW_BYTES.load(Ordering::Relaxed).saturating_sub(before),
+        allocations: after.allocations - before.allocations,
+        peak_bytes: usize::try_from(after.peak_bytes - before.now_bytes).unwrap_or(0),
     };
     (result, taken)
 }
