@@ -129,7 +129,7 @@ pub struct World {
 }
 
 /// Where a game stands: plain data, compared and hashed whole. It belongs to the [`World`] that made it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Debug, PartialEq, Eq, Hash)]
 pub struct State {
     tick: u16,
     player: u16,
@@ -138,6 +138,15 @@ pub struct State {
     first: Block,
     /// Threats from the ninth on; empty, and so without an allocation, on every real map.
     more: Box<[Block]>,
+}
+
+impl Clone for State {
+    #[inline]
+    fn clone(&self) -> Self {
+        // Written out because the search clones as often as it steps, and the general clone of a box is not inlined.
+        let more = if self.more.is_empty() { Box::default() } else { self.more.clone() };
+        Self { more, ..*self }
+    }
 }
 
 /// What a state's numbers count in: with the same shape, every number in a state is an index into the world's tables, and the look-ups

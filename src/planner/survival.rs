@@ -17,9 +17,9 @@ use crate::game::{LAST_TICK, Move, State, World};
 use crate::search::{Generator, below};
 
 /// States in a layer at first.
-const WIDTH_MIN: usize = 4;
+const WIDTH_MIN: usize = 2;
 /// How far the search goes back when it first dies at a place.
-const RETREAT_MIN_TICKS: usize = 32;
+const RETREAT_MIN_TICKS: usize = 16;
 /// How far past a place where it died the beam stays wide.
 const CAUTION_TICKS: usize = 8;
 /// Layers from one whose states are kept to the next.
@@ -96,12 +96,12 @@ struct Node {
     player_move: Move,
 }
 
-/// The states of one tick.
-#[derive(Debug)]
+/// The states of one tick: a stretch of the nodes, and of the kept states if the layer is a checkpoint.
+#[derive(Clone, Copy, Debug)]
 struct Layer {
-    nodes: Vec<Node>,
-    /// The states themselves, kept on some layers only.
-    checkpoint: Option<Vec<State>>,
+    first_node: usize,
+    first_kept: usize,
+    is_checkpoint: bool,
     /// Whether every state that can be reached is here.
     complete: bool,
 }
@@ -120,8 +120,11 @@ pub struct Survival {
     options: SurvivalOptions,
     random: Generator,
     root: Option<State>,
-    /// Layers from the root's on.
+    /// Layers from the root's on. The search goes forth and back along them, so that they and what is in them are stacks.
     layers: Vec<Layer>,
+    nodes: Vec<Node>,
+    /// The states of checkpoints.
+    kept: Vec<State>,
     /// The states of the last layer.
     frontier: Vec<State>,
     /// The states of the layer that is being made.
@@ -131,8 +134,6 @@ pub struct Survival {
     retreat_ticks: usize,
     /// The beam narrows again past this layer.
     caution_until: usize,
-    /// Bytes in `layers`.
-    kept_bytes: usize,
     best: Solution,
 }
 
@@ -155,13 +156,14 @@ impl Survival {
             random,
             root: None,
             layers: Vec::new(),
+            nodes: Vec::new(),
+            kept: Vec::new(),
             frontier: Vec::new(),
             next: Vec::new(),
             drawing: Drawing::default(),
             width: WIDTH_MIN,
             retreat_ticks: RETREAT_MIN_TICKS,
             caution_until: 0,
-            kept_bytes: 0,
             best: Solution { outcome: Outcome::Undecided, moves: Vec::new(), final_tick: 0, expanded: 0 },
         }
     }
@@ -206,8 +208,7 @@ impl Survival {
         if !played.is_some_and(|player_move| self.follow(player_move, state)) {
             let random = self.random.clone();
             *self = Self { random, ..Self::new(self.options) };
-            self.push_layer(Layer::of_root(state));
-            self.frontier.push(state.clone());
+            self.plant(state);
             self.best.final_tick = state.tick();
         }
         self.root = Some(state.clone());
@@ -231,47 +232,62 @@ impl Survival {
         self.keep_descendants(player_move, root)
     }
 
+    /// Makes a layer of a state alone.
+    fn plant(&mut self, root: &State) {
+        self.layers.push(Layer { first_node: 0, first_kept: 0, is_checkpoint: true, complete: true });
+        self.nodes.push(Node { parent: 0, player_move: Move::Stay });
+        self.kept.push(root.clone());
+        self.frontier.push(root.clone());
+    }
+
     /// Drops every node that does not come from the root by `player_move`, and goes back to the last layer whose states are known.
     fn keep_descendants(&mut self, player_move: Move, root: &State) -> bool {
-        let mut old = std::mem::take(&mut self.layers).into_iter().skip(1);
-        let Some(first) = old.next() else { return false };
-        let mut places: Vec<Option<u32>> =
-            first.nodes.iter().map(|node| (node.player_move == player_move).then_some(0)).collect();
-        if places.iter().all(Option::is_none) {
-            return false;
-        }
-        self.kept_bytes = 0;
-        self.push_layer(Layer::of_root(root));
-        for layer in old {
-            let (layer, next_places) = layer.descendants(&places);
-            if layer.nodes.is_empty() {
+        let (layers, nodes, kept) =
+            (std::mem::take(&mut self.layers), std::mem::take(&mut self.nodes), std::mem::take(&mut self.kept));
+        self.frontier.clear();
+        self.plant(root);
+        // Where the nodes of the layer before went; those of the first layer went to the new root, or nowhere.
+        let mut places: Vec<Option<u32>> = Vec::new();
+        for (depth, layer) in layers.iter().enumerate().skip(1) {
+            let nodes_end = layers.get(depth + 1).map_or(nodes.len(), |next| next.first_node);
+            let of_layer = &nodes[layer.first_node..nodes_end];
+            if depth == 1 {
+                places = of_layer.iter().map(|node| (node.player_move == player_move).then_some(0)).collect();
+                continue;
+            }
+            let (first_node, first_kept) = (self.nodes.len(), self.kept.len());
+            let mut next_places = Vec::with_capacity(of_layer.len());
+            for (index, node) in of_layer.iter().enumerate() {
+                let place = places[node.parent as usize].map(|parent| {
+                    self.nodes.push(Node { parent, ..*node });
+                    if layer.is_checkpoint {
+                        self.kept.push(kept[layer.first_kept + index].clone());
+                    }
+                    (self.nodes.len() - first_node - 1) as u32
+                });
+                next_places.push(place);
+            }
+            if self.nodes.len() == first_node {
                 break;
             }
-            self.push_layer(layer);
+            self.layers.push(Layer { first_node, first_kept, ..*layer });
             places = next_places;
         }
         self.caution_until = self.caution_until.saturating_sub(1);
         self.go_back_to(self.layers.len() - 1);
-        true
-    }
-
-    fn push_layer(&mut self, layer: Layer) {
-        self.kept_bytes += layer.bytes();
-        self.layers.push(layer);
+        places.iter().any(Option::is_some)
     }
 
     /// Goes back to the last layer at or before `depth` whose states are known.
     fn go_back_to(&mut self, depth: usize) {
-        while let Some(layer) = self.layers.pop_if(|_| true) {
-            self.kept_bytes -= layer.bytes();
-            if self.layers.len() <= depth
-                && let Some(states) = &layer.checkpoint
-            {
-                self.frontier.clone_from(states);
-                self.push_layer(layer);
-                return;
-            }
-        }
+        let nodes_end = |layers: &[Layer], depth: usize, all: usize| layers.get(depth + 1).map_or(all, |next| next.first_node);
+        let depth = (0..=depth).rev().find(|&depth| self.layers[depth].is_checkpoint).unwrap_or(0);
+        let layer = self.layers[depth];
+        self.nodes.truncate(nodes_end(&self.layers, depth, self.nodes.len()));
+        self.layers.truncate(depth + 1);
+        self.kept.truncate(layer.first_kept + self.nodes.len() - layer.first_node);
+        self.frontier.clear();
+        self.frontier.extend_from_slice(&self.kept[layer.first_kept..]);
     }
 
     /// The beam is past the place where it died: it can be narrow again.
@@ -303,7 +319,7 @@ impl Survival {
         let mut moves: Vec<Move> = death.map(|death| death.last_move).into_iter().collect();
         let mut place = death.map_or(0, |death| death.parent);
         for layer in self.layers[1..].iter().rev() {
-            let node = layer.nodes[place as usize];
+            let node = self.nodes[layer.first_node + place as usize];
             moves.push(node.player_move);
             place = node.parent;
         }
@@ -315,16 +331,17 @@ impl Survival {
     fn grow(&mut self, world: &World, spent: &mut Spent) -> Growth {
         let width = self.width.min(self.affordable_width());
         self.next.clear();
-        let mut nodes = Vec::with_capacity(width.min(4 * self.frontier.len()));
+        let first_node = self.nodes.len();
         let mut longest: Option<Death> = None;
         let mut complete = self.layers[self.layers.len() - 1].complete;
         self.drawing.begin(world, &self.frontier, width);
         while let Some(candidate) = self.drawing.draw(world, &self.frontier, &mut self.random) {
-            if nodes.len() == width {
+            if self.next.len() == width {
                 complete = false;
                 break;
             }
             if spent.is_over() {
+                self.nodes.truncate(first_node);
                 return Growth::Interrupted;
             }
             let parent = &self.frontier[candidate.parent as usize];
@@ -341,58 +358,31 @@ impl Survival {
                 }
             } else if self.drawing.is_new(world, &state, &self.next) {
                 self.next.push(state);
-                nodes.push(candidate);
+                self.nodes.push(candidate);
             }
         }
-        if let Some(death) = longest.filter(|_| nodes.is_empty()) {
+        if let Some(death) = longest.filter(|_| self.next.is_empty()) {
             return Growth::Died(death);
         }
         std::mem::swap(&mut self.frontier, &mut self.next);
-        let keeps_states = self.layers.len().is_multiple_of(CHECKPOINT_TICKS);
-        let checkpoint = keeps_states.then(|| self.frontier.clone());
-        self.push_layer(Layer { nodes, checkpoint, complete });
+        let is_checkpoint = self.layers.len().is_multiple_of(CHECKPOINT_TICKS);
+        self.layers.push(Layer { first_node, first_kept: self.kept.len(), is_checkpoint, complete });
+        if is_checkpoint {
+            self.kept.extend_from_slice(&self.frontier);
+        }
         Growth::Grown
     }
 
     /// How many states a layer may have before memory runs out.
     fn affordable_width(&self) -> usize {
-        let free_bytes = self.options.memory_max_bytes.saturating_sub(self.kept_bytes);
+        let kept_bytes = self.kept.len() * size_of::<State>() + self.nodes.len() * size_of::<Node>();
+        let free_bytes = self.options.memory_max_bytes.saturating_sub(kept_bytes);
         (free_bytes / BYTES_PER_WIDTH).max(1)
     }
 }
 
 /// What a layer takes per state while it is made: the state twice, once more as a checkpoint, its node, and what drawing needs.
 const BYTES_PER_WIDTH: usize = 3 * size_of::<State>() + size_of::<Node>() + 4 * 3 * size_of::<Node>() + 8 * 16;
-
-impl Layer {
-    fn of_root(root: &State) -> Self {
-        let node = Node { parent: 0, player_move: Move::Stay };
-        Self { nodes: vec![node], checkpoint: Some(vec![root.clone()]), complete: true }
-    }
-
-    fn bytes(&self) -> usize {
-        let states = self.checkpoint.as_ref().map_or(0, Vec::len);
-        self.nodes.len() * size_of::<Node>() + states * size_of::<State>()
-    }
-
-    /// The layer without the nodes whose parents are gone, and where its nodes went; `parents` says where the parents went.
-    fn descendants(self, parents: &[Option<u32>]) -> (Self, Vec<Option<u32>>) {
-        let mut nodes = Vec::new();
-        let places: Vec<Option<u32>> = self
-            .nodes
-            .iter()
-            .map(|node| {
-                let parent = parents[node.parent as usize]?;
-                nodes.push(Node { parent, ..*node });
-                Some(nodes.len() as u32 - 1)
-            })
-            .collect();
-        let keep = |states: Vec<State>| {
-            states.into_iter().zip(&places).filter_map(|(state, place)| place.map(|_| state)).collect()
-        };
-        (Self { nodes, checkpoint: self.checkpoint.map(keep), complete: self.complete }, places)
-    }
-}
 
 /// What a call has used of its limit.
 struct Spent {
