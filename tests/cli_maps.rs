@@ -6,7 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use getaway::map::{Map, layout_from_text};
+use getaway::game::Layout;
+use getaway::map::Map;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -49,7 +50,7 @@ fn error_line(output: &Output) -> String {
 }
 
 fn save(dir: &Path, name: &str, text: &str) -> PathBuf {
-    let layout = layout_from_text(text).unwrap();
+    let layout = Layout::parse(text).unwrap();
     let folder = dir.join(name);
     Map { name: name.into(), kind: "challenge".into(), difficulty: "easy".into(), layout }.save(&folder).unwrap();
     folder
@@ -321,7 +322,7 @@ fn mapgen_refuses_bad_arguments_in_one_line() {
         ("--threats", "65", "too many threats (65): expected at most 64"),
         ("--threats", "-1", "unexpected argument '-1' found"),
         ("--count", "0", "invalid value '0' for '--count <N>': 0 is not in 1..=10000"),
-        ("--kind", "hill", "invalid value 'hill' for '--kind <KIND>' [possible values: maze, city]"),
+        ("--kind", "hill", "invalid value 'hill' for '--kind <KIND>' [possible values: maze, labyrinth, city]"),
     ];
     for (option, value, expected) in starts {
         let line = args(option, value);

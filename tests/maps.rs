@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use getaway::game::{Direction, Layout, Position, Style, Tile};
 use getaway::map::{
     GeneratorError, GeneratorKind, GeneratorOptions, LayoutError, Map, MapError, MapLibrary, decode_layout,
-    encode_layout, generate, generate_nth, layout_from_text, layout_to_rows,
+    encode_layout, generate, generate_nth,
 };
 use png::{BitDepth, ColorType};
 use proptest::prelude::*;
@@ -24,7 +24,7 @@ const EVERYTHING: &str = "
     ###########
 ";
 
-/// The server's palette, by the letters of `map::layout_to_rows`.
+/// The server's palette, by the letters of `Layout::rows`.
 fn color(letter: char) -> [u8; 3] {
     match letter {
         '#' => [0, 0, 0],
@@ -77,7 +77,7 @@ fn tiles_after_player(pixels: &[[u8; 4]]) -> Layout {
 
 #[test]
 fn every_kind_of_png_is_the_same_map() {
-    let expected = layout_from_text(EVERYTHING).unwrap();
+    let expected = Layout::parse(EVERYTHING).unwrap();
     let (width, height, letters) = letters(EVERYTHING);
     let size = (width, height);
     let rgb: Vec<u8> = letters.iter().flat_map(|&letter| color(letter)).collect();
@@ -198,7 +198,7 @@ fn a_grey_picture_has_no_player() {
 
 #[test]
 fn the_last_player_counts_and_threats_come_row_by_row() {
-    let layout = layout_from_text("PB\nSP\n.G").unwrap();
+    let layout = Layout::parse("PB\nSP\n.G").unwrap();
     let (width, height, letters) = letters("PB\nSP\n.G");
     let pixels: Vec<[u8; 4]> = letters.iter().map(|&l| [color(l)[0], color(l)[1], color(l)[2], 255]).collect();
     assert_eq!(decode_layout(&rgba_png((width, height), &pixels)).unwrap(), layout);
@@ -226,7 +226,7 @@ fn limits_hold_at_their_edges() {
 
 #[test]
 fn every_truncation_is_an_error() {
-    let bytes = encode_layout(&layout_from_text(EVERYTHING).unwrap()).unwrap();
+    let bytes = encode_layout(&Layout::parse(EVERYTHING).unwrap()).unwrap();
     assert!(decode_layout(&bytes).is_ok());
     for length in 0..bytes.len() {
         assert!(decode_layout(&bytes[..length]).is_err(), "{length} of {} bytes", bytes.len());
@@ -276,7 +276,7 @@ fn our_maps_are_good_maps() {
 #[test]
 fn a_saved_map_comes_back() {
     let dir = tempfile::tempdir().unwrap();
-    let layout = layout_from_text("#P.~BGSODH").unwrap();
+    let layout = Layout::parse("#P.~BGSODH").unwrap();
     let map = Map { name: "small".into(), kind: "challenge".into(), difficulty: "easy".into(), layout };
     let folder = dir.path().join("new/small");
     map.save(&folder).unwrap();
@@ -300,7 +300,7 @@ fn saving_does_not_overwrite() {
 
 #[test]
 fn what_no_picture_can_show_is_not_saved() {
-    let good = layout_from_text("P..B\n~..#").unwrap();
+    let good = Layout::parse("P..B\n~..#").unwrap();
     let spoil = |change: fn(&mut Layout)| {
         let mut layout = good.clone();
         change(&mut layout);
@@ -325,7 +325,7 @@ fn what_no_picture_can_show_is_not_saved() {
 fn a_library_finds_by_name_and_by_path() {
     let dir = tempfile::tempdir().unwrap();
     let save = |path: &str, text: &str| {
-        let layout = layout_from_text(text).unwrap();
+        let layout = Layout::parse(text).unwrap();
         let map = Map { name: String::new(), kind: "challenge".into(), difficulty: "easy".into(), layout };
         map.save(dir.path().join(path)).unwrap();
     };
@@ -350,6 +350,8 @@ fn a_library_finds_by_name_and_by_path() {
     assert_eq!(error, format!("{}: no such folder, expected a folder with a folder for each map", missing.display()));
 }
 
+const KINDS: [GeneratorKind; 3] = [GeneratorKind::Maze, GeneratorKind::Labyrinth, GeneratorKind::City];
+
 fn options(kind: GeneratorKind, width: i32, height: i32, threats: usize, braid_permille: u32) -> GeneratorOptions {
     GeneratorOptions { kind, width, height, threats, braid_permille, ..GeneratorOptions::default() }
 }
@@ -369,12 +371,16 @@ fn a_seed_gives_the_same_bytes_on_every_machine() {
         file(GeneratorKind::Maze, 1, 0),
         file(GeneratorKind::Maze, 1, 1),
         file(GeneratorKind::Maze, u64::MAX, u64::MAX),
+        file(GeneratorKind::Labyrinth, 1, 0),
+        file(GeneratorKind::Labyrinth, u64::MAX, u64::MAX),
         file(GeneratorKind::City, 1, 0),
         file(GeneratorKind::City, 2, 0),
     ];
     let expected = [
+        0x77dc_3a93_8bb7_5965,
+        0x1cb8_e8a1_28e0_ef36,
+        0x9b1c_96ce_e2c7_9129,
         0x66f0_b3a3_c2d1_fdd1,
-        0x516c_d404_6880_5121,
         0x377f_dc9f_99a8_6cd9,
         0x0aec_15be_d71d_ce03,
         0x8c1e_6f5a_282c_bff7,
@@ -438,7 +444,7 @@ proptest! {
 
     #[test]
     fn generated_maps_keep_their_promises(
-        is_maze: bool,
+        kind in 0..3_usize,
         width in 3..17_i32,
         height in 3..17_i32,
         is_even: [bool; 2],
@@ -446,8 +452,8 @@ proptest! {
         braid in 0..=1000_u32,
         seed: u64,
     ) {
-        let kind = if is_maze { GeneratorKind::Maze } else { GeneratorKind::City };
-        let side = |half: i32, is_even: bool| 2 * half + 1 + i32::from(is_even && !is_maze);
+        let kind = KINDS[kind];
+        let side = |half: i32, is_even: bool| 2 * half + 1 + i32::from(is_even && kind == GeneratorKind::City);
         let options = options(kind, side(width, is_even[0]), side(height, is_even[1]), threats, braid);
         let map = match generate(&options, seed) {
             Ok(map) => map,
@@ -459,7 +465,7 @@ proptest! {
             }
         };
         let layout = &map.layout;
-        let rows = layout_to_rows(layout).join("\n");
+        let rows = layout.rows().join("\n");
         prop_assert_eq!(layout.threats.len(), threats);
         let steps = steps_from(layout, layout.player);
         let steps_to = |position: Position| steps[(position.y * layout.width + position.x) as usize];
@@ -479,10 +485,10 @@ proptest! {
     }
 
     #[test]
-    fn fully_braided_maps_have_no_dead_ends(is_maze: bool, width in 5..17_i32, height in 5..17_i32, seed: u64) {
-        let kind = if is_maze { GeneratorKind::Maze } else { GeneratorKind::City };
+    fn fully_braided_maps_have_no_dead_ends(kind in 0..3_usize, width in 5..17_i32, height in 5..17_i32, seed: u64) {
+        let kind = KINDS[kind];
         let layout = generate(&options(kind, 2 * width + 1, 2 * height + 1, 0, 1000), seed).unwrap().layout;
-        prop_assert_eq!(count_dead_ends(&layout), 0, "{}", layout_to_rows(&layout).join("\n"));
+        prop_assert_eq!(count_dead_ends(&layout), 0, "{}", layout.rows().join("\n"));
     }
 
     #[test]
@@ -493,7 +499,7 @@ proptest! {
 
     #[test]
     fn no_broken_map_panics(place in 0..300_usize, byte: u8, cut in 0..300_usize) {
-        let mut bytes = encode_layout(&layout_from_text(EVERYTHING).unwrap()).unwrap();
+        let mut bytes = encode_layout(&Layout::parse(EVERYTHING).unwrap()).unwrap();
         let place = place % bytes.len();
         bytes[place] = byte;
         let _ = decode_layout(&bytes);

@@ -55,8 +55,10 @@ pub(super) struct MapgenArgs {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Kind {
-    /// A maze with its dead ends opened
+    /// A maze with many branches, its dead ends opened
     Maze,
+    /// A maze of long corridors, its dead ends opened: few loops, and hard
+    Labyrinth,
     /// City blocks with plazas and alleys
     City,
 }
@@ -110,6 +112,7 @@ fn generator_options(args: &MapgenArgs) -> GeneratorOptions {
     GeneratorOptions {
         kind: match args.kind {
             Kind::Maze => GeneratorKind::Maze,
+            Kind::Labyrinth => GeneratorKind::Labyrinth,
             Kind::City => GeneratorKind::City,
         },
         width,

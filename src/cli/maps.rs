@@ -7,7 +7,7 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::game::{Layout, Style, Tile};
-use crate::map::{Map, MapEntry, layout_to_rows, style_letter};
+use crate::map::{Map, MapEntry};
 
 use super::{CliError, MapArgs, one_line};
 
@@ -114,8 +114,7 @@ fn draw(args: &MapsArgs, out: &mut impl Write) -> Result<(), CliError> {
     let library = args.maps.library();
     let maps = args.names.iter().map(|name| library.find(name)).collect::<Result<Vec<Map>, _>>()?;
     if args.json {
-        let summaries =
-            maps.iter().map(|map| MapSummary { rows: Some(layout_to_rows(&map.layout)), ..MapSummary::new(map) });
+        let summaries = maps.iter().map(|map| MapSummary { rows: Some(map.layout.rows()), ..MapSummary::new(map) });
         return write_json(summaries.collect(), out);
     }
     for (index, map) in maps.iter().enumerate() {
@@ -179,7 +178,7 @@ fn write_drawing(map: &Map, out: &mut impl Write) -> Result<(), CliError> {
     let MapSummary { open_tiles, .. } = MapSummary::new(map);
     let (name, difficulty) = (one_line(&map.name), one_line(&map.difficulty));
     writeln!(out, "{name}: {}x{}, {open_tiles} open tiles, {difficulty}", layout.width, layout.height)?;
-    for row in layout_to_rows(layout) {
+    for row in layout.rows() {
         for symbol in row.chars() {
             let paint = symbol_paint(symbol);
             let text = match symbol {
@@ -196,8 +195,8 @@ fn write_drawing(map: &Map, out: &mut impl Write) -> Result<(), CliError> {
     for style in Style::ALL {
         match count(layout, style) {
             0 => {}
-            1 => legend.push((style_letter(style), style.to_string())),
-            count => legend.push((style_letter(style), format!("{style} ({count})"))),
+            1 => legend.push((style.letter(), style.to_string())),
+            count => legend.push((style.letter(), format!("{style} ({count})"))),
         }
     }
     let mut explained: Vec<String> = legend

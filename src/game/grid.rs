@@ -7,9 +7,10 @@ use super::layout::{Direction, Layout, Position, Style};
 use super::random::{Numbers, SEEDS, TWELFTHS};
 use super::{route, threat::POST};
 
-/// The most open tiles of a map: a pose then fits in 14 bits and the routes in 16 MiB.
+/// The most open tiles of a map, see-through ones included (a 64x64 hall): a pose then fits in 14 bits, and the routes, which grow with the
+/// square of this number, in 16 MiB.
 pub const MAX_OPEN_TILES: usize = 4096;
-/// The most threats of a map.
+/// The most threats of a map: eight times what any map of the real challenge has.
 pub const MAX_THREATS: usize = 64;
 
 /// No tile, no pose, nobody.

@@ -5,6 +5,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
 
 /// A cell of the grid: `x` to the right, `y` **down**, both from 0 at the top left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -265,47 +266,120 @@ impl Layout {
     }
 }
 
-/// The letters of [`Layout::parse`] for threats, in the order of [`Style::ALL`].
-const STYLE_LETTERS: [char; 6] = ['b', 'g', 's', 'o', 'd', 'h'];
+impl Style {
+    /// The letter that stands for the style in drawings.
+    pub const fn letter(self) -> char {
+        match self {
+            Self::Bull => 'B',
+            Self::Goldfish => 'G',
+            Self::Shark => 'S',
+            Self::Owl => 'O',
+            Self::Deer => 'D',
+            Self::Hawk => 'H',
+        }
+    }
+}
 
+/// Why a drawing is not a layout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum DrawingError {
+    /// A letter that means nothing.
+    #[error("{letter:?} at {position} is no tile: expected one of # . ~ P B G S O D H")]
+    UnknownLetter {
+        /// The letter.
+        letter: char,
+        /// Where it stands.
+        position: Position,
+    },
+    /// Rows of different lengths.
+    #[error("row {row} is not as wide as the first one")]
+    Ragged {
+        /// From 0.
+        row: usize,
+    },
+    /// Nobody to play.
+    #[error("the drawing has no player: expected a P")]
+    NoPlayer,
+}
+
+/// Drawings: a letter a tile, what the terminal shows and tests are written in.
 impl Layout {
-    /// Reads a drawing: a line a row, `#` wall, `.` open, `~` see-through, `P` the player,
-    /// `b` bull, `g` goldfish, `s` shark, `o` owl, `d` deer, `h` hawk. Meant for tests and examples.
+    /// Reads a drawing: a line a row, `#` wall, `.` open, `~` see-through, `P` the player, `B` bull, `G` goldfish, `S` shark, `O` owl,
+    /// `D` deer, `H` hawk, in either case. Blank lines and spaces around a row do not count.
     ///
     /// # Errors
-    /// A sentence that names the line when a letter is unknown, the lines differ in length, or there is no player.
-    pub fn parse(drawing: &str) -> Result<Self, String> {
-        let rows: Vec<&str> = drawing.lines().map(str::trim).filter(|row| !row.is_empty()).collect();
-        let width = rows.first().map_or(0, |row| row.chars().count());
+    /// When a letter is unknown, the rows differ in length, or there is no player.
+    pub fn parse(drawing: &str) -> Result<Self, DrawingError> {
+        let rows: Vec<Vec<char>> =
+            drawing.lines().map(str::trim).filter(|row| !row.is_empty()).map(|row| row.chars().collect()).collect();
+        let width = rows.first().map_or(0, Vec::len);
         let mut player = None;
         let mut threats = Vec::new();
         let mut tiles = Vec::with_capacity(width * rows.len());
         for (y, row) in rows.iter().enumerate() {
-            if row.chars().count() != width {
-                return Err(format!(
-                    "row {y} of the drawing has another length than the first: expected {width} letters"
-                ));
+            if row.len() != width {
+                return Err(DrawingError::Ragged { row: y });
             }
-            for (x, letter) in row.chars().enumerate() {
+            for (x, &letter) in row.iter().enumerate() {
                 let position = Position::new(x as i32, y as i32);
                 tiles.push(match letter {
                     '#' => Tile::Wall,
                     '~' => Tile::SeeThrough,
                     _ => Tile::Open,
                 });
-                match (letter, STYLE_LETTERS.iter().position(|&known| known == letter)) {
-                    ('#' | '.' | '~', _) => {}
-                    ('P', _) => player = Some(position),
-                    (_, Some(index)) => threats.push(Spawn { style: Style::ALL[index], position }),
-                    _ => {
-                        return Err(format!(
-                            "row {y} of the drawing has {letter:?}: expected one of # . ~ P b g s o d h"
-                        ));
+                match letter.to_ascii_uppercase() {
+                    '#' | '.' | '~' => {}
+                    'P' => player = Some(position),
+                    upper => {
+                        let style = Style::ALL.into_iter().find(|style| style.letter() == upper);
+                        let style = style.ok_or(DrawingError::UnknownLetter { letter, position })?;
+                        threats.push(Spawn { style, position });
                     }
                 }
             }
         }
-        let player = player.ok_or("the drawing has no player: expected one P")?;
+        let player = player.ok_or(DrawingError::NoPlayer)?;
         Ok(Self { width: width as i32, height: rows.len() as i32, tiles, player, threats })
+    }
+
+    /// The layout as one string a row. Of several spawns on a tile the player is shown, then the first threat.
+    pub fn rows(&self) -> Vec<String> {
+        let letter = |tile: &Tile| match tile {
+            Tile::Wall => '#',
+            Tile::Open => '.',
+            Tile::SeeThrough => '~',
+        };
+        let mut letters: Vec<char> = self.tiles.iter().map(letter).collect();
+        let threats = self.threats.iter().rev().map(|spawn| (spawn.position, spawn.style.letter()));
+        for (position, letter) in threats.chain([(self.player, 'P')]) {
+            let on_grid = (0..self.width).contains(&position.x) && (0..self.height).contains(&position.y);
+            if on_grid {
+                letters[(position.y * self.width + position.x) as usize] = letter;
+            }
+        }
+        letters.chunks(self.width.max(1) as usize).map(|row| row.iter().collect()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_drawing_comes_back_as_it_was() {
+        let layout = Layout::parse("\n  ##########\n  #P.~BGSODh\n\n  ##########\n").unwrap();
+        assert_eq!(layout.rows(), ["##########", "#P.~BGSODH", "##########"]);
+        let styles: Vec<Style> = layout.threats.iter().map(|spawn| spawn.style).collect();
+        assert_eq!(styles, Style::ALL);
+        assert_eq!(layout.player, Position::new(1, 1));
+    }
+
+    #[test]
+    fn what_is_not_a_drawing_is_said() {
+        let error = |text| Layout::parse(text).unwrap_err().to_string();
+        assert_eq!(error("P.x"), "'x' at (2, 0) is no tile: expected one of # . ~ P B G S O D H");
+        assert_eq!(error("P..\n.."), "row 1 is not as wide as the first one");
+        assert!(error("...").contains("no player"));
+        assert!(error("").contains("no player"));
     }
 }

@@ -5,19 +5,15 @@
 
 use thiserror::Error;
 
-use crate::game::{Layout, Position, Spawn, Style, Tile};
+use crate::game::{Layout, MAX_OPEN_TILES, MAX_THREATS, Position, Spawn, Style, Tile};
 
 use super::picture::{Picture, decode_picture};
 
 /// Pixels a side at most: a street may wind as far as [`MAX_OPEN_TILES`] allows within it, and the largest picture
 /// (16-bit RGBA) unpacks to 8 MB.
 pub const MAX_SIDE: u32 = 1024;
-/// Open tiles at most, see-through ones included (a 64x64 hall): the route tables grow with the square of this number.
-pub const MAX_OPEN_TILES: usize = 4096;
 /// Open tiles at least: with a single one the player has nowhere to go and there is no game.
 pub const MIN_OPEN_TILES: usize = 2;
-/// Threats at most: eight times what any map of the real challenge has.
-pub const MAX_THREATS: usize = 64;
 
 /// The server takes the nearest palette colour only when |dr|+|dg|+|db| is below this.
 const TOLERANCE: u32 = 20;

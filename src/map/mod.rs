@@ -17,12 +17,11 @@ mod generator;
 mod image;
 mod library;
 mod picture;
-mod text;
 
+pub use crate::game::{MAX_OPEN_TILES, MAX_THREATS};
 pub use generator::{GeneratorError, GeneratorKind, GeneratorOptions, MIN_PLAYER_DISTANCE, generate, generate_nth};
-pub use image::{LayoutError, MAX_OPEN_TILES, MAX_SIDE, MAX_THREATS, MIN_OPEN_TILES, decode_layout, encode_layout};
+pub use image::{LayoutError, MAX_SIDE, MIN_OPEN_TILES, decode_layout, encode_layout};
 pub use library::{MapEntry, MapLibrary};
-pub use text::{TextError, layout_from_text, layout_to_rows, style_letter};
 
 /// The picture in a map's folder.
 const LAYOUT_FILE: &str = "layout.png";

@@ -172,7 +172,7 @@ impl Survival {
     /// the world makes of it in a tick, it goes on where it stopped. One search serves one world.
     pub fn solve(&mut self, world: &World, state: &State, limit: Limit) -> Solution {
         if state.is_over() {
-            let outcome = if state.is_caught() { Outcome::Doomed } else { Outcome::Survives };
+            let outcome = if state.tick() > LAST_TICK { Outcome::Survives } else { Outcome::Doomed };
             return Solution { outcome, moves: Vec::new(), final_tick: state.tick(), expanded: 0 };
         }
         self.root_at(world, state);
@@ -280,7 +280,8 @@ impl Survival {
 
     /// Goes back to the last layer at or before `depth` whose states are known.
     fn go_back_to(&mut self, depth: usize) {
-        let nodes_end = |layers: &[Layer], depth: usize, all: usize| layers.get(depth + 1).map_or(all, |next| next.first_node);
+        let nodes_end =
+            |layers: &[Layer], depth: usize, all: usize| layers.get(depth + 1).map_or(all, |next| next.first_node);
         let depth = (0..=depth).rev().find(|&depth| self.layers[depth].is_checkpoint).unwrap_or(0);
         let layer = self.layers[depth];
         self.nodes.truncate(nodes_end(&self.layers, depth, self.nodes.len()));
@@ -301,6 +302,11 @@ impl Survival {
     /// Nothing lives beyond the last layer: that is a proof, or a reason to go back and look wider.
     fn die(&mut self, death: Death) {
         let depth = self.layers.len() - 1;
+        if death.final_tick > LAST_TICK {
+            // Caught in the last tick, which is too late to matter: the game is complete.
+            self.keep_line(Outcome::Survives, death.final_tick, Some(death));
+            return;
+        }
         if self.layers[depth].complete {
             self.keep_line(Outcome::Doomed, death.final_tick, Some(death));
             return;

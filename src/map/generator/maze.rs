@@ -1,21 +1,66 @@
-//! Mazes: cells at odd coordinates, cut out by a random depth-first walk, then braided.
+//! Mazes and labyrinths: cells at odd coordinates, joined by a spanning tree, then braided.
+//!
+//! A maze is any spanning tree with equal probability: about three cells in ten are dead ends, so braiding makes many loops. A labyrinth is cut
+//! by a depth-first walk: long corridors, few dead ends, and so few loops; without jumping most labyrinths cannot be survived.
 
 use super::{Dice, GeneratorOptions, Streets};
 use crate::game::{Direction, Position};
 
-/// A perfect maze (one path between any two cells), then as many of its dead ends opened as asked for.
-pub(super) fn carve(options: &GeneratorOptions, dice: &mut Dice) -> Streets {
+/// A uniform spanning tree, then as many of its dead ends opened as asked for.
+pub(super) fn carve_maze(options: &GeneratorOptions, dice: &mut Dice) -> Streets {
+    let mut streets = Streets::new(options.width, options.height);
+    wander(&mut streets, dice);
+    braid(&mut streets, options.braid_permille, dice);
+    streets
+}
+
+/// A depth-first tree, then as many of its dead ends opened as asked for.
+pub(super) fn carve_labyrinth(options: &GeneratorOptions, dice: &mut Dice) -> Streets {
     let mut streets = Streets::new(options.width, options.height);
     walk(&mut streets, dice);
     braid(&mut streets, options.braid_permille, dice);
     streets
 }
 
+/// Columns and rows of cells.
+fn cells(streets: &Streets) -> (usize, usize) {
+    ((streets.width as usize - 1) / 2, (streets.height as usize - 1) / 2)
+}
+
+fn random_cell(streets: &Streets, dice: &mut Dice) -> Position {
+    let (columns, rows) = cells(streets);
+    Position::new(2 * dice.below(columns) as i32 + 1, 2 * dice.below(rows) as i32 + 1)
+}
+
+/// Wilson's algorithm (*Generating random spanning trees more quickly than the cover time*, 1996): from each cell, a random walk until it
+/// meets the tree, which then takes the walk without its loops. Keeping only the last way out of each cell is what drops the loops.
+fn wander(streets: &mut Streets, dice: &mut Dice) {
+    let (columns, rows) = cells(streets);
+    let root = random_cell(streets, dice);
+    streets.set(root, true);
+    let index = |cell: Position| (cell.y as usize / 2) * columns + cell.x as usize / 2;
+    let mut way_out = vec![Direction::Up; columns * rows];
+    for start in (0..columns * rows).map(|i| Position::new(2 * (i % columns) as i32 + 1, 2 * (i / columns) as i32 + 1))
+    {
+        let mut cell = start;
+        while !streets.is_open(cell) {
+            let exits = cell_exits(streets, cell);
+            way_out[index(cell)] = exits[dice.below(exits.len())];
+            cell = cell_towards(cell, way_out[index(cell)]);
+        }
+        let mut cell = start;
+        while !streets.is_open(cell) {
+            let direction = way_out[index(cell)];
+            streets.set(cell, true);
+            streets.set(cell.towards(direction), true);
+            cell = cell_towards(cell, direction);
+        }
+    }
+}
+
 /// The walk goes on to a random cell that is still closed, and back where there is none.
 fn walk(streets: &mut Streets, dice: &mut Dice) {
-    let columns = (streets.width as usize - 1) / 2;
-    let rows = (streets.height as usize - 1) / 2;
-    let start = Position::new(2 * dice.below(columns) as i32 + 1, 2 * dice.below(rows) as i32 + 1);
+    let start = random_cell(streets, dice);
     streets.set(start, true);
     let mut path = vec![start];
     while let Some(&cell) = path.last() {

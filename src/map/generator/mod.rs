@@ -32,8 +32,10 @@ const MAX_AREA: i32 = 4 * super::MAX_OPEN_TILES as i32;
 /// What the streets are like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GeneratorKind {
-    /// A perfect maze of which dead ends are then opened. Both sides are odd.
+    /// A maze with many branches, of which dead ends are then opened. Both sides are odd.
     Maze,
+    /// A maze of long corridors: few loops, and hard. Both sides are odd.
+    Labyrinth,
     /// Streets around blocks of houses, with a few plazas, missing streets and alleys.
     City,
 }
@@ -43,6 +45,7 @@ impl GeneratorKind {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Maze => "maze",
+            Self::Labyrinth => "labyrinth",
             Self::City => "city",
         }
     }
@@ -148,7 +151,8 @@ pub fn generate_nth(options: &GeneratorOptions, seed: u64, index: u64) -> Result
     check_options(options)?;
     let mut dice = Dice::new(seed, index);
     let streets = match options.kind {
-        GeneratorKind::Maze => maze::carve(options, &mut dice),
+        GeneratorKind::Maze => maze::carve_maze(options, &mut dice),
+        GeneratorKind::Labyrinth => maze::carve_labyrinth(options, &mut dice),
         GeneratorKind::City => city::carve(options, &mut dice),
     };
     let layout = populate(streets, options, &mut dice)?;
@@ -167,7 +171,7 @@ fn check_options(options: &GeneratorOptions) -> Result<(), GeneratorError> {
     if !sides.contains(&width) || !sides.contains(&height) || width * height > MAX_AREA {
         return Err(GeneratorError::Size { width, height });
     }
-    if options.kind == GeneratorKind::Maze && (width % 2 == 0 || height % 2 == 0) {
+    if options.kind != GeneratorKind::City && (width % 2 == 0 || height % 2 == 0) {
         return Err(GeneratorError::EvenMaze { width, height });
     }
     if permille > 1000 {

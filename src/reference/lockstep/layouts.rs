@@ -78,7 +78,7 @@ fn shape(dice: &mut Dice, is_open: impl Fn(Position, i32, i32) -> bool) -> Layou
 /// The streets of a generated map, as players meet them.
 fn generated(dice: &mut Dice) -> Layout {
     let options = GeneratorOptions {
-        kind: dice.pick(&[GeneratorKind::Maze, GeneratorKind::City]),
+        kind: dice.pick(&[GeneratorKind::Maze, GeneratorKind::Labyrinth, GeneratorKind::City]),
         width: 9 + 2 * dice.between(0, 4),
         height: 9 + 2 * dice.between(0, 3),
         threats: 0,
