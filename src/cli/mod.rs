@@ -17,6 +17,7 @@ mod maps;
 mod replay;
 mod serve;
 mod simulate;
+mod solve;
 
 /// The program's arguments.
 #[derive(Parser)]
@@ -34,6 +35,7 @@ enum Command {
     Replay(replay::ReplayArgs),
     Serve(serve::ServeArgs),
     Simulate(simulate::SimulateArgs),
+    Solve(solve::SolveArgs),
 }
 
 impl Command {
@@ -44,6 +46,7 @@ impl Command {
             Self::Replay(args) => replay::run(&args, out),
             Self::Serve(args) => serve::run(&args, out),
             Self::Simulate(args) => simulate::run(&args, &mut io::stdin().lock(), out),
+            Self::Solve(args) => solve::run(&args, out),
         }
     }
 }

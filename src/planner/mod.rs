@@ -3,9 +3,32 @@
 //! A [`Planner`] is asked once a tick, with the state as it is predicted or observed. It keeps what it likes from tick to tick, and finds out by
 //! itself, from the state, whether the game went on as it thought. `search` and `game` do not know each other; they meet here.
 
+mod cautious;
+mod course;
+mod grammar;
+mod ladder;
+mod lookahead;
+mod paranoid;
+mod problem;
+mod random;
+mod safest;
+mod show_off;
+mod spent;
+mod streets;
 mod survival;
+mod survivor;
 
+pub use cautious::{Caution, Cautious, Pursuer, Sighting};
+pub use grammar::Grammar;
+pub use ladder::{DEFAULT_NAME, NAMES, PlannerError, by_name};
+pub use lookahead::Lookahead;
+pub use paranoid::Paranoid;
+pub use problem::Chase;
+pub use random::Random;
+pub use safest::Safest;
+pub use show_off::ShowOff;
 pub use survival::{Limit, Outcome, Solution, Survival, SurvivalOptions};
+pub use survivor::Survivor;
 
 use crate::game::{Move, State, World};
 

@@ -4,6 +4,8 @@
 
 use std::path::{Path, PathBuf};
 
+use getaway::map::{Map, MapLibrary};
+
 /// The shared folder: `GETAWAY_SHARED` if it is set, else `shared` beside the crate. `None`, with a note on the terminal,
 /// where there is none: the test that asked then has nothing to compare with and passes.
 pub fn shared_folder() -> Option<PathBuf> {
@@ -14,6 +16,17 @@ pub fn shared_folder() -> Option<PathBuf> {
     }
     println!("skipped: no folder {} (GETAWAY_SHARED names another)", folder.display());
     None
+}
+
+/// Our own maps, by name.
+pub fn our_maps() -> Vec<Map> {
+    maps_in(&Path::new(env!("CARGO_MANIFEST_DIR")).join("maps"))
+}
+
+/// The maps of a folder, by name.
+pub fn maps_in(folder: &Path) -> Vec<Map> {
+    let entries = MapLibrary::new([folder]).list().unwrap_or_else(|error| panic!("{error}"));
+    entries.iter().map(|entry| entry.load().unwrap_or_else(|error| panic!("{error}"))).collect()
 }
 
 /// The folder of a map by its name: one of the challenge's, or one made for the recordings.

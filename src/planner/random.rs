@@ -1,0 +1,28 @@
+//! `random`: where everybody starts. Any move that differs from the others, each as likely.
+
+use rand::SeedableRng;
+
+use super::problem::Chase;
+use super::{Choice, Limit, Planner, Source};
+use crate::game::{State, World};
+use crate::search::{Generator, Problem};
+
+/// Plays at random.
+#[derive(Clone, Debug)]
+pub struct Random {
+    random: Generator,
+}
+
+impl Random {
+    /// A planner that draws its moves from `seed`.
+    pub fn new(seed: u64) -> Self {
+        Self { random: Generator::seed_from_u64(seed) }
+    }
+}
+
+impl Planner for Random {
+    fn decide(&mut self, world: &World, state: &State, _: Limit) -> Choice {
+        let player_move = Chase::new(world).random(state, &mut Vec::new(), &mut self.random);
+        Choice { player_move, source: Source::Fallback, planned_tick: None, evaluations: 0 }
+    }
+}

@@ -1,0 +1,84 @@
+//! `safest`: one tick ahead, then towards the tile with the most margin. The one-step rule that people write first, and what the other planners
+//! fall back on when they have neither a plan nor time.
+//!
+//! The *margin* of a tile is how many ticks after the player a threat can be there, if each takes the shortest way and the threats keep their
+//! pace. What the threats really do is looked at one tick ahead only.
+
+use super::streets::{Streets, UNREACHED, Walker};
+use super::{Choice, Limit, Planner, Source, course};
+use crate::game::{Move, Personality, State, World};
+
+/// Plays by the one-step rule. It remembers nothing but its scratch space.
+#[derive(Clone, Debug, Default)]
+pub struct Safest {
+    streets: Option<Streets>,
+    threat_steps: Vec<u16>,
+    player_steps: Vec<u16>,
+}
+
+impl Safest {
+    /// A planner that has not begun.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Of the moves that are not fatal at once, the one that begins the way with the most margin; some move if all are fatal.
+    pub(super) fn choose(&mut self, world: &World, state: &State) -> Move {
+        let streets = Streets::refresh(&mut self.streets, world.layout());
+        let threats = world.threats(state).filter_map(|threat| streets.tile(threat.position)).collect::<Vec<u16>>();
+        streets.measure(Walker::Threat, threats, &mut self.threat_steps);
+        let period_ticks = u16::from(Personality::at_clock(state.tick() - 1).period_ticks());
+        let (mut best, mut best_rank) = (Move::Stay, None);
+        for player_move in world.moves(state) {
+            let tile = world.tile_after(state, player_move);
+            streets.measure(Walker::Player, [tile], &mut self.player_steps);
+            let rank = (
+                !course::successor(world, state, player_move).is_caught(),
+                most_margin(&self.player_steps, &self.threat_steps, period_ticks),
+                self.threat_steps[usize::from(tile)],
+            );
+            if best_rank.is_none_or(|best| rank > best) {
+                (best, best_rank) = (player_move, Some(rank));
+            }
+        }
+        best
+    }
+}
+
+/// The most ticks by which the player can be ahead of every threat on a tile that he can reach.
+fn most_margin(player_steps: &[u16], threat_steps: &[u16], period_ticks: u16) -> i32 {
+    let reached = player_steps.iter().zip(threat_steps).filter(|&(&steps, _)| steps != UNREACHED);
+    let margin = |(&player, &threat): (&u16, &u16)| i32::from(threat) * i32::from(period_ticks) - i32::from(player);
+    reached.map(margin).max().unwrap_or(0)
+}
+
+impl Planner for Safest {
+    fn decide(&mut self, world: &World, state: &State, _: Limit) -> Choice {
+        let player_move = self.choose(world, state);
+        Choice { player_move, source: Source::Fallback, planned_tick: None, evaluations: 0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::game::Layout;
+
+    #[test]
+    fn it_runs_to_the_far_end_and_not_into_a_threat() {
+        let world = World::new(&Layout::parse("b.P......").expect("a drawing"), false).expect("a map");
+        let mut safest = Safest::new();
+        assert_eq!(safest.decide(&world, &world.start(), Limit::default()).player_move, Move::Right);
+    }
+
+    #[test]
+    fn it_sees_a_catch_one_tick_ahead() {
+        // Right leads to the most margin, but the goldfish steps there in tick 5, for it has no other way.
+        let world = World::new(&Layout::parse("#P.g\n#.##\n#.##").expect("a drawing"), false).expect("a map");
+        let mut state = world.start();
+        for _ in 0..4 {
+            world.step(&mut state, Move::Stay);
+        }
+        assert_ne!(Safest::new().decide(&world, &state, Limit::default()).player_move, Move::Right);
+    }
+}

@@ -1,0 +1,55 @@
+//! What a call has used of its limit.
+
+use std::time::Instant;
+
+use super::Limit;
+
+/// Expansions between two looks at the clock: some tens of microseconds.
+const CLOCK_EXPANSIONS: u64 = 256;
+/// States that are stepped if the limit names neither a number nor a time, by planners whose search has no natural end.
+const EXPANSIONS_DEFAULT: u64 = 100_000;
+
+/// Counts states stepped, and knows when to stop.
+#[derive(Clone, Debug)]
+pub(super) struct Spent {
+    limit: Limit,
+    expanded: u64,
+    clock_at: u64,
+    late: bool,
+}
+
+impl Spent {
+    pub fn new(limit: Limit) -> Self {
+        let endless = limit.deadline.is_none() && limit.expansions.is_none();
+        let limit = if endless { Limit { expansions: Some(EXPANSIONS_DEFAULT), ..limit } } else { limit };
+        Self { limit, expanded: 0, clock_at: 0, late: false }
+    }
+
+    pub fn count(&mut self) {
+        self.add(1);
+    }
+
+    /// Counts what somebody else has expanded.
+    pub fn add(&mut self, expanded: u64) {
+        self.expanded += expanded;
+    }
+
+    pub fn expanded(&self) -> u64 {
+        self.expanded
+    }
+
+    /// Whether the limit is reached; the clock is read now and then only.
+    pub fn is_over(&mut self) -> bool {
+        if self.expanded >= self.clock_at {
+            self.clock_at = self.expanded + CLOCK_EXPANSIONS;
+            self.late = self.limit.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        }
+        self.late || self.limit.expansions.is_some_and(|most| self.expanded >= most)
+    }
+
+    /// The rest of the limit, but at most so many expansions: for a search within the search.
+    pub fn at_most(&self, expansions: u64) -> Limit {
+        let left = self.limit.expansions.map_or(u64::MAX, |most| most.saturating_sub(self.expanded));
+        Limit { deadline: self.limit.deadline, expansions: Some(left.min(expansions)) }
+    }
+}

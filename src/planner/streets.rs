@@ -1,0 +1,248 @@
+//! The streets as somebody sees them who knows the map and no rules: who can go where, and how far it is.
+//!
+//! For the planners that do not predict. Tiles have the numbers that the [`World`](crate::game::World) of the same layout gives them: by x, then by y.
+
+use crate::game::{Direction, Layout, Move, Personality, Position, Tile};
+
+/// A distance to what cannot be reached.
+pub(super) const UNREACHED: u16 = u16::MAX;
+
+/// No tile.
+const NONE: u16 = u16::MAX;
+
+/// Who walks: threats pass see-through tiles, the player does not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Walker {
+    Player,
+    Threat,
+}
+
+/// A map's open tiles and the ways between them.
+#[derive(Clone, Debug)]
+pub(super) struct Streets {
+    layout: Layout,
+    positions: Vec<Position>,
+    /// Position, as `y * width + x` -> tile or [`NONE`].
+    tiles: Vec<u16>,
+    /// Tile, then direction -> the neighbour, or the tile itself at a wall.
+    neighbours: [Vec<[u16; 4]>; 2],
+    /// Tile -> whether the player, having gone in, can only come out the way he came.
+    dead_ends: Vec<bool>,
+    queue: Vec<u16>,
+}
+
+impl Streets {
+    pub fn new(layout: &Layout) -> Self {
+        let positions: Vec<Position> = layout.open_positions().collect();
+        let mut tiles = vec![NONE; layout.tiles.len()];
+        for (tile, position) in positions.iter().enumerate() {
+            tiles[(position.y * layout.width + position.x) as usize] = tile as u16;
+        }
+        let mut streets = Self {
+            layout: layout.clone(),
+            positions,
+            tiles,
+            neighbours: [Vec::new(), Vec::new()],
+            dead_ends: Vec::new(),
+            queue: Vec::new(),
+        };
+        streets.neighbours = [Walker::Player, Walker::Threat].map(|walker| streets.link(walker));
+        streets.mark_dead_ends();
+        streets
+    }
+
+    /// The streets of `layout`: those that are there already if they are the same.
+    pub fn refresh<'a>(known: &'a mut Option<Self>, layout: &Layout) -> &'a mut Self {
+        if known.as_ref().is_none_or(|streets| !streets.are_of(layout)) {
+            *known = Some(Self::new(layout));
+        }
+        known.as_mut().expect("filled just now")
+    }
+
+    /// Whether these are the streets of `layout`.
+    pub fn are_of(&self, layout: &Layout) -> bool {
+        self.layout == *layout
+    }
+
+    fn link(&self, walker: Walker) -> Vec<[u16; 4]> {
+        let enters = |position: Position| match walker {
+            Walker::Player => self.layout.tile(position) == Tile::Open,
+            Walker::Threat => self.layout.is_open(position),
+        };
+        let link = |(tile, &position): (usize, &Position)| {
+            Direction::ALL.map(|direction| {
+                let next = position.towards(direction);
+                if enters(next) { self.tile(next).unwrap_or(tile as u16) } else { tile as u16 }
+            })
+        };
+        self.positions.iter().enumerate().map(link).collect()
+    }
+
+    /// Takes away tiles with one way out until none is left: what was taken is a dead end.
+    fn mark_dead_ends(&mut self) {
+        let neighbours = &self.neighbours[Walker::Player as usize];
+        let mut dead = vec![false; neighbours.len()];
+        let ways_out = |dead: &[bool], tile: usize| {
+            let others = neighbours[tile].iter().map(|&next| usize::from(next));
+            others.filter(|&next| next != tile && !dead[next]).count()
+        };
+        for start in 0..neighbours.len() {
+            let mut tile = start;
+            while !dead[tile] && ways_out(&dead, tile) <= 1 {
+                dead[tile] = true;
+                let next = neighbours[tile].iter().map(|&next| usize::from(next)).find(|&next| !dead[next]);
+                tile = next.unwrap_or(tile);
+            }
+        }
+        self.dead_ends = dead;
+    }
+
+    pub fn len(&self) -> usize {
+        self.positions.len()
+    }
+
+    /// The tile at a position, if it is open.
+    pub fn tile(&self, position: Position) -> Option<u16> {
+        let Layout { width, height, .. } = self.layout;
+        let Position { x, y } = position;
+        if x < 0 || y < 0 || x >= width || y >= height {
+            return None;
+        }
+        Some(self.tiles[(y * width + x) as usize]).filter(|&tile| tile != NONE)
+    }
+
+    /// The neighbours of a tile by direction: the tile itself where there is no way.
+    pub fn neighbours(&self, walker: Walker, tile: u16) -> [u16; 4] {
+        self.neighbours[walker as usize][usize::from(tile)]
+    }
+
+    /// The player's moves from a tile that differ, and where they lead: open ways in the order left, right, up, down, then staying.
+    pub fn moves(&self, tile: u16) -> impl Iterator<Item = (Move, u16)> + use<> {
+        let [left, right, up, down] = self.neighbours(Walker::Player, tile);
+        let all = Move::ALL.into_iter().zip([left, right, up, down, tile]);
+        all.filter(move |&(player_move, next)| player_move == Move::Stay || next != tile)
+    }
+
+    pub fn is_dead_end(&self, tile: u16) -> bool {
+        self.dead_ends[usize::from(tile)]
+    }
+
+    /// Fills `steps` with the distance of each tile from the nearest source.
+    pub fn measure(&mut self, walker: Walker, sources: impl IntoIterator<Item = u16>, steps: &mut Vec<u16>) {
+        self.measure_safe(walker, sources.into_iter().map(|source| (source, 0)), steps, |_, _| true);
+    }
+
+    /// The same, entering a tile only if `enters(tile, steps)`. Sources come with the steps that were made to get there, in ascending order, and
+    /// are entered in any case.
+    pub fn measure_safe(
+        &mut self,
+        walker: Walker,
+        sources: impl IntoIterator<Item = (u16, u16)>,
+        steps: &mut Vec<u16>,
+        enters: impl Fn(u16, u16) -> bool,
+    ) {
+        steps.clear();
+        steps.resize(self.len(), UNREACHED);
+        self.queue.clear();
+        for (source, made) in sources {
+            if steps[usize::from(source)] == UNREACHED {
+                steps[usize::from(source)] = made;
+                self.queue.push(source);
+            }
+        }
+        let mut head = 0;
+        while let Some(&tile) = self.queue.get(head) {
+            head += 1;
+            let made = steps[usize::from(tile)] + 1;
+            for next in self.neighbours[walker as usize][usize::from(tile)] {
+                if steps[usize::from(next)] == UNREACHED && enters(next, made) {
+                    steps[usize::from(next)] = made;
+                    self.queue.push(next);
+                }
+            }
+        }
+    }
+}
+
+/// The ticks on which threats move, by the server's clock.
+#[derive(Clone, Debug)]
+pub(super) struct Timetable {
+    move_ticks: Vec<u16>,
+}
+
+impl Timetable {
+    /// Follows the server's counters for as long as a clock can run.
+    pub fn new() -> Self {
+        const TICKS: u16 = 4 * crate::game::LAST_TICK;
+        let mut ticks_since_move = 0;
+        let mut move_ticks = Vec::new();
+        for tick in crate::game::FIRST_TICK..TICKS {
+            ticks_since_move += 1;
+            if ticks_since_move >= Personality::at_clock(tick - 1).period_ticks() {
+                ticks_since_move = 0;
+                move_ticks.push(tick);
+            }
+        }
+        Self { move_ticks }
+    }
+
+    /// How many ticks it takes, from the start of `tick`, until a threat has made 1, 2, ... moves.
+    pub fn delays(&self, tick: u16) -> impl Iterator<Item = u16> + '_ {
+        let first = self.move_ticks.partition_point(|&other| other < tick);
+        self.move_ticks[first..].iter().map(move |&other| other - tick + 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::game::World;
+
+    fn streets(drawing: &str) -> Streets {
+        Streets::new(&Layout::parse(drawing).expect("a drawing"))
+    }
+
+    #[test]
+    fn tiles_have_the_worlds_numbers() {
+        let layout = Layout::parse("P.#\n.~.").expect("a drawing");
+        let (streets, world) = (Streets::new(&layout), World::new(&layout, false).expect("a map"));
+        let state = world.start();
+        let player = streets.tile(layout.player).expect("an open tile");
+        let by_world: Vec<(Move, u16)> = world.moves(&state).map(|m| (m, world.tile_after(&state, m))).collect();
+        assert_eq!(streets.moves(player).collect::<Vec<_>>(), by_world);
+    }
+
+    #[test]
+    fn threats_pass_where_the_player_does_not() {
+        let mut streets = streets("P~.");
+        let mut steps = Vec::new();
+        streets.measure(Walker::Threat, [0], &mut steps);
+        assert_eq!(steps, [0, 1, 2]);
+        streets.measure(Walker::Player, [0], &mut steps);
+        assert_eq!(steps, [0, UNREACHED, UNREACHED]);
+    }
+
+    #[test]
+    fn a_ring_has_no_dead_end_and_its_spurs_are() {
+        let streets = streets("P..##\n.#...\n...##");
+        let dead: Vec<bool> =
+            (0..5).filter_map(|x| streets.tile(Position::new(x, 1))).map(|t| streets.is_dead_end(t)).collect();
+        assert_eq!(dead, [false, false, true, true]);
+    }
+
+    #[test]
+    fn the_timetable_is_the_worlds() {
+        let world = World::new(&Layout::parse("P#b").expect("a drawing"), false).expect("a map");
+        let timetable = Timetable::new();
+        let mut state = world.start();
+        while !state.is_over() {
+            assert_eq!(
+                timetable.delays(state.tick()).next() == Some(1),
+                world.threats_move(&state),
+                "{}",
+                state.tick()
+            );
+            world.step(&mut state, Move::Stay);
+        }
+    }
+}

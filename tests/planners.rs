@@ -1,0 +1,271 @@
+//! Every planner of the ladder in small games on our maps.
+//!
+//! Promises: moves are legal; the same seed gives the same game; a deadline that has passed still gets a move; the ladder's order holds in the mean;
+//! whatever the survival search says about a game is what the literal model finds when it plays the moves.
+
+mod common;
+
+use std::time::Instant;
+
+use getaway::game::{Action, Direction, Layout, Move, POINTS_PER_TICK, State, World};
+use getaway::map::{GeneratorKind, GeneratorOptions, Map, generate_nth};
+use getaway::planner::{
+    Caution, Choice, Limit, NAMES, Outcome, Planner, Pursuer, Source, Survival, SurvivalOptions, by_name,
+};
+use getaway::reference;
+
+/// Our map of this name.
+fn our_map(name: &str) -> Map {
+    let maps = common::our_maps();
+    maps.into_iter().find(|map| map.name == name).unwrap_or_else(|| panic!("no map {name}"))
+}
+
+fn world(layout: &Layout, no_jump: bool) -> World {
+    World::new(layout, no_jump).expect("a map within the limits")
+}
+
+fn expansions(count: u64) -> Limit {
+    Limit { expansions: Some(count), ..Limit::default() }
+}
+
+/// Plays from `state` for at most so many ticks; every move must be one of those that differ.
+fn play(world: &World, planner: &mut dyn Planner, state: &mut State, limit: Limit, ticks: usize) -> Vec<Choice> {
+    let mut choices = Vec::new();
+    while !state.is_over() && choices.len() < ticks {
+        let choice = planner.decide(world, state, limit);
+        assert!(world.moves(state).any(|legal| legal == choice.player_move), "{choice:?} in tick {}", state.tick());
+        world.step(state, choice.player_move);
+        choices.push(choice);
+    }
+    choices
+}
+
+/// The score of a whole game.
+fn score(world: &World, name: &str, seed: u64, limit: Limit) -> u32 {
+    let mut state = world.start();
+    let mut planner = by_name(name, seed).expect("a planner");
+    play(world, planner.as_mut(), &mut state, limit, usize::MAX);
+    world.score(&state)
+}
+
+/// Every name of the ladder and some expressions.
+fn everybody() -> impl Iterator<Item = &'static str> {
+    let expressions = ["step(repeat(3, select(1, simulate(greedy, 30))))", "lookahead(simulate)"];
+    NAMES.into_iter().map(|(name, _)| name).chain(expressions)
+}
+
+#[test]
+fn every_planner_plays_legal_moves_and_the_same_ones_for_the_same_seed() {
+    for map in ["corner-shop", "snail"] {
+        for no_jump in [false, true] {
+            let world = world(&our_map(map).layout, no_jump);
+            for name in everybody() {
+                let [first, second] = [(); 2].map(|()| {
+                    let mut planner = by_name(name, 5).expect("a planner");
+                    play(&world, planner.as_mut(), &mut world.start(), expansions(20), 150)
+                });
+                assert!(!first.is_empty());
+                assert_eq!(first, second, "{name} on {map}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_planner_notices_that_the_game_went_elsewhere() {
+    let world = world(&our_map("market-square").layout, false);
+    for name in everybody() {
+        let mut planner = by_name(name, 1).expect("a planner");
+        let mut state = world.start();
+        play(&world, planner.as_mut(), &mut state, expansions(50), 20);
+        // Somebody else plays for a while, then the game begins again, then it jumps ahead.
+        for player_move in [Move::Left, Move::Up, Move::Stay, Move::Right] {
+            world.step(&mut state, player_move);
+        }
+        play(&world, planner.as_mut(), &mut state, expansions(50), 20);
+        play(&world, planner.as_mut(), &mut world.start(), expansions(50), 20);
+        let threats: Vec<_> = world.threats(&world.start()).collect();
+        let mut late = world.state_at(1500, world.layout().player, &threats).expect("a state");
+        play(&world, planner.as_mut(), &mut late, expansions(50), 20);
+    }
+}
+
+#[test]
+fn a_deadline_that_has_passed_still_gets_a_move_that_is_not_fatal() {
+    // The goldfish comes on tick 5 and has no other way.
+    let layout = Layout::parse("P.g\n.##").expect("a drawing");
+    let world = world(&layout, false);
+    for name in everybody().filter(|&name| name != "random") {
+        let mut state = world.start();
+        for player_move in [Move::Right, Move::Stay, Move::Stay, Move::Stay] {
+            world.step(&mut state, player_move);
+        }
+        let limit = Limit { deadline: Some(Instant::now()), expansions: None };
+        let choice = by_name(name, 1).expect("a planner").decide(&world, &state, limit);
+        world.step(&mut state, choice.player_move);
+        // Cautious does not know that the goldfish must come, and may go left, or pass through it; both are fine.
+        assert!(!state.is_caught(), "{name}: {choice:?}");
+    }
+}
+
+#[test]
+fn the_ladder_goes_up() {
+    let worlds = ["corner-shop", "crossroads", "canal-quarter"].map(|map| world(&our_map(map).layout, true));
+    let mean = |name: &str, limit: Limit| {
+        let games = || worlds.iter().flat_map(|world| (0..3).map(move |seed| (world, seed)));
+        games().map(|(world, seed)| score(world, name, seed, limit)).sum::<u32>() / games().count() as u32
+    };
+    let means = [
+        ("random", mean("random", expansions(10))),
+        ("sampling", mean("sampling", expansions(10))),
+        ("uct-greedy", mean("uct-greedy", expansions(10))),
+        ("survival", mean("survival", expansions(20_000))),
+    ];
+    let [(_, random), (_, sampling), (_, uct_greedy), (_, survival)] = means;
+    assert!(2 * random < sampling && sampling < uct_greedy && uct_greedy <= survival, "{means:?}");
+    for name in ["safest", "paranoid:3", "lookahead"] {
+        let mean = mean(name, expansions(2000));
+        assert!(mean > 2 * random, "{name}: {mean} against {random}");
+    }
+}
+
+#[test]
+fn survival_completes_every_map_that_can_be_survived() {
+    for map in common::our_maps() {
+        for no_jump in [false, true] {
+            let world = world(&map.layout, no_jump);
+            let solution =
+                Survival::new(SurvivalOptions::default()).solve(&world, &world.start(), expansions(2_000_000));
+            let played = score(&world, "survival", 0, expansions(200_000));
+            match solution.outcome {
+                Outcome::Survives => assert_eq!(played, 10_005, "{}, no-jump {no_jump}", map.name),
+                Outcome::Doomed => assert_eq!(played, u32::from(solution.final_tick) * POINTS_PER_TICK, "{}", map.name),
+                Outcome::Undecided => {}
+            }
+        }
+    }
+}
+
+#[test]
+fn a_complete_plan_is_played_without_searching() {
+    let world = world(&our_map("stadium").layout, true);
+    for name in ["survival", "uct-greedy"] {
+        let mut planner = by_name(name, 0).expect("a planner");
+        let mut state = world.start();
+        let choices = play(&world, planner.as_mut(), &mut state, expansions(500), usize::MAX);
+        assert_eq!(world.score(&state), 10_005, "{name}");
+        let planned = choices.iter().position(|choice| choice.planned_tick == Some(2001)).expect("a complete plan");
+        let rest = &choices[planned + 1..];
+        assert!(rest.iter().all(|choice| choice.source == Source::Plan && choice.evaluations == 0), "{name}");
+    }
+}
+
+#[test]
+fn show_off_survives_and_comes_closer_than_survival() {
+    let world = world(&our_map("roundabout").layout, false);
+    let mean_distance = |name: &str| {
+        let mut planner = by_name(name, 3).expect("a planner");
+        let mut state = world.start();
+        let mut sum = 0;
+        while !state.is_over() {
+            play(&world, planner.as_mut(), &mut state, expansions(20_000), 1);
+            let player = world.player(&state);
+            let distance = |threat: getaway::game::Threat| {
+                (threat.position.x - player.x).abs() + (threat.position.y - player.y).abs()
+            };
+            sum += world.threats(&state).map(distance).min().expect("a threat");
+            // The fast ticks at the end take the longest and show nothing new.
+            if state.tick() > 1000 {
+                break;
+            }
+        }
+        assert!(!state.is_caught(), "{name}");
+        f64::from(sum) / 1000.0
+    };
+    let (shown, plain) = (mean_distance("show-off"), mean_distance("survival"));
+    assert!(shown < 0.75 * plain, "{shown} against {plain}");
+}
+
+#[test]
+fn caution_outlives_chance_against_threats_that_keep_no_rules() {
+    let map = our_map("canal-quarter");
+    let mean = |cautious: bool| (0..6).map(|seed| lawless_ticks(&map.layout, seed, cautious)).sum::<u32>() / 6;
+    let (careful, careless) = (mean(true), mean(false));
+    assert!(careful > 2 * careless, "{careful} against {careless}");
+}
+
+/// How long the player lives among threats that walk at random on every second tick.
+fn lawless_ticks(layout: &Layout, seed: u64, cautious: bool) -> u32 {
+    use rand::{RngExt, SeedableRng};
+    let mut random = rand_pcg::Pcg32::seed_from_u64(seed);
+    let mut threats: Vec<_> = layout.threats.iter().map(|spawn| spawn.position).collect();
+    let (mut player, mut caution) = (layout.player, Caution::new());
+    for tick in 1..=2000 {
+        let pursuers: Vec<_> = threats.iter().map(|&position| Pursuer { position, period_ticks: Some(2) }).collect();
+        let sighting = getaway::planner::Sighting { tick, player, pursuers: &pursuers };
+        let player_move = match cautious {
+            true => caution.choose(layout, &sighting).player_move,
+            false => Move::ALL[random.random_range(0..5)],
+        };
+        let step = |position: getaway::game::Position, direction: Direction| {
+            let next = position.towards(direction);
+            if layout.is_open(next) { next } else { position }
+        };
+        player = player_move.direction().map_or(player, |direction| step(player, direction));
+        if tick % 2 == 0 {
+            threats.iter_mut().for_each(|threat| *threat = step(*threat, Direction::ALL[random.random_range(0..4)]));
+        }
+        if threats.contains(&player) {
+            return u32::from(tick);
+        }
+    }
+    2000
+}
+
+#[test]
+fn every_solution_is_what_the_literal_model_finds() {
+    let mazes = (0..12).map(|index| {
+        let (width, height) = [(15, 13), (17, 15), (21, 17)][index as usize % 3];
+        let options = GeneratorOptions { width, height, braid_permille: 500, ..GeneratorOptions::default() };
+        generate_nth(&options, 9, index).expect("a maze")
+    });
+    let cities = (0..2).map(|index| {
+        let options = GeneratorOptions { kind: GeneratorKind::City, threats: 10, ..GeneratorOptions::default() };
+        generate_nth(&options, 9, index).expect("a city")
+    });
+    // Nobody survives: a dead end whose only way out is a shark's way in.
+    let trap = Map { layout: Layout::parse("P...s").expect("a drawing"), ..our_map("snail") };
+    let mut seen = Vec::new();
+    for map in common::our_maps().into_iter().chain(mazes).chain(cities).chain([trap]) {
+        for no_jump in [false, true] {
+            // The small limit is there for the undecided.
+            for limit in [expansions(60_000), expansions(700)] {
+                seen.push(judge(&map, no_jump, limit));
+            }
+        }
+    }
+    for outcome in [Outcome::Survives, Outcome::Doomed, Outcome::Undecided] {
+        assert!(seen.contains(&outcome), "no case {outcome:?}");
+    }
+}
+
+/// Solves a map and plays the moves in the literal model.
+fn judge(map: &Map, no_jump: bool, limit: Limit) -> Outcome {
+    let world = world(&map.layout, no_jump);
+    let solution = Survival::new(SurvivalOptions::default()).solve(&world, &world.start(), limit);
+    let mut game = reference::Game::new(&map.layout, no_jump);
+    for (index, player_move) in solution.moves.iter().enumerate() {
+        assert!(!game.over(), "{}, no-jump {no_jump}: over after {index} moves", map.name);
+        let command: Vec<Action> = player_move.direction().map(Action::Move).into_iter().collect();
+        game.step(&command);
+    }
+    let claimed = u32::from(solution.final_tick) * POINTS_PER_TICK;
+    assert_eq!(game.score(), claimed, "{}, no-jump {no_jump}, {:?}", map.name, solution.outcome);
+    match solution.outcome {
+        Outcome::Survives => assert!(game.over() && !game.caught()),
+        Outcome::Doomed => assert!(game.caught()),
+        // It may end in a catch, or where the search stopped.
+        Outcome::Undecided => assert!(game.caught() || !game.over()),
+    }
+    solution.outcome
+}
