@@ -47,7 +47,7 @@ fn our_maps() -> PathBuf {
 
 /// Plays the letters of a report and returns the score.
 fn replay(maps: &Path, report: &Value, no_jump: bool) -> u32 {
-    let map = Map::load(&maps.join(report["map"].as_str().unwrap())).unwrap();
+    let map = Map::load(maps.join(report["map"].as_str().unwrap())).unwrap();
     let world = World::new(&map.layout, no_jump).unwrap();
     let mut state = world.start();
     for letter in report["actions"].as_str().unwrap().chars() {

@@ -49,12 +49,15 @@ impl Planner for Paranoid {
             depth: 0,
             spent: Spent::new(limit),
         };
+        let mut moves: Vec<(Move, u16)> = game.distances.streets.moves(player).collect();
         let mut best = None;
         for depth in 1..=usize::from(self.depth_ticks) {
             game.depth = depth;
-            match game.best_move(player) {
-                Ok((player_move, value)) => {
-                    best = Some((player_move, depth));
+            match game.best_move(&moves) {
+                Ok((place, value)) => {
+                    // First in the next round: among equals, what looked best before counts, also when all is lost further on.
+                    moves[..=place].rotate_right(1);
+                    best = Some((moves[0].0, depth));
                     // Caught before the horizon whatever happens: looking further would show the same.
                     if value < THROUGH {
                         break;
@@ -126,13 +129,13 @@ struct Game<'a> {
 }
 
 impl Game<'_> {
-    /// The player's best move and its value.
-    fn best_move(&mut self, player: u16) -> Result<(Move, i32), Stop> {
-        let mut best = (Move::Stay, i32::MIN);
-        for (player_move, next) in self.distances.streets.moves(player) {
+    /// The place of the player's best move, the first of equals, and its value.
+    fn best_move(&mut self, moves: &[(Move, u16)]) -> Result<(usize, i32), Stop> {
+        let mut best = (0, i32::MIN);
+        for (place, &(_, next)) in moves.iter().enumerate() {
             let value = self.after_player(next, 0, best.1, i32::MAX)?;
             if value > best.1 {
-                best = (player_move, value);
+                best = (place, value);
             }
         }
         Ok(best)

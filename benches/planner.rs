@@ -1,0 +1,111 @@
+//! How long it takes to solve a whole game, and how many lives a second the grammar tries.
+//!
+//! `solve/MAP` and `solve_no_jump/MAP` solve with another seed each time; before, each of the seeds is solved once, and the median, the 99th percentile and the
+//! expansions are printed, tables excluded. `rollouts/MAP` counts evaluations of `uct-greedy`. On our maps, and on the real ones where they are there.
+//! Every result is asserted, so a quick search that finds nothing cannot pass for an improvement.
+
+use std::hint::black_box;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use getaway::game::World;
+use getaway::map::{Map, MapLibrary};
+use getaway::planner::{Chase, Limit, Outcome, Solution, Survival, SurvivalOptions};
+use getaway::search::{Budget, Search};
+
+/// Seeds that are tried; bench code also runs as a test, where a few do.
+const SEEDS: u64 = 200;
+const SEEDS_IN_TEST: u64 = 2;
+/// Enough for every map that can be survived.
+const EXPANSIONS_MAX: u64 = 5_000_000;
+/// What the ladder calls `uct-greedy`.
+const UCT_GREEDY: &str = "select(0.2, simulate(greedy))";
+const EVALUATIONS: u64 = 200;
+
+/// Our maps, then the real ones if the shared folder is there.
+fn maps() -> Vec<Map> {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let shared = std::env::var_os("GETAWAY_SHARED").map_or_else(|| here.join("../shared"), PathBuf::from);
+    let folders = [here.join("maps"), shared.join("maps")].into_iter().filter(|folder| folder.is_dir());
+    let entries = MapLibrary::new(folders).list().expect("folders of maps");
+    entries.iter().map(|entry| entry.load().expect("a map")).collect()
+}
+
+fn solve(world: &World, seed: u64) -> Solution {
+    let mut survival = Survival::new(SurvivalOptions { seed, ..SurvivalOptions::default() });
+    survival.solve(world, &world.start(), Limit { expansions: Some(EXPANSIONS_MAX), deadline: None })
+}
+
+/// Solves with every seed and says how long that took; false if the map cannot be survived, or not within the limit.
+fn report(id: &str, world: &World, seeds: u64) -> bool {
+    if solve(world, 0).outcome != Outcome::Survives {
+        println!("{id}: not survived with seed 0, left out");
+        return false;
+    }
+    let (mut times, mut expansions): (Vec<Duration>, Vec<u64>) = (0..seeds)
+        .map(|seed| {
+            let begun = Instant::now();
+            let solution = black_box(solve(world, seed));
+            let took = begun.elapsed();
+            assert_eq!(solution.outcome, Outcome::Survives, "{id}, seed {seed}");
+            (took, solution.expanded)
+        })
+        .unzip();
+    times.sort();
+    expansions.sort();
+    let (median, p99) = (seeds as usize / 2, (seeds as usize * 99).div_ceil(100) - 1);
+    println!(
+        "{id}: median {:.2?}, p99 {:.2?}, max {:.2?}; expansions median {}, p99 {}",
+        times[median],
+        times[p99],
+        times[seeds as usize - 1],
+        expansions[median],
+        expansions[p99]
+    );
+    true
+}
+
+fn solving(criterion: &mut Criterion) {
+    let is_bench = std::env::args().any(|argument| argument == "--bench");
+    let seeds = if is_bench { SEEDS } else { SEEDS_IN_TEST };
+    for (group, no_jump) in [("solve", false), ("solve_no_jump", true)] {
+        let mut benches = criterion.benchmark_group(group);
+        benches.sample_size(10).warm_up_time(Duration::from_millis(300)).measurement_time(Duration::from_secs(1));
+        for map in maps() {
+            let world = World::new(&map.layout, no_jump).expect("a map within the limits");
+            if report(&format!("{group}/{}", map.name), &world, seeds) {
+                let mut seed = 0;
+                benches.bench_function(map.name, |bencher| {
+                    bencher.iter(|| {
+                        seed = (seed + 1) % seeds;
+                        assert_eq!(solve(&world, seed).outcome, Outcome::Survives);
+                    });
+                });
+            }
+        }
+    }
+}
+
+fn rollouts(criterion: &mut Criterion) {
+    let mut benches = criterion.benchmark_group("rollouts");
+    benches.sample_size(10).warm_up_time(Duration::from_millis(300)).measurement_time(Duration::from_secs(1));
+    benches.throughput(Throughput::Elements(EVALUATIONS));
+    for map in maps() {
+        // Without jumping a life is longest in question, and no rollout ends the search early.
+        let world = World::new(&map.layout, true).expect("a map within the limits");
+        let mut seed = 0;
+        benches.bench_function(map.name, |bencher| {
+            bencher.iter(|| {
+                seed += 1;
+                let mut search = Search::new(UCT_GREEDY.parse().expect("an expression"), seed);
+                let outcome = search.run(&Chase::new(&world), &world.start(), Budget::evaluations(EVALUATIONS));
+                assert!(outcome.best.is_some_and(|line| line.reward > 1.0));
+                assert!(outcome.evaluations <= EVALUATIONS);
+            });
+        });
+    }
+}
+
+criterion_group!(benches, solving, rollouts);
+criterion_main!(benches);
