@@ -221,6 +221,36 @@ fn lawless_ticks(layout: &Layout, seed: u64, cautious: bool) -> u32 {
 }
 
 #[test]
+fn one_stranger_among_threats_that_can_be_predicted_leaves_more_of_a_life() {
+    let maps = ["crossroads", "harbour", "canal-quarter", "market-square"].map(our_map);
+    let mean = |strangers: Option<usize>| {
+        let lives = maps.iter().map(|map| ticks_beside(&map.layout, strangers.unwrap_or(map.layout.threats.len())));
+        lives.sum::<u32>() / maps.len() as u32
+    };
+    let [none, one, all] = [Some(0), Some(1), None].map(mean);
+    assert!(none > one && 2 * one > 3 * all, "{none}, {one}, {all}");
+}
+
+/// How long the player lives who takes the first threats for strangers and predicts the others.
+fn ticks_beside(layout: &Layout, strangers: usize) -> u32 {
+    let full = world(layout, true);
+    let mut known_layout = layout.clone();
+    known_layout.threats.drain(..strangers);
+    let known = world(&known_layout, true);
+    let mut caution = Caution::new();
+    let mut state = full.start();
+    while !state.is_over() {
+        let threats: Vec<_> = full.threats(&state).collect();
+        let (unknown, predicted) = threats.split_at(strangers);
+        let pursuers: Vec<_> = unknown.iter().map(|threat| Pursuer::at(threat.position)).collect();
+        let known_state = known.state_at(state.tick(), full.player(&state), predicted).expect("a state of the game");
+        let choice = caution.choose_beside(&known, &known_state, &pursuers, expansions(1500));
+        full.step(&mut state, choice.player_move);
+    }
+    u32::from(state.tick())
+}
+
+#[test]
 fn every_solution_is_what_the_literal_model_finds() {
     let mazes = (0..12).map(|index| {
         let (width, height) = [(15, 13), (17, 15), (21, 17)][index as usize % 3];
