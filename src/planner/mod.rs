@@ -1,7 +1,8 @@
 //! What plays this game: from the first rule of thumb that people try to the search that solves the whole game before the first move.
 //!
 //! A [`Planner`] is asked once a tick, with the state as it is predicted or observed. It keeps what it likes from tick to tick, and finds out by
-//! itself, from the state, whether the game went on as it thought. [`by_name`] finds one by its name, or makes one of an expression. `search` and `game` do not know each other; they meet here.
+//! itself, from the state, whether the game went on as it thought. [`by_name`] finds one by its name, or makes one of an expression of the search
+//! grammar. `search` and `game` do not know each other; they meet here.
 
 mod cautious;
 mod course;
