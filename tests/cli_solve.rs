@@ -4,8 +4,9 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use getaway::game::Layout;
 use getaway::game::{Move, World};
-use getaway::map::{Map, layout_from_text};
+use getaway::map::Map;
 use serde_json::Value;
 
 fn getaway(args: &[&str]) -> Output {
@@ -35,7 +36,7 @@ fn reports(text: &str) -> Vec<Value> {
 }
 
 fn save(dir: &Path, name: &str, text: &str) -> String {
-    let layout = layout_from_text(text).unwrap();
+    let layout = Layout::parse(text).unwrap();
     let folder = dir.join(name);
     Map { name: name.into(), kind: "challenge".into(), difficulty: "easy".into(), layout }.save(&folder).unwrap();
     folder.to_str().unwrap().to_owned()
