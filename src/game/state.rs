@@ -391,6 +391,11 @@ impl World {
         Move::ALL.into_iter().filter(move |&m| m == Move::Stay || exits >> m as u8 & 1 == 1)
     }
 
+    /// Bytes that a state takes, those behind its pointer included.
+    pub fn state_bytes(&self) -> usize {
+        size_of::<State>() + (self.rosters.len() - 1) * size_of::<Block>()
+    }
+
     /// Where a move leads the player, as the number of a tile: below [`World::open_tiles`].
     #[inline]
     pub(crate) fn tile_after(&self, state: &State, player_move: Move) -> u16 {

@@ -19,17 +19,25 @@ pub(super) struct Spent {
 }
 
 impl Spent {
-    pub fn new(limit: Limit) -> Self {
-        let endless = limit.deadline.is_none() && limit.expansions.is_none();
-        let limit = if endless { Limit { expansions: Some(EXPANSIONS_DEFAULT), ..limit } } else { limit };
+    /// Counts within exactly this limit.
+    pub fn within(limit: Limit) -> Self {
         Self { limit, expanded: 0, clock_at: 0, late: false }
     }
 
+    /// Counts within this limit, or within a default where it names neither a number nor a time.
+    pub fn new(limit: Limit) -> Self {
+        let endless = limit.deadline.is_none() && limit.expansions.is_none();
+        let limit = if endless { Limit { expansions: Some(EXPANSIONS_DEFAULT), ..limit } } else { limit };
+        Self::within(limit)
+    }
+
+    #[inline]
     pub fn count(&mut self) {
         self.add(1);
     }
 
     /// Counts what somebody else has expanded.
+    #[inline]
     pub fn add(&mut self, expanded: u64) {
         self.expanded += expanded;
     }
@@ -39,6 +47,7 @@ impl Spent {
     }
 
     /// Whether the limit is reached; the clock is read now and then only.
+    #[inline]
     pub fn is_over(&mut self) -> bool {
         if self.expanded >= self.clock_at {
             self.clock_at = self.expanded + CLOCK_EXPANSIONS;

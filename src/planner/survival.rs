@@ -13,6 +13,7 @@ use std::time::Instant;
 
 use rand::SeedableRng;
 
+use super::spent::Spent;
 use crate::game::{LAST_TICK, Move, State, World};
 use crate::search::{Generator, below};
 
@@ -26,8 +27,6 @@ const CAUTION_TICKS: usize = 8;
 const CHECKPOINT_TICKS: usize = 8;
 /// A layer holds at most one more than this share of its width on one tile of the player.
 const TILE_SHARE: usize = 32;
-/// Expansions between two looks at the clock, at the most.
-const CLOCK_EXPANSIONS: u64 = 256;
 
 /// When to stop, whichever comes first; a limit without either runs to the answer.
 #[derive(Clone, Copy, Debug, Default)]
@@ -134,6 +133,8 @@ pub struct Survival {
     retreat_ticks: usize,
     /// The beam narrows again past this layer.
     caution_until: usize,
+    /// Whether memory made a layer narrower than wanted since the last retreat.
+    is_squeezed: bool,
     best: Solution,
 }
 
@@ -164,6 +165,7 @@ impl Survival {
             width: WIDTH_MIN,
             retreat_ticks: RETREAT_MIN_TICKS,
             caution_until: 0,
+            is_squeezed: false,
             best: Solution { outcome: Outcome::Undecided, moves: Vec::new(), final_tick: 0, expanded: 0 },
         }
     }
@@ -176,21 +178,31 @@ impl Survival {
             return Solution { outcome, moves: Vec::new(), final_tick: state.tick(), expanded: 0 };
         }
         self.root_at(world, state);
-        let mut spent = Spent::new(limit);
+        let mut spent = Spent::within(limit);
+        let mut has_grown = false;
         while self.best.outcome == Outcome::Undecided {
             match self.grow(world, &mut spent) {
                 Growth::Grown if self.frontier[0].tick() > LAST_TICK => {
                     self.keep_line(Outcome::Survives, LAST_TICK + 1, None)
                 }
-                Growth::Grown => self.narrow(),
+                Growth::Grown => {
+                    has_grown = true;
+                    self.narrow();
+                }
                 Growth::Died(death) => self.die(death),
-                Growth::Interrupted => break,
+                Growth::Interrupted => {
+                    // A layer so wide that a call cannot make one would never be made.
+                    if !has_grown {
+                        self.width = WIDTH_MIN;
+                    }
+                    break;
+                }
             }
         }
         if self.best.outcome == Outcome::Undecided && self.frontier[0].tick() > self.best.final_tick {
             self.keep_line(Outcome::Undecided, self.frontier[0].tick(), None);
         }
-        Solution { expanded: spent.expanded, ..self.best.clone() }
+        Solution { expanded: spent.expanded(), ..self.best.clone() }
     }
 
     /// Makes `state` the root: keeps what is known of it, or starts anew.
@@ -316,8 +328,10 @@ impl Survival {
         }
         self.caution_until = self.caution_until.max(depth + CAUTION_TICKS);
         self.go_back_to(depth.saturating_sub(self.retreat_ticks));
-        self.width *= 2;
-        self.retreat_ticks *= 2;
+        // A beam that fills the memory on its way is too wide to arrive; the next attempt is one that fits.
+        let is_squeezed = std::mem::take(&mut self.is_squeezed);
+        self.width = if is_squeezed { (self.width / 4).max(WIDTH_MIN) } else { self.width.saturating_mul(2) };
+        self.retreat_ticks = self.retreat_ticks.saturating_mul(2);
     }
 
     /// Writes down the line to a state of the last layer, and a last move from there, as the best known.
@@ -335,7 +349,9 @@ impl Survival {
 
     /// Makes the next layer from the last one.
     fn grow(&mut self, world: &World, spent: &mut Spent) -> Growth {
-        let width = self.width.min(self.affordable_width());
+        let affordable_width = self.affordable_width(world);
+        let width = self.width.min(affordable_width);
+        self.is_squeezed |= affordable_width < self.width;
         self.next.clear();
         let first_node = self.nodes.len();
         let mut longest: Option<Death> = None;
@@ -353,7 +369,7 @@ impl Survival {
             let parent = &self.frontier[candidate.parent as usize];
             let mut state = parent.clone();
             world.step(&mut state, candidate.player_move);
-            spent.expanded += 1;
+            spent.count();
             if state.is_caught() {
                 if longest.is_none_or(|death| state.tick() > death.final_tick) {
                     longest = Some(Death {
@@ -379,38 +395,16 @@ impl Survival {
         Growth::Grown
     }
 
-    /// How many states a layer may have before memory runs out.
-    fn affordable_width(&self) -> usize {
-        let kept_bytes = self.kept.len() * size_of::<State>() + self.nodes.len() * size_of::<Node>();
-        let free_bytes = self.options.memory_max_bytes.saturating_sub(kept_bytes);
-        (free_bytes / BYTES_PER_WIDTH).max(1)
-    }
-}
-
-/// What a layer takes per state while it is made: the state twice, once more as a checkpoint, its node, and what drawing needs.
-const BYTES_PER_WIDTH: usize = 3 * size_of::<State>() + size_of::<Node>() + 4 * 3 * size_of::<Node>() + 8 * 16;
-
-/// What a call has used of its limit.
-struct Spent {
-    limit: Limit,
-    expanded: u64,
-    clock_at: u64,
-    late: bool,
-}
-
-impl Spent {
-    fn new(limit: Limit) -> Self {
-        Self { limit, expanded: 0, clock_at: 0, late: false }
-    }
-
-    /// Whether the limit is reached; the clock is read now and then only.
-    #[inline]
-    fn is_over(&mut self) -> bool {
-        if self.expanded >= self.clock_at {
-            self.clock_at = self.expanded + CLOCK_EXPANSIONS;
-            self.late = self.limit.deadline.is_some_and(|deadline| Instant::now() >= deadline);
-        }
-        self.late || self.limit.expansions.is_some_and(|most| self.expanded >= most)
+    /// How many states a layer may have before memory runs out. A quarter of the memory is for the layer in the making, where a state is
+    /// parent and child, with five candidates in two lists and four places in the table of fingerprints; the rest is for what is
+    /// kept of each layer. A vector that grows may take twice what it holds.
+    fn affordable_width(&self, world: &World) -> usize {
+        let making_bytes = self.options.memory_max_bytes / 4;
+        let made_bytes = 2 * world.state_bytes() + 10 * size_of::<Node>() + 4 * size_of::<(u64, u32)>();
+        let kept_bytes = self.kept.len() * world.state_bytes() + self.nodes.len() * size_of::<Node>();
+        let keeping_bytes = (self.options.memory_max_bytes - making_bytes).saturating_sub(2 * kept_bytes);
+        let layer_bytes = world.state_bytes() + size_of::<Node>();
+        (making_bytes / (2 * made_bytes)).min(keeping_bytes / (2 * layer_bytes)).max(1)
     }
 }
 
@@ -519,5 +513,111 @@ impl Drawing {
         }
         self.known[place] = (fingerprint, self.layer);
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::game::Layout;
+
+    const RING: &str = "
+        #########
+        #P......#
+        #.##.##.#
+        #..s...b#
+        #.##.##.#
+        #......g#
+        #########";
+
+    fn world(drawing: &str, no_jump: bool) -> World {
+        World::new(&Layout::parse(drawing).unwrap(), no_jump).unwrap()
+    }
+
+    fn options(seed: u64) -> SurvivalOptions {
+        SurvivalOptions { seed, ..SurvivalOptions::default() }
+    }
+
+    fn expansions(expansions: u64) -> Limit {
+        Limit { expansions: Some(expansions), ..Limit::default() }
+    }
+
+    /// Where the moves of a solution lead.
+    fn replay(world: &World, from: &State, solution: &Solution) -> State {
+        let mut state = from.clone();
+        for &player_move in &solution.moves {
+            assert!(!state.is_over(), "no move comes after the end");
+            world.step(&mut state, player_move);
+        }
+        state
+    }
+
+    #[test]
+    fn a_dead_end_street_is_doomed_and_the_longest_life_is_found() {
+        let world = world("####\n#P.s\n####", true);
+        let solution = Survival::new(options(1)).solve(&world, &world.start(), Limit::default());
+        assert_eq!(solution.outcome, Outcome::Doomed);
+        let end = replay(&world, &world.start(), &solution);
+        assert!(end.is_caught());
+        // The shark moves on ticks 5 and 10: staying in the corner is caught by its second move, which ends the game at tick 11.
+        assert_eq!((end.tick(), solution.final_tick), (11, 11));
+    }
+
+    #[test]
+    fn a_search_goes_on_where_it_stopped() {
+        for no_jump in [false, true] {
+            let world = world(RING, no_jump);
+            let mut survival = Survival::new(options(3));
+            let mut state = world.start();
+            while !state.is_over() {
+                let solution = survival.solve(&world, &state, expansions(40));
+                assert!(solution.expanded <= 40);
+                assert_eq!(replay(&world, &state, &solution).tick(), solution.final_tick);
+                world.step(&mut state, solution.moves.first().copied().unwrap_or(Move::Stay));
+            }
+            assert_eq!(state.tick(), LAST_TICK + 1, "forty states a tick are enough when none is looked at twice");
+        }
+    }
+
+    #[test]
+    fn a_root_elsewhere_starts_anew() {
+        let world = world(RING, false);
+        let mut survival = Survival::new(options(5));
+        survival.solve(&world, &world.start(), Limit::default());
+        let mut elsewhere = world.start();
+        for player_move in [Move::Down, Move::Down, Move::Right] {
+            world.step(&mut elsewhere, player_move);
+        }
+        let solution = survival.solve(&world, &elsewhere, Limit::default());
+        assert_eq!(solution.outcome, Outcome::Survives);
+        assert_eq!(replay(&world, &elsewhere, &solution).tick(), LAST_TICK + 1);
+    }
+
+    #[test]
+    fn the_seed_and_the_limit_decide_the_answer() {
+        let world = world(RING, true);
+        let solve = |seed| Survival::new(options(seed)).solve(&world, &world.start(), expansions(5_000));
+        assert_eq!(solve(1), solve(1));
+        assert_ne!(solve(1).moves, solve(2).moves);
+    }
+
+    #[test]
+    fn memory_stays_below_its_bound() {
+        let world = world("..........\n.o......o.\n..........\n....P.....\n..........\n.o......h.", false);
+        let memory_max_bytes = 2_000_000;
+        let mut survival = Survival::new(SurvivalOptions { seed: 1, memory_max_bytes });
+        survival.solve(&world, &world.start(), expansions(1));
+        survival.width = usize::MAX;
+        survival.caution_until = usize::MAX;
+        let solution = survival.solve(&world, &world.start(), expansions(400_000));
+        assert!(survival.nodes.capacity() > 5_000, "layers were wide: {}", survival.nodes.capacity());
+        assert_eq!(replay(&world, &world.start(), &solution).tick(), solution.final_tick);
+        let drawing = &survival.drawing;
+        let states = survival.kept.capacity() + survival.frontier.capacity() + survival.next.capacity();
+        let nodes = survival.nodes.capacity() + drawing.candidates.capacity() + drawing.passed_over.capacity();
+        let bytes = states * world.state_bytes()
+            + nodes * size_of::<Node>()
+            + drawing.known.capacity() * size_of::<(u64, u32)>();
+        assert!(bytes <= memory_max_bytes, "{bytes}");
     }
 }
