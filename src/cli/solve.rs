@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use serde::Serialize;
 
-use crate::game::{POINTS_PER_TICK, World};
+use crate::game::{LAST_TICK, POINTS_PER_TICK, World};
 use crate::map::{Map, MapLibrary};
 use crate::planner::{Limit, Outcome, Solution, Survival, SurvivalOptions};
 
@@ -114,7 +114,8 @@ fn check(name: &str, world: &World, solution: &Solution) -> Result<(), CliError>
     {
         world.step(&mut state, player_move);
     }
-    let lives = solution.outcome != Outcome::Survives || !state.is_caught();
+    // Caught in the last tick or not: who reaches the tick after it has a complete game.
+    let lives = solution.outcome != Outcome::Survives || state.tick() > LAST_TICK;
     if moves.len() == 0 && state.tick() == solution.final_tick && lives {
         return Ok(());
     }
