@@ -1,4 +1,48 @@
 //! **getaway** rebuilds the car chase of Coveo's *Blitz 2025* exactly, and plans it to the end.
+//!
+//! Play by the rules, a command a tick, as the server would:
+//!
+//! ```
+//! use getaway::game::{Action, Direction, Layout, World};
+//!
+//! let layout = Layout::parse("#######\n#P....#\n#.###.#\n#....S#\n#######")?;
+//! let world = World::new(&layout, false)?;
+//! let mut state = world.start();
+//! world.play(&mut state, &[Action::Move(Direction::Right)])?;
+//! assert_eq!((state.tick(), world.player(&state).x), (2, 2));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Solve the whole game before the first move:
+//!
+//! ```
+//! use getaway::game::{Layout, World};
+//! use getaway::planner::{Limit, Outcome, Survival, SurvivalOptions};
+//!
+//! let layout = Layout::parse("#######\n#P....#\n#.###.#\n#....S#\n#######")?;
+//! let world = World::new(&layout, true)?;
+//! let solution = Survival::new(SurvivalOptions::default()).solve(&world, &world.start(), Limit::default());
+//! assert_eq!((solution.outcome, solution.moves.len()), (Outcome::Survives, 2000));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Compare it with any planner of the ladder, or with an expression of the Monte Carlo search grammar:
+//!
+//! ```
+//! use getaway::game::{Layout, World};
+//! use getaway::planner::{Limit, by_name};
+//!
+//! let layout = Layout::parse("#######\n#P....#\n#.###.#\n#....S#\n#######")?;
+//! let world = World::new(&layout, false)?;
+//! let mut planner = by_name("step(repeat(10, simulate(greedy)))", 1)?;
+//! let mut state = world.start();
+//! for _ in 0..5 {
+//!     let choice = planner.decide(&world, &state, Limit { expansions: Some(100), ..Limit::default() });
+//!     world.step(&mut state, choice.player_move);
+//! }
+//! assert_eq!(state.tick(), 6);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod game;
 pub mod map;
