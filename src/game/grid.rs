@@ -69,7 +69,7 @@ pub(super) struct Grid {
 }
 
 impl Grid {
-    /// Builds every table. The caller has checked the limits.
+    /// Builds every table but the routes and what is read off them; see [`Grid::finish`]. The caller has checked the limits.
     pub fn new(layout: &Layout) -> Self {
         let positions: Vec<Position> = layout.open_positions().collect();
         let mut tiles = vec![NONE; (layout.width * layout.height) as usize];
@@ -97,12 +97,17 @@ impl Grid {
             twelfths: numbers.twelfths(),
             hawk_posts: Box::new([NONE; SEEDS]),
         };
-        grid.link_tiles(layout);
-        grid.routes = route::build(&grid.neighbours);
+        grid.link_tiles();
+        grid.admit_player(layout);
         grid.rank_options();
         grid.aim_deer();
-        grid.post_hawks(&numbers);
         grid
+    }
+
+    /// Takes the routes, once they are made, and builds the rest.
+    pub fn finish(&mut self, routes: Vec<u8>) {
+        self.routes = routes;
+        self.post_hawks(&Numbers::new());
     }
 
     /// The tile at a position, if it is open.
@@ -130,20 +135,27 @@ impl Grid {
         (next != tile).then(|| pose(next, direction))
     }
 
-    fn link_tiles(&mut self, layout: &Layout) {
+    fn link_tiles(&mut self) {
+        let link = |(tile, &position): (usize, &Position)| {
+            Direction::ALL.map(|direction| self.tile(position.towards(direction)).unwrap_or(tile as u16))
+        };
+        self.neighbours = self.positions.iter().enumerate().map(link).collect();
+    }
+
+    /// Tables of the player, who cannot enter every tile that is open.
+    pub fn admit_player(&mut self, layout: &Layout) {
+        self.player_exits.clear();
+        self.player_next.clear();
         for (tile, &position) in self.positions.iter().enumerate() {
-            let tile = tile as u16;
-            let neighbours = Direction::ALL.map(|direction| self.tile(position.towards(direction)).unwrap_or(tile));
             let mut exits = 0;
-            let mut next = [tile; 8];
+            let mut next = [tile as u16; 8];
             for direction in Direction::ALL {
                 let enters = layout.tile(position.towards(direction)) == super::Tile::Open;
                 if enters {
                     exits |= 1 << direction as u8;
-                    next[direction as usize] = neighbours[direction as usize];
+                    next[direction as usize] = self.neighbours[tile][direction as usize];
                 }
             }
-            self.neighbours.push(neighbours);
             self.player_exits.push(exits);
             self.player_next.extend(next);
         }
@@ -223,6 +235,11 @@ impl Grid {
         let row = self.deer_row(|position| (spawn.x - position.x, spawn.y - position.y));
         self.deer_next.extend(&row);
         (self.deer_next.len() / row.len() - 1) as u16
+    }
+
+    /// Drops the rows that [`Grid::add_deer_home`] appended.
+    pub fn clear_deer_homes(&mut self) {
+        self.deer_next.truncate((1 + BEARINGS) * self.straight.len());
     }
 
     fn post_hawks(&mut self, numbers: &Numbers) {

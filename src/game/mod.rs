@@ -12,6 +12,8 @@ pub use action::{Action, ActionError};
 pub use grid::{MAX_OPEN_TILES, MAX_THREATS};
 pub use layout::{Direction, DrawingError, Layout, Personality, Position, Spawn, Style, Tile};
 pub use state::{GameOver, Move, PlacementError, State, Threat, World, WorldError};
+pub use layout::{Direction, Layout, Personality, Position, Spawn, Style, Tile};
+pub use state::{GameOver, Move, PlacementError, State, Threat, World, WorldBuilder, WorldError};
 
 /// The first tick of a game.
 pub const FIRST_TICK: u16 = 1;

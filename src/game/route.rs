@@ -37,20 +37,44 @@ fn first_of(nearer: u8, order: [Direction; 4]) -> Option<Direction> {
     order.into_iter().find(|&direction| nearer >> direction as u8 & 1 == 1)
 }
 
-/// Fills the table: a row a target, a byte a tile, and one more row of zeros for "no target". `neighbours[tile][direction]` is
-/// the neighbour's tile, or the tile itself where there is a wall.
-pub(super) fn build(neighbours: &[[u16; 4]]) -> Vec<u8> {
-    let tiles = neighbours.len();
-    let mut table = vec![0; (tiles + 1) * tiles];
-    let mut search = Search { distance: vec![0; tiles], queue: vec![0; tiles + 1] };
-    for (target, row) in table.chunks_exact_mut(tiles.max(1)).take(tiles).enumerate() {
-        search.fill(neighbours, target, row);
-        mark_visible(neighbours, target, row);
+/// Makes the table row by row, so that whoever is short of time can make it in pieces.
+#[derive(Debug)]
+pub(super) struct Survey {
+    table: Vec<u8>,
+    search: Search,
+    /// Rows that are made.
+    surveyed: usize,
+}
+
+impl Survey {
+    /// A table of zeros: a row a target, a byte a tile, and one more row for "no target", which stays zero.
+    pub fn new(tiles: usize) -> Self {
+        let search = Search { distance: vec![0; tiles], queue: vec![0; tiles + 1] };
+        Self { table: vec![0; (tiles + 1) * tiles], search, surveyed: 0 }
     }
-    table
+
+    /// Makes at most `rows` more rows and says whether that was the last. `neighbours[tile][direction]` is the neighbour's tile, or the tile
+    /// itself where there is a wall.
+    pub fn advance(&mut self, neighbours: &[[u16; 4]], rows: usize) -> bool {
+        let tiles = neighbours.len();
+        let end = tiles.min(self.surveyed.saturating_add(rows));
+        for target in self.surveyed..end {
+            let row = &mut self.table[target * tiles..][..tiles];
+            self.search.fill(neighbours, target, row);
+            mark_visible(neighbours, target, row);
+        }
+        self.surveyed = end;
+        end == tiles
+    }
+
+    /// The table.
+    pub fn into_table(self) -> Vec<u8> {
+        self.table
+    }
 }
 
 /// The memory of a breadth-first search, kept from target to target.
+#[derive(Debug)]
 struct Search {
     /// Steps from the target plus one; 0 while not reached.
     distance: Vec<u16>,

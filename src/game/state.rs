@@ -192,21 +192,46 @@ impl World {
     /// # Errors
     /// When the layout is larger than [`MAX_OPEN_TILES`] or [`MAX_THREATS`] allow, or somebody starts where nobody can stand.
     pub fn new(layout: &Layout, no_jump: bool) -> Result<Self, WorldError> {
+        let mut builder = WorldBuilder::new(layout, no_jump)?;
+        builder.advance(usize::MAX);
+        Ok(builder.finish())
+    }
+
+    /// Changes who plays and where the player may go, as if the world had been made of `layout` from the start; quick where the walls are
+    /// the same, because the tables of the streets stay. A state of the world before is not one of this world.
+    ///
+    /// # Errors
+    /// As for [`World::new`]; nothing has changed then.
+    pub fn recast(&mut self, layout: &Layout) -> Result<(), WorldError> {
         check(layout)?;
-        let mut grid = Grid::new(layout);
-        let mut order: Vec<usize> = (0..layout.threats.len()).collect();
-        order.sort_by_key(|&index| threat::rank(layout.threats[index].style));
-        let mut lanes = vec![0; order.len()];
+        let same_size = (layout.width, layout.height) == (self.layout.width, self.layout.height);
+        let mut pairs = layout.tiles.iter().zip(&self.layout.tiles);
+        if !same_size || pairs.any(|(new, old)| new.is_open() != old.is_open()) {
+            *self = Self::new(layout, self.no_jump)?;
+            return Ok(());
+        }
+        self.grid.clear_deer_homes();
+        self.grid.admit_player(layout);
+        self.layout = layout.clone();
+        self.cast();
+        Ok(())
+    }
+
+    /// Gives every threat of the layout its lane.
+    fn cast(&mut self) {
+        let threats = &self.layout.threats;
+        let mut order: Vec<usize> = (0..threats.len()).collect();
+        order.sort_by_key(|&index| threat::rank(threats[index].style));
+        self.lanes = vec![0; order.len()];
         for (lane, &index) in order.iter().enumerate() {
-            lanes[index] = lane as u8;
+            self.lanes[index] = lane as u8;
         }
-        let sorted: Vec<Spawn> = order.iter().map(|&index| layout.threats[index]).collect();
-        let mut rosters: Vec<Roster> = sorted.chunks(LANES).map(|block| Roster::new(block, &mut grid)).collect();
-        if rosters.is_empty() {
-            rosters.push(Roster::new(&[], &mut grid));
+        let sorted: Vec<Spawn> = order.iter().map(|&index| threats[index]).collect();
+        self.rosters = sorted.chunks(LANES).map(|block| Roster::new(block, &mut self.grid)).collect();
+        if self.rosters.is_empty() {
+            self.rosters.push(Roster::new(&[], &mut self.grid));
         }
-        let shape = Shape { tiles: grid.len() as u16, threats: lanes.len() as u8 };
-        Ok(Self { layout: layout.clone(), grid, rosters, lanes, schedule: schedule(), shape, no_jump })
+        self.shape = Shape { tiles: self.grid.len() as u16, threats: self.lanes.len() as u8 };
     }
 
     /// The map as it was given.
@@ -267,16 +292,53 @@ impl World {
         state.outcome = Outcome::Running;
         state.player = self.open_tile(player)?;
         for (index, threat) in threats.iter().enumerate() {
-            let tile = self.open_tile(threat.position)?;
-            let memory = self.memory_of(self.layout.threats[index].style, threat)?;
-            let (block, lane) = state.lane_mut(self.lanes[index]);
-            block.poses[lane] = grid::pose(tile, threat.direction);
-            block.seeds[lane] = threat.seed.clamp(threat::FIRST_SEED, LAST_TICK);
-            block.memories[lane] = memory;
-            block.idle_rounds[lane] = threat::clamp_idle_rounds(threat.idle_rounds);
+            self.place(&mut state, index, threat)?;
         }
         state.look_around();
         Ok(state)
+    }
+
+    /// Puts a threat into its lane.
+    fn place(&self, state: &mut State, index: usize, threat: &Threat) -> Result<(), PlacementError> {
+        let tile = self.open_tile(threat.position)?;
+        let memory = self.memory_of(self.layout.threats[index].style, threat)?;
+        let (block, lane) = state.lane_mut(self.lanes[index]);
+        block.poses[lane] = grid::pose(tile, threat.direction);
+        block.seeds[lane] = threat.seed.clamp(threat::FIRST_SEED, LAST_TICK);
+        block.memories[lane] = memory;
+        block.idle_rounds[lane] = threat::clamp_idle_rounds(threat.idle_rounds);
+        Ok(())
+    }
+
+    /// What one threat does in a tick, for an observer who saw the player go from `stale` to `now`, by whatever way. Threats do not see one
+    /// another, so this needs no state; it is what [`World::step`] does to this threat, be the player caught or not.
+    ///
+    /// # Errors
+    /// When there is no such threat or tick, or a position is no open tile.
+    pub fn threat_after(
+        &self,
+        index: usize,
+        threat: &Threat,
+        tick: u16,
+        stale: Position,
+        now: Position,
+    ) -> Result<Threat, PlacementError> {
+        if index >= self.lanes.len() {
+            return Err(PlacementError::Threats { expected: self.lanes.len(), found: index + 1 });
+        }
+        if !(FIRST_TICK..=LAST_TICK).contains(&tick) {
+            return Err(PlacementError::Tick(tick));
+        }
+        let schedule = self.schedule[usize::from(tick)];
+        let prey = Prey { now: self.open_tile(now)?, stale: self.open_tile(stale)?, owls_look: schedule.owls_look };
+        let mut state = self.start();
+        self.place(&mut state, index, threat)?;
+        if schedule.threats_move {
+            let block = usize::from(self.lanes[index]) / LANES;
+            let lanes = if block == 0 { &mut state.first } else { &mut state.more[block - 1] };
+            lanes.advance(&self.rosters[block], &self.grid, prey);
+        }
+        Ok(self.threat(&state, index))
     }
 
     /// A threat's memory as a block keeps it.
@@ -495,6 +557,55 @@ fn math_round(value: f64) -> i32 {
     let floor = value.floor();
     // Not `(value + 0.5).floor()`: the sum of the largest number below one half and one half is 1.
     (floor + f64::from(u8::from(value - floor >= 0.5))) as i32
+/// A world that is being made, for those who are short of time: the routes of the largest maps take longer than a tick, and can be made in
+/// pieces.
+///
+/// ```
+/// use getaway::game::{Layout, World, WorldBuilder};
+///
+/// let layout = Layout::parse("#####\n#P.s#\n#####")?;
+/// let mut builder = WorldBuilder::new(&layout, false)?;
+/// while !builder.advance(1) {} // one tile's routes at a time
+/// assert_eq!(builder.finish().start(), World::new(&layout, false)?.start());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct WorldBuilder {
+    world: World,
+    survey: route::Survey,
+}
+
+impl WorldBuilder {
+    /// Begins a world: everything but the routes.
+    ///
+    /// # Errors
+    /// As for [`World::new`].
+    pub fn new(layout: &Layout, no_jump: bool) -> Result<Self, WorldError> {
+        check(layout)?;
+        let grid = Grid::new(layout);
+        let survey = route::Survey::new(grid.len());
+        let shape = Shape { tiles: 0, threats: 0 };
+        let (layout, rosters, lanes) = (layout.clone(), Vec::new(), Vec::new());
+        Ok(Self { world: World { layout, grid, rosters, lanes, schedule: schedule(), shape, no_jump }, survey })
+    }
+
+    /// Makes the routes to at most `tiles` more tiles; says whether all are made.
+    pub fn advance(&mut self, tiles: usize) -> bool {
+        self.survey.advance(&self.world.grid.neighbours, tiles)
+    }
+
+    /// The map as it was given.
+    pub fn layout(&self) -> &Layout {
+        &self.world.layout
+    }
+
+    /// The world; makes what is missing.
+    pub fn finish(mut self) -> World {
+        self.advance(usize::MAX);
+        self.world.grid.finish(self.survey.into_table());
+        self.world.cast();
+        self.world
+    }
 }
 
 /// The game is over: there is no tick to play.
