@@ -44,6 +44,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod bot;
 pub mod game;
 pub mod map;
 pub mod planner;

@@ -1,0 +1,337 @@
+//! Message in, move out: what a competitor runs.
+//!
+//! A [`Bot`] is given each message of the server and answers with a [`Decision`] before its budget is spent. It makes its own simulation of the game from
+//! the first message, on maps that it has never seen, and compares it with every message after that; what it finds out about late commands,
+//! missing messages, see-through tiles and threats that break the rules is in [`pursuit`].
+//!
+//! The promise: any message gets a decision or one clear error, never a panic, and no later than the budget allows.
+//! Nothing here runs in the background. What takes longer than a tick, the tables of the largest maps, is made in pieces, and
+//! until it is there the bot plays by caution.
+
+use std::time::{Duration, Instant};
+
+use thiserror::Error;
+
+use crate::game::{Action, Move, Position, Style, WorldBuilder};
+use crate::planner::{self, Caution, Choice, Limit, Planner, PlannerError, Pursuer, Sighting, Source};
+use crate::protocol::{GameMessage, MessageMap, ProtocolError};
+
+mod curiosity;
+mod gap;
+mod observation;
+mod pursuit;
+mod suspect;
+
+use curiosity::explore;
+use observation::{Observation, is_playable, layout_of, window};
+use pursuit::Pursuit;
+
+/// The time for a decision unless another is given: three quarters of a tick of the real server.
+pub const BUDGET_DEFAULT: Duration = Duration::from_millis(75);
+/// What is kept of a budget when planning stops: planners look at the clock every few dozen microseconds, and the system may look away.
+const MARGIN: Duration = Duration::from_millis(2);
+/// Tiles whose routes are made between two looks at the clock: about half a millisecond on the largest map.
+const TILES_A_PIECE: usize = 16;
+/// What finishing a world takes on the largest map, once its routes are made.
+const FINISH_TIME: Duration = Duration::from_millis(15);
+/// Tiles of a map, walls and all, from which on finishing a world takes a noticeable time.
+const LARGE_MAP_TILES: usize = 1024;
+/// The longest budget: a day is as good as any.
+const BUDGET_MAX: Duration = Duration::from_secs(86_400);
+/// The share of a budget that may go into finding out what happened in ticks whose messages never came: one over this.
+const GAP_SHARE: u32 = 4;
+
+/// How a bot plays.
+#[derive(Clone, Debug)]
+pub struct BotOptions {
+    /// The name of a planner or an expression: see [`planner::by_name`].
+    pub planner: String,
+    /// The time for a decision, from the call or from when the message arrived.
+    pub budget: Duration,
+    /// The most that a planner may evaluate for a decision; with one, and a budget that is never reached, games can be repeated exactly.
+    pub evaluations_max: Option<u64>,
+    /// The seed of every random draw.
+    pub seed: u64,
+    /// Whether the game is the no-jump variant.
+    pub no_jump: bool,
+}
+
+impl Default for BotOptions {
+    fn default() -> Self {
+        Self {
+            planner: planner::DEFAULT_NAME.to_owned(),
+            budget: BUDGET_DEFAULT,
+            evaluations_max: None,
+            seed: 0,
+            no_jump: false,
+        }
+    }
+}
+
+/// Why a message gets no decision.
+#[derive(Debug, Error)]
+pub enum BotError {
+    /// The message contradicts itself.
+    #[error("the message cannot be used: {0}")]
+    Message(#[from] ProtocolError),
+    /// There is no move to decide on.
+    #[error("the message cannot be used: yourCharacter.position: expected an EMPTY tile, found {0}")]
+    PlayerOffStreet(Position),
+}
+
+/// An answer to a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// The tick of the message.
+    pub tick: u32,
+    /// The move.
+    pub player_move: Move,
+    /// Where it came from.
+    pub source: Source,
+    /// The tick up to which the bot knows how to live, if it looked: 2001 when it knows the whole game.
+    pub planned_tick: Option<u16>,
+    /// What the planner evaluated for this decision.
+    pub evaluations: u64,
+    /// The time from the message's arrival to the decision.
+    pub elapsed: Duration,
+}
+
+impl Decision {
+    /// The action to send; none to stay.
+    pub fn action(&self) -> Option<Action> {
+        self.player_move.direction().map(Action::Move)
+    }
+}
+
+/// A player that is told the state before each tick and answers with a move.
+///
+/// ```
+/// use getaway::bot::{Bot, BotOptions};
+/// use getaway::game::{Layout, World};
+/// use getaway::protocol::GameMessage;
+///
+/// let world = World::new(&Layout::parse("P...\n.##.\n...s")?, false)?;
+/// let mut state = world.start();
+/// let mut bot = Bot::new(BotOptions::default())?;
+/// for _ in 0..100 {
+///     let decision = bot.next_action(&GameMessage::of(&world, &state, "us"))?;
+///     world.step(&mut state, decision.player_move);
+/// }
+/// assert!(!state.is_caught());
+/// assert_eq!(bot.mispredictions(), [0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Bot {
+    options: BotOptions,
+    planner: Box<dyn Planner>,
+    /// The world that the planner plans in: see [`Pursuit::world_count`].
+    planner_world: u32,
+    caution: Caution,
+    game: Option<Game>,
+    last: Option<(Observation, Decision)>,
+}
+
+/// A game that is being played.
+struct Game {
+    map: MessageMap,
+    styles: Vec<Option<Style>>,
+    /// The tick of the last message that was taken in.
+    tick: u32,
+    stage: Stage,
+}
+
+/// How far the bot has come with a game.
+enum Stage {
+    /// The world is being made; what was seen and sent meanwhile waits.
+    Building { builder: Box<WorldBuilder>, seen: Vec<(Observation, Move)> },
+    /// The game is followed.
+    Following(Box<Pursuit>),
+}
+
+impl Bot {
+    /// A bot that has not seen a game.
+    ///
+    /// # Errors
+    /// When there is no such planner.
+    pub fn new(mut options: BotOptions) -> Result<Self, PlannerError> {
+        options.budget = options.budget.min(BUDGET_MAX);
+        let planner = planner::by_name(&options.planner, options.seed)?;
+        Ok(Self { options, planner, planner_world: 0, caution: Caution::new(), game: None, last: None })
+    }
+
+    /// How the bot plays.
+    pub fn options(&self) -> &BotOptions {
+        &self.options
+    }
+
+    /// Decides on a message that has just arrived.
+    ///
+    /// # Errors
+    /// As for [`Bot::next_action_since`].
+    pub fn next_action(&mut self, message: &GameMessage) -> Result<Decision, BotError> {
+        self.next_action_since(message, Instant::now())
+    }
+
+    /// Decides on a message that arrived a while ago: the budget is counted from `arrival`.
+    ///
+    /// A message that came before gets the same decision. One whose tick goes back, or that shows another map or another number of threats,
+    /// begins a new game.
+    ///
+    /// # Errors
+    /// When the message contradicts itself, or the player stands on no open tile. The game goes on with the next message.
+    pub fn next_action_since(&mut self, message: &GameMessage, arrival: Instant) -> Result<Decision, BotError> {
+        let observation = Observation::of(message)?;
+        let is_same_game = self.is_same_game(message, &observation);
+        if let Some((last, decision)) = &self.last
+            && is_same_game
+            && *last == observation
+        {
+            return Ok(Decision { elapsed: arrival.elapsed(), ..*decision });
+        }
+        let choice = if is_playable(message, &observation) {
+            self.follow(message, &observation, is_same_game, arrival);
+            self.decide(message, &observation, arrival)
+        } else {
+            self.choose_blindly(message, &observation)
+        };
+        let elapsed = arrival.elapsed();
+        self.remember(&observation, choice.player_move, elapsed <= self.options.budget);
+        let Choice { player_move, source, planned_tick, evaluations } = choice;
+        let decision = Decision { tick: message.tick, player_move, source, planned_tick, evaluations, elapsed };
+        self.last = Some((observation, decision));
+        Ok(decision)
+    }
+
+    /// By threat, in the order of the messages, how often it did something else than was predicted, in this game.
+    pub fn mispredictions(&self) -> Vec<u32> {
+        match &self.game {
+            Some(Game { stage: Stage::Following(pursuit), .. }) => pursuit.mispredictions().collect(),
+            Some(game) => vec![0; game.styles.len()],
+            None => Vec::new(),
+        }
+    }
+
+    /// Whether a message belongs to the game before it.
+    fn is_same_game(&self, message: &GameMessage, observation: &Observation) -> bool {
+        self.game.as_ref().is_some_and(|game| {
+            game.tick <= observation.tick && game.styles.len() == observation.threats.len() && game.map == message.map
+        })
+    }
+
+    /// Takes in a message, the first of a game or not.
+    fn follow(&mut self, message: &GameMessage, observation: &Observation, is_same_game: bool, arrival: Instant) {
+        let styles: Vec<Option<Style>> = message.threats.iter().map(|threat| threat.style.known()).collect();
+        let known = self.game.take().filter(|_| is_same_game);
+        let mut game = match known {
+            Some(game) => game,
+            None => {
+                self.planner_world = 0;
+                // The limits have been checked, so this is a world.
+                let Ok(builder) = WorldBuilder::new(&layout_of(message), self.options.no_jump) else { return };
+                let stage = Stage::Building { builder: Box::new(builder), seen: Vec::new() };
+                Game { map: message.map.clone(), styles: styles.clone(), tick: observation.tick, stage }
+            }
+        };
+        game.tick = observation.tick;
+        let styles_before = std::mem::replace(&mut game.styles, styles);
+        game.stage = match game.stage {
+            Stage::Building { builder, seen } => {
+                let deadline = arrival + self.options.budget.saturating_sub(MARGIN);
+                match build(builder, seen, &game.styles, observation, deadline) {
+                    Some(stage) => stage,
+                    None => return,
+                }
+            }
+            Stage::Following(mut pursuit) => {
+                if game.styles != styles_before {
+                    pursuit.restyle(&styles_before, &game.styles);
+                }
+                pursuit.observe(observation, arrival + self.options.budget / GAP_SHARE);
+                Stage::Following(pursuit)
+            }
+        };
+        self.game = Some(game);
+    }
+
+    /// Decides on a game that is followed as well as it can be.
+    fn decide(&mut self, message: &GameMessage, observation: &Observation, arrival: Instant) -> Choice {
+        let deadline = arrival + self.options.budget.saturating_sub(MARGIN);
+        let limit = Limit { deadline: Some(deadline), expansions: self.options.evaluations_max };
+        let Some(Game { stage: Stage::Following(pursuit), .. }) = &self.game else {
+            return self.choose_blindly(message, observation);
+        };
+        let state = match pursuit.state() {
+            Ok(state) if !state.is_over() && Instant::now() < deadline => state,
+            // Late, or a threat stands on the player and the game goes on: not by the rules.
+            _ => return self.choose_blindly(message, observation),
+        };
+        let strangers = pursuit.strangers();
+        if !strangers.is_empty() {
+            return self.caution.choose_beside(pursuit.world(), &state, &strangers, limit);
+        }
+        if self.planner_world != pursuit.world_count {
+            if let Ok(planner) = planner::by_name(&self.options.planner, self.options.seed) {
+                self.planner = planner;
+            }
+            self.planner_world = pursuit.world_count;
+        }
+        let choice = self.planner.decide(pursuit.world(), &state, limit);
+        explore(pursuit, &state, choice, limit, self.options.seed)
+    }
+
+    /// Decides from where everybody stands.
+    fn choose_blindly(&mut self, message: &GameMessage, observation: &Observation) -> Choice {
+        let at = |position: Position, from: Position| Position::new(position.x - from.x, position.y - from.y);
+        let (layout, from) = match &self.game {
+            Some(Game { map, stage: Stage::Following(pursuit), .. }) if *map == message.map => {
+                (pursuit.layout().clone(), Position::new(0, 0))
+            }
+            _ => window(message),
+        };
+        let pursuers: Vec<Pursuer> =
+            observation.threats.iter().map(|seen| Pursuer::at(at(seen.position, from))).collect();
+        let player = at(observation.player, from);
+        self.caution.choose(&layout, &Sighting { tick: observation.clock_tick(), player, pursuers: &pursuers })
+    }
+
+    /// Keeps what was sent until its effect is seen.
+    fn remember(&mut self, observation: &Observation, player_move: Move, is_timely: bool) {
+        match &mut self.game {
+            Some(Game { stage: Stage::Building { seen, .. }, .. }) => seen.push((observation.clone(), player_move)),
+            Some(Game { stage: Stage::Following(pursuit), .. }) => {
+                pursuit.send(observation.clock_tick(), player_move, is_timely);
+            }
+            None => {}
+        }
+    }
+}
+
+/// Goes on with the world; once it is there, takes in what was seen meanwhile, `now` last.
+fn build(
+    mut builder: Box<WorldBuilder>,
+    seen: Vec<(Observation, Move)>,
+    styles: &[Option<Style>],
+    now: &Observation,
+    deadline: Instant,
+) -> Option<Stage> {
+    let is_ready = builder.advance(0);
+    while !builder.advance(TILES_A_PIECE) {
+        if Instant::now() >= deadline {
+            return Some(Stage::Building { builder, seen });
+        }
+    }
+    // If there is no time to finish now, then first thing in the next tick.
+    let is_large = builder.layout().tiles.len() > LARGE_MAP_TILES;
+    if is_large && !is_ready && Instant::now() + FINISH_TIME >= deadline {
+        return Some(Stage::Building { builder, seen });
+    }
+    let layout = builder.layout().clone();
+    let first = seen.first().map_or(now, |(first, _)| first);
+    let mut pursuit = Pursuit::new(layout, builder.finish(), styles, first).ok()?;
+    let later = seen.iter().skip(1).map(|(observation, _)| observation).chain([now]);
+    for ((before, player_move), observation) in seen.iter().zip(later) {
+        pursuit.send(before.clock_tick(), *player_move, false);
+        pursuit.observe(observation, deadline);
+    }
+    Some(Stage::Following(Box::new(pursuit)))
+}

@@ -1,0 +1,375 @@
+//! A game as it is followed through its messages.
+//!
+//! The promise: a game that keeps the rules is followed exactly, whatever became of our commands. Where the player stands says which move was
+//! played, so a command that came too late is a tick without one and nothing else. Ticks whose messages never came are played with
+//! the commands that were sent, without, and with whatever else leads to where the player stands, until the threats stand where they are seen. A
+//! game that does not keep the rules is followed as it is seen.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Instant;
+
+use crate::game::{
+    Direction, FIRST_TICK, Layout, Move, PlacementError, Position, Spawn, State, Style, Tile, World, WorldError,
+};
+use crate::planner::Pursuer;
+
+use super::gap::{Gap, Path};
+use super::observation::{Observation, Seen};
+use super::suspect::{Scene, Suspect};
+
+/// Ticks after joining a game that is under way in which a surprise is put down to our own ignorance.
+const JOINING_TICKS: u16 = 100;
+/// The chance that every command into a tile came late, below which the tile is taken for one that the player cannot enter. With the share of
+/// late commands that is expected at first, it takes two refusals.
+const LATE_CHANCE_MIN: f64 = 1e-3;
+/// Commands in time that are taken for granted, beside one late one, when the share of late commands is estimated.
+const COMMANDS_ASSUMED: u32 = 50;
+
+/// Ticks of which it is remembered what was seen.
+const SEEN_TICKS_MAX: usize = 200;
+/// Open tiles of a map at most for strangers to be compared with the styles: on larger ones that takes too long.
+const TRIAL_TILES_MAX: usize = 1024;
+/// Commands that are remembered at most, while no message can be observed.
+const SENT_MAX: usize = 16;
+
+/// A command that was sent and whose effect has not been seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Sent {
+    pub tick: u16,
+    pub player_move: Move,
+    /// Whether it took no longer than it may.
+    pub is_timely: bool,
+}
+
+/// A game that is followed.
+#[derive(Debug)]
+pub(super) struct Pursuit {
+    /// The map as far as it is known: tiles that refused the player are see-through.
+    layout: Layout,
+    /// The map with the threats that can be predicted, and no others.
+    world: World,
+    /// Threats in the order of the messages.
+    suspects: Vec<Suspect>,
+    /// World's place -> message's place.
+    cast: Vec<usize>,
+    tick: u16,
+    player: Position,
+    sent: Vec<Sent>,
+    /// The last observations, of consecutive ticks.
+    seen: Vec<Observation>,
+    /// A world for strangers to be tried in.
+    probe: Option<World>,
+    /// Until when surprises are put down to our own ignorance.
+    joining_until: u16,
+    /// By tile, how many commands into it had no effect, one after another.
+    refusals: BTreeMap<Position, u32>,
+    /// Tiles where the player has been.
+    visited: BTreeSet<Position>,
+    /// Commands that took effect.
+    effective_commands: u32,
+    /// Commands into tiles that the player can enter, without effect.
+    late_commands: u32,
+    /// Whether the layout has changed since the world was made.
+    has_new_streets: bool,
+    /// Counts the worlds: whoever keeps something about a world keeps this number with it.
+    pub world_count: u32,
+}
+
+impl Pursuit {
+    /// Begins with the first message of a game, or the first that came. `world` has been made of `layout`; styles that are not known are `None`.
+    ///
+    /// # Errors
+    /// When the world cannot be made: the caller has checked that it can.
+    pub fn new(
+        layout: Layout,
+        world: World,
+        styles: &[Option<Style>],
+        observation: &Observation,
+    ) -> Result<Self, WorldError> {
+        let (tick, player) = (observation.clock_tick(), observation.player);
+        let scene = Scene { layout: &layout, tick, player };
+        let suspects = styles.iter().zip(&observation.threats).map(|(&style, &seen)| Suspect::new(style, seen, scene));
+        let mut pursuit = Self {
+            suspects: suspects.collect(),
+            layout,
+            world,
+            cast: Vec::new(),
+            tick,
+            player,
+            sent: Vec::new(),
+            seen: vec![observation.clone()],
+            probe: None,
+            joining_until: if tick == FIRST_TICK { 0 } else { tick + JOINING_TICKS },
+            refusals: BTreeMap::new(),
+            visited: BTreeSet::from([player]),
+            effective_commands: 0,
+            late_commands: 0,
+            has_new_streets: false,
+            world_count: 0,
+        };
+        pursuit.recast()?;
+        Ok(pursuit)
+    }
+
+    pub fn world(&self) -> &World {
+        &self.world
+    }
+
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// The predictable threats where they are now, in the world; a placement fails only in games that break the rules.
+    pub fn state(&self) -> Result<State, PlacementError> {
+        self.state_in(&self.world)
+    }
+
+    /// The same in a world with the same threats.
+    pub fn state_in(&self, world: &World) -> Result<State, PlacementError> {
+        let leads: Vec<_> = self.cast.iter().filter_map(|&index| self.suspects[index].lead().copied()).collect();
+        world.state_at(self.tick, self.player, &leads)
+    }
+
+    /// The threats that cannot be predicted.
+    pub fn strangers(&self) -> Vec<Pursuer> {
+        let strangers = self.suspects.iter().filter(|suspect| suspect.is_stranger());
+        strangers.map(|suspect| Pursuer::at(suspect.position)).collect()
+    }
+
+    /// Whether some tile has refused the player, so that others may.
+    pub fn has_refused(&self) -> bool {
+        !self.refusals.is_empty() || self.layout.tiles.contains(&Tile::SeeThrough)
+    }
+
+    /// Whether a step leads where the player has never been.
+    pub fn may_be_refused(&self, player_move: Move) -> bool {
+        player_move.direction().is_some_and(|direction| !self.visited.contains(&self.player.towards(direction)))
+    }
+
+    /// The first step on a shortest way to a tile where the player has never been, through tiles where he has.
+    pub fn step_to_unvisited(&self) -> Option<Move> {
+        let mut reached = BTreeSet::from([self.player]);
+        let mut queue = VecDeque::from([(self.player, None)]);
+        while let Some((position, first_step)) = queue.pop_front() {
+            if !self.visited.contains(&position) {
+                return first_step;
+            }
+            for direction in Direction::ALL {
+                let next = position.towards(direction);
+                if self.layout.tile(next) == Tile::Open && reached.insert(next) {
+                    queue.push_back((next, first_step.or(Some(Move::from(direction)))));
+                }
+            }
+        }
+        None
+    }
+
+    /// The world if the tile that a step leads to is see-through.
+    pub fn world_without(&self, player_move: Move) -> Option<World> {
+        let target = self.player.towards(player_move.direction()?);
+        let mut layout = self.layout.clone();
+        *layout.tiles.get_mut(self.tile_index(target)?)? = Tile::SeeThrough;
+        let mut world = self.world.clone();
+        world.recast(&layout).ok().map(|()| world)
+    }
+
+    /// The world if the player can go only where he has been, and where a move leads.
+    pub fn visited_world(&self, player_move: Move) -> Option<World> {
+        let target = player_move.direction().map_or(self.player, |direction| self.player.towards(direction));
+        let mut layout = self.layout.clone();
+        for position in self.layout.open_positions() {
+            if position != target && !self.visited.contains(&position) {
+                *layout.tiles.get_mut(self.tile_index(position)?)? = Tile::SeeThrough;
+            }
+        }
+        let mut world = self.world.clone();
+        world.recast(&layout).ok().map(|()| world)
+    }
+
+    /// Whether the player has been everywhere that is not known to be closed.
+    pub fn has_visited_all(&self) -> bool {
+        let mut open = self.layout.open_positions().filter(|&position| self.layout.tile(position) == Tile::Open);
+        open.all(|position| self.visited.contains(&position))
+    }
+
+    /// The place of a tile in the layout, if it is an open one.
+    fn tile_index(&self, position: Position) -> Option<usize> {
+        self.layout.is_open(position).then_some((position.y * self.layout.width + position.x) as usize)
+    }
+
+    /// How often each threat did what was not predicted.
+    pub fn mispredictions(&self) -> impl Iterator<Item = u32> + '_ {
+        self.suspects.iter().map(|suspect| suspect.mispredictions)
+    }
+
+    /// Remembers what was sent in a tick, in answer to the last observation or to a message that could not be observed.
+    pub fn send(&mut self, tick: u16, player_move: Move, is_timely: bool) {
+        self.sent.retain(|sent| sent.tick != tick);
+        self.sent.push(Sent { tick, player_move, is_timely });
+        if self.sent.len() > SENT_MAX {
+            self.sent.remove(0);
+        }
+    }
+
+    /// Takes in that the messages give threats other styles than before.
+    pub fn restyle(&mut self, before: &[Option<Style>], styles: &[Option<Style>]) {
+        let scene = Scene { layout: &self.layout, tick: self.tick, player: self.player };
+        for (suspect, (before, &style)) in self.suspects.iter_mut().zip(before.iter().zip(styles)) {
+            if *before != style {
+                suspect.restyle(style, scene);
+            }
+        }
+        self.refresh();
+    }
+
+    /// Takes in what is seen at a later tick, or again at the same one. Gaps and strangers are puzzled over until `deadline`.
+    pub fn observe(&mut self, observation: &Observation, deadline: Instant) {
+        let ticks = observation.clock_tick().saturating_sub(self.tick);
+        match ticks {
+            0 => self.arrive(observation, false),
+            1 => {
+                self.note_refusal(observation.player);
+                self.play(&[self.player, observation.player]);
+                self.arrive(observation, self.tick > self.joining_until);
+            }
+            _ => {
+                let path = self.explain_gap(observation, deadline);
+                self.play(&path);
+                // Where a path is a guess, so are the minds that it leads to.
+                self.arrive(observation, false);
+            }
+        }
+        self.keep(observation, ticks == 1);
+        self.try_strangers(deadline);
+        self.refresh();
+    }
+
+    /// Remembers what was seen, as long as no tick is missing.
+    fn keep(&mut self, observation: &Observation, is_next: bool) {
+        if !is_next {
+            self.seen.clear();
+        } else if self.seen.len() == SEEN_TICKS_MAX {
+            self.seen.remove(0);
+        }
+        self.seen.push(observation.clone());
+    }
+
+    /// Compares strangers with the styles that we know.
+    fn try_strangers(&mut self, deadline: Instant) {
+        let is_to_be_tried = |suspect: &Suspect| suspect.is_to_be_tried(self.tick);
+        if !self.suspects.iter().any(is_to_be_tried) || self.world.open_tiles() > TRIAL_TILES_MAX {
+            return;
+        }
+        let probe = self.probe.get_or_insert_with(|| self.world.clone());
+        for (index, suspect) in self.suspects.iter_mut().enumerate() {
+            if suspect.is_to_be_tried(self.tick) {
+                suspect.try_styles(index, &self.seen, &self.layout, probe, deadline);
+            }
+        }
+    }
+
+    /// Lets the threats play the ticks from one position of the player to the next.
+    fn play(&mut self, path: &[Position]) {
+        for step in path.windows(2) {
+            for (place, &index) in self.cast.iter().enumerate() {
+                self.suspects[index].advance(&self.world, place, self.tick, step[0], step[1]);
+            }
+            self.tick += 1;
+        }
+    }
+
+    /// Compares with what is seen and takes that as true.
+    fn arrive(&mut self, observation: &Observation, counts: bool) {
+        self.tick = observation.clock_tick();
+        self.player = observation.player;
+        self.visited.insert(self.player);
+        self.refusals.remove(&self.player);
+        self.sent.clear();
+        let scene = Scene { layout: &self.layout, tick: self.tick, player: self.player };
+        for (suspect, &seen) in self.suspects.iter_mut().zip(&observation.threats) {
+            suspect.settle(seen, scene, counts);
+        }
+    }
+
+    /// A path of the player through the ticks whose messages never came.
+    fn explain_gap(&self, observation: &Observation, deadline: Instant) -> Path {
+        let predicted: Vec<(usize, &Suspect, Seen)> = (self.cast.iter().enumerate())
+            .map(|(place, &index)| (place, &self.suspects[index], observation.threats[index]))
+            .collect();
+        let count_right = |path: &Path| {
+            let is_right = |&(place, suspect, seen): &(usize, &Suspect, Seen)| {
+                let Some(&lead) = suspect.lead() else { return false };
+                let ticks = path.windows(2).zip(self.tick..);
+                let after = ticks.fold(lead, |threat, (step, tick)| {
+                    self.world.threat_after(place, &threat, tick, step[0], step[1]).unwrap_or(threat)
+                });
+                after.position == seen.position && seen.direction.is_none_or(|direction| direction == after.direction)
+            };
+            predicted.iter().filter(|threat| is_right(threat)).count()
+        };
+        let ticks = usize::from(observation.clock_tick() - self.tick);
+        let gap = Gap { layout: &self.layout, from: self.player, to: observation.player, first_tick: self.tick, ticks };
+        gap.explain(&self.sent, predicted.len(), count_right, deadline)
+    }
+
+    /// A command into an open tile that the player then is not on: late, or the tile is see-through, which messages do not tell. A tile on which
+    /// the player has been is not; one that refuses him again and again is.
+    fn note_refusal(&mut self, player: Position) {
+        let Some(sent) = self.sent.iter().find(|sent| sent.tick == self.tick) else { return };
+        let Some(target) = sent.player_move.direction().map(|direction| self.player.towards(direction)) else { return };
+        if player == target {
+            self.effective_commands += 1;
+        } else if self.visited.contains(&target) {
+            self.late_commands += 1;
+        } else if player == self.player && sent.is_timely && self.layout.tile(target) == Tile::Open {
+            let refusals = self.refusals.entry(target).or_insert(0);
+            *refusals += 1;
+            let commands = self.effective_commands + self.late_commands + COMMANDS_ASSUMED;
+            let late_share = f64::from(self.late_commands + 1) / f64::from(commands + 1);
+            if late_share.powf(f64::from(*refusals)) < LATE_CHANCE_MIN {
+                self.close(target);
+            }
+        }
+    }
+
+    /// Takes a tile for see-through, unless that would leave the player nowhere to go: then it is the commands that do not arrive.
+    fn close(&mut self, position: Position) {
+        let neighbours = Direction::ALL.map(|direction| self.player.towards(direction));
+        if !neighbours.iter().any(|&next| next != position && self.layout.tile(next) == Tile::Open) {
+            self.refusals.remove(&position);
+            return;
+        }
+        if let Some(index) = self.tile_index(position) {
+            self.layout.tiles[index] = Tile::SeeThrough;
+            self.has_new_streets = true;
+        }
+    }
+
+    /// Makes the world anew if other threats are predictable than before, or if the streets have changed.
+    fn refresh(&mut self) {
+        let styles_differ = || {
+            let spawns = &self.world.layout().threats;
+            self.cast.iter().zip(spawns).any(|(&index, spawn)| self.suspects[index].style != Some(spawn.style))
+        };
+        if self.has_new_streets || self.cast != self.predictable() || styles_differ() {
+            // The streets and spawns are those of a world that was made before, so this one can be made too.
+            self.recast().expect("a world like the one before");
+        }
+    }
+
+    fn predictable(&self) -> Vec<usize> {
+        (0..self.suspects.len()).filter(|&index| !self.suspects[index].is_stranger()).collect()
+    }
+
+    fn recast(&mut self) -> Result<(), WorldError> {
+        self.cast = self.predictable();
+        let spawn = |&index: &usize| {
+            let suspect = &self.suspects[index];
+            suspect.style.map(|style| Spawn { style, position: suspect.spawn })
+        };
+        self.layout.threats = self.cast.iter().filter_map(spawn).collect();
+        self.world_count += 1;
+        self.has_new_streets = false;
+        self.world.recast(&self.layout)
+    }
+}
