@@ -11,9 +11,11 @@ use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
 use crate::map::{GeneratorError, Map, MapError, MapLibrary};
+use crate::recording::RecordingError;
 
 mod mapgen;
 mod maps;
+mod play;
 mod replay;
 mod serve;
 mod simulate;
@@ -32,6 +34,7 @@ struct Cli {
 enum Command {
     Maps(maps::MapsArgs),
     Mapgen(mapgen::MapgenArgs),
+    Play(play::PlayArgs),
     Replay(replay::ReplayArgs),
     Serve(serve::ServeArgs),
     Simulate(simulate::SimulateArgs),
@@ -43,6 +46,7 @@ impl Command {
         match self {
             Self::Maps(args) => maps::run(&args, out),
             Self::Mapgen(args) => mapgen::run(&args, out),
+            Self::Play(args) => play::run(&args, out),
             Self::Replay(args) => replay::run(&args, out),
             Self::Serve(args) => serve::run(&args, out),
             Self::Simulate(args) => simulate::run(&args, &mut io::stdin().lock(), out),
@@ -98,6 +102,12 @@ impl CliError {
 
 impl From<MapError> for CliError {
     fn from(error: MapError) -> Self {
+        Self::Input(error.to_string())
+    }
+}
+
+impl From<RecordingError> for CliError {
+    fn from(error: RecordingError) -> Self {
         Self::Input(error.to_string())
     }
 }

@@ -1,0 +1,218 @@
+//! `getaway play`: plays a whole game here, message by message, as a server would send them.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde::Serialize;
+
+use crate::bot::{BUDGET_DEFAULT, Bot, BotOptions, Decision};
+use crate::game::{LAST_TICK, World};
+use crate::planner::{DEFAULT_NAME, Source};
+use crate::protocol::{GameMessage, MessageWriter};
+use crate::recording::RecordingWriter;
+
+use super::{CliError, MapArgs, one_line};
+
+/// The time for a decision when only evaluations limit it.
+const UNLIMITED_BUDGET: Duration = Duration::from_secs(86_400);
+/// The longest budget that can be asked for.
+const MAX_BUDGET_MS: u64 = 3_600_000;
+/// Redraws of the progress bar a second.
+const REDRAWS_PER_SECOND: u8 = 5;
+/// The team in the messages.
+const TEAM: &str = "local";
+
+const EXAMPLES: &str = "Examples:
+  getaway play roundabout                                the default planner, 75 ms a decision
+  getaway play roundabout --planner uct-greedy --no-jump
+  getaway play harbour --budget-evals 20000 --save games/harbour.jsonl";
+
+/// Play a whole game on this machine, message by message
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct PlayArgs {
+    /// The map, by name or by path
+    #[arg(value_name = "MAP")]
+    map: String,
+    #[command(flatten)]
+    maps: MapArgs,
+    /// Who plays: the name of a planner or an expression
+    #[arg(long, value_name = "NAME|EXPRESSION", default_value = DEFAULT_NAME)]
+    planner: String,
+    /// Milliseconds for a decision [default: 75, or no limit with --budget-evals]
+    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(..=MAX_BUDGET_MS))]
+    budget_ms: Option<u64>,
+    /// Evaluations for a decision at most; alone, it makes games that can be repeated exactly
+    #[arg(long, value_name = "N")]
+    budget_evals: Option<u64>,
+    /// Catch also a player who swaps tiles with a threat
+    #[arg(long)]
+    no_jump: bool,
+    /// The seed of every random draw
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+    /// Save the game: a line a tick, gzipped if the name ends in .gz; an existing file is not touched
+    #[arg(long, value_name = "FILE")]
+    save: Option<PathBuf>,
+    /// Print JSON: a line with one object
+    #[arg(long)]
+    json: bool,
+}
+
+/// What is printed about a game.
+#[derive(Serialize)]
+struct Report {
+    map: String,
+    planner: String,
+    no_jump: bool,
+    score: u32,
+    /// The tick in which the game ended: 2001 when it is complete.
+    final_tick: u16,
+    caught: bool,
+    decision_ms: DecisionTimes,
+    sources: SourceCounts,
+    mispredictions: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    saved: Option<PathBuf>,
+}
+
+/// Milliseconds for a decision: of the first tick, and of all after it.
+#[derive(Debug, Default, PartialEq, Serialize)]
+struct DecisionTimes {
+    first: f64,
+    p50: f64,
+    p99: f64,
+    max: f64,
+}
+
+/// How many decisions came from where.
+#[derive(Debug, Default, Serialize)]
+struct SourceCounts {
+    plan: usize,
+    search: usize,
+    fallback: usize,
+}
+
+pub(super) fn run(args: &PlayArgs, out: &mut impl Write) -> Result<(), CliError> {
+    let map = args.maps.find(&args.map)?;
+    let name = one_line(&map.name);
+    let world = World::new(&map.layout, args.no_jump).map_err(|error| CliError::Input(format!("{name}: {error}")))?;
+    let mut bot = Bot::new(options(args)).map_err(|error| CliError::Input(error.to_string()))?;
+    let recording = args.save.as_ref().map(RecordingWriter::create).transpose()?;
+    let report = play(args, map.name, &world, &mut bot, recording)?;
+    if args.json {
+        serde_json::to_writer(&mut *out, &report)?;
+        return Ok(writeln!(out)?);
+    }
+    write_report(&report, out)
+}
+
+fn options(args: &PlayArgs) -> BotOptions {
+    let budget = match (args.budget_ms, args.budget_evals) {
+        (Some(budget_ms), _) => Duration::from_millis(budget_ms),
+        (None, Some(_)) => UNLIMITED_BUDGET,
+        (None, None) => BUDGET_DEFAULT,
+    };
+    BotOptions {
+        planner: args.planner.clone(),
+        budget,
+        evaluations_max: args.budget_evals,
+        seed: args.seed,
+        no_jump: args.no_jump,
+    }
+}
+
+fn play(
+    args: &PlayArgs,
+    map: String,
+    world: &World,
+    bot: &mut Bot,
+    mut recording: Option<RecordingWriter>,
+) -> Result<Report, CliError> {
+    let writer = MessageWriter::new(world, TEAM);
+    let progress = progress_bar();
+    let mut decisions: Vec<Decision> = Vec::new();
+    let mut state = world.start();
+    while !state.is_over() {
+        let decision = bot
+            .next_action(&GameMessage::of(world, &state, TEAM))
+            .map_err(|error| CliError::Check(format!("{}: tick {}: {error}", one_line(&map), state.tick())))?;
+        if let Some(recording) = &mut recording {
+            recording.write(&writer.write(&state), decision.action().as_slice())?;
+        }
+        world.step(&mut state, decision.player_move);
+        decisions.push(decision);
+        progress.inc(1);
+    }
+    progress.finish_and_clear();
+    let saved = recording.map(|recording| recording.finish().map(|()| args.save.clone())).transpose()?.flatten();
+    let count = |source| decisions.iter().filter(|decision| decision.source == source).count();
+    Ok(Report {
+        map,
+        planner: args.planner.clone(),
+        no_jump: args.no_jump,
+        score: world.score(&state),
+        final_tick: state.tick(),
+        caught: state.is_caught(),
+        decision_ms: times(decisions.iter().map(|decision| decision.elapsed)),
+        sources: SourceCounts {
+            plan: count(Source::Plan),
+            search: count(Source::Search),
+            fallback: count(Source::Fallback),
+        },
+        mispredictions: bot.mispredictions().iter().sum(),
+        saved,
+    })
+}
+
+/// A bar on standard error, which draws nothing unless that is a terminal.
+fn progress_bar() -> ProgressBar {
+    let target = ProgressDrawTarget::stderr_with_hz(REDRAWS_PER_SECOND);
+    let bar = ProgressBar::with_draw_target(Some(LAST_TICK.into()), target);
+    let style = ProgressStyle::with_template("tick {pos} {wide_bar} {elapsed}");
+    bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+}
+
+/// Sorts out the times of a game's decisions.
+fn times(decisions: impl Iterator<Item = Duration>) -> DecisionTimes {
+    let ms: Vec<f64> = decisions.map(|elapsed| (elapsed.as_secs_f64() * 1e6).round() / 1e3).collect();
+    let Some((&first, later)) = ms.split_first() else { return DecisionTimes::default() };
+    let mut later = later.to_vec();
+    later.sort_by(f64::total_cmp);
+    // The smallest time that this share of the decisions does not exceed.
+    let quantile = |share: f64| match later.len() {
+        0 => 0.0,
+        len => later[((len as f64 * share).ceil() as usize).clamp(1, len) - 1],
+    };
+    DecisionTimes { first, p50: quantile(0.5), p99: quantile(0.99), max: quantile(1.0) }
+}
+
+fn write_report(report: &Report, out: &mut impl Write) -> Result<(), CliError> {
+    let Report { map, planner, score, final_tick, caught, decision_ms, sources, mispredictions, saved, .. } = report;
+    let end = if *caught { format!("caught in tick {final_tick}") } else { "complete".to_owned() };
+    writeln!(out, "{}: {score} points, {end}, played by {}", one_line(map), one_line(planner))?;
+    let DecisionTimes { first, p50, p99, max } = decision_ms;
+    writeln!(out, "decisions: first {first:.3} ms, then p50 {p50:.3}, p99 {p99:.3}, max {max:.3} ms")?;
+    let SourceCounts { plan, search, fallback } = sources;
+    writeln!(out, "{plan} from plans, {search} from searches, {fallback} fallbacks; {mispredictions} mispredictions")?;
+    if let Some(saved) = saved {
+        writeln!(out, "saved to {}", one_line(&saved.display().to_string()))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_tick_is_told_apart_from_the_others() {
+        let ms = |ms: u64| Duration::from_millis(ms);
+        let after = times([50].into_iter().chain(1..=100).map(ms));
+        assert_eq!(after, DecisionTimes { first: 50.0, p50: 50.0, p99: 99.0, max: 100.0 });
+        assert_eq!(times([ms(7)].into_iter()), DecisionTimes { first: 7.0, p50: 0.0, p99: 0.0, max: 0.0 });
+    }
+}

@@ -1,0 +1,504 @@
+//! Promise: whatever the server sends, the bot answers, in time; as long as the server keeps the rules, nothing is mispredicted, whatever became of
+//! commands and messages; and when the server does not, the bot plays on and lives longer than one that looks a tick ahead.
+
+mod common;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use common::{maps_in, our_maps, shared_folder};
+use getaway::bot::{Bot, BotError, BotOptions, Decision};
+use getaway::game::{Direction, LAST_TICK, Layout, Move, Position, State, Style, Threat, World};
+use getaway::planner::Source;
+use getaway::protocol::{GameMessage, Name};
+use getaway::search::{Generator, below};
+use rand::SeedableRng;
+use serde_json::{Value, json};
+
+/// A game that can be repeated: no clock, a bounded search.
+fn options(planner: &str, no_jump: bool, seed: u64) -> BotOptions {
+    BotOptions {
+        planner: planner.to_owned(),
+        budget: Duration::from_secs(600),
+        evaluations_max: Some(100_000),
+        seed,
+        no_jump,
+    }
+}
+
+fn bot(no_jump: bool) -> Bot {
+    Bot::new(options("survival", no_jump, 1)).unwrap()
+}
+
+fn our_layout(name: &str) -> Layout {
+    our_maps().into_iter().find(|map| map.name == name).unwrap().layout
+}
+
+fn mispredictions(bot: &Bot) -> u32 {
+    bot.mispredictions().iter().sum()
+}
+
+/// The server's side of a game.
+struct Host {
+    world: World,
+    state: State,
+}
+
+impl Host {
+    fn new(layout: &Layout, no_jump: bool) -> Self {
+        let world = World::new(layout, no_jump).unwrap();
+        Self { state: world.start(), world }
+    }
+
+    fn message(&self) -> GameMessage {
+        GameMessage::of(&self.world, &self.state, "team")
+    }
+
+    fn play(&mut self, player_move: Move) {
+        self.world.step(&mut self.state, player_move);
+    }
+
+    fn tick(&self) -> u16 {
+        self.state.tick()
+    }
+
+    fn is_over(&self) -> bool {
+        self.state.is_over()
+    }
+
+    /// A tick as it should be: a message, a decision, a move.
+    fn serve(&mut self, bot: &mut Bot) -> Decision {
+        let decision = bot.next_action(&self.message()).unwrap();
+        assert_eq!(decision.tick, u32::from(self.tick()));
+        self.play(decision.player_move);
+        decision
+    }
+
+    fn serve_until(&mut self, bot: &mut Bot, tick: u16) {
+        while !self.is_over() && self.tick() < tick {
+            self.serve(bot);
+        }
+    }
+
+    /// Changes threats by hand, in a world whose threats may have other styles.
+    fn rearrange(&mut self, layout: &Layout, change: impl FnOnce(&mut [Threat])) {
+        let player = self.world.player(&self.state);
+        let mut threats: Vec<Threat> = self.world.threats(&self.state).collect();
+        change(&mut threats);
+        self.world = World::new(layout, self.world.no_jump()).unwrap();
+        self.state = self.world.state_at(self.tick(), player, &threats).unwrap();
+    }
+}
+
+#[test]
+fn whole_games_are_survived_on_our_maps_in_both_variants() {
+    for map in our_maps() {
+        for no_jump in [false, true] {
+            let (mut host, mut bot) = (Host::new(&map.layout, no_jump), bot(no_jump));
+            host.serve_until(&mut bot, u16::MAX);
+            let end = (host.world.score(&host.state), mispredictions(&bot));
+            assert_eq!(end, (10_005, 0), "{}, no-jump {no_jump}", map.name);
+        }
+    }
+}
+
+#[test]
+fn whole_games_are_survived_on_the_real_maps_in_both_variants() {
+    let Some(shared) = shared_folder() else { return };
+    for map in maps_in(&shared.join("maps")) {
+        for no_jump in [false, true] {
+            let (mut host, mut bot) = (Host::new(&map.layout, no_jump), bot(no_jump));
+            host.serve_until(&mut bot, u16::MAX);
+            let end = (host.world.score(&host.state), mispredictions(&bot));
+            assert_eq!(end, (10_005, 0), "{}, no-jump {no_jump}", map.name);
+        }
+    }
+}
+
+#[test]
+fn see_through_tiles_are_found_out_before_they_cost_the_game() {
+    let layout = our_layout("harbour");
+    for seed in 0..4 {
+        let no_jump = seed % 2 == 1;
+        let mut host = Host::new(&layout, no_jump);
+        let mut bot = Bot::new(options("survival", no_jump, seed)).unwrap();
+        let mut refusals = 0;
+        while !host.is_over() {
+            let before = host.world.player(&host.state);
+            let decision = host.serve(&mut bot);
+            let stays = decision.player_move == Move::Stay || host.is_over();
+            refusals += u32::from(!stays && host.world.player(&host.state) == before);
+        }
+        assert_eq!((host.tick(), mispredictions(&bot)), (LAST_TICK + 1, 0), "seed {seed}");
+        assert!(refusals > 0, "the map has no water that a bot would enter: nothing was tested");
+    }
+}
+
+#[test]
+fn a_late_command_is_a_tick_without_one_and_nothing_else() {
+    let mut lates = 0;
+    for map in our_maps() {
+        let mut random = Generator::seed_from_u64(7);
+        let (mut host, mut bot) = (Host::new(&map.layout, false), bot(false));
+        while !host.is_over() {
+            let decision = bot.next_action(&host.message()).unwrap();
+            let is_late = below(&mut random, 20) == 0;
+            lates += u32::from(is_late);
+            host.play(if is_late { Move::Stay } else { decision.player_move });
+        }
+        assert_eq!(mispredictions(&bot), 0, "{}, caught in tick {}", map.name, host.tick());
+    }
+    assert!(lates > 300, "{lates} late commands in all games");
+}
+
+#[test]
+fn ticks_whose_messages_never_came_are_made_up_for() {
+    let mut gaps = 0;
+    for map in our_maps() {
+        let mut random = Generator::seed_from_u64(8);
+        let (mut host, mut bot) = (Host::new(&map.layout, false), bot(false));
+        while !host.is_over() {
+            let decision = bot.next_action(&host.message()).unwrap();
+            let missed = if below(&mut random, 25) == 0 { 1 + below(&mut random, 5) } else { 0 };
+            gaps += u32::from(missed > 0);
+            // The command that was sent before the gap may come in time, late, or never.
+            let applied_at = below(&mut random, 4);
+            for tick in 0..=missed {
+                let is_applied = missed == 0 || tick == applied_at;
+                if !host.is_over() {
+                    host.play(if is_applied { decision.player_move } else { Move::Stay });
+                }
+            }
+        }
+        assert_eq!(mispredictions(&bot), 0, "{}, caught in tick {}", map.name, host.tick());
+    }
+    assert!(gaps > 200, "{gaps} gaps in all games");
+}
+
+#[test]
+fn a_repeated_message_gets_the_same_decision_and_no_second_step() {
+    let layout = our_layout("crossroads");
+    let (mut host, mut bot) = (Host::new(&layout, false), bot(false));
+    while !host.is_over() {
+        let first = bot.next_action(&host.message()).unwrap();
+        for _ in 0..2 {
+            let again = bot.next_action(&host.message()).unwrap();
+            assert_eq!(Decision { elapsed: first.elapsed, ..again }, first);
+        }
+        host.play(first.player_move);
+    }
+    assert_eq!((host.tick(), mispredictions(&bot)), (LAST_TICK + 1, 0));
+}
+
+#[test]
+fn a_game_that_is_joined_late_is_soon_known() {
+    let (mut games, mut survived) = (0, 0);
+    for map in our_maps() {
+        if map.name == "harbour" {
+            // Its water would have to be found out in haste.
+            continue;
+        }
+        for tick in [30, 400, 1100] {
+            let mut host = Host::new(&map.layout, false);
+            host.serve_until(&mut bot(false), tick);
+            let mut late = bot(false);
+            host.serve_until(&mut late, u16::MAX);
+            games += 1;
+            survived += u32::from(host.tick() > LAST_TICK);
+            let counts = late.mispredictions();
+            assert!(counts.iter().all(|&count| count < 3), "{}, joined in tick {tick}: {counts:?}", map.name);
+        }
+    }
+    println!("{survived} of {games} games joined late were survived");
+    assert!(survived * 10 >= games * 9, "{survived} of {games} games joined late were survived");
+}
+
+#[test]
+fn a_new_game_is_a_new_game() {
+    let mut bot = bot(false);
+    for (map, until) in [("roundabout", 700), ("stadium", 300), ("stadium", 1), ("stadium", u16::MAX)] {
+        let mut host = Host::new(&our_layout(map), false);
+        host.serve_until(&mut bot, until);
+        if until > 1 {
+            assert_eq!(mispredictions(&bot), 0, "{map} until {until}");
+            assert_eq!(host.tick(), until.min(LAST_TICK + 1));
+        }
+    }
+}
+
+#[test]
+fn a_threat_of_unknown_style_is_played_with_caution_until_it_gives_itself_away() {
+    let layout = our_layout("market-square");
+    let (mut host, mut bot) = (Host::new(&layout, false), bot(false));
+    let unknown = layout.threats.iter().position(|threat| threat.style == Style::Shark).unwrap();
+    let mut sources = Vec::new();
+    while !host.is_over() {
+        let mut message = host.message();
+        message.threats[unknown].style = Name::Other("ghost".to_owned());
+        let decision = bot.next_action(&message).unwrap();
+        sources.push(decision.source);
+        host.play(decision.player_move);
+    }
+    assert_eq!(sources[0], Source::Fallback);
+    assert_eq!(host.tick(), LAST_TICK + 1, "{:?}", bot.mispredictions());
+    assert_eq!(sources[1999], Source::Plan);
+}
+
+#[test]
+fn a_threat_that_changes_its_style_and_says_so_is_believed() {
+    let mut layout = our_layout("stadium");
+    let (mut host, mut bot) = (Host::new(&layout, false), bot(false));
+    host.serve_until(&mut bot, 200);
+    let bull = layout.threats.iter().position(|threat| threat.style != Style::Shark).unwrap();
+    layout.threats[bull].style = Style::Shark;
+    host.rearrange(&layout, |_| {});
+    host.serve_until(&mut bot, u16::MAX);
+    assert_eq!((host.tick(), mispredictions(&bot)), (LAST_TICK + 1, 0));
+}
+
+/// What a lying server does to a game.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Drops {
+    None,
+    /// Ten messages, anywhere after tick 200, do not come; those ticks are played without a command.
+    Scattered,
+    /// The same, one after another, between ticks 300 and 700.
+    Burst,
+}
+
+/// A game whose server says one thing and does another: a threat is of another style from tick 200 on, one is moved by a tile in tick 500, and
+/// messages do not come. Returns the tick in which it ended.
+fn play_with_liar(layout: &Layout, planner: &str, drops: Drops, seed: u64) -> u16 {
+    let mut random = Generator::seed_from_u64(seed);
+    let mut draw = |count: usize| below(&mut random, count);
+    let (liar, shifted) = (draw(layout.threats.len()), draw(layout.threats.len()));
+    let said = layout.threats[liar].style;
+    let styles: Vec<Style> = Style::ALL.into_iter().filter(|&style| style != said).collect();
+    let mut true_layout = layout.clone();
+    true_layout.threats[liar].style = styles[draw(styles.len())];
+    let burst = 300 + draw(390) as u16;
+    let dropped: Vec<u16> = match drops {
+        Drops::None => Vec::new(),
+        Drops::Scattered => (0..10).map(|_| 201 + draw(1800) as u16).collect(),
+        Drops::Burst => (burst..burst + 10).collect(),
+    };
+
+    let mut host = Host::new(layout, false);
+    let mut bot = Bot::new(options(planner, false, seed)).unwrap();
+    while !host.is_over() {
+        match host.tick() {
+            200 => host.rearrange(&true_layout, |_| {}),
+            500 => shift(&mut host, &true_layout, shifted),
+            _ => {}
+        }
+        let mut message = host.message();
+        message.threats[liar].style = Name::Known(said);
+        let is_dropped = dropped.contains(&host.tick());
+        let player_move = if is_dropped { Move::Stay } else { bot.next_action(&message).unwrap().player_move };
+        host.play(player_move);
+    }
+    host.tick()
+}
+
+/// Moves a threat to a neighbouring tile where the player is not.
+fn shift(host: &mut Host, layout: &Layout, index: usize) {
+    let player = host.world.player(&host.state);
+    host.rearrange(layout, |threats| {
+        let position = threats[index].position;
+        let neighbours = Direction::ALL.map(|direction| position.towards(direction));
+        let free = neighbours.into_iter().find(|&next| layout.is_open(next) && next != player);
+        threats[index].position = free.unwrap_or(position);
+    });
+}
+
+#[test]
+fn against_a_lying_server_it_lives_clearly_longer_than_the_safest_next_step() {
+    for (drops, factor) in [(Drops::None, 1.4), (Drops::Scattered, 1.2), (Drops::Burst, 1.2)] {
+        let mean = |planner: &str| {
+            let maps = our_maps();
+            let games = maps.iter().flat_map(|map| (0..2).map(move |seed| (map, seed)));
+            let ticks: Vec<f64> =
+                games.map(|(map, seed)| f64::from(play_with_liar(&map.layout, planner, drops, seed))).collect();
+            ticks.iter().sum::<f64>() / ticks.len() as f64
+        };
+        let (safest, survival) = (mean("safest"), mean("survival"));
+        println!("drops {drops:?}: survival lives {survival:.0} ticks, safest {safest:.0}");
+        assert!(survival > factor * safest, "drops {drops:?}: survival {survival:.0}, safest {safest:.0}");
+    }
+}
+
+/// Threads that keep the processor busy until they are dropped.
+struct Load {
+    done: std::sync::Arc<AtomicBool>,
+    threads: Vec<std::thread::JoinHandle<()>>,
+}
+
+impl Load {
+    fn new() -> Self {
+        let done = std::sync::Arc::new(AtomicBool::new(false));
+        let spin = |done: std::sync::Arc<AtomicBool>| {
+            std::thread::spawn(move || {
+                while !done.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            })
+        };
+        let count = std::thread::available_parallelism().map_or(2, usize::from);
+        Self { threads: (0..count).map(|_| spin(done.clone())).collect(), done }
+    }
+}
+
+impl Drop for Load {
+    fn drop(&mut self) {
+        self.done.store(true, Ordering::Relaxed);
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}
+
+#[test]
+fn decisions_keep_to_their_budget_on_a_busy_machine() {
+    let _load = Load::new();
+    let budget = Duration::from_millis(30);
+    let mut over = Vec::new();
+    for planner in ["survival", "uct-greedy", "lookahead:12", "cautious"] {
+        let layout = our_layout("metropolis");
+        let mut host = Host::new(&layout, true);
+        let timed = BotOptions { budget, evaluations_max: None, ..options(planner, true, 3) };
+        let mut bot = Bot::new(timed).unwrap();
+        for _ in 0..40 {
+            if host.is_over() {
+                break;
+            }
+            over.push(host.serve(&mut bot).elapsed.saturating_sub(budget));
+        }
+    }
+    over.sort();
+    // A system with more to do than processors may look away for some time slices: the worst decisions are not ours to answer for.
+    let at = over[over.len() * 95 / 100];
+    assert!(at <= Duration::from_millis(5), "95% of decisions within the budget and {at:?}, worst {:?}", over.last());
+}
+
+#[test]
+fn the_largest_hall_is_answered_from_the_first_tick_on() {
+    let mut drawing: Vec<String> = vec![".".repeat(64); 64];
+    drawing[10].replace_range(10..11, "P");
+    drawing[60].replace_range(60..61, "s");
+    drawing[3].replace_range(60..61, "d");
+    let layout = Layout::parse(&drawing.join("\n")).unwrap();
+    let mut host = Host::new(&layout, false);
+    let budget = Duration::from_millis(40);
+    let mut bot = Bot::new(BotOptions { budget, evaluations_max: None, ..options("survival", false, 0) }).unwrap();
+    let mut decisions = Vec::new();
+    while !host.is_over() && host.tick() < 200 {
+        decisions.push(host.serve(&mut bot));
+    }
+    assert_eq!(decisions[0].source, Source::Fallback, "the world cannot be there yet");
+    assert!(decisions.iter().any(|decision| decision.source != Source::Fallback), "the world is made in pieces");
+    assert_eq!(mispredictions(&bot), 0);
+    let mut elapsed: Vec<Duration> = decisions.iter().map(|decision| decision.elapsed).collect();
+    elapsed.sort();
+    assert!(elapsed[elapsed.len() * 9 / 10] < budget * 2, "{elapsed:?}");
+}
+
+#[test]
+fn what_cannot_be_decided_on_is_one_sentence() {
+    let layout = our_layout("roundabout");
+    let (mut host, mut bot) = (Host::new(&layout, false), bot(false));
+    host.serve_until(&mut bot, 20);
+    let mut message = host.message();
+    message.your_character.position = Position::new(-1, 3);
+    let error = bot.next_action(&message).unwrap_err();
+    assert!(matches!(error, BotError::PlayerOffStreet(_)));
+    assert_eq!(
+        error.to_string(),
+        "the message cannot be used: yourCharacter.position: expected an EMPTY tile, found (-1, 3)"
+    );
+    message.map.width += 1;
+    let error = bot.next_action(&message).unwrap_err().to_string();
+    assert!(error.starts_with("the message cannot be used: map.width: expected"), "{error}");
+    // The game goes on as if nothing had been.
+    host.serve_until(&mut bot, u16::MAX);
+    assert_eq!((host.tick(), mispredictions(&bot)), (LAST_TICK + 1, 0));
+}
+
+#[test]
+fn planners_that_do_not_exist_are_refused() {
+    assert!(Bot::new(options("clairvoyant", false, 0)).is_err());
+    assert!(Bot::new(options("step(", false, 0)).is_err());
+}
+
+/// Replaces, removes or moves something in a piece of JSON.
+fn mutate(json: &mut Value, random: &mut Generator) {
+    let strange = [
+        json!(null),
+        json!(-1),
+        json!(0),
+        json!(1),
+        json!(2000),
+        json!(2001),
+        json!(4_294_967_295_u32),
+        json!(7.0),
+        json!("EMPTY"),
+        json!("WALL"),
+        json!("ghost"),
+        json!("left"),
+        json!([]),
+        json!({}),
+        json!({"x": 1, "y": 1}),
+    ];
+    match json {
+        Value::Array(list) if !list.is_empty() && below(random, 8) > 0 => {
+            let place = below(random, list.len());
+            match below(random, 12) {
+                0 => drop(list.remove(place)),
+                1 => list.push(list[place].clone()),
+                2 => {
+                    let other = below(random, list.len());
+                    list.swap(place, other);
+                }
+                _ => mutate(&mut list[place], random),
+            }
+        }
+        Value::Object(object) if !object.is_empty() && below(random, 12) > 0 => {
+            let place = below(random, object.len());
+            let key = object.keys().nth(place).unwrap().clone();
+            if below(random, 12) == 0 {
+                object.remove(&key);
+            } else {
+                mutate(object.get_mut(&key).unwrap(), random);
+            }
+        }
+        Value::Number(number) if below(random, 3) > 0 => {
+            *json = json!(number.as_i64().unwrap_or(0) + below(random, 5) as i64 - 2);
+        }
+        other => *other = strange[below(random, strange.len())].clone(),
+    }
+}
+
+#[test]
+fn no_message_makes_it_panic() {
+    let (mut read, mut decided) = (0, 0);
+    for seed in 0..40 {
+        let mut random = Generator::seed_from_u64(seed);
+        let names = ["roundabout", "harbour", "corner-shop", "snail"];
+        let layout = our_layout(names[below(&mut random, names.len())]);
+        let mut host = Host::new(&layout, false);
+        let small = BotOptions { evaluations_max: Some(200), ..options("survival", false, seed) };
+        let mut bot = Bot::new(small).unwrap();
+        while !host.is_over() && host.tick() < 120 {
+            let mut json = serde_json::to_value(host.message()).unwrap();
+            for _ in 0..below(&mut random, 4) {
+                mutate(&mut json, &mut random);
+            }
+            let decision = GameMessage::parse(json.to_string()).ok().map(|message| bot.next_action(&message));
+            read += usize::from(decision.is_some());
+            let decision = decision.and_then(Result::ok);
+            decided += usize::from(decision.is_some());
+            host.play(decision.map_or(Move::Stay, |decision| decision.player_move));
+        }
+    }
+    println!("{read} messages read, {decided} decisions");
+    assert!(decided > 1000, "{read} messages read, {decided} decisions: hardly anything was tested");
+}

@@ -1,0 +1,82 @@
+//! `getaway play`, as a user meets it: it plays whole games, says how, saves what it says, and answers bad input with one clear line.
+#![cfg(feature = "cli")]
+
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn getaway(args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_getaway"));
+    command.args(args).current_dir(env!("CARGO_MANIFEST_DIR")).env_remove("CLICOLOR_FORCE").output().unwrap()
+}
+
+/// The standard output of a run that must go well: without a terminal there is no progress bar, and standard error is empty.
+fn fine(args: &[&str]) -> String {
+    let output = getaway(args);
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), stderr.as_str()), (Some(0), ""), "{args:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The error line of a run that must fail on its input.
+fn refused(args: &[&str]) -> String {
+    let output = getaway(args);
+    assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(2), &b""[..]), "{args:?}");
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(stderr.lines().count(), 1, "{stderr}");
+    stderr.trim_end().strip_prefix("error: ").unwrap().to_owned()
+}
+
+#[test]
+fn a_whole_game_is_played_and_told() {
+    let text = fine(&["play", "roundabout", "--budget-evals", "100000"]);
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines[0], "roundabout: 10005 points, complete, played by survival");
+    assert!(lines[1].starts_with("decisions: first ") && lines[1].contains("p99"), "{}", lines[1]);
+    assert!(lines[2].ends_with("; 0 mispredictions"), "{}", lines[2]);
+    assert_eq!(lines.len(), 3);
+}
+
+#[test]
+fn programs_read_json() {
+    let text = fine(&["play", "stadium", "--no-jump", "--budget-evals", "100000", "--json"]);
+    let report: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(text.lines().count(), 1);
+    assert_eq!(
+        (&report["map"], &report["score"], &report["final_tick"]),
+        (&"stadium".into(), &10_005.into(), &2001.into())
+    );
+    assert_eq!((&report["caught"], &report["mispredictions"]), (&false.into(), &0.into()));
+    let counts = ["plan", "search", "fallback"].map(|source| report["sources"][source].as_u64().unwrap());
+    assert_eq!(counts.iter().sum::<u64>(), 2000);
+    let times = ["first", "p50", "p99", "max"].map(|time| report["decision_ms"][time].as_f64().unwrap());
+    assert!(times[1] <= times[2] && times[2] <= times[3], "{times:?}");
+}
+
+#[test]
+fn a_game_is_saved_as_it_was_played_and_the_same_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let files = ["one.jsonl", "two.jsonl"].map(|name| dir.path().join(name).to_str().unwrap().to_owned());
+    for file in &files {
+        let text = fine(&["play", "snail", "--planner", "safest", "--budget-evals", "1", "--save", file]);
+        assert_eq!(text.lines().last().unwrap(), format!("saved to {file}"));
+    }
+    let [one, two] = files.each_ref().map(|file| std::fs::read(file).unwrap());
+    assert!(one == two, "the same seed and evaluations play the same game");
+    fine(&["replay", &files[0]]);
+    assert!(refused(&["play", "snail", "--save", &files[0]]).contains("exists already and is not overwritten"));
+}
+
+#[test]
+fn expressions_play_too() {
+    let text = fine(&["play", "corner-shop", "--planner", "simulate(greedy)", "--budget-evals", "1"]);
+    assert!(text.contains("played by simulate(greedy)"), "{text}");
+}
+
+#[test]
+fn bad_input_is_one_line() {
+    assert!(refused(&["play", "atlantis"]).starts_with("no map named atlantis, expected "));
+    assert!(refused(&["play", "snail", "--planner", "clairvoyant"]).starts_with("no planner named clairvoyant"));
+    assert!(refused(&["play", "snail", "--planner", "step("]).contains("is no expression"));
+    assert!(refused(&["play"]).contains("<MAP>"));
+}
