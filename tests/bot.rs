@@ -23,6 +23,7 @@ fn options(planner: &str, no_jump: bool, seed: u64) -> BotOptions {
         evaluations_max: Some(100_000),
         seed,
         no_jump,
+        ..BotOptions::default()
     }
 }
 

@@ -12,24 +12,27 @@ use std::time::{Duration, Instant};
 
 use thiserror::Error;
 
-use crate::game::{Action, Move, Position, Style, WorldBuilder};
+use crate::game::{Action, Move, Position, Style, World, WorldBuilder};
 use crate::planner::{self, Caution, Choice, Limit, Planner, PlannerError, Pursuer, Sighting, Source};
 use crate::protocol::{GameMessage, MessageMap, ProtocolError};
 
 mod curiosity;
 mod gap;
 mod observation;
+mod patience;
 mod pursuit;
 mod suspect;
 
 use curiosity::explore;
 use observation::{Observation, is_playable, layout_of, window};
+use patience::{PATIENCE_MOVES_MAX, Patience};
 use pursuit::Pursuit;
 
 /// The time for a decision unless another is given: three quarters of a tick of the real server.
 pub const BUDGET_DEFAULT: Duration = Duration::from_millis(75);
-/// What is kept of a budget when planning stops: planners look at the clock every few dozen microseconds, and the system may look away.
-const MARGIN: Duration = Duration::from_millis(2);
+/// What is kept of a budget when planning stops, and of a small one at most a quarter: planners look at the clock every few dozen microseconds, but the
+/// system may look away for a time slice.
+const MARGIN: Duration = Duration::from_millis(5);
 /// Tiles whose routes are made between two looks at the clock: about half a millisecond on the largest map.
 const TILES_A_PIECE: usize = 16;
 /// What finishing a world takes on the largest map, once its routes are made.
@@ -54,6 +57,9 @@ pub struct BotOptions {
     pub seed: u64,
     /// Whether the game is the no-jump variant.
     pub no_jump: bool,
+    /// How many moves of the threats the plans of `survival` try to be able to wait through, so that lost commands cost nothing; 0 for plans that
+    /// merely survive. Other planners have no use for it.
+    pub patience_moves: u8,
 }
 
 impl Default for BotOptions {
@@ -64,6 +70,7 @@ impl Default for BotOptions {
             evaluations_max: None,
             seed: 0,
             no_jump: false,
+            patience_moves: PATIENCE_MOVES_MAX,
         }
     }
 }
@@ -123,12 +130,19 @@ impl Decision {
 /// ```
 pub struct Bot {
     options: BotOptions,
-    planner: Box<dyn Planner>,
-    /// The world that the planner plans in: see [`Pursuit::world_count`].
-    planner_world: u32,
+    /// Made for the world of the game, with the number of that world: see [`Pursuit::world_count`].
+    planning: Option<(u32, Planning)>,
     caution: Caution,
     game: Option<Game>,
     last: Option<(Observation, Decision)>,
+}
+
+/// What plans.
+enum Planning {
+    /// Any planner.
+    Plain(Box<dyn Planner>),
+    /// `survival`, with slack.
+    Patient(Patience),
 }
 
 /// A game that is being played.
@@ -148,6 +162,16 @@ enum Stage {
     Following(Box<Pursuit>),
 }
 
+impl Planning {
+    fn new(options: &BotOptions, world: &World) -> Self {
+        let planner = || planner::by_name(&options.planner, options.seed).expect("a name that Bot::new has checked");
+        if options.planner == planner::DEFAULT_NAME && options.patience_moves > 0 {
+            return Self::Patient(Patience::new(world, options.patience_moves, planner));
+        }
+        Self::Plain(planner())
+    }
+}
+
 impl Bot {
     /// A bot that has not seen a game.
     ///
@@ -155,8 +179,8 @@ impl Bot {
     /// When there is no such planner.
     pub fn new(mut options: BotOptions) -> Result<Self, PlannerError> {
         options.budget = options.budget.min(BUDGET_MAX);
-        let planner = planner::by_name(&options.planner, options.seed)?;
-        Ok(Self { options, planner, planner_world: 0, caution: Caution::new(), game: None, last: None })
+        planner::by_name(&options.planner, options.seed)?;
+        Ok(Self { options, planning: None, caution: Caution::new(), game: None, last: None })
     }
 
     /// How the bot plays.
@@ -218,6 +242,12 @@ impl Bot {
         })
     }
 
+    /// When planning must stop.
+    fn deadline(&self, arrival: Instant) -> Instant {
+        let budget = self.options.budget;
+        arrival + budget.saturating_sub(MARGIN.min(budget / 4))
+    }
+
     /// Takes in a message, the first of a game or not.
     fn follow(&mut self, message: &GameMessage, observation: &Observation, is_same_game: bool, arrival: Instant) {
         let styles: Vec<Option<Style>> = message.threats.iter().map(|threat| threat.style.known()).collect();
@@ -225,7 +255,7 @@ impl Bot {
         let mut game = match known {
             Some(game) => game,
             None => {
-                self.planner_world = 0;
+                self.planning = None;
                 // The limits have been checked, so this is a world.
                 let Ok(builder) = WorldBuilder::new(&layout_of(message), self.options.no_jump) else { return };
                 let stage = Stage::Building { builder: Box::new(builder), seen: Vec::new() };
@@ -236,7 +266,7 @@ impl Bot {
         let styles_before = std::mem::replace(&mut game.styles, styles);
         game.stage = match game.stage {
             Stage::Building { builder, seen } => {
-                let deadline = arrival + self.options.budget.saturating_sub(MARGIN);
+                let deadline = self.deadline(arrival);
                 match build(builder, seen, &game.styles, observation, deadline) {
                     Some(stage) => stage,
                     None => return,
@@ -255,7 +285,7 @@ impl Bot {
 
     /// Decides on a game that is followed as well as it can be.
     fn decide(&mut self, message: &GameMessage, observation: &Observation, arrival: Instant) -> Choice {
-        let deadline = arrival + self.options.budget.saturating_sub(MARGIN);
+        let deadline = self.deadline(arrival);
         let limit = Limit { deadline: Some(deadline), expansions: self.options.evaluations_max };
         let Some(Game { stage: Stage::Following(pursuit), .. }) = &self.game else {
             return self.choose_blindly(message, observation);
@@ -269,13 +299,14 @@ impl Bot {
         if !strangers.is_empty() {
             return self.caution.choose_beside(pursuit.world(), &state, &strangers, limit);
         }
-        if self.planner_world != pursuit.world_count {
-            if let Ok(planner) = planner::by_name(&self.options.planner, self.options.seed) {
-                self.planner = planner;
-            }
-            self.planner_world = pursuit.world_count;
-        }
-        let choice = self.planner.decide(pursuit.world(), &state, limit);
+        let planning = match &mut self.planning {
+            Some((world_count, planning)) if *world_count == pursuit.world_count => planning,
+            planning => &mut planning.insert((pursuit.world_count, Planning::new(&self.options, pursuit.world()))).1,
+        };
+        let choice = match planning {
+            Planning::Plain(planner) => planner.decide(pursuit.world(), &state, limit),
+            Planning::Patient(patience) => patience.decide(&state, limit),
+        };
         explore(pursuit, &state, choice, limit, self.options.seed)
     }
 

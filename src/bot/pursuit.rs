@@ -347,11 +347,14 @@ impl Pursuit {
 
     /// Makes the world anew if other threats are predictable than before, or if the streets have changed.
     fn refresh(&mut self) {
-        let styles_differ = || {
+        let is_miscast = || {
             let spawns = &self.world.layout().threats;
-            self.cast.iter().zip(spawns).any(|(&index, spawn)| self.suspects[index].style != Some(spawn.style))
+            self.cast.iter().zip(spawns).any(|(&index, spawn)| {
+                let suspect = &self.suspects[index];
+                suspect.style != Some(spawn.style) || suspect.spawn() != spawn.position
+            })
         };
-        if self.has_new_streets || self.cast != self.predictable() || styles_differ() {
+        if self.has_new_streets || self.cast != self.predictable() || is_miscast() {
             // The streets and spawns are those of a world that was made before, so this one can be made too.
             self.recast().expect("a world like the one before");
         }
@@ -365,7 +368,7 @@ impl Pursuit {
         self.cast = self.predictable();
         let spawn = |&index: &usize| {
             let suspect = &self.suspects[index];
-            suspect.style.map(|style| Spawn { style, position: suspect.spawn })
+            suspect.style.map(|style| Spawn { style, position: suspect.spawn() })
         };
         self.layout.threats = self.cast.iter().filter_map(spawn).collect();
         self.world_count += 1;

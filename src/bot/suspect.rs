@@ -16,7 +16,7 @@ use super::observation::{Observation, Seen};
 
 /// Mispredictions from which on a threat is a stranger: planned against without predictions.
 pub(super) const MISPREDICTIONS_MAX: u32 = 3;
-/// Candidates of a suspect at most: those of a hawk on the largest map.
+/// Candidates of a suspect at most: more than those of a hawk on the largest map.
 const CANDIDATES_MAX: usize = 10_000;
 /// Leads that may be wrong, while others are right, before that counts as a misprediction.
 const WRONG_LEADS_MAX: u32 = 8;
@@ -32,6 +32,8 @@ struct Candidate {
     threat: Threat,
     /// Whether the seed is the threat's own rather than a guess that the next draw shows right or wrong.
     is_seed_known: bool,
+    /// Where a deer goes when it is shy, if that is a guess.
+    home: Option<Position>,
 }
 
 impl Candidate {
@@ -56,8 +58,10 @@ pub(super) struct Scene<'a> {
 pub(super) struct Suspect {
     /// `None`: a style that we do not know.
     pub style: Option<Style>,
-    /// Where a deer goes when it is shy.
-    pub spawn: Position,
+    /// Where it was seen first.
+    first_position: Position,
+    /// Whether that was in the first tick, so that it is its spawn.
+    is_spawn_known: bool,
     /// Where it was seen last.
     pub position: Position,
     /// Where it looked last.
@@ -77,7 +81,8 @@ impl Suspect {
     pub fn new(style: Option<Style>, seen: Seen, scene: Scene<'_>) -> Self {
         let mut suspect = Self {
             style,
-            spawn: seen.position,
+            first_position: seen.position,
+            is_spawn_known: scene.tick == FIRST_TICK,
             position: seen.position,
             direction: seen.direction.unwrap_or(Direction::Up),
             candidates: Vec::new(),
@@ -88,6 +93,11 @@ impl Suspect {
         };
         suspect.candidates = suspect.guesses(scene, true);
         suspect
+    }
+
+    /// Where a deer goes when it is shy, as far as that is known.
+    pub fn spawn(&self) -> Position {
+        self.candidates.first().and_then(|lead| lead.home).unwrap_or(self.first_position)
     }
 
     /// Whether nothing about it can be predicted.
@@ -104,16 +114,20 @@ impl Suspect {
     pub fn advance(&mut self, world: &World, index: usize, tick: u16, stale: Position, now: Position) {
         let seed_count = 1 + moves_before(tick);
         let play = |threat: &Threat| world.threat_after(index, threat, tick, stale, now).unwrap_or(*threat);
+        let go_home = |deer: &Threat, home| world.deer_after(deer, home, tick, stale).unwrap_or(*deer);
         let mut advanced = Vec::with_capacity(self.candidates.len());
         for candidate in &self.candidates {
-            let threat = play(&candidate.threat);
+            let threat = match candidate.home {
+                Some(home) => go_home(&candidate.threat, home),
+                None => play(&candidate.threat),
+            };
             if candidate.is_seed_known || threat.seed == candidate.threat.seed {
                 advanced.push(Candidate { threat, ..*candidate });
                 continue;
             }
             // It drew with a seed that we do not know: now is the time to try them all.
             let seeds = (1..=seed_count).map(|seed| play(&Threat { seed, ..candidate.threat }));
-            advanced.extend(seeds.map(|threat| Candidate { threat, is_seed_known: true }));
+            advanced.extend(seeds.map(|threat| Candidate { threat, is_seed_known: true, home: None }));
             if advanced.len() >= CANDIDATES_MAX {
                 break;
             }
@@ -173,7 +187,7 @@ impl Suspect {
             return;
         }
         for style in TRIAL_ORDER {
-            let spawn = Spawn { style, position: self.spawn };
+            let spawn = Spawn { style, position: self.spawn() };
             let layout = Layout { threats: vec![spawn], ..layout.clone() };
             if probe.recast(&layout).is_err() {
                 return;
@@ -249,8 +263,8 @@ impl Suspect {
             post: None,
             idle_rounds: 0,
         };
-        let candidate = |threat| Candidate { threat, is_seed_known };
-        if moves == 0 {
+        let candidate = |threat| Candidate { threat, is_seed_known, home: None };
+        if moves == 0 && self.is_spawn_known {
             return vec![candidate(blank)];
         }
         // Threats look at the player: the nearer to where he is now, the likelier.
@@ -260,7 +274,9 @@ impl Suspect {
         let chases = |&place: &Position| Threat { seen: Some(place), ..blank };
         let patrols = |&place: &Position| Threat { post: Some(place), ..blank };
         let waits = |idle_rounds: i8| Threat { idle_rounds, ..blank };
+        let lives_at = |&home: &Position| Candidate { home: Some(home), ..candidate(blank) };
         match style {
+            Style::Deer if !self.is_spawn_known => places.iter().map(lives_at).collect(),
             Style::Goldfish | Style::Bull | Style::Deer | Style::Shark => vec![candidate(blank)],
             Style::Owl => places.iter().map(remembers).chain([blank]).map(candidate).collect(),
             Style::Hawk => {

@@ -48,6 +48,9 @@ pub(super) struct PlayArgs {
     /// Evaluations for a decision at most; alone, it makes games that can be repeated exactly
     #[arg(long, value_name = "N")]
     budget_evals: Option<u64>,
+    /// Moves of the threats that plans of survival try to be able to wait through, for lost commands [default: 4]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(..=8))]
+    patience: Option<u8>,
     /// Catch also a player who swaps tiles with a threat
     #[arg(long)]
     no_jump: bool,
@@ -122,6 +125,7 @@ fn options(args: &PlayArgs) -> BotOptions {
         evaluations_max: args.budget_evals,
         seed: args.seed,
         no_jump: args.no_jump,
+        patience_moves: args.patience.unwrap_or(BotOptions::default().patience_moves),
     }
 }
 

@@ -21,7 +21,7 @@ pub(super) const DIRECTIONS: usize = 4;
 /// Ways in which a deer may rank the four directions, by where its target lies: the eight octants and the eight lines between them.
 const BEARINGS: usize = 16;
 /// A deer closer to the player than this, squared, makes for its spawn instead.
-const DEER_SHY_DISTANCE_SQUARED: i32 = 36;
+pub(super) const DEER_SHY_DISTANCE_SQUARED: i32 = 36;
 /// How many of the best intersections a hawk picks from.
 const HAWK_POSTS: usize = 10;
 
@@ -216,7 +216,7 @@ impl Grid {
 
     /// The rule itself, by where the deer looks: the only option; else the option nearest to the target that does not turn back, the
     /// earliest of equals.
-    fn deer_steps(&self, tile: u16, (dx, dy): (i32, i32)) -> [u16; DIRECTIONS] {
+    pub fn deer_steps(&self, tile: u16, (dx, dy): (i32, i32)) -> [u16; DIRECTIONS] {
         let ahead = Direction::ALL.map(|direction| self.ahead(tile, direction));
         let only = if ahead.iter().flatten().count() == 1 { ahead.iter().copied().flatten().next() } else { None };
         let distance_squared = |direction: Direction| {

@@ -126,6 +126,8 @@ pub struct World {
     schedule: Box<[Schedule; SCHEDULE_TICKS]>,
     shape: Shape,
     no_jump: bool,
+    /// See [`World::with_patience`].
+    patience_moves: u8,
 }
 
 /// Where a game stands: plain data, compared and hashed whole. It belongs to the [`World`] that made it.
@@ -197,6 +199,14 @@ impl World {
         Ok(builder.finish())
     }
 
+    /// A stricter variant, ours, for plans with slack: the player is also caught if he comes to stand where standing still through the
+    /// threats' next `moves` would be fatal. Who survives this survives the rules themselves, and can lose a command now and then.
+    #[must_use]
+    pub fn with_patience(mut self, moves: u8) -> Self {
+        self.patience_moves = moves;
+        self
+    }
+
     /// Changes who plays and where the player may go, as if the world had been made of `layout` from the start; quick where the walls are
     /// the same, because the tables of the streets stay. A state of the world before is not one of this world.
     ///
@@ -207,7 +217,7 @@ impl World {
         let same_size = (layout.width, layout.height) == (self.layout.width, self.layout.height);
         let mut pairs = layout.tiles.iter().zip(&self.layout.tiles);
         if !same_size || pairs.any(|(new, old)| new.is_open() != old.is_open()) {
-            *self = Self::new(layout, self.no_jump)?;
+            *self = Self::new(layout, self.no_jump)?.with_patience(self.patience_moves);
             return Ok(());
         }
         self.grid.clear_deer_homes();
@@ -341,6 +351,31 @@ impl World {
         Ok(self.threat(&state, index))
     }
 
+    /// What [`World::threat_after`] says of a deer, were its spawn at `home`: for games that were joined when it had left.
+    ///
+    /// # Errors
+    /// When the deer or the player stands on no open tile.
+    pub fn deer_after(
+        &self,
+        deer: &Threat,
+        home: Position,
+        tick: u16,
+        stale: Position,
+    ) -> Result<Threat, PlacementError> {
+        let tile = self.open_tile(deer.position)?;
+        self.open_tile(stale)?;
+        if !self.schedule[usize::from(tick) % SCHEDULE_TICKS].threats_move {
+            return Ok(*deer);
+        }
+        let offset = |target: Position| (target.x - deer.position.x, target.y - deer.position.y);
+        let (dx, dy) = offset(stale);
+        let is_shy = dx * dx + dy * dy <= grid::DEER_SHY_DISTANCE_SQUARED;
+        let target = if is_shy { offset(home) } else { (dx, dy) };
+        let pose = self.grid.deer_steps(tile, target)[deer.direction as usize];
+        let position = self.grid.positions[usize::from(pose) / grid::DIRECTIONS];
+        Ok(Threat { position, direction: Direction::ALL[usize::from(pose) % grid::DIRECTIONS], ..*deer })
+    }
+
     /// A threat's memory as a block keeps it.
     fn memory_of(&self, style: Style, threat: &Threat) -> Result<u16, PlacementError> {
         let nowhere = Ok(self.grid.len() as u16);
@@ -384,6 +419,30 @@ impl World {
             }
         }
         state.look_around();
+        if self.patience_moves > 0 && !self.can_wait(state) {
+            state.outcome = Outcome::Caught;
+        }
+    }
+
+    /// Whether the player is alive after standing still through the threats' next moves.
+    #[inline(never)]
+    fn can_wait(&self, state: &State) -> bool {
+        let mut ahead = state.clone();
+        for _ in 0..self.patience_moves {
+            while ahead.tick <= LAST_TICK && !self.threats_move(&ahead) {
+                ahead.tick += 1;
+            }
+            if ahead.is_over() {
+                break;
+            }
+            let owls_look = self.schedule[usize::from(ahead.tick)].owls_look;
+            let prey = Prey { now: ahead.player, stale: ahead.player, owls_look };
+            ahead.tick += 1;
+            ahead.first.advance(&self.rosters[0], &self.grid, prey);
+            self.advance_more(&mut ahead, prey);
+            ahead.look_around();
+        }
+        !ahead.is_caught()
     }
 
     /// The threats from the ninth on, out of the way of the maps that have none.
@@ -586,7 +645,10 @@ impl WorldBuilder {
         let survey = route::Survey::new(grid.len());
         let shape = Shape { tiles: 0, threats: 0 };
         let (layout, rosters, lanes) = (layout.clone(), Vec::new(), Vec::new());
-        Ok(Self { world: World { layout, grid, rosters, lanes, schedule: schedule(), shape, no_jump }, survey })
+        Ok(Self {
+            world: World { layout, grid, rosters, lanes, schedule: schedule(), shape, no_jump, patience_moves: 0 },
+            survey,
+        })
     }
 
     /// Makes the routes to at most `tiles` more tiles; says whether all are made.

@@ -1,0 +1,89 @@
+//! Plans with slack. A plan that merely survives may pass a threat with nothing to spare, and then one command that comes late is the end.
+//!
+//! A world of patience `n` also catches a player who could not stand still through the threats' next `n` moves (see [`World::with_patience`]), so who
+//! survives it can lose `n` commands in a row at any time. Nearly every map can be survived with a patience of 4. Here each
+//! patience has a planner of its own; the plan of the most patient one that survives is followed, and the others wait.
+
+use std::time::Instant;
+
+use crate::game::{LAST_TICK, State, World};
+use crate::planner::{Choice, Limit, Planner};
+
+/// The most moves of threats that plans try to be able to wait.
+pub(super) const PATIENCE_MOVES_MAX: u8 = 4;
+/// Open tiles of a map at most: each patience takes a copy of the tables.
+const TILES_MAX: usize = 1024;
+/// Ticks from a failed attempt at more patience to the next; each failure makes it four times longer.
+const RETRY_TICKS: u16 = 16;
+
+/// Planners by patience: the first plans by the rules themselves.
+pub(super) struct Patience {
+    levels: Vec<Level>,
+    /// The level whose plan is followed.
+    at: usize,
+    /// The tick from which on more patience is tried again, and how long the wait for it was.
+    retry_tick: u16,
+    retry_ticks: u16,
+}
+
+struct Level {
+    world: World,
+    planner: Box<dyn Planner>,
+}
+
+impl Patience {
+    /// Planners for a world, one a patience from 0 to `moves_max`, each made by `planner`.
+    pub fn new(world: &World, moves_max: u8, planner: impl Fn() -> Box<dyn Planner>) -> Self {
+        let most = if world.open_tiles() > TILES_MAX { 0 } else { moves_max };
+        let level = |moves| Level { world: world.clone().with_patience(moves), planner: planner() };
+        Self { levels: (0..=most).map(level).collect(), at: 0, retry_tick: 0, retry_ticks: RETRY_TICKS }
+    }
+
+    /// Decides by the most patient plan that survives; if none does, by the rules alone.
+    pub fn decide(&mut self, state: &State, limit: Limit) -> Choice {
+        let choice = self.descend(state, limit);
+        if survives(&choice) && state.tick() >= self.retry_tick { self.climb(state, choice, limit) } else { choice }
+    }
+
+    /// Asks the level that is followed, and less patient ones as long as there is no survival.
+    fn descend(&mut self, state: &State, limit: Limit) -> Choice {
+        loop {
+            let level = &mut self.levels[self.at];
+            let share = if self.at > 0 { halved(limit) } else { limit };
+            let choice = level.planner.decide(&level.world, state, share);
+            if survives(&choice) || self.at == 0 {
+                return choice;
+            }
+            self.at -= 1;
+            self.retry_tick = state.tick() + RETRY_TICKS;
+            self.retry_ticks = RETRY_TICKS;
+        }
+    }
+
+    /// Asks more patient levels as long as they survive and there is time.
+    fn climb(&mut self, state: &State, mut choice: Choice, limit: Limit) -> Choice {
+        while self.at + 1 < self.levels.len() {
+            let level = &mut self.levels[self.at + 1];
+            let tried = level.planner.decide(&level.world, state, limit);
+            if !survives(&tried) {
+                self.retry_tick = state.tick().saturating_add(self.retry_ticks);
+                self.retry_ticks = self.retry_ticks.saturating_mul(4);
+                break;
+            }
+            self.at += 1;
+            choice = Choice { evaluations: choice.evaluations + tried.evaluations, ..tried };
+        }
+        choice
+    }
+}
+
+fn survives(choice: &Choice) -> bool {
+    choice.planned_tick.is_some_and(|tick| tick > LAST_TICK)
+}
+
+/// The limit with half of the time that is left.
+fn halved(limit: Limit) -> Limit {
+    let now = Instant::now();
+    let halfway = |deadline: Instant| now + deadline.saturating_duration_since(now) / 2;
+    Limit { deadline: limit.deadline.map(halfway), ..limit }
+}
