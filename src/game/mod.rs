@@ -11,8 +11,6 @@ mod threat;
 pub use action::{Action, ActionError};
 pub use grid::{MAX_OPEN_TILES, MAX_THREATS};
 pub use layout::{Direction, DrawingError, Layout, Personality, Position, Spawn, Style, Tile};
-pub use state::{GameOver, Move, PlacementError, State, Threat, World, WorldError};
-pub use layout::{Direction, Layout, Personality, Position, Spawn, Style, Tile};
 pub use state::{GameOver, Move, PlacementError, State, Threat, World, WorldBuilder, WorldError};
 
 /// The first tick of a game.

@@ -616,6 +616,8 @@ fn math_round(value: f64) -> i32 {
     let floor = value.floor();
     // Not `(value + 0.5).floor()`: the sum of the largest number below one half and one half is 1.
     (floor + f64::from(u8::from(value - floor >= 0.5))) as i32
+}
+
 /// A world that is being made, for those who are short of time: the routes of the largest maps take longer than a tick, and can be made in
 /// pieces.
 ///
