@@ -2,7 +2,7 @@
 //!
 //! A [`Bot`] is given each message of the server and answers with a [`Decision`] before its budget is spent. It makes its own simulation of the game from
 //! the first message, on maps that it has never seen, and compares it with every message after that; what it finds out about late commands,
-//! missing messages, see-through tiles and threats that break the rules is in [`pursuit`].
+//! missing messages, see-through tiles and threats that break the rules is in `pursuit`.
 //!
 //! The promise: any message gets a decision or one clear error, never a panic, and no later than the budget allows.
 //! Nothing here runs in the background. What takes longer than a tick, the tables of the largest maps, is made in pieces, and
