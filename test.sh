@@ -19,6 +19,7 @@ section formatting cargo fmt --all --check
 section lints cargo clippy --locked --all-targets -- -D warnings
 section documentation env RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps --quiet
 section 'library alone' cargo clippy --locked --no-default-features -- -D warnings
+section 'Python extension' cargo clippy --locked --no-default-features --features python -- -D warnings
 section tests cargo test --locked
 # Without cargo bench's optimised build: the same benches, each run once with its checks.
 section 'benches, once each' cargo test --locked --bench world -- --test

@@ -59,3 +59,5 @@ pub mod server;
 
 #[cfg(feature = "cli")]
 pub mod cli;
+#[cfg(feature = "python")]
+mod python;
