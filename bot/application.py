@@ -1,0 +1,76 @@
+"""The competition bot: `python application.py` plays one game and prints what it came to.
+
+Environment: TOKEN (registers with it, else with the team's name), SAVE_JSONL_PATH (records the game there; the file must not exist).
+Exit code: 0 when a game was played, 1 when none was, 2 for a wrong option or a file that cannot be made, 130 after Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import sys
+
+from websockets.exceptions import InvalidHandshake, InvalidURI
+
+import getaway
+from client import Game, Recorder, open_connection
+
+
+def main() -> int:
+    """Runs the bot with the options of the command line; returns the exit code."""
+    options = parse_options()
+    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(message)s")
+    logging.getLogger("websockets").setLevel(logging.WARNING)
+    recorder = None
+    try:
+        bot = getaway.Bot(options.planner, budget_ms=options.budget_ms, seed=options.seed, no_jump=options.no_jump)
+        if path := os.environ.get("SAVE_JSONL_PATH"):
+            recorder = Recorder(path)
+    except (ValueError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    try:
+        return play(options, bot, recorder)
+    except KeyboardInterrupt:
+        return 130
+    finally:
+        if recorder:
+            recorder.close()
+
+
+def parse_options() -> argparse.Namespace:
+    """Reads the command line."""
+    parser = argparse.ArgumentParser(description="Play one game.", formatter_class=argparse.ArgumentDefaultsHelpFormatter)
+    parser.add_argument("--url", default="ws://127.0.0.1:8765", help="where the server listens")
+    parser.add_argument("--team-name", default="getaway", help="the name to register with where there is no TOKEN")
+    parser.add_argument("--planner", default="survival", help="a planner's name, or an expression of the search grammar")
+    parser.add_argument("--budget-ms", type=float, default=75.0, help="milliseconds for a decision")
+    parser.add_argument("--seed", type=int, default=0, help="the seed of every random draw")
+    parser.add_argument("--no-jump", action="store_true", help="the server plays the variant in which nobody jumps over a threat")
+    return parser.parse_args()
+
+
+def play(options: argparse.Namespace, bot: getaway.Bot, recorder: Recorder | None) -> int:
+    """Connects, plays, and prints the summary; returns the exit code."""
+    try:
+        connection = open_connection(options.url)
+    except (OSError, InvalidHandshake, InvalidURI) as error:
+        print(f"error: {options.url}: cannot connect: {error}", file=sys.stderr)
+        return 1
+    game = Game(connection, bot, recorder)
+    try:
+        game.play(os.environ.get("TOKEN"), options.team_name)
+    except KeyboardInterrupt:
+        game.summary.close = "interrupted"
+        raise
+    finally:
+        connection.close()
+        print(game.summary, flush=True)
+    if any(bot.mispredictions):
+        print(f"mispredictions by threat: {bot.mispredictions}")
+    return 0 if game.summary.last_tick else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,210 @@
+"""The wire side of the bot: one game over a websocket, recorded as it is played.
+
+The promise: every state gets one command that carries its tick, whatever the bot does; what is no state is logged and left alone;
+any end of the connection is the end of the game, not an error.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import ClientConnection, connect
+
+MAX_FRAME_BYTES = 16 << 20
+"""The largest frame that is taken: a state of the largest map that the bot reads."""
+CONNECT_TIME_S = 30.0
+"""How long a server that is not there yet is waited for."""
+FIRST_PAUSE_S = 0.1
+LONGEST_PAUSE_S = 4.0
+POINTS_PER_TICK = 5
+"""What a tick that is reached counts."""
+
+log = logging.getLogger("bot")
+
+
+class Decision(Protocol):
+    """What the client needs to know of a decision."""
+
+    @property
+    def tick(self) -> int: ...
+
+
+class Player(Protocol):
+    """What decides: `getaway.Bot`, or anything like it."""
+
+    @property
+    def last_decision(self) -> Decision | None: ...
+
+    def next_action(self, game_message: str | bytes, /) -> dict[str, Any] | None: ...
+
+
+@dataclass
+class Summary:
+    """What a game came to."""
+
+    last_tick: int = 0
+    """The tick of the last state; 0 before the first."""
+    errors: int = 0
+    """States that the bot had no answer to."""
+    decision_times_s: list[float] = field(default_factory=list)
+    """By state, seconds from message in to command out."""
+    close: str = ""
+    """How the connection ended."""
+
+    @property
+    def score(self) -> int:
+        """The points, as far as they can be known: the last tick that was shown was played, and nothing is shown after it."""
+        return POINTS_PER_TICK * (self.last_tick + 1) if self.last_tick else 0
+
+    def quantile_ms(self, share: float) -> float:
+        """The decision time, in milliseconds, that this share of the states stayed within."""
+        times = sorted(self.decision_times_s)
+        return times[min(int(share * len(times)), len(times) - 1)] * 1e3 if times else 0.0
+
+    def __str__(self) -> str:
+        if not self.last_tick:
+            return f"no game was played ({self.close})"
+        text = (
+            f"score {self.score}, last tick {self.last_tick} ({self.close}); decisions: p50 {self.quantile_ms(0.5):.2f} ms, "
+            f"p99 {self.quantile_ms(0.99):.2f} ms, max {self.quantile_ms(1.0):.2f} ms"
+        )
+        return f"{text}; {self.errors} states without a decision" if self.errors else text
+
+
+class Recorder:
+    """A saved game that is written as it is played: a line of JSON a tick, on disk before the next state is read."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        """Begins a file, and the folders above it.
+
+        Raises FileExistsError if the file is there: two games never share one; OSError if it cannot be made.
+        """
+        self.path = Path(path)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = open(self.path, "x", encoding="utf-8", newline="\n")
+        self._is_empty = True
+
+    def write(self, frame: str, actions: list[dict[str, Any]]) -> None:
+        """Adds a tick. A disk that fails ends the recording, not the game."""
+        if self._file.closed:
+            return
+        if "\n" in frame or "\r" in frame:
+            frame = json.dumps(json.loads(frame), separators=(",", ":"))
+        try:
+            self._file.write(f'{{"game_message":{frame},"actions":{json.dumps(actions)}}}\n')
+            self._file.flush()
+            self._is_empty = False
+        except OSError as error:
+            log.error("%s: %s; the recording ends here and the game goes on", self.path, error)
+            self._drop()
+
+    def close(self) -> None:
+        """Ends the file; one without a tick is removed."""
+        self._drop()
+        if self._is_empty:
+            self.path.unlink(missing_ok=True)
+
+    def _drop(self) -> None:
+        try:
+            self._file.close()
+        except OSError as error:
+            log.error("%s: %s", self.path, error)
+
+
+def register_frame(token: str | None, team_name: str) -> str:
+    """The first frame: the token where there is one, else the name."""
+    identity = {"token": token} if token else {"teamName": team_name}
+    return json.dumps({"type": "REGISTER", **identity})
+
+
+def open_connection(url: str, patience_s: float = CONNECT_TIME_S) -> ClientConnection:
+    """Connects; a server that is not there yet is tried again, with growing pauses, for `patience_s` seconds.
+
+    Raises OSError when time is up, ValueError for what is no address, and what `websockets` raises for a server that speaks something else.
+    """
+    deadline = time.monotonic() + patience_s
+    pause_s = FIRST_PAUSE_S
+    while True:
+        try:
+            # The game is played on this machine or nearby: no proxy, no compression, and no pings, so that a server that hangs is waited for.
+            return connect(url, max_size=MAX_FRAME_BYTES, compression=None, proxy=None, ping_interval=None, close_timeout=1)
+        except OSError as error:
+            if time.monotonic() + pause_s > deadline:
+                raise
+            log.info("%s: %s; trying again in %.1f s", url, error, pause_s)
+            time.sleep(pause_s)
+            pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+
+
+class Game:
+    """One game from the first state to the end of the connection."""
+
+    def __init__(self, connection: ClientConnection, player: Player, recorder: Recorder | None = None) -> None:
+        self.summary = Summary()
+        self._connection = connection
+        self._player = player
+        self._recorder = recorder
+
+    def play(self, token: str | None, team_name: str) -> None:
+        """Registers and answers until the connection ends, however it does. `summary` tells, also in the middle, what came of it."""
+        try:
+            self._connection.send(register_frame(token, team_name))
+            while True:
+                frame = self._connection.recv()
+                self._answer(frame, time.perf_counter())
+        except ConnectionClosed as closed:
+            self.summary.close = _describe(closed)
+
+    def _answer(self, frame: str | bytes, arrival_s: float) -> None:
+        """Answers a frame if it is a state."""
+        try:
+            action = self._player.next_action(frame)
+            decision = self._player.last_decision
+            tick = decision.tick if decision else _tick_of(frame)
+        except Exception as error:  # noqa: BLE001: whatever the bot does, the game goes on
+            action, tick = None, _tick_of(frame)
+            if tick is not None:
+                self._report(tick, error)
+        if tick is None:
+            log.warning("skipped a frame that is no state: %.80r", frame)
+            return
+        self.summary.last_tick = max(self.summary.last_tick, tick)
+        actions = [] if action is None else [action]
+        try:
+            self._connection.send(json.dumps({"type": "COMMAND", "tick": tick, "actions": actions}))
+            self.summary.decision_times_s.append(time.perf_counter() - arrival_s)
+        finally:
+            if self._recorder:
+                self._recorder.write(frame if isinstance(frame, str) else frame.decode(errors="replace"), actions)
+
+    def _report(self, tick: int, error: Exception) -> None:
+        """Tells of the first state without a decision; the others are counted."""
+        if not self.summary.errors:
+            log.error("tick %d: no decision, staying: %s: %s (said once)", tick, type(error).__name__, error)
+        self.summary.errors += 1
+
+
+def _tick_of(frame: str | bytes) -> int | None:
+    """The tick of a state that the bot could not use, or nothing if it is no state."""
+    try:
+        message = json.loads(frame)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(message, dict) or "yourCharacter" not in message:
+        return None
+    tick = message.get("tick")
+    return tick if type(tick) is int else None
+
+
+def _describe(closed: ConnectionClosed) -> str:
+    if closed.rcvd is None:
+        return f"the connection was given up: {closed.sent.reason}" if closed.sent else "the connection ended without a word"
+    return f"closed by the server: {closed.rcvd.code} {closed.rcvd.reason}".rstrip()
+
