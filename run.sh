@@ -1,0 +1,136 @@
+#!/usr/bin/env bash
+# Builds, installs, starts a local server unless there is one, plays, and prints the score. `./run.sh --help` tells the options.
+#
+# Needs a Rust toolchain and Python 3.10+. Everything stays in this folder: .venv, the build, and the games, in games/played.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+# shellcheck source=tools/environment.sh
+source tools/environment.sh
+
+usage() {
+  cat <<'TEXT'
+Usage: ./run.sh [OPTION]...
+  --planner NAME     how the bot plays [default: survival]
+  --budget-ms MS     time for a decision [default: 75]
+  --games N          how many games to play [default: 1]
+  --seed S           the seed of the bot, and of the choice of maps
+  --url URL          play on this server (or SERVER_URL; or the one that listens on port 8765, if any)
+For the server that is started otherwise, on a free port:
+  --map NAME         the map, by name or by path [default: a random one for each game]
+  --maps DIR         a folder of maps
+  --delay-ms MS      pause after each tick [default: 0]
+  --no-jump          the variant in which nobody jumps over a threat
+TEXT
+}
+
+fail() {
+  echo "error: $1 (try --help)" >&2
+  exit 2
+}
+
+url=${SERVER_URL:-}
+games=1
+map=
+bot_options=()
+server_options=()
+replay_options=()
+while [ $# -gt 0 ]; do
+  option=$1
+  case $option in
+    -h | --help) usage; exit ;;
+    --no-jump)
+      server_options+=(--no-jump) bot_options+=(--no-jump) replay_options=(--no-jump)
+      shift
+      continue
+      ;;
+    --planner | --budget-ms | --games | --seed | --url | --map | --maps | --delay-ms) ;;
+    *) fail "$option: no such option" ;;
+  esac
+  [ $# -ge 2 ] || fail "$option: expected a value"
+  value=$2
+  shift 2
+  case $option in
+    --planner | --budget-ms) bot_options+=("$option" "$value") ;;
+    --seed) bot_options+=(--seed "$value") seed_option=(--seed "$value") ;;
+    --games) games=$value ;;
+    --url) url=$value ;;
+    --map) map=$value ;;
+    --maps | --delay-ms) server_options+=("$option" "$value") ;;
+  esac
+done
+[[ $games =~ ^[1-9][0-9]{0,5}$ ]] || fail "--games: expected a number from 1 on, found $games"
+if [ -n "$map" ]; then
+  server_options+=("$map")
+fi
+if [ -n "$url" ] && [ ${#server_options[@]} -gt 0 ]; then
+  case ${server_options[*]} in
+    --no-jump) ;; # The bot and the replay want to know, whoever serves.
+    *) fail "a server that is there already chooses its maps and its pace itself" ;;
+  esac
+fi
+
+prepare_python
+cargo build --quiet --release --locked
+
+mkdir -p games/played "$target"
+scratch=$(mktemp -d "$target/run.XXXXXX")
+server_pid=
+finish() {
+  if [ -n "$server_pid" ]; then
+    kill "$server_pid" 2>/dev/null || true
+    wait "$server_pid" 2>/dev/null || true
+  fi
+  rm -rf "$scratch"
+}
+trap finish EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+is_port_taken() {
+  "$venv_python" -c 'import socket; socket.create_connection(("127.0.0.1", 8765), 1).close()' 2>/dev/null
+}
+
+if [ -z "$url" ] && [ ${#server_options[@]} -eq 0 ] && is_port_taken; then
+  url=ws://127.0.0.1:8765
+  echo "playing on the server that listens on $url"
+elif [ -z "$url" ]; then
+  "$target/release/getaway" serve --port 0 --games "$games" ${seed_option[@]+"${seed_option[@]}"} \
+    ${server_options[@]+"${server_options[@]}"} >"$scratch/results" 2>"$scratch/log" &
+  server_pid=$!
+  for _ in {1..100}; do
+    url=$(sed -n 's/^listening on \(ws:[^ ]*\).*/\1/p' "$scratch/results")
+    [ -z "$url" ] || break
+    if ! kill -0 "$server_pid" 2>/dev/null; then
+      cat "$scratch/log" >&2
+      exit 2
+    fi
+    sleep 0.1
+  done
+  [ -n "$url" ] || { echo 'error: the server does not say where it listens' >&2; exit 1; }
+fi
+
+# The server's own result of a game: exact, where the bot only knows the last state that it saw.
+print_result() {
+  [ -n "$server_pid" ] || return 0
+  local line=
+  for _ in {1..50}; do
+    line=$(sed -n "s/^game $1: //p" "$scratch/results")
+    [ -z "$line" ] || break
+    sleep 0.1
+  done
+  echo "server: ${line:-no result}"
+}
+
+name=$(date +%Y%m%d-%H%M%S)-$$
+for ((game = 1; game <= games; game++)); do
+  recording=games/played/$name-$game.jsonl
+  status=0
+  SAVE_JSONL_PATH=$recording "$venv_python" bot/application.py --url "$url" ${bot_options[@]+"${bot_options[@]}"} || status=$?
+  if [ "$status" -ne 0 ]; then
+    [ ! -s "$scratch/log" ] || cat "$scratch/log" >&2
+    exit "$status"
+  fi
+  print_result "$game"
+  echo "recorded in $recording"
+  echo "verify it:  ./replay.sh $recording${replay_options[*]:+ ${replay_options[*]}}"
+done

@@ -1,0 +1,73 @@
+# Sourced by run.sh, test.sh and package.sh from the root of the checkout: the Python that everything here runs in.
+#
+# Makes .venv once; installs the extension into it when a source has changed since. Needs Python 3.10 or newer with venv or pip, or
+# the one that PYTHON names.
+
+target=${CARGO_TARGET_DIR:-target}
+venv_python=.venv/bin/python
+
+# find_python: prints a Python that is new enough.
+find_python() {
+  local candidate
+  for candidate in ${PYTHON:-python3 python3.14 python3.13 python3.12 python3.11 python3.10 python}; do
+    if "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null; then
+      echo "$candidate"
+      return
+    fi
+  done
+  echo "error: no Python 3.10 or newer, expected ${PYTHON:-python3} to be one (PYTHON names another)" >&2
+  return 2
+}
+
+# make_venv FOLDER: makes a virtual environment with pip in it.
+make_venv() {
+  local python
+  python=$(find_python) || return
+  if "$python" -m venv "$1" >/dev/null 2>&1; then
+    return
+  fi
+  # Some systems ship Python without venv; virtualenv does the same.
+  rm -rf "$1"
+  "$python" -m pip install --quiet --target "$target/virtualenv" virtualenv
+  PYTHONPATH=$target/virtualenv "$python" -m virtualenv --quiet "$1"
+}
+
+# install NAME...: pip, quietly.
+install() {
+  "$venv_python" -m pip install --quiet --disable-pip-version-check "$@"
+}
+
+# stamp PATH...: prints a number that changes with any of these files, or with the Python of the environment.
+stamp() {
+  "$venv_python" - "$@" <<'PYTHON'
+import hashlib, pathlib, sys
+
+digest = hashlib.sha256(sys.version.encode())
+for path in map(pathlib.Path, sys.argv[1:]):
+    for file in sorted(path.rglob("*") if path.is_dir() else [path]):
+        if file.is_file():
+            digest.update(f"{file}\0{file.stat().st_size}\0".encode() + file.read_bytes())
+print(digest.hexdigest())
+PYTHON
+}
+
+# prepare_python: makes .venv, and brings the extension and what the bot needs in it up to date.
+prepare_python() {
+  local now wheels
+  if ! "$venv_python" -m pip --version >/dev/null 2>&1; then
+    echo 'making .venv'
+    rm -rf .venv
+    make_venv .venv || return
+  fi
+  now=$(stamp src Cargo.toml Cargo.lock pyproject.toml getaway.pyi README.md bot/requirements.txt tools)
+  if [ "$(cat .venv/getaway.stamp 2>/dev/null)" = "$now" ]; then
+    return
+  fi
+  echo 'building the Python extension'
+  install --requirement bot/requirements.txt --requirement tools/requirements-build.txt || return
+  wheels=$target/wheels/local
+  rm -rf "$wheels"
+  "$venv_python" -m maturin build --quiet --release --locked --compatibility linux --out "$wheels" || return
+  install --force-reinstall --no-deps "$wheels"/getaway-*.whl || return
+  echo "$now" >.venv/getaway.stamp
+}
