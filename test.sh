@@ -2,9 +2,12 @@
 # Everything that a change must pass, on a machine with a Rust toolchain and Python 3.10+. Stops at the first failure.
 #
 # Recordings of the real server are compared with where GETAWAY_SHARED, or else ../shared, is their folder; without it those
-# tests say that they skip. Builds go to target/ (or CARGO_TARGET_DIR), and nothing else is left behind.
+# tests say that they skip. Builds go to target/ (or CARGO_TARGET_DIR), the Python tests' environment to .venv, and nothing else is left
+# behind.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
+# shellcheck source=tools/environment.sh
+source tools/environment.sh
 
 # section NAME COMMAND...: runs a command under a heading and says how long it took.
 section() {
@@ -13,6 +16,13 @@ section() {
   printf '\n== %s: %s\n' "$name" "$*"
   "$@"
   printf '== %s: passed in %d s\n' "$name" "$((SECONDS - start))"
+}
+
+# The bot as it is run on the day, with the program that the tests above have built as its server.
+python_tests() {
+  prepare_python && install --requirement tools/requirements-test.txt || return
+  cargo build --locked --quiet || return
+  .venv/bin/mypy --cache-dir "$target/mypy" bot tests/python && PYTHONDONTWRITEBYTECODE=1 "$venv_python" -m pytest -q -p no:cacheprovider
 }
 
 section formatting cargo fmt --all --check
@@ -24,5 +34,6 @@ section tests cargo test --locked
 # Without cargo bench's optimised build: the same benches, each run once with its checks.
 section 'benches, once each' cargo test --locked --bench world -- --test
 section 'broken pictures' cargo run --locked --quiet --example png_fuzz -- --count 5000 --seed 1
+section 'Python: the extension and the bot' python_tests
 
 printf '\nall passed in %d s\n' "$SECONDS"

@@ -27,7 +27,7 @@ def main() -> int:
         bot = getaway.Bot(options.planner, budget_ms=options.budget_ms, seed=options.seed, no_jump=options.no_jump)
         if path := os.environ.get("SAVE_JSONL_PATH"):
             recorder = Recorder(path)
-    except (ValueError, OSError) as error:
+    except (ValueError, OverflowError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     try:

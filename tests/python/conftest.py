@@ -1,0 +1,103 @@
+"""Fixtures: the bot as a program, the server as a program, and a server that follows a script."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from websockets.sync.server import ServerConnection, serve
+
+ROOT = Path(__file__).resolve().parents[2]
+TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+MAPS = ROOT / "maps"
+PATIENCE_S = 60
+
+Script = Callable[[ServerConnection], None]
+
+
+@pytest.fixture(scope="session")
+def getaway_program() -> Path:
+    """The program of this checkout, in whatever profile test.sh has built."""
+    program = Path(os.environ.get("GETAWAY_PROGRAM", TARGET / "debug" / "getaway"))
+    assert program.is_file(), f"{program}: not built, expected test.sh or `cargo build` to have done so"
+    return program
+
+
+@pytest.fixture
+def real_server(getaway_program: Path) -> Iterator[Callable[..., tuple[str, subprocess.Popen[str]]]]:
+    """Starts `getaway serve` for one game with these options; gives its address and the process, whose output is a JSON result."""
+    processes: list[subprocess.Popen[str]] = []
+
+    def start(*options: str) -> tuple[str, subprocess.Popen[str]]:
+        command = [str(getaway_program), "serve", "--port", "0", "--games", "1", "--json", *options]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        processes.append(process)
+        assert process.stderr is not None
+        line = process.stderr.readline()
+        address = re.search(r"ws://[\d.:]+", line)
+        assert address, line
+        return address.group(), process
+
+    yield start
+    for process in processes:
+        process.kill()
+        process.communicate()
+
+
+@pytest.fixture
+def scripted_server() -> Iterator[Callable[[Script], str]]:
+    """Starts a server that runs a script on its connection, one game long; gives its address. What the script raises fails the test."""
+    errors: list[BaseException] = []
+    servers = []
+
+    def start(script: Script) -> str:
+        def handle(connection: ServerConnection) -> None:
+            try:
+                script(connection)
+            except BaseException as error:
+                errors.append(error)
+                raise
+
+        server = serve(handle, "127.0.0.1", 0, compression=None)
+        servers.append(server)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        host, port = server.socket.getsockname()
+        return f"ws://{host}:{port}"
+
+    yield start
+    for server in servers:
+        server.shutdown()
+    for error in errors:
+        raise error
+
+
+@pytest.fixture
+def run_bot() -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Plays a game with `python application.py`, as on the day."""
+
+    def run(url: str, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        clean = {name: value for name, value in os.environ.items() if name not in ("TOKEN", "SAVE_JSONL_PATH")}
+        command = [sys.executable, "application.py", "--url", url, *options]
+        return subprocess.run(
+            command, cwd=ROOT / "bot", env=clean | environment, capture_output=True, text=True, timeout=PATIENCE_S
+        )
+
+    return run
+
+
+def read_command(connection: ServerConnection, tick: int) -> list[object]:
+    """Takes the one command of a tick and gives its actions."""
+    command = json.loads(connection.recv(timeout=PATIENCE_S))
+    assert command["type"] == "COMMAND"
+    assert command["tick"] == tick
+    assert set(command) == {"type", "tick", "actions"}
+    actions = command["actions"]
+    assert isinstance(actions, list)
+    return actions

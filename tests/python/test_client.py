@@ -1,0 +1,264 @@
+"""The bot over a real socket: whole games on the real server, and servers that misbehave."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from websockets.sync.server import ServerConnection
+
+import getaway
+from client import open_connection, register_frame
+from conftest import MAPS, PATIENCE_S, ROOT, Script, read_command
+
+Done = subprocess.CompletedProcess[str]
+RunBot = Callable[..., Done]
+Serve = Callable[[Script], str]
+RealServer = Callable[..., tuple[str, "subprocess.Popen[str]"]]
+
+
+def play(connection: ServerConnection, game: getaway.Game, ticks: int) -> None:
+    """Plays so many ticks with the bot on the line, as the real server would."""
+    for _ in range(ticks):
+        connection.send(game.frame())
+        actions = read_command(connection, game.tick)
+        game.step(actions)  # type: ignore[arg-type]
+
+
+def registered(connection: ServerConnection) -> Any:
+    return json.loads(connection.recv(timeout=PATIENCE_S))
+
+
+def new_game() -> getaway.Game:
+    return getaway.Game(MAPS / "roundabout")
+
+
+@pytest.mark.parametrize("name", ["roundabout", "harbour", "market-square"])
+@pytest.mark.parametrize("variant", [[], ["--no-jump"]])
+def test_whole_games_are_survived_and_recorded(
+    name: str, variant: list[str], real_server: RealServer, run_bot: RunBot, getaway_program: Path, tmp_path: Path
+) -> None:
+    url, server = real_server(str(MAPS / name), *variant)
+    recording = tmp_path / "new folder" / "game.jsonl"
+    done = run_bot(url, *variant, SAVE_JSONL_PATH=str(recording))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("score 10005, last tick 2000 (closed by the server: 1000"), done.stdout
+    output, _ = server.communicate(timeout=PATIENCE_S)
+    result = json.loads(output)
+    assert (result["score"], result["map"], result["team"]) == (10_005, name, "getaway")
+    assert (result["commands"], result["missed_ticks"], result["late_commands"]) == (2000, 0, 0)
+    assert len(recording.read_text().splitlines()) == 2000
+    replay = subprocess.run([getaway_program, "replay", recording, *variant], capture_output=True, text=True)
+    assert replay.returncode == 0, replay.stdout
+
+
+def test_the_first_frame_is_the_token_or_else_the_name(scripted_server: Serve, run_bot: RunBot) -> None:
+    frames: list[Any] = []
+    url = scripted_server(lambda connection: frames.append(registered(connection)))
+    for environment in ({"TOKEN": "secret"}, {"TOKEN": ""}):
+        run_bot(url, "--team-name", "us", **environment)
+    assert frames == [{"type": "REGISTER", "token": "secret"}, {"type": "REGISTER", "teamName": "us"}]
+    assert json.loads(register_frame(None, "é")) == {"type": "REGISTER", "teamName": "é"}
+
+
+def test_a_server_without_a_game_is_told(scripted_server: Serve, run_bot: RunBot, tmp_path: Path) -> None:
+    recording = tmp_path / "game.jsonl"
+    done = run_bot(scripted_server(registered), SAVE_JSONL_PATH=str(recording))
+    assert done.returncode == 1
+    assert done.stdout.startswith("no game was played")
+    assert not recording.exists()
+
+
+def test_a_slow_and_silent_server_is_waited_for(scripted_server: Serve, run_bot: RunBot) -> None:
+    def script(connection: ServerConnection) -> None:
+        registered(connection)
+        time.sleep(1.5)
+        game = new_game()
+        play(connection, game, 3)
+        # Nothing is said without being asked.
+        with pytest.raises(TimeoutError):
+            connection.recv(timeout=1)
+        play(connection, game, 3)
+
+    done = run_bot(scripted_server(script))
+    assert done.returncode == 0
+    assert done.stdout.startswith("score 35, last tick 6")
+
+
+def test_garbage_is_skipped(scripted_server: Serve, run_bot: RunBot, tmp_path: Path) -> None:
+    garbage: list[str | bytes] = [
+        "", "{", "[]", "null", "3", '"tick"', '{"type": "HELLO"}', '{"tick": 3}', '{"type": "ERROR", "tick": 1, "map": null}',
+        '{"yourCharacter": {}, "tick": "one"}', '{"yourCharacter": {}, "tick": true}', b"\xff\xfe", b"", "[" * 100_000,
+    ]
+
+    def script(connection: ServerConnection) -> None:
+        registered(connection)
+        game = new_game()
+        for frame in garbage:
+            connection.send(frame)
+        for frame in garbage[:3]:
+            play(connection, game, 1)
+            connection.send(frame)
+        # As bytes, and over several lines.
+        connection.send(game.frame().encode())
+        game.step(read_command(connection, game.tick))  # type: ignore[arg-type]
+        connection.send(json.dumps(game.message(), indent=1))
+        read_command(connection, game.tick)
+
+    recording = tmp_path / "game.jsonl"
+    done = run_bot(scripted_server(script), SAVE_JSONL_PATH=str(recording))
+    assert done.returncode == 0
+    assert done.stdout.startswith("score 30, last tick 5")
+    assert done.stderr.count("skipped a frame") == len(garbage) + 3
+    lines = [json.loads(line) for line in recording.read_text().splitlines()]
+    assert [line["game_message"]["tick"] for line in lines] == [1, 2, 3, 4, 5]
+
+
+def test_an_unknown_style_and_type_are_played_with(scripted_server: Serve, run_bot: RunBot) -> None:
+    def script(connection: ServerConnection) -> None:
+        registered(connection)
+        game = new_game()
+        for _ in range(20):
+            message = game.message() | {"type": "SOMETHING", "weather": ["rain"]}
+            message["threats"][0]["style"] = "platypus"
+            connection.send(json.dumps(message))
+            game.step(read_command(connection, game.tick))  # type: ignore[arg-type]
+        assert not game.is_caught
+
+    done = run_bot(scripted_server(script))
+    assert done.stdout.startswith("score 105, last tick 20")
+    assert "without a decision" not in done.stdout
+
+
+def test_a_state_that_the_bot_cannot_use_is_answered_with_nothing(scripted_server: Serve, run_bot: RunBot) -> None:
+    def script(connection: ServerConnection) -> None:
+        registered(connection)
+        game = new_game()
+        for broken in (False, True, True, False):
+            message = game.message()
+            if broken:
+                message["yourCharacter"]["position"] = {"x": -5, "y": 0}
+            connection.send(json.dumps(message))
+            actions = read_command(connection, game.tick)
+            assert not broken or actions == []
+            game.step(actions)  # type: ignore[arg-type]
+
+    done = run_bot(scripted_server(script))
+    assert done.returncode == 0
+    assert done.stderr.count("no decision") == 1
+    assert "2 states without a decision" in done.stdout
+
+
+@pytest.mark.parametrize("code", [1000, 1001, 1011, 4000, None])
+def test_any_close_is_an_end(code: int | None, scripted_server: Serve, run_bot: RunBot, tmp_path: Path) -> None:
+    def script(connection: ServerConnection) -> None:
+        registered(connection)
+        play(connection, new_game(), 10)
+        if code is None:
+            connection.socket.shutdown(socket.SHUT_RDWR)
+        else:
+            connection.close(code, "enough")
+
+    recording = tmp_path / "game.jsonl"
+    done = run_bot(scripted_server(script), SAVE_JSONL_PATH=str(recording))
+    assert (done.returncode, done.stderr) == (0, "")
+    end = "the connection ended without a word" if code is None else f"closed by the server: {code} enough"
+    assert done.stdout.startswith(f"score 55, last tick 10 ({end})")
+    assert len(recording.read_text().splitlines()) == 10
+
+
+def test_a_large_frame_is_taken(scripted_server: Serve, run_bot: RunBot) -> None:
+    def script(connection: ServerConnection) -> None:
+        registered(connection)
+        game = new_game()
+        connection.send(json.dumps(game.message() | {"constants": {"padding": "x" * (8 << 20)}}))
+        read_command(connection, 1)
+
+    assert run_bot(scripted_server(script)).stdout.startswith("score 10, last tick 1")
+
+
+def test_a_server_that_starts_later_is_waited_for(scripted_server: Serve) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    # Nobody listens any more.
+    start = time.monotonic()
+    with pytest.raises(ConnectionRefusedError):
+        open_connection(f"ws://127.0.0.1:{port}", patience_s=1)
+    assert 0.2 < time.monotonic() - start < 2
+
+
+def test_the_bot_may_be_started_first(getaway_program: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = str(listener.getsockname()[1])
+    command = [sys.executable, "application.py", "--url", f"ws://127.0.0.1:{port}"]
+    bot = subprocess.Popen(command, cwd=ROOT / "bot", stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(1)
+    subprocess.run([getaway_program, "serve", str(MAPS / "roundabout"), "--port", port, "--games", "1"], timeout=PATIENCE_S)
+    output, log = bot.communicate(timeout=PATIENCE_S)
+    assert output.startswith("score 10005"), log
+    assert "trying again" in log
+
+
+def test_two_bots_never_share_a_file(scripted_server: Serve, run_bot: RunBot, tmp_path: Path) -> None:
+    recording = tmp_path / "game.jsonl"
+    recording.write_text("precious\n")
+    done = run_bot("ws://127.0.0.1:1", SAVE_JSONL_PATH=str(recording))
+    assert done.returncode == 2
+    assert "exists" in done.stderr and "Traceback" not in done.stderr
+    assert recording.read_text() == "precious\n"
+
+
+def test_every_tick_is_on_disk_before_the_next_one(scripted_server: Serve, run_bot: RunBot, tmp_path: Path) -> None:
+    recording = tmp_path / "game.jsonl"
+
+    def script(connection: ServerConnection) -> None:
+        registered(connection)
+        game = new_game()
+        for lines in range(1, 6):
+            play(connection, game, 1)
+            connection.ping().wait(PATIENCE_S)
+            deadline = time.monotonic() + PATIENCE_S
+            while len(recording.read_text().splitlines()) < lines and time.monotonic() < deadline:
+                time.sleep(0.01)
+            assert recording.read_text().endswith("]}\n")
+
+    run_bot(scripted_server(script), SAVE_JSONL_PATH=str(recording))
+
+
+def test_wrong_options_are_told_in_a_line(run_bot: RunBot) -> None:
+    for options in (["--planner", "clever"], ["--budget-ms", "-1"], ["--seed", "-1"]):
+        done = run_bot("ws://127.0.0.1:1", *options)
+        assert done.returncode == 2
+        assert done.stderr.startswith("error: ") and done.stderr.count("\n") == 1, done.stderr
+    done = run_bot("http://127.0.0.1:1")
+    assert done.returncode == 1 and "cannot connect" in done.stderr
+
+
+def test_ctrl_c_ends_a_game_and_tells_what_came_of_it(scripted_server: Serve) -> None:
+    played = threading.Event()
+
+    def script(connection: ServerConnection) -> None:
+        registered(connection)
+        play(connection, new_game(), 5)
+        played.set()
+        with pytest.raises(Exception):
+            connection.recv(timeout=PATIENCE_S)
+
+    command = [sys.executable, "application.py", "--url", scripted_server(script)]
+    bot = subprocess.Popen(command, cwd=ROOT / "bot", stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert played.wait(PATIENCE_S)
+    time.sleep(0.2)
+    bot.send_signal(signal.SIGINT)
+    output, log = bot.communicate(timeout=PATIENCE_S)
+    assert bot.returncode == 130
+    assert output.startswith("score 30, last tick 5 (interrupted)")
+    assert "Traceback" not in log

@@ -1,0 +1,145 @@
+"""The extension as scripts and notebooks use it."""
+
+from __future__ import annotations
+
+import pathlib
+import re
+import subprocess
+import sys
+import threading
+import time
+from typing import Any
+
+import pytest
+
+import getaway
+from conftest import MAPS, ROOT
+
+
+def test_a_whole_game_is_survived() -> None:
+    game = getaway.Game(MAPS / "roundabout")
+    bot = getaway.Bot()
+    assert bot.last_decision is None
+    while not game.is_over:
+        tick = game.tick
+        game.step(bot.next_action(game.frame()))
+        assert bot.last_decision is not None and bot.last_decision.tick == tick
+    assert (game.score, game.tick) == (10_005, 2001)
+    assert bot.mispredictions == [0] * len(game.message()["threats"])
+    assert bot.last_decision is not None
+    assert bot.last_decision.source == "plan"
+    assert bot.last_decision.planned_tick == 2001
+    assert bot.last_decision.milliseconds < 75
+
+
+def test_text_bytes_and_dicts_are_the_same_message() -> None:
+    game = getaway.Game(MAPS / "old-town")
+    forms: list[str | bytes | dict[str, Any]] = [game.frame(), game.frame().encode(), game.message()]
+    answers = [getaway.Bot("cautious").next_action(form) for form in forms]
+    assert answers[0] == answers[1] == answers[2]
+
+
+def test_staying_is_none_and_moving_is_a_dict() -> None:
+    assert getaway.Bot().next_action(getaway.Game.parse("P#B").frame()) is None
+    game = getaway.Game.parse("P.\n..")
+    assert game.step({"type": "MOVE_RIGHT"}) == {"type": "MOVE_RIGHT"}
+    assert game.message()["yourCharacter"]["position"] == {"x": 1, "y": 0}
+    assert game.step([{"type": "NONSENSE"}, {"type": "MOVE_TO", "position": {"x": 1, "y": 1}}]) == {"type": "MOVE_DOWN"}
+    assert game.step() is None
+    assert game.tick == 4
+
+
+def test_games_are_copied_and_reset() -> None:
+    game = getaway.Game.parse("P...\n.##.\n...s")
+    game.step({"type": "MOVE_RIGHT"})
+    other = game.copy()
+    other.step({"type": "MOVE_RIGHT"})
+    assert (game.tick, other.tick) == (2, 3)
+    game.reset()
+    assert (game.tick, game.is_caught, game.no_jump, game.rows) == (1, False, False, ["P...", ".##.", "...S"])
+
+
+def test_a_solution_does_what_it_says() -> None:
+    for no_jump in (False, True):
+        solution = getaway.solve(MAPS / "roundabout", no_jump=no_jump)
+        game = getaway.Game(MAPS / "roundabout", no_jump=no_jump)
+        assert getaway.solve(game).moves == solution.moves
+        for action in solution.actions:
+            game.step(action)
+        assert solution.outcome == "survives"
+        assert (game.score, game.is_over) == (solution.score, True)
+    assert getaway.solve(getaway.Game.parse("PS", no_jump=True)).outcome == "doomed"
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "sentence"),
+    [
+        (lambda: getaway.Bot("clever"), ValueError, "no planner named clever"),
+        (lambda: getaway.Bot(budget_ms=-1), ValueError, "budget_ms: expected milliseconds from 0 on, found -1"),
+        (lambda: getaway.Bot(budget_ms=float("nan")), ValueError, "budget_ms: expected"),
+        (lambda: getaway.Bot(seed=-1), OverflowError, "negative"),
+        (lambda: getaway.Bot().next_action("{"), ValueError, "EOF"),
+        (lambda: getaway.Bot().next_action('{"tick": "x"}'), ValueError, "^tick: "),
+        (lambda: getaway.Bot().next_action(b"\xff"), ValueError, "expected value"),
+        (lambda: getaway.Bot().next_action({"tick": {1, 2}}), TypeError, "not JSON serializable"),
+        (lambda: getaway.Bot().next_action(3), TypeError, "expected str, bytes or dict, found int"),  # type: ignore[arg-type]
+        (lambda: getaway.Game("no/such/map"), FileNotFoundError, "no such folder"),
+        (lambda: getaway.Game("no-such-map"), FileNotFoundError, "no map named no-such-map"),
+        (lambda: getaway.Game.parse("P?"), ValueError, "is no tile"),
+        (lambda: getaway.Game.parse("P").step(3), TypeError, "expected a dict, a list of dicts or None"),  # type: ignore[arg-type]
+        (lambda: getaway.solve(getaway.Game.parse("P"), no_jump=True), ValueError, "other variant"),
+        (lambda: getaway.solve("no/such/map"), FileNotFoundError, "no such folder"),
+    ],
+)
+def test_errors_are_exceptions_with_a_sentence(call: object, error: type[Exception], sentence: str) -> None:
+    assert callable(call)
+    with pytest.raises(error, match=sentence):
+        call()
+
+
+def test_a_game_that_is_over_is_not_stepped() -> None:
+    game = getaway.Game.parse("PB")
+    while not game.is_over:
+        game.step()
+    assert game.is_caught
+    with pytest.raises(ValueError, match="the game is over"):
+        game.step()
+
+
+def test_other_threads_run_while_a_bot_thinks() -> None:
+    game = getaway.Game(MAPS / "metropolis")
+    bot = getaway.Bot("uct", budget_ms=600)
+    thinking = threading.Thread(target=bot.next_action, args=(game.frame(),))
+    thinking.start()
+    turns = 0
+    while thinking.is_alive():
+        time.sleep(0.005)
+        turns += 1
+    assert turns > 20
+
+
+def test_ctrl_c_ends_a_long_search() -> None:
+    script = f"""
+import getaway, os, signal, threading
+threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+game = getaway.Game({str(MAPS / "metropolis")!r})
+try:
+    while True:
+        getaway.solve(game, time_limit_ms=60_000)
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=30)
+    assert done.stdout == "interrupted\n", done.stderr
+
+
+def test_the_stubs_are_those_of_the_module(tmp_path: pathlib.Path) -> None:
+    allowlist = ROOT / "tests" / "python" / "stubtest-allowlist.txt"
+    command = [sys.executable, "-m", "mypy.stubtest", "getaway", "--allowlist", str(allowlist)]
+    # Not from the checkout, where the source of the stubs would be found before those that are installed.
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    package = pathlib.Path(getaway.__file__).parent
+    assert (package / "py.typed").is_file()
+    assert (package / "__init__.pyi").read_text() == (ROOT / "getaway.pyi").read_text()
+    assert re.fullmatch(r"\d+\.\d+\.\d+", getaway.__version__)
