@@ -1,0 +1,120 @@
+#!/usr/bin/env bash
+# Makes getaway-bot.zip, what is uploaded, and proves it: unpacked in an empty folder, installed in a fresh environment from its
+# requirements.txt alone, it plays 200 ticks with TOKEN set.
+#
+# Usage: ./package.sh [--aarch64]     (the other processor is built for and checked, but cannot be played on here)
+# Needs what run.sh needs; the wheel is linked by zig, from PyPI, against the oldest glibc that is asked for, so the age of this machine
+# does not matter.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+# shellcheck source=tools/environment.sh
+source tools/environment.sh
+
+zip=getaway-bot.zip
+ticks=200
+processor=$(uname -m)
+case ${1:-} in
+  '') ;;
+  --aarch64) processor=aarch64 ;;
+  *) echo "error: $1: no such option, expected --aarch64 or nothing" >&2; exit 2 ;;
+esac
+[ $# -le 1 ] || { echo 'error: expected at most one option' >&2; exit 2; }
+[ "$processor" != arm64 ] || processor=aarch64
+rust_target=$processor-unknown-linux-gnu
+if ! [ -d "$(rustc --print target-libdir --target "$rust_target")" ]; then
+  rustup target add "$rust_target" || {
+    echo "error: no Rust standard library for $rust_target, expected one, or rustup to be able to fetch it" >&2
+    exit 2
+  }
+fi
+
+prepare_python
+cargo build --quiet --release --locked
+install --requirement tools/requirements-package.txt
+
+mkdir -p "$target"
+scratch=$(cd "$(mktemp -d "$target/package.XXXXXX")" && pwd)
+server_pid=
+finish() {
+  [ -z "$server_pid" ] || kill "$server_pid" 2>/dev/null || true
+  rm -rf "$scratch"
+}
+trap finish EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+echo '== the wheel'
+# zig from PyPI is a module; maturin finds it by the Python that it runs in.
+PATH=$PWD/.venv/bin:$PATH "$venv_python" -m maturin build --quiet --release --locked --zig --compatibility manylinux2014 \
+  --target "$rust_target" --out "$scratch/wheel"
+wheels=("$scratch"/wheel/*.whl)
+wheel=${wheels[0]}
+case $(basename "$wheel") in
+  getaway-*-cp310-abi3-manylinux_2_17_"$processor".manylinux2014_"$processor".whl) ;;
+  getaway-*-cp310-abi3-manylinux2014_"$processor".manylinux_2_17_"$processor".whl) ;;
+  *) echo "error: $(basename "$wheel"): expected an abi3 wheel for manylinux2014 on $processor" >&2; exit 1 ;;
+esac
+# auditwheel says what the wheel needs, which may be less than what it is labelled with.
+.venv/bin/auditwheel show "$wheel" | tee "$scratch/auditwheel"
+tr -s '[:space:]' ' ' <"$scratch/auditwheel" | grep -qE "consistent with the following platform tag: \"manylinux_2_(5|12|17)_$processor\"" || {
+  echo 'error: the wheel needs a newer glibc than 2.17' >&2
+  exit 1
+}
+.venv/bin/abi3audit --strict --summary "$wheel"
+
+echo '== the zip'
+folder=$scratch/zip
+mkdir "$folder"
+cp bot/application.py bot/client.py "$wheel" "$folder"
+{
+  cat bot/requirements.txt
+  echo "./$(basename "$wheel")"
+} >"$folder/requirements.txt"
+rm -f "$zip"
+"$venv_python" - "$folder" "$zip" <<'PYTHON'
+"""Zips a folder's files, flat, in order of their names and without times: the same files make the same zip."""
+import pathlib, sys, zipfile
+
+with zipfile.ZipFile(sys.argv[2], "w", zipfile.ZIP_DEFLATED) as archive:
+    for file in sorted(pathlib.Path(sys.argv[1]).iterdir()):
+        archive.writestr(zipfile.ZipInfo(file.name), file.read_bytes(), zipfile.ZIP_DEFLATED)
+with zipfile.ZipFile(sys.argv[2]) as archive:
+    for entry in archive.infolist():
+        print(f"{entry.file_size:>9}  {entry.filename}")
+print(f"{pathlib.Path(sys.argv[2]).stat().st_size:>9}  {sys.argv[2]}")
+PYTHON
+
+if [ "$processor" != "$(uname -m)" ]; then
+  echo "$zip is made for $processor and was not played with: this machine is a $(uname -m)"
+  exit
+fi
+
+echo '== the proof'
+proof=$scratch/proof
+mkdir "$proof"
+"$venv_python" -m zipfile --extract "$zip" "$proof"
+make_venv "$scratch/venv"
+(cd "$proof" && "$scratch/venv/bin/python" -m pip install --quiet --disable-pip-version-check --requirement requirements.txt)
+"$target/release/getaway" serve maps/roundabout --port 0 --games 1 --json >"$scratch/results" 2>"$scratch/log" &
+server_pid=$!
+url=
+for _ in {1..100}; do
+  url=$(sed -n 's/^listening on \(ws:[^ ]*\).*/\1/p' "$scratch/log")
+  [ -z "$url" ] || break
+  sleep 0.1
+done
+[ -n "$url" ] || { cat "$scratch/log" >&2; exit 1; }
+# Nothing of this shell but the token: no Rust, and no Python but the fresh one.
+(cd "$proof" && env -i PATH=/usr/bin:/bin TOKEN=proof SAVE_JSONL_PATH=game.jsonl "$scratch/venv/bin/python" application.py --url "$url")
+wait "$server_pid" || true
+server_pid=
+played=$(wc -l <"$proof/game.jsonl")
+[ "$played" -ge "$ticks" ] || { echo "error: only $played ticks were played, expected $ticks" >&2; exit 1; }
+"$target/release/getaway" replay "$proof/game.jsonl"
+"$venv_python" -c '
+import json, sys
+result = json.loads(open(sys.argv[1]).readline())
+late, missed = result["late_commands"], result["missed_ticks"]
+sys.exit(f"error: {late} late commands, {missed} ticks without one" if late or missed else 0)
+' "$scratch/results"
+echo "$zip plays: $played ticks, every one with a command in time, as a fresh $("$scratch/venv/bin/python" --version)"
