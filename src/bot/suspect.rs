@@ -112,7 +112,6 @@ impl Suspect {
 
     /// Plays a tick in every candidate's mind, the player having gone from `stale` to `now`. `index` is the suspect's place in the world.
     pub fn advance(&mut self, world: &World, index: usize, tick: u16, stale: Position, now: Position) {
-        let seed_count = 1 + moves_before(tick);
         let seed_count = FIRST_TICK + moves_before(tick);
         let play = |threat: &Threat| world.threat_after(index, threat, tick, stale, now).unwrap_or(*threat);
         let go_home = |deer: &Threat, home| world.deer_after(deer, home, tick, stale).unwrap_or(*deer);
