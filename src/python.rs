@@ -119,7 +119,8 @@ impl Bot {
         text_signature = "(planner='survival', budget_ms=75.0, seed=0, *, evaluations_max=None, no_jump=False)")]
     fn new(planner: &str, budget_ms: f64, seed: u64, evaluations_max: Option<u64>, no_jump: bool) -> PyResult<Self> {
         let budget = duration("budget_ms", budget_ms)?;
-        let options = BotOptions { planner: planner.to_owned(), budget, evaluations_max, seed, no_jump };
+        let planner = planner.to_owned();
+        let options = BotOptions { planner, budget, evaluations_max, seed, no_jump, ..BotOptions::default() };
         let bot = bot::Bot::new(options).map_err(value_error)?;
         Ok(Self { bot: Mutex::new(Player { bot, last: None }) })
     }
