@@ -39,6 +39,8 @@ const TILES_A_PIECE: usize = 16;
 const FINISH_TIME: Duration = Duration::from_millis(15);
 /// Tiles of a map, walls and all, from which on finishing a world takes a noticeable time.
 const LARGE_MAP_TILES: usize = 1024;
+/// Open tiles of a map at most for its tables to be copied within a decision, for what-ifs.
+const COPIED_TILES_MAX: usize = 1024;
 /// The longest budget: a day is as good as any.
 const BUDGET_MAX: Duration = Duration::from_secs(86_400);
 /// The share of a budget that may go into finding out what happened in ticks whose messages never came: one over this.
@@ -165,7 +167,8 @@ enum Stage {
 impl Planning {
     fn new(options: &BotOptions, world: &World) -> Self {
         let planner = || planner::by_name(&options.planner, options.seed).expect("a name that Bot::new has checked");
-        if options.planner == planner::DEFAULT_NAME && options.patience_moves > 0 {
+        let is_survival = options.planner == planner::DEFAULT_NAME;
+        if is_survival && options.patience_moves > 0 && world.open_tiles() <= COPIED_TILES_MAX {
             return Self::Patient(Patience::new(world, options.patience_moves, planner));
         }
         Self::Plain(planner())
@@ -307,12 +310,18 @@ impl Bot {
             Planning::Plain(planner) => planner.decide(pursuit.world(), &state, limit),
             Planning::Patient(patience) => patience.decide(&state, limit),
         };
+        if pursuit.world().open_tiles() > COPIED_TILES_MAX {
+            return choice;
+        }
         explore(pursuit, &state, choice, limit, self.options.seed)
     }
 
     /// Decides from where everybody stands.
     fn choose_blindly(&mut self, message: &GameMessage, observation: &Observation) -> Choice {
-        let at = |position: Position, from: Position| Position::new(position.x - from.x, position.y - from.y);
+        // A threat may be said to be anywhere.
+        let at = |position: Position, from: Position| {
+            Position::new(position.x.saturating_sub(from.x), position.y.saturating_sub(from.y))
+        };
         let (layout, from) = match &self.game {
             Some(Game { map, stage: Stage::Following(pursuit), .. }) if *map == message.map => {
                 (pursuit.layout().clone(), Position::new(0, 0))

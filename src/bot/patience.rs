@@ -11,8 +11,6 @@ use crate::planner::{Choice, Limit, Planner};
 
 /// The most moves of threats that plans try to be able to wait.
 pub(super) const PATIENCE_MOVES_MAX: u8 = 4;
-/// Open tiles of a map at most: each patience takes a copy of the tables.
-const TILES_MAX: usize = 1024;
 /// Ticks from a failed attempt at more patience to the next; each failure makes it four times longer.
 const RETRY_TICKS: u16 = 16;
 
@@ -34,9 +32,8 @@ struct Level {
 impl Patience {
     /// Planners for a world, one a patience from 0 to `moves_max`, each made by `planner`.
     pub fn new(world: &World, moves_max: u8, planner: impl Fn() -> Box<dyn Planner>) -> Self {
-        let most = if world.open_tiles() > TILES_MAX { 0 } else { moves_max };
         let level = |moves| Level { world: world.clone().with_patience(moves), planner: planner() };
-        Self { levels: (0..=most).map(level).collect(), at: 0, retry_tick: 0, retry_ticks: RETRY_TICKS }
+        Self { levels: (0..=moves_max).map(level).collect(), at: 0, retry_tick: 0, retry_ticks: RETRY_TICKS }
     }
 
     /// Decides by the most patient plan that survives; if none does, by the rules alone.
@@ -60,8 +57,9 @@ impl Patience {
         }
     }
 
-    /// Asks more patient levels as long as they survive and there is time.
+    /// Asks more patient levels as long as they survive, for at most half of the time that is left.
     fn climb(&mut self, state: &State, mut choice: Choice, limit: Limit) -> Choice {
+        let limit = halved(limit);
         while self.at + 1 < self.levels.len() {
             let level = &mut self.levels[self.at + 1];
             let tried = level.planner.decide(&level.world, state, limit);

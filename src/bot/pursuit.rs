@@ -15,7 +15,7 @@ use crate::planner::Pursuer;
 
 use super::gap::{Gap, Path};
 use super::observation::{Observation, Seen};
-use super::suspect::{Scene, Suspect};
+use super::suspect::{CANDIDATES_MAX, Scene, Suspect};
 
 /// Ticks after joining a game that is under way in which a surprise is put down to our own ignorance.
 const JOINING_TICKS: u16 = 100;
@@ -25,6 +25,10 @@ const LATE_CHANCE_MIN: f64 = 1e-3;
 /// Commands in time that are taken for granted, beside one late one, when the share of late commands is estimated.
 const COMMANDS_ASSUMED: u32 = 50;
 
+/// Ticks that a gap may have: after a longer one the game is joined anew.
+const GAP_TICKS_MAX: u16 = 200;
+/// Candidates of all threats together that a tick may take at most: about ten milliseconds.
+const CANDIDATES_TOTAL_MAX: usize = 50_000;
 /// Ticks of which it is remembered what was seen.
 const SEEN_TICKS_MAX: usize = 200;
 /// Open tiles of a map at most for strangers to be compared with the styles: on larger ones that takes too long.
@@ -232,6 +236,7 @@ impl Pursuit {
                 self.play(&[self.player, observation.player]);
                 self.arrive(observation, self.tick > self.joining_until);
             }
+            GAP_TICKS_MAX.. => self.rejoin(observation),
             _ => {
                 let path = self.explain_gap(observation, deadline);
                 self.play(&path);
@@ -268,11 +273,24 @@ impl Pursuit {
         }
     }
 
+    /// Begins anew, but for what is known about the map and the spawns.
+    fn rejoin(&mut self, observation: &Observation) {
+        self.arrive(observation, false);
+        self.joining_until = self.tick + JOINING_TICKS;
+        let scene = Scene { layout: &self.layout, tick: self.tick, player: self.player };
+        for (suspect, &seen) in self.suspects.iter_mut().zip(&observation.threats) {
+            suspect.rejoin(seen, scene);
+        }
+    }
+
     /// Lets the threats play the ticks from one position of the player to the next.
     fn play(&mut self, path: &[Position]) {
+        let candidates_max = CANDIDATES_TOTAL_MAX / (self.cast.len().max(1) * (path.len() - 1).max(1));
         for step in path.windows(2) {
             for (place, &index) in self.cast.iter().enumerate() {
-                self.suspects[index].advance(&self.world, place, self.tick, step[0], step[1]);
+                let played = (self.tick, step[0], step[1]);
+                let candidates_max = candidates_max.clamp(1, CANDIDATES_MAX);
+                self.suspects[index].advance(&self.world, place, played, candidates_max);
             }
             self.tick += 1;
         }
@@ -374,5 +392,114 @@ impl Pursuit {
         self.world_count += 1;
         self.has_new_streets = false;
         self.world.recast(&self.layout)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::SeedableRng;
+
+    use super::*;
+    use crate::search::{Generator, below};
+
+    const DRAWING: &str = "
+        #################
+        #P..............#
+        #.##.###.###.##.#
+        #....#.....#....#
+        #.##...#o#...##.#
+        #.#..#.....#..#.#
+        #...##.#.#.##...#
+        #.#......d....#.#
+        #b..#.g...h.#..s#
+        #################";
+
+    fn observation(world: &World, state: &State) -> Observation {
+        let see = |threat: crate::game::Threat| Seen { position: threat.position, direction: Some(threat.direction) };
+        let threats = world.threats(state).map(see).collect();
+        Observation { tick: state.tick().into(), player: world.player(state), threats }
+    }
+
+    fn pursuit(layout: &Layout, world: &World, state: &State) -> Pursuit {
+        let styles: Vec<Option<Style>> = layout.threats.iter().map(|threat| Some(threat.style)).collect();
+        Pursuit::new(layout.clone(), world.clone(), &styles, &observation(world, state)).expect("a map")
+    }
+
+    fn far_deadline() -> Instant {
+        Instant::now() + std::time::Duration::from_secs(60)
+    }
+
+    /// Plays random games with what `fate` makes of each command: the moves of this tick and of those whose messages do not come. After
+    /// every message that does, the state must be the server's.
+    fn follow(fate: impl Fn(&mut Generator, Move) -> Vec<Move>) {
+        let layout = Layout::parse(DRAWING).expect("a drawing");
+        let world = World::new(&layout, false).expect("a map");
+        let mut ticks = 0;
+        for seed in 0..60 {
+            let mut random = Generator::seed_from_u64(seed);
+            let mut state = world.start();
+            let mut pursuit = pursuit(&layout, &world, &state);
+            loop {
+                let moves: Vec<Move> = world.moves(&state).collect();
+                let sent = moves[below(&mut random, moves.len())];
+                pursuit.send(state.tick(), sent, true);
+                for player_move in fate(&mut random, sent) {
+                    if !state.is_over() {
+                        world.step(&mut state, player_move);
+                    }
+                }
+                if state.is_over() {
+                    break;
+                }
+                pursuit.observe(&observation(&world, &state), far_deadline());
+                assert_eq!(pursuit.state().as_ref(), Ok(&state), "seed {seed}, tick {}", state.tick());
+                assert_eq!(pursuit.mispredictions().sum::<u32>(), 0);
+                ticks += 1;
+            }
+        }
+        assert!(ticks > 500, "{ticks} messages in all games");
+    }
+
+    #[test]
+    fn late_commands_leave_the_state_exact() {
+        follow(|random, sent| vec![if below(random, 3) == 0 { Move::Stay } else { sent }]);
+    }
+
+    #[test]
+    fn missing_messages_leave_the_state_exact() {
+        follow(|random, sent| {
+            let mut moves = vec![if below(random, 3) == 0 { Move::Stay } else { sent }];
+            moves.extend(vec![Move::Stay; below(random, 6)]);
+            moves
+        });
+    }
+
+    #[test]
+    fn a_tile_that_refuses_twice_is_closed_and_one_that_was_visited_is_not() {
+        let layout = Layout::parse("P..\n...").expect("a drawing");
+        let world = World::new(&layout, false).expect("a map");
+        let mut state = world.start();
+        let mut pursuit = pursuit(&layout, &world, &state);
+        for (player_move, becomes) in [
+            // Late twice, but it is seen to work in between.
+            (Move::Right, Move::Stay),
+            (Move::Right, Move::Right),
+            (Move::Left, Move::Left),
+            (Move::Right, Move::Stay),
+            (Move::Right, Move::Stay),
+            (Move::Down, Move::Stay),
+        ] {
+            pursuit.send(state.tick(), player_move, true);
+            world.step(&mut state, becomes);
+            pursuit.observe(&observation(&world, &state), far_deadline());
+            assert!(!pursuit.layout().tiles.contains(&Tile::SeeThrough));
+        }
+        // Commands have been late before, so two refusals prove nothing yet.
+        for _ in 0..2 {
+            pursuit.send(state.tick(), Move::Down, true);
+            world.step(&mut state, Move::Stay);
+            pursuit.observe(&observation(&world, &state), far_deadline());
+        }
+        assert_eq!(pursuit.layout().tile(Position::new(0, 1)), Tile::SeeThrough);
     }
 }

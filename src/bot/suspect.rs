@@ -17,7 +17,7 @@ use super::observation::{Observation, Seen};
 /// Mispredictions from which on a threat is a stranger: planned against without predictions.
 pub(super) const MISPREDICTIONS_MAX: u32 = 3;
 /// Candidates of a suspect at most: more than those of a hawk on the largest map.
-const CANDIDATES_MAX: usize = 10_000;
+pub(super) const CANDIDATES_MAX: usize = 10_000;
 /// Leads that may be wrong, while others are right, before that counts as a misprediction.
 const WRONG_LEADS_MAX: u32 = 8;
 
@@ -110,9 +110,16 @@ impl Suspect {
         self.candidates.first().map(|candidate| &candidate.threat)
     }
 
-    /// Plays a tick in every candidate's mind, the player having gone from `stale` to `now`. `index` is the suspect's place in the world.
-    pub fn advance(&mut self, world: &World, index: usize, tick: u16, stale: Position, now: Position) {
-        let seed_count = FIRST_TICK + moves_before(tick);
+    /// Plays a tick in every candidate's mind, the player having gone from `stale` to `now`. `index` is the suspect's place in the world. Of more than
+    /// `candidates_max` candidates the last are dropped.
+    pub fn advance(
+        &mut self,
+        world: &World,
+        index: usize,
+        (tick, stale, now): (u16, Position, Position),
+        candidates_max: usize,
+    ) {
+        let seed_count = 1 + moves_before(tick);
         let play = |threat: &Threat| world.threat_after(index, threat, tick, stale, now).unwrap_or(*threat);
         let go_home = |deer: &Threat, home| world.deer_after(deer, home, tick, stale).unwrap_or(*deer);
         let mut advanced = Vec::with_capacity(self.candidates.len());
@@ -128,10 +135,11 @@ impl Suspect {
             // It drew with a seed that we do not know: now is the time to try them all.
             let seeds = (1..=seed_count).map(|seed| play(&Threat { seed, ..candidate.threat }));
             advanced.extend(seeds.map(|threat| Candidate { threat, is_seed_known: true, home: None }));
-            if advanced.len() >= CANDIDATES_MAX {
+            if advanced.len() >= candidates_max {
                 break;
             }
         }
+        advanced.truncate(candidates_max);
         self.candidates = advanced;
     }
 
@@ -216,7 +224,8 @@ impl Suspect {
         let scene = Scene { layout: probe.layout(), tick: first.clock_tick(), player: first.player };
         actor.candidates = actor.guesses(scene, false);
         for pair in seen.windows(2) {
-            actor.advance(probe, 0, pair[0].clock_tick(), pair[0].player, pair[1].player);
+            let played = (pair[0].clock_tick(), pair[0].player, pair[1].player);
+            actor.advance(probe, 0, played, CANDIDATES_MAX);
             let now = pair[1].threats[index];
             actor.candidates.retain(|candidate| candidate.agrees(now));
             if actor.candidates.is_empty() || Instant::now() >= deadline {
@@ -236,6 +245,15 @@ impl Suspect {
         let mut known = HashSet::new();
         let all: Vec<Candidate> = kept.chain(self.guesses(scene, false)).collect();
         self.candidates = all.into_iter().filter(|candidate| known.insert(*candidate)).take(CANDIDATES_MAX).collect();
+    }
+
+    /// Seen again after so long that nothing it had in mind counts.
+    pub fn rejoin(&mut self, seen: Seen, scene: Scene<'_>) {
+        self.position = seen.position;
+        self.direction = seen.direction.unwrap_or(self.direction);
+        if !self.is_stranger() {
+            self.candidates = self.guesses(scene, true);
+        }
     }
 
     /// Another style from now on, as the messages say.
