@@ -217,6 +217,15 @@ impl Tile {
     pub const fn is_open(self) -> bool {
         !matches!(self, Self::Wall)
     }
+
+    /// The letter in drawings.
+    pub const fn letter(self) -> char {
+        match self {
+            Self::Wall => '#',
+            Self::Open => '.',
+            Self::SeeThrough => '~',
+        }
+    }
 }
 
 /// Where a threat starts, and what it is.
@@ -344,12 +353,7 @@ impl Layout {
 
     /// The layout as one string a row. Of several spawns on a tile the player is shown, then the first threat.
     pub fn rows(&self) -> Vec<String> {
-        let letter = |tile: &Tile| match tile {
-            Tile::Wall => '#',
-            Tile::Open => '.',
-            Tile::SeeThrough => '~',
-        };
-        let mut letters: Vec<char> = self.tiles.iter().map(letter).collect();
+        let mut letters: Vec<char> = self.tiles.iter().map(|tile| tile.letter()).collect();
         let threats = self.threats.iter().rev().map(|spawn| (spawn.position, spawn.style.letter()));
         for (position, letter) in threats.chain([(self.player, 'P')]) {
             let on_grid = (0..self.width).contains(&position.x) && (0..self.height).contains(&position.y);

@@ -740,7 +740,13 @@ impl State {
     /// Whether the game is over: caught, or complete.
     #[inline]
     pub fn is_over(&self) -> bool {
-        self.outcome == Outcome::Caught || self.tick > LAST_TICK
+        self.outcome == Outcome::Caught || self.is_complete()
+    }
+
+    /// Whether every tick has been survived. Who is caught in the tick after the last has survived them all the same.
+    #[inline]
+    pub fn is_complete(&self) -> bool {
+        self.tick > LAST_TICK
     }
 
     /// Whether a threat stands on the player's tile.

@@ -179,7 +179,7 @@ impl Survival {
     /// As [`Survival::solve`], but content with a life that reaches a tick: then the outcome is undecided and the life found ends in this tick or later.
     pub fn solve_until(&mut self, world: &World, state: &State, enough_tick: u16, limit: Limit) -> Solution {
         if state.is_over() {
-            let outcome = if state.tick() > LAST_TICK { Outcome::Survives } else { Outcome::Doomed };
+            let outcome = if state.is_complete() { Outcome::Survives } else { Outcome::Doomed };
             return Solution { outcome, moves: Vec::new(), final_tick: state.tick(), expanded: 0 };
         }
         self.root_at(world, state);
@@ -187,7 +187,7 @@ impl Survival {
         let mut has_grown = false;
         while self.best.outcome == Outcome::Undecided {
             match self.grow(world, &mut spent) {
-                Growth::Grown if self.frontier[0].tick() > LAST_TICK => {
+                Growth::Grown if self.frontier[0].is_complete() => {
                     self.keep_line(Outcome::Survives, LAST_TICK + 1, None)
                 }
                 Growth::Grown => {

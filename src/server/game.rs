@@ -14,7 +14,7 @@ use super::bot::{Answer, BotLine, Leave, Tally};
 use super::limits::MAX_NOTES_PER_GAME;
 use super::recorder::Recorder;
 use super::viewers::Viewers;
-use crate::game::{Action, LAST_TICK, State, World};
+use crate::game::{Action, State, World};
 use crate::protocol::MessageWriter;
 use crate::view::Live;
 
@@ -193,8 +193,6 @@ impl Play<'_> {
 
     fn result(self, tally: Tally, seconds: f64, recording: Option<PathBuf>) -> (GameResult, CloseCode, String) {
         let Self { game, state, missed_ticks, left, .. } = self;
-        // Who is caught in the tick after the last has survived every tick.
-        let caught = state.is_caught() && state.tick() <= LAST_TICK;
         let (code, reason) = match &left {
             Some((_, leave)) => (leave.code, leave.reason.clone()),
             None => (close_code::NORMAL, "the game is over".to_owned()),
@@ -206,7 +204,7 @@ impl Play<'_> {
             no_jump: game.world.no_jump(),
             score: game.world.score(&state),
             tick: state.tick(),
-            end: if caught { GameEnd::Caught } else { GameEnd::Complete },
+            end: if state.is_complete() { GameEnd::Complete } else { GameEnd::Caught },
             commands: tally.commands,
             missed_ticks,
             late_commands: tally.late_commands,

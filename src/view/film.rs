@@ -205,11 +205,10 @@ impl Film {
             }
             frame.threats = threats;
         }
-        self.ending = match (state.is_over(), state.tick() > LAST_TICK) {
-            // Caught in the tick after the last or not: every tick was survived.
-            (true, true) => Ending::Complete,
-            (true, false) => Ending::Caught,
-            (false, _) => Ending::Running,
+        self.ending = match (state.is_complete(), state.is_over()) {
+            (true, _) => Ending::Complete,
+            (false, true) => Ending::Caught,
+            (false, false) => Ending::Running,
         };
         let insight = crew.observer.look(world, state, &positions(&frame));
         self.add(Moment { tick: state.tick().into(), frame, insight: Some(insight) });

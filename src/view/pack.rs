@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::film::{Ending, Film, Frame, Mark, Moment, phases};
 use super::insight::{Doing, Insight, Mode};
-use crate::game::{POINTS_PER_TICK, Tile};
+use crate::game::POINTS_PER_TICK;
 
 /// Stands for "never" among the timings.
 const NEVER: i32 = 4096;
@@ -51,7 +51,7 @@ struct Header<'a> {
 pub fn pack(film: &Film, game: u64, from: usize) -> (String, Vec<u8>) {
     let from = from.min(film.moments.len());
     let layout = &film.layout;
-    let row = |y: i32| (0..layout.width).map(|x| symbol(layout.tiles[(y * layout.width + x) as usize])).collect();
+    let row = |y: i32| (0..layout.width).map(|x| layout.tiles[(y * layout.width + x) as usize].letter()).collect();
     let header = Header {
         title: &film.title,
         subtitle: &film.subtitle,
@@ -77,14 +77,6 @@ pub fn pack(film: &Film, game: u64, from: usize) -> (String, Vec<u8>) {
     film.moments[from..].iter().for_each(|moment| writer.moment(moment));
     film.ahead.iter().for_each(|frame| writer.frame(frame));
     (crate::protocol::to_json(&header), writer.bytes)
-}
-
-const fn symbol(tile: Tile) -> char {
-    match tile {
-        Tile::Wall => '#',
-        Tile::Open => '.',
-        Tile::SeeThrough => '~',
-    }
 }
 
 /// Writes differences.
