@@ -122,6 +122,12 @@ pub(crate) fn to_json(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("values whose keys are all strings are written to memory")
 }
 
+/// JSON that can stand in a script element of a page: no `<` is left in its strings that could end the element.
+#[cfg(any(feature = "arena", feature = "view"))]
+pub(crate) fn for_script(json: &str) -> String {
+    json.replace('<', "\\u003c")
+}
+
 /// The types of the plain moves on the wire.
 const MOVES: [(&str, Direction); 4] = [
     ("MOVE_LEFT", Direction::Left),

@@ -7,6 +7,7 @@ use super::eval::{PlannerEvaluation, evaluate};
 use super::game::Times;
 use super::series::{Games, Series};
 use crate::game::LAST_TICK;
+use crate::protocol::{for_script, to_json};
 
 /// The page but for its data.
 const TEMPLATE: &str = include_str!("report.html");
@@ -86,13 +87,7 @@ pub fn report(
         matrix: [None].into_iter().chain(maps.clone().map(Some)).map(matrix).collect(),
         games: (0..games.len()).filter_map(row).collect(),
     };
-    let json = serde_json::to_string(&data).expect("numbers and strings");
-    TEMPLATE.replacen(PLACE, &embedded(&json), 1)
-}
-
-/// JSON that can stand in a script element: no `<` is left in its strings that could end the element.
-fn embedded(json: &str) -> String {
-    json.replace('<', "\\u003c")
+    TEMPLATE.replacen(PLACE, &for_script(&to_json(&data)), 1)
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use sha2::{Digest, Sha256};
 use super::cast::CAST;
 use super::film::Film;
 use super::pack::pack;
+use crate::protocol::for_script;
 
 const FRAME: &str = include_str!("page/index.html");
 const STYLE: &str = include_str!("page/style.css");
@@ -91,7 +92,7 @@ fn film_json(source: PageSource) -> String {
     let mut zipped = GzEncoder::new(Vec::new(), Compression::best());
     let zipped = zipped.write_all(&bytes).and_then(|()| zipped.finish()).expect("memory can be written to");
     // A name may hold anything, and the page's end must not be in it.
-    let mut json = format!("{{\"header\":{},\"data\":\"", header.replace('<', "\\u003c"));
+    let mut json = format!("{{\"header\":{},\"data\":\"", for_script(&header));
     let _ = write!(json, "{}\"}}", BASE64.encode(&zipped));
     json
 }
