@@ -39,8 +39,7 @@ impl Comparison {
             tally,
             p_value: stats::sign_test(tally),
             win_share: stats::win_share(tally, CONFIDENCE),
-            score_difference_mean: (!differences.is_empty())
-                .then(|| differences.iter().sum::<f64>() / differences.len() as f64),
+            score_difference_mean: stats::average(&differences),
             score_difference: stats::mean(&differences, CONFIDENCE),
         }
     }

@@ -48,7 +48,7 @@ impl Summary {
         let games = scores.len() as u64;
         Self {
             games,
-            score_mean: (games > 0).then(|| scores.iter().sum::<f64>() / games as f64),
+            score_mean: stats::average(&scores),
             score_interval: stats::mean(&scores, CONFIDENCE),
             score_min: scores.iter().copied().reduce(f64::min).unwrap_or(0.0) as u32,
             score_max: scores.iter().copied().fold(0.0, f64::max) as u32,

@@ -167,15 +167,14 @@ impl Series {
 
     /// The games by a planner, on one map or on all, in order.
     pub fn games_of<'a>(
-        &self,
+        &'a self,
         games: &'a Games,
         planner: usize,
         map: Option<usize>,
     ) -> impl Iterator<Item = &'a GameRecord> {
-        let (maps, planners) = (self.maps.len(), self.options.planners.len());
-        let is_asked =
-            move |index: usize| index % planners == planner && map.is_none_or(|map| index / planners % maps == map);
-        games.iter().enumerate().filter(move |&(index, _)| is_asked(index)).filter_map(|(_, game)| game.as_ref())
+        let is_asked = move |place: Place| place.planner == planner && map.is_none_or(|map| place.map == map);
+        let asked = games.iter().enumerate().filter(move |&(index, _)| is_asked(self.place(index)));
+        asked.filter_map(|(_, game)| game.as_ref())
     }
 
     /// The seed of a sample on a map: the same for every planner.

@@ -33,14 +33,18 @@ fn normal_quantile(confidence: f64) -> f64 {
     Normal::standard().inverse_cdf(f64::midpoint(1.0, confidence))
 }
 
+/// The mean; nothing without values.
+pub fn average(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
 /// The mean, with Student's interval (Student, *The Probable Error of a Mean*, 1908). With one value nothing is known about the spread, with none
 /// nothing at all.
 pub fn mean(values: &[f64], confidence: f64) -> Option<Interval> {
     if values.len() < 2 {
         return None;
     }
-    let count = values.len() as f64;
-    let estimate = values.iter().sum::<f64>() / count;
+    let (count, estimate) = (values.len() as f64, average(values)?);
     let variance = values.iter().map(|value| (value - estimate).powi(2)).sum::<f64>() / (count - 1.0);
     let students = StudentsT::new(0.0, 1.0, count - 1.0).expect("at least one degree of freedom");
     let reach = students.inverse_cdf(f64::midpoint(1.0, confidence)) * (variance / count).sqrt();
