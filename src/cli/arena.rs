@@ -17,17 +17,14 @@ use crate::arena::{
     Battle, Budget, GameRecord, Games, ReportText, ResultsError, ResultsFile, Series, SeriesError, SeriesOptions,
     report,
 };
-use crate::map::{Map, MapLibrary};
 
-use super::play::MAX_BUDGET_MS;
-use super::{CliError, MapArgs};
+use super::play::{MAX_BUDGET_MS, REDRAWS_PER_SECOND};
+use super::{CliError, MapArgs, unwritable};
 
 /// Evaluations for a decision unless a budget is given: a series then ends within minutes and can be repeated exactly.
 const DEFAULT_BUDGET_EVALS: u64 = 100;
 const MAX_SAMPLES: i64 = 100_000;
 const MAX_THREADS: i64 = 1024;
-/// Redraws of the progress bar a second.
-const REDRAWS_PER_SECOND: u8 = 5;
 /// The exit code of a program that the user has interrupted twice.
 const INTERRUPTED: i32 = 130;
 
@@ -106,14 +103,7 @@ impl From<ResultsError> for CliError {
 impl<'a> Session<'a> {
     /// A series on the maps that are named, or else on all those of every `--maps DIR`, or else on our own.
     pub fn new(args: &'a SeriesArgs, names: &[String], planners: Vec<String>) -> Result<Self, CliError> {
-        let maps: Vec<Map> = if names.is_empty() {
-            let library =
-                if args.maps.dirs.is_empty() { args.maps.library() } else { MapLibrary::new(&args.maps.dirs) };
-            library.list()?.iter().map(|entry| entry.load()).collect::<Result<_, _>>()?
-        } else {
-            let library = args.maps.library();
-            names.iter().map(|name| library.find(name)).collect::<Result<_, _>>()?
-        };
+        let maps = args.maps.load(names)?;
         if maps.is_empty() {
             return Err(CliError::Input("no map, expected MAP, or --maps DIR with maps in it (try --help)".to_owned()));
         }
@@ -281,10 +271,6 @@ fn open_report(path: &Path) -> Result<File, CliError> {
     opened.map_err(|error| unwritable(path, &error))
 }
 
-fn unwritable(path: &Path, error: &io::Error) -> CliError {
-    CliError::Input(format!("{}: cannot be written ({error})", path.display()))
-}
-
 /// A word as a shell reads it.
 fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,=+@%".contains(c);
@@ -292,22 +278,6 @@ fn quoted(word: &str) -> String {
         return word.to_owned();
     }
     format!("'{}'", word.replace('\'', r"'\''"))
-}
-
-/// Writes a table: the first column to the left, the others to the right, as wide as they need.
-pub(super) fn write_table(rows: &[Vec<String>], out: &mut impl Write) -> Result<(), CliError> {
-    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let width = |column| rows.iter().filter_map(|row| row.get(column).map(|cell: &String| cell.chars().count())).max();
-    let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
-    for row in rows {
-        let cell = |(column, cell): (usize, &String)| match (column, widths[column]) {
-            (0, width) => format!("{cell:<width$}"),
-            (_, width) => format!("  {cell:>width$}"),
-        };
-        let line: String = row.iter().enumerate().map(cell).collect();
-        writeln!(out, "{}", line.trim_end())?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -320,13 +290,5 @@ mod tests {
             ["a-b/c.d", "", "a b", "it's", "step(x)"].map(quoted),
             ["a-b/c.d", "''", "'a b'", r"'it'\''s'", "'step(x)'"]
         );
-    }
-
-    #[test]
-    fn tables_are_aligned() {
-        let row = |cells: [&str; 2]| cells.map(str::to_owned).to_vec();
-        let mut text = Vec::new();
-        write_table(&[row(["é", "22"]), row(["name", "1"])], &mut text).expect("a table");
-        assert_eq!(String::from_utf8_lossy(&text), "é     22\nname   1\n");
     }
 }

@@ -9,8 +9,9 @@ use serde::Serialize;
 use crate::arena::stats::{Sprt, Tally, Verdict};
 use crate::arena::{Battle, Comparison, Games, Referee, p_value};
 
-use super::arena::{SeriesArgs, Session, Setting, write_table};
+use super::arena::{SeriesArgs, Session, Setting};
 use super::eval::between;
+use super::table::write_table;
 use super::{CliError, one_line};
 
 const EXAMPLES: &str = "Examples:
@@ -115,7 +116,7 @@ fn write_battle(battle: &Battle, out: &mut impl Write) -> Result<(), CliError> {
     rows.extend(battle.maps.iter().map(|map| row(&one_line(&map.map), &map.comparison)));
     rows.push(row("all maps", &battle.overall));
     writeln!(out)?;
-    write_table(&rows, out)?;
+    write_table(&rows, &[0], out)?;
     writeln!(out)?;
     if let Some(sprt) = battle.sprt {
         let (ratio, low, high) = (sprt.log_likelihood_ratio, sprt.low, sprt.high);

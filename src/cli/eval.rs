@@ -6,11 +6,12 @@ use std::ops::ControlFlow;
 use clap::Args;
 use serde::Serialize;
 
-use crate::arena::stats::Interval;
+use crate::arena::stats::{Interval, average};
 use crate::arena::{Games, PlannerEvaluation, Summary, evaluate};
 use crate::planner::DEFAULT_NAME;
 
-use super::arena::{SeriesArgs, Session, Setting, write_table};
+use super::arena::{SeriesArgs, Session, Setting};
+use super::table::write_table;
 use super::{CliError, one_line};
 
 /// More planners than these are not named in the title of a page.
@@ -74,9 +75,8 @@ impl EvalArgs {
 }
 
 fn running_score(games: &Games) -> String {
-    let scores = || games.iter().flatten().map(|game| f64::from(game.score));
-    let count = scores().count().max(1);
-    format!("mean score {:.0}", scores().sum::<f64>() / count as f64)
+    let scores: Vec<f64> = games.iter().flatten().map(|game| f64::from(game.score)).collect();
+    format!("mean score {:.0}", average(&scores).unwrap_or(0.0))
 }
 
 fn write_planner(planner: &PlannerEvaluation, out: &mut impl Write) -> Result<(), CliError> {
@@ -86,7 +86,7 @@ fn write_planner(planner: &PlannerEvaluation, out: &mut impl Write) -> Result<()
     rows.extend(planner.maps.iter().map(|map| row(&one_line(&map.map), &map.summary)));
     rows.push(row("all maps", &planner.overall));
     writeln!(out, "\n{}", one_line(&planner.planner))?;
-    write_table(&rows, out)
+    write_table(&rows, &[0], out)
 }
 
 fn row(name: &str, summary: &Summary) -> Vec<String> {

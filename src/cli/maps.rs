@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::game::{Layout, Style, Tile};
 use crate::map::{Map, MapEntry};
 
+use super::table::write_table;
 use super::{CliError, MapArgs, one_line};
 
 const EXAMPLES: &str = "Examples:
@@ -100,7 +101,7 @@ fn list(args: &MapsArgs, out: &mut impl Write) -> Result<(), CliError> {
     if args.json {
         write_json(maps.iter().map(MapSummary::new).collect(), out)?;
     } else {
-        write_table(&maps, out)?;
+        write_list(&maps, out)?;
     }
     out.flush()?;
     match failures.as_slice() {
@@ -111,8 +112,7 @@ fn list(args: &MapsArgs, out: &mut impl Write) -> Result<(), CliError> {
 }
 
 fn draw(args: &MapsArgs, out: &mut impl Write) -> Result<(), CliError> {
-    let library = args.maps.library();
-    let maps = args.names.iter().map(|name| library.find(name)).collect::<Result<Vec<Map>, _>>()?;
+    let maps = args.maps.load(&args.names)?;
     if args.json {
         let summaries = maps.iter().map(|map| MapSummary { rows: Some(map.layout.rows()), ..MapSummary::new(map) });
         return write_json(summaries.collect(), out);
@@ -131,28 +131,14 @@ fn write_json(maps: Vec<MapSummary<'_>>, out: &mut impl Write) -> Result<(), Cli
     Ok(writeln!(out)?)
 }
 
-fn write_table(maps: &[Map], out: &mut impl Write) -> Result<(), CliError> {
+fn write_list(maps: &[Map], out: &mut impl Write) -> Result<(), CliError> {
     let mut header = vec!["NAME".to_owned(), "SIZE".to_owned(), "OPEN".to_owned(), "THREATS".to_owned()];
     header.extend(Style::ALL.map(|style| style.name().to_uppercase()));
     header.push("DIFFICULTY".to_owned());
     let mut rows = vec![header];
     rows.extend(maps.iter().map(table_row));
-
-    let columns = rows[0].len();
-    let widths: Vec<usize> =
-        (0..columns).map(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0)).collect();
-    for row in rows {
-        let cells: Vec<String> = (row.iter().zip(&widths).enumerate())
-            // Words to the left, numbers to the right.
-            .map(|(column, (cell, &width))| match column {
-                0 => format!("{cell:<width$}"),
-                column if column == columns - 1 => cell.clone(),
-                _ => format!("{cell:>width$}"),
-            })
-            .collect();
-        writeln!(out, "{}", cells.join("  "))?;
-    }
-    Ok(())
+    let difficulty = rows[0].len() - 1;
+    write_table(&rows, &[0, difficulty], out)
 }
 
 fn table_row(map: &Map) -> Vec<String> {

@@ -4,13 +4,14 @@
 //! line on standard error and an exit code: 0 fine, 1 a check failed, 2 usage or input.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
-use crate::map::{GeneratorError, Map, MapError, MapLibrary};
+use crate::game::World;
+use crate::map::{GeneratorError, Map, MapEntry, MapError, MapLibrary};
 use crate::recording::RecordingError;
 
 mod arena;
@@ -23,6 +24,7 @@ mod replay;
 mod serve;
 mod simulate;
 mod solve;
+mod table;
 mod view;
 
 /// The program's arguments.
@@ -77,6 +79,16 @@ impl MapArgs {
     /// The maps of every `--maps DIR`, then our own.
     pub fn library(&self) -> MapLibrary {
         MapLibrary::with_our_maps(&self.dirs)
+    }
+
+    /// The maps of these names or at these paths; without any, all those of every `--maps DIR`, or else our own.
+    pub fn load(&self, names: &[String]) -> Result<Vec<Map>, MapError> {
+        if names.is_empty() {
+            let library = if self.dirs.is_empty() { self.library() } else { MapLibrary::new(&self.dirs) };
+            return library.list()?.iter().map(MapEntry::load).collect();
+        }
+        let library = self.library();
+        names.iter().map(|name| library.find(name)).collect()
     }
 
     /// The map of this name in the library, or at this path.
@@ -180,6 +192,15 @@ fn report_usage(error: &clap::Error) -> Result<(), CliError> {
             Err(CliError::Input(format!("{} (try --help)", line.strip_prefix("error: ").unwrap_or(&line))))
         }
     }
+}
+
+/// The world of a map; what is wrong with it is said under its name.
+fn world_of(map: &Map, no_jump: bool) -> Result<World, CliError> {
+    World::new(&map.layout, no_jump).map_err(|error| CliError::Input(format!("{}: {error}", map.name)))
+}
+
+fn unwritable(path: &Path, error: &io::Error) -> CliError {
+    CliError::Input(format!("{}: cannot be written ({error})", path.display()))
 }
 
 /// Names and paths may hold anything; on a terminal they must neither break the line nor steer it.

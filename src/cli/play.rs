@@ -18,12 +18,12 @@ use crate::planner::DEFAULT_NAME;
 use crate::protocol::MessageWriter;
 use crate::recording::{RecordingError, RecordingWriter};
 
-use super::{CliError, MapArgs, one_line};
+use super::{CliError, MapArgs, one_line, world_of};
 
 /// The longest budget that can be asked for.
 pub(super) const MAX_BUDGET_MS: u64 = 3_600_000;
 /// Redraws of the progress bar a second.
-const REDRAWS_PER_SECOND: u8 = 5;
+pub(super) const REDRAWS_PER_SECOND: u8 = 5;
 
 const EXAMPLES: &str = "Examples:
   getaway play roundabout                                the default planner, 75 ms a decision
@@ -93,8 +93,7 @@ struct DecisionTimes {
 
 pub(super) fn run(args: &PlayArgs, out: &mut impl Write) -> Result<(), CliError> {
     let map = args.maps.find(&args.map)?;
-    let name = one_line(&map.name);
-    let world = World::new(&map.layout, args.no_jump).map_err(|error| CliError::Input(format!("{name}: {error}")))?;
+    let world = world_of(&map, args.no_jump)?;
     let mut bot = Bot::new(options(args)).map_err(|error| CliError::Input(error.to_string()))?;
     let recording = args.save.as_ref().map(RecordingWriter::create).transpose()?;
     let report = play(args, map.name, &world, &mut bot, recording)?;
@@ -190,13 +189,8 @@ fn times(decisions: impl Iterator<Item = Duration>) -> DecisionTimes {
 }
 
 fn write_report(report: &Report, out: &mut impl Write) -> Result<(), CliError> {
-    let Report { map, planner, score, final_tick, caught, decision_ms, sources, mispredictions, saved, .. } = report;
-    // Who is caught in the tick after the last has survived every tick.
-    let end = if *caught && *final_tick <= LAST_TICK {
-        format!("caught in tick {final_tick}")
-    } else {
-        "complete".to_owned()
-    };
+    let Report { map, planner, score, final_tick, decision_ms, sources, mispredictions, saved, .. } = report;
+    let end = if *final_tick > LAST_TICK { "complete".to_owned() } else { format!("caught in tick {final_tick}") };
     writeln!(out, "{}: {score} points, {end}, played by {}", one_line(map), one_line(planner))?;
     let DecisionTimes { first, p50, p99, max } = decision_ms;
     writeln!(out, "decisions: first {first:.3} ms, then p50 {p50:.3}, p99 {p99:.3}, max {max:.3} ms")?;

@@ -5,10 +5,10 @@ use std::io::{BufRead, Read, Write};
 use clap::Args;
 use serde_json::Value;
 
-use crate::game::{Action, World};
+use crate::game::Action;
 use crate::protocol::{TraceTick, parse_actions, write_line};
 
-use super::{CliError, MapArgs};
+use super::{CliError, MapArgs, world_of};
 
 /// A command is a few actions; a line longer than this is none.
 const MAX_LINE_BYTES: u64 = 1 << 20;
@@ -36,8 +36,7 @@ pub(super) struct SimulateArgs {
 /// Plays until the game or the input ends. Every line is written out before the next is read.
 pub(super) fn run(args: &SimulateArgs, input: &mut impl BufRead, out: &mut impl Write) -> Result<(), CliError> {
     let map = args.maps.find(&args.map)?;
-    let world =
-        World::new(&map.layout, args.no_jump).map_err(|error| CliError::Input(format!("{}: {error}", map.name)))?;
+    let world = world_of(&map, args.no_jump)?;
     let mut state = world.start();
     let mut lines = Lines { input, line: Vec::new(), number: 0 };
     while !state.is_over() {

@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use serde::Serialize;
 
-use crate::game::{LAST_TICK, POINTS_PER_TICK, World};
-use crate::map::{Map, MapLibrary};
+use crate::game::{POINTS_PER_TICK, World};
+use crate::map::Map;
 use crate::planner::{Limit, Outcome, Solution, Survival, SurvivalOptions};
 
-use super::{CliError, MapArgs, one_line};
+use super::{CliError, MapArgs, one_line, world_of};
 
 /// Moves on a line of a printed plan.
 const MOVES_PER_LINE: usize = 100;
@@ -78,17 +78,12 @@ fn load(args: &SolveArgs) -> Result<Vec<Map>, CliError> {
     if args.names.is_empty() && args.maps.dirs.is_empty() {
         return Err(CliError::Input("no map, expected MAP or --maps DIR (try --help)".to_owned()));
     }
-    if args.names.is_empty() {
-        let entries = MapLibrary::new(&args.maps.dirs).list()?;
-        return Ok(entries.iter().map(|entry| entry.load()).collect::<Result<_, _>>()?);
-    }
-    let library = args.maps.library();
-    Ok(args.names.iter().map(|name| library.find(name)).collect::<Result<_, _>>()?)
+    Ok(args.maps.load(&args.names)?)
 }
 
 fn solve(args: &SolveArgs, map: &Map) -> Result<Report, CliError> {
     let name = one_line(&map.name);
-    let world = World::new(&map.layout, args.no_jump).map_err(|error| CliError::Input(format!("{name}: {error}")))?;
+    let world = world_of(map, args.no_jump)?;
     let mut survival = Survival::new(SurvivalOptions { seed: args.seed, ..SurvivalOptions::default() });
     let start = Instant::now();
     let deadline = start.checked_add(Duration::from_millis(args.time_limit_ms));
@@ -114,8 +109,7 @@ fn check(name: &str, world: &World, solution: &Solution) -> Result<(), CliError>
     {
         world.step(&mut state, player_move);
     }
-    // Caught in the last tick or not: who reaches the tick after it has a complete game.
-    let lives = solution.outcome != Outcome::Survives || state.tick() > LAST_TICK;
+    let lives = solution.outcome != Outcome::Survives || state.is_complete();
     if moves.len() == 0 && state.tick() == solution.final_tick && lives {
         return Ok(());
     }

@@ -20,7 +20,7 @@ use crate::view::{
     Film, GifOptions, Host, Layers, Live, Page, PageSource, PictureError, PictureOptions, Theme, gif, png,
 };
 
-use super::{CliError, MapArgs, one_line};
+use super::{CliError, MapArgs, one_line, unwritable, world_of};
 
 const EXAMPLES: &str = "Examples:
   getaway view games/last.jsonl                  opens a saved game in the browser
@@ -140,8 +140,7 @@ fn film(args: &ViewArgs, subject: &Subject) -> Result<Film, CliError> {
 }
 
 fn seats(args: &ViewArgs, map: &Map) -> Result<(World, Bot), CliError> {
-    let name = one_line(&map.name);
-    let world = World::new(&map.layout, args.no_jump).map_err(|error| CliError::Input(format!("{name}: {error}")))?;
+    let world = world_of(map, args.no_jump)?;
     let options =
         BotOptions { planner: args.planner.clone(), seed: args.seed, no_jump: args.no_jump, ..BotOptions::default() };
     let bot = Bot::new(options).map_err(|error| CliError::Input(error.to_string()))?;
@@ -213,6 +212,6 @@ fn write_new(path: &Path, content: &[u8]) -> Result<(), CliError> {
         OpenOptions::new().write(true).create_new(true).open(path).and_then(|mut file| file.write_all(content));
     written.map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => taken(path),
-        _ => CliError::Input(format!("{}: cannot be written ({error})", path.display())),
+        _ => unwritable(path, &error),
     })
 }
