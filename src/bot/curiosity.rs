@@ -8,6 +8,8 @@
 //! Where no such step is safe, the plan is followed as long as it is one to survive where what is not known to be closed is open, and not much worse
 //! than another step where only those tiles are open on which he has been.
 
+use std::cell::OnceCell;
+
 use crate::game::{LAST_TICK, Move, State, World};
 use crate::planner::{Choice, Limit, Outcome, Source, Survival, SurvivalOptions};
 
@@ -71,7 +73,7 @@ pub(super) fn ask(pursuit: &Pursuit, state: &State, effort: Effort) -> Option<Ch
     if !pursuit.is_curious() || state.tick() >= WALKS_UNTIL_TICK {
         return None;
     }
-    let explorer = Explorer { pursuit, state, effort };
+    let explorer = Explorer::new(pursuit, state, effort);
     let questions = pursuit.world().moves(state).filter(|&player_move| pursuit.question(player_move).is_some());
     let walk = || pursuit.step_to_unvisited().filter(|&player_move| pursuit.question(player_move).is_none());
     let mut moves = questions.chain(std::iter::once_with(walk).flatten());
@@ -88,7 +90,7 @@ pub(super) fn doubt(pursuit: &Pursuit, choice: Choice, effort: Effort) -> Choice
         return choice;
     }
     let Ok(state) = pursuit.state() else { return choice };
-    let changed = Explorer { pursuit, state: &state, effort }.choose(choice.player_move);
+    let changed = Explorer::new(pursuit, &state, effort).choose(choice.player_move);
     let changed = changed.filter(|&player_move| player_move != choice.player_move);
     changed.map_or(choice, |player_move| Choice { player_move, source: Source::Search, ..choice })
 }
@@ -108,9 +110,15 @@ struct Explorer<'a> {
     pursuit: &'a Pursuit,
     state: &'a State,
     effort: Effort,
+    /// How long the player lives where he has been if he stays, which is also what becomes of a step that is refused.
+    life_staying: OnceCell<u16>,
 }
 
-impl Explorer<'_> {
+impl<'a> Explorer<'a> {
+    fn new(pursuit: &'a Pursuit, state: &'a State, effort: Effort) -> Self {
+        Self { pursuit, state, effort, life_staying: OnceCell::new() }
+    }
+
     fn enough(&self) -> u16 {
         (self.state.tick() + DOUBTFUL_LIFE_TICKS).min(LAST_TICK + 1)
     }
@@ -125,10 +133,11 @@ impl Explorer<'_> {
         let mut lives: Vec<(u16, Move)> = Vec::new();
         for player_move in std::iter::once(planned).chain(others) {
             let life = self.doubtful_life(player_move);
-            if life >= self.enough() && is_hopeful(player_move) {
+            if life < self.enough() {
+                lives.push((life, player_move));
+            } else if is_hopeful(player_move) {
                 return Some(player_move);
             }
-            lives.push((life, player_move));
         }
         lives.sort_by_key(|&(life, _)| std::cmp::Reverse(life));
         lives.into_iter().map(|(_, player_move)| player_move).find(|&player_move| is_hopeful(player_move))
@@ -154,8 +163,10 @@ impl Explorer<'_> {
             let Ok(state) = self.pursuit.state_in(&world) else { return 0 };
             self.life_after(&world, state, player_move, DOUBTFUL_EXPANSIONS_MAX, self.enough())
         };
+        let life_staying = || *self.life_staying.get_or_init(|| life(Move::Stay));
         match self.pursuit.question(player_move) {
-            Some(_) => life(player_move).min(life(Move::Stay)),
+            Some(_) => life(player_move).min(life_staying()),
+            None if player_move == Move::Stay => life_staying(),
             None => life(player_move),
         }
     }

@@ -193,15 +193,18 @@ impl Pursuit {
         let unvisited: Vec<Position> = self.unvisited().collect();
         self.paint(&unvisited, Tile::SeeThrough);
         self.shunned.extend(unvisited);
+        self.refresh();
     }
 
     /// Takes the tiles that are shunned for open again; returns whether there were any.
     pub fn trust_unvisited(&mut self) -> bool {
         let shunned = std::mem::take(&mut self.shunned);
         self.paint(&shunned, Tile::Open);
+        self.refresh();
         !shunned.is_empty()
     }
 
+    /// Changes the streets; the world follows with the next refresh.
     fn paint(&mut self, tiles: &[Position], tile: Tile) {
         for &position in tiles {
             if let Some(index) = self.tile_index(position) {
@@ -209,7 +212,6 @@ impl Pursuit {
                 self.has_new_streets = true;
             }
         }
-        self.refresh();
     }
 
     /// Whether some tile has refused the player, and there are others of which it is not known.
@@ -390,10 +392,7 @@ impl Pursuit {
             self.refusals.remove(&position);
             return;
         }
-        if let Some(index) = self.tile_index(position) {
-            self.layout.tiles[index] = Tile::SeeThrough;
-            self.has_new_streets = true;
-        }
+        self.paint(&[position], Tile::SeeThrough);
     }
 
     /// Makes the world anew if other threats are predictable than before, or if the streets have changed.
