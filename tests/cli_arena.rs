@@ -1,42 +1,19 @@
 //! `getaway eval` and `getaway battle`, as a user meets them: numbers, sentences, files, pages, and what happens on Ctrl-C.
 #![cfg(feature = "cli")]
 
+#[path = "common/program.rs"]
+mod program;
+
 use std::fs;
-use std::process::{Command, Output};
+use std::process::Command;
 
+use program::{command, fine, getaway, refused};
 use serde_json::Value;
-
-fn command(args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_getaway"));
-    command.args(args).current_dir(env!("CARGO_MANIFEST_DIR")).env_remove("CLICOLOR_FORCE");
-    command
-}
-
-fn getaway(args: &[&str]) -> Output {
-    command(args).output().unwrap()
-}
-
-/// The standard output of a run that must go well: without a terminal there is no progress bar, and standard error is empty.
-fn fine(args: &[&str]) -> String {
-    let output = getaway(args);
-    let stderr = String::from_utf8(output.stderr).unwrap();
-    assert_eq!((output.status.code(), stderr.as_str()), (Some(0), ""), "{args:?}");
-    String::from_utf8(output.stdout).unwrap()
-}
 
 fn json(args: &[&str]) -> Value {
     let text = fine(args);
     assert_eq!(text.lines().count(), 1);
     serde_json::from_str(&text).unwrap()
-}
-
-/// The error line of a run that must fail on its input.
-fn refused(args: &[&str]) -> String {
-    let output = getaway(args);
-    assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(2), &b""[..]), "{args:?}");
-    let stderr = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(stderr.lines().count(), 1, "{stderr}");
-    stderr.trim_end().strip_prefix("error: ").unwrap().to_owned()
 }
 
 /// Takes out what the clock says.

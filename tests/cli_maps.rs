@@ -2,24 +2,18 @@
 //! standard error, exit code 2 and nothing else.
 #![cfg(feature = "cli")]
 
+#[path = "common/program.rs"]
+mod program;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use getaway::game::Layout;
 use getaway::map::Map;
+use program::{command_in, error_line, fine, getaway, refused};
 use serde_json::Value;
 use tempfile::TempDir;
-
-/// Runs the program in the crate's folder, where our maps are.
-fn getaway(args: &[&str]) -> Output {
-    getaway_in(Path::new(env!("CARGO_MANIFEST_DIR")), args)
-}
-
-fn getaway_in(dir: &Path, args: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_getaway"));
-    command.args(args).current_dir(dir).env_remove("CLICOLOR_FORCE").env_remove("NO_COLOR").output().unwrap()
-}
 
 fn stdout(output: &Output) -> &str {
     std::str::from_utf8(&output.stdout).unwrap()
@@ -27,26 +21,6 @@ fn stdout(output: &Output) -> &str {
 
 fn stderr(output: &Output) -> &str {
     std::str::from_utf8(&output.stderr).unwrap()
-}
-
-/// The standard output of a run that must go well.
-fn fine(args: &[&str]) -> String {
-    let output = getaway(args);
-    assert_eq!((output.status.code(), stderr(&output)), (Some(0), ""), "{args:?}");
-    stdout(&output).to_owned()
-}
-
-/// The error line of a run that must fail on its input, without `error: `; it prints nothing else.
-fn refused(args: &[&str]) -> String {
-    let output = getaway(args);
-    assert_eq!((output.status.code(), stdout(&output)), (Some(2), ""), "{args:?}: {}", stderr(&output));
-    error_line(&output)
-}
-
-fn error_line(output: &Output) -> String {
-    let line = stderr(output).strip_suffix('\n').unwrap();
-    assert!(!line.contains('\n'), "more than a line: {line}");
-    line.strip_prefix("error: ").unwrap_or_else(|| panic!("not an error: {line}")).to_owned()
 }
 
 fn save(dir: &Path, name: &str, text: &str) -> PathBuf {
@@ -121,7 +95,7 @@ fn maps_lists_further_folders() {
 #[test]
 fn our_maps_are_found_from_elsewhere() {
     let dir = tempfile::tempdir().unwrap();
-    let output = getaway_in(dir.path(), &["maps", "roundabout"]);
+    let output = command_in(dir.path(), &["maps", "roundabout"]).output().unwrap();
     let is_built_beside_the_maps = Path::new(env!("CARGO_BIN_EXE_getaway")).starts_with(env!("CARGO_MANIFEST_DIR"));
     assert_eq!(output.status.code(), Some(if is_built_beside_the_maps { 0 } else { 2 }), "{}", stderr(&output));
 }

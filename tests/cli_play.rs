@@ -1,31 +1,13 @@
 //! `getaway play`, as a user meets it: it plays whole games, says how, saves what it says, and answers bad input with one clear line.
 #![cfg(feature = "cli")]
 
-use std::process::{Command, Output};
+#[path = "common/program.rs"]
+mod program;
 
+use std::process::Command;
+
+use program::{fine, refused};
 use serde_json::{Value, json};
-
-fn getaway(args: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_getaway"));
-    command.args(args).current_dir(env!("CARGO_MANIFEST_DIR")).env_remove("CLICOLOR_FORCE").output().unwrap()
-}
-
-/// The standard output of a run that must go well: without a terminal there is no progress bar, and standard error is empty.
-fn fine(args: &[&str]) -> String {
-    let output = getaway(args);
-    let stderr = String::from_utf8(output.stderr).unwrap();
-    assert_eq!((output.status.code(), stderr.as_str()), (Some(0), ""), "{args:?}");
-    String::from_utf8(output.stdout).unwrap()
-}
-
-/// The error line of a run that must fail on its input.
-fn refused(args: &[&str]) -> String {
-    let output = getaway(args);
-    assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(2), &b""[..]), "{args:?}");
-    let stderr = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(stderr.lines().count(), 1, "{stderr}");
-    stderr.trim_end().strip_prefix("error: ").unwrap().to_owned()
-}
 
 #[test]
 fn a_whole_game_is_played_and_told() {

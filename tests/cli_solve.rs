@@ -1,35 +1,16 @@
 //! `getaway solve`, as a user meets it: what it prints is true, the same every time, and bad input is one clear line.
 #![cfg(feature = "cli")]
 
+#[path = "common/program.rs"]
+mod program;
+
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
 
 use getaway::game::Layout;
 use getaway::game::{Move, World};
 use getaway::map::Map;
+use program::{fine, refused};
 use serde_json::Value;
-
-fn getaway(args: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_getaway"));
-    command.args(args).current_dir(env!("CARGO_MANIFEST_DIR")).env_remove("CLICOLOR_FORCE").output().unwrap()
-}
-
-/// The standard output of a run that must go well.
-fn fine(args: &[&str]) -> String {
-    let output = getaway(args);
-    let stderr = String::from_utf8(output.stderr).unwrap();
-    assert_eq!((output.status.code(), stderr.as_str()), (Some(0), ""), "{args:?}");
-    String::from_utf8(output.stdout).unwrap()
-}
-
-/// The error line of a run that must fail on its input.
-fn refused(args: &[&str]) -> String {
-    let output = getaway(args);
-    assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(2), &b""[..]), "{args:?}");
-    let stderr = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(stderr.lines().count(), 1, "{stderr}");
-    stderr.trim_end().strip_prefix("error: ").unwrap().to_owned()
-}
 
 fn reports(text: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()

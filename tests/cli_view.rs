@@ -1,10 +1,13 @@
 //! `getaway view`, as a user meets it: files to send to somebody, the page on a port, and one clear line for bad input.
 #![cfg(feature = "cli")]
 
+#[path = "common/program.rs"]
+mod program;
+
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 
 use getaway::recording::RecordingReader;
 
@@ -12,28 +15,14 @@ const GAME: &str = "games/cul-de-sacs-stroll-until-caught.jsonl.gz";
 /// Its last tick.
 const LAST: u32 = 108;
 
-fn getaway(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_getaway"))
-        .arg("view")
-        .args(args)
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .output()
-        .unwrap()
-}
-
+/// The standard output of `getaway view` where it must go well.
 fn fine(args: &[&str]) -> String {
-    let output = getaway(args);
-    let stderr = String::from_utf8(output.stderr).unwrap();
-    assert_eq!((output.status.code(), stderr.as_str()), (Some(0), ""), "{args:?}");
-    String::from_utf8(output.stdout).unwrap()
+    program::fine(&[&["view"], args].concat())
 }
 
+/// The error line of `getaway view` where it must fail.
 fn refused(args: &[&str]) -> String {
-    let output = getaway(args);
-    assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(2), &b""[..]), "{args:?}");
-    let stderr = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(stderr.lines().count(), 1, "{stderr}");
-    stderr.trim_end().strip_prefix("error: ").unwrap().to_owned()
+    program::refused(&[&["view"], args].concat())
 }
 
 fn decode_png(path: &Path) -> (u32, u32, Vec<u8>) {
