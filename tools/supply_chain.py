@@ -10,6 +10,7 @@ nothing but cargo and what it has fetched.
 """
 
 import argparse
+import functools
 import json
 import re
 import subprocess
@@ -66,6 +67,7 @@ def is_allowed(expression: str) -> bool:
         return False
 
 
+@functools.cache
 def metadata(manifest: Path) -> dict:
     command = ["cargo", "metadata", "--locked", "--all-features", "--format-version", "1", "--manifest-path", str(manifest)]
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)

@@ -76,12 +76,18 @@ def wait_for_a_moment(recording: Path, dice: random.Random) -> None:
         time.sleep(dice.uniform(0, 0.5))
 
 
-def kill_server(program: Path, folder: Path, dice: random.Random) -> str:
-    """The server is killed: the bot ends by itself, with everything that it saw on the disk."""
+def play_for_a_while(program: Path, folder: Path, dice: random.Random) -> tuple[Path, Path, str, Process, Process]:
+    """A game that is under way, or about to be: the server's recording and the bot's, the address, the server and the bot."""
     theirs, ours = folder / dice.choice(["server.jsonl", "server.jsonl.gz"]), folder / "bot.jsonl"
     url, server = start_server(program, theirs)
     bot = start_bot(url, ours)
     wait_for_a_moment(ours, dice)
+    return theirs, ours, url, server, bot
+
+
+def kill_server(program: Path, folder: Path, dice: random.Random) -> str:
+    """The server is killed: the bot ends by itself, with everything that it saw on the disk."""
+    theirs, ours, _, server, bot = play_for_a_while(program, folder, dice)
     server.kill()
     server.communicate()
     output, log = bot.communicate(timeout=PATIENCE_S)
@@ -96,10 +102,7 @@ def kill_server(program: Path, folder: Path, dice: random.Random) -> str:
 
 def kill_bot(program: Path, folder: Path, dice: random.Random) -> str:
     """The bot is killed: the server finishes the game without it, and plays the next one with the next bot."""
-    theirs, ours = folder / dice.choice(["server.jsonl", "server.jsonl.gz"]), folder / "bot.jsonl"
-    url, server = start_server(program, theirs)
-    bot = start_bot(url, ours)
-    wait_for_a_moment(ours, dice)
+    theirs, ours, url, server, bot = play_for_a_while(program, folder, dice)
     bot.kill()
     bot.communicate()
     # The next one, while the server may still be finishing the game.
