@@ -64,6 +64,8 @@ pub(super) struct Grid {
     pub deer_next: Vec<u16>,
     /// Seed -> which twelfth of [0, 1) is drawn.
     pub twelfths: Box<[u8; SEEDS]>,
+    /// The intersections with the longest views, at most ten, best first; equals stay in the order of their tiles.
+    pub best_intersections: Vec<u16>,
     /// Seed -> the memory of a hawk that draws a post with it.
     pub hawk_posts: Box<[u16; SEEDS]>,
 }
@@ -95,6 +97,7 @@ impl Grid {
             bearing_offset: 0,
             deer_next: Vec::new(),
             twelfths: numbers.twelfths(),
+            best_intersections: Vec::new(),
             hawk_posts: Box::new([NONE; SEEDS]),
         };
         grid.link_tiles();
@@ -105,8 +108,10 @@ impl Grid {
     }
 
     /// Takes the routes, once they are made, and builds the rest.
-    pub fn finish(&mut self, routes: Vec<u8>) {
+    pub fn finish(&mut self, survey: route::Survey) {
+        let (routes, views) = survey.into_tables();
         self.routes = routes;
+        self.best_intersections = self.rank_intersections(&views);
         self.post_hawks(&Numbers::new());
     }
 
@@ -182,11 +187,19 @@ impl Grid {
         }
     }
 
+    fn stride(&self) -> i32 {
+        2 * self.width
+    }
+
+    fn place(&self, position: Position) -> i32 {
+        position.y * self.stride() + position.x
+    }
+
     /// Tables of the deer. The tile beyond direction `d` lies at squared distance `|t|^2 - 2 t.d + 1` from a target at offset `t`,
     /// so how the four compare depends on the octant in which the target lies and on nothing else.
     fn aim_deer(&mut self) {
-        let stride = 2 * self.width;
-        self.places = self.positions.iter().map(|p| p.y * stride + p.x).collect();
+        let stride = self.stride();
+        self.places = self.positions.iter().map(|&position| self.place(position)).collect();
         self.bearing_offset = (self.height - 1) * stride + self.width - 1;
         self.bearings = vec![0; 2 * self.bearing_offset as usize + 1];
         self.deer_next = vec![NONE; (1 + BEARINGS) * DIRECTIONS * self.len()];
@@ -197,21 +210,13 @@ impl Grid {
                     let bearing = bearing(dx, dy);
                     self.bearings[(dy * stride + dx + self.bearing_offset) as usize] = bearing;
                     if !std::mem::replace(&mut known[usize::from(bearing)], true) {
-                        let row = self.deer_row(|_| (dx, dy));
+                        let row: Vec<u16> =
+                            (0..self.len()).flat_map(|tile| self.deer_steps(tile as u16, (dx, dy))).collect();
                         self.deer_next[usize::from(bearing) * row.len()..][..row.len()].copy_from_slice(&row);
                     }
                 }
             }
         }
-    }
-
-    /// A deer's next pose by pose, when its target lies at `offset(its position)`.
-    fn deer_row(&self, offset: impl Fn(Position) -> (i32, i32)) -> Vec<u16> {
-        let mut row = Vec::with_capacity(DIRECTIONS * self.len());
-        for (tile, &position) in self.positions.iter().enumerate() {
-            row.extend(self.deer_steps(tile as u16, offset(position)));
-        }
-        row
     }
 
     /// The rule itself, by where the deer looks: the only option; else the option nearest to the target that does not turn back, the
@@ -232,9 +237,21 @@ impl Grid {
 
     /// Appends the row of a deer that goes home to `spawn`, and returns the row's number.
     pub fn add_deer_home(&mut self, spawn: Position) -> u16 {
-        let row = self.deer_row(|position| (spawn.x - position.x, spawn.y - position.y));
-        self.deer_next.extend(&row);
-        (self.deer_next.len() / row.len() - 1) as u16
+        let row_length = DIRECTIONS * self.len();
+        let place = self.place(spawn);
+        for (tile, &position) in self.positions.iter().enumerate() {
+            let bearing = self.bearings[(place - self.places[tile] + self.bearing_offset) as usize];
+            let steps = match usize::from(bearing) {
+                // So near that it would shy at a player there: no bearing.
+                0 => self.deer_steps(tile as u16, (spawn.x - position.x, spawn.y - position.y)),
+                bearing => {
+                    let known = &self.deer_next[bearing * row_length + DIRECTIONS * tile..];
+                    [known[0], known[1], known[2], known[3]]
+                }
+            };
+            self.deer_next.extend(steps);
+        }
+        (self.deer_next.len() / row_length - 1) as u16
     }
 
     /// Drops the rows that [`Grid::add_deer_home`] appended.
@@ -243,28 +260,22 @@ impl Grid {
     }
 
     fn post_hawks(&mut self, numbers: &Numbers) {
-        let posts = self.best_intersections();
-        let nowhere = self.len() as u16;
+        let posts = &self.best_intersections;
+        let nowhere = self.positions.len() as u16;
         for (memory, pick) in self.hawk_posts.iter_mut().zip(numbers.picks(posts.len())) {
             *memory = posts.get(pick).map_or(nowhere, |&post| post | POST);
         }
     }
 
-    /// The intersections with the longest views, at most ten, best first; equals stay in the order of their tiles.
-    pub fn best_intersections(&self) -> Vec<u16> {
+    /// The best intersections, by how many tiles are seen from each tile; itself included, which shifts every view alike.
+    fn rank_intersections(&self, views: &[u16]) -> Vec<u16> {
         let inner = |p: Position| p.x >= 1 && p.x <= self.width - 2 && p.y >= 1 && p.y <= self.height - 2;
         let mut ranked: Vec<u16> = (0..self.len() as u16)
             .filter(|&tile| inner(self.positions[usize::from(tile)]) && self.options(tile).count() >= 3)
             .collect();
-        ranked.sort_by_cached_key(|&tile| std::cmp::Reverse(self.visible_tiles(tile)));
+        ranked.sort_by_key(|&tile| std::cmp::Reverse(views[usize::from(tile)]));
         ranked.truncate(HAWK_POSTS);
         ranked
-    }
-
-    /// How many tiles are seen from `tile`, itself included: that shifts every view alike.
-    fn visible_tiles(&self, tile: u16) -> usize {
-        let row = &self.routes[usize::from(tile) * self.len()..][..self.len()];
-        row.iter().filter(|&&byte| byte & route::SEES != 0).count()
     }
 
     /// The byte of [`Grid::routes`] for a pair of tiles, for whoever asks rarely.

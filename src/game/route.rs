@@ -41,35 +41,37 @@ fn first_of(nearer: u8, order: [Direction; 4]) -> Option<Direction> {
 #[derive(Debug)]
 pub(super) struct Survey {
     table: Vec<u8>,
+    /// Tile -> how many tiles are seen from it, itself included.
+    views: Vec<u16>,
     search: Search,
-    /// Rows that are made.
-    surveyed: usize,
 }
 
 impl Survey {
-    /// A table of zeros: a row a target, a byte a tile, and one more row for "no target", which stays zero.
+    /// Without rows yet. Memory is touched as they are made: zeroing all that the largest map needs takes milliseconds.
     pub fn new(tiles: usize) -> Self {
         let search = Search { distance: vec![0; tiles], queue: vec![0; tiles + 1] };
-        Self { table: vec![0; (tiles + 1) * tiles], search, surveyed: 0 }
+        Self { table: Vec::with_capacity((tiles + 1) * tiles), views: Vec::with_capacity(tiles), search }
     }
 
     /// Makes at most `rows` more rows and says whether that was the last. `neighbours[tile][direction]` is the neighbour's tile, or the tile
     /// itself where there is a wall.
     pub fn advance(&mut self, neighbours: &[[u16; 4]], rows: usize) -> bool {
         let tiles = neighbours.len();
-        let end = tiles.min(self.surveyed.saturating_add(rows));
-        for target in self.surveyed..end {
-            let row = &mut self.table[target * tiles..][..tiles];
+        let surveyed = self.views.len();
+        for target in surveyed..tiles.min(surveyed.saturating_add(rows)) {
+            self.table.resize((target + 1) * tiles, 0);
+            let row = &mut self.table[target * tiles..];
             self.search.fill(neighbours, target, row);
-            mark_visible(neighbours, target, row);
+            self.views.push(mark_visible(neighbours, target, row));
         }
-        self.surveyed = end;
-        end == tiles
+        self.views.len() == tiles
     }
 
-    /// The table.
-    pub fn into_table(self) -> Vec<u8> {
-        self.table
+    /// The table, a row a target, a byte a tile, and one more row for "no target", which is zero; and by tile how many tiles are seen from it,
+    /// itself included.
+    pub fn into_tables(mut self) -> (Vec<u8>, Vec<u16>) {
+        self.table.resize(self.table.len() + self.views.len(), 0);
+        (self.table, self.views)
     }
 }
 
@@ -109,9 +111,10 @@ impl Search {
     }
 }
 
-/// Marks the tiles that see the target along a row or column of open tiles, the target itself included.
-fn mark_visible(neighbours: &[[u16; 4]], target: usize, row: &mut [u8]) {
+/// Marks the tiles that see the target along a row or column of open tiles, the target itself included, and counts them.
+fn mark_visible(neighbours: &[[u16; 4]], target: usize, row: &mut [u8]) -> u16 {
     row[target] |= SEES;
+    let mut count = 1;
     for direction in Direction::ALL {
         let mut tile = target;
         loop {
@@ -120,7 +123,9 @@ fn mark_visible(neighbours: &[[u16; 4]], target: usize, row: &mut [u8]) {
                 break;
             }
             row[next] |= SEES;
+            count += 1;
             tile = next;
         }
     }
+    count
 }

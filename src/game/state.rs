@@ -213,6 +213,9 @@ impl World {
     /// # Errors
     /// As for [`World::new`]; nothing has changed then.
     pub fn recast(&mut self, layout: &Layout) -> Result<(), WorldError> {
+        if *layout == self.layout {
+            return Ok(());
+        }
         check(layout)?;
         let same_size = (layout.width, layout.height) == (self.layout.width, self.layout.height);
         let mut pairs = layout.tiles.iter().zip(&self.layout.tiles);
@@ -608,8 +611,8 @@ impl World {
 
     /// The posts that a hawk picks from: at most ten intersections, those with the longest views first.
     pub fn best_intersections(&self) -> Vec<Position> {
-        let posts = self.grid.best_intersections();
-        posts.into_iter().map(|tile| self.grid.positions[usize::from(tile)]).collect()
+        let posts = &self.grid.best_intersections;
+        posts.iter().map(|&tile| self.grid.positions[usize::from(tile)]).collect()
     }
 
     /// What the player scores if the game ends in this state.
@@ -682,7 +685,7 @@ impl WorldBuilder {
     /// The world; makes what is missing.
     pub fn finish(mut self) -> World {
         self.advance(usize::MAX);
-        self.world.grid.finish(self.survey.into_table());
+        self.world.grid.finish(self.survey);
         self.world.cast();
         self.world
     }
