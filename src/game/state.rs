@@ -269,7 +269,7 @@ impl World {
 
     /// The state at the start of tick 1.
     pub fn start(&self) -> State {
-        let nowhere = Block { memories: [self.grid.len() as u16; LANES], ..Block::EMPTY };
+        let nowhere = self.nowhere();
         let mut state = State {
             tick: FIRST_TICK,
             player: self.tile(self.layout.player),
@@ -285,6 +285,11 @@ impl World {
         }
         state.look_around();
         state
+    }
+
+    /// A block of threats that are not there and remember nothing.
+    fn nowhere(&self) -> Block {
+        Block { memories: [self.grid.len() as u16; LANES], ..Block::EMPTY }
     }
 
     /// The state at the start of a tick, put together by hand: for games that are joined late, and for what-ifs.
@@ -305,17 +310,16 @@ impl World {
         state.outcome = Outcome::Running;
         state.player = self.open_tile(player)?;
         for (index, threat) in threats.iter().enumerate() {
-            self.place(&mut state, index, threat)?;
+            self.place(state.lane_mut(self.lanes[index]), index, threat)?;
         }
         state.look_around();
         Ok(state)
     }
 
     /// Puts a threat into its lane.
-    fn place(&self, state: &mut State, index: usize, threat: &Threat) -> Result<(), PlacementError> {
+    fn place(&self, (block, lane): (&mut Block, usize), index: usize, threat: &Threat) -> Result<(), PlacementError> {
         let tile = self.open_tile(threat.position)?;
         let memory = self.memory_of(self.layout.threats[index].style, threat)?;
-        let (block, lane) = state.lane_mut(self.lanes[index]);
         block.poses[lane] = grid::pose(tile, threat.direction);
         block.seeds[lane] = threat.seed.clamp(threat::FIRST_SEED, LAST_TICK);
         block.memories[lane] = memory;
@@ -344,14 +348,18 @@ impl World {
         }
         let schedule = self.schedule[usize::from(tick)];
         let prey = Prey { now: self.open_tile(now)?, stale: self.open_tile(stale)?, owls_look: schedule.owls_look };
-        let mut state = self.start();
-        self.place(&mut state, index, threat)?;
+        let (number, lane) = split_lane(self.lanes[index]);
+        // The other lanes of the block move, too, wherever their threats are: on the first tile.
+        let mut block = Block {
+            poses: [grid::pose(0, threat::FIRST_DIRECTION); LANES],
+            seeds: [threat::FIRST_SEED; LANES],
+            ..self.nowhere()
+        };
+        self.place((&mut block, lane), index, threat)?;
         if schedule.threats_move {
-            let block = usize::from(self.lanes[index]) / LANES;
-            let lanes = if block == 0 { &mut state.first } else { &mut state.more[block - 1] };
-            lanes.advance(&self.rosters[block], &self.grid, prey);
+            block.advance(&self.rosters[number], &self.grid, prey);
         }
-        Ok(self.threat(&state, index))
+        Ok(self.threat_in((&block, lane), index))
     }
 
     /// What [`World::threat_after`] says of a deer, were its spawn at `home`: for games that were joined when it had left.
@@ -562,8 +570,11 @@ impl World {
     /// # Panics
     /// When there is no such threat.
     pub fn threat(&self, state: &State, index: usize) -> Threat {
+        self.threat_in(state.lane(self.lanes[index]), index)
+    }
+
+    fn threat_in(&self, (block, lane): (&Block, usize), index: usize) -> Threat {
         let style = self.layout.threats[index].style;
-        let (block, lane) = state.lane(self.lanes[index]);
         let memory = block.memories[lane];
         let place = self.grid.positions.get(usize::from(memory & !POST)).copied();
         let is_post = memory & POST != 0;
@@ -628,6 +639,11 @@ impl World {
         let first = mix(header, state.first.digest(&self.rosters[0]));
         state.more.iter().zip(&self.rosters[1..]).fold(first, |hash, (block, roster)| mix(hash, block.digest(roster)))
     }
+}
+
+/// The block of a lane, and its place there.
+fn split_lane(lane: u8) -> (usize, usize) {
+    (usize::from(lane) / LANES, usize::from(lane) % LANES)
 }
 
 /// JavaScript's `Math.round`: halves go up. The cast saturates, which leaves what is off the grid off the grid.
@@ -776,12 +792,12 @@ impl State {
     }
 
     fn lane(&self, lane: u8) -> (&Block, usize) {
-        let (block, lane) = (usize::from(lane) / LANES, usize::from(lane) % LANES);
+        let (block, lane) = split_lane(lane);
         (if block == 0 { &self.first } else { &self.more[block - 1] }, lane)
     }
 
     fn lane_mut(&mut self, lane: u8) -> (&mut Block, usize) {
-        let (block, lane) = (usize::from(lane) / LANES, usize::from(lane) % LANES);
+        let (block, lane) = split_lane(lane);
         (if block == 0 { &mut self.first } else { &mut self.more[block - 1] }, lane)
     }
 }
