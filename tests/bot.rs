@@ -419,6 +419,24 @@ fn the_largest_hall_is_answered_from_the_first_tick_on() {
 }
 
 #[test]
+fn a_bot_without_time_makes_its_world_in_pieces_and_catches_up() {
+    let mut drawing: Vec<String> = vec![".".repeat(28); 28];
+    drawing[2].replace_range(2..3, "P");
+    drawing[25].replace_range(20..26, "bgosdh");
+    let layout = Layout::parse(&drawing.join("\n")).unwrap();
+    let mut host = Host::new(&layout, false);
+    let mut bot = Bot::new(BotOptions { budget: Duration::ZERO, ..options("survival", false, 0) }).unwrap();
+    // 49 messages for the routes; what was seen meanwhile is taken in four at a time, while one more comes.
+    host.serve_until(&mut bot, 70);
+    assert!(!host.is_over());
+    assert_eq!(mispredictions(&bot), 0);
+    // It follows: what breaks the rules now is noticed.
+    shift(&mut host, &layout, 0);
+    host.serve(&mut bot);
+    assert_eq!(mispredictions(&bot), 1);
+}
+
+#[test]
 fn what_cannot_be_decided_on_is_one_sentence() {
     let layout = our_layout("roundabout");
     let (mut host, mut bot) = (Host::new(&layout, false), bot(false));

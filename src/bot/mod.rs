@@ -8,6 +8,7 @@
 //! Nothing here runs in the background. What takes longer than a tick, the tables of the largest maps, is made in pieces, and
 //! until it is there the bot plays by caution.
 
+use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use thiserror::Error;
@@ -35,10 +36,8 @@ pub const BUDGET_DEFAULT: Duration = Duration::from_millis(75);
 const MARGIN: Duration = Duration::from_millis(5);
 /// Tiles whose routes are made between two looks at the clock: about half a millisecond on the largest map.
 const TILES_A_PIECE: usize = 16;
-/// What finishing a world takes for each tile of the map, walls and all, once its routes are made: 15 ms on the largest map.
-const FINISH_TIME_PER_TILE: Duration = Duration::from_nanos(3700);
-/// Tiles of a map, walls and all, from which on finishing a world takes a noticeable time.
-const LARGE_MAP_TILES: usize = 256;
+/// Messages that are taken in at a time, however late it is, by a bot that catches up on a game: more than come meanwhile.
+const CATCH_UP_MESSAGES_MIN: usize = 4;
 /// Open tiles of a map at most for its tables to be copied within a decision, for what-ifs.
 const COPIED_TILES_MAX: usize = 1024;
 /// The longest budget: a day is as good as any.
@@ -51,8 +50,7 @@ const GAP_SHARE: u32 = 4;
 pub struct BotOptions {
     /// The name of a planner or an expression: see [`planner::by_name`].
     pub planner: String,
-    /// The time for a decision, from the call or from when the message arrived. On maps of more than a thousand tiles it should be 20 ms at least: the
-    /// last piece of their tables, made once a game, takes up to 15 ms.
+    /// The time for a decision, from the call or from when the message arrived.
     pub budget: Duration,
     /// The most that a planner may evaluate for a decision; with one, and a budget that is never reached, games can be repeated exactly.
     pub evaluations_max: Option<u64>,
@@ -165,10 +163,15 @@ struct Game {
     stage: Stage,
 }
 
+/// What was seen, and what was sent then, tick after tick.
+type Seen = VecDeque<(Observation, Move)>;
+
 /// How far the bot has come with a game.
 enum Stage {
     /// The world is being made; what was seen and sent meanwhile waits.
-    Building { builder: Box<WorldBuilder>, seen: Vec<(Observation, Move)> },
+    Building { builder: Box<WorldBuilder>, seen: Seen },
+    /// The world is there, and what waited is being taken in: the first of `seen` is what the pursuit knows already.
+    CatchingUp { pursuit: Box<Pursuit>, seen: Seen },
     /// The game is followed.
     Following(Box<Pursuit>),
 }
@@ -241,7 +244,9 @@ impl Bot {
     /// By threat, in the order of the messages, how often it did something else than was predicted, in this game.
     pub fn mispredictions(&self) -> Vec<u32> {
         match &self.game {
-            Some(Game { stage: Stage::Following(pursuit), .. }) => pursuit.mispredictions().collect(),
+            Some(Game { stage: Stage::Following(pursuit) | Stage::CatchingUp { pursuit, .. }, .. }) => {
+                pursuit.mispredictions().collect()
+            }
             Some(game) => vec![0; game.styles.len()],
             None => Vec::new(),
         }
@@ -271,24 +276,24 @@ impl Bot {
                 self.curiosity = Curiosity::default();
                 // The limits have been checked, so this is a world.
                 let Ok(builder) = WorldBuilder::new(&layout_of(message), self.options.no_jump) else { return };
-                let stage = Stage::Building { builder: Box::new(builder), seen: Vec::new() };
+                let stage = Stage::Building { builder: Box::new(builder), seen: Seen::new() };
                 Game { map: message.map.clone(), styles: styles.clone(), tick: observation.tick, stage }
             }
         };
         game.tick = observation.tick;
         let styles_before = std::mem::replace(&mut game.styles, styles);
+        let deadline = self.deadline(arrival);
         game.stage = match game.stage {
-            Stage::Building { builder, seen } => {
-                let deadline = self.deadline(arrival);
-                match build(builder, seen, &game.styles, observation, deadline) {
-                    Some(stage) => stage,
-                    None => return,
-                }
+            Stage::Building { builder, seen } => match build(builder, seen, &game.styles, observation, deadline) {
+                Some(stage) => stage,
+                None => return,
+            },
+            Stage::CatchingUp { mut pursuit, seen } => {
+                pursuit.restyle(&styles_before, &game.styles);
+                catch_up(pursuit, seen, observation, deadline)
             }
             Stage::Following(mut pursuit) => {
-                if game.styles != styles_before {
-                    pursuit.restyle(&styles_before, &game.styles);
-                }
+                pursuit.restyle(&styles_before, &game.styles);
                 pursuit.observe(observation, arrival + self.options.budget / GAP_SHARE);
                 Stage::Following(pursuit)
             }
@@ -355,7 +360,9 @@ impl Bot {
     /// Keeps what was sent until its effect is seen.
     fn remember(&mut self, observation: &Observation, player_move: Move, is_timely: bool) {
         match &mut self.game {
-            Some(Game { stage: Stage::Building { seen, .. }, .. }) => seen.push((observation.clone(), player_move)),
+            Some(Game { stage: Stage::Building { seen, .. } | Stage::CatchingUp { seen, .. }, .. }) => {
+                seen.push_back((observation.clone(), player_move));
+            }
             Some(Game { stage: Stage::Following(pursuit), .. }) => {
                 pursuit.send(observation.clock_tick(), player_move, is_timely);
             }
@@ -388,30 +395,30 @@ fn plan(
 /// Goes on with the world; once it is there, takes in what was seen meanwhile, `now` last.
 fn build(
     mut builder: Box<WorldBuilder>,
-    seen: Vec<(Observation, Move)>,
+    seen: Seen,
     styles: &[Option<Style>],
     now: &Observation,
     deadline: Instant,
 ) -> Option<Stage> {
-    let is_ready = builder.advance(0);
     while !builder.advance(TILES_A_PIECE) {
         if Instant::now() >= deadline {
             return Some(Stage::Building { builder, seen });
         }
     }
-    // If there is no time to finish now, then first thing in the next tick.
-    let tiles = builder.layout().tiles.len();
-    let finish_time = FINISH_TIME_PER_TILE * tiles as u32;
-    if tiles > LARGE_MAP_TILES && !is_ready && Instant::now() + finish_time >= deadline {
-        return Some(Stage::Building { builder, seen });
-    }
     let layout = builder.layout().clone();
-    let first = seen.first().map_or(now, |(first, _)| first);
-    let mut pursuit = Pursuit::new(layout, builder.finish(), styles, first).ok()?;
-    let later = seen.iter().skip(1).map(|(observation, _)| observation).chain([now]);
-    for ((before, player_move), observation) in seen.iter().zip(later) {
-        pursuit.send(before.clock_tick(), *player_move, false);
-        pursuit.observe(observation, deadline);
+    let first = seen.front().map_or(now, |(first, _)| first);
+    let pursuit = Pursuit::new(layout, builder.finish(), styles, first).ok()?;
+    Some(catch_up(Box::new(pursuit), seen, now, deadline))
+}
+
+/// Takes in what was seen, `now` last; what there is no time for waits for the next message.
+fn catch_up(mut pursuit: Box<Pursuit>, mut seen: Seen, now: &Observation, deadline: Instant) -> Stage {
+    let mut taken = 0;
+    while taken < CATCH_UP_MESSAGES_MIN || Instant::now() < deadline {
+        let Some((before, player_move)) = seen.pop_front() else { return Stage::Following(pursuit) };
+        pursuit.send(before.clock_tick(), player_move, false);
+        pursuit.observe(seen.front().map_or(now, |(later, _)| later), deadline);
+        taken += 1;
     }
-    Some(Stage::Following(Box::new(pursuit)))
+    if seen.is_empty() { Stage::Following(pursuit) } else { Stage::CatchingUp { pursuit, seen } }
 }

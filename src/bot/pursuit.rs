@@ -15,7 +15,7 @@ use crate::planner::Pursuer;
 
 use super::gap::{Gap, Path};
 use super::observation::{Observation, Seen};
-use super::suspect::{CANDIDATES_MAX, Scene, Suspect};
+use super::suspect::{Scene, Suspect, candidates_max};
 
 /// Ticks after joining a game that is under way in which a surprise is put down to our own ignorance.
 const JOINING_TICKS: u16 = 100;
@@ -27,8 +27,6 @@ const COMMANDS_ASSUMED: u32 = 50;
 
 /// Ticks that a gap may have: after a longer one the game is joined anew.
 const GAP_TICKS_MAX: u16 = 200;
-/// Candidates of all threats together that a tick may take at most: about ten milliseconds.
-const CANDIDATES_TOTAL_MAX: usize = 50_000;
 /// Ticks of which it is remembered what was seen.
 const SEEN_TICKS_MAX: usize = 200;
 /// Open tiles of a map at most for strangers to be compared with the styles: on larger ones that takes too long.
@@ -93,8 +91,8 @@ impl Pursuit {
         observation: &Observation,
     ) -> Result<Self, WorldError> {
         let (tick, player) = (observation.clock_tick(), observation.player);
-        let scene = Scene { layout: &layout, tick, player };
-        let suspects = styles.iter().zip(&observation.threats).map(|(&style, &seen)| Suspect::new(style, seen, scene));
+        let scene = Scene::new(&layout, tick, player, styles.len());
+        let suspects = styles.iter().zip(&observation.threats).map(|(&style, &seen)| Suspect::new(style, seen, &scene));
         let mut pursuit = Self {
             suspects: suspects.collect(),
             layout,
@@ -252,10 +250,13 @@ impl Pursuit {
 
     /// Takes in that the messages give threats other styles than before.
     pub fn restyle(&mut self, before: &[Option<Style>], styles: &[Option<Style>]) {
-        let scene = Scene { layout: &self.layout, tick: self.tick, player: self.player };
+        if before == styles {
+            return;
+        }
+        let scene = Scene::new(&self.layout, self.tick, self.player, self.suspects.len());
         for (suspect, (before, &style)) in self.suspects.iter_mut().zip(before.iter().zip(styles)) {
             if *before != style {
-                suspect.restyle(style, scene);
+                suspect.restyle(style, &scene);
             }
         }
         self.refresh();
@@ -312,19 +313,18 @@ impl Pursuit {
     fn rejoin(&mut self, observation: &Observation) {
         self.arrive(observation, false);
         self.joining_until = self.tick + JOINING_TICKS;
-        let scene = Scene { layout: &self.layout, tick: self.tick, player: self.player };
+        let scene = Scene::new(&self.layout, self.tick, self.player, self.suspects.len());
         for (suspect, &seen) in self.suspects.iter_mut().zip(&observation.threats) {
-            suspect.rejoin(seen, scene);
+            suspect.rejoin(seen, &scene);
         }
     }
 
     /// Lets the threats play the ticks from one position of the player to the next.
     fn play(&mut self, path: &[Position]) {
-        let candidates_max = CANDIDATES_TOTAL_MAX / (self.cast.len().max(1) * (path.len() - 1).max(1));
+        let candidates_max = candidates_max(self.cast.len() * (path.len() - 1));
         for step in path.windows(2) {
             for (place, &index) in self.cast.iter().enumerate() {
                 let played = (self.tick, step[0], step[1]);
-                let candidates_max = candidates_max.clamp(1, CANDIDATES_MAX);
                 self.suspects[index].advance(&self.world, place, played, candidates_max);
             }
             self.tick += 1;
@@ -338,9 +338,9 @@ impl Pursuit {
         self.visited.insert(self.player);
         self.refusals.remove(&self.player);
         self.sent.clear();
-        let scene = Scene { layout: &self.layout, tick: self.tick, player: self.player };
+        let scene = Scene::new(&self.layout, self.tick, self.player, self.suspects.len());
         for (suspect, &seen) in self.suspects.iter_mut().zip(&observation.threats) {
-            suspect.settle(seen, scene, counts);
+            suspect.settle(seen, &scene, counts);
         }
     }
 

@@ -7,17 +7,21 @@
 //! A suspect that is mispredicted too often, or whose style is not known, becomes a *stranger*: nothing about it is predicted. What it does
 //! is compared with all six styles all the same, and if one of them explains enough of it, that is what it is taken for from then on.
 
+use std::cell::OnceCell;
 use std::collections::HashSet;
+use std::sync::LazyLock;
 use std::time::Instant;
 
-use crate::game::{Direction, FIRST_TICK, Layout, Personality, Position, Spawn, Style, Threat, World};
+use crate::game::{Direction, FIRST_TICK, LAST_TICK, Layout, Personality, Position, Spawn, Style, Threat, World};
 
 use super::observation::{Observation, Seen};
 
 /// Mispredictions from which on a threat is a stranger: planned against without predictions.
 pub(super) const MISPREDICTIONS_MAX: u32 = 3;
 /// Candidates of a suspect at most: more than those of a hawk on the largest map.
-pub(super) const CANDIDATES_MAX: usize = 10_000;
+const CANDIDATES_MAX: usize = 10_000;
+/// Candidates of all suspects together that a tick may take at most: a few milliseconds.
+const CANDIDATES_TOTAL_MAX: usize = 50_000;
 /// Leads that may be wrong, while others are right, before that counts as a misprediction.
 const WRONG_LEADS_MAX: u32 = 8;
 
@@ -45,12 +49,35 @@ impl Candidate {
 }
 
 /// What is known when minds have to be guessed.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Scene<'a> {
-    pub layout: &'a Layout,
+    layout: &'a Layout,
     /// The tick that is about to be played.
-    pub tick: u16,
-    pub player: Position,
+    tick: u16,
+    player: Position,
+    /// Candidates of a suspect at most.
+    candidates_max: usize,
+    /// The open tiles, the nearest to the player first; only made where somebody may have one in mind.
+    places: OnceCell<Vec<Position>>,
+}
+
+impl<'a> Scene<'a> {
+    pub fn new(layout: &'a Layout, tick: u16, player: Position, suspects: usize) -> Self {
+        Self { layout, tick, player, candidates_max: candidates_max(suspects), places: OnceCell::new() }
+    }
+
+    fn places(&self) -> &[Position] {
+        self.places.get_or_init(|| {
+            let mut places: Vec<Position> = self.layout.open_positions().collect();
+            places.sort_by_key(|place| (place.x - self.player.x).abs() + (place.y - self.player.y).abs());
+            places
+        })
+    }
+}
+
+/// Candidates of each of so many suspects at most.
+pub(super) fn candidates_max(suspects: usize) -> usize {
+    (CANDIDATES_TOTAL_MAX / suspects.max(1)).clamp(1, CANDIDATES_MAX)
 }
 
 /// One threat as it is known.
@@ -78,7 +105,7 @@ pub(super) struct Suspect {
 
 impl Suspect {
     /// A threat seen for the first time.
-    pub fn new(style: Option<Style>, seen: Seen, scene: Scene<'_>) -> Self {
+    pub fn new(style: Option<Style>, seen: Seen, scene: &Scene<'_>) -> Self {
         let mut suspect = Self {
             style,
             first_position: seen.position,
@@ -145,7 +172,7 @@ impl Suspect {
 
     /// Compares the candidates with what is seen and keeps those that agree. `counts` says whether disagreement is held against the threat;
     /// else it is our own ignorance.
-    pub fn settle(&mut self, seen: Seen, scene: Scene<'_>, counts: bool) {
+    pub fn settle(&mut self, seen: Seen, scene: &Scene<'_>, counts: bool) {
         self.position = seen.position;
         self.direction = seen.direction.or(self.lead().map(|lead| lead.direction)).unwrap_or(self.direction);
         if self.is_stranger() {
@@ -221,8 +248,8 @@ impl Suspect {
         let first = seen.first()?;
         actor.position = first.threats[index].position;
         actor.direction = first.threats[index].direction?;
-        let scene = Scene { layout: probe.layout(), tick: first.clock_tick(), player: first.player };
-        actor.candidates = actor.guesses(scene, false);
+        let scene = Scene::new(probe.layout(), first.clock_tick(), first.player, 1);
+        actor.candidates = actor.guesses(&scene, false);
         for pair in seen.windows(2) {
             let played = (pair[0].clock_tick(), pair[0].player, pair[1].player);
             actor.advance(probe, 0, played, CANDIDATES_MAX);
@@ -236,7 +263,7 @@ impl Suspect {
     }
 
     /// Takes the observed place as true. What the threat had in mind comes first, then whatever else it may have.
-    fn guess_again(&mut self, scene: Scene<'_>) {
+    fn guess_again(&mut self, scene: &Scene<'_>) {
         let (position, direction) = (self.position, self.direction);
         let kept = self
             .candidates
@@ -244,11 +271,12 @@ impl Suspect {
             .map(|candidate| Candidate { threat: Threat { position, direction, ..candidate.threat }, ..*candidate });
         let mut known = HashSet::new();
         let all: Vec<Candidate> = kept.chain(self.guesses(scene, false)).collect();
-        self.candidates = all.into_iter().filter(|candidate| known.insert(*candidate)).take(CANDIDATES_MAX).collect();
+        let all = all.into_iter().filter(|candidate| known.insert(*candidate));
+        self.candidates = all.take(scene.candidates_max).collect();
     }
 
     /// Seen again after so long that nothing it had in mind counts.
-    pub fn rejoin(&mut self, seen: Seen, scene: Scene<'_>) {
+    pub fn rejoin(&mut self, seen: Seen, scene: &Scene<'_>) {
         self.position = seen.position;
         self.direction = seen.direction.unwrap_or(self.direction);
         if !self.is_stranger() {
@@ -257,7 +285,7 @@ impl Suspect {
     }
 
     /// Another style from now on, as the messages say.
-    pub fn restyle(&mut self, style: Option<Style>, scene: Scene<'_>) {
+    pub fn restyle(&mut self, style: Option<Style>, scene: &Scene<'_>) {
         self.style = style;
         self.wrong_leads = 0;
         self.stranger_since = scene.tick;
@@ -267,7 +295,7 @@ impl Suspect {
 
     /// Everything that a threat of this style may have in mind, the likeliest first. `keeps_count` says that it has drawn when its style draws:
     /// that gives the seed of those who draw at every move.
-    fn guesses(&self, scene: Scene<'_>, keeps_count: bool) -> Vec<Candidate> {
+    fn guesses(&self, scene: &Scene<'_>, keeps_count: bool) -> Vec<Candidate> {
         let Some(style) = self.style else { return Vec::new() };
         let moves = moves_before(scene.tick);
         let is_seed_known = moves == 0 || (style == Style::Goldfish && keeps_count);
@@ -286,37 +314,45 @@ impl Suspect {
             return vec![candidate(blank)];
         }
         // Threats look at the player: the nearer to where he is now, the likelier.
-        let mut places: Vec<Position> = scene.layout.open_positions().collect();
-        places.sort_by_key(|place| (place.x - scene.player.x).abs() + (place.y - scene.player.y).abs());
+        let max = scene.candidates_max;
+        let places = || scene.places().iter();
         let remembers = |&place: &Position| Threat { remembered: Some(place), ..blank };
         let chases = |&place: &Position| Threat { seen: Some(place), ..blank };
         let patrols = |&place: &Position| Threat { post: Some(place), ..blank };
         let waits = |idle_rounds: i8| Threat { idle_rounds, ..blank };
         let lives_at = |&home: &Position| Candidate { home: Some(home), ..candidate(blank) };
         match style {
-            Style::Deer if !self.is_spawn_known => places.iter().map(lives_at).collect(),
+            Style::Deer if !self.is_spawn_known => places().map(lives_at).take(max).collect(),
             Style::Goldfish | Style::Bull | Style::Deer | Style::Shark => vec![candidate(blank)],
-            Style::Owl => places.iter().map(remembers).chain([blank]).map(candidate).collect(),
+            Style::Owl => places().map(remembers).chain([blank]).map(candidate).take(max).collect(),
             Style::Hawk => {
                 let idle = (0..=5).chain(-5..0).map(waits);
-                let walks = places.iter().map(chases).chain(places.iter().map(patrols));
-                idle.chain(walks).map(candidate).collect()
+                let walks = places().map(chases).chain(places().map(patrols));
+                idle.chain(walks).map(candidate).take(max).collect()
             }
         }
     }
 }
 
-/// How many moves a threat has made before a tick: the server's counter, followed from the start.
+/// How many moves a threat has made before a tick.
 fn moves_before(tick: u16) -> u16 {
+    static MOVES: LazyLock<Vec<u16>> = LazyLock::new(count_moves);
+    MOVES[usize::from(tick.min(LAST_TICK + 1))]
+}
+
+/// By tick, how many moves a threat has made before it: the server's counter, followed from the start.
+fn count_moves() -> Vec<u16> {
     let (mut moves, mut ticks_since_move) = (0, 0);
-    for tick in FIRST_TICK..tick {
+    let mut counts = vec![0; usize::from(FIRST_TICK) + 1];
+    for tick in FIRST_TICK..=LAST_TICK {
         ticks_since_move += 1;
         if ticks_since_move >= Personality::at_clock(tick - 1).period_ticks() {
             ticks_since_move = 0;
             moves += 1;
         }
+        counts.push(moves);
     }
-    moves
+    counts
 }
 
 #[cfg(test)]

@@ -17,8 +17,6 @@ use super::{damage, mutate, own_time, unpanicked, wall_time, wild_json};
 const OVERTIME: Duration = Duration::from_millis(5);
 /// Messages to a bot, in one game or several.
 const MESSAGES_PER_BOT: u64 = 100;
-/// Tiles from which on the last piece of a world's tables takes longer than the overtime: budgets are longer there, as bots are told.
-const LARGE_MAP_TILES: usize = 1024;
 /// How often a bot that was late is tried again: one that is slow is slow every time.
 const TRIALS: usize = 3;
 
@@ -78,14 +76,16 @@ pub fn run(seed: u64, count: u64, is_timed: bool) -> Result<Tally, String> {
     Ok(tally)
 }
 
-/// Our maps, and a hall that is larger than any of them: its world is made over several ticks.
+/// Our maps, and halls as large as any map may be, with few threats and with many: their worlds are made over several ticks.
 fn layouts() -> Vec<Layout> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("maps");
     let entries = MapLibrary::new([folder]).list().unwrap_or_default();
     let mut layouts: Vec<Layout> = entries.iter().filter_map(|entry| Some(entry.load().ok()?.layout)).collect();
-    let mut hall = vec![".".repeat(60); 60];
+    let mut hall = vec![".".repeat(64); 64];
     hall[10].replace_range(10..12, "Ps");
     hall[50].replace_range(50..52, "dh");
+    layouts.extend(Layout::parse(&hall.join("\n")));
+    hall[40].replace_range(0..60, &"ddoshd".repeat(10));
     layouts.extend(Layout::parse(&hall.join("\n")));
     layouts
 }
@@ -95,7 +95,7 @@ fn play(seed: u64, maps: &[Layout], clock: fn() -> Duration) -> Result<Tally, St
     let mut dice = Dice::from_seed(seed);
     let layout =
         if dice.one_in(3) { dice.pick(&maps.iter().collect::<Vec<_>>()).clone() } else { random_layout(&mut dice) };
-    let options = options(&mut dice, seed, layout.tiles.len() > LARGE_MAP_TILES);
+    let options = options(&mut dice, seed);
     let budget = options.budget;
     let mut bot = Bot::new(options).map_err(|error| format!("bot {seed}: {error}"))?;
     let world = World::new(&layout, false).map_err(|error| format!("bot {seed}: {error}"))?;
@@ -142,14 +142,10 @@ fn play(seed: u64, maps: &[Layout], clock: fn() -> Duration) -> Result<Tally, St
 }
 
 /// Any planner, with little to spend. Most are bounded by what they evaluate, since a million messages have to be answered.
-fn options(dice: &mut Dice, seed: u64, is_large: bool) -> BotOptions {
+fn options(dice: &mut Dice, seed: u64) -> BotOptions {
     let planner = if dice.one_in(2) { NAMES[dice.below(NAMES.len())].0 } else { "survival" };
     let is_unbounded = dice.one_in(25);
-    let budget_ms = match (is_large, is_unbounded) {
-        (true, _) => dice.pick(&[40, 75]),
-        (false, true) => dice.pick(&[0, 1, 2, 5]),
-        (false, false) => dice.pick(&[0, 1, 10, 50]),
-    };
+    let budget_ms = if is_unbounded { dice.pick(&[0, 1, 2, 5]) } else { dice.pick(&[0, 1, 10, 50]) };
     BotOptions {
         planner: planner.to_owned(),
         budget: Duration::from_millis(budget_ms),
