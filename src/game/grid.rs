@@ -134,6 +134,11 @@ impl Grid {
         Direction::ALL.into_iter().filter(move |&direction| self.ahead(tile, direction).is_some())
     }
 
+    /// The same as bits 0 to 3.
+    fn option_bits(&self, tile: u16) -> u8 {
+        self.options(tile).fold(0, |bits, direction| bits | 1 << direction as u8)
+    }
+
     /// The pose after a step from `tile` in `direction`, if the way is open.
     fn ahead(&self, tile: u16, direction: Direction) -> Option<u16> {
         let next = self.neighbours[usize::from(tile)][direction as usize];
@@ -168,22 +173,22 @@ impl Grid {
 
     /// Tables over a tile's options: straight on, a random one, and the first on either path.
     fn rank_options(&mut self) {
+        let directions = |path: fn(u8) -> Option<Direction>| -> [Option<Direction>; route::ROUTE_BYTES] {
+            std::array::from_fn(|byte| path(byte as u8))
+        };
+        let (shared_path, shark_path) = (directions(route::shared_direction), directions(route::shark_direction));
         for tile in 0..self.len() as u16 {
             let options: Vec<Direction> = self.options(tile).collect();
-            let step = |direction: Option<Direction>| direction.and_then(|d| self.ahead(tile, d)).unwrap_or(NONE);
-            let straight = Direction::ALL.map(|direction| step(Some(direction)));
+            let straight = Direction::ALL.map(|direction| self.ahead(tile, direction).unwrap_or(NONE));
+            let step = |direction: Option<Direction>| direction.map_or(NONE, |direction| straight[direction as usize]);
             let random: [u16; TWELFTHS] = std::array::from_fn(|twelfth| match options.len() {
                 0 => pose(tile, Direction::Up),
                 len => step(options.get(twelfth * len / 12).copied()),
             });
-            let nearest = |path: fn(u8) -> Option<Direction>| -> [u16; route::ROUTE_BYTES] {
-                std::array::from_fn(|byte| step(path(byte as u8)))
-            };
-            let (shared, shark) = (nearest(route::shared_direction), nearest(route::shark_direction));
             self.straight.extend(straight);
             self.random_option.extend(random);
-            self.shared_step.extend(shared);
-            self.shark_step.extend(shark);
+            self.shared_step.extend(shared_path.map(step));
+            self.shark_step.extend(shark_path.map(step));
         }
     }
 
@@ -202,7 +207,9 @@ impl Grid {
         self.places = self.positions.iter().map(|&position| self.place(position)).collect();
         self.bearing_offset = (self.height - 1) * stride + self.width - 1;
         self.bearings = vec![0; 2 * self.bearing_offset as usize + 1];
-        self.deer_next = vec![NONE; (1 + BEARINGS) * DIRECTIONS * self.len()];
+        let row_length = DIRECTIONS * self.len();
+        self.deer_next = vec![NONE; (1 + BEARINGS) * row_length];
+        let options: Vec<u8> = (0..self.len() as u16).map(|tile| self.option_bits(tile)).collect();
         let mut known = [false; 1 + BEARINGS];
         for dy in 1 - self.height..self.height {
             for dx in 1 - self.width..self.width {
@@ -210,29 +217,24 @@ impl Grid {
                     let bearing = bearing(dx, dy);
                     self.bearings[(dy * stride + dx + self.bearing_offset) as usize] = bearing;
                     if !std::mem::replace(&mut known[usize::from(bearing)], true) {
-                        let row: Vec<u16> =
-                            (0..self.len()).flat_map(|tile| self.deer_steps(tile as u16, (dx, dy))).collect();
-                        self.deer_next[usize::from(bearing) * row.len()..][..row.len()].copy_from_slice(&row);
+                        let choices: [_; 16] = std::array::from_fn(|options| deer_choices(options as u8, (dx, dy)));
+                        let row = &mut self.deer_next[usize::from(bearing) * row_length..][..row_length];
+                        for (tile, (steps, &options)) in row.chunks_exact_mut(DIRECTIONS).zip(&options).enumerate() {
+                            steps.copy_from_slice(&deer_poses(
+                                &self.neighbours[tile],
+                                tile as u16,
+                                &choices[usize::from(options)],
+                            ));
+                        }
                     }
                 }
             }
         }
     }
 
-    /// The rule itself, by where the deer looks: the only option; else the option nearest to the target that does not turn back, the
-    /// earliest of equals.
-    pub fn deer_steps(&self, tile: u16, (dx, dy): (i32, i32)) -> [u16; DIRECTIONS] {
-        let ahead = Direction::ALL.map(|direction| self.ahead(tile, direction));
-        let only = if ahead.iter().flatten().count() == 1 { ahead.iter().copied().flatten().next() } else { None };
-        let distance_squared = |direction: Direction| {
-            let (sx, sy) = direction.delta();
-            (dx - sx) * (dx - sx) + (dy - sy) * (dy - sy)
-        };
-        Direction::ALL.map(|facing| {
-            let forward = Direction::ALL.into_iter().filter(|&d| d != facing.reverse() && ahead[d as usize].is_some());
-            let nearest = || forward.min_by_key(|&d| distance_squared(d)).and_then(|d| ahead[d as usize]);
-            only.or_else(nearest).unwrap_or(pose(tile, facing))
-        })
+    /// A deer's next poses, by where it looks, with its target at this offset.
+    pub fn deer_steps(&self, tile: u16, offset: (i32, i32)) -> [u16; DIRECTIONS] {
+        deer_poses(&self.neighbours[usize::from(tile)], tile, &deer_choices(self.option_bits(tile), offset))
     }
 
     /// Appends the row of a deer that goes home to `spawn`, and returns the row's number.
@@ -282,6 +284,30 @@ impl Grid {
     pub fn route(&self, target: u16, tile: u16) -> u8 {
         self.routes[usize::from(target) * self.len() + usize::from(tile)]
     }
+}
+
+/// Where a deer goes from a tile with these options, by where it looks: the only option; else the option nearest to the target that does not
+/// turn back, the earliest of equals.
+fn deer_choices(options: u8, (dx, dy): (i32, i32)) -> [Option<Direction>; DIRECTIONS] {
+    let is_open = |direction: &Direction| options >> *direction as u8 & 1 == 1;
+    let only = if options.count_ones() == 1 { Direction::ALL.into_iter().find(is_open) } else { None };
+    let distance_squared = |direction: &Direction| {
+        let (sx, sy) = direction.delta();
+        (dx - sx) * (dx - sx) + (dy - sy) * (dy - sy)
+    };
+    Direction::ALL.map(|facing| {
+        let forward =
+            Direction::ALL.into_iter().filter(|&direction| direction != facing.reverse() && is_open(&direction));
+        only.or_else(|| forward.min_by_key(distance_squared))
+    })
+}
+
+/// The poses of these choices; who has none stays and looks where it looked.
+fn deer_poses(neighbours: &[u16; 4], tile: u16, choices: &[Option<Direction>; DIRECTIONS]) -> [u16; DIRECTIONS] {
+    Direction::ALL.map(|facing| match choices[facing as usize] {
+        Some(direction) => pose(neighbours[direction as usize], direction),
+        None => pose(tile, facing),
+    })
 }
 
 /// The octant of an offset that is not (0, 0), from 1 to 16, even numbers for the lines between.
