@@ -289,12 +289,12 @@ impl Bot {
                 None => return,
             },
             Stage::CatchingUp { mut pursuit, seen } => {
-                pursuit.restyle(&styles_before, &game.styles);
+                pursuit.restyle(&styles_before, &game.styles, deadline);
                 catch_up(pursuit, seen, observation, deadline)
             }
             Stage::Following(mut pursuit) => {
-                pursuit.restyle(&styles_before, &game.styles);
-                pursuit.observe(observation, arrival + self.options.budget / GAP_SHARE);
+                pursuit.restyle(&styles_before, &game.styles, deadline);
+                pursuit.observe(observation, arrival + self.options.budget / GAP_SHARE, deadline);
                 Stage::Following(pursuit)
             }
         };
@@ -407,7 +407,7 @@ fn build(
     }
     let layout = builder.layout().clone();
     let first = seen.front().map_or(now, |(first, _)| first);
-    let pursuit = Pursuit::new(layout, builder.finish(), styles, first).ok()?;
+    let pursuit = Pursuit::new(layout, builder.finish(), styles, first, deadline).ok()?;
     Some(catch_up(Box::new(pursuit), seen, now, deadline))
 }
 
@@ -417,7 +417,7 @@ fn catch_up(mut pursuit: Box<Pursuit>, mut seen: Seen, now: &Observation, deadli
     while taken < CATCH_UP_MESSAGES_MIN || Instant::now() < deadline {
         let Some((before, player_move)) = seen.pop_front() else { return Stage::Following(pursuit) };
         pursuit.send(before.clock_tick(), player_move, false);
-        pursuit.observe(seen.front().map_or(now, |(later, _)| later), deadline);
+        pursuit.observe(seen.front().map_or(now, |(later, _)| later), deadline, deadline);
         taken += 1;
     }
     if seen.is_empty() { Stage::Following(pursuit) } else { Stage::CatchingUp { pursuit, seen } }

@@ -15,7 +15,7 @@ use crate::planner::Pursuer;
 
 use super::gap::{Gap, Path};
 use super::observation::{Observation, Seen};
-use super::suspect::{Scene, Suspect, candidates_max};
+use super::suspect::{Allowance, Scene, Suspect};
 
 /// Ticks after joining a game that is under way in which a surprise is put down to our own ignorance.
 const JOINING_TICKS: u16 = 100;
@@ -81,6 +81,7 @@ pub(super) struct Pursuit {
 
 impl Pursuit {
     /// Begins with the first message of a game, or the first that came. `world` has been made of `layout`; styles that are not known are `None`.
+    /// After `deadline` little is guessed.
     ///
     /// # Errors
     /// When the world cannot be made: the caller has checked that it can.
@@ -89,9 +90,10 @@ impl Pursuit {
         world: World,
         styles: &[Option<Style>],
         observation: &Observation,
+        deadline: Instant,
     ) -> Result<Self, WorldError> {
         let (tick, player) = (observation.clock_tick(), observation.player);
-        let scene = Scene::new(&layout, tick, player, styles.len());
+        let scene = Scene::new(&layout, tick, player, Allowance::new(styles.len(), deadline));
         let suspects = styles.iter().zip(&observation.threats).map(|(&style, &seen)| Suspect::new(style, seen, &scene));
         let mut pursuit = Self {
             suspects: suspects.collect(),
@@ -249,11 +251,12 @@ impl Pursuit {
     }
 
     /// Takes in that the messages give threats other styles than before.
-    pub fn restyle(&mut self, before: &[Option<Style>], styles: &[Option<Style>]) {
+    pub fn restyle(&mut self, before: &[Option<Style>], styles: &[Option<Style>], deadline: Instant) {
         if before == styles {
             return;
         }
-        let scene = Scene::new(&self.layout, self.tick, self.player, self.suspects.len());
+        let allowance = Allowance::new(self.suspects.len(), deadline);
+        let scene = Scene::new(&self.layout, self.tick, self.player, allowance);
         for (suspect, (before, &style)) in self.suspects.iter_mut().zip(before.iter().zip(styles)) {
             if *before != style {
                 suspect.restyle(style, &scene);
@@ -262,26 +265,27 @@ impl Pursuit {
         self.refresh();
     }
 
-    /// Takes in what is seen at a later tick, or again at the same one. Gaps and strangers are puzzled over until `deadline`.
-    pub fn observe(&mut self, observation: &Observation, deadline: Instant) {
+    /// Takes in what is seen at a later tick, or again at the same one. Gaps and strangers are puzzled over until `puzzle_until`, and after
+    /// `deadline` little is guessed.
+    pub fn observe(&mut self, observation: &Observation, puzzle_until: Instant, deadline: Instant) {
         let ticks = observation.clock_tick().saturating_sub(self.tick);
         match ticks {
-            0 => self.arrive(observation, false),
+            0 => self.arrive(observation, false, deadline),
             1 => {
                 self.note_refusal(observation.player);
-                self.play(&[self.player, observation.player]);
-                self.arrive(observation, self.tick > self.joining_until);
+                self.play(&[self.player, observation.player], deadline);
+                self.arrive(observation, self.tick > self.joining_until, deadline);
             }
-            GAP_TICKS_MAX.. => self.rejoin(observation),
+            GAP_TICKS_MAX.. => self.rejoin(observation, deadline),
             _ => {
-                let path = self.explain_gap(observation, deadline);
-                self.play(&path);
+                let path = self.explain_gap(observation, puzzle_until);
+                self.play(&path, deadline);
                 // Where a path is a guess, so are the minds that it leads to.
-                self.arrive(observation, false);
+                self.arrive(observation, false, deadline);
             }
         }
         self.keep(observation, ticks == 1);
-        self.try_strangers(deadline);
+        self.try_strangers(puzzle_until);
         self.refresh();
     }
 
@@ -310,35 +314,37 @@ impl Pursuit {
     }
 
     /// Begins anew, but for what is known about the map and the spawns.
-    fn rejoin(&mut self, observation: &Observation) {
-        self.arrive(observation, false);
+    fn rejoin(&mut self, observation: &Observation, deadline: Instant) {
+        self.arrive(observation, false, deadline);
         self.joining_until = self.tick + JOINING_TICKS;
-        let scene = Scene::new(&self.layout, self.tick, self.player, self.suspects.len());
+        let allowance = Allowance::new(self.suspects.len(), deadline);
+        let scene = Scene::new(&self.layout, self.tick, self.player, allowance);
         for (suspect, &seen) in self.suspects.iter_mut().zip(&observation.threats) {
             suspect.rejoin(seen, &scene);
         }
     }
 
     /// Lets the threats play the ticks from one position of the player to the next.
-    fn play(&mut self, path: &[Position]) {
-        let candidates_max = candidates_max(self.cast.len() * (path.len() - 1));
+    fn play(&mut self, path: &[Position], deadline: Instant) {
+        let allowance = Allowance::new(self.cast.len() * (path.len() - 1), deadline);
         for step in path.windows(2) {
             for (place, &index) in self.cast.iter().enumerate() {
                 let played = (self.tick, step[0], step[1]);
-                self.suspects[index].advance(&self.world, place, played, candidates_max);
+                self.suspects[index].advance(&self.world, place, played, allowance);
             }
             self.tick += 1;
         }
     }
 
     /// Compares with what is seen and takes that as true.
-    fn arrive(&mut self, observation: &Observation, counts: bool) {
+    fn arrive(&mut self, observation: &Observation, counts: bool, deadline: Instant) {
         self.tick = observation.clock_tick();
         self.player = observation.player;
         self.visited.insert(self.player);
         self.refusals.remove(&self.player);
         self.sent.clear();
-        let scene = Scene::new(&self.layout, self.tick, self.player, self.suspects.len());
+        let allowance = Allowance::new(self.suspects.len(), deadline);
+        let scene = Scene::new(&self.layout, self.tick, self.player, allowance);
         for (suspect, &seen) in self.suspects.iter_mut().zip(&observation.threats) {
             suspect.settle(seen, &scene, counts);
         }
@@ -454,7 +460,7 @@ mod tests {
 
     fn pursuit(layout: &Layout, world: &World, state: &State) -> Pursuit {
         let styles: Vec<Option<Style>> = layout.threats.iter().map(|threat| Some(threat.style)).collect();
-        Pursuit::new(layout.clone(), world.clone(), &styles, &observation(world, state)).expect("a map")
+        Pursuit::new(layout.clone(), world.clone(), &styles, &observation(world, state), far_deadline()).expect("a map")
     }
 
     fn far_deadline() -> Instant {
@@ -483,7 +489,7 @@ mod tests {
                 if state.is_over() {
                     break;
                 }
-                pursuit.observe(&observation(&world, &state), far_deadline());
+                pursuit.observe(&observation(&world, &state), far_deadline(), far_deadline());
                 assert_eq!(pursuit.state().as_ref(), Ok(&state), "seed {seed}, tick {}", state.tick());
                 assert_eq!(pursuit.mispredictions().sum::<u32>(), 0);
                 ticks += 1;
@@ -523,14 +529,14 @@ mod tests {
         ] {
             pursuit.send(state.tick(), player_move, true);
             world.step(&mut state, becomes);
-            pursuit.observe(&observation(&world, &state), far_deadline());
+            pursuit.observe(&observation(&world, &state), far_deadline(), far_deadline());
             assert!(!pursuit.layout().tiles.contains(&Tile::SeeThrough));
         }
         // Commands have been late before, so two refusals prove nothing yet.
         for _ in 0..2 {
             pursuit.send(state.tick(), Move::Down, true);
             world.step(&mut state, Move::Stay);
-            pursuit.observe(&observation(&world, &state), far_deadline());
+            pursuit.observe(&observation(&world, &state), far_deadline(), far_deadline());
         }
         assert_eq!(pursuit.layout().tile(Position::new(0, 1)), Tile::SeeThrough);
     }

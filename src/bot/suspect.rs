@@ -22,6 +22,8 @@ pub(super) const MISPREDICTIONS_MAX: u32 = 3;
 const CANDIDATES_MAX: usize = 10_000;
 /// Candidates of all suspects together that a tick may take at most: a few milliseconds.
 const CANDIDATES_TOTAL_MAX: usize = 50_000;
+/// Candidates of a suspect at most when it is late: sixty suspects then take less than a millisecond.
+const CANDIDATES_MAX_LATE: usize = 64;
 /// Leads that may be wrong, while others are right, before that counts as a misprediction.
 const WRONG_LEADS_MAX: u32 = 8;
 
@@ -55,15 +57,14 @@ pub(super) struct Scene<'a> {
     /// The tick that is about to be played.
     tick: u16,
     player: Position,
-    /// Candidates of a suspect at most.
-    candidates_max: usize,
+    allowance: Allowance,
     /// The open tiles, the nearest to the player first; only made where somebody may have one in mind.
     places: OnceCell<Vec<Position>>,
 }
 
 impl<'a> Scene<'a> {
-    pub fn new(layout: &'a Layout, tick: u16, player: Position, suspects: usize) -> Self {
-        Self { layout, tick, player, candidates_max: candidates_max(suspects), places: OnceCell::new() }
+    pub fn new(layout: &'a Layout, tick: u16, player: Position, allowance: Allowance) -> Self {
+        Self { layout, tick, player, allowance, places: OnceCell::new() }
     }
 
     fn places(&self) -> &[Position] {
@@ -75,9 +76,24 @@ impl<'a> Scene<'a> {
     }
 }
 
-/// Candidates of each of so many suspects at most.
-pub(super) fn candidates_max(suspects: usize) -> usize {
-    (CANDIDATES_TOTAL_MAX / suspects.max(1)).clamp(1, CANDIDATES_MAX)
+/// How many candidates a suspect may have.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Allowance {
+    candidates_max: usize,
+    deadline: Instant,
+}
+
+impl Allowance {
+    /// For so many suspects, or so many ticks of each.
+    pub fn new(suspects: usize, deadline: Instant) -> Self {
+        Self { candidates_max: (CANDIDATES_TOTAL_MAX / suspects.max(1)).clamp(1, CANDIDATES_MAX), deadline }
+    }
+
+    /// The most that are allowed now.
+    fn candidates_max(&self) -> usize {
+        let is_late = self.candidates_max > CANDIDATES_MAX_LATE && Instant::now() >= self.deadline;
+        if is_late { CANDIDATES_MAX_LATE } else { self.candidates_max }
+    }
 }
 
 /// One threat as it is known.
@@ -137,20 +153,24 @@ impl Suspect {
         self.candidates.first().map(|candidate| &candidate.threat)
     }
 
-    /// Plays a tick in every candidate's mind, the player having gone from `stale` to `now`. `index` is the suspect's place in the world. Of more than
-    /// `candidates_max` candidates the last are dropped.
+    /// Plays a tick in every candidate's mind, the player having gone from `stale` to `now`. `index` is the suspect's place in the world. Of more
+    /// candidates than are allowed the last are dropped.
     pub fn advance(
         &mut self,
         world: &World,
         index: usize,
         (tick, stale, now): (u16, Position, Position),
-        candidates_max: usize,
+        allowance: Allowance,
     ) {
         let seed_count = 1 + moves_before(tick);
         let play = |threat: &Threat| world.threat_after(index, threat, tick, stale, now).unwrap_or(*threat);
         let go_home = |deer: &Threat, home| world.deer_after(deer, home, tick, stale).unwrap_or(*deer);
         let mut advanced = Vec::with_capacity(self.candidates.len());
+        let candidates_max = allowance.candidates_max();
         for candidate in &self.candidates {
+            if advanced.len() >= candidates_max {
+                break;
+            }
             let threat = match candidate.home {
                 Some(home) => go_home(&candidate.threat, home),
                 None => play(&candidate.threat),
@@ -161,12 +181,9 @@ impl Suspect {
             }
             // It drew with a seed that we do not know: now is the time to try them all.
             let seeds = (1..=seed_count).map(|seed| play(&Threat { seed, ..candidate.threat }));
-            advanced.extend(seeds.map(|threat| Candidate { threat, is_seed_known: true, home: None }));
-            if advanced.len() >= candidates_max {
-                break;
-            }
+            let minds = seeds.map(|threat| Candidate { threat, is_seed_known: true, home: None });
+            advanced.extend(minds.take(candidates_max - advanced.len()));
         }
-        advanced.truncate(candidates_max);
         self.candidates = advanced;
     }
 
@@ -248,11 +265,12 @@ impl Suspect {
         let first = seen.first()?;
         actor.position = first.threats[index].position;
         actor.direction = first.threats[index].direction?;
-        let scene = Scene::new(probe.layout(), first.clock_tick(), first.player, 1);
+        let allowance = Allowance::new(1, deadline);
+        let scene = Scene::new(probe.layout(), first.clock_tick(), first.player, allowance);
         actor.candidates = actor.guesses(&scene, false);
         for pair in seen.windows(2) {
             let played = (pair[0].clock_tick(), pair[0].player, pair[1].player);
-            actor.advance(probe, 0, played, CANDIDATES_MAX);
+            actor.advance(probe, 0, played, allowance);
             let now = pair[1].threats[index];
             actor.candidates.retain(|candidate| candidate.agrees(now));
             if actor.candidates.is_empty() || Instant::now() >= deadline {
@@ -272,7 +290,7 @@ impl Suspect {
         let mut known = HashSet::new();
         let all: Vec<Candidate> = kept.chain(self.guesses(scene, false)).collect();
         let all = all.into_iter().filter(|candidate| known.insert(*candidate));
-        self.candidates = all.take(scene.candidates_max).collect();
+        self.candidates = all.take(scene.allowance.candidates_max()).collect();
     }
 
     /// Seen again after so long that nothing it had in mind counts.
@@ -314,7 +332,7 @@ impl Suspect {
             return vec![candidate(blank)];
         }
         // Threats look at the player: the nearer to where he is now, the likelier.
-        let max = scene.candidates_max;
+        let max = scene.allowance.candidates_max();
         let places = || scene.places().iter();
         let remembers = |&place: &Position| Threat { remembered: Some(place), ..blank };
         let chases = |&place: &Position| Threat { seen: Some(place), ..blank };
