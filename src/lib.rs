@@ -47,6 +47,7 @@
 #[cfg(feature = "arena")]
 pub mod arena;
 pub mod bot;
+mod fnv;
 pub mod game;
 pub mod map;
 pub mod planner;

@@ -205,13 +205,18 @@ impl Game {
     }
 
     fn load(py: Python<'_>, map: &PathBuf, no_jump: bool) -> PyResult<Self> {
-        let loaded = detached(py, || match map.to_str() {
-            Some(name_or_path) => MapLibrary::with_our_maps(Vec::<PathBuf>::new()).find(name_or_path),
-            None => Map::load(map),
-        })?;
-        let Map { name, layout, .. } = loaded.map_err(map_error)?;
+        let Map { name, layout, .. } = load_map(py, map)?;
         Self::start(py, name, &layout, no_jump)
     }
+}
+
+/// The map of this name, or in this folder.
+fn load_map(py: Python<'_>, map: &PathBuf) -> PyResult<Map> {
+    let loaded = detached(py, || match map.to_str() {
+        Some(name_or_path) => MapLibrary::with_our_maps(Vec::<PathBuf>::new()).find(name_or_path),
+        None => Map::load(map),
+    })?;
+    loaded.map_err(map_error)
 }
 
 fn map_error(error: MapError) -> PyErr {
@@ -386,11 +391,20 @@ fn solve(map: &Bound<'_, PyAny>, no_jump: bool, time_limit_ms: f64, seed: u64) -
     })
 }
 
+/// See `getaway.pyi`.
+#[pyfunction]
+#[pyo3(signature = (maps, threads = 1), text_signature = "(maps, threads=1)")]
+fn signature(py: Python<'_>, maps: Vec<PathBuf>, threads: usize) -> PyResult<String> {
+    let maps: Vec<Map> = maps.iter().map(|map| load_map(py, map)).collect::<PyResult<_>>()?;
+    let layouts: Vec<Layout> = maps.into_iter().map(|map| map.layout).collect();
+    detached(py, || planner::signature(&layouts, threads))?.map_err(value_error)
+}
+
 /// Coveo's Blitz 2025 car chase, rebuilt exactly, searched and solved before the first move.
 #[pymodule]
 mod getaway {
     #[pymodule_export]
-    use super::{Bot, Decision, Game, Solution, solve};
+    use super::{Bot, Decision, Game, Solution, signature, solve};
 
     #[pymodule_export]
     #[allow(non_upper_case_globals)]

@@ -16,6 +16,7 @@ use thiserror::Error;
 
 use super::game::{Budget, GameError, GameRecord, SourceCounts, Times, play};
 use crate::bot::{Bot, BotOptions};
+use crate::fnv::Fnv;
 use crate::game::{Layout, World, WorldError};
 use crate::map::Map;
 use crate::planner::{self, PlannerError};
@@ -279,19 +280,6 @@ fn fingerprint(layout: &Layout) -> String {
         hash.bytes(format!("{} {}\n", spawn.style, spawn.position).as_bytes());
     }
     format!("{:016x}", hash.0)
-}
-
-/// FNV-1a: Fowler, Noll and Vo, *The FNV Non-Cryptographic Hash Algorithm* (IETF draft), 64 bits: the same on every machine and in every version.
-struct Fnv(u64);
-
-impl Fnv {
-    const fn new() -> Self {
-        Self(0xcbf2_9ce4_8422_2325)
-    }
-
-    fn bytes(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&byte| self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
-    }
 }
 
 #[cfg(test)]

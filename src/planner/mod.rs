@@ -14,6 +14,7 @@ mod problem;
 mod random;
 mod safest;
 mod show_off;
+mod signature;
 mod spent;
 mod streets;
 mod survival;
@@ -28,6 +29,7 @@ pub use problem::Chase;
 pub use random::Random;
 pub use safest::Safest;
 pub use show_off::ShowOff;
+pub use signature::signature;
 pub use survival::{Limit, Outcome, Solution, Survival, SurvivalOptions};
 pub use survivor::Survivor;
 

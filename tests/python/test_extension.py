@@ -168,3 +168,11 @@ def test_a_seed_and_a_number_of_evaluations_make_the_same_game_as_the_program_pl
         assert ([] if action is None else [action]) == actions, game.tick
         game.step(action)
     assert game.is_over
+
+
+def test_the_search_signature_is_the_same_as_in_rust_on_one_thread_and_on_two() -> None:
+    kept = (ROOT / "tests" / "signature.txt").read_text().strip()
+    maps = sorted(path for path in MAPS.iterdir() if (path / "layout.png").is_file())
+    assert [getaway.signature(maps, threads=threads) for threads in (1, 2)] == [kept, kept]
+    with pytest.raises(FileNotFoundError):
+        getaway.signature([MAPS / "nowhere"])

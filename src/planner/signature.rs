@@ -1,0 +1,98 @@
+//! The search signature: one number for what the planners do with a fixed seed and a fixed budget.
+//!
+//! A change of the code that keeps the number on enough maps is no change of any search. The idea is that of chess programs, which name the nodes
+//! that a fixed benchmark takes.
+
+use std::sync::Mutex;
+use std::thread;
+
+use super::{Limit, Survival, SurvivalOptions, by_name};
+use crate::fnv::Fnv;
+use crate::game::{Layout, Move, World, WorldError};
+
+const SEED: u64 = 2025;
+/// States that the survival search may step on each map.
+const EXPANSIONS: u64 = 20_000;
+/// Planners that play the first ticks of each map, and with how many evaluations or expansions a tick.
+const PLAYERS: [(&str, u64); 5] = [
+    ("uct-greedy", 12),
+    ("step(repeat(4, select(0.5, simulate)))", 12),
+    ("lookahead:4", 300),
+    ("paranoid:3", 300),
+    ("cautious", 0),
+];
+const TICKS: usize = 12;
+
+/// The search signature on these maps, in both variants: 16 hexadecimal digits, whatever the number of threads and the machine.
+///
+/// # Errors
+/// When a map is not within the limits of a [`World`].
+pub fn signature(layouts: &[Layout], threads: usize) -> Result<String, WorldError> {
+    let games: Vec<(&Layout, bool)> = layouts.iter().flat_map(|layout| [(layout, false), (layout, true)]).collect();
+    let waiting = Mutex::new(games.iter().enumerate());
+    let next = || waiting.lock().expect("nobody panics with it").next();
+    let work = || {
+        let done = std::iter::from_fn(next).map(|(index, &(layout, no_jump))| (index, record(layout, no_jump)));
+        done.collect::<Vec<(usize, Result<Record, WorldError>)>>()
+    };
+    let mut records = thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().flat_map(|worker| worker.join().expect("planners do not panic")).collect::<Vec<_>>()
+    });
+    records.sort_unstable_by_key(|&(index, _)| index);
+    let mut hash = Fnv::new();
+    for (_, record) in records {
+        hash.bytes(&record?.0);
+    }
+    Ok(format!("{:016x}", hash.0))
+}
+
+/// What the planners do on a map.
+fn record(layout: &Layout, no_jump: bool) -> Result<Record, WorldError> {
+    let world = World::new(layout, no_jump)?;
+    let mut record = Record::default();
+    record.survival(&world);
+    PLAYERS.into_iter().for_each(|(name, expansions)| record.game(&world, name, expansions));
+    Ok(record)
+}
+
+#[derive(Default)]
+struct Record(Vec<u8>);
+
+impl Record {
+    fn number(&mut self, number: u64) {
+        self.0.extend(number.to_le_bytes());
+    }
+
+    fn moves(&mut self, moves: impl IntoIterator<Item = Move>) {
+        self.0.extend(moves.into_iter().map(|player_move| player_move.letter() as u8));
+    }
+
+    /// Adds a solution of the survival search.
+    fn survival(&mut self, world: &World) {
+        let options = SurvivalOptions { seed: SEED, ..SurvivalOptions::default() };
+        let limit = Limit { expansions: Some(EXPANSIONS), ..Limit::default() };
+        let solution = Survival::new(options).solve(world, &world.start(), limit);
+        self.0.extend(solution.outcome.name().bytes());
+        self.number(u64::from(solution.final_tick));
+        self.number(solution.expanded);
+        self.moves(solution.moves);
+    }
+
+    /// Adds the first ticks of a game.
+    fn game(&mut self, world: &World, name: &str, expansions: u64) {
+        let mut planner = by_name(name, SEED).expect("a planner");
+        let mut state = world.start();
+        let limit = Limit { expansions: Some(expansions), ..Limit::default() };
+        for _ in 0..TICKS {
+            if state.is_over() {
+                return;
+            }
+            let choice = planner.decide(world, &state, limit);
+            self.moves([choice.player_move]);
+            self.number(choice.evaluations);
+            self.number(u64::from(choice.planned_tick.unwrap_or(0)));
+            world.step(&mut state, choice.player_move);
+        }
+    }
+}
