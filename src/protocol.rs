@@ -38,7 +38,7 @@ pub enum ProtocolError {
         limit_bytes: usize,
     },
     /// Not JSON, or a field that cannot be read.
-    #[error("{}{}", path_prefix(.path), clipped(.source))]
+    #[error("{}{}", path_prefix(.path), parser_words(.source))]
     Json {
         /// The field, `threats[3].position.x`; empty at the top, and where the parser quotes at great length.
         path: String,
@@ -65,7 +65,7 @@ pub enum ProtocolError {
     #[error("line 1: expected the header of a trace, found nothing")]
     NoHeader,
     /// A line of a trace that cannot be read.
-    #[error("line {line}: expected {expected}: {}", clipped(.source))]
+    #[error("line {line}: expected {expected}: {}", parser_words(.source))]
     TraceLine {
         /// The line, from 1.
         line: usize,
@@ -79,12 +79,21 @@ pub enum ProtocolError {
 /// Characters of a parser's words that are repeated at most: it quotes what it found, however long that is.
 const PARSER_TEXT_MAX_CHARS: usize = 300;
 
-/// The parser's words, without the middle of what it quotes at great length.
-fn clipped(source: &serde_json::Error) -> String {
-    let text = source.to_string();
+/// What is wrong with JSON, in the parser's words; on which line only where there are several.
+pub(crate) fn parser_words(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let (reason, column) = match text.rsplit_once(" at line ") {
+        Some((reason, _)) if error.line() <= 1 => (reason, format!(" at column {}", error.column())),
+        _ => (text.as_str(), String::new()),
+    };
+    if error.is_data() { clipped(reason) } else { format!("no JSON ({}{column})", clipped(reason)) }
+}
+
+/// A text without the middle of what the parser quotes at great length.
+fn clipped(text: &str) -> String {
     let length = text.chars().count();
     if length <= PARSER_TEXT_MAX_CHARS {
-        return text;
+        return text.to_owned();
     }
     let part = PARSER_TEXT_MAX_CHARS / 2;
     text.chars().take(part).chain(['…']).chain(text.chars().skip(length - part)).collect()

@@ -186,16 +186,16 @@ fn what_is_no_message_is_one_sentence_with_the_path() {
         assert!(error.starts_with(expected) && !error.contains('\n'), "{pointer} = {value}: {error}");
     }
     for (frame, expected) in [
-        ("", "EOF while parsing a value"),
-        ("{", "EOF while parsing an object"),
-        ("nonsense", "expected ident"),
+        ("", "no JSON (EOF while parsing a value at column 0)"),
+        ("{", "no JSON (EOF while parsing an object"),
+        ("nonsense", "no JSON (expected ident at column 2)"),
         ("3", "invalid type: integer `3`, expected a state: an object with tick, map, threats and yourCharacter"),
     ] {
         let error = GameMessage::parse(frame).unwrap_err().to_string();
         assert!(error.starts_with(expected), "{frame}: {error}");
     }
     let error = GameMessage::parse(format!("{}x", message())).unwrap_err().to_string();
-    assert!(error.starts_with("trailing characters"), "{error}");
+    assert!(error.starts_with("no JSON (trailing characters at "), "{error}");
     assert!(GameMessage::parse(b"{\"type\": \"\xff\"}").unwrap_err().to_string().contains("invalid unicode"));
 }
 
@@ -289,8 +289,8 @@ fn whatever_is_json_is_a_frame() {
         ("3", "unknown"),
         ("[]", "unknown"),
         ("null", "unknown"),
-        ("{", "error: EOF while parsing an object at line 1 column 1"),
-        ("", "error: EOF while parsing a value at line 1 column 0"),
+        ("{", "error: no JSON (EOF while parsing an object at column 1)"),
+        ("", "error: no JSON (EOF while parsing a value at column 0)"),
     ] {
         assert_eq!(kind(frame), expected, "{frame}");
     }

@@ -377,10 +377,10 @@ fn what_cannot_be_read_is_one_sentence() {
         (Vec::new(), "FILE: no whole line, expected one a tick of {\"game_message\": ..., \"actions\": [...]}"),
         (b"\n\n".to_vec(), "FILE: no whole line"),
         (lines.as_bytes()[..50].to_vec(), "FILE: no whole line"),
-        (b"nonsense\n".to_vec(), "FILE, line 1: expected ident"),
-        (b"\xff\xfe\x00\n".to_vec(), "FILE, line 1: expected value"),
+        (b"nonsense\n".to_vec(), "FILE, line 1: no JSON (expected ident"),
+        (b"\xff\xfe\x00\n".to_vec(), "FILE, line 1: no JSON (expected value"),
         (b"{}\n".to_vec(), "FILE, line 1: missing field `game_message`"),
-        (broken("{\"game_message\":").into_bytes(), "FILE, line 3: game_message: EOF while parsing"),
+        (broken("{\"game_message\":").into_bytes(), "FILE, line 3: game_message: no JSON (EOF while parsing"),
         (
             broken("{\"game_message\":{},\"actions\":[]}").into_bytes(),
             "FILE, line 3: game_message: missing field `tick`",
@@ -396,7 +396,7 @@ fn what_cannot_be_read_is_one_sentence() {
         ),
         (format!("{crowded}\n").into_bytes(), "FILE: 65 threats: expected at most 64"),
         (b"\x1f\x8b\x08 no gzip at all, but long enough to be looked at".to_vec(), "FILE, line 1: cannot be read ("),
-        (gzip(b"nonsense\n"), "FILE, line 1: expected ident"),
+        (gzip(b"nonsense\n"), "FILE, line 1: no JSON (expected ident"),
     ] {
         let error = verify_bytes(&bytes).expect_err(expected);
         assert!(error.starts_with(expected) && !error.contains('\n'), "{error}\nexpected {expected}");

@@ -335,8 +335,8 @@ async fn a_bot_that_misbehaves_is_out_and_its_game_goes_on_without_it() {
     let huge = format!("\"{}\"", "x".repeat(10 << 20));
     let register = json!({"type": "REGISTER", "teamName": "again"}).to_string();
     let cases = [
-        ("{\"type\": \"COMMAND\"", "sent no JSON: EOF while parsing an object"),
-        ("", "sent no JSON: EOF while parsing a value"),
+        ("{\"type\": \"COMMAND\"", "sent no JSON (EOF while parsing an object at column 18)"),
+        ("", "sent no JSON (EOF while parsing a value at column 0)"),
         (register.as_str(), "registered twice"),
         (long.as_str(), "broke the connection: "),
         (huge.as_str(), "broke the connection: "),
@@ -402,7 +402,7 @@ async fn whoever_does_not_register_is_closed() {
         client.send_text("{").await;
         client.closed().await
     };
-    assert!(malformed.1.starts_with("sent no JSON: "), "{malformed:?}");
+    assert!(malformed.1.starts_with("sent no JSON ("), "{malformed:?}");
     assert!(start.elapsed() < limits::REGISTRATION_TIME);
     let expected = Some("no REGISTER within 5 s");
     for client in [&mut silent, &mut early] {

@@ -6,7 +6,7 @@ use clap::Args;
 use serde_json::Value;
 
 use crate::game::Action;
-use crate::protocol::{TraceTick, parse_actions, write_line};
+use crate::protocol::{TraceTick, parse_actions, parser_words, write_line};
 
 use super::{CliError, MapArgs, world_of};
 
@@ -71,7 +71,7 @@ impl<R: BufRead> Lines<'_, R> {
         if bytes as u64 == MAX_LINE_BYTES && !self.line.ends_with(b"\n") {
             return Err(self.error(&format!("expected at most {MAX_LINE_BYTES} bytes")));
         }
-        let json: Value = serde_json::from_slice(&self.line).map_err(|error| self.not_json(&error))?;
+        let json: Value = serde_json::from_slice(self.line.trim_ascii_end()).map_err(|error| self.not_json(&error))?;
         let command = parse_actions(Some(&json)).map_err(|error| self.error(&error.to_string()))?;
         Ok(Some(command))
     }
@@ -80,10 +80,7 @@ impl<R: BufRead> Lines<'_, R> {
         CliError::Input(format!("standard input, line {}: {what}", self.number))
     }
 
-    /// The parser counts lines too, but it only ever sees one.
     fn not_json(&self, error: &serde_json::Error) -> CliError {
-        let text = error.to_string();
-        let reason = text.split(" at line ").next().unwrap_or_default();
-        self.error(&format!("expected a JSON array of actions, found no JSON ({reason} at column {})", error.column()))
+        self.error(&format!("expected a JSON array of actions, found {}", parser_words(error)))
     }
 }

@@ -36,7 +36,7 @@ pub(super) fn incoming(received: Option<Result<Message, axum::Error>>) -> Incomi
     match parsed {
         Ok(frame) => Incoming::Frame(frame),
         Err(error @ ProtocolError::TooLong { .. }) => Incoming::Gone(Leave::new(close_code::SIZE, error.to_string())),
-        Err(error) => Incoming::Gone(Leave::new(close_code::INVALID, format!("sent no JSON: {error}"))),
+        Err(error) => Incoming::Gone(Leave::new(close_code::INVALID, format!("sent {error}"))),
     }
 }
 
