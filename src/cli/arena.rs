@@ -18,13 +18,14 @@ use crate::arena::{
     report,
 };
 
+use super::number::whole;
 use super::play::{MAX_BUDGET_MS, REDRAWS_PER_SECOND};
 use super::{CliError, MapArgs, unwritable};
 
 /// Evaluations for a decision unless a budget is given: a series then ends within minutes and can be repeated exactly.
 const DEFAULT_BUDGET_EVALS: u64 = 100;
-const MAX_SAMPLES: i64 = 100_000;
-const MAX_THREADS: i64 = 1024;
+const MAX_SAMPLES: u64 = 100_000;
+const MAX_THREADS: u64 = 1024;
 /// The exit code of a program that the user has interrupted twice.
 const INTERRUPTED: i32 = 130;
 
@@ -34,22 +35,22 @@ pub(super) struct SeriesArgs {
     #[command(flatten)]
     pub maps: MapArgs,
     /// Games by each planner on each map
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=MAX_SAMPLES))]
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = whole::<u32>(1..=MAX_SAMPLES))]
     samples: u32,
     /// Games at a time [default: one a physical core]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MAX_THREADS))]
+    #[arg(long, value_name = "N", value_parser = whole::<u16>(1..=MAX_THREADS))]
     threads: Option<u16>,
     /// Milliseconds for a decision; the machine then has a say in the results
-    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(..=MAX_BUDGET_MS))]
+    #[arg(long, value_name = "MS", value_parser = whole::<u64>(0..=MAX_BUDGET_MS))]
     budget_ms: Option<u64>,
     /// Evaluations for a decision at most; alone, it makes results that can be repeated exactly [default: 100, unless --budget-ms is given]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(0..=u64::MAX))]
     budget_evals: Option<u64>,
     /// Catch also a player who swaps tiles with a threat
     #[arg(long)]
     no_jump: bool,
     /// Where the seeds of all games come from; every planner plays a sample with the same one
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole::<u64>(0..=u64::MAX))]
     seed: u64,
     /// Write each game to this file as it ends, a line of JSON, and leave out the games that it holds already; made when missing
     #[arg(long, value_name = "FILE")]

@@ -11,6 +11,7 @@ use crate::arena::{Battle, Comparison, Games, Referee, p_value};
 
 use super::arena::{SeriesArgs, Session, Setting};
 use super::eval::between;
+use super::number;
 use super::table::write_table;
 use super::{CliError, one_line};
 
@@ -38,16 +39,16 @@ pub(super) struct BattleArgs {
     #[arg(long)]
     sprt: bool,
     /// H0: the share of decisive pairs that LEFT wins
-    #[arg(long, value_name = "SHARE", default_value_t = Sprt::default().p0, requires = "sprt")]
+    #[arg(long, value_name = "SHARE", default_value_t = Sprt::default().p0, requires = "sprt", value_parser = number::any)]
     sprt_p0: f64,
     /// H1: the share of decisive pairs that LEFT wins
-    #[arg(long, value_name = "SHARE", default_value_t = Sprt::default().p1, requires = "sprt")]
+    #[arg(long, value_name = "SHARE", default_value_t = Sprt::default().p1, requires = "sprt", value_parser = number::any)]
     sprt_p1: f64,
     /// How often H1 may win though H0 is true
-    #[arg(long, value_name = "RATE", default_value_t = Sprt::default().alpha, requires = "sprt")]
+    #[arg(long, value_name = "RATE", default_value_t = Sprt::default().alpha, requires = "sprt", value_parser = number::any)]
     sprt_alpha: f64,
     /// How often H0 may win though H1 is true
-    #[arg(long, value_name = "RATE", default_value_t = Sprt::default().beta, requires = "sprt")]
+    #[arg(long, value_name = "RATE", default_value_t = Sprt::default().beta, requires = "sprt", value_parser = number::any)]
     sprt_beta: f64,
 }
 

@@ -3,12 +3,13 @@
 //! A command writes its data to the output it is given and returns; errors come back as a [`CliError`] and end as one
 //! line on standard error and an exit code: 0 fine, 1 a check failed, 2 usage or input.
 
+use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
-use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap::{Arg, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::game::World;
 use crate::map::{GeneratorError, Map, MapEntry, MapError, MapLibrary};
@@ -19,6 +20,7 @@ mod battle;
 mod eval;
 mod mapgen;
 mod maps;
+mod number;
 mod play;
 mod replay;
 mod serve;
@@ -153,7 +155,7 @@ impl From<serde_json::Error> for CliError {
 
 /// Runs the program with the arguments and streams of this process.
 pub fn main() -> ExitCode {
-    let result = match Cli::try_parse() {
+    let result = match parse(std::env::args_os()) {
         // Colours are taken out unless the output is a terminal that shows them and the user lets it.
         Ok(cli) => run(cli, &mut anstream::stdout().lock()),
         Err(error) => report_usage(&error),
@@ -167,6 +169,15 @@ pub fn main() -> ExitCode {
         let _ = writeln!(io::stderr(), "error: {}", one_line(&line));
     }
     ExitCode::from(code)
+}
+
+/// Reads the arguments. A number below zero is a value, not an option that nobody knows: what is wrong with it can then be said.
+fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
+    let allow_negative = |arg: Arg| {
+        if arg.get_long().is_some() && arg.get_action().takes_values() { arg.allow_negative_numbers(true) } else { arg }
+    };
+    let command = Cli::command().mut_subcommands(|command| command.mut_args(allow_negative));
+    Cli::from_arg_matches(&command.try_get_matches_from(args)?)
 }
 
 fn run(cli: Cli, out: &mut impl Write) -> Result<(), CliError> {
@@ -187,6 +198,7 @@ fn report_usage(error: &clap::Error) -> Result<(), CliError> {
             let text = error.to_string();
             let what = text.split("\n\nUsage:").next().unwrap_or_default();
             let what = what.split("\n\nFor more information").next().unwrap_or_default();
+            let what = what.replace("\n\n  tip: ", "; ");
             let words: Vec<&str> = what.split_whitespace().collect();
             let line = words.join(" ");
             Err(CliError::Input(format!("{} (try --help)", line.strip_prefix("error: ").unwrap_or(&line))))

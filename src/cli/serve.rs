@@ -9,6 +9,7 @@ use clap::Args;
 use crate::map::{Map, MapEntry};
 use crate::server::{Event, GameEnd, GameResult, Server, ServerOptions};
 
+use super::number::whole;
 use super::{CliError, MapArgs, one_line};
 
 /// A slip of the finger should not make a tick last for days.
@@ -34,19 +35,19 @@ pub(super) struct ServeArgs {
     #[arg(long, default_value = "127.0.0.1", value_name = "ADDRESS")]
     host: String,
     /// The port; 0 takes a free one and says which
-    #[arg(long, default_value_t = 8765, value_name = "PORT")]
+    #[arg(long, default_value_t = 8765, value_name = "PORT", value_parser = whole::<u16>(0..=u16::MAX.into()))]
     port: u16,
     /// Milliseconds that a bot has for a tick; without a command by then the tick is played without one
-    #[arg(long, default_value_t = 100, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..=MAX_PAUSE_MS))]
+    #[arg(long, default_value_t = 100, value_name = "MS", value_parser = whole::<u64>(1..=MAX_PAUSE_MS))]
     tick_ms: u64,
     /// Milliseconds of pause after each tick
-    #[arg(long, default_value_t = 0, value_name = "MS", value_parser = clap::value_parser!(u64).range(..=MAX_PAUSE_MS))]
+    #[arg(long, default_value_t = 0, value_name = "MS", value_parser = whole::<u64>(0..=MAX_PAUSE_MS))]
     delay_ms: u64,
     /// End after this many games [default: go on for ever]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(1..=u64::MAX))]
     games: Option<u64>,
     /// Where the draws of random maps start [default: somewhere else each time]
-    #[arg(long, value_name = "S")]
+    #[arg(long, value_name = "S", value_parser = whole::<u64>(0..=u64::MAX))]
     seed: Option<u64>,
     /// Play the variant in which nobody jumps over a threat
     #[arg(long)]

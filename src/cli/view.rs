@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::fs::OpenOptions;
 use std::io::{self, IsTerminal, Write};
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, RangeInclusive};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -13,14 +13,18 @@ use clap::Args;
 
 use crate::arena;
 use crate::bot::{Bot, BotOptions};
-use crate::game::{State, World};
+use crate::game::{FIRST_TICK, LAST_TICK, State, World};
 use crate::map::Map;
 use crate::planner::DEFAULT_NAME;
 use crate::view::{
     Film, GifOptions, Host, Layers, Live, Page, PageSource, PictureError, PictureOptions, Theme, gif, png,
 };
 
+use super::number::whole;
 use super::{CliError, MapArgs, one_line, unwritable, world_of};
+
+/// Ticks that a state can have: who survives the last one is in the next.
+const TICKS: RangeInclusive<u64> = FIRST_TICK as u64..=LAST_TICK as u64 + 1;
 
 const EXAMPLES: &str = "Examples:
   getaway view games/last.jsonl                  opens a saved game in the browser
@@ -42,13 +46,13 @@ pub(super) struct ViewArgs {
     #[arg(long, value_name = "NAME|EXPRESSION", default_value = DEFAULT_NAME)]
     planner: String,
     /// The seed of every random draw of that planner
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole::<u64>(0..=u64::MAX))]
     seed: u64,
     /// The game is of the variant in which nobody jumps over a threat
     #[arg(long)]
     no_jump: bool,
     /// The port of this machine to show the page on; 0 takes a free one
-    #[arg(long, value_name = "PORT", default_value_t = 8766)]
+    #[arg(long, value_name = "PORT", default_value_t = 8766, value_parser = whole::<u16>(0..=u16::MAX.into()))]
     port: u16,
     /// Do not open a browser
     #[arg(long)]
@@ -60,16 +64,16 @@ pub(super) struct ViewArgs {
     #[arg(long, value_name = "OUT.png", requires = "tick", conflicts_with = "html")]
     png: Option<PathBuf>,
     /// The tick of the picture
-    #[arg(long, value_name = "N", requires = "png")]
+    #[arg(long, value_name = "N", requires = "png", value_parser = whole::<u32>(TICKS))]
     tick: Option<u32>,
     /// Write a moving picture instead
     #[arg(long, value_name = "OUT.gif", conflicts_with_all = ["html", "png"])]
     gif: Option<PathBuf>,
     /// The first tick of the moving picture [default: the first of the game]
-    #[arg(long, value_name = "N", requires = "gif")]
+    #[arg(long, value_name = "N", requires = "gif", value_parser = whole::<u32>(TICKS))]
     from: Option<u32>,
     /// The last tick of the moving picture [default: the last of the game]
-    #[arg(long, value_name = "N", requires = "gif")]
+    #[arg(long, value_name = "N", requires = "gif", value_parser = whole::<u32>(TICKS))]
     to: Option<u32>,
     /// The speed of the moving picture; 1 is ten ticks a second
     #[arg(long, value_name = "X", requires = "gif", default_value_t = 1.0, value_parser = speed)]
