@@ -10,6 +10,7 @@ import argparse
 import logging
 import os
 import sys
+from typing import NoReturn
 
 from websockets.exceptions import InvalidHandshake, InvalidURI
 
@@ -27,7 +28,7 @@ def main() -> int:
         bot = getaway.Bot(options.planner, budget_ms=options.budget_ms, seed=options.seed, no_jump=options.no_jump)
         if path := os.environ.get("SAVE_JSONL_PATH"):
             recorder = open_recorder(path)
-    except (ValueError, OverflowError, FileExistsError) as error:
+    except (ValueError, FileExistsError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     try:
@@ -47,15 +48,23 @@ def open_recorder(path: str) -> Recorder | None:
     try:
         return Recorder(path)
     except FileExistsError:
-        raise
+        raise FileExistsError(f"SAVE_JSONL_PATH: {path} exists already and is not overwritten") from None
     except (OSError, ValueError) as error:
         print(f"{error}; the game is not recorded", file=sys.stderr)
         return None
 
 
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """Ends the program."""
+        self.exit(2, f"error: {message} (try --help)\n")
+
+
 def parse_options() -> argparse.Namespace:
     """Reads the command line."""
-    parser = argparse.ArgumentParser(description="Play one game.", formatter_class=argparse.ArgumentDefaultsHelpFormatter)
+    parser = Parser(description="Play one game.", formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     parser.add_argument("--url", default="ws://127.0.0.1:8765", help="where the server listens")
     parser.add_argument("--team-name", default="getaway", help="the name to register with where there is no TOKEN")
     parser.add_argument("--planner", default="survival", help="a planner's name, or an expression of the search grammar")

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use pyo3::exceptions::{PyFileNotFoundError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyString};
+use pyo3::types::{PyBytes, PyDict, PyInt, PyString};
 
 use crate::bot::{self, BotOptions};
 use crate::game::{Action, Layout, Move, POINTS_PER_TICK, State, World};
@@ -67,6 +67,18 @@ fn duration(name: &str, milliseconds: f64) -> PyResult<Duration> {
         .map_err(|_| PyValueError::new_err(format!("{name}: expected milliseconds from 0 on, found {milliseconds}")))
 }
 
+/// A seed, or a number of evaluations, if there is one.
+fn whole(name: &str, value: Option<&Bound<'_, PyAny>>) -> PyResult<Option<u64>> {
+    let Some(value) = value else { return Ok(None) };
+    if !value.is_instance_of::<PyInt>() {
+        let found = value.get_type();
+        return Err(PyTypeError::new_err(format!("{name}: expected an int, found {}", found.name()?)));
+    }
+    let refused =
+        |_: PyErr| value_error(format_args!("{name}: expected a whole number from 0 to 2**64 - 1, found {value}"));
+    value.extract().map(Some).map_err(refused)
+}
+
 fn milliseconds(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1e3
 }
@@ -95,7 +107,8 @@ impl Bot {
 
     fn decide(&self, frame: &[u8]) -> PyResult<bot::Decision> {
         let arrival = Instant::now();
-        let message = GameMessage::parse(frame).map_err(value_error)?;
+        let message = GameMessage::parse(frame)
+            .map_err(|error| value_error(format_args!("the message cannot be read: {error}")))?;
         let player = &mut *self.lock();
         let options = player.bot.options().clone();
         match caught(|| player.bot.next_action_since(&message, arrival)) {
@@ -115,9 +128,16 @@ impl Bot {
 #[pymethods]
 impl Bot {
     #[new]
-    #[pyo3(signature = (planner = planner::DEFAULT_NAME, budget_ms = 75.0, seed = 0, *, evaluations_max = None, no_jump = false),
+    #[pyo3(signature = (planner = planner::DEFAULT_NAME, budget_ms = 75.0, seed = None, *, evaluations_max = None, no_jump = false),
         text_signature = "(planner='survival', budget_ms=75.0, seed=0, *, evaluations_max=None, no_jump=False)")]
-    fn new(planner: &str, budget_ms: f64, seed: u64, evaluations_max: Option<u64>, no_jump: bool) -> PyResult<Self> {
+    fn new(
+        planner: &str,
+        budget_ms: f64,
+        seed: Option<&Bound<'_, PyAny>>,
+        evaluations_max: Option<&Bound<'_, PyAny>>,
+        no_jump: bool,
+    ) -> PyResult<Self> {
+        let (seed, evaluations_max) = (whole("seed", seed)?.unwrap_or(0), whole("evaluations_max", evaluations_max)?);
         let budget = duration("budget_ms", budget_ms)?;
         let planner = planner.to_owned();
         let options = BotOptions { planner, budget, evaluations_max, seed, no_jump, ..BotOptions::default() };
@@ -355,10 +375,16 @@ impl Solution {
 
 /// See `getaway.pyi`.
 #[pyfunction]
-#[pyo3(signature = (map, no_jump = false, time_limit_ms = 1000.0, seed = 0),
+#[pyo3(signature = (map, no_jump = false, time_limit_ms = 1000.0, seed = None),
     text_signature = "(map, no_jump=False, time_limit_ms=1000.0, seed=0)")]
-fn solve(map: &Bound<'_, PyAny>, no_jump: bool, time_limit_ms: f64, seed: u64) -> PyResult<Solution> {
+fn solve(
+    map: &Bound<'_, PyAny>,
+    no_jump: bool,
+    time_limit_ms: f64,
+    seed: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Solution> {
     let py = map.py();
+    let seed = whole("seed", seed)?.unwrap_or(0);
     let time_limit = duration("time_limit_ms", time_limit_ms)?;
     let game = match map.cast::<Game>() {
         Ok(game) => game.try_borrow()?.copy(),
@@ -394,7 +420,9 @@ fn solve(map: &Bound<'_, PyAny>, no_jump: bool, time_limit_ms: f64, seed: u64) -
 /// See `getaway.pyi`.
 #[pyfunction]
 #[pyo3(signature = (maps, threads = 1), text_signature = "(maps, threads=1)")]
-fn signature(py: Python<'_>, maps: Vec<PathBuf>, threads: usize) -> PyResult<String> {
+fn signature(maps: &Bound<'_, PyAny>, threads: usize) -> PyResult<String> {
+    let py = maps.py();
+    let maps: Vec<PathBuf> = maps.extract().map_err(|_| PyTypeError::new_err("maps: expected a sequence of paths"))?;
     let maps: Vec<Map> = maps.iter().map(|map| load_map(py, map)).collect::<PyResult<_>>()?;
     let layouts: Vec<Layout> = maps.into_iter().map(|map| map.layout).collect();
     detached(py, || planner::signature(&layouts, threads))?.map_err(value_error)

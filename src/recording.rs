@@ -257,7 +257,13 @@ impl RecordingWriter {
         let path = path.as_ref().to_owned();
         let failed = |source| RecordingError::Write { path: path.clone(), source };
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            fs::create_dir_all(folder).map_err(failed)?;
+            fs::create_dir_all(folder).map_err(|source| match source.kind() {
+                io::ErrorKind::AlreadyExists => {
+                    let source = io::Error::new(io::ErrorKind::NotADirectory, "not a folder");
+                    RecordingError::Write { path: folder.to_owned(), source }
+                }
+                _ => failed(source),
+            })?;
         }
         let file =
             OpenOptions::new().write(true).create_new(true).open(&path).map_err(|source| match source.kind() {

@@ -53,11 +53,12 @@ pub(super) fn run(args: &ReplayArgs, out: &mut impl Write) -> Result<(), CliErro
         total.count(&result, elapsed);
         if args.json {
             write_json(path, &result, elapsed, out)?;
-        } else {
+        } else if files.len() > 1 || result.is_ok() {
+            // What is wrong with a single file is the error.
             write_text(path, &result, out)?;
         }
     }
-    if !args.json {
+    if !args.json && total.unreadable.len() < files.len() {
         writeln!(out, "{} in {}", count(files.len(), "file"), total.speed())?;
     }
     out.flush()?;

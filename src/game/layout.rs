@@ -301,10 +301,14 @@ pub enum DrawingError {
         position: Position,
     },
     /// Rows of different lengths.
-    #[error("row {row} is not as wide as the first one")]
+    #[error("row {row} is {found} tiles wide: expected {expected}, like the first one")]
     Ragged {
-        /// From 0.
+        /// From 1.
         row: usize,
+        /// Its tiles.
+        found: usize,
+        /// The first row's.
+        expected: usize,
     },
     /// Nobody to play.
     #[error("the drawing has no player: expected a P")]
@@ -327,7 +331,7 @@ impl Layout {
         let mut tiles = Vec::with_capacity(width * rows.len());
         for (y, row) in rows.iter().enumerate() {
             if row.len() != width {
-                return Err(DrawingError::Ragged { row: y });
+                return Err(DrawingError::Ragged { row: y + 1, found: row.len(), expected: width });
             }
             for (x, &letter) in row.iter().enumerate() {
                 let position = Position::new(x as i32, y as i32);
@@ -382,7 +386,7 @@ mod tests {
     fn what_is_not_a_drawing_is_said() {
         let error = |text| Layout::parse(text).unwrap_err().to_string();
         assert_eq!(error("P.x"), "'x' at (2, 0) is no tile: expected one of # . ~ P B G S O D H");
-        assert_eq!(error("P..\n.."), "row 1 is not as wide as the first one");
+        assert_eq!(error("P..\n.."), "row 2 is 2 tiles wide: expected 3, like the first one");
         assert!(error("...").contains("no player"));
         assert!(error("").contains("no player"));
     }

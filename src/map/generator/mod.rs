@@ -94,7 +94,7 @@ impl Default for GeneratorOptions {
 pub enum GeneratorError {
     /// Below the smallest or above the largest size.
     #[error(
-        "a size of {width}x{height} is out of range: expected {MIN_SIDE} to {MAX_SIDE} a side, {MAX_AREA} tiles in all"
+        "a size of {width}x{height} is out of range: expected {MIN_SIDE} to {MAX_SIDE} a side, at most {MAX_AREA} tiles in all"
     )]
     Size {
         /// Columns asked for.
