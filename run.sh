@@ -19,7 +19,7 @@ For the server that is started otherwise, on a free port:
   --map NAME         the map, by name or by path [default: a random one for each game]
   --maps DIR         a folder of maps
   --delay-ms MS      pause after each tick [default: 0]
-  --no-jump          the variant in which nobody jumps over a threat
+  --no-jump          the no-jump variant: who steps onto the tile of a threat is caught before it moves
 TEXT
 }
 

@@ -70,7 +70,7 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument("--planner", default="survival", help="a planner's name, or an expression of the search grammar")
     parser.add_argument("--budget-ms", type=float, default=75.0, help="milliseconds for a decision")
     parser.add_argument("--seed", type=int, default=0, help="the seed of every random draw")
-    parser.add_argument("--no-jump", action="store_true", help="the server plays the variant in which nobody jumps over a threat")
+    parser.add_argument("--no-jump", action="store_true", help="the server plays the no-jump variant: who steps onto the tile of a threat is caught before it moves")
     return parser.parse_args()
 
 

@@ -46,7 +46,7 @@ pub(super) struct SeriesArgs {
     /// Evaluations for a decision at most; alone, it makes results that can be repeated exactly [default: 100, unless --budget-ms is given]
     #[arg(long, value_name = "N", value_parser = whole::<u64>(0..=u64::MAX))]
     budget_evals: Option<u64>,
-    /// Catch also a player who swaps tiles with a threat
+    /// The no-jump variant: who steps onto the tile of a threat is caught before it moves
     #[arg(long)]
     no_jump: bool,
     /// Where the seeds of all games come from; every planner plays a sample with the same one

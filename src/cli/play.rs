@@ -52,7 +52,7 @@ pub(super) struct PlayArgs {
     /// Moves of the threats that plans of survival try to be able to wait through, for lost commands [default: 4]
     #[arg(long, value_name = "N", value_parser = whole::<u8>(0..=8))]
     patience: Option<u8>,
-    /// Catch also a player who swaps tiles with a threat
+    /// The no-jump variant: who steps onto the tile of a threat is caught before it moves
     #[arg(long)]
     no_jump: bool,
     /// The seed of every random draw

@@ -24,7 +24,7 @@ pub(super) struct ReplayArgs {
     /// Saved games (.jsonl, .jsonl.gz), or folders of them
     #[arg(value_name = "FILE", required = true)]
     paths: Vec<PathBuf>,
-    /// The games are of the no-jump variant: a threat that the player steps on catches it before it moves
+    /// The no-jump variant: who steps onto the tile of a threat is caught before it moves
     #[arg(long)]
     no_jump: bool,
     /// Print JSON: an object a line for each file

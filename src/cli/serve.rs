@@ -49,7 +49,7 @@ pub(super) struct ServeArgs {
     /// Where the draws of random maps start [default: somewhere else each time]
     #[arg(long, value_name = "S", value_parser = whole::<u64>(0..=u64::MAX))]
     seed: Option<u64>,
-    /// Play the variant in which nobody jumps over a threat
+    /// The no-jump variant: who steps onto the tile of a threat is caught before it moves
     #[arg(long)]
     no_jump: bool,
     /// Record each game: the first one here, the second one in FILE-2, ...; gzipped if the name ends in .gz

@@ -18,15 +18,15 @@ const EXAMPLES: &str = r#"Each line of the input is a command, a JSON array of a
 Examples:
   echo '[{"type": "MOVE_LEFT"}]' | getaway simulate old-town
   echo '[{"type": "MOVE_TO", "position": {"x": 3, "y": 1}}, {"type": "MOVE_UP"}]' | getaway simulate old-town --no-jump
-  yes '[]' | getaway simulate challenge1 --maps ../maps | tail -n 1"#;
+  yes '[]' | getaway simulate challenge1 --maps path/to/maps | tail -n 1"#;
 
 /// Play a game: a JSON array of actions a line in, the state after the tick a line out
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct SimulateArgs {
-    /// A map's name, or the path of its folder
+    /// The map, by name or by path
     map: String,
-    /// Play the variant in which player and threat cannot swap tiles: the game also ends before the threats move
+    /// The no-jump variant: who steps onto the tile of a threat is caught before it moves
     #[arg(long)]
     no_jump: bool,
     #[command(flatten)]

@@ -30,11 +30,11 @@ pub(super) struct SolveArgs {
     names: Vec<String>,
     #[command(flatten)]
     maps: MapArgs,
-    /// Catch also a player who swaps tiles with a threat
+    /// The no-jump variant: who steps onto the tile of a threat is caught before it moves
     #[arg(long)]
     no_jump: bool,
     /// Give up on a map after this time; tables, made before, are not counted
-    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = whole::<u64>(0..=u64::MAX))]
+    #[arg(long, value_name = "MS", default_value_t = 1000, value_parser = whole::<u64>(0..=u64::MAX))]
     time_limit_ms: u64,
     /// The seed of the search; the same seed finds the same moves unless the time runs out
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole::<u64>(0..=u64::MAX))]

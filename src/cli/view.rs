@@ -48,7 +48,7 @@ pub(super) struct ViewArgs {
     /// The seed of every random draw of that planner
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole::<u64>(0..=u64::MAX))]
     seed: u64,
-    /// The game is of the variant in which nobody jumps over a threat
+    /// The no-jump variant: who steps onto the tile of a threat is caught before it moves
     #[arg(long)]
     no_jump: bool,
     /// The port of this machine to show the page on; 0 takes a free one
