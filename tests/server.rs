@@ -683,6 +683,25 @@ async fn a_recording_that_fails_does_not_end_the_game() {
     server.ended().await;
 }
 
+#[tokio::test]
+async fn two_servers_that_record_into_one_file_do_not_mix_their_games() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("game.jsonl");
+    let options = || ServerOptions { games: Some(1), recording: Some(file.clone()), ..options(vec![deadly_map()]) };
+    let (one, other) = (Running::start(options()).await, Running::start(options()).await);
+    let map = deadly_map();
+    tokio::join!(play_along(&one, &map, false), play_along(&other, &map, false));
+    let (first, second) = (one.result(1).await, other.result(1).await);
+    let recorded: Vec<_> = [&first, &second].iter().filter_map(|result| result.recording.as_ref()).collect();
+    assert_eq!(recorded, [&file]);
+    let expected = format!("{}: exists already and is not overwritten; this game is not recorded", file.display());
+    assert_eq!([one.notes(), other.notes()].concat(), [expected]);
+    let report = verify(&file, false).unwrap();
+    assert_eq!((report.divergence, report.outcome), (None, Outcome::Caught));
+    one.ended().await;
+    other.ended().await;
+}
+
 /// The program itself, killed when the test is done with it.
 struct Program {
     child: Child,

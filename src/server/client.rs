@@ -229,3 +229,84 @@ impl Pulse {
         Err(Leave::new(close_code::AWAY, "does not answer"))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use futures_util::{SinkExt, StreamExt};
+    use serde_json::json;
+    use tokio::io::AsyncReadExt;
+    use tokio::net::TcpStream;
+    use tokio::time::timeout;
+    use tokio_tungstenite::WebSocketStream;
+    use tokio_tungstenite::tungstenite::Message;
+
+    use super::*;
+    use crate::game::Layout;
+    use crate::map::Map;
+    use crate::server::{Server, ServerOptions};
+
+    const PATIENCE: Duration = Duration::from_secs(30);
+
+    async fn join(address: &str, frame: serde_json::Value) -> WebSocketStream<TcpStream> {
+        let stream = TcpStream::connect(address).await.expect("a connection");
+        let (mut socket, _) =
+            tokio_tungstenite::client_async(format!("ws://{address}/"), stream).await.expect("a socket");
+        socket.send(Message::text(frame.to_string())).await.expect("a frame is sent");
+        socket
+    }
+
+    /// Everything that comes until the connection is closed, with the reason in it; read as bytes, so that nothing answers the pings.
+    async fn heard_in_silence(mut socket: WebSocketStream<TcpStream>) -> String {
+        let mut bytes = Vec::new();
+        let _ = timeout(PATIENCE, socket.get_mut().read_to_end(&mut bytes)).await.expect("the connection ends");
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    #[tokio::test]
+    async fn who_vanishes_without_a_word_is_dropped_and_who_answers_pings_is_not() {
+        let layout = Layout::parse("P....#s").expect("a drawing");
+        let map = Map { name: "apart".into(), kind: "challenge".into(), difficulty: "easy".into(), layout };
+        let options = ServerOptions {
+            maps: vec![map],
+            seed: 1,
+            tick_time: PATIENCE,
+            delay: Duration::ZERO,
+            games: None,
+            no_jump: false,
+            recording: None,
+        };
+        let server = Server::bind("127.0.0.1", 0, options).await.expect("a free port");
+        let address = server.local_addr().expect("an address").to_string();
+        let running = tokio::spawn(server.run(|_| Ok::<(), ()>(())));
+        // A game that stands still, since its bot thinks.
+        let player = join(&address, json!({"type": "REGISTER", "teamName": "thinks"})).await;
+        let silent_viewer = join(&address, json!({"type": "VIEWER"})).await;
+        let silent_bot = join(&address, json!({"type": "REGISTER", "teamName": "waits"})).await;
+        let mut viewer = join(&address, json!({"type": "VIEWER"})).await;
+        let (mut pings, mut states) = (0, 0);
+        let vanished = async { tokio::join!(heard_in_silence(silent_viewer), heard_in_silence(silent_bot)) };
+        tokio::pin!(vanished);
+        let (of_viewer, of_bot) = loop {
+            tokio::select! {
+                ended = &mut vanished => break ended,
+                message = viewer.next() => match message.expect("the viewer stays").expect("a frame") {
+                    Message::Ping(_) => pings += 1,
+                    _ => states += 1,
+                },
+            }
+        };
+        assert!(of_viewer.contains("does not answer") && of_bot.contains("does not answer"), "{of_viewer}; {of_bot}");
+        assert_eq!(states, 1, "the game stands still");
+        // Long after the others were given up, who answers is pinged on.
+        while pings < 6 {
+            let message = timeout(PATIENCE, viewer.next())
+                .await
+                .expect("pings go on")
+                .expect("the viewer stays")
+                .expect("a frame");
+            pings += u32::from(message.is_ping());
+        }
+        drop(player);
+        running.abort();
+    }
+}
