@@ -67,6 +67,8 @@ pub struct ServerOptions {
     pub recording: Option<PathBuf>,
 }
 
+/// Files that a server has open besides its connections, or somewhat more.
+const OTHER_FILES: usize = 64;
 /// Time from one look at who is still connected to the next, when the server ends.
 const FAREWELL_PAUSE: Duration = Duration::from_millis(10);
 
@@ -185,7 +187,9 @@ impl Server {
         if options.maps.is_empty() {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "no maps to play on"));
         }
-        let listener = TcpListener::bind((host, port)).await?;
+        let listener = TcpListener::bind((host, port)).await?.into_std()?;
+        open_many(&listener);
+        let listener = TcpListener::from_std(listener)?;
         let on_loopback = listener.local_addr()?.ip().is_loopback();
         let (sender, events) = mpsc::unbounded_channel();
         let shared = Shared {
@@ -263,6 +267,13 @@ impl Server {
         http.timer(TokioTimer::new()).header_read_timeout(HTTP_TIME).max_buf_size(MAX_REQUEST_HEAD_BYTES);
         tokio::spawn(timeout(HTTP_TIME, http.serve_connection(TokioIo::new(stream), service).with_upgrades()));
     }
+}
+
+/// Opens as many files as all connections take, and closes them again. The system's table of them then has room for all: it grows by moving, which
+/// stops whoever needs it for 10 to 25 ms on Linux, and would do so in the middle of a game.
+fn open_many(listener: &std::net::TcpListener) {
+    let files: Vec<_> = (0..MAX_CONNECTIONS + OTHER_FILES).map_while(|_| listener.try_clone().ok()).collect();
+    drop(files);
 }
 
 /// A websocket for those who ask for one, the page for all others.
