@@ -196,10 +196,7 @@ impl Case {
 
     /// Has a command read it, as a user would.
     fn run(&self, program: &Path, dice: &mut Dice, tally: &mut Tally) -> Result<(), String> {
-        let (path, is_broken) = match self {
-            Self::Map(folder) => (folder, Map::load(folder).is_err()),
-            Self::Recording(path) => (path, verify(path, false).is_err()),
-        };
+        let (Self::Map(path) | Self::Recording(path)) = self;
         let path = path.to_str().unwrap_or_default();
         let recording_args = [vec!["replay", path], vec!["replay", path, "--no-jump", "--json"]];
         let map_args = [
@@ -211,9 +208,16 @@ impl Case {
             // A server that has a map would go on for ever.
             vec!["serve", path, "--port", "0"],
         ];
-        let args = match self {
-            Self::Recording(_) => &recording_args[dice.below(recording_args.len())],
-            Self::Map(_) => &map_args[dice.below(map_args.len() - usize::from(!is_broken))],
+        let (args, is_broken) = match self {
+            Self::Recording(path) => {
+                let args = &recording_args[dice.below(recording_args.len())];
+                // A game that diverges is not read on, and where it does is for the variant to say.
+                (args, verify(path, args.contains(&"--no-jump")).is_err())
+            }
+            Self::Map(folder) => {
+                let is_broken = Map::load(folder).is_err();
+                (&map_args[dice.below(map_args.len() - usize::from(!is_broken))], is_broken)
+            }
         };
         let output = start(program, args, &commands(dice)).map_err(|error| error.to_string())?;
         tally.runs += 1;
