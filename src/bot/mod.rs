@@ -164,14 +164,14 @@ struct Game {
 }
 
 /// What was seen, and what was sent then, tick after tick.
-type Seen = VecDeque<(Observation, Move)>;
+type Backlog = VecDeque<(Observation, Move)>;
 
 /// How far the bot has come with a game.
 enum Stage {
     /// The world is being made; what was seen and sent meanwhile waits.
-    Building { builder: Box<WorldBuilder>, seen: Seen },
+    Building { builder: Box<WorldBuilder>, seen: Backlog },
     /// The world is there, and what waited is being taken in: the first of `seen` is what the pursuit knows already.
-    CatchingUp { pursuit: Box<Pursuit>, seen: Seen },
+    CatchingUp { pursuit: Box<Pursuit>, seen: Backlog },
     /// The game is followed.
     Following(Box<Pursuit>),
 }
@@ -276,7 +276,7 @@ impl Bot {
                 self.curiosity = Curiosity::default();
                 // The limits have been checked, so this is a world.
                 let Ok(builder) = WorldBuilder::new(&layout_of(message), self.options.no_jump) else { return };
-                let stage = Stage::Building { builder: Box::new(builder), seen: Seen::new() };
+                let stage = Stage::Building { builder: Box::new(builder), seen: Backlog::new() };
                 Game { map: message.map.clone(), styles: styles.clone(), tick: observation.tick, stage }
             }
         };
@@ -395,7 +395,7 @@ fn plan(
 /// Goes on with the world; once it is there, takes in what was seen meanwhile, `now` last.
 fn build(
     mut builder: Box<WorldBuilder>,
-    seen: Seen,
+    seen: Backlog,
     styles: &[Option<Style>],
     now: &Observation,
     deadline: Instant,
@@ -412,7 +412,7 @@ fn build(
 }
 
 /// Takes in what was seen, `now` last; what there is no time for waits for the next message.
-fn catch_up(mut pursuit: Box<Pursuit>, mut seen: Seen, now: &Observation, deadline: Instant) -> Stage {
+fn catch_up(mut pursuit: Box<Pursuit>, mut seen: Backlog, now: &Observation, deadline: Instant) -> Stage {
     let mut taken = 0;
     while taken < CATCH_UP_MESSAGES_MIN || Instant::now() < deadline {
         let Some((before, player_move)) = seen.pop_front() else { return Stage::Following(pursuit) };
