@@ -775,6 +775,15 @@ async fn the_command_plays_its_games_and_ends() {
     }
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn the_table_of_files_has_room_for_every_connection_before_the_first_one_comes() {
+    let program = Program::serve(&["roundabout"]);
+    let status = std::fs::read_to_string(format!("/proc/{}/status", program.child.id())).unwrap();
+    let size = status.lines().find_map(|line| line.strip_prefix("FDSize:")).unwrap();
+    assert!(size.trim().parse::<usize>().unwrap() > limits::MAX_CONNECTIONS, "{size}");
+}
+
 #[cfg(unix)]
 #[tokio::test]
 async fn a_full_disk_is_one_note_and_the_game_goes_on() {

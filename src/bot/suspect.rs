@@ -388,4 +388,19 @@ mod tests {
             world.step(&mut state, crate::game::Move::Stay);
         }
     }
+
+    #[test]
+    fn who_is_late_guesses_little_and_who_shares_guesses_less() {
+        let layout = Layout::parse(&vec![".".repeat(30); 30].join("\n").replacen('.', "P", 1)).expect("a drawing");
+        let seen = Seen { position: Position::new(20, 20), direction: Some(Direction::Up) };
+        let candidates = |suspects, deadline| {
+            let scene = Scene::new(&layout, 500, layout.player, Allowance::new(suspects, deadline));
+            Suspect::new(Some(Style::Hawk), seen, &scene).candidates.len()
+        };
+        let (now, later) = (Instant::now(), Instant::now() + std::time::Duration::from_secs(60));
+        // Eleven ways to wait, and any tile to have seen the player on or to patrol to.
+        assert_eq!(candidates(6, later), 11 + 2 * 900);
+        assert_eq!(candidates(60, later), CANDIDATES_TOTAL_MAX / 60);
+        assert_eq!(candidates(6, now), CANDIDATES_MAX_LATE);
+    }
 }

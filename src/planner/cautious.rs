@@ -395,6 +395,28 @@ mod tests {
     }
 
     #[test]
+    fn a_crowd_is_measured_at_once_and_comes_out_as_one_by_one() {
+        let layout = layout("P....#...\n.##.....#\n.##.#.#..\n.........");
+        let open: Vec<Position> = layout.open_positions().collect();
+        let periods = [None, Some(1), Some(2), Some(5)];
+        let crowd: Vec<Pursuer> = (0..1024)
+            .map(|number| Pursuer { position: open[3 + number * 7 % 4], period_ticks: periods[number / 4 % 4] })
+            .collect();
+        let mut caution = Caution::new();
+        let at_once: Vec<Option<u16>> = caution.timings(&layout, 77, &crowd).collect();
+        let mut one_by_one = vec![None; open.len()];
+        for pursuer in &crowd {
+            for (first, timing) in
+                one_by_one.iter_mut().zip(caution.timings(&layout, 77, std::slice::from_ref(pursuer)))
+            {
+                *first = [*first, timing].into_iter().flatten().min();
+            }
+        }
+        assert_eq!(at_once, one_by_one);
+        assert!(at_once.contains(&Some(0)) && at_once.iter().flatten().any(|&timing| timing > 5), "{at_once:?}");
+    }
+
+    #[test]
     fn strangers_and_predictions_are_minded_at_once() {
         // The bull comes from the left and will not do otherwise; the stranger could come from the right; the way out is down.
         let layout = layout("b.P...\n##.###\n##....");
