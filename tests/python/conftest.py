@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import threading
@@ -20,6 +21,9 @@ MAPS = ROOT / "maps"
 PATIENCE_S = 60
 
 Script = Callable[[ServerConnection], None]
+
+# A shell that starts the tests in the background has them ignore Ctrl-C, and so would the programs that are tested for it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
