@@ -49,11 +49,12 @@ class Follower {
       this.isNextOn = Boolean(player.film) && !player.following;
       this.news = this.isNextOn || this.news;
       if (this.isNextOn) return;
-      this.game = header.game;
       const film = new Film(header);
       film.take(header, { moments, ahead });
-      this.known = film.moments.length;
+      // A game that has begun and has no state yet is asked for again, as a new one.
       if (film.last < 0) return;
+      this.game = header.game;
+      this.known = film.moments.length;
       player.show(film);
       player.playhead = film.last;
     } else {

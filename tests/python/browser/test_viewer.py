@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
+import struct
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
@@ -207,6 +208,19 @@ def test_a_map_is_shown_while_it_is_played(page: Page, view: View) -> None:
     expect(page.locator("#outcome")).to_have_text("survived every tick")
     page.keyboard.press("Home")
     assert shown(page)["tick"] == 1
+
+
+def test_a_game_that_has_begun_and_has_no_state_yet_is_asked_for_again(page: Page, view: View) -> None:
+    def answer_as_before_the_first_state(route: Route) -> None:
+        body = route.fetch().body()
+        (length,) = struct.unpack_from("<I", body)
+        head = json.dumps(json.loads(body[4 : 4 + length]) | {"from": 0, "count": 0, "ahead": 0, "ending": "running"}).encode()
+        route.fulfill(body=struct.pack("<I", len(head)) + head)
+
+    page.route("**/film/**", answer_as_before_the_first_state, times=2)
+    open_film(page, view("corner-shop"))
+    wait_until(page, "viewer.film.header.ending === 'complete'")
+    expect(page.locator("#tick")).to_have_text("2001")
 
 
 def test_the_live_page_follows_a_game_to_its_score(page: Page, real_server: RealServer) -> None:
