@@ -298,8 +298,8 @@ fn mapgen_refuses_bad_arguments_in_one_line() {
         ("--size", "99999x99999", "a size of 99999x99999 is out of range"),
         ("--braid", "1.5", "invalid value '1.5' for '--braid <SHARE>': expected a number from 0 to 1"),
         ("--braid", "NaN", "invalid value 'NaN' for '--braid <SHARE>': expected a number from 0 to 1"),
-        ("--threats", "65", "invalid value '65' for '--threats <K>': expected a whole number from 0 to 64"),
-        ("--threats", "-1", "invalid value '-1' for '--threats <K>': expected a whole number from 0 to 64"),
+        ("--threats", "65", "too many threats (65): expected at most 64"),
+        ("--threats", "-1", "invalid value '-1' for '--threats <K>': expected a whole number from 0 to 2^64 - 1"),
         ("--count", "0", "invalid value '0' for '--count <N>': expected a whole number from 1 to 10000"),
         ("--kind", "hill", "invalid value 'hill' for '--kind <KIND>' [possible values: maze, labyrinth, city]"),
     ];

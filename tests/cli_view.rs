@@ -113,7 +113,7 @@ fn bad_input_is_one_line_and_nothing_is_overwritten() {
         (vec![GAME, "--html", &taken], "exists already and is not overwritten"),
         (vec![GAME, "--png", &taken, "--tick", "1"], "exists already and is not overwritten"),
         (vec![GAME, "--gif", &taken], "exists already and is not overwritten"),
-        (vec![GAME, "--png", &new, "--tick", "0"], "expected a whole number from 1 to 2001"),
+        (vec![GAME, "--png", &new, "--tick", "0"], "tick 0: not in this game, expected 1 to 108"),
         (vec![GAME, "--png", &new, "--tick", "109"], "tick 109: not in this game, expected 1 to 108"),
         (vec![GAME, "--png", &new], "--tick <N>"),
         (vec![GAME, "--gif", &new, "--from", "9", "--to", "8"], "from tick 9 to tick 8"),

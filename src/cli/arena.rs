@@ -18,7 +18,7 @@ use crate::arena::{
     report,
 };
 
-use super::number::whole;
+use super::number::{ANY, whole};
 use super::play::{MAX_BUDGET_MS, REDRAWS_PER_SECOND};
 use super::{CliError, MapArgs, unwritable};
 
@@ -44,13 +44,13 @@ pub(super) struct SeriesArgs {
     #[arg(long, value_name = "MS", value_parser = whole::<u64>(0..=MAX_BUDGET_MS))]
     budget_ms: Option<u64>,
     /// Evaluations for a decision at most; alone, it makes results that can be repeated exactly [default: 100, unless --budget-ms is given]
-    #[arg(long, value_name = "N", value_parser = whole::<u64>(0..=u64::MAX))]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(ANY))]
     budget_evals: Option<u64>,
     /// The no-jump variant: who steps onto the tile of a threat is caught before it moves
     #[arg(long)]
     no_jump: bool,
     /// Where the seeds of all games come from; every planner plays a sample with the same one
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole::<u64>(0..=u64::MAX))]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole::<u64>(ANY))]
     seed: u64,
     /// Write each game to this file as it ends, a line of JSON, and leave out the games that it holds already; made when missing
     #[arg(long, value_name = "FILE")]

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
-use crate::game::{MAX_THREATS, Style};
+use crate::game::Style;
 use crate::map::{GeneratorKind, GeneratorOptions, Map, MapError, generate_nth};
 
-use super::number::whole;
+use super::number::{ANY, whole};
 use super::{CliError, one_line};
 
 /// A slip of the finger should not fill a disk.
@@ -29,13 +29,13 @@ pub(super) struct MapgenArgs {
     #[arg(long, value_name = "N", value_parser = whole::<u64>(1..=MAX_COUNT))]
     count: u64,
     /// Where the random numbers start
-    #[arg(long, value_name = "S", value_parser = whole::<u64>(0..=u64::MAX))]
+    #[arg(long, value_name = "S", value_parser = whole::<u64>(ANY))]
     seed: u64,
     /// Columns and rows, the walls at the edge included; odd numbers for a maze
     #[arg(long, value_name = "WxH", value_parser = parse_size)]
     size: (i32, i32),
     /// How many threats; none starts within 5 steps of the player
-    #[arg(long, value_name = "K", value_parser = whole::<usize>(0..=MAX_THREATS as u64))]
+    #[arg(long, value_name = "K", value_parser = whole::<usize>(ANY))]
     threats: usize,
     /// The styles to deal them from; one that is named twice comes twice as often [default: one of each]
     #[arg(long, value_name = "STYLES", value_delimiter = ',', value_parser = parse_style)]

@@ -2,6 +2,9 @@
 
 use std::ops::RangeInclusive;
 
+/// Any whole number that fits.
+pub(super) const ANY: RangeInclusive<u64> = 0..=u64::MAX;
+
 /// Reads a whole number of this range.
 pub(super) fn whole<T: TryFrom<u64>>(
     range: RangeInclusive<u64>,
@@ -10,7 +13,7 @@ pub(super) fn whole<T: TryFrom<u64>>(
         let number = text.parse::<u64>().ok().filter(|number| range.contains(number));
         number.and_then(|number| T::try_from(number).ok()).ok_or_else(|| {
             let (least, most) = (range.start(), range.end());
-            let most = if *most == u64::MAX { "2^64 - 1".to_owned() } else { most.to_string() };
+            let most = if most == ANY.end() { "2^64 - 1".to_owned() } else { most.to_string() };
             format!("expected a whole number from {least} to {most}")
         })
     }
@@ -32,7 +35,7 @@ mod tests {
         for text in ["0", "101", "-1", "1.5", "one", ""] {
             assert_eq!(hundred(text), Err("expected a whole number from 1 to 100".to_owned()), "{text:?}");
         }
-        assert_eq!(whole::<u64>(0..=u64::MAX)("18446744073709551615"), Ok(u64::MAX));
+        assert_eq!(whole::<u64>(ANY)("18446744073709551615"), Ok(u64::MAX));
         assert_eq!(any("nan"), Err("expected a number".to_owned()));
     }
 }

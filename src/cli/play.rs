@@ -18,7 +18,7 @@ use crate::planner::DEFAULT_NAME;
 use crate::protocol::MessageWriter;
 use crate::recording::{RecordingError, RecordingWriter};
 
-use super::number::whole;
+use super::number::{ANY, whole};
 use super::{CliError, MapArgs, one_line, world_of};
 
 /// The longest budget that can be asked for.
@@ -47,7 +47,7 @@ pub(super) struct PlayArgs {
     #[arg(long, value_name = "MS", value_parser = whole::<u64>(0..=MAX_BUDGET_MS))]
     budget_ms: Option<u64>,
     /// Evaluations for a decision at most; alone, it makes games that can be repeated exactly
-    #[arg(long, value_name = "N", value_parser = whole::<u64>(0..=u64::MAX))]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(ANY))]
     budget_evals: Option<u64>,
     /// Moves of the threats that plans of survival try to be able to wait through, for lost commands [default: 4]
     #[arg(long, value_name = "N", value_parser = whole::<u8>(0..=8))]
@@ -56,7 +56,7 @@ pub(super) struct PlayArgs {
     #[arg(long)]
     no_jump: bool,
     /// The seed of every random draw
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole::<u64>(0..=u64::MAX))]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole::<u64>(ANY))]
     seed: u64,
     /// Save the game: a line a tick, gzipped if the name ends in .gz; an existing file is not touched
     #[arg(long, value_name = "FILE")]

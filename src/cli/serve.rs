@@ -9,7 +9,7 @@ use clap::Args;
 use crate::map::{Map, MapEntry};
 use crate::server::{Event, GameEnd, GameResult, Server, ServerOptions};
 
-use super::number::whole;
+use super::number::{ANY, whole};
 use super::{CliError, MapArgs, one_line};
 
 /// A slip of the finger should not make a tick last for days.
@@ -47,7 +47,7 @@ pub(super) struct ServeArgs {
     #[arg(long, value_name = "N", value_parser = whole::<u64>(1..=u64::MAX))]
     games: Option<u64>,
     /// Where the draws of random maps start [default: somewhere else each time]
-    #[arg(long, value_name = "S", value_parser = whole::<u64>(0..=u64::MAX))]
+    #[arg(long, value_name = "S", value_parser = whole::<u64>(ANY))]
     seed: Option<u64>,
     /// The no-jump variant: who steps onto the tile of a threat is caught before it moves
     #[arg(long)]

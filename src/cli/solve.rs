@@ -10,7 +10,7 @@ use crate::game::{POINTS_PER_TICK, World};
 use crate::map::Map;
 use crate::planner::{Limit, Outcome, Solution, Survival, SurvivalOptions};
 
-use super::number::whole;
+use super::number::{ANY, whole};
 use super::{CliError, MapArgs, one_line, world_of};
 
 /// Moves on a line of a printed plan.
@@ -34,10 +34,10 @@ pub(super) struct SolveArgs {
     #[arg(long)]
     no_jump: bool,
     /// Give up on a map after this time; tables, made before, are not counted
-    #[arg(long, value_name = "MS", default_value_t = 1000, value_parser = whole::<u64>(0..=u64::MAX))]
+    #[arg(long, value_name = "MS", default_value_t = 1000, value_parser = whole::<u64>(ANY))]
     time_limit_ms: u64,
     /// The seed of the search; the same seed finds the same moves unless the time runs out
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole::<u64>(0..=u64::MAX))]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole::<u64>(ANY))]
     seed: u64,
     /// Print JSON: a line with an object for each map
     #[arg(long)]

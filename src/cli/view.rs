@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::fs::OpenOptions;
 use std::io::{self, IsTerminal, Write};
-use std::ops::{ControlFlow, RangeInclusive};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -13,18 +13,15 @@ use clap::Args;
 
 use crate::arena;
 use crate::bot::{Bot, BotOptions};
-use crate::game::{FIRST_TICK, LAST_TICK, State, World};
+use crate::game::{State, World};
 use crate::map::Map;
 use crate::planner::DEFAULT_NAME;
 use crate::view::{
     Film, GifOptions, Host, Layers, Live, Page, PageSource, PictureError, PictureOptions, Theme, gif, png,
 };
 
-use super::number::whole;
+use super::number::{ANY, whole};
 use super::{CliError, MapArgs, one_line, unwritable, world_of};
-
-/// Ticks that a state can have: who survives the last one is in the next.
-const TICKS: RangeInclusive<u64> = FIRST_TICK as u64..=LAST_TICK as u64 + 1;
 
 const EXAMPLES: &str = "Examples:
   getaway view games/last.jsonl                  opens a saved game in the browser
@@ -46,7 +43,7 @@ pub(super) struct ViewArgs {
     #[arg(long, value_name = "NAME|EXPRESSION", default_value = DEFAULT_NAME)]
     planner: String,
     /// The seed of every random draw of that planner
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole::<u64>(0..=u64::MAX))]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole::<u64>(ANY))]
     seed: u64,
     /// The no-jump variant: who steps onto the tile of a threat is caught before it moves
     #[arg(long)]
@@ -64,16 +61,16 @@ pub(super) struct ViewArgs {
     #[arg(long, value_name = "OUT.png", requires = "tick", conflicts_with = "html")]
     png: Option<PathBuf>,
     /// The tick of the picture
-    #[arg(long, value_name = "N", requires = "png", value_parser = whole::<u32>(TICKS))]
+    #[arg(long, value_name = "N", requires = "png", value_parser = whole::<u32>(0..=u32::MAX.into()))]
     tick: Option<u32>,
     /// Write a moving picture instead
     #[arg(long, value_name = "OUT.gif", conflicts_with_all = ["html", "png"])]
     gif: Option<PathBuf>,
     /// The first tick of the moving picture [default: the first of the game]
-    #[arg(long, value_name = "N", requires = "gif", value_parser = whole::<u32>(TICKS))]
+    #[arg(long, value_name = "N", requires = "gif", value_parser = whole::<u32>(0..=u32::MAX.into()))]
     from: Option<u32>,
     /// The last tick of the moving picture [default: the last of the game]
-    #[arg(long, value_name = "N", requires = "gif", value_parser = whole::<u32>(TICKS))]
+    #[arg(long, value_name = "N", requires = "gif", value_parser = whole::<u32>(0..=u32::MAX.into()))]
     to: Option<u32>,
     /// The speed of the moving picture; 1 is ten ticks a second
     #[arg(long, value_name = "X", requires = "gif", default_value_t = 1.0, value_parser = speed)]
