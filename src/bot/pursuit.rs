@@ -93,7 +93,7 @@ impl Pursuit {
         deadline: Instant,
     ) -> Result<Self, WorldError> {
         let (tick, player) = (observation.clock_tick(), observation.player);
-        let scene = Scene::new(&layout, tick, player, Allowance::new(styles.len(), deadline));
+        let scene = Scene::new(&layout, tick, player, styles.len(), deadline);
         let suspects = styles.iter().zip(&observation.threats).map(|(&style, &seen)| Suspect::new(style, seen, &scene));
         let mut pursuit = Self {
             suspects: suspects.collect(),
@@ -255,8 +255,7 @@ impl Pursuit {
         if before == styles {
             return;
         }
-        let allowance = Allowance::new(self.suspects.len(), deadline);
-        let scene = Scene::new(&self.layout, self.tick, self.player, allowance);
+        let scene = Scene::new(&self.layout, self.tick, self.player, self.suspects.len(), deadline);
         for (suspect, (before, &style)) in self.suspects.iter_mut().zip(before.iter().zip(styles)) {
             if *before != style {
                 suspect.restyle(style, &scene);
@@ -317,8 +316,7 @@ impl Pursuit {
     fn rejoin(&mut self, observation: &Observation, deadline: Instant) {
         self.arrive(observation, false, deadline);
         self.joining_until = self.tick + JOINING_TICKS;
-        let allowance = Allowance::new(self.suspects.len(), deadline);
-        let scene = Scene::new(&self.layout, self.tick, self.player, allowance);
+        let scene = Scene::new(&self.layout, self.tick, self.player, self.suspects.len(), deadline);
         for (suspect, &seen) in self.suspects.iter_mut().zip(&observation.threats) {
             suspect.rejoin(seen, &scene);
         }
@@ -343,8 +341,7 @@ impl Pursuit {
         self.visited.insert(self.player);
         self.refusals.remove(&self.player);
         self.sent.clear();
-        let allowance = Allowance::new(self.suspects.len(), deadline);
-        let scene = Scene::new(&self.layout, self.tick, self.player, allowance);
+        let scene = Scene::new(&self.layout, self.tick, self.player, self.suspects.len(), deadline);
         for (suspect, &seen) in self.suspects.iter_mut().zip(&observation.threats) {
             suspect.settle(seen, &scene, counts);
         }

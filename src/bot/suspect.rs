@@ -63,8 +63,9 @@ pub(super) struct Scene<'a> {
 }
 
 impl<'a> Scene<'a> {
-    pub fn new(layout: &'a Layout, tick: u16, player: Position, allowance: Allowance) -> Self {
-        Self { layout, tick, player, allowance, places: OnceCell::new() }
+    /// For so many suspects; after `deadline` they guess little.
+    pub fn new(layout: &'a Layout, tick: u16, player: Position, suspects: usize, deadline: Instant) -> Self {
+        Self { layout, tick, player, allowance: Allowance::new(suspects, deadline), places: OnceCell::new() }
     }
 
     fn places(&self) -> &[Position] {
@@ -265,12 +266,11 @@ impl Suspect {
         let first = seen.first()?;
         actor.position = first.threats[index].position;
         actor.direction = first.threats[index].direction?;
-        let allowance = Allowance::new(1, deadline);
-        let scene = Scene::new(probe.layout(), first.clock_tick(), first.player, allowance);
+        let scene = Scene::new(probe.layout(), first.clock_tick(), first.player, 1, deadline);
         actor.candidates = actor.guesses(&scene, false);
         for pair in seen.windows(2) {
             let played = (pair[0].clock_tick(), pair[0].player, pair[1].player);
-            actor.advance(probe, 0, played, allowance);
+            actor.advance(probe, 0, played, scene.allowance);
             let now = pair[1].threats[index];
             actor.candidates.retain(|candidate| candidate.agrees(now));
             if actor.candidates.is_empty() || Instant::now() >= deadline {
@@ -394,7 +394,7 @@ mod tests {
         let layout = Layout::parse(&vec![".".repeat(30); 30].join("\n").replacen('.', "P", 1)).expect("a drawing");
         let seen = Seen { position: Position::new(20, 20), direction: Some(Direction::Up) };
         let candidates = |suspects, deadline| {
-            let scene = Scene::new(&layout, 500, layout.player, Allowance::new(suspects, deadline));
+            let scene = Scene::new(&layout, 500, layout.player, suspects, deadline);
             Suspect::new(Some(Style::Hawk), seen, &scene).candidates.len()
         };
         let (now, later) = (Instant::now(), Instant::now() + std::time::Duration::from_secs(60));
