@@ -82,15 +82,19 @@ def scripted_server() -> Iterator[Callable[[Script], str]]:
         raise error
 
 
+def clean_environment() -> dict[str, str]:
+    """The variables of this process but for those that the bot and the program go by."""
+    return {name: value for name, value in os.environ.items() if name not in ("TOKEN", "SAVE_JSONL_PATH", "CLICOLOR_FORCE")}
+
+
 @pytest.fixture
 def run_bot() -> Callable[..., subprocess.CompletedProcess[str]]:
     """Plays a game with `python application.py`, as on the day."""
 
     def run(url: str, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        clean = {name: value for name, value in os.environ.items() if name not in ("TOKEN", "SAVE_JSONL_PATH")}
         command = [sys.executable, "application.py", "--url", url, *options]
         return subprocess.run(
-            command, cwd=ROOT / "bot", env=clean | environment, capture_output=True, text=True, timeout=PATIENCE_S
+            command, cwd=ROOT / "bot", env=clean_environment() | environment, capture_output=True, text=True, timeout=PATIENCE_S
         )
 
     return run

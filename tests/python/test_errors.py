@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import MAPS, PATIENCE_S, ROOT
+from conftest import MAPS, PATIENCE_S, ROOT, clean_environment
 
 import getaway
 
@@ -62,8 +62,7 @@ def message(**changes: Any) -> dict[str, Any]:
 def said_by_command(line: str, folder: Path, program: Path) -> str:
     """What a command prints, and its exit code unless that is 2."""
     words = shlex.split(line)
-    environment = {name: value for name, value in os.environ.items() if name not in ("TOKEN", "SAVE_JSONL_PATH", "CLICOLOR_FORCE")}
-    environment["COLUMNS"] = "100"
+    environment = clean_environment()
     while "=" in words[0]:
         name, _, value = words.pop(0).partition("=")
         environment[name] = value
