@@ -51,15 +51,7 @@ fn our_map(name: &str) -> Map {
 }
 
 fn options(maps: Vec<Map>) -> ServerOptions {
-    ServerOptions {
-        maps,
-        seed: 1,
-        tick_time: PATIENCE,
-        delay: Duration::ZERO,
-        games: None,
-        no_jump: false,
-        recording: None,
-    }
+    ServerOptions { seed: 1, tick_time: PATIENCE, ..ServerOptions::on(maps) }
 }
 
 /// A server in this process.

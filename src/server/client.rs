@@ -266,15 +266,7 @@ mod tests {
     async fn who_vanishes_without_a_word_is_dropped_and_who_answers_pings_is_not() {
         let layout = Layout::parse("P....#s").expect("a drawing");
         let map = Map { name: "apart".into(), kind: "challenge".into(), difficulty: "easy".into(), layout };
-        let options = ServerOptions {
-            maps: vec![map],
-            seed: 1,
-            tick_time: PATIENCE,
-            delay: Duration::ZERO,
-            games: None,
-            no_jump: false,
-            recording: None,
-        };
+        let options = ServerOptions { tick_time: PATIENCE, ..ServerOptions::on(vec![map]) };
         let server = Server::bind("127.0.0.1", 0, options).await.expect("a free port");
         let address = server.local_addr().expect("an address").to_string();
         let running = tokio::spawn(server.run(|_| Ok::<(), ()>(())));

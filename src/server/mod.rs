@@ -96,6 +96,19 @@ pub enum Event {
 }
 
 impl ServerOptions {
+    /// Games on these maps, for ever, as the real server plays them: 100 ms a tick, and on without a pause.
+    pub fn on(maps: Vec<Map>) -> Self {
+        Self {
+            maps,
+            seed: 0,
+            tick_time: Duration::from_millis(100),
+            delay: Duration::ZERO,
+            games: None,
+            no_jump: false,
+            recording: None,
+        }
+    }
+
     /// The map of a game: the same for the same seed and number.
     fn map_of_game(&self, number: u64) -> &Map {
         let mut rng = Pcg32::new(self.seed, number);

@@ -102,15 +102,7 @@ impl Host {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("maps/roundabout");
         let map = Map::load(folder).map_err(|error| error.to_string())?;
         let player = Honest::new(&map, delay)?;
-        let options = ServerOptions {
-            maps: vec![map],
-            seed: 1,
-            tick_time: PATIENCE,
-            delay,
-            games: None,
-            no_jump: false,
-            recording: None,
-        };
+        let options = ServerOptions { tick_time: PATIENCE, delay, ..ServerOptions::on(vec![map]) };
         let server = Server::bind("127.0.0.1", 0, options).await.map_err(|error| error.to_string())?;
         let address = server.local_addr().map_err(|error| error.to_string())?.to_string();
         let results: Arc<Mutex<Vec<GameResult>>> = Arc::default();
