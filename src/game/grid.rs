@@ -5,7 +5,7 @@
 
 use super::layout::{Direction, Layout, Position, Style};
 use super::random::{Numbers, SEEDS, TWELFTHS};
-use super::{route, threat::POST};
+use super::{route, threat::Memory};
 
 /// The most open tiles of a map, see-through ones included (a 64x64 hall): a pose then fits in 14 bits, and the routes, which grow with the
 /// square of this number, in 16 MiB.
@@ -67,7 +67,7 @@ pub(super) struct Grid {
     /// The intersections with the longest views, at most ten, best first; equals stay in the order of their tiles.
     pub best_intersections: Vec<u16>,
     /// Seed -> the memory of a hawk that draws a post with it.
-    pub hawk_posts: Box<[u16; SEEDS]>,
+    pub hawk_posts: Box<[Memory; SEEDS]>,
 }
 
 impl Grid {
@@ -98,7 +98,7 @@ impl Grid {
             deer_next: Vec::new(),
             twelfths: numbers.twelfths(),
             best_intersections: Vec::new(),
-            hawk_posts: Box::new([NONE; SEEDS]),
+            hawk_posts: Box::new([Memory::of_player(0); SEEDS]),
         };
         grid.link_tiles();
         grid.admit_player(layout);
@@ -263,9 +263,9 @@ impl Grid {
 
     fn post_hawks(&mut self, numbers: &Numbers) {
         let posts = &self.best_intersections;
-        let nowhere = self.positions.len() as u16;
+        let nowhere = Memory::of_player(self.positions.len() as u16);
         for (memory, pick) in self.hawk_posts.iter_mut().zip(numbers.picks(posts.len())) {
-            *memory = posts.get(pick).map_or(nowhere, |&post| post | POST);
+            *memory = posts.get(pick).map_or(nowhere, |&post| Memory::of_post(post));
         }
     }
 

@@ -4,7 +4,7 @@ use thiserror::Error;
 
 use super::grid::{self, Grid, MAX_OPEN_TILES, MAX_THREATS};
 use super::layout::{Direction, Layout, Personality, Position, Spawn, Style, Tile};
-use super::threat::{self, Block, LANES, POST, Prey, Roster, mix};
+use super::threat::{self, Block, LANES, Memory, Prey, Roster, mix};
 use super::{Action, ActionError, FIRST_TICK, LAST_TICK, POINTS_PER_TICK, route};
 
 /// What the player does in a tick, once a command has been reduced to it.
@@ -142,6 +142,9 @@ pub struct State {
     more: Box<[Block]>,
 }
 
+// The search keeps millions of states.
+const _: () = assert!(size_of::<State>() <= 88);
+
 impl Clone for State {
     #[inline]
     fn clone(&self) -> Self {
@@ -151,12 +154,23 @@ impl Clone for State {
     }
 }
 
-/// What a state's numbers count in: with the same shape, every number in a state is an index into the world's tables, and the look-ups
-/// of [`World::step`] need no check of their own.
+/// What a state's numbers count in: how many tiles there are, and how many threats of each style, in whose order the lanes
+/// stand. It is packed, not hashed: states of equal shapes agree on the range of every number and on the style of every lane, and so
+/// the look-ups of [`World::step`] need no check of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Shape {
-    tiles: u16,
-    threats: u8,
+pub(super) struct Shape(u64);
+
+impl Shape {
+    /// Bits that hold a number of tiles.
+    const TILE_BITS: u32 = usize::BITS - MAX_OPEN_TILES.leading_zeros();
+    /// Bits that hold a number of threats.
+    const COUNT_BITS: u32 = usize::BITS - MAX_THREATS.leading_zeros();
+
+    fn new(tiles: usize, threats: &[Spawn]) -> Self {
+        const { assert!(Self::TILE_BITS + Style::ALL.len() as u32 * Self::COUNT_BITS <= u64::BITS) };
+        let count = |style| threats.iter().filter(|threat| threat.style == style).count() as u64;
+        Self(Style::ALL.into_iter().fold(tiles as u64, |shape, style| shape << Self::COUNT_BITS | count(style)))
+    }
 }
 
 /// Whether a state's game goes on.
@@ -244,7 +258,7 @@ impl World {
         if self.rosters.is_empty() {
             self.rosters.push(Roster::new(&[], &mut self.grid));
         }
-        self.shape = Shape { tiles: self.grid.len() as u16, threats: self.lanes.len() as u8 };
+        self.shape = Shape::new(self.grid.len(), threats);
     }
 
     /// The map as it was given.
@@ -289,7 +303,12 @@ impl World {
 
     /// A block of threats that are not there and remember nothing.
     fn nowhere(&self) -> Block {
-        Block { memories: [self.grid.len() as u16; LANES], ..Block::EMPTY }
+        Block { memories: [self.nothing(); LANES], ..Block::EMPTY }
+    }
+
+    /// The memory of a threat that remembers nothing.
+    fn nothing(&self) -> Memory {
+        Memory::of_player(self.grid.len() as u16)
     }
 
     /// The state at the start of a tick, put together by hand: for games that are joined late, and for what-ifs.
@@ -388,12 +407,13 @@ impl World {
     }
 
     /// A threat's memory as a block keeps it.
-    fn memory_of(&self, style: Style, threat: &Threat) -> Result<u16, PlacementError> {
-        let nowhere = Ok(self.grid.len() as u16);
+    fn memory_of(&self, style: Style, threat: &Threat) -> Result<Memory, PlacementError> {
         match (style, threat.remembered, threat.seen, threat.post) {
-            (Style::Owl, Some(position), _, _) | (Style::Hawk, _, Some(position), _) => self.open_tile(position),
-            (Style::Hawk, _, None, Some(position)) => self.open_tile(position).map(|tile| tile | POST),
-            _ => nowhere,
+            (Style::Owl, Some(position), _, _) | (Style::Hawk, _, Some(position), _) => {
+                self.open_tile(position).map(Memory::of_player)
+            }
+            (Style::Hawk, _, None, Some(position)) => self.open_tile(position).map(Memory::of_post),
+            _ => Ok(self.nothing()),
         }
     }
 
@@ -412,7 +432,7 @@ impl World {
     #[inline]
     pub fn step(&self, state: &mut State, player_move: Move) {
         debug_assert!(!state.is_over(), "a game that is over has no next tick");
-        assert!(state.shape == self.shape, "a state is played in the world that made it");
+        assert!(state.shape == self.shape, "a state is stepped in a world of other tiles or threats than its own");
         let stale = state.player;
         let now = self.grid.player_next[usize::from(stale) * 8 + player_move as usize];
         state.player = now;
@@ -576,8 +596,8 @@ impl World {
     fn threat_in(&self, (block, lane): (&Block, usize), index: usize) -> Threat {
         let style = self.layout.threats[index].style;
         let memory = block.memories[lane];
-        let place = self.grid.positions.get(usize::from(memory & !POST)).copied();
-        let is_post = memory & POST != 0;
+        let place = self.grid.positions.get(usize::from(memory.tile())).copied();
+        let is_post = memory.is_post();
         let pose = block.poses[lane];
         Threat {
             style,
@@ -680,7 +700,7 @@ impl WorldBuilder {
         check(layout)?;
         let grid = Grid::new(layout);
         let survey = route::Survey::new(grid.len());
-        let shape = Shape { tiles: 0, threats: 0 };
+        let shape = Shape::new(0, &[]);
         let (layout, rosters, lanes) = (layout.clone(), Vec::new(), Vec::new());
         Ok(Self {
             world: World { layout, grid, rosters, lanes, schedule: schedule(), shape, no_jump, patience_moves: 0 },

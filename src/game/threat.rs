@@ -12,12 +12,44 @@ use super::route::{ROUTE_BYTES, SEES};
 
 /// Threats in a block.
 pub(super) const LANES: usize = 8;
-/// Marks a hawk's memory as a post rather than a place where it saw the player.
-pub(super) const POST: u16 = 1 << 15;
 /// A hawk that waited for more moves than this goes to a post.
 pub(super) const HAWK_PATIENCE_MOVES: i8 = 5;
 /// What a hawk's idle rounds start from when it reaches a post.
 const HAWK_REST_MOVES: i8 = -5;
+
+/// The place that a threat remembers: a tile, or the number of tiles for none, and whether it is a hawk's post rather than
+/// a place where the player was seen. [`Memory::tile`] alone leads to a number, so that a mark cannot reach a table's index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(transparent)]
+pub(super) struct Memory(u16);
+
+impl Memory {
+    /// Marks a post; above every tile.
+    const POST: u16 = 1 << 15;
+
+    /// A place where the player was, or the number of tiles for none.
+    #[inline(always)]
+    pub const fn of_player(tile: u16) -> Self {
+        Self(tile & !Self::POST)
+    }
+
+    /// An intersection that a hawk is sent to.
+    pub const fn of_post(tile: u16) -> Self {
+        Self(tile | Self::POST)
+    }
+
+    /// The tile, or the number of tiles for none.
+    #[inline(always)]
+    pub const fn tile(self) -> u16 {
+        self.0 & !Self::POST
+    }
+
+    /// Whether the tile is a post.
+    #[inline(always)]
+    pub const fn is_post(self) -> bool {
+        self.0 & Self::POST != 0
+    }
+}
 
 /// Eight threats, a lane each. Lanes without a threat hold a pose that is nowhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -26,8 +58,8 @@ pub(super) struct Block {
     pub poses: [u16; LANES],
     /// The next seed to draw with.
     pub seeds: [u16; LANES],
-    /// Owl: the remembered tile. Hawk: the tile it makes for, with [`POST`] set if that is a post. The number of tiles means none.
-    pub memories: [u16; LANES],
+    /// Owl: where it last looked at the player. Hawk: the tile it makes for.
+    pub memories: [Memory; LANES],
     /// Hawk: idle rounds.
     pub idle_rounds: [i8; LANES],
 }
@@ -95,8 +127,12 @@ pub(super) struct Prey {
 
 impl Block {
     /// No threats at all.
-    pub const EMPTY: Self =
-        Self { poses: [NONE; LANES], seeds: [0; LANES], memories: [0; LANES], idle_rounds: [0; LANES] };
+    pub const EMPTY: Self = Self {
+        poses: [NONE; LANES],
+        seeds: [0; LANES],
+        memories: [Memory::of_player(0); LANES],
+        idle_rounds: [0; LANES],
+    };
 
     /// Whether a threat stands on `tile`.
     #[inline(always)]
@@ -112,7 +148,8 @@ impl Block {
             *pose &= mask;
         }
         let idle_rounds = u64::from_le_bytes(self.idle_rounds.map(|rounds| rounds as u8));
-        let ([p0, p1], [s0, s1], [m0, m1]) = (words(poses), words(self.seeds), words(self.memories));
+        let ([p0, p1], [s0, s1], [m0, m1]) =
+            (words(poses), words(self.seeds), words(self.memories.map(|memory| memory.0)));
         mix(mix(p0, p1), idle_rounds) ^ mix(s0, m1).rotate_left(21) ^ mix(m0, s1).rotate_left(42)
     }
 
@@ -199,8 +236,9 @@ impl Block {
     fn owl(&mut self, grid: &Grid, lane: u8, prey: Prey) {
         let (pose, tile) = self.pose(lane);
         let memory = at_mut(&mut self.memories, usize::from(lane));
-        *memory = select_unpredictable(prey.owls_look, prey.now, *memory);
-        let step = at(&grid.shared_step, tile * ROUTE_BYTES + usize::from(route(grid, usize::from(*memory), tile)));
+        *memory = select_unpredictable(prey.owls_look, Memory::of_player(prey.now), *memory);
+        let byte = route(grid, usize::from(memory.tile()), tile);
+        let step = at(&grid.shared_step, tile * ROUTE_BYTES + usize::from(byte));
         self.set_pose(lane, select_unpredictable(step == NONE, pose, step));
     }
 
@@ -211,11 +249,11 @@ impl Block {
         let idle_rounds = at_mut(&mut self.idle_rounds, usize::from(lane));
         // Both ways are looked up before it is known which counts: one look-up after another would be the longest wait of a tick.
         let to_player = route(grid, usize::from(now), tile);
-        let to_memory = route(grid, usize::from(*memory & !POST), tile);
+        let to_memory = route(grid, usize::from(memory.tile()), tile);
         let sees = to_player & SEES != 0;
-        *memory = select_unpredictable(sees, now, *memory);
+        *memory = select_unpredictable(sees, Memory::of_player(now), *memory);
         *idle_rounds = select_unpredictable(sees, 0, *idle_rounds);
-        let target = usize::from(*memory & !POST);
+        let target = usize::from(memory.tile());
         if (target == grid.len()) | (target == tile) {
             self.hawk_stays(grid, lane, target == tile);
             return;
@@ -231,8 +269,8 @@ impl Block {
         let memory = at_mut(&mut self.memories, usize::from(lane));
         let idle_rounds = at_mut(&mut self.idle_rounds, usize::from(lane));
         if arrived {
-            *idle_rounds = if *memory & POST != 0 { HAWK_REST_MOVES } else { 0 };
-            *memory = grid.len() as u16;
+            *idle_rounds = if memory.is_post() { HAWK_REST_MOVES } else { 0 };
+            *memory = Memory::of_player(grid.len() as u16);
             return;
         }
         *idle_rounds += 1;
@@ -261,10 +299,12 @@ fn random_option(grid: &Grid, tile: usize, seed: u16) -> u16 {
 
 /// `table[index]` without a check, which a measurement paid for: with checks, replaying a plan is a third slower.
 ///
-/// Every index here is made of a block's lanes, the player's tile, and this grid's own tables. [`State`](super::State) can only be made
-/// by a world, `World::step` refuses a state whose counts of tiles and threats are not this world's, and with equal counts
-/// each number in a state is in range for this grid: poses are below `4 * tiles`, memories without their mark at most `tiles`, and the tables
-/// hold nothing else. Debug builds, and so the tests and the fuzzers, check every index.
+/// Every index is made of a block's lanes, the player's tile, and this grid's own tables. Only a world makes a
+/// [`State`](super::State), and `World::step` refuses a state of another [`Shape`](super::state::Shape): with equal shapes both
+/// worlds have as many tiles, and each lane holds a threat of the same style. Then each number in a state is in
+/// range for this grid, whatever its streets: poses are below `4 * tiles`, the tile of a [`Memory`] is at most `tiles`, seeds
+/// are taken modulo the length of their tables, and the tables hold nothing else. Debug builds, and so the tests and the
+/// fuzzers, check every index.
 #[inline(always)]
 fn at<T: Copy>(table: &[T], index: usize) -> T {
     debug_assert!(index < table.len());

@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Runs the library's and the simulator's tests under AddressSanitizer: every read and write outside an allocation stops
+# the test that did it. Arguments go to `cargo test`, e.g. `tools/sanitize.sh --test mixed_worlds`.
+#
+# Uses the nightly toolchain if one is installed; the stable one has the same runtime behind RUSTC_BOOTSTRAP.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+if rustup toolchain list 2>/dev/null | grep -q '^nightly'; then
+    toolchain=+nightly
+else
+    toolchain=
+    export RUSTC_BOOTSTRAP=1
+fi
+target=$(rustc -vV | sed -n 's/^host: //p')
+
+# Release builds, because that is where look-ups are unchecked; debug assertions off for the same reason.
+export RUSTFLAGS="-Zsanitizer=address ${RUSTFLAGS:-}"
+export ASAN_OPTIONS="detect_leaks=1:${ASAN_OPTIONS:-}"
+export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target/sanitize}"
+if [ $# -eq 0 ]; then
+    set -- --no-default-features --features reference --lib --test mixed_worlds --test states --test observer \
+        --test lockstep --test golden
+fi
+# shellcheck disable=SC2086 # no toolchain is no argument
+exec cargo $toolchain test --release --target "$target" "$@"
