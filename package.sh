@@ -29,7 +29,7 @@ if ! [ -d "$(rustc --print target-libdir --target "$rust_target")" ]; then
 fi
 
 prepare_python
-cargo build --quiet --release --locked
+cargo build --quiet --release --locked --package getaway-cli
 install --requirement tools/requirements-package.txt
 
 mkdir -p "$target"

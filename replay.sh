@@ -3,7 +3,7 @@
 # Usage: ./replay.sh [FILE or FOLDER]... [--no-jump] [--json]     (all of games/ by default)
 set -eu
 here=$(cd -- "$(dirname -- "$0")" && pwd)
-cargo build --quiet --release --manifest-path "$here/Cargo.toml"
+cargo build --quiet --release --manifest-path "$here/Cargo.toml" --package getaway-cli
 # The folder that cargo builds in may be set to another one.
 target=${CARGO_TARGET_DIR:-$here/target}
 # Options alone still mean all of games/.

@@ -70,7 +70,7 @@ if [ -n "$url" ] && [ ${#server_options[@]} -gt 0 ]; then
 fi
 
 prepare_python
-cargo build --quiet --release --locked
+cargo build --quiet --release --locked --package getaway-cli
 
 mkdir -p games/played "$target"
 scratch=$(mktemp -d "$target/run.XXXXXX")

@@ -22,19 +22,19 @@ section() {
 python_tests() {
   prepare_python && install --requirement tools/requirements-test.txt || return
   "$venv_python" tools/supply_chain.py --check || return
-  cargo build --locked --quiet || return
+  cargo build --locked --quiet --package getaway-cli || return
   .venv/bin/mypy --cache-dir "$target/mypy" bot tests/python && PYTHONDONTWRITEBYTECODE=1 "$venv_python" -m pytest -q -p no:cacheprovider
 }
 
 section formatting cargo fmt --all --check
 section lints cargo clippy --locked --all-targets -- -D warnings
 section documentation env RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps --quiet
-section 'library alone' cargo clippy --locked --no-default-features -- -D warnings
-section 'Python extension' cargo clippy --locked --no-default-features --features python -- -D warnings
+section 'library alone' cargo clippy --locked --package getaway -- -D warnings
+section 'Python extension' cargo clippy --locked --package getaway-python -- -D warnings
 section tests cargo test --locked
 # Without cargo bench's optimised build: the same benches, each run once with its checks.
-section 'benches, once each' cargo test --locked --bench world --bench arena -- --test
-section 'broken pictures' cargo run --locked --quiet --example png_fuzz -- --count 5000 --seed 1
+section 'benches, once each' cargo test --locked --package getaway --package getaway-arena --bench world --bench arena -- --test
+section 'broken pictures' cargo run --locked --quiet --package getaway-cli --example png_fuzz -- --count 5000 --seed 1
 section 'Python: the extension and the bot' python_tests
 
 printf '\nall passed in %d s\n' "$SECONDS"

@@ -44,25 +44,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-#[cfg(feature = "arena")]
-pub mod arena;
 pub mod bot;
-mod fnv;
+pub mod fnv;
 pub mod game;
 pub mod map;
 pub mod planner;
 pub mod protocol;
 #[cfg(feature = "recording")]
 pub mod recording;
-#[cfg(feature = "reference")]
-pub mod reference;
 pub mod search;
-#[cfg(feature = "server")]
-pub mod server;
-#[cfg(feature = "view")]
-pub mod view;
-
-#[cfg(feature = "cli")]
-pub mod cli;
-#[cfg(feature = "python")]
-mod python;

@@ -80,7 +80,7 @@ pub enum ProtocolError {
 const PARSER_TEXT_MAX_CHARS: usize = 300;
 
 /// What is wrong with JSON, in the parser's words; on which line only where there are several.
-pub(crate) fn parser_words(error: &serde_json::Error) -> String {
+pub fn parser_words(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let (reason, column) = match text.rsplit_once(" at line ") {
         Some((reason, _)) if error.line() <= 1 => (reason, format!(" at column {}", error.column())),
@@ -127,13 +127,12 @@ pub(crate) fn from_json<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, Pro
 }
 
 /// A value as compact JSON.
-pub(crate) fn to_json(value: &impl Serialize) -> String {
+pub fn to_json(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("values whose keys are all strings are written to memory")
 }
 
 /// JSON that can stand in a script element of a page: no `<` is left in its strings that could end the element.
-#[cfg(any(feature = "arena", feature = "view"))]
-pub(crate) fn for_script(json: &str) -> String {
+pub fn for_script(json: &str) -> String {
     json.replace('<', "\\u003c")
 }
 

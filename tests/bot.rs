@@ -12,7 +12,7 @@ use getaway::game::{Direction, LAST_TICK, Layout, Move, Position, State, Style, 
 use getaway::planner::Source;
 use getaway::protocol::{GameMessage, Name};
 use getaway::search::{Generator, below};
-use rand::SeedableRng;
+use rand_pcg::rand_core::SeedableRng;
 
 /// A game that can be repeated: no clock, a bounded search.
 fn options(planner: &str, no_jump: bool, seed: u64) -> BotOptions {

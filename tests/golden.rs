@@ -7,7 +7,6 @@
 //! Those of `tests/golden/` are our own: the reference, when it agreed with every trace above, on our own maps. They need nothing
 //! but this repository and hold both models to what was true then. To record them anew, after a change of the maps:
 //! `cargo test --release --test golden -- --ignored record_golden`.
-#![cfg(feature = "reference")]
 
 mod common;
 
@@ -22,8 +21,8 @@ use flate2::write::GzEncoder;
 use getaway::game::{Action, Layout, State, World};
 use getaway::map::Map;
 use getaway::protocol::{Trace, TraceHeader, TraceThreat, TraceTick, write_line};
-use getaway::reference;
-use getaway::reference::lockstep::{Dice, disguise, random_command, surviving_plan};
+use getaway_reference as reference;
+use getaway_reference::lockstep::{Dice, disguise, random_command, surviving_plan};
 
 /// Something that plays by the rules and can be compared with a trace.
 trait Model {

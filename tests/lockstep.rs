@@ -2,11 +2,10 @@
 //!
 //! The games here are a taste, the same on every run; the long run is
 //! `cargo run --release --example lockstep -- --ticks 10000000 --seed 1`. What lockstep has caught has a test of its own below.
-#![cfg(feature = "reference")]
 
 use getaway::game::{Action, Direction, Layout, World};
-use getaway::reference::Game;
-use getaway::reference::lockstep::{Coverage, Dice, play, play_seed};
+use getaway_reference::Game;
+use getaway_reference::lockstep::{Coverage, Dice, play, play_seed};
 use proptest::prelude::*;
 
 /// Ticks that are played here, in a few seconds.

@@ -7,7 +7,7 @@ use common::our_maps;
 use getaway::game::{Layout, Move, Position, State, Style, Threat, Tile, World, WorldBuilder};
 use getaway::planner::{Limit, Outcome, Survival, SurvivalOptions};
 use getaway::search::{Generator, below};
-use rand::SeedableRng;
+use rand_pcg::rand_core::SeedableRng;
 
 /// Plays random games on our maps and shows every tick: the world, the state before, the move, the state after.
 fn for_each_tick(mut see: impl FnMut(&World, &State, Move, &State)) {

@@ -12,7 +12,7 @@ use getaway::map::{GeneratorKind, GeneratorOptions, Map, generate_nth};
 use getaway::planner::{
     Caution, Choice, Limit, NAMES, Outcome, Planner, Pursuer, Source, Survival, SurvivalOptions, by_name,
 };
-use getaway::reference;
+use getaway_reference as reference;
 
 /// Our map of this name.
 fn our_map(name: &str) -> Map {

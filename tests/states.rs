@@ -1,11 +1,10 @@
 //! Promise: a state is a value. Equal states have equal futures, a fingerprint stands for the future, and a state that is taken
 //! apart and put together is the same state.
-#![cfg(feature = "reference")]
 
 use std::collections::HashMap;
 
 use getaway::game::{Direction, Layout, Move, Position, State, Style, Threat, World};
-use getaway::reference::lockstep::{Dice, random_layout, surviving_plan};
+use getaway_reference::lockstep::{Dice, random_layout, surviving_plan};
 
 /// Worlds of odd random maps, each with the states of a game that lives long where it can.
 fn random_games(seeds: std::ops::Range<u64>) -> impl Iterator<Item = (World, Vec<State>)> {

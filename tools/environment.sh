@@ -59,7 +59,7 @@ prepare_python() {
     rm -rf .venv
     make_venv .venv || return
   fi
-  now=$(stamp src Cargo.toml Cargo.lock pyproject.toml getaway.pyi README.md bot/requirements.txt tools)
+  now=$(stamp src crates/python python Cargo.toml Cargo.lock pyproject.toml bot/requirements.txt tools)
   if [ "$(cat .venv/getaway.stamp 2>/dev/null)" = "$now" ]; then
     return
   fi

@@ -2,7 +2,7 @@
 """Checks what the project is built from, and writes the table of it: docs/dependencies.md.
 
 For every package that Cargo.lock and fuzz/Cargo.lock name: it comes from crates.io with a checksum, and may be used under a licence of the list
-below. Every direct dependency says in Cargo.toml what it is for, and the library names each of its own somewhere. Every Python package is pinned. Needs
+below. Cargo.toml says what each direct dependency is for, and every package names each of its own somewhere. Every Python package is pinned. Needs
 nothing but cargo and what it has fetched.
 
     tools/supply_chain.py           checks, and writes the table
@@ -15,6 +15,7 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 try:
@@ -90,22 +91,38 @@ def check_lock(manifest: Path) -> list[str]:
 
 
 def reasons() -> dict[str, str]:
-    """By direct dependency, the first comment behind it in Cargo.toml."""
+    """By dependency of the workspace, the comment behind it in Cargo.toml."""
     lines = re.findall(r"^([a-z0-9_-]+) = .*?(?:[\"}])\s*#\s*(.+)$", (ROOT / "Cargo.toml").read_text(), re.M)
     return dict(reversed(lines))
 
 
-def check_direct(manifest: dict) -> list[str]:
+def manifests() -> dict[str, tuple[Path, dict]]:
+    """By package of the workspace, its folder and its manifest."""
+    files = [ROOT / "Cargo.toml", *sorted(ROOT.glob("crates/*/Cargo.toml"))]
+    read = [(file.parent, tomllib.loads(file.read_text())) for file in files]
+    return {manifest["package"]["name"]: (folder, manifest) for folder, manifest in read}
+
+
+def check_direct() -> list[str]:
+    """What is wrong with the direct dependencies: one without a reason, or one that its package does not use."""
     known = reasons()
-    source = "".join(path.read_text() for path in (ROOT / "src").rglob("*.rs"))
     wrong = []
-    for kind in ("dependencies", "dev-dependencies"):
-        for name in manifest[kind]:
+    for package, (folder, manifest) in manifests().items():
+        source = "".join(path.read_text() for path in (folder / "src").rglob("*.rs"))
+        for name in external(manifest["dependencies"]):
             if name not in known:
                 wrong.append(f"Cargo.toml: {name}: expected a comment that says what it is for")
-            if kind == "dependencies" and not re.search(rf"\b{name.replace('-', '_')}\b", source):
-                wrong.append(f"Cargo.toml: {name}: expected the library to use it")
+            if not re.search(rf"\b{name.replace('-', '_')}\b", source):
+                wrong.append(f"{package}: {name}: expected the package to use it")
+        for name in external(manifest.get("dev-dependencies", {})):
+            if name not in known:
+                wrong.append(f"Cargo.toml: {name}: expected a comment that says what it is for")
     return wrong
+
+
+def external(names: Iterable[str]) -> list[str]:
+    """The names that are not packages of this workspace."""
+    return [name for name in names if not name.startswith("getaway")]
 
 
 def check_python() -> list[str]:
@@ -117,44 +134,47 @@ def check_python() -> list[str]:
     return wrong
 
 
-def table(manifest: dict) -> str:
-    """The direct dependencies with their reasons, and how many packages stand behind them under which licences."""
+def table() -> str:
+    """The direct dependencies with their reasons, and the number of packages behind them by licence."""
     packages = metadata(ROOT / "Cargo.toml")["packages"]
     by_name: dict[str, list[dict]] = {}
     for package in packages:
         by_name.setdefault(package["name"], []).append(package)
-    features = {}
-    for feature, parts in manifest["features"].items():
-        for part in parts:
-            if part.startswith("dep:"):
-                features[part.removeprefix("dep:")] = feature
     known = reasons()
+    users: dict[str, list[str]] = {}
+    test_users: dict[str, list[str]] = {}
+    for package, (_, manifest) in manifests().items():
+        for name in external(manifest["dependencies"]):
+            users.setdefault(name, []).append(package.removeprefix("getaway-"))
+        dev = dict(manifest.get("dev-dependencies", {}))
+        for target in manifest.get("target", {}).values():
+            dev.update(target.get("dev-dependencies", {}))
+        for name in external(dev):
+            test_users.setdefault(name, []).append(package)
 
-    def rows(names: list[str], feature_of) -> list[str]:
+    def rows(names: Iterable[str], used_by: Callable[[str], str]) -> list[str]:
         out = []
         for name in sorted(names):
             newest = max(by_name[name], key=lambda package: [int(x) for x in re.findall(r"\d+", package["version"])[:3]])
-            out.append(f"| {name} | {newest['version']} | {feature_of(name)} | {known.get(name, '')} | {newest['license']} |")
+            out.append(f"| {name} | {newest['version']} | {used_by(name)} | {known.get(name, '')} | {newest['license']} |")
         return out
 
-    dev = {**manifest["dev-dependencies"]}
-    for target in manifest.get("target", {}).values():
-        dev.update(target.get("dev-dependencies", {}))
     licences: dict[str, int] = {}
-    for package in packages:
+    outside = [package for package in packages if package["source"] is not None]
+    for package in outside:
         licences[package["license"]] = licences.get(package["license"], 0) + 1
     return "\n".join([
         "# What getaway is built from",
         "",
-        "Written by `tools/supply_chain.py` and checked by `./test.sh`. Features: the wheel is built with `python` alone, the program with `cli`, which",
-        "brings `server`, `recording`, `view` and what else it names.",
+        "Written by `tools/supply_chain.py` and checked by `./test.sh`. The library `getaway` needs the crates marked with its name; the others belong to",
+        "the packages under `crates/`.",
         "",
-        "| crate | version | feature | what for | licence |",
+        "| crate | version | used by | what for | licence |",
         "|---|---|---|---|---|",
-        *rows(list(manifest["dependencies"]), lambda name: features.get(name, "always")),
-        *rows([name for name in dev if name not in manifest["dependencies"]], lambda _: "tests"),
+        *rows(users, lambda name: ", ".join(users[name])),
+        *rows((name for name in test_users if name not in users), lambda _: "tests"),
         "",
-        f"Behind them stand {len(packages) - 1} packages on all platforms, tests and benches included. Their licences:",
+        f"Behind them stand {len(outside)} packages on all platforms, tests and benches included. Their licences:",
         "",
         "| licence | packages |",
         "|---|---|",
@@ -169,9 +189,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--check", action="store_true", help="do not write the table, compare it")
     args = parser.parse_args()
-    manifest = tomllib.loads((ROOT / "Cargo.toml").read_text())
-    wrong = check_lock(ROOT / "Cargo.toml") + check_lock(ROOT / "fuzz/Cargo.toml") + check_direct(manifest) + check_python()
-    text = table(manifest)
+    wrong = check_lock(ROOT / "Cargo.toml") + check_lock(ROOT / "fuzz/Cargo.toml") + check_direct() + check_python()
+    text = table()
     if not args.check:
         TABLE.write_text(text)
     elif not TABLE.exists() or TABLE.read_text() != text:

@@ -2,7 +2,7 @@
 //! Without nightly, the same games by seed: `cargo run --release --example lockstep`.
 #![no_main]
 
-use getaway::reference::lockstep::{Coverage, Dice, play};
+use getaway_reference::lockstep::{Coverage, Dice, play};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

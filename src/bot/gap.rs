@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Instant;
 
-use rand::SeedableRng;
+use rand_pcg::rand_core::SeedableRng;
 
 use crate::game::{Direction, Layout, Move, Position, Tile};
 use crate::search::{Generator, below};

@@ -432,7 +432,7 @@ impl Pursuit {
 
 #[cfg(test)]
 mod tests {
-    use rand::SeedableRng;
+    use rand_pcg::rand_core::SeedableRng;
 
     use super::*;
     use crate::search::{Generator, below};

@@ -9,7 +9,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use rand::SeedableRng;
+use rand_pcg::rand_core::SeedableRng;
 
 use super::spent::Spent;
 use super::streets::{Streets, Timetable, UNREACHED, Walker};

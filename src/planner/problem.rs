@@ -94,7 +94,7 @@ const fn next_move(player_move: Move) -> Move {
 
 #[cfg(test)]
 mod tests {
-    use rand::SeedableRng;
+    use rand_pcg::rand_core::SeedableRng;
 
     use super::*;
     use crate::game::Layout;

@@ -1,6 +1,6 @@
 //! `random`: where everybody starts. Any move that differs from the others, each as likely.
 
-use rand::SeedableRng;
+use rand_pcg::rand_core::SeedableRng;
 
 use super::problem::Chase;
 use super::{Choice, Limit, Planner, Source};

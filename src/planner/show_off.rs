@@ -4,7 +4,7 @@
 //! few daring ticks, then a survival search for the rest. A variation replaces the plan only if it survives to the end, proven by its moves, and the
 //! threats are closer in the next ticks: survival, once proven, is never given up.
 
-use rand::SeedableRng;
+use rand_pcg::rand_core::SeedableRng;
 
 use super::course::successor;
 use super::lookahead::threat_distance;

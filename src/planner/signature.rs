@@ -7,7 +7,9 @@ use std::sync::Mutex;
 use std::thread;
 
 use super::{Limit, Survival, SurvivalOptions, by_name};
-use crate::fnv::Fnv;
+use std::hash::Hasher;
+
+use crate::fnv::FnvHasher;
 use crate::game::{Layout, Move, World, WorldError};
 
 const SEED: u64 = 2025;
@@ -40,11 +42,11 @@ pub fn signature(layouts: &[Layout], threads: usize) -> Result<String, WorldErro
         workers.into_iter().flat_map(|worker| worker.join().expect("planners do not panic")).collect::<Vec<_>>()
     });
     records.sort_unstable_by_key(|&(index, _)| index);
-    let mut hash = Fnv::new();
+    let mut hash = FnvHasher::default();
     for (_, record) in records {
-        hash.bytes(&record?.0);
+        hash.write(&record?.0);
     }
-    Ok(format!("{:016x}", hash.0))
+    Ok(format!("{:016x}", hash.finish()))
 }
 
 /// What the planners do on a map.

@@ -11,7 +11,7 @@
 
 use std::time::Instant;
 
-use rand::SeedableRng;
+use rand_pcg::rand_core::SeedableRng;
 
 use super::spent::Spent;
 use crate::game::{LAST_TICK, Move, State, World};

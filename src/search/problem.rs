@@ -1,6 +1,6 @@
 //! What a search asks of a problem, and nothing else.
 
-use rand::Rng;
+use rand_pcg::rand_core::Rng;
 
 /// The one source of randomness of a search: small, fast, and the same stream on every platform.
 pub type Generator = rand_pcg::Pcg64Mcg;

@@ -3,7 +3,7 @@
 //! An evaluation is offered to every component on the way to it, from the inside out: each keeps the best score and whole sequence since it was last
 //! invoked, and none can hold a better one than the component around it, so the first that is not improved ends the offer.
 
-use rand::SeedableRng;
+use rand_pcg::rand_core::SeedableRng;
 
 use super::budget::{Budget, Clock, Ending};
 use super::expression::{Component, Expression, Policy};

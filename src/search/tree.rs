@@ -214,7 +214,7 @@ impl<A: Copy + Eq> Tree<A> {
 
 #[cfg(test)]
 mod tests {
-    use rand::SeedableRng;
+    use rand_pcg::rand_core::SeedableRng;
 
     use super::*;
 

@@ -6,11 +6,18 @@ use std::path::{Path, PathBuf};
 
 use getaway::map::{Map, MapLibrary};
 
+/// The checkout: the nearest folder with a `Cargo.lock`, from whichever package a test belongs to.
+pub fn root() -> PathBuf {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = package.ancestors().find(|folder| folder.join("Cargo.lock").is_file());
+    root.unwrap_or(package).to_path_buf()
+}
+
 /// The shared folder: `GETAWAY_SHARED` if it is set, else `shared` beside the crate. `None`, with a note on the terminal,
 /// where there is none: the test that asked then has nothing to compare with and passes.
 pub fn shared_folder() -> Option<PathBuf> {
     let named = std::env::var_os("GETAWAY_SHARED").map(PathBuf::from);
-    let folder = named.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared"));
+    let folder = named.unwrap_or_else(|| root().join("../shared"));
     if folder.is_dir() {
         return Some(folder);
     }
@@ -20,7 +27,7 @@ pub fn shared_folder() -> Option<PathBuf> {
 
 /// Our own maps, by name.
 pub fn our_maps() -> Vec<Map> {
-    maps_in(&Path::new(env!("CARGO_MANIFEST_DIR")).join("maps"))
+    maps_in(&root().join("maps"))
 }
 
 /// The maps of a folder, by name.

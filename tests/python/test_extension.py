@@ -149,7 +149,7 @@ def test_the_stubs_are_those_of_the_module(tmp_path: pathlib.Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     package = pathlib.Path(getaway.__file__).parent
     assert (package / "py.typed").is_file()
-    assert (package / "__init__.pyi").read_text() == (ROOT / "getaway.pyi").read_text()
+    assert (package / "__init__.pyi").read_text() == (ROOT / "python" / "getaway" / "__init__.pyi").read_text()
     assert re.fullmatch(r"\d+\.\d+\.\d+", getaway.__version__)
 
 

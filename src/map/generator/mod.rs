@@ -9,8 +9,8 @@
 use std::collections::VecDeque;
 use std::fmt;
 
-use rand::Rng;
 use rand_pcg::Pcg32;
+use rand_pcg::rand_core::Rng;
 use thiserror::Error;
 
 use crate::game::{Direction, Layout, Position, Spawn, Style, Tile};

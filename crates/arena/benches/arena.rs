@@ -1,0 +1,110 @@
+//! Games a second of the arena, and what it adds to bare games.
+//!
+//! `series/threads-N` plays the same series on one thread and on two; `overhead/play` plays its games one after the other without an arena,
+//! `overhead/series` in one on a single thread. Before, they are played in turns, and the medians of the ratios within a turn are printed: those are
+//! stable on a shared machine, absolute times are not. The scores of every series are asserted to be those of the bare games.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use getaway::bot::{Bot, BotOptions};
+use getaway::game::World;
+use getaway::map::{Map, MapLibrary};
+use getaway_arena::{Budget, Games, Series, SeriesOptions, play};
+
+const MAPS: [&str; 4] = ["corner-shop", "crossroads", "roundabout", "snail"];
+const PLANNERS: [&str; 2] = ["safest", "survival"];
+const SAMPLES: u32 = 2;
+const BUDGET: Budget = Budget::evaluations(10_000);
+const THREADS: [usize; 2] = [1, 2];
+/// Turns of which the median counts; bench code also runs as a test, where one does.
+const TURNS: usize = 41;
+
+fn maps() -> Vec<Map> {
+    let library = MapLibrary::new([Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join("maps")]);
+    MAPS.iter().map(|name| library.find(name).expect("one of our maps")).collect()
+}
+
+fn series() -> Series {
+    let planners = PLANNERS.map(str::to_owned).to_vec();
+    let options = SeriesOptions { planners, samples: SAMPLES, seed: 1, no_jump: false, budget: BUDGET };
+    Series::new(&maps(), options).expect("a series")
+}
+
+fn scores_in_series(series: &Series, threads: usize) -> Vec<u32> {
+    let mut games = Games::new();
+    let flow = series.play(&mut games, threads, &AtomicBool::new(false), |_, _| ControlFlow::<()>::Continue(()));
+    assert!(matches!(flow, Ok(ControlFlow::Continue(()))));
+    games.into_iter().map(|game| game.expect("every game").score).collect()
+}
+
+/// The same games without an arena.
+fn scores_alone(series: &Series, worlds: &[World]) -> Vec<u32> {
+    let score = |index| {
+        let place = series.place(index);
+        let planner = PLANNERS[place.planner].to_owned();
+        let options = BotOptions { planner, seed: series.seed(place.map, place.sample), ..BUDGET.bot_options() };
+        let (world, mut bot) = (&worlds[place.map], Bot::new(options).expect("a planner"));
+        match play(world, &mut bot, |_, _| ControlFlow::<()>::Continue(())) {
+            Ok(ControlFlow::Continue(state)) => world.score(&state),
+            _ => panic!("a game that does not end"),
+        }
+    };
+    (0..series.len()).map(score).collect()
+}
+
+/// Plays in turns: the seconds that each way took, turn by turn.
+fn take_turns<const N: usize>(turns: usize, ways: [&dyn Fn(); N]) -> Vec<[f64; N]> {
+    let time = |way: &dyn Fn()| {
+        let begun = Instant::now();
+        way();
+        begun.elapsed().as_secs_f64()
+    };
+    (0..turns).map(|_| ways.map(time)).collect()
+}
+
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+fn arena(criterion: &mut Criterion) {
+    let is_bench = std::env::args().any(|argument| argument == "--bench");
+    let series = series();
+    let worlds: Vec<World> = maps().iter().map(|map| World::new(&map.layout, false).expect("a map")).collect();
+    let expected = scores_alone(&series, &worlds);
+    assert!(expected.contains(&10_005), "survivors among them: {expected:?}");
+    let alone = || assert_eq!(scores_alone(&series, &worlds), expected);
+    let together = |threads| assert_eq!(scores_in_series(&series, threads), expected);
+
+    let turns = take_turns(if is_bench { TURNS } else { 1 }, [&alone, &|| together(1), &|| together(2)]);
+    let games = |way: usize| series.len() as f64 / median(turns.iter().map(|seconds| seconds[way]));
+    let ratio = |way: usize, to: usize| median(turns.iter().map(|seconds| seconds[way] / seconds[to]));
+    println!(
+        "arena: {:.0} games/s on one thread, {:.0} on two, {:.2} times as many; {:+.1}% time compared with bare games",
+        games(1),
+        games(2),
+        ratio(1, 2),
+        100.0 * (ratio(1, 0) - 1.0)
+    );
+
+    let mut benches = criterion.benchmark_group("series");
+    benches.sample_size(10).warm_up_time(Duration::from_millis(300)).measurement_time(Duration::from_secs(2));
+    benches.throughput(Throughput::Elements(series.len() as u64));
+    for threads in THREADS {
+        benches.bench_function(format!("threads-{threads}"), |bencher| bencher.iter(|| together(threads)));
+    }
+    benches.finish();
+    let mut benches = criterion.benchmark_group("overhead");
+    benches.sample_size(10).warm_up_time(Duration::from_millis(300)).measurement_time(Duration::from_secs(2));
+    benches.throughput(Throughput::Elements(series.len() as u64));
+    benches.bench_function("play", |bencher| bencher.iter(alone));
+    benches.bench_function("series", |bencher| bencher.iter(|| together(1)));
+}
+
+criterion_group!(benches, arena);
+criterion_main!(benches);

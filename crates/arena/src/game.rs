@@ -1,0 +1,264 @@
+//! One whole game on this machine, message by message as a server would send them, and what is kept of it.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::stats::nearest_rank;
+use getaway::bot::{BUDGET_DEFAULT, Bot, BotError, BotOptions, Decision};
+use getaway::game::{LAST_TICK, State, World};
+use getaway::planner::Source;
+use getaway::protocol::GameMessage;
+
+/// The team in the messages.
+pub const TEAM: &str = "local";
+/// The time for a decision when only evaluations limit it.
+const UNLIMITED_TIME: Duration = Duration::from_secs(86_400);
+
+/// Why a game cannot be played on.
+#[derive(Debug, Error)]
+#[error("tick {tick}: {source}")]
+pub struct GameError {
+    /// The tick of the message that got no decision.
+    pub tick: u16,
+    /// Why not.
+    pub source: BotError,
+}
+
+/// Plays a game to its end, or until `watch` breaks it off. `watch` is shown each state with what was decided on it.
+///
+/// # Errors
+/// When the bot cannot use a message.
+pub fn play<B>(
+    world: &World,
+    bot: &mut Bot,
+    mut watch: impl FnMut(&State, &Decision) -> ControlFlow<B>,
+) -> Result<ControlFlow<B, State>, GameError> {
+    let mut state = world.start();
+    while !state.is_over() {
+        let decision = bot
+            .next_action(&GameMessage::of(world, &state, TEAM))
+            .map_err(|source| GameError { tick: state.tick(), source })?;
+        if let ControlFlow::Break(reason) = watch(&state, &decision) {
+            return Ok(ControlFlow::Break(reason));
+        }
+        world.step(&mut state, decision.player_move);
+    }
+    Ok(ControlFlow::Continue(state))
+}
+
+/// What a decision may cost: time, evaluations, or both, whichever is spent first. Without a time, games can be repeated exactly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Budget {
+    /// Milliseconds for a decision.
+    #[serde(rename = "budget_ms", default, skip_serializing_if = "Option::is_none")]
+    pub time_ms: Option<u64>,
+    /// Evaluations for a decision: whole lives, or states stepped where a planner counts these.
+    #[serde(rename = "budget_evals", default, skip_serializing_if = "Option::is_none")]
+    pub evaluations: Option<u64>,
+}
+
+impl Budget {
+    /// The bot's own: its default time for a decision.
+    pub const fn of_the_bot() -> Self {
+        Self { time_ms: Some(BUDGET_DEFAULT.as_millis() as u64), evaluations: None }
+    }
+
+    /// A number of evaluations for a decision, and no limit in time.
+    pub const fn evaluations(count: u64) -> Self {
+        Self { time_ms: None, evaluations: Some(count) }
+    }
+
+    /// The options of a bot with this budget, and the defaults for the rest.
+    pub fn bot_options(&self) -> BotOptions {
+        let budget = self.time_ms.map_or(UNLIMITED_TIME, Duration::from_millis);
+        BotOptions { budget, evaluations_max: self.evaluations, ..BotOptions::default() }
+    }
+}
+
+/// How many decisions came from where.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SourceCounts {
+    /// From a plan that was ready.
+    pub plan: u32,
+    /// From a search in that tick.
+    pub search: u32,
+    /// From a rule that needs no search.
+    pub fallback: u32,
+}
+
+impl SourceCounts {
+    /// Counts one more.
+    pub fn add(&mut self, source: Source) {
+        match source {
+            Source::Plan => self.plan += 1,
+            Source::Search => self.search += 1,
+            Source::Fallback => self.fallback += 1,
+        }
+    }
+
+    /// All decisions.
+    pub fn total(self) -> u32 {
+        self.plan + self.search + self.fallback
+    }
+}
+
+/// How long decisions took: a count for each time, the times rounded to two digits, which is more than a busy machine repeats; the longest is exact.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Times {
+    /// Nanoseconds, and how many decisions took about so long.
+    counts_ns: BTreeMap<u64, u64>,
+    /// The longest.
+    max_ns: u64,
+}
+
+impl Times {
+    /// Counts one more.
+    pub fn add(&mut self, elapsed: Duration) {
+        let ns = u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX);
+        *self.counts_ns.entry(two_digits(ns)).or_default() += 1;
+        self.max_ns = self.max_ns.max(ns);
+    }
+
+    /// Counts all of them.
+    pub fn merge(&mut self, other: &Self) {
+        other.counts_ns.iter().for_each(|(&ns, count)| *self.counts_ns.entry(ns).or_default() += count);
+        self.max_ns = self.max_ns.max(other.max_ns);
+    }
+
+    /// Milliseconds, and how many decisions took about so long, shortest first.
+    pub fn counts_ms(&self) -> impl Iterator<Item = (f64, u64)> + '_ {
+        self.counts_ns.iter().map(|(&ns, &count)| (ns as f64 / 1e6, count))
+    }
+
+    /// The milliseconds that this share of the decisions did not exceed; 0 without decisions.
+    pub fn quantile_ms(&self, share: f64) -> f64 {
+        let total: u64 = self.counts_ns.values().sum();
+        if total == 0 {
+            return 0.0;
+        }
+        let rank = nearest_rank(total, share);
+        let mut passed = 0;
+        let reached = self.counts_ms().find(|&(_, count)| {
+            passed += count;
+            passed > rank
+        });
+        reached.map_or(0.0, |(ms, _)| ms)
+    }
+
+    /// The milliseconds of the longest decision; 0 without decisions.
+    pub fn max_ms(&self) -> f64 {
+        self.max_ns as f64 / 1e6
+    }
+}
+
+/// Rounds to two decimal digits.
+fn two_digits(number: u64) -> u64 {
+    let unit = number.checked_ilog10().map_or(1, |log| 10u64.pow(log.saturating_sub(1)));
+    (number / unit + u64::from(number % unit >= unit.div_ceil(2))) * unit
+}
+
+/// A game that was played to its end: who played what, with which seed and budget, and how it went.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GameRecord {
+    /// The name of the map.
+    pub map: String,
+    /// A fingerprint of the map's tiles and spawns: maps may change under a name.
+    pub layout: String,
+    /// The name of the planner, or its expression.
+    pub planner: String,
+    /// The how manieth game of this planner on this map it was, from 0.
+    pub sample: u32,
+    /// The seed of every random draw.
+    pub seed: u64,
+    /// Whether it was the no-jump variant.
+    pub no_jump: bool,
+    /// What a decision might cost.
+    #[serde(flatten)]
+    pub budget: Budget,
+    /// 5 points a tick.
+    pub score: u32,
+    /// The tick in which the game ended: 2001 when it is complete.
+    pub final_tick: u16,
+    /// Whether a threat stood on the player in the end.
+    pub caught: bool,
+    /// What the planner evaluated over the game.
+    pub evaluations: u64,
+    /// Where the decisions came from.
+    pub sources: SourceCounts,
+    /// How often a threat did something else than the bot expected.
+    pub mispredictions: u32,
+    /// How long the decisions took.
+    pub times: Times,
+}
+
+impl GameRecord {
+    /// Whether the game was complete. Who is caught in the tick after the last has survived all the same.
+    pub fn survived(&self) -> bool {
+        self.final_tick > LAST_TICK
+    }
+
+    /// How many decisions were made.
+    pub fn decisions(&self) -> u32 {
+        self.sources.total()
+    }
+
+    /// The same but for what the clock says, which no two games have in common.
+    #[must_use]
+    pub fn without_times(self) -> Self {
+        Self { times: Times::default(), ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_counted_and_told() {
+        let mut times = Times::default();
+        assert_eq!((times.quantile_ms(0.5), times.max_ms()), (0.0, 0.0));
+        (1..=100).for_each(|us| times.add(Duration::from_micros(us)));
+        assert_eq!([0.5, 0.99, 1.0].map(|share| times.quantile_ms(share)), [0.050, 0.099, 0.100]);
+        let mut other = Times::default();
+        other.add(Duration::from_nanos(123_456_789));
+        other.merge(&times);
+        assert_eq!((other.quantile_ms(1.0), other.max_ms()), (120.0, 123.456789));
+        assert_eq!(other.counts_ms().map(|(_, count)| count).sum::<u64>(), 101);
+    }
+
+    #[test]
+    fn two_digits_are_kept() {
+        let rounded = [0, 9, 10, 99, 104, 105, 995, 1049, 1050, u64::MAX].map(two_digits);
+        assert_eq!(rounded, [0, 9, 10, 99, 100, 110, 1000, 1000, 1100, 18_000_000_000_000_000_000]);
+    }
+
+    #[test]
+    fn a_record_is_one_line_and_comes_back() {
+        let mut times = Times::default();
+        times.add(Duration::from_micros(20));
+        let record = GameRecord {
+            map: "hall".to_owned(),
+            layout: "00ff".to_owned(),
+            planner: "select(0.2, simulate(greedy))".to_owned(),
+            sample: 3,
+            seed: 1 << 52,
+            no_jump: true,
+            budget: Budget { time_ms: Some(5), evaluations: None },
+            score: 10_005,
+            final_tick: 2001,
+            caught: true,
+            evaluations: 77,
+            sources: SourceCounts { plan: 1999, search: 1, fallback: 0 },
+            mispredictions: 0,
+            times,
+        };
+        let line = serde_json::to_string(&record).expect("a record");
+        assert!(line.contains(r#""budget_ms":5,"score":10005"#), "{line}");
+        assert_eq!(serde_json::from_str::<GameRecord>(&line).expect("a record"), record);
+        assert!(record.survived() && record.decisions() == 2000);
+    }
+}

@@ -1,0 +1,284 @@
+//! A file of results: JSON lines, one a game, written as they come.
+//!
+//! The promise: a run that ends, however it ends, loses at most the games that were under way. A line says all that its game depends on, so going on
+//! with other options than before is noticed; a last line that was cut off is taken away and its game played again.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+use super::game::{Budget, GameRecord};
+use super::series::{Games, Place, Series};
+
+/// Bytes of a line at most: several times what a game with a different time for each decision takes.
+const LINE_BYTES_MAX: u64 = 1 << 20;
+
+/// Why a file of results cannot be used. Every one names the file.
+#[derive(Debug, Error)]
+pub enum ResultsError {
+    /// The file cannot be opened, read or written.
+    #[error("{}: cannot be read and written ({source})", .path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// Somebody else is writing it.
+    #[error("{}: another run is writing it", .path.display())]
+    InUse {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A line that is no game.
+    #[error("{}, line {line}: {why}; expected a game of eval or battle", .path.display())]
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A game of another series.
+    #[error("{}, line {line}: {what} is {found}, expected {expected} as in this run", .path.display())]
+    Other {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// What differs.
+        what: &'static str,
+        /// What the line says.
+        found: String,
+        /// What the series says.
+        expected: String,
+    },
+}
+
+/// A file of results that is being written.
+#[derive(Debug)]
+pub struct ResultsFile {
+    path: PathBuf,
+    file: File,
+}
+
+impl ResultsFile {
+    /// Opens a file of results, or makes it, and gives the games of the series that it holds. Samples beyond those of the series stay in the file and
+    /// are left out.
+    ///
+    /// # Errors
+    /// When the file cannot be read or written, holds something else, or holds games of another series.
+    pub fn resume(path: impl AsRef<Path>, series: &Series) -> Result<(Self, Games), ResultsError> {
+        let path = path.as_ref().to_owned();
+        let failed = |source| ResultsError::File { path: path.clone(), source };
+        let mut file = OpenOptions::new().read(true).append(true).create(true).open(&path).map_err(failed)?;
+        file.try_lock().map_err(|error| match error {
+            TryLockError::WouldBlock => ResultsError::InUse { path: path.clone() },
+            TryLockError::Error(source) => failed(source),
+        })?;
+        let mut games: Games = vec![None; series.len()];
+        let whole_bytes = read(&path, &file, series, &mut games)?;
+        file.set_len(whole_bytes).and_then(|()| file.seek(SeekFrom::End(0))).map_err(failed)?;
+        Ok((Self { path, file }, games))
+    }
+
+    /// Writes a game, so that it is there whatever happens next.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn write(&mut self, game: &GameRecord) -> Result<(), ResultsError> {
+        let mut write = || {
+            let mut line = serde_json::to_vec(game)?;
+            line.push(b'\n');
+            self.file.write_all(&line)?;
+            self.file.flush()
+        };
+        write().map_err(|source| ResultsError::File { path: self.path.clone(), source })
+    }
+}
+
+/// Reads the whole lines; gives the bytes that they take.
+fn read(path: &Path, file: &File, series: &Series, games: &mut Games) -> Result<u64, ResultsError> {
+    let failed = |source| ResultsError::File { path: path.to_owned(), source };
+    let mut reader = BufReader::new(file);
+    let (mut bytes, mut text) = (0, Vec::new());
+    for line in 1.. {
+        text.clear();
+        let limited = &mut io::Read::take(&mut reader, LINE_BYTES_MAX);
+        let length = limited.read_until(b'\n', &mut text).map_err(failed)? as u64;
+        let wrong = |why: String| ResultsError::Line { path: path.to_owned(), line, why };
+        if text.last() != Some(&b'\n') {
+            // The end, or a line that was cut off; but a file that is something else altogether is not to be cut.
+            let is_ours = length == 0 || (length < LINE_BYTES_MAX && text[0] == b'{');
+            return if is_ours { Ok(bytes) } else { Err(wrong("no game".to_owned())) };
+        }
+        let game: GameRecord = serde_json::from_slice(&text).map_err(|error| wrong(error.to_string()))?;
+        let place = check(&game, series).map_err(|Difference { what, found, expected }| ResultsError::Other {
+            path: path.to_owned(),
+            line,
+            what,
+            found,
+            expected,
+        })?;
+        if let Some(place) = place {
+            games[series.index(place)].get_or_insert(game);
+        }
+        bytes += length;
+    }
+    unreachable!("the lines of a file end")
+}
+
+/// What a game has that is not so in a series.
+struct Difference {
+    what: &'static str,
+    found: String,
+    expected: String,
+}
+
+/// Where a game stands in a series, if it is one of its samples.
+fn check(game: &GameRecord, series: &Series) -> Result<Option<Place>, Difference> {
+    let options = series.options();
+    let same = |what, found: String, expected: String| {
+        if found == expected { Ok(()) } else { Err(Difference { what, found, expected }) }
+    };
+    let one_of = |what, found: &str, names: &mut dyn Iterator<Item = &String>| {
+        let names: Vec<&String> = names.collect();
+        let expected = || names.iter().map(|name| name.as_str()).collect::<Vec<&str>>().join(" or ");
+        let place = names.iter().position(|name| *name == found);
+        place.ok_or_else(|| Difference { what, found: found.to_owned(), expected: expected() })
+    };
+    let map = one_of("the map", &game.map, &mut series.maps().iter().map(|map| &map.name))?;
+    let planner = one_of("the planner", &game.planner, &mut options.planners.iter())?;
+    same("the layout of the map", game.layout.clone(), series.maps()[map].layout.clone())?;
+    same("the variant", variant(game.no_jump), variant(options.no_jump))?;
+    same("the budget", budget(game.budget), budget(options.budget))?;
+    same("the seed", game.seed.to_string(), series.seed(map, game.sample).to_string())?;
+    Ok((game.sample < options.samples).then_some(Place { sample: game.sample, map, planner }))
+}
+
+fn variant(no_jump: bool) -> String {
+    if no_jump { "no-jump" } else { "with jumping" }.to_owned()
+}
+
+fn budget(budget: Budget) -> String {
+    let time = budget.time_ms.map(|ms| format!("{ms} ms"));
+    let evaluations = budget.evaluations.map(|count| format!("{count} evaluations"));
+    time.into_iter().chain(evaluations).collect::<Vec<String>>().join(" and ")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::ops::ControlFlow;
+    use std::sync::atomic::AtomicBool;
+
+    use super::*;
+    use crate::series::SeriesOptions;
+    use getaway::game::Layout;
+    use getaway::map::Map;
+
+    fn series(change: impl FnOnce(&mut SeriesOptions, &mut Map)) -> Series {
+        let layout = Layout::parse("P....\n.###.\n....S").expect("a drawing");
+        let mut map = Map { name: "hall".to_owned(), kind: String::new(), difficulty: String::new(), layout };
+        let mut options = SeriesOptions {
+            planners: vec!["random".to_owned(), "safest".to_owned()],
+            samples: 3,
+            seed: 9,
+            no_jump: false,
+            budget: Budget::evaluations(1),
+        };
+        change(&mut options, &mut map);
+        Series::new(&[map], options).expect("a series")
+    }
+
+    fn plain() -> Series {
+        series(|_, _| ())
+    }
+
+    /// Plays all that the file misses; gives all games and how many were played now.
+    fn play(series: &Series, path: &Path) -> (Vec<GameRecord>, usize) {
+        let (mut file, mut games) = ResultsFile::resume(path, series).expect("a file of results");
+        let mut played = 0;
+        let flow = series.play(&mut games, 2, &AtomicBool::new(false), |index, games| {
+            played += 1;
+            file.write(games[index].as_ref().expect("a game that has just ended"))
+                .map_or_else(ControlFlow::Break, ControlFlow::Continue)
+        });
+        assert!(matches!(flow, Ok(ControlFlow::Continue(()))));
+        (games.into_iter().map(|game| game.expect("every game")).collect(), played)
+    }
+
+    #[test]
+    fn a_run_goes_on_wherever_its_file_was_cut() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("results.jsonl");
+        let (games, played) = play(&plain(), &path);
+        assert_eq!(played, 6);
+        assert_eq!(play(&plain(), &path), (games.clone(), 0));
+        let whole = fs::read(&path).expect("a file");
+        let games: Vec<GameRecord> = games.into_iter().map(GameRecord::without_times).collect();
+        for cut in (0..whole.len()).step_by(97).chain([whole.len() - 1]) {
+            fs::write(&path, &whole[..cut]).expect("a file");
+            let lines = whole[..cut].iter().filter(|&&byte| byte == b'\n').count();
+            let (again, played) = play(&plain(), &path);
+            assert_eq!(played, 6 - lines, "cut at {cut}");
+            assert!(again.into_iter().map(GameRecord::without_times).eq(games.iter().cloned()), "cut at {cut}");
+            assert_eq!(play(&plain(), &path).1, 0, "cut at {cut}");
+        }
+    }
+
+    #[test]
+    fn more_samples_go_on_and_fewer_are_left_out() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("results.jsonl");
+        play(&plain(), &path);
+        assert_eq!(play(&series(|options, _| options.samples = 5), &path).1, 4);
+        assert_eq!(play(&series(|options, _| options.samples = 1), &path).1, 0);
+    }
+
+    #[test]
+    fn other_options_and_other_files_are_noticed() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("results.jsonl");
+        play(&plain(), &path);
+        let error = |series: &Series| ResultsFile::resume(&path, series).expect_err("an error").to_string();
+        let line = format!("{}, line 1: ", path.display());
+        let difference = |change: fn(&mut SeriesOptions, &mut Map)| {
+            let text = error(&series(change));
+            text.strip_prefix(&line).unwrap_or(&text).to_owned()
+        };
+        assert!(difference(|options, _| options.seed = 8).starts_with("the seed is "));
+        assert_eq!(
+            difference(|options, _| options.budget = Budget { time_ms: Some(3), evaluations: Some(1) }),
+            "the budget is 1 evaluations, expected 3 ms and 1 evaluations as in this run"
+        );
+        assert_eq!(
+            difference(|options, _| options.no_jump = true),
+            "the variant is with jumping, expected no-jump as in this run"
+        );
+        assert_eq!(difference(|_, map| map.name = "hut".to_owned()), "the map is hall, expected hut as in this run");
+        assert!(difference(|_, map| map.layout.threats.clear()).starts_with("the layout of the map is "));
+        let planners = error(&series(|options, _| options.planners = vec!["sampling".to_owned(), "uct".to_owned()]));
+        assert!(planners.contains("expected sampling or uct"), "{planners}");
+
+        for (text, why) in [("{}\n", "missing field"), ("no results", "no game"), ("\n", "EOF")] {
+            fs::write(&path, text).expect("a file");
+            assert!(error(&plain()).contains(why), "{}", error(&plain()));
+            assert_eq!(fs::read_to_string(&path).expect("a file"), text, "left as it was");
+        }
+    }
+
+    #[test]
+    fn two_runs_do_not_write_one_file() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("results.jsonl");
+        let first = ResultsFile::resume(&path, &plain()).expect("a file of results");
+        let second = ResultsFile::resume(&path, &plain());
+        assert!(matches!(second, Err(ResultsError::InUse { .. })));
+        drop(first);
+        assert!(ResultsFile::resume(&path, &plain()).is_ok());
+    }
+}

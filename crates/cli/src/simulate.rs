@@ -1,0 +1,86 @@
+//! `getaway simulate`: plays a game by the lines of standard input, a line out for each line in.
+
+use std::io::{BufRead, Read, Write};
+
+use clap::Args;
+use serde_json::Value;
+
+use getaway::game::Action;
+use getaway::protocol::{TraceTick, parse_actions, parser_words, write_line};
+
+use super::{CliError, MapArgs, world_of};
+
+/// A command is a few actions; a line longer than this is none.
+const MAX_LINE_BYTES: u64 = 1 << 20;
+
+const EXAMPLES: &str = r#"Each line of the input is a command, a JSON array of actions; each line of the output is the state after its tick.
+
+Examples:
+  echo '[{"type": "MOVE_LEFT"}]' | getaway simulate old-town
+  echo '[{"type": "MOVE_TO", "position": {"x": 3, "y": 1}}, {"type": "MOVE_UP"}]' | getaway simulate old-town --no-jump
+  yes '[]' | getaway simulate challenge1 --maps path/to/maps | tail -n 1"#;
+
+/// Play a game: a JSON array of actions a line in, the state after the tick a line out
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct SimulateArgs {
+    /// The map, by name or by path
+    map: String,
+    /// The no-jump variant: who steps onto the tile of a threat is caught before it moves
+    #[arg(long)]
+    no_jump: bool,
+    #[command(flatten)]
+    maps: MapArgs,
+}
+
+/// Plays until the game or the input ends. Every line is written out before the next is read.
+pub(super) fn run(args: &SimulateArgs, input: &mut impl BufRead, out: &mut impl Write) -> Result<(), CliError> {
+    let map = args.maps.find(&args.map)?;
+    let world = world_of(&map, args.no_jump)?;
+    let mut state = world.start();
+    let mut lines = Lines { input, line: Vec::new(), number: 0 };
+    while !state.is_over() {
+        let Some(command) = lines.next_command()? else { break };
+        if world.play(&mut state, &command).is_err() {
+            break;
+        }
+        write_line(&mut *out, &TraceTick::of_state(&world, &state))?;
+        out.flush()?;
+    }
+    Ok(())
+}
+
+/// The input, line by line.
+struct Lines<'a, R> {
+    input: &'a mut R,
+    line: Vec<u8>,
+    /// The number of the line that was read last, from 1.
+    number: usize,
+}
+
+impl<R: BufRead> Lines<'_, R> {
+    /// The command on the next line; none at the end of the input.
+    fn next_command(&mut self) -> Result<Option<Vec<Action>>, CliError> {
+        self.number += 1;
+        self.line.clear();
+        let mut limited = Read::take(&mut *self.input, MAX_LINE_BYTES);
+        let bytes = limited.read_until(b'\n', &mut self.line).map_err(|error| self.error(&error.to_string()))?;
+        if bytes == 0 {
+            return Ok(None);
+        }
+        if bytes as u64 == MAX_LINE_BYTES && !self.line.ends_with(b"\n") {
+            return Err(self.error(&format!("expected at most {MAX_LINE_BYTES} bytes")));
+        }
+        let json: Value = serde_json::from_slice(self.line.trim_ascii_end()).map_err(|error| self.not_json(&error))?;
+        let command = parse_actions(Some(&json)).map_err(|error| self.error(&error.to_string()))?;
+        Ok(Some(command))
+    }
+
+    fn error(&self, what: &str) -> CliError {
+        CliError::Input(format!("standard input, line {}: {what}", self.number))
+    }
+
+    fn not_json(&self, error: &serde_json::Error) -> CliError {
+        self.error(&format!("expected a JSON array of actions, found {}", parser_words(error)))
+    }
+}

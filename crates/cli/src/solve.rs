@@ -1,0 +1,170 @@
+//! `getaway solve`: finds out, before the first move, whether a map can be survived, and how.
+
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use serde::Serialize;
+
+use getaway::game::{POINTS_PER_TICK, World};
+use getaway::map::Map;
+use getaway::planner::{Limit, Outcome, Solution, Survival, SurvivalOptions};
+
+use super::number::{ANY, whole};
+use super::{CliError, MapArgs, one_line, world_of};
+
+/// Moves on a line of a printed plan.
+const MOVES_PER_LINE: usize = 100;
+
+const EXAMPLES: &str = "Examples:
+  getaway solve roundabout                         the outcome and the moves: L R U D, and . for staying
+  getaway solve roundabout harbour --no-jump       a table for several
+  getaway solve --maps path/to/maps --json         a line of JSON for each map in a folder";
+
+/// Solve whole games before the first move: survive, or prove that nobody can
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct SolveArgs {
+    /// Maps to solve, by name or by path; without any, all those of every --maps DIR
+    #[arg(value_name = "MAP")]
+    names: Vec<String>,
+    #[command(flatten)]
+    maps: MapArgs,
+    /// The no-jump variant: who steps onto the tile of a threat is caught before it moves
+    #[arg(long)]
+    no_jump: bool,
+    /// Give up on a map after this time; tables, made before, are not counted
+    #[arg(long, value_name = "MS", default_value_t = 1000, value_parser = whole::<u64>(ANY))]
+    time_limit_ms: u64,
+    /// The seed of the search; the same seed finds the same moves unless the time runs out
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole::<u64>(ANY))]
+    seed: u64,
+    /// Print JSON: a line with an object for each map
+    #[arg(long)]
+    json: bool,
+}
+
+/// What is printed about a map.
+#[derive(Serialize)]
+struct Report {
+    map: String,
+    outcome: &'static str,
+    score: u32,
+    actions: String,
+    elapsed_ms: f64,
+    expanded: u64,
+}
+
+pub(super) fn run(args: &SolveArgs, out: &mut impl Write) -> Result<(), CliError> {
+    let maps = load(args)?;
+    let is_alone = maps.len() == 1;
+    let mut reports = Vec::new();
+    for map in maps {
+        let report = solve(args, &map)?;
+        if args.json {
+            serde_json::to_writer(&mut *out, &report)?;
+            writeln!(out)?;
+            out.flush()?;
+        }
+        reports.push(report);
+    }
+    match reports.as_slice() {
+        _ if args.json => Ok(()),
+        [report] if is_alone => write_plan(report, out),
+        reports => write_table(reports, out),
+    }
+}
+
+fn load(args: &SolveArgs) -> Result<Vec<Map>, CliError> {
+    if args.names.is_empty() && args.maps.dirs.is_empty() {
+        return Err(CliError::Input("no map, expected MAP or --maps DIR (try --help)".to_owned()));
+    }
+    Ok(args.maps.load(&args.names)?)
+}
+
+fn solve(args: &SolveArgs, map: &Map) -> Result<Report, CliError> {
+    let name = one_line(&map.name);
+    let world = world_of(map, args.no_jump)?;
+    let mut survival = Survival::new(SurvivalOptions { seed: args.seed, ..SurvivalOptions::default() });
+    let start = Instant::now();
+    let deadline = start.checked_add(Duration::from_millis(args.time_limit_ms));
+    let solution = survival.solve(&world, &world.start(), Limit { deadline, expansions: None });
+    let elapsed_ms = (start.elapsed().as_secs_f64() * 1e6).round() / 1e3;
+    check(&name, &world, &solution)?;
+    Ok(Report {
+        map: map.name.clone(),
+        outcome: solution.outcome.name(),
+        score: u32::from(solution.final_tick) * POINTS_PER_TICK,
+        actions: solution.moves.iter().map(|player_move| player_move.letter()).collect(),
+        elapsed_ms,
+        expanded: solution.expanded,
+    })
+}
+
+/// Plays the moves: nothing is printed that does not do what it says.
+fn check(name: &str, world: &World, solution: &Solution) -> Result<(), CliError> {
+    let mut state = world.start();
+    let mut moves = solution.moves.iter();
+    while !state.is_over()
+        && let Some(&player_move) = moves.next()
+    {
+        world.step(&mut state, player_move);
+    }
+    let lives = solution.outcome != Outcome::Survives || state.is_complete();
+    if moves.len() == 0 && state.tick() == solution.final_tick && lives {
+        return Ok(());
+    }
+    let (found, claimed) = (state.tick(), solution.final_tick);
+    Err(CliError::Check(format!("{name}: the plan ends in tick {found}, not in {claimed} as the search says")))
+}
+
+fn write_plan(report: &Report, out: &mut impl Write) -> Result<(), CliError> {
+    let Report { map, outcome, score, actions, elapsed_ms, expanded } = report;
+    let map = one_line(map);
+    writeln!(out, "{map}: {outcome}, {score} points, {elapsed_ms:.1} ms, {expanded} states expanded")?;
+    for (line, moves) in actions.as_bytes().chunks(MOVES_PER_LINE).enumerate() {
+        let tick = line * MOVES_PER_LINE + 1;
+        writeln!(out, "{tick:>5} {}", String::from_utf8_lossy(moves))?;
+    }
+    Ok(())
+}
+
+fn write_table(reports: &[Report], out: &mut impl Write) -> Result<(), CliError> {
+    let names: Vec<String> = reports.iter().map(|report| one_line(&report.map)).collect();
+    let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).max("MAP".len());
+    writeln!(out, "{:<width$}  OUTCOME     SCORE  ELAPSED MS  EXPANDED", "MAP")?;
+    for (name, report) in names.iter().zip(reports) {
+        let Report { outcome, score, elapsed_ms, expanded, .. } = report;
+        writeln!(out, "{name:<width$}  {outcome:<9}  {score:>6}  {elapsed_ms:>10.1}  {expanded:>8}")?;
+    }
+    let counts = [Outcome::Survives, Outcome::Doomed, Outcome::Undecided].map(|outcome| {
+        let count = reports.iter().filter(|report| report.outcome == outcome.name()).count();
+        format!("{count} {}", outcome.name())
+    });
+    let maps = if reports.len() == 1 { "map" } else { "maps" };
+    Ok(writeln!(out, "{} {maps}: {}", reports.len(), counts.join(", "))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use getaway::game::{Layout, Move};
+
+    #[test]
+    fn a_plan_that_does_not_do_what_it_says_is_not_printed() {
+        let world = World::new(&Layout::parse("P#b").expect("a drawing"), false).expect("a map");
+        let solution = |outcome, moves: usize, final_tick| Solution {
+            outcome,
+            moves: vec![Move::Stay; moves],
+            final_tick,
+            expanded: 0,
+        };
+        assert!(check("m", &world, &solution(Outcome::Survives, 2000, 2001)).is_ok());
+        for (outcome, moves, final_tick) in
+            [(Outcome::Survives, 1999, 2001), (Outcome::Survives, 2001, 2001), (Outcome::Undecided, 10, 12)]
+        {
+            let error = check("m", &world, &solution(outcome, moves, final_tick));
+            assert!(matches!(error, Err(CliError::Check(_))), "{moves} moves");
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! `getaway eval` and `getaway battle`, as a user meets them: numbers, sentences, files, pages, and what happens on Ctrl-C.
+
+mod program;
+
+use std::fs;
+use std::process::Command;
+
+use program::{command, fine, getaway, refused};
+use serde_json::Value;
+
+fn json(args: &[&str]) -> Value {
+    let text = fine(args);
+    assert_eq!(text.lines().count(), 1);
+    serde_json::from_str(&text).unwrap()
+}
+
+/// Takes out what the clock says.
+fn without_times(mut value: Value) -> Value {
+    match &mut value {
+        Value::Object(fields) => {
+            fields.retain(|name, _| !name.starts_with("decision_"));
+            fields.values_mut().for_each(|field| *field = without_times(field.take()));
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| *item = without_times(item.take())),
+        _ => {}
+    }
+    value
+}
+
+const MAPS: [&str; 2] = ["corner-shop", "snail"];
+const OPTIONS: [[&str; 2]; 2] = [["--budget-evals", "5"], ["--samples", "3"]];
+
+/// Two maps, and few samples of few evaluations unless `more` says otherwise.
+fn small<'a>(command: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
+    let options = OPTIONS.iter().filter(|[name, _]| !more.contains(name)).flatten();
+    command.iter().chain(&MAPS).chain(options).chain(more).copied().collect()
+}
+
+fn eval<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    small(&["eval"], more)
+}
+
+fn battle<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    small(&["battle", "safest", "random"], more)
+}
+
+#[test]
+fn planners_are_evaluated_by_map_and_overall() {
+    let text = fine(&eval(&["--planner", "random", "--planner", "safest"]));
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines[0], "3 samples a map, at most 5 evaluations a decision, seed 0");
+    assert_eq!((lines[2], lines[8]), ("random", "safest"));
+    let head: Vec<&str> = lines[3].split_whitespace().collect();
+    assert_eq!(head[..3], ["MAP", "GAMES", "SCORE"]);
+    for (line, name) in [(4, "corner-shop"), (5, "snail"), (6, "all maps")] {
+        assert!(lines[line].starts_with(name) && lines[line + 6].starts_with(name), "{text}");
+    }
+    assert_eq!(lines[6].split_whitespace().nth(2), Some("6"), "games on all maps");
+}
+
+#[test]
+fn programs_read_the_same_whatever_the_threads() {
+    let both = ["--planner", "sampling", "--planner", "uct-greedy", "--json"];
+    let [one, two] = ["1", "2"].map(|threads| json(&eval(&[&both[..], &["--threads", threads]].concat())));
+    assert_eq!((&one["games"], &one["games_max"], &one["budget_evals"]), (&12.into(), &12.into(), &5.into()));
+    let planner = &one["planners"][0];
+    let summary = &planner["maps"][0];
+    assert_eq!((&planner["planner"], &summary["map"]), (&"sampling".into(), &"corner-shop".into()));
+    assert!(summary["score_min"].as_u64().unwrap() <= summary["score_max"].as_u64().unwrap());
+    assert!(planner["overall"]["decision_p99_ms"].as_f64().unwrap() > 0.0);
+    assert_eq!(without_times(one), without_times(two));
+}
+
+#[test]
+fn a_standing_is_markdown_with_the_best_first() {
+    let text = fine(&eval(&["--planner", "random", "--planner", "survival", "--budget-evals", "10000", "--markdown"]));
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 4);
+    assert!(lines[0].starts_with("| planner | ") && lines[1].starts_with("|---|"));
+    assert!(lines[2].starts_with("| `survival` | 10005 (10005 to 10005) | 10005 | 10005 | 100% |"), "{}", lines[2]);
+    assert!(lines[3].starts_with("| `random` | "));
+    let columns = |line: &str| line.matches('|').count();
+    assert!(lines.iter().all(|line| columns(line) == columns(lines[0])), "{text}");
+}
+
+#[test]
+fn battles_end_in_a_sentence() {
+    let text = fine(&battle(&["--samples", "6"]));
+    let last = text.lines().last().unwrap();
+    assert!(last.starts_with("safest beats random: 12 wins, 0 ties and 0 losses in 12 paired games"), "{last}");
+    assert!(last.contains("two-sided sign test, p = 0.0005"), "{last}");
+    let report = json(&battle(&["--samples", "6", "--json"]));
+    assert_eq!(report["sentence"], last);
+    assert_eq!((&report["overall"]["wins"], &report["overall"]["win_share"]["estimate"]), (&12.into(), &1.0.into()));
+    let ties = fine(&["battle", "sampling", "simulate", "snail", "--budget-evals", "2", "--samples", "2"]);
+    assert!(
+        ties.ends_with("sampling and simulate cannot be told apart: 0 wins, 2 ties and 0 losses in 2 paired games.\n")
+    );
+    let losses = fine(&["battle", "random", "safest", "snail", "--budget-evals", "2", "--samples", "8"]);
+    assert!(losses.lines().last().unwrap().starts_with("safest beats random: 8 wins"), "{losses}");
+}
+
+#[test]
+fn a_sequential_test_stops_early() {
+    let report = json(&battle(&["--sprt", "--samples", "1000", "--json"]));
+    assert_eq!((&report["sprt"]["verdict"], &report["sprt"]["pairs"]), (&"h1".into(), &17.into()));
+    assert!(report["sentence"].as_str().unwrap().contains("SPRT, alpha 0.05, beta 0.05"));
+    // Errors that must be rarer take longer to rule out.
+    let report = json(&battle(&["--sprt", "--sprt-alpha", "0.001", "--samples", "1000", "--json"]));
+    assert!(report["sprt"]["pairs"].as_u64().unwrap() > 17);
+    assert!(refused(&battle(&["--sprt", "--sprt-p1", "0.4"])).contains("make no test: expected 0 < p0 < p1 < 1"));
+    assert!(refused(&battle(&["--sprt-p1", "0.7"])).contains("--sprt"));
+}
+
+#[test]
+fn a_results_file_is_gone_on_with() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("results.jsonl");
+    let name = file.to_str().unwrap();
+    let whole = without_times(json(&battle(&["--json"])));
+    fine(&battle(&["--samples", "1", "--resume", name]));
+    let begun = fs::read_to_string(&file).unwrap();
+    assert_eq!(begun.lines().count(), 4);
+    // Cut off in the middle of the last line, as by a crash.
+    fs::write(&file, &begun[..begun.len() - 20]).unwrap();
+    assert_eq!(without_times(json(&battle(&["--json", "--resume", name]))), whole);
+    let text = fs::read_to_string(&file).unwrap();
+    assert_eq!(text.lines().count(), 12);
+    assert!(text.starts_with(&begun[..begun.trim_end().rfind('\n').unwrap()]), "what was there is kept");
+    let error = refused(&battle(&["--resume", name, "--seed", "1"]));
+    assert!(error.contains("line 1: the seed is "), "{error}");
+}
+
+/// The data of a page.
+fn data_of(page: &str) -> Value {
+    let begin = page.find("id=\"data\">").unwrap() + "id=\"data\">".len();
+    serde_json::from_str(&page[begin..begin + page[begin..].find("</script>").unwrap()]).unwrap()
+}
+
+#[test]
+fn the_report_replays_its_games() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("report.html");
+    let more = ["--planner", "select(0.2, simulate(greedy))", "--planner", "survival", "--no-jump", "--seed", "9"];
+    fine(&eval(&[&more[..], &["--report", file.to_str().unwrap()]].concat()));
+    let data = data_of(&fs::read_to_string(&file).unwrap());
+    assert_eq!(data["planners"].as_array().unwrap().len(), 2);
+    assert!(data["command"].as_str().unwrap().starts_with("getaway eval corner-shop snail --budget-evals 5 "));
+    let games = data["games"].as_array().unwrap();
+    assert_eq!(games.len(), 12);
+    for game in games.iter().step_by(3) {
+        let line = game[6].as_str().unwrap();
+        let words = line.replace("'select(0.2, simulate(greedy))'", "EXPRESSION");
+        let mut words: Vec<&str> = words.split(' ').collect();
+        words.iter_mut().filter(|word| **word == "EXPRESSION").for_each(|word| *word = more[1]);
+        assert_eq!(words.remove(0), "getaway");
+        words.push("--json");
+        let played = json(&words);
+        assert_eq!((&played["final_tick"], &played["score"]), (&game[4], &game[5]), "{line}");
+    }
+}
+
+#[test]
+fn all_maps_of_a_folder_are_played_and_not_ours() {
+    let dir = tempfile::tempdir().unwrap();
+    let maps = dir.path().join("maps");
+    let folder = maps.to_str().unwrap();
+    fine(&["mapgen", "--count", "2", "--seed", "1", "--size", "9x9", "--threats", "1", "--out", folder]);
+    let report = json(&["eval", "--maps", folder, "--planner", "safest", "--samples", "1", "--json"]);
+    assert_eq!(report["planners"][0]["maps"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn too_many_threads_for_a_budget_in_time_are_warned_of() {
+    let slow = ["eval", "snail", "--planner", "random", "--samples", "1", "--threads", "1000"];
+    assert_eq!(getaway(&slow).stderr, b"", "evaluations do not care");
+    let output = getaway(&[&slow[..], &["--budget-ms", "1"]].concat());
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success() && stderr.starts_with("warning: 1000 threads on "), "{stderr}");
+}
+
+#[test]
+#[cfg(unix)]
+fn ctrl_c_prints_what_is_known() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("results.jsonl");
+    let args = ["battle", "safest", "random", "corner-shop", "--samples", "100000", "--resume", file.to_str().unwrap()];
+    let mut command = command(&args);
+    let child = command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    let lines = || fs::read_to_string(&file).map_or(0, |text| text.lines().count());
+    while lines() < 6 {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    let [stdout, stderr] = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
+    assert_eq!(output.status.code(), Some(130), "{stderr}");
+    assert!(stdout.lines().next().unwrap().contains(" of 200000 games so far"), "{stdout}");
+    assert!(stdout.lines().last().unwrap().contains("paired games"), "{stdout}");
+    let played = lines();
+    assert_eq!(stderr, format!("error: interrupted after {played} of 200000 games; the same command goes on\n"));
+}
+
+#[test]
+fn bad_input_is_one_line() {
+    assert!(refused(&["eval", "atlantis"]).starts_with("no map named atlantis, expected "));
+    assert!(refused(&["eval", "--planner", "clairvoyant"]).starts_with("no planner named clairvoyant"));
+    assert!(refused(&["eval", "snail", "snail"]).starts_with("two maps are named snail"));
+    assert!(refused(&["battle", "random", "random"]).starts_with("random is named twice"));
+    assert!(refused(&["eval", "snail", "--samples", "0"]).contains("0"));
+    assert!(refused(&["eval", "snail", "--report", "/nowhere/report.html"]).contains("cannot be written"));
+    assert!(refused(&["eval", "snail", "--resume", "/nowhere/results.jsonl"]).contains("cannot be read and written"));
+    assert!(refused(&["eval", "--maps", "/nowhere"]).contains("no such folder"));
+}

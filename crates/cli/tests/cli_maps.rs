@@ -1,0 +1,336 @@
+//! `getaway maps` and `getaway mapgen`, as a user meets them: what they print, and that bad input is one clear line on
+//! standard error, exit code 2 and nothing else.
+
+mod program;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use getaway::game::Layout;
+use getaway::map::Map;
+use program::{command_in, error_line, fine, getaway, refused};
+use serde_json::Value;
+use tempfile::TempDir;
+
+fn stdout(output: &Output) -> &str {
+    std::str::from_utf8(&output.stdout).unwrap()
+}
+
+fn stderr(output: &Output) -> &str {
+    std::str::from_utf8(&output.stderr).unwrap()
+}
+
+fn save(dir: &Path, name: &str, text: &str) -> PathBuf {
+    let layout = Layout::parse(text).unwrap();
+    let folder = dir.join(name);
+    Map { name: name.into(), kind: "challenge".into(), difficulty: "easy".into(), layout }.save(&folder).unwrap();
+    folder
+}
+
+/// A map folder with this picture and a good description.
+fn with_picture(dir: &TempDir, name: &str, picture: &[u8]) -> String {
+    let folder = dir.path().join(name);
+    fs::create_dir(&folder).unwrap();
+    fs::write(folder.join("layout.png"), picture).unwrap();
+    fs::write(folder.join("meta.json"), r#"{"type": "challenge", "difficulty": "easy"}"#).unwrap();
+    folder.to_str().unwrap().to_owned()
+}
+
+fn rgba_png(width: u32, height: u32, pixels: &[[u8; 4]]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut encoder = png::Encoder::new(&mut bytes, width, height);
+    encoder.set_color(png::ColorType::Rgba);
+    let mut writer = encoder.write_header().unwrap();
+    writer.write_image_data(&pixels.concat()).unwrap();
+    writer.finish().unwrap();
+    bytes
+}
+
+/// The header of a picture of this size and nothing after it.
+fn header_only(width: u32, height: u32) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let encoder = png::Encoder::new(&mut bytes, width, height);
+    // The end of the file is written when the writer is dropped.
+    drop(encoder.write_header().unwrap());
+    bytes
+}
+
+const PLAYER: [u8; 4] = [0, 0, 255, 255];
+const OPEN: [u8; 4] = [255; 4];
+
+#[test]
+fn maps_lists_every_map_in_aligned_columns() {
+    let text = fine(&["maps"]);
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines.len() > 10);
+    assert!(lines[0].starts_with("NAME "));
+    for column in ["SIZE", "OPEN", "THREATS", "BULL", "GOLDFISH", "SHARK", "OWL", "DEER", "HAWK"] {
+        let end = lines[0].find(column).unwrap() + column.len();
+        assert!(
+            lines.iter().all(|line| !line[..end].ends_with(' ') && line[end..].starts_with("  ")),
+            "{column}\n{text}"
+        );
+    }
+    assert!(lines[1..].is_sorted());
+    assert!(!text.contains('\x1b'), "no colours where nobody sees them");
+}
+
+#[test]
+fn maps_lists_further_folders() {
+    let dir = tempfile::tempdir().unwrap();
+    save(dir.path(), "zz-mine", "P.B~\n..O#");
+    let maps = dir.path().to_str().unwrap();
+    let listed: Vec<Value> = serde_json::from_str(&fine(&["maps", "--json", "--maps", maps])).unwrap();
+    let expected = serde_json::json!({
+        "name": "zz-mine", "type": "challenge", "difficulty": "easy", "width": 4, "height": 2, "open_tiles": 7,
+        "threats": {"bull": 1, "goldfish": 0, "shark": 0, "owl": 1, "deer": 0, "hawk": 0},
+    });
+    assert_eq!(listed.last().unwrap(), &expected);
+    assert!(fine(&["maps", "--maps", maps]).contains("zz-mine"));
+}
+
+#[test]
+fn our_maps_are_found_from_elsewhere() {
+    let dir = tempfile::tempdir().unwrap();
+    let output = command_in(dir.path(), &["maps", "roundabout"]).output().unwrap();
+    let is_built_beside_the_maps = Path::new(env!("CARGO_BIN_EXE_getaway"))
+        .starts_with(env!("CARGO_MANIFEST_DIR").strip_suffix("/crates/cli").unwrap());
+    assert_eq!(output.status.code(), Some(if is_built_beside_the_maps { 0 } else { 2 }), "{}", stderr(&output));
+}
+
+#[test]
+fn maps_draws_a_map() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = save(dir.path(), "drawn", "#P.~\n#BBS");
+    let folder = folder.to_str().unwrap();
+    let expected = "\
+drawn: 4x2, 6 open tiles, easy
+██P   ░░
+██B B S 
+P player  B bull (2)  S shark  ░░ see-through (threats pass, the player does not)
+";
+    assert_eq!(fine(&["maps", folder]), expected);
+    let json: Value = serde_json::from_str(&fine(&["maps", "--json", folder])).unwrap();
+    assert_eq!(json[0]["rows"], serde_json::json!(["#P.~", "#BBS"]));
+}
+
+#[test]
+fn colours_follow_the_wish_of_the_user() {
+    let run = |name: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_getaway"));
+        let dir = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+        command.args(["maps", "roundabout"]).current_dir(dir).env_remove("NO_COLOR").env(name, "1").output().unwrap()
+    };
+    assert!(stdout(&run("CLICOLOR_FORCE")).contains("\x1b[1m\x1b[94mP"));
+    assert!(!stdout(&run("NO_COLOR")).contains('\x1b'));
+}
+
+#[test]
+fn a_broken_map_does_not_hide_the_others() {
+    let dir = tempfile::tempdir().unwrap();
+    save(dir.path(), "good", "P.");
+    let broken = with_picture(&dir, "broken", b"no picture");
+    let output = getaway(&["maps", "--maps", dir.path().to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stdout(&output).contains("good"));
+    assert!(error_line(&output).starts_with(&format!("{broken}/layout.png: not a readable PNG")));
+    fs::write(dir.path().join("good/meta.json"), "[]").unwrap();
+    let output = getaway(&["maps", "--maps", dir.path().to_str().unwrap()]);
+    let line = error_line(&output);
+    assert!(line.starts_with("2 maps failed: ") && line.contains("good/meta.json"), "{line}");
+}
+
+#[test]
+fn a_name_cannot_steer_the_terminal() {
+    let dir = tempfile::tempdir().unwrap();
+    save(dir.path(), "\x1b[2J\nname", "P.");
+    let text = fine(&["maps", "--maps", dir.path().to_str().unwrap()]);
+    assert!(text.contains("\\u{1b}[2J\\nname"), "{text}");
+}
+
+#[test]
+fn bad_maps_are_one_clear_line() {
+    let dir = tempfile::tempdir().unwrap();
+    let missing = dir.path().join("missing").to_str().unwrap().to_owned();
+    let folder = format!("{missing}: no such folder, expected a map folder with layout.png and meta.json");
+    assert_eq!(refused(&["maps", &missing]), folder);
+    let listed = format!("{missing}: no such folder, expected a folder with a folder for each map");
+    assert_eq!(refused(&["maps", "--maps", &missing]), listed);
+    assert!(
+        refused(&["maps", "nowhere"]).starts_with("no map named nowhere, expected the path of a map folder or one of ")
+    );
+
+    let good = rgba_png(2, 1, &[PLAYER, OPEN]);
+    let mut many = vec![OPEN; 65 * 64];
+    many[0] = PLAYER;
+    let mut crowd = vec![[255, 0, 0, 255]; 66];
+    crowd[0] = PLAYER;
+    let pictures: [(&str, Vec<u8>, &str); 9] = [
+        ("empty", Vec::new(), "not a readable PNG ("),
+        ("garbage", b"no picture".to_vec(), "not a readable PNG ("),
+        ("truncated", good[..good.len() - 20].to_vec(), "not a readable PNG ("),
+        ("no-player", rgba_png(2, 1, &[OPEN, OPEN]), "no player: expected one opaque pixel of colour 0,0,255"),
+        ("transparent-player", rgba_png(2, 1, &[[0, 0, 255, 254], OPEN]), "no player: expected"),
+        ("one-tile", rgba_png(1, 1, &[PLAYER]), "too few open tiles (1): expected at least 2"),
+        ("huge", header_only(10_000, 10_000), "10000x10000 pixels are too large: expected at most 1024 a side"),
+        ("large", rgba_png(65, 64, &many), "too many open tiles (4160): expected at most 4096"),
+        ("crowd", rgba_png(66, 1, &crowd), "too many threats (65): expected at most 64"),
+    ];
+    for (name, picture, expected) in pictures {
+        let path = with_picture(&dir, name, &picture);
+        let line = refused(&["maps", &path]);
+        assert!(line.starts_with(&format!("{path}/layout.png: {expected}")), "{name}: {line}");
+    }
+}
+
+#[test]
+fn bad_descriptions_are_one_clear_line() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = save(dir.path(), "map", "P.");
+    let (path, meta) = (folder.to_str().unwrap(), folder.join("meta.json"));
+    for (text, expected) in [
+        ("", "EOF while parsing a value at line 1 column 0"),
+        ("{}", "missing field `type` at line 1 column 2"),
+        (r#"{"type": "challenge"}"#, "missing field `difficulty`"),
+        (r#"{"type": 1, "difficulty": "easy"}"#, "invalid type: integer `1`, expected a string"),
+    ] {
+        fs::write(&meta, text).unwrap();
+        let line = refused(&["maps", path]);
+        assert!(line.starts_with(&format!("{path}/meta.json: {expected}")), "{line}");
+        assert!(line.ends_with(r#", expected {"type": "challenge", "difficulty": "easy"}"#), "{line}");
+    }
+    let mut longest = r#"{"type": "challenge", "difficulty": "easy"}"#.as_bytes().to_vec();
+    longest.resize(65_536, b' ');
+    fs::write(&meta, &longest).unwrap();
+    fine(&["maps", path]);
+    longest.push(b' ');
+    fs::write(&meta, longest).unwrap();
+    assert_eq!(
+        refused(&["maps", path]),
+        format!("{path}/meta.json: the file is too large, expected at most 65536 bytes")
+    );
+    fs::write(&meta, r#"{"type": "challenge", "difficulty": "easy", "more": [1]}"#).unwrap();
+    fine(&["maps", path]);
+    fs::remove_file(&meta).unwrap();
+    assert!(refused(&["maps", path]).starts_with(&format!("{path}/meta.json: no such file")));
+    fs::remove_file(folder.join("layout.png")).unwrap();
+    assert!(refused(&["maps", path]).starts_with(&format!("{path}/layout.png: no such file")));
+}
+
+/// `mapgen` with good arguments; further ones come after them.
+fn mapgen_args<'a>(out: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let mut args = vec!["mapgen", "--count", "3", "--seed", "1", "--size", "21x17", "--threats", "6", "--out", out];
+    args.extend(more);
+    args
+}
+
+#[test]
+fn mapgen_writes_maps_that_load() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("new/folder");
+    let out = out.to_str().unwrap();
+    let text = fine(&mapgen_args(out, &["--styles", "bull,owl", "--braid", "0.5"]));
+    let names: Vec<String> = (0..3).map(|index| format!("maze-21x17-s1-000{index}")).collect();
+    for (line, name) in text.lines().zip(&names) {
+        assert!(line.starts_with(&format!("{out}/{name}: ")), "{line}");
+    }
+    let json = fine(&mapgen_args(out, &["--kind", "city", "--json"]));
+    let json: Vec<Value> = serde_json::from_str(&json).unwrap();
+    assert_eq!(json.len(), 3);
+    assert_eq!(json[2]["name"], "city-21x17-s1-0002");
+    let map = Map::load(json[2]["folder"].as_str().unwrap()).unwrap();
+    assert_eq!(map.layout.threats.len(), 6);
+    assert_eq!(fs::read_dir(out).unwrap().count(), 6, "nothing but the maps");
+    fine(&["maps", "--maps", out, &names[0]]);
+}
+
+#[test]
+fn mapgen_writes_the_same_files_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = |out: &str, count| {
+        let out = dir.path().join(out);
+        let out = out.to_str().unwrap();
+        fine(&["mapgen", "--count", count, "--seed", "5", "--size", "15x15", "--threats", "4", "--out", out]);
+        let folder = Path::new(out).join("maze-15x15-s5-0001");
+        (fs::read(folder.join("layout.png")).unwrap(), fs::read(folder.join("meta.json")).unwrap())
+    };
+    assert_eq!(file("once", "2"), file("again", "4"));
+}
+
+#[test]
+fn mapgen_does_not_overwrite() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().to_str().unwrap();
+    let taken = dir.path().join("maze-21x17-s1-0002");
+    fs::create_dir(&taken).unwrap();
+    let line = refused(&mapgen_args(out, &[]));
+    assert_eq!(line, format!("{}: exists already and is not overwritten", taken.display()));
+    assert_eq!(fs::read_dir(out).unwrap().count(), 1, "the two maps before it are not written either");
+    let file = dir.path().join("file");
+    fs::write(&file, "").unwrap();
+    assert!(refused(&mapgen_args(file.to_str().unwrap(), &[])).contains("cannot be written"));
+}
+
+#[test]
+fn mapgen_refuses_bad_arguments_in_one_line() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("out");
+    let args = |option: &str, value: &str| -> String {
+        let mut args: Vec<String> = mapgen_args(out.to_str().unwrap(), &[]).iter().map(ToString::to_string).collect();
+        match args.iter().position(|arg| arg == option) {
+            Some(place) => args[place + 1] = value.to_owned(),
+            None => args.extend([option.to_owned(), value.to_owned()]),
+        }
+        let args: Vec<&str> = args.iter().map(String::as_str).collect();
+        refused(&args)
+    };
+    let starts = [
+        (
+            "--styles",
+            "bull,cat",
+            "invalid value 'cat' for '--styles <STYLES>': expected one of bull, goldfish, shark, owl, deer, hawk (try --help)",
+        ),
+        ("--size", "21", "invalid value '21' for '--size <WxH>': expected WxH, as in 21x17"),
+        ("--size", "20x17", "a maze cannot be 20x17: expected odd numbers"),
+        ("--size", "5x5", "a size of 5x5 is out of range: expected 7 to 1024 a side"),
+        ("--size", "99999x99999", "a size of 99999x99999 is out of range"),
+        ("--braid", "1.5", "invalid value '1.5' for '--braid <SHARE>': expected a number from 0 to 1"),
+        ("--braid", "NaN", "invalid value 'NaN' for '--braid <SHARE>': expected a number from 0 to 1"),
+        ("--threats", "65", "too many threats (65): expected at most 64"),
+        ("--threats", "-1", "invalid value '-1' for '--threats <K>': expected a whole number from 0 to 2^64 - 1"),
+        ("--count", "0", "invalid value '0' for '--count <N>': expected a whole number from 1 to 10000"),
+        ("--kind", "hill", "invalid value 'hill' for '--kind <KIND>' [possible values: maze, labyrinth, city]"),
+    ];
+    for (option, value, expected) in starts {
+        let line = args(option, value);
+        assert!(line.starts_with(expected), "{option} {value}: {line}");
+    }
+    assert!(!out.exists());
+    let line = refused(&["mapgen", "--seed", "1"]);
+    assert!(line.starts_with("the following required arguments were not provided: --count <N> --size <WxH>"), "{line}");
+}
+
+#[test]
+fn usage_errors_are_one_line_and_help_is_fine() {
+    assert_eq!(refused(&["zzz"]), "unrecognized subcommand 'zzz' (try --help)");
+    assert!(refused(&[]).starts_with("no command, expected one of battle, eval, maps, mapgen, "));
+    for command in ["maps", "mapgen"] {
+        assert!(fine(&[command, "--help"]).contains(&format!("  getaway {command} ")), "an example");
+    }
+    assert!(fine(&["--version"]).starts_with("getaway "));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let dir = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    for args in [&["maps"][..], &["--help"], &["maps", "--json"]] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_getaway"));
+        command.args(args).current_dir(dir).stdout(writer.try_clone().unwrap()).stderr(Stdio::piped());
+        let output = command.spawn().unwrap().wait_with_output().unwrap();
+        assert_eq!((output.status.code(), stderr(&output)), (Some(0), ""), "{args:?}");
+    }
+}

@@ -1,0 +1,93 @@
+//! `getaway play`, as a user meets it: it plays whole games, says how, saves what it says, and answers bad input with one clear line.
+
+mod program;
+
+use std::process::Command;
+
+use program::{fine, refused};
+use serde_json::{Value, json};
+
+#[test]
+fn a_whole_game_is_played_and_told() {
+    let text = fine(&["play", "roundabout", "--budget-evals", "100000"]);
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines[0], "roundabout: 10005 points, complete, played by survival");
+    assert!(lines[1].starts_with("decisions: first ") && lines[1].contains("p99"), "{}", lines[1]);
+    assert!(lines[2].ends_with("; 0 mispredictions"), "{}", lines[2]);
+    assert_eq!(lines.len(), 3);
+}
+
+#[test]
+fn programs_read_json() {
+    let text = fine(&["play", "stadium", "--no-jump", "--budget-evals", "100000", "--json"]);
+    let report: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(text.lines().count(), 1);
+    assert_eq!(
+        (&report["map"], &report["score"], &report["final_tick"]),
+        (&"stadium".into(), &10_005.into(), &2001.into())
+    );
+    assert_eq!((&report["caught"], &report["mispredictions"]), (&false.into(), &0.into()));
+    let counts = ["plan", "search", "fallback"].map(|source| report["sources"][source].as_u64().unwrap());
+    assert_eq!(counts.iter().sum::<u64>(), 2000);
+    let times = ["first", "p50", "p99", "max"].map(|time| report["decision_ms"][time].as_f64().unwrap());
+    assert!(times[1] <= times[2] && times[2] <= times[3], "{times:?}");
+}
+
+#[test]
+fn a_game_is_saved_as_it_was_played_and_the_same_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let files = ["one.jsonl", "two.jsonl"].map(|name| dir.path().join(name).to_str().unwrap().to_owned());
+    for file in &files {
+        let text = fine(&["play", "snail", "--planner", "safest", "--budget-evals", "1", "--save", file]);
+        assert_eq!(text.lines().last().unwrap(), format!("saved to {file}"));
+    }
+    let [one, two] = files.each_ref().map(|file| std::fs::read(file).unwrap());
+    assert!(one == two, "the same seed and evaluations play the same game");
+    fine(&["replay", &files[0]]);
+    assert!(refused(&["play", "snail", "--save", &files[0]]).contains("exists already and is not overwritten"));
+}
+
+#[test]
+fn expressions_play_too() {
+    let text = fine(&["play", "corner-shop", "--planner", "simulate(greedy)", "--budget-evals", "1"]);
+    assert!(text.contains("played by simulate(greedy)"), "{text}");
+}
+
+#[test]
+fn bad_input_is_one_line() {
+    assert!(refused(&["play", "atlantis"]).starts_with("no map named atlantis, expected "));
+    assert!(refused(&["play", "snail", "--planner", "clairvoyant"]).starts_with("no planner named clairvoyant"));
+    assert!(refused(&["play", "snail", "--planner", "step("]).contains("is no expression"));
+    assert!(refused(&["play"]).contains("<MAP>"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_full_disk_is_one_line_and_the_game_is_played_to_its_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("game.jsonl");
+    // No file may grow beyond 32 blocks of 512 bytes; the signal that comes with it is ignored, which leaves the error.
+    let limited = r#"trap "" XFSZ; ulimit -f 32; exec "$0" "$@""#;
+    let mut shell = Command::new("sh");
+    shell.args([
+        "-c",
+        limited,
+        env!("CARGO_BIN_EXE_getaway"),
+        "play",
+        "roundabout",
+        "--json",
+        "--save",
+        path.to_str().unwrap(),
+    ]);
+    let output = shell.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).output().unwrap();
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), errors.lines().count()), (Some(0), 1), "{errors}");
+    assert!(
+        errors.contains("game.jsonl: cannot be written (") && errors.contains("the game is played to its end"),
+        "{errors}"
+    );
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&report["score"], report.get("saved")), (&json!(10_005), None));
+    let report = getaway::recording::verify(&path, false).unwrap();
+    assert!(report.divergence.is_none() && report.ticks > 0 && report.truncated_line.is_some(), "{report:?}");
+}

@@ -1,0 +1,110 @@
+//! `getaway solve`, as a user meets it: what it prints is true, the same every time, and bad input is one clear line.
+
+mod program;
+
+use std::path::{Path, PathBuf};
+
+use getaway::game::Layout;
+use getaway::game::{Move, World};
+use getaway::map::Map;
+use program::{fine, refused};
+use serde_json::Value;
+
+fn reports(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn save(dir: &Path, name: &str, text: &str) -> String {
+    let layout = Layout::parse(text).unwrap();
+    let folder = dir.join(name);
+    Map { name: name.into(), kind: "challenge".into(), difficulty: "easy".into(), layout }.save(&folder).unwrap();
+    folder.to_str().unwrap().to_owned()
+}
+
+fn our_maps() -> PathBuf {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join("maps")
+}
+
+/// Plays the letters of a report and returns the score.
+fn replay(maps: &Path, report: &Value, no_jump: bool) -> u32 {
+    let map = Map::load(maps.join(report["map"].as_str().unwrap())).unwrap();
+    let world = World::new(&map.layout, no_jump).unwrap();
+    let mut state = world.start();
+    for letter in report["actions"].as_str().unwrap().chars() {
+        world.step(&mut state, Move::from_letter(letter).unwrap());
+    }
+    world.score(&state)
+}
+
+#[test]
+fn a_map_is_solved_and_its_moves_can_be_played() {
+    for no_jump in [false, true] {
+        let mut args = vec!["solve", "roundabout", "--json", "--time-limit-ms", "60000", "--seed", "3"];
+        args.extend(no_jump.then_some("--no-jump"));
+        let found = reports(&fine(&args));
+        let [report] = &found[..] else { panic!("{found:?}") };
+        let mut fields: Vec<&str> = report.as_object().unwrap().keys().map(String::as_str).collect();
+        fields.sort_unstable();
+        assert_eq!(fields, ["actions", "elapsed_ms", "expanded", "map", "outcome", "score"]);
+        assert_eq!((report["outcome"].as_str(), report["score"].as_u64()), (Some("survives"), Some(10_005)));
+        assert_eq!(report["actions"].as_str().unwrap().len(), 2000);
+        assert!(report["elapsed_ms"].as_f64().unwrap() > 0.0);
+        assert_eq!(replay(&our_maps(), report, no_jump), 10_005);
+
+        let again = reports(&fine(&args));
+        for field in ["actions", "expanded"] {
+            assert_eq!(report[field], again[0][field], "the same seed");
+        }
+    }
+}
+
+#[test]
+fn a_person_is_shown_the_moves() {
+    let text = fine(&["solve", "corner-shop", "--time-limit-ms", "60000"]);
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines[0].starts_with("corner-shop: survives, 10005 points, "), "{}", lines[0]);
+    let moves: String = lines[1..].iter().map(|line| line.split_whitespace().nth(1).unwrap()).collect();
+    assert_eq!((lines.len(), moves.len()), (21, 2000));
+    assert!(lines[20].starts_with(" 1901 "));
+}
+
+#[test]
+fn several_maps_end_in_a_table() {
+    let text = fine(&["solve", "roundabout", "stadium", "--time-limit-ms", "60000"]);
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 4, "{text}");
+    assert!(lines[0].starts_with("MAP         OUTCOME  "), "{text}");
+    assert!(lines[1].starts_with("roundabout  survives ") && lines[2].starts_with("stadium     survives "), "{text}");
+    assert_eq!(lines[3], "2 maps: 2 survives, 0 doomed, 0 undecided");
+}
+
+#[test]
+fn a_folder_is_solved_whole_and_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    save(dir.path(), "trap", "######\n#P..S#\n######");
+    save(dir.path(), "cell", "####\n#P##\n#.##\n####");
+    let text = fine(&["solve", "--maps", dir.path().to_str().unwrap(), "--no-jump", "--json"]);
+    let found = reports(&text);
+    let seen: Vec<_> =
+        found.iter().map(|report| (report["map"].as_str().unwrap(), report["outcome"].as_str().unwrap())).collect();
+    assert_eq!(seen, [("cell", "survives"), ("trap", "doomed")]);
+    for report in &found {
+        assert_eq!(u64::from(replay(dir.path(), report, true)), report["score"].as_u64().unwrap());
+    }
+}
+
+#[test]
+fn no_time_is_undecided_and_no_error() {
+    let found = reports(&fine(&["solve", "metropolis", "--time-limit-ms", "0", "--json"]));
+    assert_eq!(found[0]["outcome"], "undecided");
+    assert_eq!(replay(&our_maps(), &found[0], false), found[0]["score"].as_u64().unwrap() as u32);
+}
+
+#[test]
+fn bad_input_is_one_line() {
+    assert_eq!(refused(&["solve"]), "no map, expected MAP or --maps DIR (try --help)");
+    assert!(refused(&["solve", "atlantis"]).starts_with("no map named atlantis, expected "));
+    assert!(refused(&["solve", "stadium", "--time-limit-ms", "soon"]).contains("--time-limit-ms"));
+    assert!(refused(&["solve", "--maps", "nowhere"]).starts_with("nowhere: no such folder"));
+    assert!(fine(&["solve", "--help"]).contains("getaway solve roundabout"));
+}

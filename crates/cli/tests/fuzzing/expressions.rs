@@ -1,0 +1,171 @@
+//! Texts of all sorts where an expression of the search grammar belongs: an expression within the limits or a place in the text, and what can
+//! be read decides in time however much it asks for.
+
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use getaway::game::{Layout, World};
+use getaway::planner::{Limit, NAMES, by_name};
+use getaway::search::{DEPTH_MAX, Expression};
+use getaway_reference::lockstep::Dice;
+
+use super::{damage, noise, own_time, unpanicked};
+
+/// Every so many texts that can be read decide on something.
+const DECISION_EVERY: u64 = 50;
+/// The time for such a decision, and what it may take on top.
+const BUDGET: Duration = Duration::from_millis(2);
+const OVERTIME: Duration = Duration::from_millis(5);
+/// How often a late decision is tried again: one that is slow is slow every time.
+const TRIALS: usize = 3;
+
+/// What became of the texts.
+#[derive(Default)]
+pub struct Tally {
+    pub texts: u64,
+    /// Texts that are expressions.
+    pub expressions: u64,
+    /// Decisions by planners that were made of them.
+    pub decisions: u64,
+    /// The most beyond a budget, of decisions that were not disturbed.
+    pub worst_over: Duration,
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { texts, expressions, decisions, worst_over } = self;
+        let worst_ms = worst_over.as_secs_f64() * 1e3;
+        write!(
+            f,
+            "{texts} texts: {expressions} expressions, {decisions} decisions, at most {worst_ms:.2} ms over the budget"
+        )
+    }
+}
+
+/// Reads so many texts. `is_timed` says whether being late is a failure.
+pub fn run(seed: u64, count: u64, is_timed: bool) -> Result<Tally, String> {
+    let layout =
+        Layout::parse("#########\n#P......#\n#.##.##.#\n#.#...#.#\n#...#..s#\n#########").map_err(|e| e.to_string())?;
+    let world = World::new(&layout, false).map_err(|e| e.to_string())?;
+    let mut tally = Tally::default();
+    for number in seed..seed.saturating_add(count) {
+        let text = text(&mut Dice::from_seed(number));
+        let fail = |what: String| format!("text {number}, {text:.200?}: {what}");
+        tally.texts += 1;
+        if unpanicked("the reader", || check(&text)).and_then(|checked| checked).map_err(fail)? {
+            tally.expressions += 1;
+            if tally.expressions % DECISION_EVERY == 1 {
+                let over = unpanicked("the planner", || overtime(&text, number, &world)).map_err(fail)?;
+                if is_timed && over > OVERTIME {
+                    return Err(fail(format!("{over:?} over its budget, {TRIALS} times")));
+                }
+                tally.decisions += 1;
+                tally.worst_over = tally.worst_over.max(over);
+            }
+        }
+    }
+    Ok(tally)
+}
+
+/// Whether a text is an expression; what is wrong with the answer.
+fn check(text: &str) -> Result<bool, String> {
+    match text.parse::<Expression>() {
+        Ok(expression) if expression.components().len() > DEPTH_MAX => Err("deeper than the limit".to_owned()),
+        Ok(expression) if expression.to_string().parse().as_ref() != Ok(&expression) => {
+            Err("does not read back".to_owned())
+        }
+        Ok(_) => Ok(true),
+        Err(error) if error.position() > text.chars().count() => Err(format!("an error beyond its end: {error}")),
+        Err(error) if error.to_string().contains('\n') => Err(format!("an error of several lines: {error}")),
+        Err(_) if NAMES.iter().any(|(name, _)| text.trim_start().starts_with(name)) => Ok(false),
+        Err(_) if by_name(text, 1).is_ok() => Err("no expression, and still a planner".to_owned()),
+        Err(_) => Ok(false),
+    }
+}
+
+/// How far a planner goes beyond its time, at the best of several trials.
+fn overtime(text: &str, seed: u64, world: &World) -> Duration {
+    let mut least = Duration::MAX;
+    for _ in 0..TRIALS {
+        let Ok(mut planner) = by_name(text, seed) else { return Duration::ZERO };
+        let (own_start, start) = (own_time(), Instant::now());
+        let limit = Limit { deadline: Some(start + BUDGET), expansions: None };
+        planner.decide(world, &world.start(), limit);
+        least = least.min((own_time() - own_start).saturating_sub(BUDGET));
+        if least <= OVERTIME {
+            break;
+        }
+    }
+    least
+}
+
+/// Sound, sound and damaged, words in any order, or noise.
+fn text(dice: &mut Dice) -> String {
+    match dice.below(10) {
+        0 => String::from_utf8_lossy(&noise(dice, 200)).into_owned(),
+        1 => words(dice),
+        2 => {
+            // Bombs: of depth, digits and length.
+            let many = dice.pick(&[30, 31, 32, 33, 500, 1300]);
+            let wrap = dice.pick(&["step(", "lookahead(", "repeat(2,", "repeat(1000000000,", "select(0.5,", "("]);
+            format!("{}simulate{}", wrap.repeat(many), ")".repeat(many))
+        }
+        3 => {
+            let digits = dice.pick(&["9", "0", "1e", ".", "-", "é", "٣"]).repeat(1 + dice.below(5000));
+            format!("{}({digits}, simulate)", dice.pick(&["repeat", "select"]))
+        }
+        4..=6 => sound(dice),
+        _ => {
+            let mut bytes = sound(dice).into_bytes();
+            (0..1 + dice.below(3)).for_each(|_| damage(&mut bytes, dice));
+            String::from_utf8_lossy(&bytes).into_owned()
+        }
+    }
+}
+
+/// Words of the grammar in any order.
+fn words(dice: &mut Dice) -> String {
+    const WORDS: [&str; 18] = [
+        "simulate",
+        "repeat",
+        "lookahead",
+        "step",
+        "select",
+        "random",
+        "greedy",
+        "(",
+        "(",
+        ")",
+        ")",
+        ",",
+        " ",
+        "1",
+        "0.5",
+        "1e6",
+        "1000000000",
+        "1000001",
+    ];
+    (0..dice.below(24)).map(|_| dice.pick(&WORDS)).collect()
+}
+
+/// An expression within the limits, with numbers of every size.
+fn sound(dice: &mut Dice) -> String {
+    let depth = if dice.one_in(4) { dice.below(DEPTH_MAX) } else { dice.below(6) };
+    let mut text = String::new();
+    for _ in 0..depth {
+        text += &match dice.below(4) {
+            0 => "step(".to_owned(),
+            1 => "lookahead(".to_owned(),
+            2 => format!("repeat({}, ", dice.pick(&[1, 2, 10, 100, 1_000_000_000])),
+            _ => format!("select({}, ", dice.pick(&["0", "0.5", "1.41", "1000000", "1e-300", "1e6"])),
+        };
+    }
+    text += dice.pick(&[
+        "simulate",
+        "simulate(random)",
+        "simulate(greedy)",
+        "simulate(greedy, 1000000)",
+        "simulate(random, 1)",
+    ]);
+    text + &")".repeat(depth)
+}

@@ -1,0 +1,271 @@
+//! Files of all sorts where a map or a saved game belongs, read in this process and by the commands: a result or one error line with the right
+//! exit code, never a panic, and never more memory than is said here.
+
+use std::fmt;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use getaway::game::World;
+use getaway::map::{Map, encode_layout};
+use getaway::protocol::MessageWriter;
+use getaway::recording::verify;
+use getaway_reference::lockstep::{Dice, random_command, random_layout};
+use serde_json::{Value, json};
+
+use super::pictures::picture;
+use super::{damage, mutate, noise, unpanicked, wild_json};
+use crate::counting;
+
+/// What reading one file may take: several times the longest line of a recording.
+const PEAK_BYTES_MAX: usize = 200_000_000;
+/// Kilobytes of addresses that a command may take in all, tables and threads included.
+const PROGRAM_KB_MAX: u32 = 2_000_000;
+/// States of a saved game before it is broken.
+const STATES_MAX: usize = 12;
+
+/// What became of the files.
+#[derive(Default)]
+pub struct Tally {
+    pub maps: u64,
+    pub good_maps: u64,
+    pub recordings: u64,
+    pub good_recordings: u64,
+    /// Runs of commands.
+    pub runs: u64,
+    pub peak_bytes: usize,
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { maps, good_maps, recordings, good_recordings, runs, peak_bytes } = self;
+        write!(
+            f,
+            "{maps} maps, {good_maps} of them good; {recordings} saved games, {good_recordings} of them readable; at most {:.1} MB for one; {runs} runs of commands",
+            *peak_bytes as f64 / 1e6
+        )
+    }
+}
+
+/// Reads so many files, each in this process, and every `run_every`th by the commands of `program` too.
+pub fn run(seed: u64, count: u64, program: &Path, run_every: u64) -> Result<Tally, String> {
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let mut tally = Tally::default();
+    for number in seed..seed.saturating_add(count) {
+        let mut dice = Dice::from_seed(number);
+        let is_run = (number - seed).is_multiple_of(run_every);
+        let case = if dice.one_in(2) { map(&mut dice, folder.path()) } else { recording(&mut dice, folder.path()) };
+        let verdict = case.map_err(|error| error.to_string()).and_then(|case| {
+            case.read(&mut tally)?;
+            if is_run { case.run(program, &mut dice, &mut tally) } else { Ok(()) }
+        });
+        verdict.map_err(|what| format!("file {number}: {what}"))?;
+    }
+    Ok(tally)
+}
+
+/// Something on the disk.
+enum Case {
+    Map(PathBuf),
+    Recording(PathBuf),
+}
+
+/// A map folder, of which at least one file is broken more often than not.
+fn map(dice: &mut Dice, folder: &Path) -> std::io::Result<Case> {
+    let folder = folder.join("map");
+    fs::create_dir_all(&folder)?;
+    let is_sound = !dice.one_in(3);
+    let pixels = if is_sound { encode_layout(&random_layout(dice)).unwrap_or_default() } else { picture(dice) };
+    fs::write(folder.join("layout.png"), pixels)?;
+    fs::write(folder.join("meta.json"), meta(dice))?;
+    Ok(Case::Map(folder))
+}
+
+fn meta(dice: &mut Dice) -> Vec<u8> {
+    let mut json = json!({"type": "challenge", "difficulty": "easy"});
+    match dice.below(10) {
+        0..=5 => {}
+        6 => mutate(&mut json, dice),
+        7 => return wild_json(dice),
+        8 => json["type"] = json!("x".repeat(dice.pick(&[1, 1000, 65_490, 65_536]))),
+        _ => {
+            let mut bytes = json.to_string().into_bytes();
+            damage(&mut bytes, dice);
+            return bytes;
+        }
+    }
+    json.to_string().into_bytes()
+}
+
+/// A saved game, plain or gzipped, that somebody had his hands on.
+fn recording(dice: &mut Dice, folder: &Path) -> std::io::Result<Case> {
+    let path = folder.join(dice.pick(&["game.jsonl", "game.jsonl.gz"]));
+    let mut lines: Vec<Vec<u8>> = game(dice).into_iter().map(|line| line.to_string().into_bytes()).collect();
+    for _ in 0..dice.below(3) {
+        let place = dice.below(lines.len().max(1));
+        let Some(line) = lines.get_mut(place) else { break };
+        match dice.below(5) {
+            0 => *line = wild_json(dice),
+            1 => damage(line, dice),
+            _ => {
+                let mut json: Value = serde_json::from_slice(line).unwrap_or_default();
+                mutate(&mut json, dice);
+                *line = json.to_string().into_bytes();
+            }
+        }
+    }
+    let mut bytes = lines.join(&b'\n');
+    bytes.extend(dice.pick(&["\n", "", "\n\n", "\r\n", "\n{\"game_"]).as_bytes());
+    if dice.one_in(10) {
+        damage(&mut bytes, dice);
+    }
+    if dice.one_in(2) {
+        bytes = zip(&bytes, dice)?;
+    }
+    if dice.one_in(20) {
+        bytes = noise(dice, 400);
+    }
+    fs::write(&path, bytes)?;
+    Ok(Case::Recording(path))
+}
+
+fn zip(bytes: &[u8], dice: &mut Dice) -> std::io::Result<Vec<u8>> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(bytes)?;
+    if dice.one_in(300) {
+        // A bomb: a few kilobytes that are a line of more than a line may have.
+        let spaces = [b' '; 1 << 16];
+        for _ in 0..300 {
+            encoder.write_all(&spaces)?;
+        }
+    }
+    let mut zipped = encoder.finish()?;
+    if dice.one_in(6) {
+        zipped.extend(zipped.clone());
+    }
+    for _ in 0..dice.below(3) {
+        damage(&mut zipped, dice);
+    }
+    Ok(zipped)
+}
+
+/// The lines of a few ticks on a small map.
+fn game(dice: &mut Dice) -> Vec<Value> {
+    let Ok(world) = World::new(&random_layout(dice), false) else { return Vec::new() };
+    let writer = MessageWriter::new(&world, "team");
+    let mut state = world.start();
+    let mut lines = Vec::new();
+    for _ in 0..1 + dice.below(STATES_MAX) {
+        let actions = random_command(&world, &state, dice);
+        let message: Value = serde_json::from_str(&writer.write(&state)).unwrap_or_default();
+        lines.push(json!({"game_message": message, "actions": actions}));
+        if world.play(&mut state, &actions).is_err() || state.is_over() {
+            break;
+        }
+    }
+    lines
+}
+
+impl Case {
+    /// Reads it here.
+    fn read(&self, tally: &mut Tally) -> Result<(), String> {
+        let read = || match self {
+            Self::Map(folder) => Map::load(folder).map(drop).map_err(|error| error.to_string()),
+            Self::Recording(path) => verify(path, false).map(drop).map_err(|error| error.to_string()),
+        };
+        let (result, taken) = counting::measure(|| unpanicked("the reader", read));
+        let result = result?;
+        tally.peak_bytes = tally.peak_bytes.max(taken.peak_bytes);
+        if tally.peak_bytes > PEAK_BYTES_MAX {
+            return Err(format!("took {} bytes", tally.peak_bytes));
+        }
+        let (all, good) = match self {
+            Self::Map(_) => (&mut tally.maps, &mut tally.good_maps),
+            Self::Recording(_) => (&mut tally.recordings, &mut tally.good_recordings),
+        };
+        *all += 1;
+        *good += u64::from(result.is_ok());
+        match result {
+            Err(error) if error.is_empty() => Err("an error without a word".to_owned()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Has a command read it, as a user would.
+    fn run(&self, program: &Path, dice: &mut Dice, tally: &mut Tally) -> Result<(), String> {
+        let (Self::Map(path) | Self::Recording(path)) = self;
+        let path = path.to_str().unwrap_or_default();
+        let recording_args = [vec!["replay", path], vec!["replay", path, "--no-jump", "--json"]];
+        let map_args = [
+            vec!["maps", path],
+            vec!["solve", path, "--time-limit-ms", "20"],
+            vec!["solve", path, "--time-limit-ms", "20", "--no-jump", "--json"],
+            vec!["play", path, "--planner", "random", "--budget-ms", "1"],
+            vec!["simulate", path],
+            // A server that has a map would go on for ever.
+            vec!["serve", path, "--port", "0"],
+        ];
+        let (args, is_broken) = match self {
+            Self::Recording(path) => {
+                let args = &recording_args[dice.below(recording_args.len())];
+                // A game that diverges is not read on, and where it does is for the variant to say.
+                (args, verify(path, args.contains(&"--no-jump")).is_err())
+            }
+            Self::Map(folder) => {
+                let is_broken = Map::load(folder).is_err();
+                (&map_args[dice.below(map_args.len() - usize::from(!is_broken))], is_broken)
+            }
+        };
+        let output = start(program, args, &commands(dice)).map_err(|error| error.to_string())?;
+        tally.runs += 1;
+        // Only what simulate is told on its input, and a check, may fail where the files are good.
+        let is_fair = |code: i32| match code {
+            0 => !is_broken,
+            1 => args[0] == "replay" && !is_broken,
+            2 => is_broken || args[0] == "simulate",
+            _ => false,
+        };
+        check(&output, is_fair).map_err(|what| format!("getaway {}: {what}", args.join(" ")))
+    }
+}
+
+/// Lines for `simulate`, few of them commands.
+fn commands(dice: &mut Dice) -> Vec<u8> {
+    let mut lines = Vec::new();
+    for _ in 0..dice.below(8) {
+        let mut json = json!([{"type": "MOVE_UP"}, {"type": "MOVE_TO", "position": {"x": 1, "y": 2.5}}]);
+        match dice.below(4) {
+            0 => mutate(&mut json, dice),
+            1 if dice.one_in(3) => lines.extend(wild_json(dice)),
+            _ => {}
+        }
+        lines.extend(json.to_string().into_bytes());
+        lines.push(b'\n');
+    }
+    lines
+}
+
+fn start(program: &Path, args: &[&str], input: &[u8]) -> std::io::Result<Output> {
+    let mut shell = Command::new("sh");
+    shell.arg("-c").arg(format!("ulimit -v {PROGRAM_KB_MAX}; exec \"$0\" \"$@\"")).arg(program).args(args);
+    let mut child = shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    if let Some(mut stdin) = child.stdin.take() {
+        // A command that does not read its input has every right to be gone already.
+        let _ = stdin.write_all(input);
+    }
+    child.wait_with_output()
+}
+
+/// One line of error or none, in keeping with the exit code.
+fn check(output: &Output, is_fair: impl Fn(i32) -> bool) -> Result<(), String> {
+    let errors = String::from_utf8_lossy(&output.stderr);
+    match output.status.code() {
+        Some(code) if !is_fair(code) => Err(format!("exit code {code}: {errors}")),
+        Some(0) if errors.is_empty() => Ok(()),
+        Some(1 | 2) if errors.starts_with("error: ") && errors.lines().count() == 1 => Ok(()),
+        _ => Err(format!("{}: {errors}", output.status)),
+    }
+}

@@ -1,0 +1,471 @@
+//! Frames and requests of all sorts into a server, while a game goes on that must not notice: every frame of it is compared with what the
+//! simulator makes of the game, and its ticks are timed.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use futures_util::{SinkExt, StreamExt};
+use getaway::game::{Action, Move, World};
+use getaway::map::Map;
+use getaway::planner::{Limit, Survival, SurvivalOptions};
+use getaway::protocol::MessageWriter;
+use getaway_reference::lockstep::Dice;
+use getaway_server::{Event, GameResult, Server, ServerOptions};
+use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+use tokio_tungstenite::tungstenite::Message;
+
+use super::{damage, mutate, noise, wild_json};
+
+/// Connections at once that throw frames.
+const RUDE_CONNECTIONS: usize = 4;
+/// The frames of a connection at most: a few more than the server hears out in a second.
+const FRAMES_MAX: usize = 110;
+/// How long a thrower looks on before it hangs up.
+const RUDE_PATIENCE: Duration = Duration::from_millis(10);
+/// How long it looks on at most.
+const RUDE_STAY: Duration = Duration::from_millis(500);
+/// How soon somebody who was turned away comes again.
+const COME_AGAIN: Duration = Duration::from_secs(1);
+/// Longer than anything here takes, on a busy machine too.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// The team of the game that must not notice.
+const HONEST: &str = "honest";
+/// What a game on the map is worth that is played to its end.
+const WHOLE_SCORE: u32 = 10_005;
+
+/// What became of the frames.
+#[derive(Default)]
+pub struct Tally {
+    pub frames: u64,
+    pub requests: u64,
+    pub connections: u64,
+    /// Whole games that were played meanwhile.
+    pub games: usize,
+    /// Games that the throwers played.
+    pub rude_games: usize,
+    /// From a command to the next state, sorted.
+    pub ticks: Vec<Duration>,
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { frames, requests, connections, games, rude_games, ticks } = self;
+        write!(
+            f,
+            "{frames} frames and {requests} requests on {connections} connections, {rude_games} games lost by them; "
+        )?;
+        write!(f, "{games} whole games meanwhile, from a command to the next state {}", Times(ticks))
+    }
+}
+
+/// Sorted times, as a person reads them.
+struct Times<'a>(&'a [Duration]);
+
+impl fmt::Display for Times<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let place = |share: f64| ((self.0.len() as f64 * share) as usize).min(self.0.len().saturating_sub(1));
+        let ms = |share: f64| self.0.get(place(share)).map_or(0.0, |time| time.as_secs_f64() * 1e3);
+        let [p50, p99, p999, max] = [0.5, 0.99, 0.999, 1.0].map(ms);
+        write!(f, "p50 {p50:.2} ms, p99 {p99:.2} ms, p99.9 {p999:.2} ms, max {max:.2} ms")
+    }
+}
+
+/// Frames and connections thrown so far.
+#[derive(Default)]
+struct Thrown {
+    connections: AtomicU64,
+    frames: AtomicU64,
+    requests: AtomicU64,
+}
+
+/// Panics of any task: the server goes on after one, and it is a defect all the same.
+static PANICS: AtomicUsize = AtomicUsize::new(0);
+
+/// A server, and what came of its games.
+struct Host {
+    address: String,
+    results: Arc<Mutex<Vec<GameResult>>>,
+    serving: JoinHandle<Result<(), ()>>,
+    player: Honest,
+}
+
+impl Host {
+    async fn start(delay: Duration) -> Result<Self, String> {
+        count_panics();
+        let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join("maps/roundabout");
+        let map = Map::load(folder).map_err(|error| error.to_string())?;
+        let player = Honest::new(&map, delay)?;
+        let options = ServerOptions { tick_time: PATIENCE, delay, ..ServerOptions::on(vec![map]) };
+        let server = Server::bind("127.0.0.1", 0, options).await.map_err(|error| error.to_string())?;
+        let address = server.local_addr().map_err(|error| error.to_string())?.to_string();
+        let results: Arc<Mutex<Vec<GameResult>>> = Arc::default();
+        let sink = Arc::clone(&results);
+        let serving = tokio::spawn(server.run(move |event| {
+            if let Event::End(result) = event {
+                sink.lock().map_err(|_| ())?.push(*result);
+            }
+            Ok::<(), ()>(())
+        }));
+        Ok(Self { address, results, serving, player })
+    }
+
+    /// Ends the server. How many games others played, if no game of the honest bot was disturbed.
+    fn end(self) -> Result<usize, String> {
+        if PANICS.load(Ordering::Relaxed) > 0 {
+            return Err("a task panicked".to_owned());
+        }
+        if self.serving.is_finished() {
+            return Err("the server has ended".to_owned());
+        }
+        self.serving.abort();
+        let results = self.results.lock().map_err(|_| "a panic".to_owned())?;
+        let (honest, rude): (Vec<&GameResult>, Vec<&GameResult>) =
+            results.iter().partition(|result| result.team == HONEST);
+        let is_whole = |result: &&&GameResult| {
+            (result.score, result.missed_ticks, result.late_commands) == (WHOLE_SCORE, 0, 0) && result.left.is_none()
+        };
+        match honest.iter().find(|result| !is_whole(result)) {
+            Some(result) => Err(format!("a game was disturbed: {result:?}")),
+            None => Ok(rude.len()),
+        }
+    }
+}
+
+/// Throws so many frames.
+pub async fn run(seed: u64, count: u64) -> Result<Tally, String> {
+    let host = Host::start(Duration::ZERO).await?;
+    let thrown = Arc::new(Thrown::default());
+    let start = |_| tokio::spawn(throw(host.address.clone(), seed, count, Arc::clone(&thrown)));
+    let throwers: Vec<_> = (0..RUDE_CONNECTIONS).map(start).collect();
+    let (mut games, mut ticks) = (0, Vec::new());
+    loop {
+        let is_last = throwers.iter().all(|thrower| thrower.is_finished());
+        host.player.play(&host.address, &mut ticks).await.map_err(|error| format!("game {}: {error}", games + 1))?;
+        games += 1;
+        if is_last {
+            break;
+        }
+    }
+    ticks.sort();
+    let rude_games = host.end()?;
+    let [frames, requests, connections] =
+        [&thrown.frames, &thrown.requests, &thrown.connections].map(|number| number.load(Ordering::Relaxed));
+    Ok(Tally { frames, requests, connections, games, rude_games, ticks })
+}
+
+/// What a tick takes, in a game by itself and in one beside a flood of connections.
+pub struct Flood {
+    /// Sockets that were held open, as far as the server let them be.
+    pub sockets: usize,
+    /// Connections in all: whoever is turned away comes again.
+    pub connections: u64,
+    /// Sorted.
+    pub quiet: Vec<Duration>,
+    /// Sorted.
+    pub flooded: Vec<Duration>,
+}
+
+impl fmt::Display for Flood {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { sockets, connections, quiet, flooded } = self;
+        write!(
+            f,
+            "a tick by itself: {}; beside {sockets} sockets, {connections} connections: {}",
+            Times(quiet),
+            Times(flooded)
+        )
+    }
+}
+
+/// Holds so many sockets open while a game goes on: silent ones, half a request, half a frame, viewers; those that are closed come again.
+pub async fn flood(sockets: usize) -> Result<Flood, String> {
+    const DELAY: Duration = Duration::from_millis(2);
+    // The crowd's files are in the same process as the server's: its table of files must not grow while a game is timed.
+    let files: Vec<_> = (0..4 * sockets).map_while(|_| std::fs::File::open("/dev/null").ok()).collect();
+    drop(files);
+    let host = Host::start(DELAY).await?;
+    let (mut quiet, mut flooded) = (Vec::new(), Vec::new());
+    host.player.play(&host.address, &mut quiet).await?;
+    let crowd = Crowd::start(host.address.clone(), sockets, DELAY * 100)?;
+    let game = host.player.play(&host.address, &mut flooded).await;
+    let connections = crowd.end();
+    game?;
+    quiet.sort();
+    flooded.sort();
+    host.end()?;
+    Ok(Flood { sockets, connections, quiet, flooded })
+}
+
+/// Many sockets, in a thread of their own: the game's bot must not wait behind them.
+struct Crowd {
+    connections: Arc<AtomicU64>,
+    is_over: Arc<AtomicBool>,
+    thread: std::thread::JoinHandle<()>,
+}
+
+impl Crowd {
+    /// Comes after a while: the game's bot is there first, since whoever comes when all seats are taken is turned away.
+    fn start(address: String, sockets: usize, pause: Duration) -> Result<Self, String> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| error.to_string())?;
+        let (connections, is_over) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
+        let (count, end) = (Arc::clone(&connections), Arc::clone(&is_over));
+        let flood = async move {
+            tokio::time::sleep(pause).await;
+            for number in 0..sockets {
+                tokio::spawn(hold(address.clone(), number, Arc::clone(&count)));
+            }
+            while !end.load(Ordering::Relaxed) {
+                tokio::time::sleep(pause / 10).await;
+            }
+        };
+        let thread = std::thread::spawn(move || runtime.block_on(flood));
+        Ok(Self { connections, is_over, thread })
+    }
+
+    /// How many connections there were.
+    fn end(self) -> u64 {
+        self.is_over.store(true, Ordering::Relaxed);
+        let _ = self.thread.join();
+        self.connections.load(Ordering::Relaxed)
+    }
+}
+
+/// Holds a socket open for as long as the server lets it, again and again.
+async fn hold(address: String, number: usize, connections: Arc<AtomicU64>) {
+    let viewer = frame(0x81, br#"{"type": "VIEWER"}"#, &mut Dice::from_seed(1));
+    let words = [Vec::new(), b"GET / HT".to_vec(), upgrade().into_bytes(), [upgrade().into_bytes(), viewer].concat()];
+    loop {
+        connections.fetch_add(1, Ordering::Relaxed);
+        let _ = hold_once(&address, &words[number % words.len()]).await;
+        tokio::time::sleep(COME_AGAIN).await;
+    }
+}
+
+async fn hold_once(address: &str, word: &[u8]) -> std::io::Result<()> {
+    let mut stream = TcpStream::connect(address).await?;
+    stream.set_zero_linger()?;
+    stream.write_all(word).await?;
+    let mut answer = [0; 4096];
+    while stream.read(&mut answer).await? > 0 {}
+    Ok(())
+}
+
+fn count_panics() {
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            PANICS.fetch_add(1, Ordering::Relaxed);
+            before(panic);
+        }));
+    });
+}
+
+/// A bot that knows the whole game and checks every frame of it.
+struct Honest {
+    world: World,
+    moves: Vec<Move>,
+    /// The pause that the server makes after each tick, which counts for nothing.
+    delay: Duration,
+}
+
+impl Honest {
+    fn new(map: &Map, delay: Duration) -> Result<Self, String> {
+        let world = World::new(&map.layout, false).map_err(|error| error.to_string())?;
+        let solution = Survival::new(SurvivalOptions::default()).solve(&world, &world.start(), Limit::default());
+        Ok(Self { world, moves: solution.moves, delay })
+    }
+
+    /// Plays a game; adds the time of each tick.
+    async fn play(&self, address: &str, ticks: &mut Vec<Duration>) -> Result<(), String> {
+        let stream = TcpStream::connect(address).await.map_err(|error| error.to_string())?;
+        stream.set_nodelay(true).map_err(|error| error.to_string())?;
+        let connected = tokio_tungstenite::client_async(format!("ws://{address}/"), stream).await;
+        let (mut socket, _) = connected.map_err(|error| error.to_string())?;
+        let register = json!({"type": "REGISTER", "teamName": HONEST}).to_string();
+        socket.send(Message::text(register)).await.map_err(|error| error.to_string())?;
+        let writer = MessageWriter::new(&self.world, HONEST);
+        let mut state = self.world.start();
+        let mut sent: Option<Instant> = None;
+        for &player_move in &self.moves {
+            let frame = loop {
+                match timeout(PATIENCE, socket.next()).await {
+                    Ok(Some(Ok(Message::Text(frame)))) => break frame,
+                    Ok(Some(Ok(_))) => {}
+                    other => return Err(format!("tick {}: no state but {other:?}", state.tick())),
+                }
+            };
+            ticks.extend(sent.map(|sent| sent.elapsed().saturating_sub(self.delay)));
+            if frame.as_str() != writer.write(&state) {
+                return Err(format!("tick {}: another state than the simulator's: {frame:.300}", state.tick()));
+            }
+            let actions: Vec<Action> = player_move.direction().map(Action::Move).into_iter().collect();
+            let command = json!({"type": "COMMAND", "tick": state.tick(), "actions": actions}).to_string();
+            sent = Some(Instant::now());
+            socket.send(Message::text(command)).await.map_err(|error| error.to_string())?;
+            self.world.step(&mut state, player_move);
+        }
+        while let Ok(Some(Ok(message))) = timeout(PATIENCE, socket.next()).await {
+            if let Message::Close(Some(frame)) = message {
+                return if u16::from(frame.code) == 1000 { Ok(()) } else { Err(format!("closed with {frame}")) };
+            }
+        }
+        Err("the connection ended without a close".to_owned())
+    }
+}
+
+/// Throws until enough has been thrown by all throwers together.
+async fn throw(address: String, seed: u64, count: u64, thrown: Arc<Thrown>) {
+    while thrown.frames.load(Ordering::Relaxed) < count {
+        let number = thrown.connections.fetch_add(1, Ordering::Relaxed);
+        let case = Case::new(&mut Dice::from_seed(seed.wrapping_add(number)));
+        thrown.frames.fetch_add(case.frames, Ordering::Relaxed);
+        thrown.requests.fetch_add(1, Ordering::Relaxed);
+        // What the server does with it is its affair; whether it stands is seen from the game that goes on.
+        let _ = timeout(PATIENCE, case.send(&address)).await;
+    }
+}
+
+/// What one connection says.
+struct Case {
+    request: Vec<u8>,
+    /// What follows the answer to the request.
+    rest: Vec<u8>,
+    frames: u64,
+    hangs_up: bool,
+}
+
+impl Case {
+    fn new(dice: &mut Dice) -> Self {
+        let hangs_up = dice.one_in(3);
+        if dice.one_in(8) {
+            return Self { request: request(dice), rest: noise(dice, 200), frames: 0, hangs_up };
+        }
+        let mut rest = Vec::new();
+        // Most that is no JSON ends a connection, so the calm ones get the most frames across.
+        let is_calm = !dice.one_in(4);
+        let count = 1 + if is_calm { dice.below(FRAMES_MAX) } else { dice.below(6) };
+        for place in 0..count {
+            rest.extend(if is_calm { calm(dice, place == 0) } else { wild(dice) });
+        }
+        Self { request: upgrade().into_bytes(), rest, frames: count as u64, hangs_up }
+    }
+
+    async fn send(&self, address: &str) -> std::io::Result<()> {
+        let mut stream = TcpStream::connect(address).await?;
+        stream.set_zero_linger()?;
+        stream.write_all(&self.request).await?;
+        let mut answer = [0; 4096];
+        if self.frames > 0 {
+            let _ = stream.read(&mut answer).await?;
+        }
+        stream.write_all(&self.rest).await?;
+        // Who has become a viewer is shown one state after another: that must end some time.
+        let until = Instant::now() + RUDE_STAY;
+        while !self.hangs_up
+            && Instant::now() < until
+            && matches!(timeout(RUDE_PATIENCE, stream.read(&mut answer)).await, Ok(Ok(1..)))
+        {}
+        Ok(())
+    }
+}
+
+fn upgrade() -> String {
+    "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
+     Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+        .to_owned()
+}
+
+/// A request that is broken, odd, or asks for what is not there.
+fn request(dice: &mut Dice) -> Vec<u8> {
+    let path = dice.pick(&[
+        "/",
+        "/../../etc/passwd",
+        "/%2e%2e/%2e%2e/etc/passwd",
+        "//etc/passwd",
+        "/..\\..\\x",
+        "/%00",
+        "*",
+        "http://x/",
+        "/?a=b",
+    ]);
+    let method = dice.pick(&["GET", "POST", "PUT", "DELETE", "OPTIONS", "CONNECT", "TRACE", "HEAD", "G E T"]);
+    let header = dice.pick(&[
+        "Content-Length: 99999999999999999999",
+        "Transfer-Encoding: chunked",
+        "Origin: null",
+        "Upgrade: h2c",
+        "X: \x7f",
+        "Expect: 100-continue",
+    ]);
+    let mut bytes = match dice.below(3) {
+        0 => upgrade().into_bytes(),
+        1 => format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\n{header}\r\n\r\n").into_bytes(),
+        _ => format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\n{}\r\n\r\n", "X: y\r\n".repeat(dice.below(3000)))
+            .into_bytes(),
+    };
+    (0..dice.below(4)).for_each(|_| damage(&mut bytes, dice));
+    bytes
+}
+
+/// A sound frame of JSON that makes more or less sense.
+fn calm(dice: &mut Dice, is_first: bool) -> Vec<u8> {
+    let mut json = match dice.below(if is_first { 3 } else { 12 }) {
+        0 => json!({"type": "REGISTER", "teamName": "rude"}),
+        1 => json!({"type": "VIEWER"}),
+        _ => {
+            json!({"type": "COMMAND", "tick": dice.below(4), "actions": [{"type": dice.pick(&["MOVE_UP", "MOVE_TO", "DANCE"])}]})
+        }
+    };
+    if dice.one_in(2) {
+        mutate(&mut json, dice);
+    }
+    frame(dice.pick(&[0x81, 0x82]), json.to_string().as_bytes(), dice)
+}
+
+/// Any frame: JSON bombs, controls, pieces, and what is no frame at all.
+fn wild(dice: &mut Dice) -> Vec<u8> {
+    let payload = if dice.one_in(3) { noise(dice, 300) } else { wild_json(dice) };
+    let mut bytes = match dice.below(10) {
+        0..=4 => frame(dice.pick(&[0x81, 0x82]), &payload, dice),
+        // Continuations, pieces, pings, pongs, closes, reserved bits and kinds.
+        5..=7 => {
+            frame(dice.pick(&[0x00, 0x80, 0x01, 0x02, 0x88, 0x89, 0x8a, 0x09, 0x83, 0x8f, 0xc1, 0xf1]), &payload, dice)
+        }
+        // A length that nobody will ever send.
+        8 => vec![0x81, 0xff, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff],
+        _ => noise(dice, 100),
+    };
+    if dice.one_in(5) {
+        damage(&mut bytes, dice);
+    }
+    bytes
+}
+
+/// A masked frame.
+fn frame(first_byte: u8, payload: &[u8], dice: &mut Dice) -> Vec<u8> {
+    let mut bytes = vec![first_byte];
+    match payload.len() {
+        length @ ..126 => bytes.push(0x80 | length as u8),
+        length @ ..0x1_0000 => {
+            bytes.push(0xfe);
+            bytes.extend((length as u16).to_be_bytes());
+        }
+        length => {
+            bytes.push(0xff);
+            bytes.extend((length as u64).to_be_bytes());
+        }
+    }
+    let mask: [u8; 4] = std::array::from_fn(|_| dice.below(256) as u8);
+    bytes.extend(mask);
+    bytes.extend(payload.iter().zip(mask.iter().cycle()).map(|(byte, mask)| byte ^ mask));
+    bytes
+}

@@ -1,0 +1,159 @@
+//! Broken input of every kind, made of seeds alone: what the short tests in `tests/fuzz.rs` and the long runs of `examples/fuzz.rs` share.
+//!
+//! Case N of a run is made of the number `seed + N`, so a failure, which names its number, is shown again by itself.
+
+#![allow(dead_code, reason = "every test and example that uses this is a crate of its own and uses what it needs")]
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::LazyLock;
+use std::time::{Duration, Instant};
+
+use getaway_reference::lockstep::Dice;
+use serde_json::{Value, json};
+
+pub mod expressions;
+pub mod files;
+pub mod frames;
+pub mod messages;
+pub mod pictures;
+
+/// Calls something that must not panic.
+pub fn unpanicked<T>(what: &str, call: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(call)).map_err(|_| format!("{what} panicked"))
+}
+
+/// The time on the wall.
+pub fn wall_time() -> Duration {
+    static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+    START.elapsed()
+}
+
+/// The time that this thread was given: what others make of a busy machine does not count. Asking takes longer than for the time on the wall.
+#[cfg(unix)]
+pub fn own_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
+/// Where the system does not tell, the time on the wall.
+#[cfg(not(unix))]
+pub fn own_time() -> Duration {
+    wall_time()
+}
+
+/// Any bytes, at most so many.
+pub fn noise(dice: &mut Dice, bytes_max: usize) -> Vec<u8> {
+    (0..dice.below(bytes_max + 1)).map(|_| dice.below(256) as u8).collect()
+}
+
+/// One damage: bytes changed, taken away, put in, given twice, or the end cut off.
+pub fn damage(bytes: &mut Vec<u8>, dice: &mut Dice) {
+    if bytes.is_empty() {
+        return;
+    }
+    let at = dice.below(bytes.len());
+    let end = (at + 1 + dice.below(16)).min(bytes.len());
+    match dice.below(6) {
+        0 => bytes[at] ^= 1 << dice.below(8),
+        1 => bytes[at] = dice.pick(&[0, 1, 16, 127, 128, 255]),
+        2 => bytes.truncate(at),
+        3 => drop(bytes.drain(at..end)),
+        4 => {
+            let twice = bytes[at..end].to_vec();
+            bytes.splice(at..at, twice);
+        }
+        _ => {
+            let noise: Vec<u8> = (0..end - at).map(|_| dice.below(256) as u8).collect();
+            bytes.splice(at..end, noise);
+        }
+    }
+}
+
+/// Replaces, removes or moves something in a piece of JSON.
+pub fn mutate(json: &mut Value, dice: &mut Dice) {
+    match json {
+        Value::Array(list) if !list.is_empty() && !dice.one_in(8) => {
+            let place = dice.below(list.len());
+            match dice.below(12) {
+                0 => drop(list.remove(place)),
+                1 => list.push(list[place].clone()),
+                2 => {
+                    let other = dice.below(list.len());
+                    list.swap(place, other);
+                }
+                _ => mutate(&mut list[place], dice),
+            }
+        }
+        Value::Object(object) if !object.is_empty() && !dice.one_in(12) => {
+            let place = dice.below(object.len());
+            let key = object.keys().nth(place).cloned().unwrap_or_default();
+            if dice.one_in(12) {
+                object.remove(&key);
+            } else if let Some(value) = object.get_mut(&key) {
+                mutate(value, dice);
+            }
+        }
+        Value::Number(number) if !dice.one_in(3) => {
+            *json = json!(number.as_i64().unwrap_or(0).saturating_add(dice.between(-2, 2).into()));
+        }
+        other => *other = strange(dice),
+    }
+}
+
+/// A value that is somewhere else the right one, or nowhere.
+fn strange(dice: &mut Dice) -> Value {
+    match dice.below(22) {
+        0 => json!(null),
+        1 => json!(-1),
+        2 => json!(0),
+        3 => json!(1),
+        4 => json!(2000),
+        5 => json!(2001),
+        6 => json!(4_294_967_295_u32),
+        7 => json!(i64::MIN),
+        8 => json!(u64::MAX),
+        9 => json!(-2_147_483_648),
+        10 => json!(2_147_483_647),
+        11 => json!(7.0),
+        12 => json!(1e300),
+        13 => json!("EMPTY"),
+        14 => json!("WALL"),
+        15 => json!("ghost"),
+        16 => json!("left"),
+        17 => json!("x".repeat(1 + dice.below(5000))),
+        18 => json!([]),
+        19 => json!({}),
+        20 => json!(true),
+        _ => json!({"x": dice.between(-3, 30), "y": dice.between(-3, 30)}),
+    }
+}
+
+/// Text that looks like JSON: bombs of depth and digits, odd escapes, halves, and sound pieces.
+pub fn wild_json(dice: &mut Dice) -> Vec<u8> {
+    let many = dice.pick(&[1, 2, 100, 127, 128, 129, 1000, 20_000]);
+    let text = match dice.below(16) {
+        0 => "[".repeat(many),
+        1 => format!("{}{}", "[".repeat(many), "]".repeat(many)),
+        2 => format!("{}null{}", "{\"map\":".repeat(many), "}".repeat(many)),
+        3 => "9".repeat(many),
+        4 => format!("{{\"tick\":1e{}}}", "9".repeat(many.min(1000))),
+        5 => format!("{{\"tick\":-0.{}1}}", "0".repeat(many)),
+        6 => format!("\"{}\"", dice.pick(&["\\ud800", "\\u0000", "\\q", "\u{10ffff}", "\u{202e}", "é"]).repeat(many)),
+        7 => format!("{{\"{0}\":1,\"{0}\":2}}", "type".repeat(many)),
+        8 => format!("{{\"tick\":1,{}\"tick\":2}}", "\"tick\":1,".repeat(many)),
+        9 => dice
+            .pick(&["", " ", "\0", "\u{feff}{}", "nul", "NaN", "Infinity", "tru", "{]", "[}", "{}{}", "//"])
+            .to_owned(),
+        10 => return noise(dice, 300),
+        11 => format!("[{}1]", "1,".repeat(many)),
+        _ => {
+            let mut value = json!({"type": dice.pick(&["REGISTER", "VIEWER", "COMMAND", "STATE", "register"]), "tick": dice.below(5),
+                "token": "t", "teamName": "n", "actions": [{"type": "MOVE_UP"}, {"type": "MOVE_TO", "position": {"x": 1, "y": 2}}]});
+            for _ in 0..dice.below(4) {
+                mutate(&mut value, dice);
+            }
+            value.to_string()
+        }
+    };
+    text.into_bytes()
+}

@@ -1,0 +1,48 @@
+//! The program as a user meets it: what it prints, and how it ends.
+
+#![allow(dead_code, reason = "every test file is a crate of its own and uses what it needs")]
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// The program with these arguments, in the project's folder, whatever the terminal of this run wants of colours.
+pub fn command(args: &[&str]) -> Command {
+    command_in(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")), args)
+}
+
+/// The same in another folder.
+pub fn command_in(dir: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_getaway"));
+    command.args(args).current_dir(dir).env_remove("CLICOLOR_FORCE").env_remove("NO_COLOR");
+    command
+}
+
+/// A run to its end.
+pub fn getaway(args: &[&str]) -> Output {
+    command(args).output().unwrap()
+}
+
+/// The standard output of a run that must go well: without a terminal there is no progress bar, and standard error is empty.
+pub fn fine(args: &[&str]) -> String {
+    let output = getaway(args);
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), stderr.as_str()), (Some(0), ""), "{args:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The error line of a run that must fail on its input, without `error: `; it prints nothing else.
+pub fn refused(args: &[&str]) -> String {
+    let output = getaway(args);
+    let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!((output.status.code(), stdout.as_str()), (Some(2), ""), "{args:?}: {stderr}");
+    error_line(&output)
+}
+
+/// The one line on standard error, without `error: `.
+pub fn error_line(output: &Output) -> String {
+    let stderr = std::str::from_utf8(&output.stderr).unwrap();
+    let line = stderr.strip_suffix('\n').unwrap();
+    assert!(!line.contains('\n'), "more than a line: {line}");
+    line.strip_prefix("error: ").unwrap_or_else(|| panic!("not an error: {line}")).to_owned()
+}

@@ -1,0 +1,75 @@
+//! The long run of the lockstep: `game` against the reference for as many ticks as asked.
+//!
+//! `cargo run --release --example lockstep -- --ticks 10000000 --seed 1` plays the games of seeds 1, 2, 3, ... until so many
+//! ticks are compared; `--seed S --games 1` plays the game of one seed. The first divergence ends the run with exit code 1.
+
+use std::io::{IsTerminal, Write, stderr};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use clap::Parser;
+use getaway_reference::lockstep::{Coverage, play_seed};
+
+/// Plays random games in the fast and in the reference model and compares everything after every tick
+#[derive(Parser)]
+struct Args {
+    /// Stop after the game that reaches this many ticks
+    #[arg(long, default_value_t = 10_000_000)]
+    ticks: u64,
+    /// Stop after this many games
+    #[arg(long, default_value_t = u64::MAX)]
+    games: u64,
+    /// The seed of the first game; the next game has the next seed
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+/// How often the progress line is written again.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(500);
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let start = Instant::now();
+    let mut coverage = Coverage::default();
+    let mut progress = Progress { shown: None };
+    let mut seed = args.seed;
+    while coverage.ticks < args.ticks && seed - args.seed < args.games {
+        if let Err(failure) = play_seed(seed, &mut coverage) {
+            progress.clear();
+            println!("{failure}");
+            return ExitCode::FAILURE;
+        }
+        seed += 1;
+        progress.show(start, &coverage, args.ticks);
+    }
+    progress.clear();
+    println!("seeds {} to {}: no divergence", args.seed, seed - 1);
+    println!("{coverage}");
+    let seconds = start.elapsed().as_secs_f64();
+    println!("{seconds:.1} s, {:.0} ticks a second", coverage.ticks as f64 / seconds);
+    ExitCode::SUCCESS
+}
+
+/// One line on standard error that is written over and over, where that is a terminal.
+struct Progress {
+    shown: Option<Instant>,
+}
+
+impl Progress {
+    fn show(&mut self, start: Instant, coverage: &Coverage, ticks: u64) {
+        let is_due = self.shown.is_none_or(|shown| shown.elapsed() >= PROGRESS_INTERVAL);
+        if is_due && stderr().is_terminal() {
+            let seconds = start.elapsed().as_secs_f64();
+            eprint!("\r{} of {ticks} ticks, {} games, {seconds:.0} s ", coverage.ticks, coverage.games);
+            // A progress line that cannot be shown is no reason to stop.
+            let _ = stderr().flush();
+            self.shown = Some(Instant::now());
+        }
+    }
+
+    fn clear(&self) {
+        if self.shown.is_some() {
+            eprint!("\r\x1b[K");
+        }
+    }
+}

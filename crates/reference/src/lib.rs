@@ -1,0 +1,243 @@
+//! The slow, literal model of the rules that judges `game`.
+//!
+//! It promises to be the rules written out, sentence by sentence, in the order in which the server does things: no
+//! tables, no shared work, nothing remembered that the server does not remember. It borrows only the nouns of
+//! [`game`](getaway::game) (positions, directions, layouts, actions) and none of its logic, so that a mistake there cannot
+//! hide here. Where speed and likeness to the server disagree, likeness wins.
+//!
+//! Only [`lockstep`], which plays the two side by side, knows them both.
+
+mod command;
+pub mod lockstep;
+mod paths;
+mod random;
+mod sight;
+mod threat;
+
+#[cfg(test)]
+mod drawing;
+
+use getaway::game::{Action, ActionError, Layout, Position};
+
+pub use paths::{shared_path_step, shared_path_steps, shark_path, shark_path_steps};
+pub use sight::{best_intersections, line_of_sight};
+pub use threat::{Memory, Threat};
+
+/// A game in progress, as the server holds it between two ticks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Game {
+    /// The map being played.
+    pub layout: Layout,
+    /// Whether a threat on the player's tile ends the game before the threats move (our variant, not the server's).
+    pub no_jump: bool,
+    /// The tick about to be played, from 1.
+    pub tick: u16,
+    /// Where the player is.
+    pub player: Position,
+    /// The threats in the map's order.
+    pub threats: Vec<Threat>,
+}
+
+impl Game {
+    /// The game before its first tick, every threat spawned.
+    pub fn new(layout: &Layout, no_jump: bool) -> Self {
+        Self {
+            layout: layout.clone(),
+            no_jump,
+            tick: 1,
+            player: layout.player,
+            threats: layout.threats.iter().map(|&spawn| Threat::new(spawn)).collect(),
+        }
+    }
+
+    /// Whether a threat stands on the player's tile.
+    pub fn caught(&self) -> bool {
+        self.threats.iter().any(|threat| threat.position == self.player)
+    }
+
+    /// What the server asks at the start of a tick: caught, or past the last tick.
+    pub fn over(&self) -> bool {
+        self.caught() || self.tick > 2000
+    }
+
+    /// 5 points for each tick reached: the final score once the game is over.
+    pub fn score(&self) -> u32 {
+        5 * u32::from(self.tick)
+    }
+
+    /// What an action alone would do now: the tile the player would step onto, `None` where the server refuses silently.
+    ///
+    /// # Errors
+    /// The error that the server would log.
+    pub fn try_action(&self, action: Action) -> Result<Option<Position>, ActionError> {
+        command::destination(&self.layout, self.player, action)
+    }
+
+    /// Plays one tick: the command, then the threats. A game that is over stays as it is.
+    pub fn step(&mut self, actions: &[Action]) {
+        if self.over() {
+            return;
+        }
+        self.apply(actions);
+        if self.no_jump && self.caught() {
+            return;
+        }
+        let clock = self.tick - 1;
+        for threat in &mut self.threats {
+            threat.update(&self.layout, clock, self.player);
+        }
+        self.tick += 1;
+    }
+
+    /// The first action that moves the player counts; failures before it are skipped, whatever follows is ignored.
+    fn apply(&mut self, actions: &[Action]) {
+        for &action in actions {
+            if let Ok(Some(tile)) = self.try_action(action) {
+                self.player = tile;
+                return;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::drawing::draw;
+    use super::*;
+    use getaway::game::{Direction, Personality};
+
+    /// The ticks of a whole quiet game on which the only threat chose a move, and its personality after each tick.
+    fn quiet_game() -> (Vec<u16>, Vec<Personality>) {
+        let mut game = Game::new(&draw(&["P#B"]), false);
+        let (mut moves, mut personalities) = (Vec::new(), Vec::new());
+        while !game.over() {
+            let tick = game.tick;
+            game.step(&[]);
+            if game.threats[0].ticks_since_move == 0 {
+                moves.push(tick);
+            }
+            personalities.push(game.threats[0].personality);
+        }
+        (moves, personalities)
+    }
+
+    #[test]
+    fn threats_move_on_these_ticks_and_no_others() {
+        let expected: Vec<u16> = (5..=300)
+            .step_by(5)
+            .chain((304..=500).step_by(4))
+            .chain((503..=701).step_by(3))
+            .chain((703..=901).step_by(2))
+            .chain(902..=2000)
+            .collect();
+        assert_eq!(quiet_game().0, expected);
+    }
+
+    #[test]
+    fn personalities_change_at_clocks_301_501_701_and_901() {
+        let (_, personalities) = quiet_game();
+        // The clock is the tick less one, so the clock is the index.
+        let at = |clock: usize| personalities[clock];
+        assert_eq!([at(0), at(300)], [Personality::Lazy; 2]);
+        assert_eq!([at(301), at(500)], [Personality::Tease; 2]);
+        assert_eq!([at(501), at(700)], [Personality::Awake; 2]);
+        assert_eq!([at(701), at(900)], [Personality::Hungry; 2]);
+        assert_eq!([at(901), at(1999)], [Personality::Insane; 2]);
+    }
+
+    #[test]
+    fn a_complete_game_scores_10_005_and_stays_over() {
+        let mut game = Game::new(&draw(&["P#B"]), false);
+        for _ in 0..2000 {
+            assert!(!game.over());
+            game.step(&[]);
+        }
+        assert!(game.over() && !game.caught());
+        assert_eq!((game.tick, game.score()), (2001, 10_005));
+        let complete = game.clone();
+        game.step(&[Action::Move(Direction::Right)]);
+        assert_eq!(game, complete);
+    }
+
+    #[test]
+    fn the_server_lets_player_and_threat_swap_tiles_and_the_variant_does_not() {
+        // The goldfish has one option, so on tick 5 it certainly steps left, onto the tile the player leaves.
+        let layout = draw(&["P.G"]);
+        for no_jump in [false, true] {
+            let mut game = Game::new(&layout, no_jump);
+            for _ in 1..4 {
+                game.step(&[]);
+            }
+            game.step(&[Action::Move(Direction::Right)]);
+            assert_eq!((game.tick, game.over()), (5, false));
+            game.step(&[Action::Move(Direction::Right)]);
+            assert_eq!(game.player, Position::new(2, 0));
+            let threat = game.threats[0].position;
+            if no_jump {
+                assert!(game.caught() && game.over());
+                assert_eq!((game.tick, game.score(), threat), (5, 25, Position::new(2, 0)));
+            } else {
+                assert!(!game.caught() && !game.over());
+                assert_eq!((game.tick, threat), (6, Position::new(1, 0)));
+            }
+        }
+    }
+
+    #[test]
+    fn a_catch_by_a_threat_counts_the_tick_it_happened_in() {
+        let mut game = Game::new(&draw(&["PG"]), false);
+        for _ in 0..5 {
+            assert!(!game.over());
+            game.step(&[]);
+        }
+        assert!(game.over() && game.caught());
+        assert_eq!((game.tick, game.score()), (6, 30));
+    }
+
+    #[test]
+    fn only_the_first_move_that_succeeds_counts() {
+        let game = Game::new(&draw(&["###", "P..", "..."]), false);
+        let after = |actions: &[Action]| {
+            let mut game = game.clone();
+            game.step(actions);
+            game.player
+        };
+        let [left, right, up, down] = Direction::ALL.map(Action::Move);
+        assert_eq!(after(&[]), Position::new(0, 1));
+        assert_eq!(after(&[right, down]), Position::new(1, 1));
+        assert_eq!(
+            after(&[left, up, down, right]),
+            Position::new(0, 2),
+            "off the grid and walls do not use up the move"
+        );
+        let failures = [
+            Action::Unknown,
+            Action::MoveNowhere,
+            Action::MoveTo { x: 0.0, y: 0.0 },
+            Action::MoveTo { x: 0.0, y: 1.0 },
+            Action::MoveTo { x: 9.0, y: 1.0 },
+        ];
+        assert_eq!(after(&[&failures[..], &[down, right]].concat()), Position::new(0, 2), "errors are skipped");
+        assert_eq!(after(&[Action::MoveTo { x: 2.0, y: 1.0 }, right]), Position::new(1, 1));
+    }
+
+    #[test]
+    fn a_refused_step_onto_a_see_through_tile_does_not_use_up_the_move() {
+        let mut game = Game::new(&draw(&["P~.", "#.#"]), false);
+        game.step(&[Action::MoveTo { x: 2.0, y: 0.0 }, Action::Move(Direction::Right)]);
+        assert_eq!(game.player, Position::new(0, 0));
+        let mut game = Game::new(&draw(&["P~.", ".##"]), false);
+        game.step(&[Action::MoveTo { x: 2.0, y: 0.0 }, Action::Move(Direction::Down)]);
+        assert_eq!(game.player, Position::new(0, 1));
+    }
+
+    #[test]
+    fn the_stale_player_follows_on_every_tick() {
+        let mut game = Game::new(&draw(&["P...#S"]), false);
+        assert_eq!(game.threats[0].stale_player, Position::new(-1, -1));
+        for x in 1..=3 {
+            game.step(&[Action::Move(Direction::Right)]);
+            assert_eq!(game.threats[0].stale_player, Position::new(x, 0), "though it has not moved yet");
+        }
+    }
+}

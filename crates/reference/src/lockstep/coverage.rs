@@ -1,0 +1,126 @@
+//! What lockstep games have covered: a run that never met an insane hawk has shown nothing about one.
+
+use std::fmt;
+
+use crate::{Game, Threat};
+use getaway::game::{Personality, Style};
+
+/// Counts over any number of games.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Coverage {
+    /// Games played.
+    pub games: u64,
+    /// Ticks played and compared.
+    pub ticks: u64,
+    /// Of the games, those of the no-jump variant.
+    pub no_jump_games: u64,
+    /// Games that ended after tick 2000.
+    pub complete_games: u64,
+    /// Games that ended because a threat moved onto the player, or was there from the start.
+    pub caught_games: u64,
+    /// Games that ended between the player's move and the threats', which only happens in the no-jump variant.
+    pub no_jump_catches: u64,
+    /// Ticks by personality, in the order of [`Personality::ALL`].
+    pub personality_ticks: [u64; 5],
+    /// Steps of threats by style, in the order of [`Style::ALL`].
+    pub style_steps: [u64; 6],
+    /// Updates of threats: every threat on every tick.
+    pub updates: u64,
+    /// Times an owl looked at another place than it remembered.
+    pub looks: u64,
+    /// Times a hawk saw the player anew.
+    pub sightings: u64,
+    /// Times a hawk was sent to a post.
+    pub posts: u64,
+    /// Times a hawk reached its post and began to rest.
+    pub rests: u64,
+    /// Steps of the player.
+    pub player_steps: u64,
+    /// Actions sent.
+    pub actions: u64,
+    /// Of these, the ones that failed with an error.
+    pub action_errors: u64,
+    /// Of these, the ones that were refused silently.
+    pub refusals: u64,
+    /// Pairs of tiles of which both paths and the line of sight were compared.
+    pub pairs: u64,
+}
+
+impl Coverage {
+    /// Counts a tick by the reference's game before and after it.
+    pub(super) fn count_tick(&mut self, before: &Game, after: &Game) {
+        self.ticks += 1;
+        self.player_steps += u64::from(before.player != after.player);
+        if before.tick == after.tick {
+            return;
+        }
+        self.personality_ticks[Personality::at_clock(before.tick - 1) as usize] += 1;
+        for (before, after) in before.threats.iter().zip(&after.threats) {
+            self.count_update(before, after);
+        }
+    }
+
+    fn count_update(&mut self, before: &Threat, after: &Threat) {
+        self.updates += 1;
+        self.style_steps[after.style as usize] += u64::from(before.position != after.position);
+        let (old, new) = (&before.memory, &after.memory);
+        self.looks += u64::from(old.remembered != new.remembered);
+        self.sightings += u64::from(old.seen.is_none() && new.seen.is_some());
+        self.posts += u64::from(old.post.is_none() && new.post.is_some());
+        self.rests += u64::from(old.idle_rounds != -5 && new.idle_rounds == -5);
+    }
+
+    /// Counts how a game ended.
+    pub(super) fn count_end(&mut self, game: &Game, is_no_jump_catch: bool) {
+        self.games += 1;
+        self.no_jump_games += u64::from(game.no_jump);
+        self.no_jump_catches += u64::from(is_no_jump_catch);
+        self.caught_games += u64::from(game.caught() && !is_no_jump_catch);
+        self.complete_games += u64::from(!game.caught() && game.tick == 2001);
+    }
+
+    /// The counts whose absence means that some rule was never put to the test, by name.
+    pub fn gaps(&self) -> Vec<String> {
+        let personalities = Personality::ALL.map(|p| (format!("{p} ticks"), self.personality_ticks[p as usize]));
+        let styles = Style::ALL.map(|s| (format!("{s} steps"), self.style_steps[s as usize]));
+        let others = [
+            ("complete games", self.complete_games),
+            ("caught games", self.caught_games),
+            ("no-jump catches", self.no_jump_catches),
+            ("looks", self.looks),
+            ("sightings", self.sightings),
+            ("posts", self.posts),
+            ("rests", self.rests),
+            ("player's steps", self.player_steps),
+            ("errors", self.action_errors),
+            ("refusals", self.refusals),
+            ("pairs", self.pairs),
+        ];
+        let all = personalities.into_iter().chain(styles).chain(others.map(|(name, count)| (name.to_owned(), count)));
+        all.filter(|&(_, count)| count == 0).map(|(name, _)| name).collect()
+    }
+}
+
+impl fmt::Display for Coverage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{} ticks in {} games, {} of them no-jump", self.ticks, self.games, self.no_jump_games)?;
+        write!(f, "games: {} complete, {} caught, ", self.complete_games, self.caught_games)?;
+        writeln!(f, "{} caught before the threats moved", self.no_jump_catches)?;
+        write!(f, "ticks:")?;
+        for personality in Personality::ALL {
+            write!(f, " {personality} {}", self.personality_ticks[personality as usize])?;
+        }
+        write!(f, "\nthreats: {} updates; steps:", self.updates)?;
+        for style in Style::ALL {
+            write!(f, " {style} {}", self.style_steps[style as usize])?;
+        }
+        writeln!(
+            f,
+            "\nowls: {} looks; hawks: {} sightings, {} posts, {} rests",
+            self.looks, self.sightings, self.posts, self.rests
+        )?;
+        write!(f, "player: {} steps; actions: {} sent, ", self.player_steps, self.actions)?;
+        writeln!(f, "{} errors, {} refused silently", self.action_errors, self.refusals)?;
+        write!(f, "pairs of tiles: {}", self.pairs)
+    }
+}

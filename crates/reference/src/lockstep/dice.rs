@@ -1,0 +1,94 @@
+//! Where a lockstep game's choices come from: a seed, or the bytes of a fuzzer.
+
+use rand_pcg::Pcg64Mcg;
+use rand_pcg::rand_core::{Rng, SeedableRng};
+
+/// A source of choices. The same seed or the same bytes give the same choices on every machine.
+#[derive(Debug)]
+pub struct Dice<'a>(Source<'a>);
+
+#[derive(Debug)]
+enum Source<'a> {
+    Generator(Pcg64Mcg),
+    /// Bytes not yet used: a fuzzer that changes one changes the choices made of it and no others.
+    Bytes(&'a [u8]),
+}
+
+impl<'a> Dice<'a> {
+    /// Choices without end.
+    pub fn from_seed(seed: u64) -> Self {
+        Self(Source::Generator(Pcg64Mcg::seed_from_u64(seed)))
+    }
+
+    /// Choices until the bytes are used up; from then on every choice is the first.
+    pub fn from_bytes(bytes: &'a [u8]) -> Self {
+        Self(Source::Bytes(bytes))
+    }
+
+    /// Whether there is nothing left to choose with.
+    pub fn is_exhausted(&self) -> bool {
+        matches!(self.0, Source::Bytes([]))
+    }
+
+    /// A number from 0 to `count - 1`, for counts up to 65,536; 0 when `count` is 0.
+    pub fn below(&mut self, count: usize) -> usize {
+        match &mut self.0 {
+            Source::Generator(generator) => ((u64::from(generator.next_u32()) * count as u64) >> 32) as usize,
+            Source::Bytes(bytes) => {
+                let (used, rest) = bytes.split_at(bytes.len().min(if count > 256 { 2 } else { 1 }));
+                *bytes = rest;
+                used.iter().fold(0, |number, &byte| number << 8 | usize::from(byte)) % count.max(1)
+            }
+        }
+    }
+
+    /// A number from `low` to `high`, both included.
+    pub fn between(&mut self, low: i32, high: i32) -> i32 {
+        low + self.below((high - low + 1) as usize) as i32
+    }
+
+    /// True once in `count` times.
+    pub fn one_in(&mut self, count: usize) -> bool {
+        self.below(count) == 0
+    }
+
+    /// An entry of a list.
+    ///
+    /// # Panics
+    /// When the list is empty.
+    pub fn pick<T: Copy>(&mut self, list: &[T]) -> T {
+        list[self.below(list.len())]
+    }
+
+    /// Fisher and Yates, from the back.
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            items.swap(last, self.below(last + 1));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_used_up_one_choice_after_another() {
+        let mut dice = Dice::from_bytes(&[7, 1, 2, 9]);
+        assert_eq!((dice.below(5), dice.below(1000)), (2, 258));
+        assert!(!dice.is_exhausted());
+        assert_eq!(dice.below(256), 9);
+        assert!(dice.is_exhausted());
+        assert_eq!((dice.below(5), dice.below(1000)), (0, 0));
+    }
+
+    #[test]
+    fn a_seed_never_runs_dry_and_reaches_every_entry() {
+        let mut dice = Dice::from_seed(1);
+        let mut seen = [0; 7];
+        for _ in 0..700 {
+            seen[dice.below(7)] += 1;
+        }
+        assert!(seen.iter().all(|&count| count > 50) && !dice.is_exhausted(), "{seen:?}");
+    }
+}

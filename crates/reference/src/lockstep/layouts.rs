@@ -1,0 +1,199 @@
+//! Random maps for lockstep games: small, and odder than anything the real challenge has.
+
+use super::Dice;
+use getaway::game::{Direction, Layout, MAX_THREATS, Position, Spawn, Style, Tile};
+use getaway::map::{GeneratorKind, GeneratorOptions, generate};
+
+/// Maps with more threats than this are kept small: the reference plays each of them slowly.
+const CROWD: usize = 8;
+/// The most open tiles of a map with a crowd.
+const CROWD_MAX_OPEN_TILES: usize = 48;
+
+/// A map of random streets with a player and threats anywhere on them. Everything that [`World`](getaway::game::World) takes may come.
+pub fn random_layout(dice: &mut Dice) -> Layout {
+    let mut layout = match dice.below(12) {
+        0 => noise(dice, 40),
+        1 => noise(dice, 60),
+        2 => noise(dice, 85),
+        3 => shape(dice, |_, _, _| true),
+        4 => shape(dice, |p, width, height| p.x == 0 || p.y == 0 || p.x == width - 1 || p.y == height - 1),
+        5 => shape(dice, |p, _, _| p.x % 2 == 1 && p.y % 2 == 1),
+        6..=7 => shape(dice, |p, _, _| p.x % 3 == 1 || p.y % 3 == 1),
+        8..=9 => generated(dice),
+        _ => maze(dice),
+    };
+    if dice.one_in(2) {
+        wall_in(&mut layout);
+    }
+    if dice.one_in(4) {
+        cloud(&mut layout, dice);
+    }
+    place_player(&mut layout, dice);
+    place_threats(&mut layout, dice);
+    layout
+}
+
+/// An empty map of a random size, single rows, columns and tiles included.
+fn blank(dice: &mut Dice) -> Layout {
+    let side = |dice: &mut Dice| if dice.one_in(12) { dice.between(1, 3) } else { dice.between(5, 15) };
+    let (width, height) = (side(dice), side(dice));
+    let tiles = vec![Tile::Wall; (width * height) as usize];
+    Layout { width, height, tiles, player: Position::new(0, 0), threats: Vec::new() }
+}
+
+/// Every position of the grid, row by row, as the tiles are listed.
+fn positions(layout: &Layout) -> impl Iterator<Item = Position> + use<> {
+    let (width, height) = (layout.width, layout.height);
+    (0..height).flat_map(move |y| (0..width).map(move |x| Position::new(x, y)))
+}
+
+fn set(layout: &mut Layout, position: Position, tile: Tile) {
+    layout.tiles[(position.y * layout.width + position.x) as usize] = tile;
+}
+
+/// Tiles that are open each on its own account: few make islands, many make halls with pillars.
+fn noise(dice: &mut Dice, open_percent: usize) -> Layout {
+    let mut layout = blank(dice);
+    for tile in &mut layout.tiles {
+        if dice.below(100) < open_percent {
+            *tile = Tile::Open;
+        }
+    }
+    layout
+}
+
+/// Tiles that are open by their place: a hall, a ring without intersections, cells of one tile, blocks.
+fn shape(dice: &mut Dice, is_open: impl Fn(Position, i32, i32) -> bool) -> Layout {
+    let mut layout = blank(dice);
+    let (width, height) = (layout.width, layout.height);
+    for position in positions(&layout) {
+        // Now and then a tile is the other way round, which joins cells and cuts streets.
+        if is_open(position, width, height) != dice.one_in(25) {
+            set(&mut layout, position, Tile::Open);
+        }
+    }
+    layout
+}
+
+/// The streets of a generated map, as players meet them.
+fn generated(dice: &mut Dice) -> Layout {
+    let options = GeneratorOptions {
+        kind: dice.pick(&[GeneratorKind::Maze, GeneratorKind::Labyrinth, GeneratorKind::City]),
+        width: 9 + 2 * dice.between(0, 4),
+        height: 9 + 2 * dice.between(0, 3),
+        threats: 0,
+        braid_permille: dice.pick(&[0, 500, 1000]),
+        ..GeneratorOptions::default()
+    };
+    let map = generate(&options, dice.below(1 << 16) as u64);
+    map.expect("sizes from 9x9 have room for a player").layout
+}
+
+/// A maze with loops, made in place: each cell opens the way to up to three of its neighbours.
+fn maze(dice: &mut Dice) -> Layout {
+    let mut layout = blank(dice);
+    for position in positions(&layout).filter(|p| p.x % 2 == 1 && p.y % 2 == 1) {
+        set(&mut layout, position, Tile::Open);
+        for _ in 0..=1 + dice.below(2) {
+            let way = position.towards(dice.pick(&Direction::ALL));
+            if way.x < layout.width && way.y < layout.height {
+                set(&mut layout, way, Tile::Open);
+            }
+        }
+    }
+    layout
+}
+
+/// Walls all around, as on the real maps; the other maps leave their borders open.
+fn wall_in(layout: &mut Layout) {
+    let (width, height) = (layout.width, layout.height);
+    for position in positions(layout) {
+        if position.x == 0 || position.y == 0 || position.x == width - 1 || position.y == height - 1 {
+            set(layout, position, Tile::Wall);
+        }
+    }
+}
+
+/// Makes some open tiles see-through: few, or most of them.
+fn cloud(layout: &mut Layout, dice: &mut Dice) {
+    let percent = dice.pick(&[5, 20, 60]);
+    for tile in &mut layout.tiles {
+        if tile.is_open() && dice.below(100) < percent {
+            *tile = Tile::SeeThrough;
+        }
+    }
+}
+
+/// Puts the player on an open tile; a map without one gets one.
+fn place_player(layout: &mut Layout, dice: &mut Dice) {
+    let opaque: Vec<Position> = positions(layout).filter(|&p| layout.tile(p) == Tile::Open).collect();
+    if opaque.is_empty() {
+        layout.player = Position::new(dice.between(0, layout.width - 1), dice.between(0, layout.height - 1));
+        set(layout, layout.player, Tile::Open);
+    } else {
+        layout.player = dice.pick(&opaque);
+    }
+}
+
+/// Adds the threats: mostly as many as on the real maps, sometimes a crowd, sometimes beside the player.
+fn place_threats(layout: &mut Layout, dice: &mut Dice) {
+    let (player, mut open): (_, Vec<Position>) = (layout.player, layout.open_positions().collect());
+    let count = match dice.below(32) {
+        0 if open.len() <= CROWD_MAX_OPEN_TILES => MAX_THREATS,
+        1..=3 if open.len() <= CROWD_MAX_OPEN_TILES => dice.between(CROWD as i32 + 1, 20) as usize,
+        4..=7 => dice.below(CROWD + 1),
+        _ => 1 + dice.below(4),
+    };
+    // No picture puts two spawns on one pixel, but the rules do not mind.
+    if !dice.one_in(64) {
+        open.retain(|&position| position != player);
+    }
+    if open.is_empty() {
+        return;
+    }
+    let styles = if dice.one_in(4) { vec![dice.pick(&Style::ALL)] } else { Style::ALL.to_vec() };
+    let nearby: Vec<Position> =
+        Direction::ALL.map(|d| player.towards(d)).into_iter().filter(|&p| layout.is_open(p)).collect();
+    let is_close = dice.one_in(8) && !nearby.is_empty();
+    let far: Vec<Position> =
+        open.iter().copied().filter(|p| (p.x - player.x).abs() + (p.y - player.y).abs() > 5).collect();
+    for index in 0..count {
+        let style = dice.pick(&styles);
+        let position = match index {
+            0 if is_close => dice.pick(&nearby),
+            _ if far.is_empty() || dice.one_in(8) => dice.pick(&open),
+            _ => dice.pick(&far),
+        };
+        layout.threats.push(Spawn { style, position });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use getaway::game::World;
+
+    #[test]
+    fn every_map_can_be_played_and_every_oddity_comes_up() {
+        let layouts: Vec<Layout> = (0..2000).map(|seed| random_layout(&mut Dice::from_seed(seed))).collect();
+        for (seed, layout) in layouts.iter().enumerate() {
+            World::new(layout, false).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+        }
+        let some = |what: &str, is: &dyn Fn(&Layout) -> bool| assert!(layouts.iter().any(is), "{what}");
+        let ways =
+            |layout: &Layout, p: Position| Direction::ALL.into_iter().filter(|&d| layout.is_open(p.towards(d))).count();
+        some("a single tile", &|layout| layout.tiles.len() == 1);
+        some("an open border", &|layout| layout.tiles[0].is_open());
+        some("see-through tiles", &|layout| layout.tiles.contains(&Tile::SeeThrough));
+        some("a one-tile cell", &|layout| layout.open_positions().any(|p| ways(layout, p) == 0));
+        some("a threat in a cell", &|layout| layout.threats.iter().any(|t| ways(layout, t.position) == 0));
+        some("no threats", &|layout| layout.threats.is_empty());
+        some("as many threats as there may be", &|layout| layout.threats.len() == MAX_THREATS);
+        some("a threat on the player", &|layout| layout.threats.iter().any(|t| t.position == layout.player));
+        some("streets without an intersection", &|layout| {
+            layout.threats.len() > 1
+                && layout.open_positions().count() > 20
+                && layout.open_positions().all(|p| ways(layout, p) <= 2)
+        });
+    }
+}

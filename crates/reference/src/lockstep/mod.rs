@@ -1,0 +1,259 @@
+//! `game` and the reference side by side on random maps under random commands: the first difference stops everything.
+//!
+//! A game is made from one seed (or from the bytes of a fuzzer) and from nothing else, so a seed that fails once fails
+//! again. Compared are, before the first tick, both paths and the line of sight of every pair of tiles and the posts of hawks;
+//! before every tick, what each action of its command does and which moves there are; and after every tick every field of
+//! the game and of every threat, memory and random numbers included.
+
+use std::fmt::{self, Debug};
+
+use thiserror::Error;
+
+use super::{Game, Threat, best_intersections, line_of_sight, shared_path_steps, shark_path_steps};
+use getaway::game::{self, Action, Direction, GameOver, LAST_TICK, Move, Position, State, World};
+
+mod commands;
+mod coverage;
+mod dice;
+mod layouts;
+mod survival;
+
+pub use commands::{disguise, random_action, random_command};
+pub use coverage::Coverage;
+pub use dice::Dice;
+pub use layouts::random_layout;
+pub use survival::surviving_plan;
+
+/// States that the search for a game's plan keeps: enough for most maps on which one can survive at all.
+const PLAN_WIDTH: usize = 48;
+
+/// The first thing that the two models disagree about.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[error("tick {tick}, {field}: game {game}, reference {reference}; actions of the tick: {actions}")]
+pub struct Divergence {
+    /// The tick that was played, 0 for the map's tables.
+    pub tick: u16,
+    /// What differs.
+    pub field: String,
+    /// What `game` says.
+    pub game: String,
+    /// What the reference says.
+    pub reference: String,
+    /// What was sent in that tick.
+    pub actions: String,
+}
+
+/// A [`Divergence`] with the seed of its game.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[error(
+    "seed {seed}, {divergence}\nto see it again: cargo run --release --example lockstep -- --seed {seed} --games 1"
+)]
+pub struct Failure {
+    /// The game's own seed.
+    pub seed: u64,
+    /// What differs in it.
+    pub divergence: Divergence,
+}
+
+/// Plays the game of one seed to its end.
+///
+/// # Errors
+/// The first divergence.
+pub fn play_seed(seed: u64, coverage: &mut Coverage) -> Result<(), Failure> {
+    play(&mut Dice::from_seed(seed), coverage).map_err(|divergence| Failure { seed, divergence })
+}
+
+/// Plays one game to its end, or until the dice are exhausted: map, variant and commands all come from the dice.
+///
+/// # Errors
+/// The first divergence.
+pub fn play(dice: &mut Dice, coverage: &mut Coverage) -> Result<(), Divergence> {
+    let layout = random_layout(dice);
+    let no_jump = dice.one_in(3);
+    let world = World::new(&layout, no_jump).expect("random maps are within the limits");
+    coverage.pairs += compare_tables(&world)?;
+    let mut plan = make_plan(&world, dice).into_iter();
+    let mut pair = Pair { state: world.start(), judge: Game::new(&layout, no_jump), world: &world };
+    pair.compare()?;
+    let mut is_no_jump_catch = false;
+    while !pair.judge.over() && !dice.is_exhausted() {
+        let command = match plan.next() {
+            Some(planned) => disguise(planned, &world, &pair.state, dice),
+            None => random_command(&world, &pair.state, dice),
+        };
+        let before = pair.judge.clone();
+        pair.tick(&command, coverage).map_err(|difference| difference.at(before.tick, &command))?;
+        is_no_jump_catch = pair.judge.over() && before.tick == pair.judge.tick;
+        coverage.count_tick(&before, &pair.judge);
+    }
+    if pair.judge.over() {
+        pair.compare_end()?;
+        coverage.count_end(&pair.judge, is_no_jump_catch);
+    }
+    Ok(())
+}
+
+/// What the player means to do; when the plan ends, it does whatever comes up. Most plans last, some are given up half-way, so that games
+/// end in every personality, and some players never had one.
+fn make_plan(world: &World, dice: &mut Dice) -> Vec<Move> {
+    if dice.one_in(6) {
+        return Vec::new();
+    }
+    let mut plan = surviving_plan(world, PLAN_WIDTH, dice.below(1 << 16) as u64);
+    if dice.one_in(4) {
+        plan.truncate(dice.below(usize::from(LAST_TICK)));
+    }
+    plan
+}
+
+/// A field that differs, before it is known where.
+struct Difference {
+    field: String,
+    game: String,
+    reference: String,
+}
+
+impl Difference {
+    fn at(self, tick: u16, command: &[Action]) -> Divergence {
+        let Self { field, game, reference } = self;
+        Divergence { tick, field, game, reference, actions: format!("{command:?}") }
+    }
+}
+
+impl From<Difference> for Divergence {
+    fn from(difference: Difference) -> Self {
+        difference.at(0, &[])
+    }
+}
+
+/// Fails if the models disagree about a field. The field's name is only made then.
+fn same<T: PartialEq + Debug>(field: impl fmt::Display, game: T, reference: T) -> Result<(), Difference> {
+    if game == reference {
+        return Ok(());
+    }
+    Err(Difference { field: field.to_string(), game: format!("{game:?}"), reference: format!("{reference:?}") })
+}
+
+/// Both paths and the line of sight of every pair of tiles, and the posts. Returns the number of pairs.
+fn compare_tables(world: &World) -> Result<u64, Difference> {
+    let layout = world.layout();
+    let neighbour = |from: Position, step: Option<Direction>| step.map(|direction| from.towards(direction));
+    same("best intersections", world.best_intersections(), best_intersections(layout))?;
+    let mut pairs = 0;
+    for here in layout.open_positions() {
+        for (from, step) in shared_path_steps(layout, here) {
+            same(
+                format_args!("shared path from {from} to {here}"),
+                neighbour(from, world.shared_step(from, here)),
+                step,
+            )?;
+            pairs += 1;
+        }
+        for (to, step) in shark_path_steps(layout, here) {
+            same(format_args!("shark path from {here} to {to}"), neighbour(here, world.shark_step(here, to)), step)?;
+            same(format_args!("sight from {here} to {to}"), world.sees(here, to), line_of_sight(layout, here, to))?;
+        }
+    }
+    Ok(pairs)
+}
+
+/// One game in both models.
+struct Pair<'a> {
+    world: &'a World,
+    state: State,
+    judge: Game,
+}
+
+impl Pair<'_> {
+    /// Plays a tick in both and compares everything about it.
+    fn tick(&mut self, command: &[Action], coverage: &mut Coverage) -> Result<(), Difference> {
+        self.compare_moves()?;
+        for (index, action) in command.iter().enumerate() {
+            self.compare_action(index, action, coverage)?;
+        }
+        let before = self.judge.player;
+        let player_move = self.world.play(&mut self.state, command);
+        self.judge.step(command);
+        let step = Direction::ALL.into_iter().find(|&d| before.towards(d) == self.judge.player);
+        same("the player's move", player_move, Ok(step.map_or(Move::Stay, Move::from)))?;
+        self.compare()
+    }
+
+    /// What one action alone would do.
+    fn compare_action(&self, index: usize, action: &Action, coverage: &mut Coverage) -> Result<(), Difference> {
+        let found = self.world.attempt(&self.state, action);
+        let found = found.map(|step| step.map(|direction| self.judge.player.towards(direction)));
+        coverage.actions += 1;
+        coverage.action_errors += u64::from(found.is_err());
+        coverage.refusals += u64::from(found == Ok(None));
+        same(format_args!("action {index}"), found, self.judge.try_action(*action))
+    }
+
+    /// The moves that a search would try.
+    fn compare_moves(&self) -> Result<(), Difference> {
+        let open = |&direction: &Direction| matches!(self.judge.try_action(Action::Move(direction)), Ok(Some(_)));
+        let open = Direction::ALL.into_iter().filter(open).map(Move::from).chain([Move::Stay]);
+        let found: Vec<Move> = self.world.moves(&self.state).collect();
+        same("moves", found, open.collect())
+    }
+
+    /// Every field of the game and its threats.
+    fn compare(&self) -> Result<(), Difference> {
+        let Self { world, state, judge } = self;
+        same("tick", state.tick(), judge.tick)?;
+        same("player", world.player(state), judge.player)?;
+        same("over", state.is_over(), judge.over())?;
+        same("caught", state.is_caught(), judge.caught())?;
+        same("score", world.score(state), judge.score())?;
+        same("number of threats", world.threat_count(), judge.threats.len())?;
+        for (index, (found, expected)) in world.threats(state).zip(&judge.threats).enumerate() {
+            self.compare_threat(index, &found, expected)?;
+        }
+        Ok(())
+    }
+
+    fn compare_threat(&self, index: usize, found: &game::Threat, expected: &Threat) -> Result<(), Difference> {
+        let (world, state) = (self.world, &self.state);
+        let memory = &expected.memory;
+        let field = |name: &'static str| Field { index, threat: expected, name };
+        same(field("style"), found.style, expected.style)?;
+        same(field("position"), found.position, expected.position)?;
+        same(field("direction"), found.direction, expected.direction)?;
+        same(field("seed"), u32::from(found.seed), expected.seed)?;
+        same(field("ticks_since_move"), world.ticks_since_move(state), expected.ticks_since_move)?;
+        same(field("personality"), state.personality(), expected.personality)?;
+        same(field("remembered"), found.remembered, memory.remembered)?;
+        same(field("seen"), found.seen, memory.seen)?;
+        same(field("post"), found.post, memory.post)?;
+        same(field("idle_rounds"), i32::from(found.idle_rounds), memory.idle_rounds)?;
+        // `game` does not keep the stale player: it takes the player's position before the move for it. Before the first tick there is
+        // none, and no threat moves in that tick; a no-jump catch ends the game before it is brought up to date.
+        if self.judge.tick > 1 && !(self.judge.no_jump && self.judge.over()) {
+            same(field("stale player"), world.player(state), expected.stale_player)?;
+        }
+        Ok(())
+    }
+
+    /// A game that is over has no next tick, in either model.
+    fn compare_end(&mut self) -> Result<(), Difference> {
+        let (state, judge) = (self.state.clone(), self.judge.clone());
+        let command = Direction::ALL.map(Action::Move);
+        self.judge.step(&command);
+        same("a tick after the end", self.world.play(&mut self.state, &command), Err(GameOver))?;
+        same("the state after the end", self.state == state, self.judge == judge)?;
+        self.compare()
+    }
+}
+
+/// A field of a threat, as messages name it.
+struct Field<'a> {
+    index: usize,
+    threat: &'a Threat,
+    name: &'static str,
+}
+
+impl fmt::Display for Field<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "threat {} ({}), {}", self.index, self.threat.style, self.name)
+    }
+}

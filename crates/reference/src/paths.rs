@@ -1,0 +1,251 @@
+//! The server's two ways from one tile to another: the shared path and the shark path.
+//!
+//! Both are shortest; they differ in which of the shortest paths they take.
+
+use std::collections::VecDeque;
+use std::ops::{Index, IndexMut};
+
+use getaway::game::{Direction, Layout, Position};
+
+/// The order in which the server lists neighbours and options.
+pub(super) const ORDER: [Direction; 4] = [Direction::Left, Direction::Right, Direction::Up, Direction::Down];
+
+/// The open neighbours of a tile, in the server's order.
+fn open_neighbours(layout: &Layout, position: Position) -> impl Iterator<Item = Position> {
+    ORDER.into_iter().map(move |direction| position.towards(direction)).filter(|&tile| layout.is_open(tile))
+}
+
+/// One value a tile, indexed `[x][y]` as on the server.
+#[derive(Debug, PartialEq)]
+struct Columns<T>(Vec<Vec<T>>);
+
+impl<T: Copy> Columns<T> {
+    /// The same value for every tile of the grid.
+    fn filled(layout: &Layout, value: T) -> Self {
+        Self(vec![vec![value; layout.height as usize]; layout.width as usize])
+    }
+}
+
+impl<T> Index<Position> for Columns<T> {
+    type Output = T;
+
+    fn index(&self, position: Position) -> &T {
+        &self.0[position.x as usize][position.y as usize]
+    }
+}
+
+impl<T> IndexMut<Position> for Columns<T> {
+    fn index_mut(&mut self, position: Position) -> &mut T {
+        &mut self.0[position.x as usize][position.y as usize]
+    }
+}
+
+/// Steps from every tile to `target`, `None` where there is no way.
+fn distances(layout: &Layout, target: Position) -> Columns<Option<u32>> {
+    let mut distances = Columns::filled(layout, None);
+    if !layout.is_open(target) {
+        return distances;
+    }
+    distances[target] = Some(0);
+    let mut queue = VecDeque::from([(target, 0)]);
+    while let Some((tile, distance)) = queue.pop_front() {
+        for neighbour in open_neighbours(layout, tile) {
+            if distances[neighbour].is_none() {
+                distances[neighbour] = Some(distance + 1);
+                queue.push_back((neighbour, distance + 1));
+            }
+        }
+    }
+    distances
+}
+
+/// The next tile on the shared path (owl, hawk, `MOVE_TO`): the first neighbour, in the order left, right, up, down, that
+/// is one step nearer to `to`. `None` if there is no path or `from` is already there.
+pub fn shared_path_step(layout: &Layout, from: Position, to: Position) -> Option<Position> {
+    if !layout.is_open(from) {
+        return None;
+    }
+    nearer_neighbour(layout, &distances(layout, to), from)
+}
+
+/// What [`shared_path_step`] says about every open tile on its way to `to`, from one search: the search does not depend
+/// on where the path starts.
+pub fn shared_path_steps(layout: &Layout, to: Position) -> Vec<(Position, Option<Position>)> {
+    let distances = distances(layout, to);
+    layout.open_positions().map(|from| (from, nearer_neighbour(layout, &distances, from))).collect()
+}
+
+/// The first neighbour that is one step nearer.
+fn nearer_neighbour(layout: &Layout, distances: &Columns<Option<u32>>, from: Position) -> Option<Position> {
+    let nearer = distances[from]?.checked_sub(1)?;
+    open_neighbours(layout, from).find(|&tile| distances[tile] == Some(nearer))
+}
+
+/// The shark path: the tiles after `from` up to and with `to`. Empty if `from` is already there, `None` if there is no
+/// path.
+pub fn shark_path(layout: &Layout, from: Position, to: Position) -> Option<Vec<Position>> {
+    if !layout.is_open(from) || !layout.is_open(to) {
+        return None;
+    }
+    follow_back(&shark_search(layout, from), from, to)
+}
+
+/// The first tile of [`shark_path`] to every open tile, from one search: the search does not depend on where the path
+/// leads.
+pub fn shark_path_steps(layout: &Layout, from: Position) -> Vec<(Position, Option<Position>)> {
+    let came_from = shark_search(layout, from);
+    let first = |to| follow_back(&came_from, from, to).and_then(|path| path.first().copied());
+    layout.open_positions().map(|to| (to, first(to))).collect()
+}
+
+/// The path that "came from" tells, read from its end.
+fn follow_back(came_from: &Columns<Option<Position>>, from: Position, to: Position) -> Option<Vec<Position>> {
+    let mut path = Vec::new();
+    let mut tile = to;
+    while tile != from {
+        path.push(tile);
+        tile = came_from[tile]?;
+    }
+    path.reverse();
+    Some(path)
+}
+
+/// The server's search from `from`: for every tile, the tile it was last reached from more cheaply than before.
+fn shark_search(layout: &Layout, from: Position) -> Columns<Option<Position>> {
+    let mut came_from = Columns::filled(layout, None);
+    let mut cost = Columns::filled(layout, f64::INFINITY);
+    cost[from] = 0.0;
+    let mut unseen: Vec<Position> = Vec::new();
+    for x in 0..layout.width {
+        for y in 0..layout.height {
+            if layout.is_open(Position::new(x, y)) {
+                unseen.push(Position::new(x, y));
+            }
+        }
+    }
+    while !unseen.is_empty() {
+        // The server sorts everything again before each pop, highest cost first. The sort is stable and takes infinite
+        // costs as equal, so among equal costs the tile that was listed last goes first: that is the shark's taste.
+        unseen.sort_by(|&a, &b| cost[b].total_cmp(&cost[a]));
+        let Some(tile) = unseen.pop() else { break };
+        let next_cost = cost[tile] + 1.0;
+        for neighbour in open_neighbours(layout, tile) {
+            if next_cost < cost[neighbour] {
+                cost[neighbour] = next_cost;
+                came_from[neighbour] = Some(tile);
+            }
+        }
+    }
+    came_from
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::drawing::draw;
+    use super::*;
+    use getaway::game::Tile;
+
+    fn p(x: i32, y: i32) -> Position {
+        Position::new(x, y)
+    }
+
+    #[test]
+    fn the_shared_path_prefers_left_then_right_then_up_then_down() {
+        let room = draw(&["...", "...", "..."]);
+        let step = |to| shared_path_step(&room, p(1, 1), to);
+        assert_eq!(step(p(0, 0)), Some(p(0, 1)), "left before up");
+        assert_eq!(step(p(0, 2)), Some(p(0, 1)), "left before down");
+        assert_eq!(step(p(2, 0)), Some(p(2, 1)), "right before up");
+        assert_eq!(step(p(2, 2)), Some(p(2, 1)), "right before down");
+        // Around a block both ways are as long: up comes before down.
+        let ring = draw(&[".....", ".###.", "....."]);
+        assert_eq!(shared_path_step(&ring, p(0, 1), p(4, 1)), Some(p(0, 0)));
+    }
+
+    #[test]
+    fn the_shared_path_ends_where_it_leads_and_needs_a_way() {
+        let islands = draw(&["..#.", ".~#."]);
+        assert_eq!(shared_path_step(&islands, p(0, 0), p(0, 0)), None, "already there");
+        assert_eq!(shared_path_step(&islands, p(0, 0), p(3, 0)), None, "another island");
+        assert_eq!(shared_path_step(&islands, p(0, 0), p(2, 0)), None, "a wall");
+        assert_eq!(shared_path_step(&islands, p(0, 0), p(-1, -1)), None, "off the grid");
+        assert_eq!(shared_path_step(&islands, p(-1, 0), p(0, 0)), None, "from off the grid");
+        assert_eq!(shared_path_step(&islands, p(1, 0), p(1, 1)), Some(p(1, 1)), "see-through");
+    }
+
+    #[test]
+    fn the_shark_has_a_taste_of_its_own() {
+        let room = draw(&["...", "...", "..."]);
+        let first = |to| shark_path(&room, p(1, 1), to).unwrap()[0];
+        assert_eq!(first(p(0, 0)), p(1, 0), "up before left, unlike the shared path");
+        assert_eq!(first(p(0, 2)), p(1, 2), "down before left, unlike the shared path");
+        assert_eq!(first(p(2, 0)), p(2, 1), "right before up");
+        assert_eq!(first(p(2, 2)), p(2, 1), "right before down");
+    }
+
+    #[test]
+    fn the_shark_path_is_whole_and_needs_a_way() {
+        let islands = draw(&["...#.", "##.#."]);
+        assert_eq!(shark_path(&islands, p(0, 0), p(2, 1)), Some(vec![p(1, 0), p(2, 0), p(2, 1)]));
+        assert_eq!(shark_path(&islands, p(0, 0), p(0, 0)), Some(vec![]), "already there");
+        assert_eq!(shark_path(&islands, p(0, 0), p(4, 0)), None, "another island");
+        assert_eq!(shark_path(&islands, p(0, 0), p(3, 0)), None, "a wall");
+        assert_eq!(shark_path(&islands, p(0, 0), p(-1, -1)), None, "off the grid");
+    }
+
+    /// What the shark path is known to equal: first in, first out, looking right, down, up, left.
+    fn fifo_came_from(layout: &Layout, from: Position) -> Columns<Option<Position>> {
+        let mut came_from = Columns::filled(layout, None);
+        let mut queue = VecDeque::from([from]);
+        while let Some(tile) = queue.pop_front() {
+            for direction in [Direction::Right, Direction::Down, Direction::Up, Direction::Left] {
+                let next = tile.towards(direction);
+                if next != from && layout.is_open(next) && came_from[next].is_none() {
+                    came_from[next] = Some(tile);
+                    queue.push_back(next);
+                }
+            }
+        }
+        came_from
+    }
+
+    fn any_layout() -> impl Strategy<Value = Layout> {
+        (1..10_i32, 1..10_i32).prop_flat_map(|(width, height)| {
+            let tile = prop_oneof![1 => Just(Tile::Wall), 2 => Just(Tile::Open), 1 => Just(Tile::SeeThrough)];
+            prop::collection::vec(tile, (width * height) as usize).prop_map(move |tiles| Layout {
+                width,
+                height,
+                tiles,
+                player: p(0, 0),
+                threats: Vec::new(),
+            })
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn the_shark_path_is_a_plain_search_in_the_order_right_down_up_left(layout in any_layout()) {
+            for from in layout.open_positions() {
+                prop_assert_eq!(shark_search(&layout, from), fifo_came_from(&layout, from), "from {}", from);
+            }
+        }
+
+        #[test]
+        fn both_paths_are_shortest(layout in any_layout()) {
+            for from in layout.open_positions() {
+                for to in layout.open_positions() {
+                    let mut steps = 0;
+                    let mut tile = from;
+                    while let Some(next) = shared_path_step(&layout, tile, to) {
+                        tile = next;
+                        steps += 1;
+                    }
+                    let shared = (tile == to).then_some(steps);
+                    prop_assert_eq!(shark_path(&layout, from, to).map(|path| path.len()), shared);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! What can be seen from a tile, and the intersections from which a hawk sees most.
+
+use std::cmp::Reverse;
+
+use super::paths::ORDER;
+use getaway::game::{Direction, Layout, Position};
+
+/// Whether two tiles share a row or a column with only open tiles from one to the other, both ends included.
+pub fn line_of_sight(layout: &Layout, from: Position, to: Position) -> bool {
+    if from.x != to.x && from.y != to.y {
+        return false;
+    }
+    let (left, right) = (from.x.min(to.x), from.x.max(to.x));
+    let (top, bottom) = (from.y.min(to.y), from.y.max(to.y));
+    (left..=right).all(|x| (top..=bottom).all(|y| layout.is_open(Position::new(x, y))))
+}
+
+/// The ten intersections that see most tiles, fewer if there are fewer: the posts a hawk picks from.
+///
+/// Intersections have at least three open neighbours and do not lie on the map's edge. They are listed by x, then by y,
+/// and those that see as much keep that order.
+pub fn best_intersections(layout: &Layout) -> Vec<Position> {
+    let mut intersections = Vec::new();
+    for x in 1..=layout.width - 2 {
+        for y in 1..=layout.height - 2 {
+            let position = Position::new(x, y);
+            let ways = ORDER.into_iter().filter(|&direction| layout.is_open(position.towards(direction))).count();
+            if layout.is_open(position) && ways >= 3 {
+                intersections.push(position);
+            }
+        }
+    }
+    intersections.sort_by_key(|&position| Reverse(tiles_in_view(layout, position)));
+    intersections.truncate(10);
+    intersections
+}
+
+/// How many tiles are visible up, down, left and right before a wall or the map's edge.
+fn tiles_in_view(layout: &Layout, position: Position) -> usize {
+    [Direction::Up, Direction::Down, Direction::Left, Direction::Right]
+        .into_iter()
+        .map(|direction| {
+            let mut tiles = 0;
+            let mut tile = position.towards(direction);
+            while layout.is_open(tile) {
+                tiles += 1;
+                tile = tile.towards(direction);
+            }
+            tiles
+        })
+        .sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::drawing::draw;
+    use super::*;
+
+    fn p(x: i32, y: i32) -> Position {
+        Position::new(x, y)
+    }
+
+    #[test]
+    fn sight_follows_rows_and_columns_until_a_wall() {
+        let layout = draw(&["..~.#.", "....#.", "#....."]);
+        assert!(line_of_sight(&layout, p(0, 0), p(3, 0)), "through a see-through tile");
+        assert!(line_of_sight(&layout, p(3, 0), p(0, 0)), "both ways");
+        assert!(line_of_sight(&layout, p(5, 2), p(5, 0)), "up a column");
+        assert!(line_of_sight(&layout, p(1, 1), p(1, 1)), "its own tile");
+        assert!(!line_of_sight(&layout, p(0, 0), p(5, 0)), "a wall between");
+        assert!(!line_of_sight(&layout, p(0, 0), p(1, 1)), "neither row nor column");
+    }
+
+    #[test]
+    fn intersections_need_three_ways_and_an_inner_tile() {
+        // (1, 2) and (2, 2) have three ways each; (2, 0) has too, but lies on the edge.
+        let layout = draw(&[".....", "##.##", ".....", "#.###"]);
+        assert_eq!(best_intersections(&layout), [p(2, 2), p(1, 2)]);
+        assert_eq!(best_intersections(&draw(&["####", "#..#", "#..#", "####"])), [], "a loop has none");
+        assert_eq!(best_intersections(&draw(&["."])), [], "nor has a single tile");
+    }
+
+    #[test]
+    fn intersections_with_the_widest_view_come_first_and_ties_keep_their_order() {
+        // Each column of the comb is a junction with three ways; the deeper the tooth, the wider the view.
+        let layout = draw(&[
+            "#########", //
+            ".........",
+            "#.#.#.#.#",
+            "###.###.#",
+            "#########",
+        ]);
+        assert_eq!(best_intersections(&layout), [p(3, 1), p(7, 1), p(1, 1), p(5, 1)]);
+    }
+
+    #[test]
+    fn only_ten_intersections_are_kept() {
+        // In a hall every inner tile sees its whole row and column, but for the pillar in the middle: all others tie, and
+        // there are enough of them that a sort which is stable on short lists only would show.
+        let row = ".........";
+        let hall = draw(&[row, row, row, row, "....#....", row, row, row, row]);
+        let whole_view = (1..=7).flat_map(|x| (1..=7).map(move |y| p(x, y))).filter(|tile| tile.x != 4 && tile.y != 4);
+        assert_eq!(best_intersections(&hall), whole_view.take(10).collect::<Vec<_>>());
+    }
+}

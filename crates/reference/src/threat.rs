@@ -1,0 +1,485 @@
+//! A threat: what it remembers, when it moves, and how each style chooses.
+
+use super::paths::{ORDER, shared_path_step, shark_path};
+use super::random::pick;
+use super::sight::{best_intersections, line_of_sight};
+use getaway::game::{Direction, Layout, Personality, Position, Spawn, Style};
+
+/// A pursuer, with everything that the server keeps about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Threat {
+    /// How it chooses its moves.
+    pub style: Style,
+    /// Where it is.
+    pub position: Position,
+    /// Where it started.
+    pub spawn: Position,
+    /// The direction of its last move, or of its spawning.
+    pub direction: Direction,
+    /// The argument of the next sine.
+    pub seed: u32,
+    /// Ticks since it last chose a move.
+    pub ticks_since_move: u8,
+    /// How often it moves.
+    pub personality: Personality,
+    /// Where the player was when this threat was last updated; (-1, -1) before that.
+    pub stale_player: Position,
+    /// What its style remembers.
+    pub memory: Memory,
+}
+
+/// What owls and hawks remember; the other styles leave it untouched.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Memory {
+    /// Owl: where it last looked at the player.
+    pub remembered: Option<Position>,
+    /// Hawk: where it last saw the player.
+    pub seen: Option<Position>,
+    /// Hawk: the intersection it is going to.
+    pub post: Option<Position>,
+    /// Hawk: moves spent with nowhere to go, below zero after a post was reached.
+    pub idle_rounds: i32,
+}
+
+impl Threat {
+    /// A threat that has just spawned. Its direction is a pick like any other, so its first seed is already used.
+    pub fn new(spawn: Spawn) -> Self {
+        let mut seed = 0;
+        let order = [Direction::Up, Direction::Down, Direction::Left, Direction::Right];
+        let direction = pick(&mut seed, &order).unwrap_or(Direction::Up);
+        Self {
+            style: spawn.style,
+            position: spawn.position,
+            spawn: spawn.position,
+            direction,
+            seed,
+            ticks_since_move: 0,
+            personality: Personality::Lazy,
+            stale_player: Position::new(-1, -1),
+            memory: Memory::default(),
+        }
+    }
+
+    /// The threat's part of a tick, after the player's command: `clock` is the tick less one.
+    pub fn update(&mut self, layout: &Layout, clock: u16, player: Position) {
+        self.personality = personality_at(clock);
+        self.ticks_since_move += 1;
+        if self.ticks_since_move >= period_ticks(self.personality) {
+            self.ticks_since_move = 0;
+            if let Some(direction) = self.choose(layout, clock, player) {
+                self.take(layout, direction);
+            }
+        }
+        // Last of all: deer and shark chase where the player was at the end of the tick before.
+        self.stale_player = player;
+    }
+
+    /// The direction in which the threat wants to go, if any. All memory changes here, so only on the ticks it moves.
+    fn choose(&mut self, layout: &Layout, clock: u16, player: Position) -> Option<Direction> {
+        match self.style {
+            Style::Goldfish => self.choose_goldfish(layout),
+            Style::Bull => self.choose_bull(layout),
+            Style::Deer => self.choose_deer(layout),
+            Style::Shark => self.choose_shark(layout),
+            Style::Owl => self.choose_owl(layout, clock, player),
+            Style::Hawk => self.choose_hawk(layout, player),
+        }
+    }
+
+    /// Position and direction change together, or, before a wall, not at all.
+    fn take(&mut self, layout: &Layout, direction: Direction) {
+        let next = self.position.towards(direction);
+        if layout.is_open(next) {
+            self.position = next;
+            self.direction = direction;
+        }
+    }
+
+    /// The directions whose neighbour is open, in the server's order.
+    fn options(&self, layout: &Layout) -> Vec<Direction> {
+        ORDER.into_iter().filter(|&direction| layout.is_open(self.position.towards(direction))).collect()
+    }
+
+    /// A pick from the options, even from none.
+    fn choose_goldfish(&mut self, layout: &Layout) -> Option<Direction> {
+        let options = self.options(layout);
+        pick(&mut self.seed, &options)
+    }
+
+    /// Straight on; a number is drawn only when there is a wall ahead.
+    fn choose_bull(&mut self, layout: &Layout) -> Option<Direction> {
+        let options = self.options(layout);
+        if options.contains(&self.direction) {
+            return Some(self.direction);
+        }
+        pick(&mut self.seed, &options)
+    }
+
+    /// Nearest to its target as the crow flies, without turning back except in a dead end.
+    fn choose_deer(&self, layout: &Layout) -> Option<Direction> {
+        let options = self.options(layout);
+        if options.len() == 1 {
+            return Some(options[0]);
+        }
+        // Shy: up close it runs for its spawn instead.
+        let is_far = squared_distance(self.position, self.stale_player) > 36;
+        let target = if is_far { self.stale_player } else { self.spawn };
+        options
+            .into_iter()
+            .filter(|&direction| direction != self.direction.reverse())
+            // `min_by_key` returns the first of equal minima, as the server does.
+            .min_by_key(|&direction| squared_distance(self.position.towards(direction), target))
+    }
+
+    /// Along the shark path to where the player was.
+    fn choose_shark(&self, layout: &Layout) -> Option<Direction> {
+        let path = shark_path(layout, self.position, self.stale_player)?;
+        self.direction_to(*path.first()?)
+    }
+
+    /// To where it last looked, which it does for ten clocks out of sixty.
+    fn choose_owl(&mut self, layout: &Layout, clock: u16, player: Position) -> Option<Direction> {
+        if clock % 60 < 10 {
+            self.memory.remembered = Some(player);
+        }
+        self.step_to(layout, self.memory.remembered?)
+    }
+
+    /// After what it sees, then to its post, then waiting for a new one.
+    fn choose_hawk(&mut self, layout: &Layout, player: Position) -> Option<Direction> {
+        if line_of_sight(layout, self.position, player) {
+            self.memory.seen = Some(player);
+            self.memory.post = None;
+            self.memory.idle_rounds = 0;
+        }
+        if let Some(seen) = self.memory.seen {
+            if seen == self.position {
+                self.memory.seen = None;
+                self.memory.idle_rounds = 0;
+                return None;
+            }
+            return self.step_to(layout, seen);
+        }
+        if let Some(post) = self.memory.post {
+            if post == self.position {
+                self.memory.post = None;
+                self.memory.idle_rounds = -5;
+                return None;
+            }
+            // The server never gives up a post: one that cannot be reached keeps the hawk where it is.
+            return self.step_to(layout, post);
+        }
+        self.memory.idle_rounds += 1;
+        if self.memory.idle_rounds > 5 {
+            self.memory.post = pick(&mut self.seed, &best_intersections(layout));
+            self.memory.idle_rounds = 0;
+        }
+        None
+    }
+
+    /// The direction of the next tile on the shared path to `target`.
+    fn step_to(&self, layout: &Layout, target: Position) -> Option<Direction> {
+        self.direction_to(shared_path_step(layout, self.position, target)?)
+    }
+
+    /// The direction of a neighbouring tile.
+    fn direction_to(&self, neighbour: Position) -> Option<Direction> {
+        ORDER.into_iter().find(|&direction| self.position.towards(direction) == neighbour)
+    }
+}
+
+/// How lively threats are at a clock.
+fn personality_at(clock: u16) -> Personality {
+    if clock > 900 {
+        Personality::Insane
+    } else if clock > 700 {
+        Personality::Hungry
+    } else if clock > 500 {
+        Personality::Awake
+    } else if clock > 300 {
+        Personality::Tease
+    } else {
+        Personality::Lazy
+    }
+}
+
+/// Ticks from one move to the next.
+fn period_ticks(personality: Personality) -> u8 {
+    match personality {
+        Personality::Lazy => 5,
+        Personality::Tease => 4,
+        Personality::Awake => 3,
+        Personality::Hungry => 2,
+        Personality::Insane => 1,
+    }
+}
+
+/// The square of the distance as the crow flies.
+fn squared_distance(a: Position, b: Position) -> i32 {
+    (a.x - b.x).pow(2) + (a.y - b.y).pow(2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::drawing::draw;
+    use super::*;
+
+    /// A clock at which every update moves, outside the owl's window.
+    const INSANE: u16 = 930;
+
+    fn p(x: i32, y: i32) -> Position {
+        Position::new(x, y)
+    }
+
+    /// The layout's first threat, facing `direction`.
+    fn threat(layout: &Layout, direction: Direction) -> Threat {
+        Threat { direction, ..Threat::new(layout.threats[0]) }
+    }
+
+    #[test]
+    fn every_threat_spawns_facing_up_with_seed_1() {
+        for style in Style::ALL {
+            let spawned = Threat::new(Spawn { style, position: p(3, 4) });
+            assert_eq!((spawned.direction, spawned.seed), (Direction::Up, 1), "{style}");
+            assert_eq!((spawned.position, spawned.spawn, spawned.stale_player), (p(3, 4), p(3, 4), p(-1, -1)));
+            assert_eq!((spawned.ticks_since_move, spawned.personality), (0, Personality::Lazy));
+        }
+    }
+
+    #[test]
+    fn a_lazy_threat_moves_on_every_fifth_update() {
+        let layout = draw(&["G."]);
+        let mut goldfish = threat(&layout, Direction::Up);
+        let xs: Vec<i32> = (0..10)
+            .map(|clock| {
+                goldfish.update(&layout, clock, p(9, 9));
+                goldfish.position.x
+            })
+            .collect();
+        assert_eq!(xs, [0, 0, 0, 0, 1, 1, 1, 1, 1, 0]);
+    }
+
+    #[test]
+    fn goldfish_draws_even_without_options() {
+        let layout = draw(&["G#"]);
+        let mut goldfish = threat(&layout, Direction::Up);
+        goldfish.update(&layout, INSANE, p(9, 9));
+        assert_eq!((goldfish.position, goldfish.direction, goldfish.seed), (p(0, 0), Direction::Up, 2));
+    }
+
+    #[test]
+    fn goldfish_picks_among_its_options_in_their_order() {
+        // Seed 1 draws 0.7098: of left, right, up, down that is up; of left, down it is down.
+        let layout = draw(&["...", ".G.", "..."]);
+        assert_eq!(threat(&layout, Direction::Left).choose_goldfish(&layout), Some(Direction::Up));
+        let layout = draw(&["###", ".G#", "#.#"]);
+        assert_eq!(threat(&layout, Direction::Up).choose_goldfish(&layout), Some(Direction::Down));
+    }
+
+    #[test]
+    fn bull_draws_only_before_a_wall() {
+        let layout = draw(&["..B.."]);
+        let mut bull = threat(&layout, Direction::Left);
+        bull.update(&layout, INSANE, p(9, 9));
+        bull.update(&layout, INSANE, p(9, 9));
+        assert_eq!((bull.position, bull.direction, bull.seed), (p(0, 0), Direction::Left, 1));
+        bull.update(&layout, INSANE, p(9, 9));
+        assert_eq!((bull.position, bull.direction, bull.seed), (p(1, 0), Direction::Right, 2));
+        let walled = draw(&["B#"]);
+        let mut bull = threat(&walled, Direction::Up);
+        bull.update(&walled, INSANE, p(9, 9));
+        assert_eq!((bull.position, bull.direction, bull.seed), (p(0, 0), Direction::Up, 2), "walled in, it draws too");
+    }
+
+    #[test]
+    fn deer_takes_its_only_option_even_backwards() {
+        let layout = draw(&[".D#"]);
+        assert_eq!(threat(&layout, Direction::Right).choose_deer(&layout), Some(Direction::Left));
+        let layout = draw(&["D#"]);
+        assert_eq!(threat(&layout, Direction::Right).choose_deer(&layout), None, "walled in it stays");
+    }
+
+    #[test]
+    fn deer_does_not_turn_back_when_it_has_a_choice() {
+        let layout = draw(&["..D.."]);
+        let mut deer = threat(&layout, Direction::Right);
+        deer.stale_player = p(-20, 0);
+        assert_eq!(deer.choose_deer(&layout), Some(Direction::Right));
+    }
+
+    #[test]
+    fn deer_ties_go_to_the_earliest_option() {
+        let layout = draw(&["...", ".D.", "..."]);
+        let mut deer = threat(&layout, Direction::Up);
+        for (stale, expected) in [
+            (p(11, -9), Direction::Right), // right and up tie
+            (p(-9, -9), Direction::Left),  // left and up tie
+            (p(1, 11), Direction::Left),   // down is behind it; left and right tie
+        ] {
+            deer.stale_player = stale;
+            assert_eq!(deer.choose_deer(&layout), Some(expected), "player at {stale}");
+        }
+    }
+
+    #[test]
+    fn deer_goes_home_unless_the_player_is_farther_than_six() {
+        let layout = draw(&["D..........."]);
+        let mut deer = threat(&layout, Direction::Up);
+        deer.position = p(4, 0);
+        deer.stale_player = p(10, 0);
+        assert_eq!(deer.choose_deer(&layout), Some(Direction::Left), "36 is not more than 36");
+        deer.stale_player = p(10, 1);
+        assert_eq!(deer.choose_deer(&layout), Some(Direction::Right), "37 is");
+        deer.stale_player = p(-1, 4);
+        assert_eq!(deer.choose_deer(&layout), Some(Direction::Left), "the target may lie off the grid");
+    }
+
+    #[test]
+    fn shark_chases_where_the_player_was() {
+        let layout = draw(&["..S.."]);
+        let mut shark = threat(&layout, Direction::Up);
+        shark.update(&layout, INSANE, p(0, 0));
+        assert_eq!(shark.position, p(2, 0), "it does not know the player yet");
+        shark.update(&layout, INSANE, p(4, 0));
+        assert_eq!(shark.position, p(1, 0), "it goes where the player was");
+        shark.update(&layout, INSANE, p(4, 0));
+        assert_eq!(shark.position, p(2, 0));
+        assert_eq!(shark.seed, 1, "without any draw");
+    }
+
+    #[test]
+    fn shark_on_an_island_or_on_the_spot_stays() {
+        let layout = draw(&["S.#."]);
+        let mut shark = threat(&layout, Direction::Up);
+        for stale in [p(3, 0), p(0, 0), p(2, 0)] {
+            shark.stale_player = stale;
+            assert_eq!(shark.choose_shark(&layout), None, "player at {stale}");
+        }
+    }
+
+    #[test]
+    fn owl_looks_only_in_its_window() {
+        let layout = draw(&["..O.."]);
+        for (clock, looks) in [(960, true), (969, true), (970, false), (1019, false), (1020, true)] {
+            let mut owl = threat(&layout, Direction::Up);
+            owl.update(&layout, clock, p(0, 0));
+            assert_eq!(owl.memory.remembered.is_some(), looks, "clock {clock}");
+            assert_eq!(owl.position, if looks { p(1, 0) } else { p(2, 0) }, "clock {clock}");
+        }
+    }
+
+    #[test]
+    fn owl_looks_only_when_it_moves() {
+        let layout = draw(&["..O.."]);
+        let mut owl = threat(&layout, Direction::Up);
+        for clock in 0..4 {
+            owl.update(&layout, clock, p(0, 0));
+            assert_eq!(owl.memory.remembered, None, "clock {clock} is in the window, but not a move");
+        }
+        owl.update(&layout, 4, p(4, 0));
+        assert_eq!((owl.memory.remembered, owl.position), (Some(p(4, 0)), p(3, 0)));
+    }
+
+    #[test]
+    fn owl_keeps_going_to_what_it_remembers_and_waits_there() {
+        let layout = draw(&["...O.#."]);
+        let mut owl = threat(&layout, Direction::Up);
+        owl.memory.remembered = Some(p(1, 0));
+        let xs: Vec<i32> = (INSANE..INSANE + 4)
+            .map(|clock| {
+                owl.update(&layout, clock, p(4, 0));
+                owl.position.x
+            })
+            .collect();
+        assert_eq!(xs, [2, 1, 1, 1]);
+        owl.memory.remembered = Some(p(6, 0));
+        owl.update(&layout, INSANE, p(4, 0));
+        assert_eq!((owl.position, owl.memory.remembered), (p(1, 0), Some(p(6, 0))), "unreachable: it stays");
+    }
+
+    /// A hawk at (1, 1) of a cross whose only intersection is (3, 1); the closed cell at the right is out of sight.
+    fn hawk_layout() -> Layout {
+        draw(&["###.#####", "#H...##.#", "###.#####"])
+    }
+
+    #[test]
+    fn hawk_goes_after_what_it_sees_and_forgets_it_on_the_spot() {
+        let layout = hawk_layout();
+        let mut hawk = threat(&layout, Direction::Up);
+        hawk.memory = Memory { post: Some(p(3, 1)), idle_rounds: 4, ..Memory::default() };
+        hawk.update(&layout, INSANE, p(3, 1));
+        assert_eq!(hawk.position, p(2, 1));
+        assert_eq!(hawk.memory, Memory { seen: Some(p(3, 1)), ..Memory::default() }, "the post is given up");
+        hawk.update(&layout, INSANE, p(3, 0));
+        assert_eq!(
+            (hawk.position, hawk.memory.seen),
+            (p(3, 1), Some(p(3, 1))),
+            "out of sight, it goes to where it was"
+        );
+        hawk.memory.idle_rounds = 3;
+        hawk.update(&layout, INSANE, p(7, 1));
+        assert_eq!((hawk.position, hawk.memory.clone()), (p(3, 1), Memory::default()), "it has come for nothing");
+    }
+
+    #[test]
+    fn hawk_posts_itself_after_six_idle_moves() {
+        let layout = hawk_layout();
+        let mut hawk = threat(&layout, Direction::Up);
+        for idle in 1..=5 {
+            hawk.update(&layout, INSANE, p(7, 1));
+            assert_eq!((hawk.memory.idle_rounds, hawk.memory.post), (idle, None));
+        }
+        hawk.update(&layout, INSANE, p(7, 1));
+        assert_eq!((hawk.memory.idle_rounds, hawk.memory.post, hawk.seed), (0, Some(p(3, 1)), 2));
+        assert_eq!(hawk.position, p(1, 1), "it only goes there from the next move on");
+    }
+
+    #[test]
+    fn hawk_rests_at_its_post_from_minus_five() {
+        let layout = hawk_layout();
+        let mut hawk = threat(&layout, Direction::Up);
+        hawk.memory.post = Some(p(3, 1));
+        hawk.update(&layout, INSANE, p(7, 1));
+        hawk.update(&layout, INSANE, p(7, 1));
+        assert_eq!((hawk.position, hawk.memory.post), (p(3, 1), Some(p(3, 1))), "being there is noticed a move later");
+        hawk.update(&layout, INSANE, p(7, 1));
+        assert_eq!(hawk.memory, Memory { idle_rounds: -5, ..Memory::default() });
+        let rounds = (1..50).find(|_| {
+            hawk.update(&layout, INSANE, p(7, 1));
+            hawk.memory.post.is_some()
+        });
+        assert_eq!(rounds, Some(11));
+    }
+
+    #[test]
+    fn hawk_keeps_a_post_it_cannot_reach() {
+        let layout = hawk_layout();
+        let mut hawk = threat(&layout, Direction::Up);
+        hawk.memory.post = Some(p(7, 1));
+        let before = hawk.clone();
+        for _ in 0..50 {
+            hawk.update(&layout, INSANE, p(3, 0));
+        }
+        assert_eq!((hawk.position, hawk.memory.clone(), hawk.seed), (before.position, before.memory, before.seed));
+        hawk.update(&layout, INSANE, p(4, 1));
+        assert_eq!((hawk.position, hawk.memory.post), (p(2, 1), None), "until it sees the player");
+    }
+
+    #[test]
+    fn hawk_without_intersections_draws_and_posts_nothing() {
+        let layout = draw(&["H.#."]);
+        let mut hawk = threat(&layout, Direction::Up);
+        for _ in 0..12 {
+            hawk.update(&layout, INSANE, p(3, 0));
+        }
+        assert_eq!((hawk.memory.clone(), hawk.seed, hawk.position), (Memory::default(), 3, p(0, 0)));
+    }
+
+    #[test]
+    fn a_direction_into_a_wall_changes_nothing() {
+        let layout = draw(&["B#"]);
+        let mut bull = threat(&layout, Direction::Up);
+        bull.take(&layout, Direction::Right);
+        assert_eq!((bull.position, bull.direction), (p(0, 0), Direction::Up));
+    }
+}
