@@ -3,6 +3,7 @@
 //! Open tiles get small numbers, by x, then by y, the server's own order. A *pose* is a tile and a direction in one
 //! number, `tile * 4 + direction`; what a threat does next is a pose looked up by a pose.
 
+use super::graph::{Mover, StreetGraph};
 use super::layout::{Direction, Layout, Position, Style};
 use super::random::{Numbers, SEEDS, TWELFTHS};
 use super::{route, threat::Memory};
@@ -33,14 +34,7 @@ pub(super) const fn pose(tile: u16, direction: Direction) -> u16 {
 /// Everything about a map's streets that the rules look up. See the module's description for tiles and poses.
 #[derive(Clone, Debug)]
 pub(super) struct Grid {
-    /// Tile -> position.
-    pub positions: Vec<Position>,
-    /// Position, as `y * width + x` -> tile or [`NONE`].
-    tiles: Vec<u16>,
-    width: i32,
-    height: i32,
-    /// Tile, then direction -> the neighbour, or the tile itself at a wall.
-    pub neighbours: Vec<[u16; 4]>,
+    pub graph: StreetGraph,
     /// Tile -> directions in which the player can leave it, bits 0 to 3.
     pub player_exits: Vec<u8>,
     /// `tile * 8 + move` -> where the player stands then.
@@ -73,18 +67,9 @@ pub(super) struct Grid {
 impl Grid {
     /// Builds every table but the routes and what is read off them; see [`Grid::finish`]. The caller has checked the limits.
     pub fn new(layout: &Layout) -> Self {
-        let positions: Vec<Position> = layout.open_positions().collect();
-        let mut tiles = vec![NONE; (layout.width * layout.height) as usize];
-        for (tile, position) in positions.iter().enumerate() {
-            tiles[(position.y * layout.width + position.x) as usize] = tile as u16;
-        }
         let numbers = Numbers::new();
         let mut grid = Self {
-            positions,
-            tiles,
-            width: layout.width,
-            height: layout.height,
-            neighbours: Vec::new(),
+            graph: StreetGraph::new(layout),
             player_exits: Vec::new(),
             player_next: Vec::new(),
             straight: Vec::new(),
@@ -100,8 +85,7 @@ impl Grid {
             best_intersections: Vec::new(),
             hawk_posts: Box::new([Memory::of_player(0); SEEDS]),
         };
-        grid.link_tiles();
-        grid.admit_player(layout);
+        grid.build_player_tables();
         grid.rank_options();
         grid.aim_deer();
         grid
@@ -115,18 +99,14 @@ impl Grid {
         self.post_hawks(&Numbers::new());
     }
 
-    /// The tile at a position, if it is open.
-    pub fn tile(&self, position: Position) -> Option<u16> {
-        let Position { x, y } = position;
-        if x < 0 || y < 0 || x >= self.width || y >= self.height {
-            return None;
-        }
-        Some(self.tiles[(y * self.width + x) as usize]).filter(|&tile| tile != NONE)
-    }
-
     /// Open tiles.
     pub fn len(&self) -> usize {
-        self.positions.len()
+        self.graph.len()
+    }
+
+    /// The threats' neighbours of every tile: see [`StreetGraph::neighbours`].
+    pub fn neighbours(&self) -> &[[u16; 4]] {
+        self.graph.neighbours(Mover::Threat)
     }
 
     /// The options of a tile, in the order left, right, up, down.
@@ -141,32 +121,25 @@ impl Grid {
 
     /// The pose after a step from `tile` in `direction`, if the way is open.
     fn ahead(&self, tile: u16, direction: Direction) -> Option<u16> {
-        let next = self.neighbours[usize::from(tile)][direction as usize];
+        let next = self.neighbours()[usize::from(tile)][direction as usize];
         (next != tile).then(|| pose(next, direction))
     }
 
-    fn link_tiles(&mut self) {
-        let link = |(tile, &position): (usize, &Position)| {
-            Direction::ALL.map(|direction| self.tile(position.towards(direction)).unwrap_or(tile as u16))
-        };
-        self.neighbours = self.positions.iter().enumerate().map(link).collect();
+    /// Takes another layout with the same walls; only where the player may go changes.
+    pub fn set_layout(&mut self, layout: &Layout) {
+        self.graph.set_player_ways(layout);
+        self.build_player_tables();
     }
 
     /// Tables of the player, who cannot enter every tile that is open.
-    pub fn admit_player(&mut self, layout: &Layout) {
+    fn build_player_tables(&mut self) {
         self.player_exits.clear();
         self.player_next.clear();
-        for (tile, &position) in self.positions.iter().enumerate() {
-            let mut exits = 0;
-            let mut next = [tile as u16; 8];
-            for direction in Direction::ALL {
-                let enters = layout.tile(position.towards(direction)) == super::Tile::Open;
-                if enters {
-                    exits |= 1 << direction as u8;
-                    next[direction as usize] = self.neighbours[tile][direction as usize];
-                }
-            }
-            self.player_exits.push(exits);
+        for (tile, neighbours) in (0..).zip(self.graph.neighbours(Mover::Player)) {
+            let mut next = [tile; 8];
+            next[..DIRECTIONS].copy_from_slice(neighbours);
+            let exits = self.graph.ways(Mover::Player, tile);
+            self.player_exits.push(exits.fold(0, |bits, (direction, _)| bits | 1 << direction as u8));
             self.player_next.extend(next);
         }
     }
@@ -193,7 +166,7 @@ impl Grid {
     }
 
     fn stride(&self) -> i32 {
-        2 * self.width
+        2 * self.graph.width()
     }
 
     fn place(&self, position: Position) -> i32 {
@@ -204,15 +177,16 @@ impl Grid {
     /// so how the four compare depends on the octant in which the target lies and on nothing else.
     fn aim_deer(&mut self) {
         let stride = self.stride();
-        self.places = self.positions.iter().map(|&position| self.place(position)).collect();
-        self.bearing_offset = (self.height - 1) * stride + self.width - 1;
+        let (width, height) = (self.graph.width(), self.graph.height());
+        self.places = self.graph.positions().iter().map(|&position| self.place(position)).collect();
+        self.bearing_offset = (height - 1) * stride + width - 1;
         self.bearings = vec![0; 2 * self.bearing_offset as usize + 1];
         let row_length = DIRECTIONS * self.len();
         self.deer_next = vec![NONE; (1 + BEARINGS) * row_length];
         let options: Vec<u8> = (0..self.len() as u16).map(|tile| self.option_bits(tile)).collect();
         let mut known = [false; 1 + BEARINGS];
-        for dy in 1 - self.height..self.height {
-            for dx in 1 - self.width..self.width {
+        for dy in 1 - height..height {
+            for dx in 1 - width..width {
                 if dx * dx + dy * dy > DEER_SHY_DISTANCE_SQUARED {
                     let bearing = bearing(dx, dy);
                     self.bearings[(dy * stride + dx + self.bearing_offset) as usize] = bearing;
@@ -221,7 +195,7 @@ impl Grid {
                         let row = &mut self.deer_next[usize::from(bearing) * row_length..][..row_length];
                         for (tile, (steps, &options)) in row.chunks_exact_mut(DIRECTIONS).zip(&options).enumerate() {
                             steps.copy_from_slice(&deer_poses(
-                                &self.neighbours[tile],
+                                &self.graph.neighbours(Mover::Threat)[tile],
                                 tile as u16,
                                 &choices[usize::from(options)],
                             ));
@@ -234,14 +208,14 @@ impl Grid {
 
     /// A deer's next poses, by where it looks, with its target at this offset.
     pub fn deer_steps(&self, tile: u16, offset: (i32, i32)) -> [u16; DIRECTIONS] {
-        deer_poses(&self.neighbours[usize::from(tile)], tile, &deer_choices(self.option_bits(tile), offset))
+        deer_poses(&self.neighbours()[usize::from(tile)], tile, &deer_choices(self.option_bits(tile), offset))
     }
 
     /// Appends the row of a deer that goes home to `spawn`, and returns the row's number.
     pub fn add_deer_home(&mut self, spawn: Position) -> u16 {
         let row_length = DIRECTIONS * self.len();
         let place = self.place(spawn);
-        for (tile, &position) in self.positions.iter().enumerate() {
+        for (tile, &position) in self.graph.positions().iter().enumerate() {
             let bearing = self.bearings[(place - self.places[tile] + self.bearing_offset) as usize];
             let steps = match usize::from(bearing) {
                 // So near that it would shy at a player there: no bearing.
@@ -263,7 +237,7 @@ impl Grid {
 
     fn post_hawks(&mut self, numbers: &Numbers) {
         let posts = &self.best_intersections;
-        let nowhere = Memory::of_player(self.positions.len() as u16);
+        let nowhere = Memory::of_player(self.graph.len() as u16);
         for (memory, pick) in self.hawk_posts.iter_mut().zip(numbers.picks(posts.len())) {
             *memory = posts.get(pick).map_or(nowhere, |&post| Memory::of_post(post));
         }
@@ -271,9 +245,10 @@ impl Grid {
 
     /// The best intersections, by how many tiles are seen from each tile; itself included, which shifts every view alike.
     fn rank_intersections(&self, views: &[u16]) -> Vec<u16> {
-        let inner = |p: Position| p.x >= 1 && p.x <= self.width - 2 && p.y >= 1 && p.y <= self.height - 2;
+        let (width, height) = (self.graph.width(), self.graph.height());
+        let is_inner = |p: Position| p.x >= 1 && p.x <= width - 2 && p.y >= 1 && p.y <= height - 2;
         let mut ranked: Vec<u16> = (0..self.len() as u16)
-            .filter(|&tile| inner(self.positions[usize::from(tile)]) && self.options(tile).count() >= 3)
+            .filter(|&tile| is_inner(self.graph.position(tile)) && self.options(tile).count() >= 3)
             .collect();
         ranked.sort_by_key(|&tile| std::cmp::Reverse(views[usize::from(tile)]));
         ranked.truncate(HAWK_POSTS);

@@ -5,7 +5,7 @@ use thiserror::Error;
 use super::grid::{self, Grid, MAX_OPEN_TILES, MAX_THREATS};
 use super::layout::{Direction, Layout, Personality, Position, Spawn, Style, Tile};
 use super::threat::{self, Block, LANES, Memory, Prey, Roster, mix};
-use super::{Action, ActionError, FIRST_TICK, LAST_TICK, POINTS_PER_TICK, route};
+use super::{Action, ActionError, Clock, FIRST_TICK, LAST_TICK, POINTS_PER_TICK, Rules, StreetGraph, route};
 
 /// What the player does in a tick, once a command has been reduced to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -55,39 +55,6 @@ impl From<Direction> for Move {
     }
 }
 
-/// What a tick does besides the player's move; the clock alone decides it.
-#[derive(Clone, Copy, Debug, Default)]
-struct Schedule {
-    threats_move: bool,
-    owls_look: bool,
-    /// Ticks since the threats' last move, once this tick is played.
-    ticks_since_move: u8,
-}
-
-/// Ticks in the schedule: a power of two above the last.
-const SCHEDULE_TICKS: usize = 2048;
-
-/// A window of ten ticks a minute in which owls remember the player.
-const OWL_MINUTE_TICKS: u16 = 60;
-const OWL_WINDOW_TICKS: u16 = 10;
-
-/// Follows the server's counters through a game: they start together and never part, so one schedule serves every threat.
-fn schedule() -> Box<[Schedule; SCHEDULE_TICKS]> {
-    let mut ticks_since_move = 0;
-    let mut schedule = Box::new([Schedule::default(); SCHEDULE_TICKS]);
-    for tick in FIRST_TICK..SCHEDULE_TICKS as u16 {
-        let clock = tick - 1;
-        ticks_since_move += 1;
-        let threats_move = ticks_since_move >= Personality::at_clock(clock).period_ticks();
-        if threats_move {
-            ticks_since_move = 0;
-        }
-        schedule[usize::from(tick)] =
-            Schedule { threats_move, owls_look: clock % OWL_MINUTE_TICKS < OWL_WINDOW_TICKS, ticks_since_move };
-    }
-    schedule
-}
-
 /// Why a layout is not a playable map.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum WorldError {
@@ -123,7 +90,7 @@ pub struct World {
     rosters: Vec<Roster>,
     /// Threat, in map order -> lane, counted through the blocks.
     lanes: Vec<u8>,
-    schedule: Box<[Schedule; SCHEDULE_TICKS]>,
+    clock: Clock,
     shape: Shape,
     no_jump: bool,
     /// See [`World::with_patience`].
@@ -238,7 +205,7 @@ impl World {
             return Ok(());
         }
         self.grid.clear_deer_homes();
-        self.grid.admit_player(layout);
+        self.grid.set_layout(layout);
         self.layout = layout.clone();
         self.cast();
         Ok(())
@@ -264,6 +231,16 @@ impl World {
     /// The map as it was given.
     pub fn layout(&self) -> &Layout {
         &self.layout
+    }
+
+    /// When the threats move.
+    pub fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// The streets, and the numbers of their tiles.
+    pub fn graph(&self) -> &StreetGraph {
+        &self.grid.graph
     }
 
     /// Whether this is the no-jump variant.
@@ -365,8 +342,8 @@ impl World {
         if !(FIRST_TICK..=LAST_TICK).contains(&tick) {
             return Err(PlacementError::Tick(tick));
         }
-        let schedule = self.schedule[usize::from(tick)];
-        let prey = Prey { now: self.open_tile(now)?, stale: self.open_tile(stale)?, owls_look: schedule.owls_look };
+        let clock = self.clock.tick(tick);
+        let prey = Prey { now: self.open_tile(now)?, stale: self.open_tile(stale)?, owls_look: clock.owls_look };
         let (number, lane) = split_lane(self.lanes[index]);
         // The other lanes of the block move, too, wherever their threats are: on the first tile.
         let mut block = Block {
@@ -375,7 +352,7 @@ impl World {
             ..self.nowhere()
         };
         self.place((&mut block, lane), index, threat)?;
-        if schedule.threats_move {
+        if clock.threats_move() {
             block.advance(&self.rosters[number], &self.grid, prey);
         }
         Ok(self.threat_in((&block, lane), index))
@@ -394,7 +371,7 @@ impl World {
     ) -> Result<Threat, PlacementError> {
         let tile = self.open_tile(deer.position)?;
         self.open_tile(stale)?;
-        if !self.schedule[usize::from(tick) % SCHEDULE_TICKS].threats_move {
+        if !self.clock.threats_move(tick) {
             return Ok(*deer);
         }
         let offset = |target: Position| (target.x - deer.position.x, target.y - deer.position.y);
@@ -402,7 +379,7 @@ impl World {
         let is_shy = dx * dx + dy * dy <= grid::DEER_SHY_DISTANCE_SQUARED;
         let target = if is_shy { offset(home) } else { (dx, dy) };
         let pose = self.grid.deer_steps(tile, target)[deer.direction as usize];
-        let position = self.grid.positions[usize::from(pose) / grid::DIRECTIONS];
+        let position = self.grid.graph.position(pose / grid::DIRECTIONS as u16);
         Ok(Threat { position, direction: Direction::ALL[usize::from(pose) % grid::DIRECTIONS], ..*deer })
     }
 
@@ -418,12 +395,12 @@ impl World {
     }
 
     fn open_tile(&self, position: Position) -> Result<u16, PlacementError> {
-        self.grid.tile(position).ok_or(PlacementError::OffStreet(position))
+        self.grid.graph.tile(position).ok_or(PlacementError::OffStreet(position))
     }
 
     /// The tile of a position that is known to be open.
     fn tile(&self, position: Position) -> u16 {
-        self.grid.tile(position).expect("positions of a checked layout are open tiles")
+        self.grid.graph.tile(position).expect("positions of a checked layout are open tiles")
     }
 
     /// Plays one tick: the player's move, then the threats'. A move into a wall is a stay.
@@ -440,10 +417,10 @@ impl World {
             state.outcome = Outcome::Caught;
             return;
         }
-        let schedule = self.schedule[usize::from(state.tick) % SCHEDULE_TICKS];
+        let clock = self.clock.tick(state.tick);
         state.tick += 1;
-        if schedule.threats_move {
-            let prey = Prey { now, stale, owls_look: schedule.owls_look };
+        if clock.threats_move() {
+            let prey = Prey { now, stale, owls_look: clock.owls_look };
             state.first.advance(&self.rosters[0], &self.grid, prey);
             if !state.more.is_empty() {
                 self.advance_more(state, prey);
@@ -466,7 +443,7 @@ impl World {
             if ahead.is_over() {
                 break;
             }
-            let owls_look = self.schedule[usize::from(ahead.tick)].owls_look;
+            let owls_look = self.clock.owls_look(ahead.tick);
             let prey = Prey { now: ahead.player, stale: ahead.player, owls_look };
             ahead.tick += 1;
             ahead.first.advance(&self.rosters[0], &self.grid, prey);
@@ -529,7 +506,7 @@ impl World {
         if off_grid {
             return Err(ActionError::OffGrid);
         }
-        let target = self.grid.tile(position).ok_or(ActionError::Wall(position))?;
+        let target = self.grid.graph.tile(position).ok_or(ActionError::Wall(position))?;
         if target == player {
             return Err(ActionError::AlreadyThere(position));
         }
@@ -556,17 +533,17 @@ impl World {
 
     /// Ticks that the threats have counted since their last move: the same for all of them.
     pub fn ticks_since_move(&self, state: &State) -> u8 {
-        self.schedule[usize::from(state.tick - 1) % SCHEDULE_TICKS].ticks_since_move
+        self.clock.ticks_since_move(state.tick - 1)
     }
 
     /// Whether the threats move in the tick that this state is about to play.
     pub fn threats_move(&self, state: &State) -> bool {
-        self.schedule[usize::from(state.tick) % SCHEDULE_TICKS].threats_move
+        self.clock.threats_move(state.tick)
     }
 
     /// Whether owls look at the player in the tick that this state is about to play.
     pub fn owls_look(&self, state: &State) -> bool {
-        self.schedule[usize::from(state.tick) % SCHEDULE_TICKS].owls_look
+        self.clock.owls_look(state.tick)
     }
 
     /// Whether a deer here is so close to a player there that it makes for its spawn instead.
@@ -582,7 +559,7 @@ impl World {
 
     /// Where the player is.
     pub fn player(&self, state: &State) -> Position {
-        self.grid.positions[usize::from(state.player)]
+        self.grid.graph.position(state.player)
     }
 
     /// A threat, by its place in map order.
@@ -596,12 +573,12 @@ impl World {
     fn threat_in(&self, (block, lane): (&Block, usize), index: usize) -> Threat {
         let style = self.layout.threats[index].style;
         let memory = block.memories[lane];
-        let place = self.grid.positions.get(usize::from(memory.tile())).copied();
+        let place = self.grid.graph.positions().get(usize::from(memory.tile())).copied();
         let is_post = memory.is_post();
         let pose = block.poses[lane];
         Threat {
             style,
-            position: self.grid.positions[usize::from(pose) / grid::DIRECTIONS],
+            position: self.grid.graph.position(pose / grid::DIRECTIONS as u16),
             direction: Direction::ALL[usize::from(pose) % grid::DIRECTIONS],
             seed: block.seeds[lane],
             remembered: place.filter(|_| style == Style::Owl),
@@ -629,21 +606,21 @@ impl World {
 
     /// What a table of steps, which the rules look up, says about a pair of positions.
     fn first_step(&self, steps: &[u16], from: Position, to: Position) -> Option<Direction> {
-        let (from, to) = (self.grid.tile(from)?, self.grid.tile(to)?);
+        let (from, to) = (self.grid.graph.tile(from)?, self.grid.graph.tile(to)?);
         let pose = steps[usize::from(from) * route::ROUTE_BYTES + usize::from(self.grid.route(to, from))];
         (pose != grid::NONE).then(|| Direction::ALL[usize::from(pose) % grid::DIRECTIONS])
     }
 
     /// Whether two positions share a row or a column with only open tiles from one to the other.
     pub fn sees(&self, from: Position, to: Position) -> bool {
-        let tiles = self.grid.tile(from).zip(self.grid.tile(to));
+        let tiles = self.grid.graph.tile(from).zip(self.grid.graph.tile(to));
         tiles.is_some_and(|(from, to)| self.grid.route(to, from) & route::SEES != 0)
     }
 
     /// The posts that a hawk picks from: at most ten intersections, those with the longest views first.
     pub fn best_intersections(&self) -> Vec<Position> {
         let posts = &self.grid.best_intersections;
-        posts.iter().map(|&tile| self.grid.positions[usize::from(tile)]).collect()
+        posts.iter().map(|&tile| self.grid.graph.position(tile)).collect()
     }
 
     /// What the player scores if the game ends in this state.
@@ -703,14 +680,23 @@ impl WorldBuilder {
         let shape = Shape::new(0, &[]);
         let (layout, rosters, lanes) = (layout.clone(), Vec::new(), Vec::new());
         Ok(Self {
-            world: World { layout, grid, rosters, lanes, schedule: schedule(), shape, no_jump, patience_moves: 0 },
+            world: World {
+                layout,
+                grid,
+                rosters,
+                lanes,
+                clock: Clock::new(&Rules::BLITZ_2025.with_no_jump(no_jump)),
+                shape,
+                no_jump,
+                patience_moves: 0,
+            },
             survey,
         })
     }
 
     /// Makes the routes to at most `tiles` more tiles; says whether all are made.
     pub fn advance(&mut self, tiles: usize) -> bool {
-        self.survey.advance(&self.world.grid.neighbours, tiles)
+        self.survey.advance(self.world.grid.neighbours(), tiles)
     }
 
     /// The map as it was given.

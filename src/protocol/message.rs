@@ -4,7 +4,6 @@
 //! know come through as they are; bytes that are no message give one error with the path of the field, in bounded memory. A message
 //! that is read and written again is the same JSON, key for key.
 
-use std::collections::VecDeque;
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -14,7 +13,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{ProtocolError, from_json, to_json};
-use crate::game::{Direction, Layout, Personality, Position, Spawn, State, Style, Tile, World};
+use crate::game::{
+    Direction, Layout, Mover, Personality, Position, Spawn, State, StreetGraph, Style, Tile, UNREACHED, World,
+};
 
 /// Bytes of a message at most. The largest map that we read, 1024 x 1024 with few streets, takes 13 bytes a tile, which is 14 MB.
 pub const MAX_MESSAGE_BYTES: usize = 16 << 20;
@@ -570,21 +571,17 @@ fn character_of(world: &World, state: &State, team_id: &str) -> MessageCharacter
         position,
         alive: Some(true),
         spawn_point: Some(world.layout().player),
-        distances: Some(distances(world.layout(), position)),
+        distances: Some(distances(world.graph(), position)),
     }
 }
 
-/// Steps from a position to every tile, through see-through ones too, as paths go.
-pub fn distances(layout: &Layout, from: Position) -> Columns<Option<u32>> {
-    let mut distances = Columns::filled(layout.width, layout.height, None);
-    let mut queue = VecDeque::from([(from, 0)]);
-    distances.set(from, Some(0));
-    while let Some((position, steps)) = queue.pop_front() {
-        for neighbour in Direction::ALL.map(|direction| position.towards(direction)) {
-            if layout.is_open(neighbour) && distances.get(neighbour) == Some(None) {
-                distances.set(neighbour, Some(steps + 1));
-                queue.push_back((neighbour, steps + 1));
-            }
+/// Steps from a position to every tile, through see-through ones too, as paths go; none from a wall.
+pub fn distances(graph: &StreetGraph, from: Position) -> Columns<Option<u32>> {
+    let mut distances = Columns::filled(graph.width(), graph.height(), None);
+    let steps = graph.tile(from).map(|tile| graph.distances(Mover::Threat, tile)).unwrap_or_default();
+    for (&position, &steps) in graph.positions().iter().zip(&steps) {
+        if steps != UNREACHED {
+            distances.set(position, Some(steps.into()));
         }
     }
     distances

@@ -327,7 +327,7 @@ impl Replay {
 
     fn distances_difference(&self, message: &GameMessage) -> Option<Difference> {
         let found = message.your_character.distances.as_ref()?;
-        let expected = distances(self.world.layout(), self.world.player(&self.state));
+        let expected = distances(self.world.graph(), self.world.player(&self.state));
         if expected == *found {
             return None;
         }

@@ -3,8 +3,8 @@
 //!
 //! Every junction keeps at least two streets and every street both its ends, so alleys are the only dead ends.
 
-use super::{Dice, GeneratorOptions, Streets};
-use crate::game::{Direction, Position};
+use super::{Dice, GeneratorOptions, Streets, positions_from};
+use crate::game::{Direction, Position, StreetGraph};
 
 /// Houses between two streets, a side.
 const MIN_BLOCK: i32 = 2;
@@ -101,8 +101,8 @@ fn build_over(streets: &mut Streets, columns: &[i32], rows: &[i32], dice: &mut D
             continue;
         }
         segment.iter().for_each(|&position| streets.set(position, false));
-        let reached = streets.positions_from(start, 0).len();
-        if reached < streets.open_positions().len() {
+        let graph = StreetGraph::new(&streets.layout());
+        if positions_from(&graph, start, 0).len() < graph.len() {
             segment.iter().for_each(|&position| streets.set(position, true));
         }
     }

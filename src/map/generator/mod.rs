@@ -6,14 +6,13 @@
 //! Hence only whole numbers are drawn, by a generator and in ways that are written down here or in its paper, and
 //! nothing depends on the order of a hash map.
 
-use std::collections::VecDeque;
 use std::fmt;
 
 use rand_pcg::Pcg32;
 use rand_pcg::rand_core::Rng;
 use thiserror::Error;
 
-use crate::game::{Direction, Layout, Position, Spawn, Style, Tile};
+use crate::game::{BreadthFirst, Direction, Layout, Mover, Position, Spawn, StreetGraph, Style, Tile};
 
 use super::Map;
 use super::image::{LayoutError, MAX_SIDE, check_limits};
@@ -22,7 +21,7 @@ mod city;
 mod maze;
 
 /// A threat starts at least this many steps from the player: never within 5.
-pub const MIN_PLAYER_DISTANCE: u32 = 6;
+pub const MIN_PLAYER_DISTANCE: u16 = 6;
 
 /// The smallest side: the ring of streets along the walls of a 7x7 map has tiles more than 5 steps apart.
 const MIN_SIDE: i32 = 7;
@@ -205,8 +204,10 @@ fn populate(streets: Streets, options: &GeneratorOptions, dice: &mut Dice) -> Re
         return Err(LayoutError::TooManyOpenTiles { open_tiles: starts.len() }.into());
     }
     dice.shuffle(&mut starts);
+    let mut layout = streets.layout();
+    let graph = StreetGraph::new(&layout);
     let room = starts.into_iter().find_map(|player| {
-        let far = streets.positions_from(player, MIN_PLAYER_DISTANCE);
+        let far = positions_from(&graph, player, MIN_PLAYER_DISTANCE);
         (far.len() >= threats).then_some((player, far))
     });
     let Some((player, mut far)) = room else {
@@ -218,9 +219,9 @@ fn populate(streets: Streets, options: &GeneratorOptions, dice: &mut Dice) -> Re
     far.sort_by_key(|position| (position.y, position.x));
 
     let styles = deal_styles(&options.styles, threats, dice);
-    let threats = far.into_iter().zip(styles).map(|(position, style)| Spawn { style, position }).collect();
-    let tiles = streets.open.iter().map(|&open| if open { Tile::Open } else { Tile::Wall }).collect();
-    Ok(Layout { width, height, tiles, player, threats })
+    layout.player = player;
+    layout.threats = far.into_iter().zip(styles).map(|(position, style)| Spawn { style, position }).collect();
+    Ok(layout)
 }
 
 fn deal_styles(deck: &[Style], count: usize, dice: &mut Dice) -> Vec<Style> {
@@ -262,6 +263,13 @@ impl Streets {
         }
     }
 
+    /// The streets alone, without threats and with a player that is still to be placed.
+    fn layout(&self) -> Layout {
+        let tiles = self.open.iter().map(|&open| if open { Tile::Open } else { Tile::Wall }).collect();
+        let (width, height) = (self.width, self.height);
+        Layout { width, height, tiles, player: Position::new(0, 0), threats: Vec::new() }
+    }
+
     /// Open tiles row by row.
     fn open_positions(&self) -> Vec<Position> {
         (0..self.height)
@@ -273,29 +281,15 @@ impl Streets {
     fn open_neighbours(&self, position: Position) -> usize {
         Direction::ALL.into_iter().filter(|&direction| self.is_open(position.towards(direction))).count()
     }
+}
 
-    /// The tiles that are at least `distance` steps away, nearest first.
-    fn positions_from(&self, start: Position, distance: u32) -> Vec<Position> {
-        let mut is_seen = vec![false; self.open.len()];
-        let mut queue = VecDeque::from([(start, 0)]);
-        if let Some(index) = self.index(start) {
-            is_seen[index] = true;
-        }
-        let mut far = Vec::new();
-        while let Some((position, steps)) = queue.pop_front() {
-            if steps >= distance {
-                far.push(position);
-            }
-            for direction in Direction::ALL {
-                let next = position.towards(direction);
-                if let Some(index) = self.index(next).filter(|&index| self.open[index] && !is_seen[index]) {
-                    is_seen[index] = true;
-                    queue.push_back((next, steps + 1));
-                }
-            }
-        }
-        far
-    }
+/// The tiles that are at least `distance` steps away, nearest first.
+fn positions_from(graph: &StreetGraph, start: Position, distance: u16) -> Vec<Position> {
+    let (mut search, mut steps) = (BreadthFirst::default(), Vec::new());
+    let sources = graph.tile(start).map(|tile| (tile, 0));
+    let reached = search.fill(graph, Mover::Player, sources, &mut steps, |_, _| true);
+    let far = reached.iter().filter(|&&tile| steps[usize::from(tile)] >= distance);
+    far.map(|&tile| graph.position(tile)).collect()
 }
 
 /// The random numbers of one map: the stream `index` of the generator PCG32 (O'Neill, *PCG: A Family of Simple Fast

@@ -1,0 +1,177 @@
+//! The clock of the threats: when they move, how lively they are, and when owls look.
+//!
+//! Threats start together and never part, so the tick alone decides all of it and one clock serves them all. This is the
+//! only place that counts the server's ticks; everything else asks it.
+
+use super::{FIRST_TICK, Personality, Rules};
+
+/// Ticks in the table: a power of two above the last tick of a game.
+const TABLE_TICKS: usize = 2048;
+
+/// When the threats of a game move. Ticks past the end of a game go on with the personality that threats have there.
+#[derive(Clone, Debug)]
+pub struct Clock {
+    rules: Rules,
+    ticks: Box<[ClockTick; TABLE_TICKS]>,
+}
+
+/// A tick of the clock.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct ClockTick {
+    /// Moves of a threat in all ticks before this one.
+    moves_before: u16,
+    /// Ticks since the threats' last move, once this tick is played: 0 if they move in it.
+    ticks_since_move: u8,
+    /// Whether owls that move in this tick look at the player.
+    pub owls_look: bool,
+}
+
+impl ClockTick {
+    /// Whether the threats move in this tick.
+    #[inline(always)]
+    pub const fn threats_move(self) -> bool {
+        self.ticks_since_move == 0
+    }
+}
+
+impl Clock {
+    /// Follows the server's counters through a game.
+    pub fn new(rules: &Rules) -> Self {
+        let mut ticks = Box::new([ClockTick::default(); TABLE_TICKS]);
+        let (mut moves, mut ticks_since_move) = (0, 0);
+        for tick in FIRST_TICK..TABLE_TICKS as u16 {
+            let clock = tick - 1;
+            let moves_before = moves;
+            ticks_since_move += 1;
+            if ticks_since_move >= rules.period_ticks.of(rules.phase_clocks.personality_at(clock)) {
+                ticks_since_move = 0;
+                moves += 1;
+            }
+            let owls_look = clock % rules.owl_minute_ticks.max(1) < rules.owl_window_ticks;
+            ticks[usize::from(tick)] = ClockTick { moves_before, ticks_since_move, owls_look };
+        }
+        Self { rules: *rules, ticks }
+    }
+
+    /// What a tick of a game does besides the player's move.
+    #[inline(always)]
+    pub(super) fn tick(&self, tick: u16) -> ClockTick {
+        self.ticks[usize::from(tick) % TABLE_TICKS]
+    }
+
+    /// The personality of the threats at a clock, which is the tick less one.
+    pub const fn personality_at(&self, clock: u16) -> Personality {
+        self.rules.phase_clocks.personality_at(clock)
+    }
+
+    /// Ticks from one move to the next at a clock.
+    pub const fn period_ticks_at(&self, clock: u16) -> u8 {
+        self.rules.period_ticks.of(self.personality_at(clock))
+    }
+
+    /// Whether the threats move in a tick.
+    pub fn threats_move(&self, tick: u16) -> bool {
+        tick >= FIRST_TICK && self.ticks_since_move(tick) == 0
+    }
+
+    /// Whether owls that move in a tick look at the player.
+    pub fn owls_look(&self, tick: u16) -> bool {
+        let clock = tick.saturating_sub(FIRST_TICK);
+        tick >= FIRST_TICK && clock % self.rules.owl_minute_ticks.max(1) < self.rules.owl_window_ticks
+    }
+
+    /// Ticks since the threats' last move, or since the start, once a tick is played.
+    pub fn ticks_since_move(&self, tick: u16) -> u8 {
+        match self.past_the_table(tick) {
+            Some((ticks, period_ticks)) => (ticks % period_ticks) as u8,
+            None => self.ticks[usize::from(tick)].ticks_since_move,
+        }
+    }
+
+    /// Moves that a threat has made before a tick.
+    pub fn moves_before(&self, tick: u16) -> u16 {
+        let last = self.ticks[TABLE_TICKS - 1];
+        match self.past_the_table(tick.saturating_sub(1)) {
+            Some((ticks, period_ticks)) => last.moves_before + u16::from(last.threats_move()) + ticks / period_ticks,
+            None if usize::from(tick) == TABLE_TICKS => last.moves_before + u16::from(last.threats_move()),
+            None => self.ticks[usize::from(tick)].moves_before,
+        }
+    }
+
+    /// The ticks on which threats move, from the first that is not before `tick`.
+    pub fn move_ticks(&self, tick: u16) -> impl Iterator<Item = u16> + '_ {
+        (tick..=u16::MAX).filter(|&tick| self.threats_move(tick))
+    }
+
+    /// Of a tick past the table: ticks since the last move in the table, and the period there.
+    fn past_the_table(&self, tick: u16) -> Option<(u16, u16)> {
+        const LAST: u16 = TABLE_TICKS as u16 - 1;
+        let past = tick.checked_sub(LAST).filter(|&past| past > 0)?;
+        let since = u16::from(self.ticks[usize::from(LAST)].ticks_since_move);
+        Some((since + past, u16::from(self.period_ticks_at(LAST - 1))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::game::{PeriodTicks, PhaseClocks};
+
+    /// Rules whose clock still counts to three when the table ends.
+    const SLOW: Rules = Rules {
+        period_ticks: PeriodTicks { insane: 3, ..Rules::BLITZ_2025.period_ticks },
+        phase_clocks: PhaseClocks { tease: 7, awake: 7, hungry: 20, insane: 33 },
+        owl_minute_ticks: 7,
+        owl_window_ticks: 2,
+        ..Rules::BLITZ_2025
+    };
+
+    #[test]
+    fn clock_counts_like_the_server_for_as_long_as_ticks_can_be_told() {
+        for rules in [Rules::BLITZ_2025, SLOW] {
+            let clock = Clock::new(&rules);
+            let (mut moves, mut ticks_since_move) = (0, 0);
+            assert!(!clock.threats_move(0) && clock.moves_before(0) == 0 && clock.ticks_since_move(0) == 0);
+            for tick in 1..9000 {
+                assert_eq!(clock.moves_before(tick), moves, "tick {tick}");
+                ticks_since_move += 1;
+                let threats_move = ticks_since_move >= clock.period_ticks_at(tick - 1);
+                if threats_move {
+                    (moves, ticks_since_move) = (moves + 1, 0);
+                }
+                assert_eq!(clock.threats_move(tick), threats_move, "tick {tick}");
+                assert_eq!(clock.ticks_since_move(tick), ticks_since_move, "tick {tick}");
+                assert_eq!(clock.owls_look(tick), (tick - 1) % rules.owl_minute_ticks < rules.owl_window_ticks);
+            }
+        }
+    }
+
+    #[test]
+    fn table_agrees_with_the_answers() {
+        for rules in [Rules::BLITZ_2025, SLOW] {
+            let clock = Clock::new(&rules);
+            for tick in 1..TABLE_TICKS as u16 {
+                let entry = clock.tick(tick);
+                assert_eq!(entry.threats_move(), clock.threats_move(tick), "tick {tick}");
+                assert_eq!(entry.owls_look, clock.owls_look(tick), "tick {tick}");
+            }
+        }
+    }
+
+    #[test]
+    fn move_ticks_start_at_the_tick_itself() {
+        let clock = Clock::new(&Rules::BLITZ_2025);
+        assert_eq!(clock.move_ticks(1).take(3).collect::<Vec<_>>(), [5, 10, 15]);
+        assert_eq!(clock.move_ticks(10).take(2).collect::<Vec<_>>(), [10, 15]);
+        assert_eq!(clock.move_ticks(2000).take(3).collect::<Vec<_>>(), [2000, 2001, 2002]);
+    }
+
+    #[test]
+    fn personalities_change_at_the_servers_clocks() {
+        let clock = Clock::new(&Rules::BLITZ_2025);
+        let at = |clocks: [u16; 5]| clocks.map(|at| clock.personality_at(at));
+        assert_eq!(at([0, 301, 501, 701, 901]), Personality::ALL);
+        assert_eq!(at([300, 500, 700, 900, 1999]), Personality::ALL);
+        assert_eq!([0, 301, 501, 701, 901].map(|at| clock.period_ticks_at(at)), [5, 4, 3, 2, 1]);
+    }
+}

@@ -1,0 +1,241 @@
+//! The streets as a graph: numbered tiles, the ways between them, and the one breadth-first search over them.
+//!
+//! Open tiles are numbered by x, then by y, the server's own order. A [`World`](super::World) numbers its tiles alike.
+
+use super::{Direction, Layout, Position, Tile};
+
+/// The distance to a tile that cannot be reached.
+pub const UNREACHED: u16 = u16::MAX;
+
+/// In [`StreetGraph::tiles`]: a wall.
+const WALL: u16 = u16::MAX;
+
+/// What moves through the streets: threats pass see-through tiles, the player does not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Mover {
+    /// Enters open tiles.
+    Player,
+    /// Enters open and see-through tiles, as do sight and the server's paths.
+    Threat,
+}
+
+/// A map's open tiles, see-through ones included, and the ways between them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StreetGraph {
+    width: i32,
+    height: i32,
+    /// Tile -> position.
+    positions: Vec<Position>,
+    /// Position, as `y * width + x` -> tile or [`WALL`].
+    tiles: Vec<u16>,
+    /// Mover, then tile, then direction -> the neighbour, or the tile itself where there is no way.
+    neighbours: [Vec<[u16; 4]>; 2],
+}
+
+impl StreetGraph {
+    /// The streets of a layout.
+    ///
+    /// # Panics
+    /// When the layout has 65,535 open tiles or more; a [`World`](super::World) takes far fewer.
+    pub fn new(layout: &Layout) -> Self {
+        let positions: Vec<Position> = layout.open_positions().collect();
+        assert!(positions.len() < usize::from(WALL), "{} open tiles: expected less than {WALL}", positions.len());
+        let mut tiles = vec![WALL; layout.tiles.len()];
+        for (tile, position) in positions.iter().enumerate() {
+            tiles[(position.y * layout.width + position.x) as usize] = tile as u16;
+        }
+        let (width, height) = (layout.width, layout.height);
+        let mut graph = Self { width, height, positions, tiles, neighbours: [Vec::new(), Vec::new()] };
+        graph.neighbours = [Mover::Player, Mover::Threat].map(|mover| graph.link(layout, mover));
+        graph
+    }
+
+    /// Takes the player's ways from another layout with the same walls: only see-through tiles may differ.
+    pub(super) fn set_player_ways(&mut self, layout: &Layout) {
+        self.neighbours[Mover::Player as usize] = self.link(layout, Mover::Player);
+    }
+
+    fn link(&self, layout: &Layout, mover: Mover) -> Vec<[u16; 4]> {
+        let is_entered = |position: Position| match mover {
+            Mover::Player => layout.tile(position) == Tile::Open,
+            Mover::Threat => true,
+        };
+        let link = |(tile, &position): (usize, &Position)| {
+            Direction::ALL.map(|direction| {
+                let next = position.towards(direction);
+                self.tile(next).filter(|_| is_entered(next)).unwrap_or(tile as u16)
+            })
+        };
+        self.positions.iter().enumerate().map(link).collect()
+    }
+
+    /// How many open tiles there are.
+    pub fn len(&self) -> usize {
+        self.positions.len()
+    }
+
+    /// Whether there is no open tile.
+    pub fn is_empty(&self) -> bool {
+        self.positions.is_empty()
+    }
+
+    /// Columns of the grid.
+    pub fn width(&self) -> i32 {
+        self.width
+    }
+
+    /// Rows of the grid.
+    pub fn height(&self) -> i32 {
+        self.height
+    }
+
+    /// The position of every tile, by number.
+    pub fn positions(&self) -> &[Position] {
+        &self.positions
+    }
+
+    /// The position of a tile.
+    ///
+    /// # Panics
+    /// When there is no tile of that number.
+    pub fn position(&self, tile: u16) -> Position {
+        self.positions[usize::from(tile)]
+    }
+
+    /// The tile at a position, if it is open.
+    pub fn tile(&self, position: Position) -> Option<u16> {
+        let Position { x, y } = position;
+        if x < 0 || y < 0 || x >= self.width || y >= self.height {
+            return None;
+        }
+        Some(self.tiles[(y * self.width + x) as usize]).filter(|&tile| tile != WALL)
+    }
+
+    /// The neighbours of every tile by direction: the tile itself where there is no way.
+    pub fn neighbours(&self, mover: Mover) -> &[[u16; 4]] {
+        &self.neighbours[mover as usize]
+    }
+
+    /// The open ways from a tile and where they lead, in the order left, right, up, down.
+    ///
+    /// # Panics
+    /// When there is no tile of that number.
+    pub fn ways(&self, mover: Mover, tile: u16) -> impl Iterator<Item = (Direction, u16)> + use<> {
+        let neighbours = self.neighbours[mover as usize][usize::from(tile)];
+        Direction::ALL.into_iter().zip(neighbours).filter(move |&(_, next)| next != tile)
+    }
+
+    /// Steps from a tile to every tile, [`UNREACHED`] where there is no way.
+    pub fn distances(&self, mover: Mover, from: u16) -> Vec<u16> {
+        let mut steps = Vec::new();
+        BreadthFirst::default().fill(self, mover, [(from, 0)], &mut steps, |_, _| true);
+        steps
+    }
+}
+
+/// The breadth-first search, with memory that is kept from one run to the next.
+#[derive(Clone, Debug, Default)]
+pub struct BreadthFirst {
+    /// Tiles in the order in which they were reached.
+    queue: Vec<u16>,
+}
+
+impl BreadthFirst {
+    /// Fills `steps`, by tile, with the steps from the nearest source, and returns the tiles that were reached, in that order; of
+    /// tiles as far from the sources, the neighbours of earlier tiles come first, each tile's in the order left, right, up, down.
+    ///
+    /// Sources come with the steps that were made to get there, in ascending order. They are entered in any case, other tiles only
+    /// if `enters(tile, steps)`.
+    ///
+    /// # Panics
+    /// When a source is not a tile of the graph.
+    pub fn fill(
+        &mut self,
+        graph: &StreetGraph,
+        mover: Mover,
+        sources: impl IntoIterator<Item = (u16, u16)>,
+        steps: &mut Vec<u16>,
+        mut enters: impl FnMut(u16, u16) -> bool,
+    ) -> &[u16] {
+        steps.clear();
+        steps.resize(graph.len(), UNREACHED);
+        self.queue.clear();
+        for (source, made) in sources {
+            if steps[usize::from(source)] == UNREACHED {
+                steps[usize::from(source)] = made;
+                self.queue.push(source);
+            }
+        }
+        let neighbours = graph.neighbours(mover);
+        let mut head = 0;
+        while let Some(&tile) = self.queue.get(head) {
+            head += 1;
+            let made = steps[usize::from(tile)] + 1;
+            for next in neighbours[usize::from(tile)] {
+                if steps[usize::from(next)] == UNREACHED && enters(next, made) {
+                    steps[usize::from(next)] = made;
+                    self.queue.push(next);
+                }
+            }
+        }
+        &self.queue
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn graph(drawing: &str) -> StreetGraph {
+        StreetGraph::new(&Layout::parse(drawing).expect("a drawing"))
+    }
+
+    #[test]
+    fn tiles_are_numbered_by_column() {
+        let graph = graph("P.#\n.~.");
+        assert_eq!((graph.len(), graph.width(), graph.height()), (5, 3, 2));
+        let places = [(0, 0), (0, 1), (1, 0), (1, 1), (2, 1)].map(|(x, y)| Position::new(x, y));
+        assert_eq!(graph.positions(), places);
+        for (tile, place) in (0..).zip(places) {
+            assert_eq!((graph.tile(place), graph.position(tile)), (Some(tile), place));
+        }
+        for (x, y) in [(2, 0), (-1, 0), (0, -1), (3, 1), (0, 2)] {
+            assert_eq!(graph.tile(Position::new(x, y)), None, "({x}, {y})");
+        }
+    }
+
+    #[test]
+    fn threats_pass_where_the_player_does_not() {
+        let graph = graph("P~.");
+        assert_eq!(graph.distances(Mover::Threat, 0), [0, 1, 2]);
+        assert_eq!(graph.distances(Mover::Player, 0), [0, UNREACHED, UNREACHED]);
+        assert_eq!(graph.ways(Mover::Threat, 1).collect::<Vec<_>>(), [(Direction::Left, 0), (Direction::Right, 2)]);
+        // Where the player cannot be, its ways are those to tiles that it may enter.
+        assert_eq!(graph.ways(Mover::Player, 0).count(), 0);
+    }
+
+    #[test]
+    fn ways_of_the_player_follow_the_layout() {
+        let mut layout = Layout::parse("P~.").expect("a drawing");
+        let mut graph = StreetGraph::new(&layout);
+        layout.tiles[1] = Tile::Open;
+        graph.set_player_ways(&layout);
+        assert_eq!(graph, StreetGraph::new(&layout));
+    }
+
+    #[test]
+    fn nearest_source_counts_and_tiles_can_be_refused() {
+        let graph = graph("P....\n.###.\n.....");
+        let (mut search, mut steps) = (BreadthFirst::default(), Vec::new());
+        let tile = |x, y| graph.tile(Position::new(x, y)).expect("an open tile");
+        let reached = search.fill(&graph, Mover::Player, [(tile(0, 0), 0), (tile(4, 2), 1)], &mut steps, |_, _| true);
+        assert_eq!(reached.len(), graph.len());
+        assert_eq!([tile(2, 0), tile(4, 1), tile(4, 0)].map(|tile| steps[usize::from(tile)]), [2, 2, 3]);
+        let refused = tile(2, 0);
+        search.fill(&graph, Mover::Player, [(tile(0, 0), 0)], &mut steps, |tile, made| tile != refused && made <= 6);
+        assert_eq!(
+            [tile(2, 0), tile(1, 0), tile(4, 2), tile(4, 1)].map(|tile| steps[usize::from(tile)]),
+            [UNREACHED, 1, 6, UNREACHED]
+        );
+    }
+}

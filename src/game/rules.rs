@@ -1,0 +1,314 @@
+//! Every number, order and switch of the rules, in one value.
+//!
+//! [`Rules::BLITZ_2025`] are the server's. A [`World`](super::World) is built for given rules, its tables included, so that
+//! other rules cost nothing per tick. What the rules mean is written down where they are played: in the slow, literal
+//! reference.
+//!
+//! As JSON, rules are an object with the fields below; those that are missing are the server's.
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::{Direction, Personality};
+
+/// The rules of a game. Change some of the server's with `Rules { no_jump: true, ..Rules::BLITZ_2025 }`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Rules {
+    /// No-jump variant: stepping onto a threat's tile loses the game before the threats move. The server lets a player
+    /// and a threat that swap tiles pass through each other.
+    pub no_jump: bool,
+    /// How often threats move, by personality.
+    pub period_ticks: PeriodTicks,
+    /// When each personality begins.
+    pub phase_clocks: PhaseClocks,
+    /// The order in which the options of a tile are listed: random picks and the deer's ties depend on it.
+    pub option_order: [Direction; 4],
+    /// The order in which the shared path (owl, hawk, `MOVE_TO`) looks for a neighbour that is one step nearer.
+    pub shared_path_order: [Direction; 4],
+    /// The order in which the shark's breadth-first search looks at neighbours.
+    pub shark_path_order: [Direction; 4],
+    /// The list that a threat's first direction is picked from, with its first seed.
+    pub spawn_order: [Direction; 4],
+    /// The seed of a threat's first pick; each pick adds 1. From -1,000,000,000 to 1,000,000,000.
+    pub first_seed: i32,
+    /// What the sine of a seed is multiplied by before its fraction is taken. Finite.
+    pub pick_scale: f64,
+    /// A deer whose target is the player makes for its spawn instead if the square of the distance is at most this.
+    pub deer_shy_distance_squared: u32,
+    /// Which position of the player a deer goes by.
+    pub deer_view: View,
+    /// Which position of the player a shark goes by.
+    pub shark_view: View,
+    /// Owls look at the player in the first `owl_window_ticks` of every so many ticks. At least 1.
+    pub owl_minute_ticks: u16,
+    /// See `owl_minute_ticks`; at most as many.
+    pub owl_window_ticks: u16,
+    /// Which position of the player an owl looks at.
+    pub owl_view: View,
+    /// A hawk that has waited for more moves than this is sent to a post. At most 100.
+    pub hawk_patience_moves: u8,
+    /// How many more moves a hawk waits after it has reached a post. At most 100.
+    pub hawk_rest_moves: u8,
+    /// How many of the best intersections a hawk picks its posts from.
+    pub hawk_posts: u16,
+    /// Which position of the player a hawk looks for.
+    pub hawk_view: View,
+}
+
+/// Ticks from one move of a threat to the next, by personality; each is at least 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PeriodTicks {
+    /// The period of a lazy threat.
+    pub lazy: u8,
+    /// The period of a tease.
+    pub tease: u8,
+    /// The period of a threat that is awake.
+    pub awake: u8,
+    /// The period of a hungry threat.
+    pub hungry: u8,
+    /// The period of an insane threat.
+    pub insane: u8,
+}
+
+impl PeriodTicks {
+    /// The period of a personality.
+    pub const fn of(&self, personality: Personality) -> u8 {
+        match personality {
+            Personality::Lazy => self.lazy,
+            Personality::Tease => self.tease,
+            Personality::Awake => self.awake,
+            Personality::Hungry => self.hungry,
+            Personality::Insane => self.insane,
+        }
+    }
+}
+
+/// The clock, which is the tick less one, after which threats have a personality; before all of them they are lazy. In ascending
+/// order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PhaseClocks {
+    /// Later than this, threats tease.
+    pub tease: u16,
+    /// Later than this, threats are awake.
+    pub awake: u16,
+    /// Later than this, threats are hungry.
+    pub hungry: u16,
+    /// Later than this, threats are insane.
+    pub insane: u16,
+}
+
+impl PhaseClocks {
+    /// The personality at a clock.
+    pub const fn personality_at(&self, clock: u16) -> Personality {
+        if clock > self.insane {
+            Personality::Insane
+        } else if clock > self.hungry {
+            Personality::Hungry
+        } else if clock > self.awake {
+            Personality::Awake
+        } else if clock > self.tease {
+            Personality::Tease
+        } else {
+            Personality::Lazy
+        }
+    }
+}
+
+/// Which position of the player a threat goes by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum View {
+    /// Where the player was at the end of the previous tick.
+    Stale,
+    /// Where the player is, after its command.
+    Present,
+}
+
+/// Why rules cannot be played.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("rules: {field} is {found}: expected {expected}")]
+pub struct RulesError {
+    /// The field, as in JSON.
+    pub field: &'static str,
+    /// Its value.
+    pub found: String,
+    /// What it should be.
+    pub expected: &'static str,
+}
+
+/// The largest first seed, either way: every seed of a game is then a whole number that a 64-bit float holds.
+const FIRST_SEED_MAX: i32 = 1_000_000_000;
+/// The largest patience and rest of a hawk: idle rounds then fit into a byte with its sign.
+const HAWK_MOVES_MAX: u8 = 100;
+
+impl Rules {
+    /// The rules of the server of Coveo's Blitz 2025.
+    pub const BLITZ_2025: Self = Self {
+        no_jump: false,
+        period_ticks: PeriodTicks { lazy: 5, tease: 4, awake: 3, hungry: 2, insane: 1 },
+        phase_clocks: PhaseClocks { tease: 300, awake: 500, hungry: 700, insane: 900 },
+        option_order: [Direction::Left, Direction::Right, Direction::Up, Direction::Down],
+        shared_path_order: [Direction::Left, Direction::Right, Direction::Up, Direction::Down],
+        shark_path_order: [Direction::Right, Direction::Down, Direction::Up, Direction::Left],
+        spawn_order: [Direction::Up, Direction::Down, Direction::Left, Direction::Right],
+        first_seed: 0,
+        pick_scale: 10_000.0,
+        deer_shy_distance_squared: 36,
+        deer_view: View::Stale,
+        shark_view: View::Stale,
+        owl_minute_ticks: 60,
+        owl_window_ticks: 10,
+        owl_view: View::Present,
+        hawk_patience_moves: 5,
+        hawk_rest_moves: 5,
+        hawk_posts: 10,
+        hawk_view: View::Present,
+    };
+
+    /// The server's rules with the no-jump variant on, which is ours.
+    pub const NO_JUMP: Self = Self { no_jump: true, ..Self::BLITZ_2025 };
+
+    /// These rules with the no-jump variant on or off.
+    #[must_use]
+    pub const fn with_no_jump(self, no_jump: bool) -> Self {
+        Self { no_jump, ..self }
+    }
+
+    /// Checks that the rules can be played.
+    ///
+    /// # Errors
+    /// The first field that is out of range.
+    pub fn validate(&self) -> Result<(), RulesError> {
+        for personality in Personality::ALL {
+            let period_ticks = self.period_ticks.of(personality);
+            check(period_ticks >= 1, "period_ticks", format!("{period_ticks} ({personality})"), "1 to 255 ticks")?;
+        }
+        let PhaseClocks { tease, awake, hungry, insane } = self.phase_clocks;
+        let clocks = [tease, awake, hungry, insane];
+        check(clocks.is_sorted(), "phase_clocks", format!("{clocks:?}"), "an ascending order")?;
+        let orders = [
+            ("option_order", self.option_order),
+            ("shared_path_order", self.shared_path_order),
+            ("shark_path_order", self.shark_path_order),
+            ("spawn_order", self.spawn_order),
+        ];
+        for (field, order) in orders {
+            let is_permutation = Direction::ALL.iter().all(|direction| order.contains(direction));
+            let found = order.map(Direction::name).join(", ");
+            check(is_permutation, field, found, "each of the four directions once")?;
+        }
+        let is_exact = (-FIRST_SEED_MAX..=FIRST_SEED_MAX).contains(&self.first_seed);
+        check(is_exact, "first_seed", self.first_seed, "-1000000000 to 1000000000")?;
+        check(self.pick_scale.is_finite(), "pick_scale", self.pick_scale, "a finite number")?;
+        check(self.owl_minute_ticks >= 1, "owl_minute_ticks", self.owl_minute_ticks, "at least 1")?;
+        let fits = self.owl_window_ticks <= self.owl_minute_ticks;
+        check(fits, "owl_window_ticks", self.owl_window_ticks, "at most owl_minute_ticks")?;
+        for (field, moves) in
+            [("hawk_patience_moves", self.hawk_patience_moves), ("hawk_rest_moves", self.hawk_rest_moves)]
+        {
+            check(moves <= HAWK_MOVES_MAX, field, moves, "at most 100")?;
+        }
+        Ok(())
+    }
+}
+
+/// An error unless `holds`.
+fn check(holds: bool, field: &'static str, found: impl ToString, expected: &'static str) -> Result<(), RulesError> {
+    if holds { Ok(()) } else { Err(RulesError { field, found: found.to_string(), expected }) }
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self::BLITZ_2025
+    }
+}
+
+impl Default for PeriodTicks {
+    fn default() -> Self {
+        Rules::BLITZ_2025.period_ticks
+    }
+}
+
+impl Default for PhaseClocks {
+    fn default() -> Self {
+        Rules::BLITZ_2025.phase_clocks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn missing_fields_are_the_servers() {
+        let rules: Rules = serde_json::from_str("{}").unwrap();
+        assert_eq!(rules, Rules::BLITZ_2025);
+        let rules: Rules =
+            serde_json::from_str(r#"{"no_jump": true, "period_ticks": {"lazy": 7}, "owl_view": "stale"}"#).unwrap();
+        let period_ticks = PeriodTicks { lazy: 7, ..PeriodTicks::default() };
+        assert_eq!(rules, Rules { period_ticks, owl_view: View::Stale, ..Rules::NO_JUMP });
+    }
+
+    #[test]
+    fn rules_survive_the_way_through_json() {
+        let rules = Rules {
+            shark_path_order: [Direction::Up, Direction::Left, Direction::Down, Direction::Right],
+            first_seed: -12,
+            pick_scale: 0.1 + 0.2,
+            hawk_view: View::Stale,
+            ..Rules::NO_JUMP
+        };
+        let json = serde_json::to_string(&rules).unwrap();
+        assert_eq!(serde_json::from_str::<Rules>(&json).unwrap(), rules, "{json}");
+    }
+
+    #[test]
+    fn unknown_fields_are_refused() {
+        let error = |json| serde_json::from_str::<Rules>(json).unwrap_err().to_string();
+        assert!(error(r#"{"noJump": true}"#).contains("unknown field `noJump`, expected one of `no_jump`"));
+        assert!(error(r#"{"period_ticks": {"idle": 3}}"#).contains("unknown field `idle`"));
+        assert!(error(r#"{"owl_view": "blind"}"#).contains("unknown variant `blind`"));
+    }
+
+    #[test]
+    fn rules_out_of_range_name_the_field_and_what_is_expected() {
+        let error = |rules: Rules| rules.validate().unwrap_err().to_string();
+        let blitz = Rules::BLITZ_2025;
+        assert_eq!(blitz.validate(), Ok(()));
+        assert_eq!(
+            error(Rules { period_ticks: PeriodTicks { awake: 0, ..blitz.period_ticks }, ..blitz }),
+            "rules: period_ticks is 0 (awake): expected 1 to 255 ticks"
+        );
+        assert_eq!(
+            error(Rules { phase_clocks: PhaseClocks { awake: 299, ..blitz.phase_clocks }, ..blitz }),
+            "rules: phase_clocks is [300, 299, 700, 900]: expected an ascending order"
+        );
+        assert_eq!(
+            error(Rules { spawn_order: [Direction::Up; 4], ..blitz }),
+            "rules: spawn_order is up, up, up, up: expected each of the four directions once"
+        );
+        assert_eq!(
+            error(Rules { first_seed: i32::MIN, ..blitz }),
+            "rules: first_seed is -2147483648: expected -1000000000 to 1000000000"
+        );
+        assert_eq!(
+            error(Rules { pick_scale: f64::NAN, ..blitz }),
+            "rules: pick_scale is NaN: expected a finite number"
+        );
+        assert_eq!(
+            error(Rules { owl_minute_ticks: 0, owl_window_ticks: 0, ..blitz }),
+            "rules: owl_minute_ticks is 0: expected at least 1"
+        );
+        assert_eq!(
+            error(Rules { owl_window_ticks: 61, ..blitz }),
+            "rules: owl_window_ticks is 61: expected at most owl_minute_ticks"
+        );
+        assert_eq!(
+            error(Rules { hawk_rest_moves: 101, ..blitz }),
+            "rules: hawk_rest_moves is 101: expected at most 100"
+        );
+    }
+}
