@@ -1,0 +1,137 @@
+//! The bot of the wire: `Bot` and `Decision`.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyString};
+
+use getaway::bot::{self, BotOptions};
+use getaway::planner;
+use getaway::protocol::GameMessage;
+
+use crate::convert::{
+    action_dict, caught, detached, duration, from_python, milliseconds, name_repr, value_error, whole,
+};
+
+/// See `python/getaway/__init__.pyi`.
+#[pyclass(module = "getaway", frozen)]
+pub(crate) struct Bot {
+    bot: Mutex<Player>,
+}
+
+/// A bot, and what it decided last.
+struct Player {
+    bot: bot::Bot,
+    last: Option<bot::Decision>,
+}
+
+impl Bot {
+    fn lock(&self) -> MutexGuard<'_, Player> {
+        // Panics are caught while the lock is held.
+        self.bot.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn decide(&self, frame: &[u8]) -> PyResult<bot::Decision> {
+        let arrival = Instant::now();
+        let message = GameMessage::parse(frame)
+            .map_err(|error| value_error(format_args!("the message cannot be read: {error}")))?;
+        let player = &mut *self.lock();
+        let options = player.bot.options().clone();
+        match caught(|| player.bot.next_action_since(&message, arrival)) {
+            Ok(decision) => {
+                let decision = decision.map_err(value_error)?;
+                player.last = Some(decision);
+                Ok(decision)
+            }
+            Err(panic) => {
+                player.bot = bot::Bot::new(options).map_err(value_error)?;
+                Err(panic)
+            }
+        }
+    }
+}
+
+#[pymethods]
+impl Bot {
+    #[new]
+    #[pyo3(signature = (planner = planner::DEFAULT_NAME, budget_ms = 75.0, seed = None, *, evaluations_max = None, no_jump = false),
+        text_signature = "(planner='survival', budget_ms=75.0, seed=0, *, evaluations_max=None, no_jump=False)")]
+    fn new(
+        planner: &str,
+        budget_ms: f64,
+        seed: Option<&Bound<'_, PyAny>>,
+        evaluations_max: Option<&Bound<'_, PyAny>>,
+        no_jump: bool,
+    ) -> PyResult<Self> {
+        let (seed, evaluations_max) = (whole("seed", seed)?.unwrap_or(0), whole("evaluations_max", evaluations_max)?);
+        let budget = duration("budget_ms", budget_ms)?;
+        let planner = planner.to_owned();
+        let options = BotOptions { planner, budget, evaluations_max, seed, no_jump, ..BotOptions::default() };
+        let bot = bot::Bot::new(options).map_err(value_error)?;
+        Ok(Self { bot: Mutex::new(Player { bot, last: None }) })
+    }
+
+    #[pyo3(signature = (game_message, /))]
+    fn next_action<'py>(&self, game_message: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let py = game_message.py();
+        let decide = |frame: &[u8]| detached(py, || self.decide(frame))?;
+        let decision = if let Ok(text) = game_message.cast::<PyString>() {
+            decide(text.to_str()?.as_bytes())
+        } else if let Ok(bytes) = game_message.cast::<PyBytes>() {
+            decide(bytes.as_bytes())
+        } else if game_message.is_instance_of::<PyDict>() {
+            decide(from_python(game_message)?.as_bytes())
+        } else {
+            let found = game_message.get_type().name()?;
+            Err(PyTypeError::new_err(format!("game_message: expected str, bytes or dict, found {found}")))
+        }?;
+        action_dict(py, decision.player_move)
+    }
+
+    #[getter]
+    fn last_decision(&self, py: Python<'_>) -> Option<Decision> {
+        let last = py.detach(|| self.lock().last);
+        last.map(|decision| Decision {
+            tick: decision.tick,
+            source: decision.source.name(),
+            planned_tick: decision.planned_tick,
+            evaluations: decision.evaluations,
+            milliseconds: milliseconds(decision.elapsed),
+        })
+    }
+
+    #[getter]
+    fn mispredictions(&self, py: Python<'_>) -> Vec<u32> {
+        py.detach(|| self.lock().bot.mispredictions())
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> String {
+        let options = py.detach(|| self.lock().bot.options().clone());
+        let BotOptions { planner, budget, seed, no_jump, .. } = options;
+        let (budget_ms, no_jump) = (milliseconds(budget), name_repr(no_jump));
+        format!("Bot({planner:?}, budget_ms={budget_ms}, seed={seed}, no_jump={no_jump})")
+    }
+}
+
+/// See `python/getaway/__init__.pyi`.
+#[pyclass(module = "getaway", frozen, get_all)]
+pub(crate) struct Decision {
+    tick: u32,
+    source: &'static str,
+    planned_tick: Option<u16>,
+    evaluations: u64,
+    milliseconds: f64,
+}
+
+#[pymethods]
+impl Decision {
+    fn __repr__(&self) -> String {
+        let Self { tick, source, evaluations, milliseconds, .. } = self;
+        let planned_tick = self.planned_tick.map_or_else(|| "None".to_owned(), |tick| tick.to_string());
+        format!(
+            "Decision(tick={tick}, source='{source}', planned_tick={planned_tick}, evaluations={evaluations}, milliseconds={milliseconds:.3})"
+        )
+    }
+}

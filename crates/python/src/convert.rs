@@ -1,0 +1,76 @@
+//! Between Python's values and Rust's: errors, numbers, JSON, and work without the interpreter.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
+
+use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyInt;
+
+use getaway::game::{Action, Move};
+use getaway::protocol::to_json;
+
+/// Works without the interpreter.
+pub(crate) fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
+    py.detach(|| caught(work))
+}
+
+/// Works; a panic becomes an exception.
+pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> PyResult<T> {
+    // What was being worked on may be half done: a bot is replaced, and everything else is as plain as a number.
+    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
+        let text = panic_text(panic.as_ref());
+        PyRuntimeError::new_err(format!("a bug in getaway, please report it: {text}"))
+    })
+}
+
+fn panic_text(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message")
+}
+
+pub(crate) fn value_error(error: impl std::fmt::Display) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}
+
+/// A JSON value as Python reads it.
+pub(crate) fn to_python<'py>(py: Python<'py>, json: &str) -> PyResult<Bound<'py, PyAny>> {
+    py.import("json")?.call_method1("loads", (json,))
+}
+
+/// A Python value as JSON.
+pub(crate) fn from_python(value: &Bound<'_, PyAny>) -> PyResult<String> {
+    value.py().import("json")?.call_method1("dumps", (value,))?.extract()
+}
+
+/// An action as a dict; `None` to stay.
+pub(crate) fn action_dict<'py>(py: Python<'py>, player_move: Move) -> PyResult<Option<Bound<'py, PyAny>>> {
+    player_move.direction().map(|direction| to_python(py, &to_json(&Action::Move(direction)))).transpose()
+}
+
+/// A number of milliseconds as a duration.
+pub(crate) fn duration(name: &str, milliseconds: f64) -> PyResult<Duration> {
+    Duration::try_from_secs_f64(milliseconds / 1e3)
+        .map_err(|_| PyValueError::new_err(format!("{name}: expected milliseconds from 0 on, found {milliseconds}")))
+}
+
+/// A seed, or a number of evaluations, if there is one.
+pub(crate) fn whole(name: &str, value: Option<&Bound<'_, PyAny>>) -> PyResult<Option<u64>> {
+    let Some(value) = value else { return Ok(None) };
+    if !value.is_instance_of::<PyInt>() {
+        let found = value.get_type();
+        return Err(PyTypeError::new_err(format!("{name}: expected an int, found {}", found.name()?)));
+    }
+    let refused =
+        |_: PyErr| value_error(format_args!("{name}: expected a whole number from 0 to 2**64 - 1, found {value}"));
+    value.extract().map(Some).map_err(refused)
+}
+
+pub(crate) fn milliseconds(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1e3
+}
+
+pub(crate) fn name_repr(flag: bool) -> &'static str {
+    if flag { "True" } else { "False" }
+}

@@ -1,0 +1,97 @@
+//! The survival search: `solve`, `Solution`, and the planners' `signature`.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+
+use getaway::game::{Layout, Move, POINTS_PER_TICK};
+use getaway::map::Map;
+use getaway::planner::{self, Limit, Outcome, Survival, SurvivalOptions};
+
+use crate::convert::{action_dict, detached, duration, milliseconds, value_error, whole};
+use crate::game::{Game, load_map};
+
+/// How long a search goes on before it looks whether Ctrl-C was pressed.
+const SIGNAL_PERIOD: Duration = Duration::from_millis(500);
+
+/// See `python/getaway/__init__.pyi`.
+#[pyclass(module = "getaway", frozen, get_all)]
+pub(crate) struct Solution {
+    outcome: &'static str,
+    moves: String,
+    final_tick: u16,
+    score: u32,
+    expanded: u64,
+    milliseconds: f64,
+}
+
+#[pymethods]
+impl Solution {
+    #[getter]
+    fn actions<'py>(&self, py: Python<'py>) -> PyResult<Vec<Option<Bound<'py, PyAny>>>> {
+        let moves = self.moves.chars().filter_map(Move::from_letter);
+        moves.map(|player_move| action_dict(py, player_move)).collect()
+    }
+
+    fn __repr__(&self) -> String {
+        let Self { outcome, final_tick, score, expanded, milliseconds, .. } = self;
+        format!("<Solution {outcome}, tick {final_tick}, score {score}, {expanded} states, {milliseconds:.1} ms>")
+    }
+}
+
+/// See `python/getaway/__init__.pyi`.
+#[pyfunction]
+#[pyo3(signature = (map, no_jump = false, time_limit_ms = 1000.0, seed = None),
+    text_signature = "(map, no_jump=False, time_limit_ms=1000.0, seed=0)")]
+pub(crate) fn solve(
+    map: &Bound<'_, PyAny>,
+    no_jump: bool,
+    time_limit_ms: f64,
+    seed: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Solution> {
+    let py = map.py();
+    let seed = whole("seed", seed)?.unwrap_or(0);
+    let time_limit = duration("time_limit_ms", time_limit_ms)?;
+    let game = match map.cast::<Game>() {
+        Ok(game) => game.try_borrow()?.copy(),
+        Err(_) => Game::load(py, &map.extract()?, no_jump)?,
+    };
+    if no_jump && !game.no_jump() {
+        return Err(PyValueError::new_err("no_jump: the game given is of the other variant"));
+    }
+    let mut survival = Survival::new(SurvivalOptions { seed, ..SurvivalOptions::default() });
+    let start = Instant::now();
+    let mut expanded = 0;
+    // In slices, so that Ctrl-C works: a search that is asked again goes on where it stopped.
+    let solution = loop {
+        let left = time_limit.saturating_sub(start.elapsed());
+        let limit = Limit { deadline: Some(Instant::now() + left.min(SIGNAL_PERIOD)), expansions: None };
+        let solution = detached(py, || survival.solve(&game.world, &game.state, limit))?;
+        expanded += solution.expanded;
+        py.check_signals()?;
+        if solution.outcome != Outcome::Undecided || start.elapsed() >= time_limit {
+            break solution;
+        }
+    };
+    Ok(Solution {
+        outcome: solution.outcome.name(),
+        moves: solution.moves.iter().map(|player_move| player_move.letter()).collect(),
+        final_tick: solution.final_tick,
+        score: u32::from(solution.final_tick) * POINTS_PER_TICK,
+        expanded,
+        milliseconds: milliseconds(start.elapsed()),
+    })
+}
+
+/// See `python/getaway/__init__.pyi`.
+#[pyfunction]
+#[pyo3(signature = (maps, threads = 1), text_signature = "(maps, threads=1)")]
+pub(crate) fn signature(maps: &Bound<'_, PyAny>, threads: usize) -> PyResult<String> {
+    let py = maps.py();
+    let maps: Vec<PathBuf> = maps.extract().map_err(|_| PyTypeError::new_err("maps: expected a sequence of paths"))?;
+    let maps: Vec<Map> = maps.iter().map(|map| load_map(py, map)).collect::<PyResult<_>>()?;
+    let layouts: Vec<Layout> = maps.into_iter().map(|map| map.layout).collect();
+    detached(py, || planner::signature(&layouts, threads))?.map_err(value_error)
+}
