@@ -14,8 +14,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 
 use getaway_arena::{
-    Battle, Budget, GameRecord, Games, ReportText, ResultsError, ResultsFile, Series, SeriesError, SeriesOptions,
-    report,
+    Budget, GameRecord, Games, Match, ReportText, ResultsError, ResultsFile, Series, SeriesError, SeriesOptions, report,
 };
 
 use super::number::{ANY, whole};
@@ -194,14 +193,14 @@ impl<'a> Session<'a> {
     }
 
     /// Writes the page, if one was asked for.
-    pub fn write_report(&self, title: &str, battle: Option<&Battle>) -> Result<(), CliError> {
+    pub fn write_report(&self, title: &str, battle: Option<&Match>) -> Result<(), CliError> {
         let Some(path) = &self.args.report else { return Ok(()) };
         let words = std::env::args().skip(1).map(|word| quoted(&word));
         let command = ["getaway".to_owned()].into_iter().chain(words).collect::<Vec<String>>().join(" ");
         let text = ReportText { title, heading: &self.heading(), command: &command };
         let replay = |index: usize| {
             let game = self.games[index].as_ref()?;
-            Some(self.replay_command(self.series.place(index).map, game))
+            Some(self.replay_command(self.series.key(index).map, game))
         };
         let page = report(&self.series, &self.games, battle, text, replay);
         let mut file = open_report(path)?;

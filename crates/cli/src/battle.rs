@@ -6,8 +6,8 @@ use std::ops::ControlFlow;
 use clap::Args;
 use serde::Serialize;
 
-use getaway_arena::stats::{Sprt, Tally, Verdict};
-use getaway_arena::{Battle, Comparison, Games, Referee, p_value};
+use getaway_arena::stats::{Sprt, SprtDecision, WinDrawLoss};
+use getaway_arena::{Comparison, Games, Match, SprtMonitor, p_value};
 
 use super::arena::{SeriesArgs, Session, Setting};
 use super::eval::between;
@@ -58,29 +58,29 @@ struct Report<'a> {
     #[serde(flatten)]
     setting: Setting,
     #[serde(flatten)]
-    battle: &'a Battle,
+    result: &'a Match,
     sentence: String,
 }
 
 pub(super) fn run(args: &BattleArgs, out: &mut impl Write) -> Result<(), CliError> {
-    let mut referee = args.sprt()?.map(Referee::new);
+    let mut monitor = args.sprt()?.map(SprtMonitor::new);
     let mut session = Session::new(&args.series, &args.names, vec![args.left.clone(), args.right.clone()])?;
-    session.play(|_, games| match referee.as_mut().map(|referee| referee.look(games)) {
-        Some(Verdict::H0 | Verdict::H1) => ControlFlow::Break(()),
+    session.play(|_, games| match monitor.as_mut().map(|monitor| monitor.update(games)) {
+        Some(SprtDecision::H0 | SprtDecision::H1) => ControlFlow::Break(()),
         _ => ControlFlow::Continue(running_score(games)),
     })?;
-    if let Some(referee) = &referee {
-        referee.dismiss(&mut session.games);
+    if let Some(monitor) = &monitor {
+        monitor.discard_unused(&mut session.games);
     }
-    let battle = Battle::of(&session.series, &session.games, [0, 1], referee.map(|referee| referee.report()));
-    session.write_report(&format!("{} against {}", args.left, args.right), Some(&battle))?;
+    let result = Match::of(&session.series, &session.games, [0, 1], monitor.map(|monitor| monitor.report()));
+    session.write_report(&format!("{} against {}", args.left, args.right), Some(&result))?;
     if args.series.json {
-        let report = Report { setting: session.setting(), battle: &battle, sentence: battle.sentence() };
+        let report = Report { setting: session.setting(), result: &result, sentence: result.sentence() };
         serde_json::to_writer(&mut *out, &report)?;
         writeln!(out)?;
     } else {
         writeln!(out, "{} against {}: {}", one_line(&args.left), one_line(&args.right), session.heading())?;
-        write_battle(&battle, out)?;
+        write_result(&result, out)?;
     }
     session.end()
 }
@@ -88,7 +88,7 @@ pub(super) fn run(args: &BattleArgs, out: &mut impl Write) -> Result<(), CliErro
 impl BattleArgs {
     fn sprt(&self) -> Result<Option<Sprt>, CliError> {
         let sprt = Sprt { p0: self.sprt_p0, p1: self.sprt_p1, alpha: self.sprt_alpha, beta: self.sprt_beta };
-        if !sprt.is_sound() {
+        if !sprt.is_valid() {
             let Sprt { p0, p1, alpha, beta } = sprt;
             return Err(CliError::Input(format!(
                 "--sprt-p0 {p0}, --sprt-p1 {p1}, --sprt-alpha {alpha} and --sprt-beta {beta} make no test: \
@@ -101,7 +101,7 @@ impl BattleArgs {
 
 /// Wins, ties and losses so far.
 fn running_score(games: &Games) -> String {
-    let mut tally = Tally::default();
+    let mut tally = WinDrawLoss::default();
     for pair in games.chunks_exact(2) {
         if let [Some(left), Some(right)] = pair {
             tally.add(left.score, right.score);
@@ -110,24 +110,24 @@ fn running_score(games: &Games) -> String {
     format!("{} won, {} tied, {} lost", tally.wins, tally.ties, tally.losses)
 }
 
-fn write_battle(battle: &Battle, out: &mut impl Write) -> Result<(), CliError> {
+fn write_result(result: &Match, out: &mut impl Write) -> Result<(), CliError> {
     let heads =
         ["MAP", "WINS", "TIES", "LOSSES", "WIN SHARE", "95% INTERVAL", "POINTS MORE", "95% INTERVAL", "SIGN TEST"];
     let mut rows = vec![heads.map(str::to_owned).to_vec()];
-    rows.extend(battle.maps.iter().map(|map| row(&one_line(&map.map), &map.comparison)));
-    rows.push(row("all maps", &battle.overall));
+    rows.extend(result.maps.iter().map(|map| row(&one_line(&map.map), &map.comparison)));
+    rows.push(row("all maps", &result.overall));
     writeln!(out)?;
     write_table(&rows, &[0], out)?;
     writeln!(out)?;
-    if let Some(sprt) = battle.sprt {
+    if let Some(sprt) = result.sprt {
         let (ratio, low, high) = (sprt.log_likelihood_ratio, sprt.low, sprt.high);
         writeln!(out, "SPRT: log-likelihood ratio {ratio:.2}; H0 wins at {low:.2}, H1 at {high:.2}")?;
     }
-    Ok(writeln!(out, "{}", one_line(&battle.sentence()))?)
+    Ok(writeln!(out, "{}", one_line(&result.sentence()))?)
 }
 
 fn row(name: &str, comparison: &Comparison) -> Vec<String> {
-    let Tally { wins, ties, losses } = comparison.tally;
+    let WinDrawLoss { wins, ties, losses } = comparison.counts;
     let share = comparison.win_share;
     let points = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
     vec![

@@ -144,8 +144,8 @@ fn sentence(result: &GameResult) -> String {
     let mut text = format!(
         "game {game}: {map}, score {score}, {end}, {late_commands} late commands, {missed_ticks} ticks without a command, {seconds:.1} s"
     );
-    if let Some(left) = &result.left {
-        text += &format!(", without its bot from tick {} on ({})", left.tick, left.reason);
+    if let Some(disconnect) = &result.disconnect {
+        text += &format!(", without its bot from tick {} on ({})", disconnect.tick, disconnect.reason);
     }
     if let Some(path) = &result.recording {
         text += &format!(", recorded in {}", path.display());

@@ -15,8 +15,10 @@ use getaway::bot::{Bot, BotOptions};
 use getaway::game::{State, World};
 use getaway::map::Map;
 use getaway::planner::DEFAULT_NAME;
-use getaway_server::Host;
-use getaway_viewer::{Film, GifOptions, Layers, Live, Page, PageSource, PictureError, PictureOptions, Theme, gif, png};
+use getaway_server::ViewerServer;
+use getaway_viewer::{
+    GifOptions, Layers, LiveReplay, Page, PageSource, PictureError, PictureOptions, Replay, Theme, gif, png,
+};
 
 use super::number::{ANY, whole};
 use super::{CliError, MapArgs, one_line, unwritable, world_of};
@@ -99,14 +101,14 @@ pub(super) fn run(args: &ViewArgs, out: &mut impl Write) -> Result<(), CliError>
     let options = PictureOptions { layers: args.layers, theme };
     let failed = |error: PictureError| CliError::Input(error.to_string());
     let (path, content) = if let Some(path) = &args.html {
-        (fresh(path)?, Page::new(PageSource::Film(&film(args, &subject)?)).html.into_bytes())
+        (fresh(path)?, Page::new(PageSource::Replay(&replay(args, &subject)?)).html.into_bytes())
     } else if let (Some(path), Some(tick)) = (&args.png, args.tick) {
-        (fresh(path)?, png(&film(args, &subject)?, tick, options).map_err(failed)?)
+        (fresh(path)?, png(&replay(args, &subject)?, tick, options).map_err(failed)?)
     } else if let Some(path) = &args.gif {
         let stretch = GifOptions { from: args.from, to: args.to, speed: args.speed };
         let mut content = Vec::new();
         fresh(path)?;
-        gif(&film(args, &subject)?, stretch, options, &mut content).map_err(failed)?;
+        gif(&replay(args, &subject)?, stretch, options, &mut content).map_err(failed)?;
         (path.as_path(), content)
     } else {
         return show(args, &subject, out);
@@ -126,14 +128,14 @@ fn subject(args: &ViewArgs) -> Result<Subject, CliError> {
 }
 
 /// The whole of a game.
-fn film(args: &ViewArgs, subject: &Subject) -> Result<Film, CliError> {
+fn replay(args: &ViewArgs, subject: &Subject) -> Result<Replay, CliError> {
     match subject {
-        Subject::Recording(path) => Ok(Film::of_recording(path, args.no_jump)?),
+        Subject::Recording(path) => Ok(Replay::of_recording(path, args.no_jump)?),
         Subject::Map(map) => {
             let (world, mut bot) = seats(args, map)?;
             let mut states = Vec::new();
             play(&world, &mut bot, |state| states.push(state.clone()))?;
-            Ok(Film::of_states(&map.name, &args.planner, &world, &states))
+            Ok(Replay::of_states(&map.name, &args.planner, &world, &states))
         }
     }
 }
@@ -159,9 +161,9 @@ fn play(world: &World, bot: &mut Bot, mut on_state: impl FnMut(&State)) -> Resul
 
 /// Shows the page until somebody ends the program.
 fn show(args: &ViewArgs, subject: &Subject, out: &mut impl Write) -> Result<(), CliError> {
-    let live = Arc::new(Live::default());
-    let film = match subject {
-        Subject::Recording(_) => Some(film(args, subject)?),
+    let live = Arc::new(LiveReplay::default());
+    let replay = match subject {
+        Subject::Recording(_) => Some(replay(args, subject)?),
         Subject::Map(map) => {
             let (world, mut bot) = seats(args, map)?;
             let (world, live) = (Arc::new(world), Arc::clone(&live));
@@ -171,21 +173,21 @@ fn show(args: &ViewArgs, subject: &Subject, out: &mut impl Write) -> Result<(), 
             None
         }
     };
-    let source = film.as_ref().map_or(PageSource::Live { socket: false }, PageSource::Film);
+    let source = replay.as_ref().map_or(PageSource::Live { socket: false }, PageSource::Replay);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|error| CliError::Input(format!("no clock for the page ({error})")))?;
     runtime.block_on(async {
         let failed = |error: io::Error| CliError::Input(format!("port {}: cannot be listened on ({error})", args.port));
-        let host = Host::bind(args.port, source, live).await.map_err(failed)?;
-        let url = format!("http://{}/", host.local_addr().map_err(failed)?);
+        let server = ViewerServer::bind(args.port, source, live).await.map_err(failed)?;
+        let url = format!("http://{}/", server.local_addr().map_err(failed)?);
         writeln!(out, "{url}")?;
         out.flush()?;
         if !args.no_open && io::stdout().is_terminal() {
             open(&url);
         }
-        host.run().await.map_err(failed)
+        server.run().await.map_err(failed)
     })
 }
 

@@ -94,7 +94,7 @@ fn battles_end_in_a_sentence() {
     assert_eq!((&report["overall"]["wins"], &report["overall"]["win_share"]["estimate"]), (&12.into(), &1.0.into()));
     let ties = fine(&["battle", "sampling", "simulate", "snail", "--budget-evals", "2", "--samples", "2"]);
     assert!(
-        ties.ends_with("sampling and simulate cannot be told apart: 0 wins, 2 ties and 0 losses in 2 paired games.\n")
+        ties.ends_with("sampling and simulate are tied: 0 wins, 2 ties and 0 losses in 2 paired games.\n")
     );
     let losses = fine(&["battle", "random", "safest", "snail", "--budget-evals", "2", "--samples", "8"]);
     assert!(losses.lines().last().unwrap().starts_with("safest beats random: 8 wins"), "{losses}");
@@ -206,9 +206,9 @@ fn bad_input_is_one_line() {
     assert!(refused(&["eval", "atlantis"]).starts_with("no map named atlantis, expected "));
     assert!(refused(&["eval", "--planner", "clairvoyant"]).starts_with("no planner named clairvoyant"));
     assert!(refused(&["eval", "snail", "snail"]).starts_with("two maps are named snail"));
-    assert!(refused(&["battle", "random", "random"]).starts_with("random is named twice"));
+    assert!(refused(&["battle", "random", "random"]).starts_with("planner random is given twice"));
     assert!(refused(&["eval", "snail", "--samples", "0"]).contains("0"));
     assert!(refused(&["eval", "snail", "--report", "/nowhere/report.html"]).contains("cannot be written"));
-    assert!(refused(&["eval", "snail", "--resume", "/nowhere/results.jsonl"]).contains("cannot be read and written"));
+    assert!(refused(&["eval", "snail", "--resume", "/nowhere/results.jsonl"]).contains("cannot read or write"));
     assert!(refused(&["eval", "--maps", "/nowhere"]).contains("no such folder"));
 }

@@ -113,12 +113,12 @@ fn bad_input_is_one_line_and_nothing_is_overwritten() {
         (vec![GAME, "--html", &taken], "exists already and is not overwritten"),
         (vec![GAME, "--png", &taken, "--tick", "1"], "exists already and is not overwritten"),
         (vec![GAME, "--gif", &taken], "exists already and is not overwritten"),
-        (vec![GAME, "--png", &new, "--tick", "0"], "tick 0: not in this game, expected 1 to 108"),
-        (vec![GAME, "--png", &new, "--tick", "109"], "tick 109: not in this game, expected 1 to 108"),
+        (vec![GAME, "--png", &new, "--tick", "0"], "no tick 0 in this game: expected 1 to 108"),
+        (vec![GAME, "--png", &new, "--tick", "109"], "no tick 109 in this game: expected 1 to 108"),
         (vec![GAME, "--png", &new], "--tick <N>"),
-        (vec![GAME, "--gif", &new, "--from", "9", "--to", "8"], "from tick 9 to tick 8"),
+        (vec![GAME, "--gif", &new, "--from", "9", "--to", "8"], "--from 9 is after --to 8"),
         (vec![GAME, "--gif", &new, "--speed", "0"], "expected a number from 0.1 to 100"),
-        (vec![GAME, "--png", &new, "--tick", "1", "--layers", "plan,fog"], "no layer named fog"),
+        (vec![GAME, "--png", &new, "--tick", "1", "--layers", "plan,fog"], "unknown layer fog"),
         (vec![GAME, "--html", &new, "--png", &new, "--tick", "1"], "cannot be used with"),
         (vec!["corner-shop", "--planner", "clairvoyant", "--html", &new], "no planner named clairvoyant"),
         (vec![GAME, "--html", "/no/such/folder/a.html"], "cannot be written"),
@@ -149,17 +149,17 @@ fn the_page_is_on_a_port_of_this_machine() {
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let address = line.trim().strip_prefix("http://").and_then(|rest| rest.strip_suffix('/')).unwrap().to_owned();
-        let answers = ["/", "/film/0/0", "/etc/passwd"].map(|path| get(&address, path, &address));
-        let foreign = ["/", "/film/0/0"].map(|path| get(&address, path, "evil.example"));
+        let answers = ["/", "/replay/0/0", "/etc/passwd"].map(|path| get(&address, path, &address));
+        let foreign = ["/", "/replay/0/0"].map(|path| get(&address, path, "evil.example"));
         child.kill().unwrap();
         child.wait().unwrap();
-        let [page, film, other] = answers.map(|answer| String::from_utf8_lossy(&answer).into_owned());
+        let [page, replay, other] = answers.map(|answer| String::from_utf8_lossy(&answer).into_owned());
         assert!(
             page.starts_with("HTTP/1.1 200") && page.contains("content-security-policy: default-src 'none'"),
             "{page}"
         );
         let status = if subject == GAME { "HTTP/1.1 204" } else { "HTTP/1.1 200" };
-        assert!(film.starts_with(status), "{film}");
+        assert!(replay.starts_with(status), "{replay}");
         assert!(other.starts_with("HTTP/1.1 404"), "{other}");
         assert!(foreign.iter().all(|answer| answer.starts_with(b"HTTP/1.1 403")), "other names may not ask");
     }

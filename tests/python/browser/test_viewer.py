@@ -51,20 +51,20 @@ def view(getaway_program: Path) -> Iterator[View]:
         process.communicate()
 
 
-def open_film(page: Page, url: str) -> None:
+def open_replay(page: Page, url: str) -> None:
     page.goto(url)
-    wait_until(page, "window.viewer?.film?.last >= 0")
+    wait_until(page, "window.viewer?.replay?.last >= 0")
 
 
 def shown(page: Page) -> Any:
-    """Who stands where in the moment that is shown, and where the canvas has drawn the threats, in tiles."""
+    """The positions in the frame that is shown, and where the canvas has drawn the threats, in tiles."""
     # Two frames, so that what was asked for has been drawn.
     page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
     return page.evaluate(
         """() => {
-          const { film, index, stage } = viewer;
-          const tiles = stage.drawn.map(({ x, y }) => [(x - stage.left) / stage.tile - 0.5, (y - stage.top) / stage.tile - 0.5]);
-          return { tick: film.moments[index].tick, frame: [...film.moments[index].frame], tiles };
+          const { replay, index, mapView } = viewer;
+          const tiles = mapView.drawn.map(({ x, y }) => [(x - mapView.left) / mapView.tile - 0.5, (y - mapView.top) / mapView.tile - 0.5]);
+          return { tick: replay.frames[index].tick, positions: [...replay.frames[index].positions], tiles };
         }"""
     )
 
@@ -74,8 +74,8 @@ def assert_shows(page: Page, message: Any) -> None:
     player = message["yourCharacter"]["position"]
     places = [[threat["position"]["x"], threat["position"]["y"]] for threat in message["threats"]]
     assert state["tick"] == message["tick"]
-    assert state["frame"][:2] == [player["x"], player["y"]]
-    assert [state["frame"][i : i + 2] for i in range(2, len(state["frame"]), 3)] == places
+    assert state["positions"][:2] == [player["x"], player["y"]]
+    assert [state["positions"][i : i + 2] for i in range(2, len(state["positions"]), 3)] == places
     for drawn, place in zip(state["tiles"], places, strict=True):
         assert drawn == pytest.approx(place)
     expect(page.locator("#tick")).to_have_text(str(message["tick"]))
@@ -86,16 +86,16 @@ def colour_at_player(page: Page) -> list[int]:
     """The colour of the canvas in the middle of the player's tile."""
     colour: list[int] = page.evaluate(
         """() => {
-          const { film, index, stage } = viewer;
-          const [x, y] = stage.center(...film.moments[index].frame);
-          return [...stage.context.getImageData(Math.round(x), Math.round(y), 1, 1).data];
+          const { replay, index, mapView } = viewer;
+          const [x, y] = mapView.center(...replay.frames[index].positions);
+          return [...mapView.context.getImageData(Math.round(x), Math.round(y), 1, 1).data];
         }"""
     )
     return colour
 
 
 def test_a_recording_is_shown_tick_by_tick(page: Page, view: View, messages: list[Any]) -> None:
-    open_film(page, view(str(GAME)))
+    open_replay(page, view(str(GAME)))
     assert_shows(page, messages[0])
     assert colour_at_player(page) == [0xF0, 0xE4, 0x42, 0xFF]
     expect(page.locator("#title")).to_have_text("cul-de-sacs-stroll-until-caught")
@@ -109,7 +109,7 @@ def test_a_recording_is_shown_tick_by_tick(page: Page, view: View, messages: lis
 
 
 def test_the_keyboard_plays(page: Page, view: View, messages: list[Any]) -> None:
-    open_film(page, view(str(GAME)))
+    open_replay(page, view(str(GAME)))
     for key, tick in [("ArrowRight", 2), ("ArrowRight", 3), ("ArrowLeft", 2), ("Shift+ArrowRight", 12)]:
         page.keyboard.press(key)
         assert_shows(page, messages[tick - 1])
@@ -132,7 +132,7 @@ def test_the_keyboard_plays(page: Page, view: View, messages: list[Any]) -> None
 
 
 def test_playing_ends_with_the_game(page: Page, view: View, messages: list[Any]) -> None:
-    open_film(page, view(str(GAME)))
+    open_replay(page, view(str(GAME)))
     page.locator("#speed").select_option("100")
     page.locator("#play").click()
     expect(page.locator("#tick")).to_have_text(str(len(messages) + 1))
@@ -140,12 +140,12 @@ def test_playing_ends_with_the_game(page: Page, view: View, messages: list[Any])
 
 
 def test_a_threat_tells_what_it_does(page: Page, view: View, messages: list[Any]) -> None:
-    open_film(page, view(str(GAME)))
+    open_replay(page, view(str(GAME)))
     page.locator("#scrub").fill("40")
     for threat, recorded in enumerate(messages[40]["threats"]):
         shown(page)
         x, y = page.evaluate(
-            "(i) => { const { drawn, ratio, canvas } = viewer.stage; const box = canvas.getBoundingClientRect();"
+            "(i) => { const { drawn, ratio, canvas } = viewer.mapView; const box = canvas.getBoundingClientRect();"
             " return [box.left + drawn[i].x / ratio, box.top + drawn[i].y / ratio]; }",
             threat,
         )
@@ -153,16 +153,16 @@ def test_a_threat_tells_what_it_does(page: Page, view: View, messages: list[Any]
         card = page.locator("#card")
         expect(card).to_be_visible()
         expect(card).to_contain_text(recorded["style"])
-        expect(card).to_contain_text(re.compile("next moves, by tick: .*[0-9]|does not move"))
+        expect(card).to_contain_text(re.compile("next moves, by tick: .*[0-9]|none in the known ticks"))
     page.mouse.move(5, 5)
     expect(page.locator("#card")).to_be_hidden()
 
 
 def test_layers_change_the_picture(page: Page, view: View) -> None:
-    open_film(page, view(str(GAME)))
+    open_replay(page, view(str(GAME)))
     page.locator("#scrub").fill("60")
     shown(page)
-    picture = "viewer.stage.canvas.toDataURL()"
+    picture = "viewer.mapView.canvas.toDataURL()"
     for layer in ("plan", "paths", "timing", "deadly", "trail"):
         before = page.evaluate(picture)
         page.locator(f"input[name={layer}]").click()
@@ -174,7 +174,7 @@ def test_layers_change_the_picture(page: Page, view: View) -> None:
 
 
 def test_every_control_has_a_name(page: Page, view: View) -> None:
-    open_film(page, view(str(GAME)))
+    open_replay(page, view(str(GAME)))
     nameless = page.evaluate(
         """() => [...document.querySelectorAll("button, input, select, canvas")]
           .filter((e) => !e.closest("[hidden]") && !e.ariaLabel && !e.textContent.trim() && !e.labels?.[0]?.textContent.trim())
@@ -192,7 +192,7 @@ def test_an_exported_page_opens_from_the_disk(
         page = open_page(dark=phone, phone=phone)
         requests: list[str] = []
         page.on("request", lambda request: requests.append(request.url))
-        open_film(page, file.as_uri())
+        open_replay(page, file.as_uri())
         assert_shows(page, messages[0])
         page.keyboard.press("End")
         expect(page.locator("#outcome")).to_have_text("caught")
@@ -201,8 +201,8 @@ def test_an_exported_page_opens_from_the_disk(
 
 
 def test_a_map_is_shown_while_it_is_played(page: Page, view: View) -> None:
-    open_film(page, view("corner-shop"))
-    wait_until(page, "viewer.film.header.ending === 'complete'")
+    open_replay(page, view("corner-shop"))
+    wait_until(page, "viewer.replay.header.ending === 'complete'")
     expect(page.locator("#tick")).to_have_text("2001")
     expect(page.locator("#score")).to_have_text("10005")
     expect(page.locator("#outcome")).to_have_text("survived every tick")
@@ -214,12 +214,12 @@ def test_a_game_that_has_begun_and_has_no_state_yet_is_asked_for_again(page: Pag
     def answer_as_before_the_first_state(route: Route) -> None:
         body = route.fetch().body()
         (length,) = struct.unpack_from("<I", body)
-        head = json.dumps(json.loads(body[4 : 4 + length]) | {"from": 0, "count": 0, "ahead": 0, "ending": "running"}).encode()
+        head = json.dumps(json.loads(body[4 : 4 + length]) | {"from": 0, "count": 0, "forecast": 0, "ending": "running"}).encode()
         route.fulfill(body=struct.pack("<I", len(head)) + head)
 
-    page.route("**/film/**", answer_as_before_the_first_state, times=2)
-    open_film(page, view("corner-shop"))
-    wait_until(page, "viewer.film.header.ending === 'complete'")
+    page.route("**/replay/**", answer_as_before_the_first_state, times=2)
+    open_replay(page, view("corner-shop"))
+    wait_until(page, "viewer.replay.header.ending === 'complete'")
     expect(page.locator("#tick")).to_have_text("2001")
 
 
@@ -234,8 +234,8 @@ def test_the_live_page_follows_a_game_to_its_score(page: Page, real_server: Real
             last = json.loads(frame)["tick"]
             if last == 30:
                 # In the middle of the game the page is where the game is, and knows what comes.
-                wait_until(page, "viewer.film?.moments.some((moment) => moment.insight)")
-                wait_until(page, "viewer.film.last >= 29 && viewer.index >= 27")
+                wait_until(page, "viewer.replay?.frames.some((frame) => frame.annotation)")
+                wait_until(page, "viewer.replay.last >= 29 && viewer.index >= 27")
             with suppress(ConnectionClosed):
                 bot.send(json.dumps({"type": "COMMAND", "tick": last, "actions": []}))
     expect(page.locator("#outcome")).to_have_text("caught")
@@ -243,7 +243,7 @@ def test_the_live_page_follows_a_game_to_its_score(page: Page, real_server: Real
     result = json.loads(server.stdout.readline())
     expect(page.locator("#score")).to_have_text(str(result["score"]))
     expect(page.locator("#subtitle")).to_have_text("stayer")
-    assert page.evaluate("viewer.film.moments.every((moment) => moment.insight)")
+    assert page.evaluate("viewer.replay.frames.every((frame) => frame.annotation)")
     # What was seen live can be looked at again.
     page.keyboard.press("Home")
     assert shown(page)["tick"] == 1

@@ -102,7 +102,7 @@ impl Host {
         let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join("maps/roundabout");
         let map = Map::load(folder).map_err(|error| error.to_string())?;
         let player = Honest::new(&map, delay)?;
-        let options = ServerOptions { tick_time: PATIENCE, delay, ..ServerOptions::on(vec![map]) };
+        let options = ServerOptions { tick_time: PATIENCE, delay, ..ServerOptions::with_maps(vec![map]) };
         let server = Server::bind("127.0.0.1", 0, options).await.map_err(|error| error.to_string())?;
         let address = server.local_addr().map_err(|error| error.to_string())?.to_string();
         let results: Arc<Mutex<Vec<GameResult>>> = Arc::default();
@@ -129,7 +129,8 @@ impl Host {
         let (honest, rude): (Vec<&GameResult>, Vec<&GameResult>) =
             results.iter().partition(|result| result.team == HONEST);
         let is_whole = |result: &&&GameResult| {
-            (result.score, result.missed_ticks, result.late_commands) == (WHOLE_SCORE, 0, 0) && result.left.is_none()
+            (result.score, result.missed_ticks, result.late_commands) == (WHOLE_SCORE, 0, 0)
+                && result.disconnect.is_none()
         };
         match honest.iter().find(|result| !is_whole(result)) {
             Some(result) => Err(format!("a game was disturbed: {result:?}")),

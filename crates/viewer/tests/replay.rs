@@ -1,4 +1,5 @@
-//! Promise: what the viewer shows about a game is what the rules make of it, whatever map, recording or variant it is.
+//! Guarantees: what the viewer shows about a game agrees with the rules, for every map, recording
+//! and variant.
 
 #[path = "../../../tests/common/mod.rs"]
 mod common;
@@ -9,9 +10,9 @@ use std::path::Path;
 use getaway::game::{Layout, Move, State, Style, World};
 use getaway::protocol::{GameMessage, MessageWriter};
 use getaway::recording::{RecordingReader, RecordingWriter};
-use getaway_viewer::{Ending, Film, MarkKind, Mode, Page, PageSource};
+use getaway_viewer::{Ending, IntentKind, MarkKind, Page, PageSource, Replay};
 
-/// A game in which the player walks at random, a fixed one for each map.
+/// A game in which the player walks at random, always the same one on the same map.
 fn stroll(world: &World, ticks: usize) -> (Vec<State>, Vec<Move>) {
     let (mut states, mut moves) = (vec![world.start()], Vec::new());
     let mut number = 12345_u32;
@@ -40,9 +41,9 @@ fn deadly_tiles_are_those_on_which_a_move_is_fatal() {
         for no_jump in [false, true] {
             let world = World::new(&map.layout, no_jump).unwrap();
             let (states, _) = stroll(&world, 400);
-            let film = Film::of_states(&map.name, "", &world, &states);
-            for (state, moment) in states.iter().zip(&film.moments).filter(|(state, _)| !state.is_over()) {
-                let deadly = &moment.insight.as_ref().unwrap().deadly;
+            let replay = Replay::of_states(&map.name, "", &world, &states);
+            for (state, frame) in states.iter().zip(&replay.frames).filter(|(state, _)| !state.is_over()) {
+                let deadly = &frame.annotation.as_ref().unwrap().deadly;
                 for player_move in world.moves(state) {
                     let next = after(&world, state, player_move);
                     let tile = world.player(&next);
@@ -56,62 +57,63 @@ fn deadly_tiles_are_those_on_which_a_move_is_fatal() {
 }
 
 #[test]
-fn threats_do_what_they_are_said_to_do() {
+fn threats_follow_their_annotated_intents() {
     let mut seen = std::collections::BTreeMap::new();
     for map in common::our_maps() {
         let world = World::new(&map.layout, false).unwrap();
-        // Nobody is caught in a plan that survives.
+        // A plan that survives is long enough for every kind of intent.
         let moves =
             getaway::planner::Survival::new(Default::default()).solve(&world, &world.start(), Default::default()).moves;
         let mut states = vec![world.start()];
         moves.iter().for_each(|&player_move| states.push(after(&world, states.last().unwrap(), player_move)));
-        let film = Film::of_states(&map.name, "", &world, &states);
-        for (pair, moment) in states.windows(2).zip(&film.moments) {
-            for (index, doing) in moment.insight.as_ref().unwrap().doings.iter().enumerate() {
-                *seen.entry(doing.mode as u8).or_insert(0) += 1;
+        let replay = Replay::of_states(&map.name, "", &world, &states);
+        for (pair, frame) in states.windows(2).zip(&replay.frames) {
+            for (index, intent) in frame.annotation.as_ref().unwrap().intents.iter().enumerate() {
+                *seen.entry(intent.kind as u8).or_insert(0) += 1;
                 let (was, is) = (world.threat(&pair[0], index), world.threat(&pair[1], index));
                 let step = |direction| was.position.towards(direction);
-                let end = doing.path.iter().fold(was.position, |at, &direction| at.towards(direction));
-                assert!(doing.path.is_empty() || Some(end) == doing.target, "a path ends at its target");
+                let end = intent.path.iter().fold(was.position, |at, &direction| at.towards(direction));
+                assert!(intent.path.is_empty() || Some(end) == intent.target, "a path ends at its target");
                 if !world.threats_move(&pair[0]) {
                     assert_eq!(was.position, is.position);
                     continue;
                 }
-                let first = doing.path.first().map_or(was.position, |&direction| step(direction));
+                let first = intent.path.first().map_or(was.position, |&direction| step(direction));
                 let sees = world.sees(was.position, world.player(&pair[1]));
-                match doing.mode {
-                    Mode::StraightOn => assert_eq!(is.position, step(was.direction)),
-                    Mode::Blocked => assert_ne!(is.position, step(was.direction)),
-                    Mode::Hunt | Mode::Return => assert_eq!(is.position, first),
-                    Mode::Track | Mode::Patrol if !sees => assert_eq!(is.position, first),
-                    Mode::Perch => assert_eq!(is.position, was.position),
-                    Mode::Idle if !sees => {
+                match intent.kind {
+                    IntentKind::BullStraightOn => assert_eq!(is.position, step(was.direction)),
+                    IntentKind::BullBlocked => assert_ne!(is.position, step(was.direction)),
+                    IntentKind::SharkChasing | IntentKind::OwlReturning => assert_eq!(is.position, first),
+                    IntentKind::HawkTracking | IntentKind::HawkPatrolling if !sees => assert_eq!(is.position, first),
+                    IntentKind::OwlWaiting => assert_eq!(is.position, was.position),
+                    IntentKind::HawkWaiting if !sees => {
                         assert_eq!(is.position, was.position);
-                        assert_eq!(is.post.is_some(), doing.count == 1, "{was:?}");
+                        assert_eq!(is.post.is_some(), intent.count == 1, "{was:?}");
                     }
                     _ => {}
                 }
             }
         }
     }
-    let missing: Vec<u8> =
-        (Mode::StraightOn as u8..=Mode::Idle as u8).filter(|mode| !seen.contains_key(mode)).collect();
+    let missing: Vec<u8> = (IntentKind::BullStraightOn as u8..=IntentKind::HawkWaiting as u8)
+        .filter(|kind| !seen.contains_key(kind))
+        .collect();
     assert!(missing.is_empty(), "never seen: {missing:?}");
 }
 
 #[test]
-fn no_threat_is_anywhere_before_its_timing() {
+fn no_threat_arrives_before_its_earliest_arrival() {
     for map in common::our_maps() {
         let world = World::new(&map.layout, false).unwrap();
         let (states, _) = stroll(&world, 300);
-        let film = Film::of_states(&map.name, "", &world, &states);
+        let replay = Replay::of_states(&map.name, "", &world, &states);
         let tiles: Vec<_> = map.layout.open_positions().collect();
-        for (start, moment) in film.moments.iter().enumerate().step_by(7) {
-            let timings = &moment.insight.as_ref().unwrap().timings;
-            for (ticks, later) in film.moments[start..].iter().take(40).enumerate() {
-                for (at, _) in &later.frame.threats {
-                    let timing = timings[tiles.iter().position(|tile| tile == at).unwrap()];
-                    assert!(timing.is_some_and(|timing| usize::from(timing) <= ticks), "{}: {at}", map.name);
+        for (start, frame) in replay.frames.iter().enumerate().step_by(7) {
+            let arrivals = &frame.annotation.as_ref().unwrap().arrivals;
+            for (ticks, later) in replay.frames[start..].iter().take(40).enumerate() {
+                for (at, _) in &later.positions.threats {
+                    let arrival = arrivals[tiles.iter().position(|tile| tile == at).unwrap()];
+                    assert!(arrival.is_some_and(|arrival| usize::from(arrival) <= ticks), "{}: {at}", map.name);
                 }
             }
         }
@@ -119,31 +121,31 @@ fn no_threat_is_anywhere_before_its_timing() {
 }
 
 #[test]
-fn our_recordings_are_shown_as_they_were_recorded() {
+fn recordings_are_shown_as_recorded() {
     for path in
         common::files_ending(&Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join("games"), ".jsonl.gz")
     {
-        let film = Film::of_recording(&path, false).unwrap();
+        let replay = Replay::of_recording(&path, false).unwrap();
         let ticks: Vec<_> = RecordingReader::open(&path).unwrap().map(Result::unwrap).collect();
-        assert_eq!(film.note, None);
-        assert_eq!(film.moments.len(), ticks.len() + 1, "and the state after the last command");
-        for (moment, tick) in film.moments.iter().zip(&ticks) {
+        assert_eq!(replay.note, None);
+        assert_eq!(replay.frames.len(), ticks.len() + 1, "and the state after the last command");
+        for (frame, tick) in replay.frames.iter().zip(&ticks) {
             let message = &tick.game_message;
             let threats: Vec<_> = message.threats.iter().map(|threat| threat.position).collect();
-            assert_eq!((moment.tick, moment.frame.player), (message.tick, message.your_character.position));
-            assert_eq!(moment.frame.threats.iter().map(|threat| threat.0).collect::<Vec<_>>(), threats);
-            assert!(moment.insight.is_some());
+            assert_eq!((frame.tick, frame.positions.player), (message.tick, message.your_character.position));
+            assert_eq!(frame.positions.threats.iter().map(|threat| threat.0).collect::<Vec<_>>(), threats);
+            assert!(frame.annotation.is_some());
         }
-        let catches = film.marks.iter().filter(|mark| mark.kind == MarkKind::Catch).count();
-        match film.ending {
-            Ending::Caught => assert_eq!((catches, film.ahead.len()), (1, 0)),
-            ending => assert_eq!((ending, catches, film.ahead.is_empty()), (Ending::Unfinished, 0, false)),
+        let catches = replay.marks.iter().filter(|mark| mark.kind == MarkKind::Catch).count();
+        match replay.ending {
+            Ending::Caught => assert_eq!((catches, replay.forecast.len()), (1, 0)),
+            ending => assert_eq!((ending, catches, replay.forecast.is_empty()), (Ending::Unfinished, 0, false)),
         }
     }
 }
 
 #[test]
-fn a_recording_that_departs_from_the_rules_is_shown_to_its_end() {
+fn recording_that_diverges_from_the_rules_is_shown_to_its_end() {
     let world = World::new(&Layout::parse("P....\n.###.\n....s").unwrap(), false).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("odd.jsonl");
@@ -158,30 +160,33 @@ fn a_recording_that_departs_from_the_rules_is_shown_to_its_end() {
         world.step(&mut state, Move::Stay);
     }
     writer.finish().unwrap();
-    let film = Film::of_recording(&path, false).unwrap();
-    let known: Vec<bool> = film.moments.iter().map(|moment| moment.insight.is_some()).collect();
+    let replay = Replay::of_recording(&path, false).unwrap();
+    let known: Vec<bool> = replay.frames.iter().map(|frame| frame.annotation.is_some()).collect();
     assert_eq!(known, [true, true, false, false]);
-    assert_eq!(film.moments[3].frame.threats[0].0.x, 3);
-    assert!(film.note.as_ref().is_some_and(|note| note.starts_with("departs from the rules in tick 3")), "{film:?}");
-    assert_eq!((film.ending, film.subtitle.as_str()), (Ending::Unfinished, "saved game of me"));
+    assert_eq!(replay.frames[3].positions.threats[0].0.x, 3);
+    assert!(
+        replay.note.as_ref().is_some_and(|note| note.starts_with("diverges from the rules in tick 3")),
+        "{replay:?}"
+    );
+    assert_eq!((replay.ending, replay.subtitle.as_str()), (Ending::Unfinished, "saved game of me"));
 }
 
 #[test]
-fn threats_of_unknown_style_are_shown_too() {
+fn threats_of_unknown_style_are_shown() {
     let world = World::new(&Layout::parse("P....\n.###.\ng...s").unwrap(), false).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("zebra.jsonl");
-    let frame = MessageWriter::new(&world, "me").write(&world.start()).replace("\"goldfish\"", "\"zebra\"");
+    let positions = MessageWriter::new(&world, "me").write(&world.start()).replace("\"goldfish\"", "\"zebra\"");
     let mut file = std::fs::File::create(&path).unwrap();
-    writeln!(file, "{{\"game_message\":{frame},\"actions\":[]}}").unwrap();
-    let film = Film::of_recording(&path, false).unwrap();
-    assert!(film.styles.contains(&"zebra".to_owned()) && film.styles.contains(&"shark".to_owned()));
-    for (index, style) in film.styles.iter().enumerate() {
-        let doing = &film.moments[0].insight.as_ref().unwrap().doings[index];
-        assert_eq!(doing.mode == Mode::Unknown, style == "zebra");
+    writeln!(file, "{{\"game_message\":{positions},\"actions\":[]}}").unwrap();
+    let replay = Replay::of_recording(&path, false).unwrap();
+    assert!(replay.styles.contains(&"zebra".to_owned()) && replay.styles.contains(&"shark".to_owned()));
+    for (index, style) in replay.styles.iter().enumerate() {
+        let intent = &replay.frames[0].annotation.as_ref().unwrap().intents[index];
+        assert_eq!(intent.kind == IntentKind::Unknown, style == "zebra");
     }
-    assert_eq!(film.moments.len(), 2);
-    assert_eq!(film.moments[1].frame.threats.len(), 2);
+    assert_eq!(replay.frames.len(), 2);
+    assert_eq!(replay.frames[1].positions.threats.len(), 2);
 }
 
 #[test]
@@ -195,31 +200,31 @@ fn jumps_catches_and_phases_are_marked() {
             let near = world.threat(state, 0).position.x - world.player(state).x == 1;
             let player_move = if near && world.threats_move(state) { Move::Right } else { Move::Stay };
             states.push(after(&world, state, player_move));
-            assert!(states.len() < 100, "somebody is caught");
+            assert!(states.len() < 100, "the player is caught");
         }
-        let film = Film::of_states("street", "", &world, &states);
-        let kinds: Vec<MarkKind> = film.marks.iter().map(|mark| mark.kind).collect();
+        let replay = Replay::of_states("street", "", &world, &states);
+        let kinds: Vec<MarkKind> = replay.marks.iter().map(|mark| mark.kind).collect();
         let expected = if no_jump { vec![MarkKind::Catch] } else { vec![MarkKind::Jump, MarkKind::Catch] };
         assert_eq!(kinds, expected);
-        let catch = film.marks.last().unwrap();
+        let catch = replay.marks.last().unwrap();
         assert_eq!((catch.index, catch.text.as_str()), (states.len() - 1, "caught by the shark"));
-        // Nobody jumps: the game ends before the tick does, and the tick is shown twice.
-        let [.., before, last] = film.moments.as_slice() else { panic!("more than a moment") };
+        // No-jump: the game ends within the tick, so the tick is shown twice.
+        let [.., before, last] = replay.frames.as_slice() else { panic!("two frames at least") };
         assert_eq!(before.tick == last.tick, no_jump);
-        assert_eq!(film.index_of_tick(last.tick), Some(states.len() - 1));
+        assert_eq!(replay.index_of_tick(last.tick), Some(states.len() - 1));
     }
     let world = World::new(&Layout::parse("P#s").unwrap(), false).unwrap();
     let (states, _) = stroll(&world, 2000);
-    let film = Film::of_states("apart", "", &world, &states);
+    let replay = Replay::of_states("apart", "", &world, &states);
     let marks: Vec<(u32, MarkKind)> =
-        film.marks.iter().map(|mark| (film.moments[mark.index].tick, mark.kind)).collect();
+        replay.marks.iter().map(|mark| (replay.frames[mark.index].tick, mark.kind)).collect();
     let phases = [302, 502, 702, 902].map(|tick| (tick, MarkKind::Phase));
     assert_eq!(marks, [&phases[..], &[(2001, MarkKind::Complete)]].concat());
-    assert_eq!((film.ending, film.score()), (Ending::Complete, 10_005));
+    assert_eq!((replay.ending, replay.score()), (Ending::Complete, 10_005));
 }
 
 #[test]
-fn a_page_of_a_whole_game_is_small() {
+fn page_of_a_whole_game_is_below_1_mb() {
     let map = common::our_maps().into_iter().find(|map| map.name == "metropolis").unwrap();
     let world = World::new(&map.layout, true).unwrap();
     let moves =
@@ -227,11 +232,12 @@ fn a_page_of_a_whole_game_is_small() {
     let mut states = vec![world.start()];
     moves.iter().for_each(|&player_move| states.push(after(&world, states.last().unwrap(), player_move)));
     assert_eq!(states.len(), 2001);
-    let film = Film::of_states(&map.name, "", &world, &states);
+    let replay = Replay::of_states(&map.name, "", &world, &states);
     assert!(
-        film.styles.len() >= 6 && Style::ALL.iter().all(|style| film.styles.iter().any(|name| name == style.name()))
+        replay.styles.len() >= 6
+            && Style::ALL.iter().all(|style| replay.styles.iter().any(|name| name == style.name()))
     );
-    let bytes = Page::new(PageSource::Film(&film)).html.len();
+    let bytes = Page::new(PageSource::Replay(&replay)).html.len();
     assert!(bytes < 1_000_000, "{bytes} bytes");
     println!("{bytes} bytes");
 }
