@@ -93,9 +93,7 @@ fn battles_end_in_a_sentence() {
     assert_eq!(report["sentence"], last);
     assert_eq!((&report["overall"]["wins"], &report["overall"]["win_share"]["estimate"]), (&12.into(), &1.0.into()));
     let ties = fine(&["battle", "sampling", "simulate", "snail", "--budget-evals", "2", "--samples", "2"]);
-    assert!(
-        ties.ends_with("sampling and simulate are tied: 0 wins, 2 ties and 0 losses in 2 paired games.\n")
-    );
+    assert!(ties.ends_with("sampling and simulate are tied: 0 wins, 2 ties and 0 losses in 2 paired games.\n"));
     let losses = fine(&["battle", "random", "safest", "snail", "--budget-evals", "2", "--samples", "8"]);
     assert!(losses.lines().last().unwrap().starts_with("safest beats random: 8 wins"), "{losses}");
 }
