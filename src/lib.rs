@@ -1,6 +1,6 @@
-//! **getaway** rebuilds the car chase of Coveo's *Blitz 2025* exactly, and plans it to the end.
+//! **getaway** reimplements the car chase of Coveo's *Blitz 2025* exactly, and plans whole games.
 //!
-//! Play by the rules, a command a tick, as the server would:
+//! Play by the server's rules, one command per tick:
 //!
 //! ```
 //! use getaway::game::{Action, Direction, Layout, World};
@@ -26,7 +26,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Compare it with any planner of the ladder, or with an expression of the Monte Carlo search grammar:
+//! Compare it with other planners, or with an expression of the Monte Carlo search grammar:
 //!
 //! ```
 //! use getaway::game::{Layout, World};

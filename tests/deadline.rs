@@ -1,7 +1,8 @@
-//! Every planner keeps to its deadline, whatever it is doing when it comes.
+//! Tests that every planner keeps to its deadline, whatever it is doing.
 //!
-//! The only test here, so that no other test competes for the processor. On a shared machine a thread loses whole time slices, which no planner can
-//! help: what is judged is the lower quartile, and only an absurd delay fails by itself.
+//! This is the only test in the file, so that no other test competes for the processor. On a shared
+//! machine a thread is preempted for whole time slices, which a planner cannot prevent, so the
+//! lower quartile is tested, and a single decision fails only after an extreme delay.
 
 mod common;
 
@@ -31,7 +32,7 @@ fn no_planner_overruns_its_deadline() {
                 took.push(begun.elapsed());
                 world.step(&mut state, choice.player_move);
             }
-            // The first decision makes tables.
+            // The first decision builds tables.
             let first = took.remove(0);
             took.sort();
             let quartile = took[took.len() / 4];

@@ -1,4 +1,4 @@
-//! `getaway battle`: which of two planners is better, and how sure that is.
+//! `getaway battle`: compares two planners and reports the confidence of the result.
 
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -9,54 +9,54 @@ use serde::Serialize;
 use getaway_arena::stats::{Sprt, SprtDecision, WinDrawLoss};
 use getaway_arena::{Comparison, Games, Match, SprtMonitor, p_value};
 
-use super::arena::{SeriesArgs, Session, Setting};
-use super::eval::between;
+use super::arena::{SeriesArgs, SeriesRun, Settings};
+use super::eval::format_interval;
 use super::number;
 use super::table::write_table;
 use super::{CliError, one_line};
 
 const EXAMPLES: &str = "Examples:
-  getaway battle survival uct-greedy                      ten pairs on each of our maps
+  getaway battle survival uct-greedy                      ten pairs on each bundled map
   getaway battle uct-greedy sampling --maps path/to/maps --samples 25 --report report.html
   getaway battle 'select(0.3, simulate(greedy))' uct-greedy --sprt --samples 1000 --resume results.jsonl";
 
-/// Compare two planners in paired games: the same map, the same seed
+/// Compare two planners in paired games (same map, same seed)
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct BattleArgs {
     /// The planner whose wins are counted: a name or an expression
     #[arg(value_name = "LEFT")]
     left: String,
-    /// The planner that it is compared with
+    /// Planner to compare it with
     #[arg(value_name = "RIGHT")]
     right: String,
-    /// Maps, by name or by path; without any, all those of every --maps DIR, or else our own
+    /// Maps, by name or path [default: all maps of every --maps DIR, or the bundled maps]
     #[arg(value_name = "MAP")]
     names: Vec<String>,
     #[command(flatten)]
     series: SeriesArgs,
-    /// Stop as soon as Wald's sequential test has an answer; --samples is then the most that are played
+    /// Stop as soon as Wald's sequential test decides; --samples is then the maximum
     #[arg(long)]
     sprt: bool,
-    /// H0: the share of decisive pairs that LEFT wins
-    #[arg(long, value_name = "SHARE", default_value_t = Sprt::default().p0, requires = "sprt", value_parser = number::any)]
+    /// Share of decisive pairs that LEFT wins under H0
+    #[arg(long, value_name = "SHARE", default_value_t = Sprt::default().p0, requires = "sprt", value_parser = number::float)]
     sprt_p0: f64,
-    /// H1: the share of decisive pairs that LEFT wins
-    #[arg(long, value_name = "SHARE", default_value_t = Sprt::default().p1, requires = "sprt", value_parser = number::any)]
+    /// Share of decisive pairs that LEFT wins under H1
+    #[arg(long, value_name = "SHARE", default_value_t = Sprt::default().p1, requires = "sprt", value_parser = number::float)]
     sprt_p1: f64,
-    /// How often H1 may win though H0 is true
-    #[arg(long, value_name = "RATE", default_value_t = Sprt::default().alpha, requires = "sprt", value_parser = number::any)]
+    /// Probability of accepting H1 when H0 is true
+    #[arg(long, value_name = "RATE", default_value_t = Sprt::default().alpha, requires = "sprt", value_parser = number::float)]
     sprt_alpha: f64,
-    /// How often H0 may win though H1 is true
-    #[arg(long, value_name = "RATE", default_value_t = Sprt::default().beta, requires = "sprt", value_parser = number::any)]
+    /// Probability of accepting H0 when H1 is true
+    #[arg(long, value_name = "RATE", default_value_t = Sprt::default().beta, requires = "sprt", value_parser = number::float)]
     sprt_beta: f64,
 }
 
-/// What programs read.
+/// The JSON output.
 #[derive(Serialize)]
 struct Report<'a> {
     #[serde(flatten)]
-    setting: Setting,
+    settings: Settings,
     #[serde(flatten)]
     result: &'a Match,
     sentence: String,
@@ -64,7 +64,7 @@ struct Report<'a> {
 
 pub(super) fn run(args: &BattleArgs, out: &mut impl Write) -> Result<(), CliError> {
     let mut monitor = args.sprt()?.map(SprtMonitor::new);
-    let mut session = Session::new(&args.series, &args.names, vec![args.left.clone(), args.right.clone()])?;
+    let mut session = SeriesRun::new(&args.series, &args.names, vec![args.left.clone(), args.right.clone()])?;
     session.play(|_, games| match monitor.as_mut().map(|monitor| monitor.update(games)) {
         Some(SprtDecision::H0 | SprtDecision::H1) => ControlFlow::Break(()),
         _ => ControlFlow::Continue(running_score(games)),
@@ -75,7 +75,7 @@ pub(super) fn run(args: &BattleArgs, out: &mut impl Write) -> Result<(), CliErro
     let result = Match::of(&session.series, &session.games, [0, 1], monitor.map(|monitor| monitor.report()));
     session.write_report(&format!("{} against {}", args.left, args.right), Some(&result))?;
     if args.series.json {
-        let report = Report { setting: session.setting(), result: &result, sentence: result.sentence() };
+        let report = Report { settings: session.settings(), result: &result, sentence: result.sentence() };
         serde_json::to_writer(&mut *out, &report)?;
         writeln!(out)?;
     } else {
@@ -91,7 +91,7 @@ impl BattleArgs {
         if !sprt.is_valid() {
             let Sprt { p0, p1, alpha, beta } = sprt;
             return Err(CliError::Input(format!(
-                "--sprt-p0 {p0}, --sprt-p1 {p1}, --sprt-alpha {alpha} and --sprt-beta {beta} make no test: \
+                "invalid test: --sprt-p0 {p0}, --sprt-p1 {p1}, --sprt-alpha {alpha}, --sprt-beta {beta}: \
                  expected 0 < p0 < p1 < 1 and positive error rates that add up to less than 1"
             )));
         }
@@ -99,7 +99,7 @@ impl BattleArgs {
     }
 }
 
-/// Wins, ties and losses so far.
+/// The result so far.
 fn running_score(games: &Games) -> String {
     let mut tally = WinDrawLoss::default();
     for pair in games.chunks_exact(2) {
@@ -111,9 +111,9 @@ fn running_score(games: &Games) -> String {
 }
 
 fn write_result(result: &Match, out: &mut impl Write) -> Result<(), CliError> {
-    let heads =
-        ["MAP", "WINS", "TIES", "LOSSES", "WIN SHARE", "95% INTERVAL", "POINTS MORE", "95% INTERVAL", "SIGN TEST"];
-    let mut rows = vec![heads.map(str::to_owned).to_vec()];
+    let headings =
+        ["MAP", "WINS", "TIES", "LOSSES", "WIN SHARE", "95% INTERVAL", "SCORE DIFF", "95% INTERVAL", "SIGN TEST"];
+    let mut rows = vec![headings.map(str::to_owned).to_vec()];
     rows.extend(result.maps.iter().map(|map| row(&one_line(&map.map), &map.comparison)));
     rows.push(row("all maps", &result.overall));
     writeln!(out)?;
@@ -121,7 +121,7 @@ fn write_result(result: &Match, out: &mut impl Write) -> Result<(), CliError> {
     writeln!(out)?;
     if let Some(sprt) = result.sprt {
         let (ratio, low, high) = (sprt.log_likelihood_ratio, sprt.low, sprt.high);
-        writeln!(out, "SPRT: log-likelihood ratio {ratio:.2}; H0 wins at {low:.2}, H1 at {high:.2}")?;
+        writeln!(out, "SPRT: log-likelihood ratio {ratio:.2}; H0 is accepted at {low:.2}, H1 at {high:.2}")?;
     }
     Ok(writeln!(out, "{}", one_line(&result.sentence()))?)
 }
@@ -138,7 +138,7 @@ fn row(name: &str, comparison: &Comparison) -> Vec<String> {
         format!("{:.3}", share.estimate),
         format!("{:.3} to {:.3}", share.low, share.high),
         points(comparison.score_difference_mean.map(|mean| format!("{mean:.0}"))),
-        points(comparison.score_difference.map(between)),
+        points(comparison.score_difference.map(format_interval)),
         p_value(comparison.p_value),
     ]
 }

@@ -1,4 +1,5 @@
-//! `getaway solve`, as a user meets it: what it prints is true, the same every time, and bad input is one clear line.
+//! Tests of `getaway solve` through the program: its output is correct and reproducible, and bad
+//! input gives one line.
 
 mod program;
 
@@ -25,7 +26,7 @@ fn our_maps() -> PathBuf {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join("maps")
 }
 
-/// Plays the letters of a report and returns the score.
+/// Plays the moves of a report and returns the score.
 fn replay(maps: &Path, report: &Value, no_jump: bool) -> u32 {
     let map = Map::load(maps.join(report["map"].as_str().unwrap())).unwrap();
     let world = World::new(&map.layout, no_jump).unwrap();
@@ -37,7 +38,7 @@ fn replay(maps: &Path, report: &Value, no_jump: bool) -> u32 {
 }
 
 #[test]
-fn a_map_is_solved_and_its_moves_can_be_played() {
+fn map_is_solved_and_the_moves_can_be_played() {
     for no_jump in [false, true] {
         let mut args = vec!["solve", "roundabout", "--json", "--time-limit-ms", "60000", "--seed", "3"];
         args.extend(no_jump.then_some("--no-jump"));
@@ -59,7 +60,7 @@ fn a_map_is_solved_and_its_moves_can_be_played() {
 }
 
 #[test]
-fn a_person_is_shown_the_moves() {
+fn text_output_shows_the_moves() {
     let text = fine(&["solve", "corner-shop", "--time-limit-ms", "60000"]);
     let lines: Vec<&str> = text.lines().collect();
     assert!(lines[0].starts_with("corner-shop: survives, 10005 points, "), "{}", lines[0]);
@@ -69,7 +70,7 @@ fn a_person_is_shown_the_moves() {
 }
 
 #[test]
-fn several_maps_end_in_a_table() {
+fn several_maps_give_a_table() {
     let text = fine(&["solve", "roundabout", "stadium", "--time-limit-ms", "60000"]);
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines.len(), 4, "{text}");
@@ -79,7 +80,7 @@ fn several_maps_end_in_a_table() {
 }
 
 #[test]
-fn a_folder_is_solved_whole_and_alone() {
+fn folder_replaces_the_bundled_maps() {
     let dir = tempfile::tempdir().unwrap();
     save(dir.path(), "trap", "######\n#P..S#\n######");
     save(dir.path(), "cell", "####\n#P##\n#.##\n####");
@@ -94,14 +95,14 @@ fn a_folder_is_solved_whole_and_alone() {
 }
 
 #[test]
-fn no_time_is_undecided_and_no_error() {
+fn zero_time_is_undecided_without_error() {
     let found = reports(&fine(&["solve", "metropolis", "--time-limit-ms", "0", "--json"]));
     assert_eq!(found[0]["outcome"], "undecided");
     assert_eq!(replay(&our_maps(), &found[0], false), found[0]["score"].as_u64().unwrap() as u32);
 }
 
 #[test]
-fn bad_input_is_one_line() {
+fn invalid_input_gives_one_line() {
     assert_eq!(refused(&["solve"]), "no map, expected MAP or --maps DIR (try --help)");
     assert!(refused(&["solve", "atlantis"]).starts_with("no map named atlantis, expected "));
     assert!(refused(&["solve", "stadium", "--time-limit-ms", "soon"]).contains("--time-limit-ms"));

@@ -10,10 +10,10 @@ use getaway::game::{Layout, Move, POINTS_PER_TICK};
 use getaway::map::Map;
 use getaway::planner::{self, Limit, Outcome, Survival, SurvivalOptions};
 
-use crate::convert::{action_dict, detached, duration, milliseconds, value_error, whole};
+use crate::convert::{action_dict, duration, milliseconds, optional_u64, value_error, without_gil};
 use crate::game::{Game, load_map};
 
-/// How long a search goes on before it looks whether Ctrl-C was pressed.
+/// Interval at which a search checks for Ctrl-C.
 const SIGNAL_PERIOD: Duration = Duration::from_millis(500);
 
 /// See `python/getaway/__init__.pyi`.
@@ -52,23 +52,23 @@ pub(crate) fn solve(
     seed: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Solution> {
     let py = map.py();
-    let seed = whole("seed", seed)?.unwrap_or(0);
+    let seed = optional_u64("seed", seed)?.unwrap_or(0);
     let time_limit = duration("time_limit_ms", time_limit_ms)?;
     let game = match map.cast::<Game>() {
         Ok(game) => game.try_borrow()?.copy(),
         Err(_) => Game::load(py, &map.extract()?, no_jump)?,
     };
     if no_jump && !game.no_jump() {
-        return Err(PyValueError::new_err("no_jump: the game given is of the other variant"));
+        return Err(PyValueError::new_err("no_jump: the given game is of the standard variant"));
     }
     let mut survival = Survival::new(SurvivalOptions { seed, ..SurvivalOptions::default() });
     let start = Instant::now();
     let mut expanded = 0;
-    // In slices, so that Ctrl-C works: a search that is asked again goes on where it stopped.
+    // In slices, so that Ctrl-C works: the search resumes where it stopped.
     let solution = loop {
         let left = time_limit.saturating_sub(start.elapsed());
         let limit = Limit { deadline: Some(Instant::now() + left.min(SIGNAL_PERIOD)), expansions: None };
-        let solution = detached(py, || survival.solve(&game.world, &game.state, limit))?;
+        let solution = without_gil(py, || survival.solve(&game.world, &game.state, limit))?;
         expanded += solution.expanded;
         py.check_signals()?;
         if solution.outcome != Outcome::Undecided || start.elapsed() >= time_limit {
@@ -93,5 +93,5 @@ pub(crate) fn signature(maps: &Bound<'_, PyAny>, threads: usize) -> PyResult<Str
     let maps: Vec<PathBuf> = maps.extract().map_err(|_| PyTypeError::new_err("maps: expected a sequence of paths"))?;
     let maps: Vec<Map> = maps.iter().map(|map| load_map(py, map)).collect::<PyResult<_>>()?;
     let layouts: Vec<Layout> = maps.into_iter().map(|map| map.layout).collect();
-    detached(py, || planner::signature(&layouts, threads))?.map_err(value_error)
+    without_gil(py, || planner::signature(&layouts, threads))?.map_err(value_error)
 }

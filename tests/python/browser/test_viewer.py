@@ -1,4 +1,4 @@
-"""The viewer page: saved games, games that are being played, and files that were sent to a friend."""
+"""The viewer page: saved games, running games, and exported HTML files."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ View = Callable[..., str]
 
 @pytest.fixture(scope="module")
 def messages() -> list[Any]:
-    """The states of the game, as they were recorded."""
+    """The recorded states of the game."""
     with gzip.open(GAME, "rt") as lines:
         return [json.loads(line)["game_message"] for line in lines]
 
 
 @pytest.fixture
 def view(getaway_program: Path) -> Iterator[View]:
-    """Starts `getaway view` with these options on a free port, and gives the page's address."""
+    """Starts `getaway view` with the given options on a free port; returns the page's URL."""
     processes: list[subprocess.Popen[str]] = []
 
     def start(*options: str) -> str:
@@ -58,7 +58,7 @@ def open_replay(page: Page, url: str) -> None:
 
 def shown(page: Page) -> Any:
     """The positions in the frame that is shown, and where the canvas has drawn the threats, in tiles."""
-    # Two frames, so that what was asked for has been drawn.
+    # Two animation frames, so that the requested frame has been drawn.
     page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
     return page.evaluate(
         """() => {
@@ -83,7 +83,7 @@ def assert_shows(page: Page, message: Any) -> None:
 
 
 def colour_at_player(page: Page) -> list[int]:
-    """The colour of the canvas in the middle of the player's tile."""
+    """The canvas colour in the middle of the player's tile."""
     colour: list[int] = page.evaluate(
         """() => {
           const { replay, index, mapView } = viewer;
@@ -108,7 +108,7 @@ def test_a_recording_is_shown_tick_by_tick(page: Page, view: View, messages: lis
     expect(page.locator("#outcome")).to_have_text("caught")
 
 
-def test_the_keyboard_plays(page: Page, view: View, messages: list[Any]) -> None:
+def test_keyboard_shortcuts(page: Page, view: View, messages: list[Any]) -> None:
     open_replay(page, view(str(GAME)))
     for key, tick in [("ArrowRight", 2), ("ArrowRight", 3), ("ArrowLeft", 2), ("Shift+ArrowRight", 12)]:
         page.keyboard.press(key)
@@ -128,10 +128,10 @@ def test_the_keyboard_plays(page: Page, view: View, messages: list[Any]) -> None
     expect(page.locator("input[name=timing]")).to_be_checked()
     page.keyboard.press("Home")
     page.keyboard.press("n")
-    assert shown(page)["tick"] == len(messages) + 1, "the catch"
+    assert shown(page)["tick"] == len(messages) + 1, "the tick of the tick of the catch"
 
 
-def test_playing_ends_with_the_game(page: Page, view: View, messages: list[Any]) -> None:
+def test_playback_stops_at_the_end_of_the_game(page: Page, view: View, messages: list[Any]) -> None:
     open_replay(page, view(str(GAME)))
     page.locator("#speed").select_option("100")
     page.locator("#play").click()
@@ -139,7 +139,7 @@ def test_playing_ends_with_the_game(page: Page, view: View, messages: list[Any])
     expect(page.locator("#play")).to_have_attribute("aria-label", "Play")
 
 
-def test_a_threat_tells_what_it_does(page: Page, view: View, messages: list[Any]) -> None:
+def test_hovering_a_threat_shows_its_card(page: Page, view: View, messages: list[Any]) -> None:
     open_replay(page, view(str(GAME)))
     page.locator("#scrub").fill("40")
     for threat, recorded in enumerate(messages[40]["threats"]):
@@ -173,7 +173,7 @@ def test_layers_change_the_picture(page: Page, view: View) -> None:
         assert page.evaluate(picture) == before, layer
 
 
-def test_every_control_has_a_name(page: Page, view: View) -> None:
+def test_every_control_has_an_accessible_name(page: Page, view: View) -> None:
     open_replay(page, view(str(GAME)))
     nameless = page.evaluate(
         """() => [...document.querySelectorAll("button, input, select, canvas")]
@@ -183,7 +183,7 @@ def test_every_control_has_a_name(page: Page, view: View) -> None:
     assert nameless == []
 
 
-def test_an_exported_page_opens_from_the_disk(
+def test_exported_page_works_from_disk(
     open_page: OpenPage, getaway_program: Path, tmp_path: Path, messages: list[Any]
 ) -> None:
     file = tmp_path / "game.html"
@@ -197,7 +197,7 @@ def test_an_exported_page_opens_from_the_disk(
         page.keyboard.press("End")
         expect(page.locator("#outcome")).to_have_text("caught")
         assert [url for url in requests if not url.startswith("data:")] == [file.as_uri()]
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "nothing sticks out sideways"
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "no horizontal scrolling"
 
 
 def test_a_map_is_shown_while_it_is_played(page: Page, view: View) -> None:
@@ -210,7 +210,7 @@ def test_a_map_is_shown_while_it_is_played(page: Page, view: View) -> None:
     assert shown(page)["tick"] == 1
 
 
-def test_a_game_that_has_begun_and_has_no_state_yet_is_asked_for_again(page: Page, view: View) -> None:
+def test_page_polls_again_while_a_started_game_has_no_state(page: Page, view: View) -> None:
     def answer_as_before_the_first_state(route: Route) -> None:
         body = route.fetch().body()
         (length,) = struct.unpack_from("<I", body)
@@ -223,7 +223,7 @@ def test_a_game_that_has_begun_and_has_no_state_yet_is_asked_for_again(page: Pag
     expect(page.locator("#tick")).to_have_text("2001")
 
 
-def test_the_live_page_follows_a_game_to_its_score(page: Page, real_server: RealServer) -> None:
+def test_live_page_follows_a_game_to_its_final_score(page: Page, real_server: RealServer) -> None:
     url, server = real_server("roundabout", "--delay-ms", "10")
     page.goto(url.replace("ws:", "http:"))
     expect(page.locator("#message")).to_have_text("Waiting for a game.")
@@ -233,7 +233,7 @@ def test_the_live_page_follows_a_game_to_its_score(page: Page, real_server: Real
         for frame in bot:
             last = json.loads(frame)["tick"]
             if last == 30:
-                # In the middle of the game the page is where the game is, and knows what comes.
+                # During the game the page shows the current tick, and the forecast.
                 wait_until(page, "viewer.replay?.frames.some((frame) => frame.annotation)")
                 wait_until(page, "viewer.replay.last >= 29 && viewer.index >= 27")
             with suppress(ConnectionClosed):
@@ -244,6 +244,6 @@ def test_the_live_page_follows_a_game_to_its_score(page: Page, real_server: Real
     expect(page.locator("#score")).to_have_text(str(result["score"]))
     expect(page.locator("#subtitle")).to_have_text("stayer")
     assert page.evaluate("viewer.replay.frames.every((frame) => frame.annotation)")
-    # What was seen live can be looked at again.
+    # What was seen live can be played back.
     page.keyboard.press("Home")
     assert shown(page)["tick"] == 1
