@@ -1,6 +1,5 @@
-//! Guarantees: the bot answers every message in time; if the server keeps the rules, nothing is
-//! mispredicted, whatever happens to commands and messages; and if it does not, the bot plays on
-//! and survives longer than a one-step rule.
+//! Promise: whatever the server sends, the bot answers, in time; as long as the server keeps the rules, nothing is mispredicted, whatever became of
+//! commands and messages; and when the server does not, the bot plays on and lives longer than one that looks a tick ahead.
 
 mod common;
 
@@ -9,26 +8,26 @@ use std::time::Duration;
 
 use common::{maps_in, our_maps, shared_folder};
 use getaway::bot::{Bot, BotError, BotOptions, Decision};
-use getaway::game::{Direction, LAST_TICK, Layout, Move, Position, State, Style, Threat, World};
+use getaway::game::{Direction, LAST_TICK, Layout, Move, Position, Rules, State, Style, Threat, World};
 use getaway::planner::Source;
 use getaway::protocol::{GameMessage, Name};
 use getaway::search::{Generator, below};
 use rand_pcg::rand_core::SeedableRng;
 
-/// Options for a reproducible game: no time limit, bounded evaluations.
-fn options(planner: &str, no_jump: bool, seed: u64) -> BotOptions {
+/// A game that can be repeated: no clock, a bounded search.
+fn options(planner: &str, rules: &Rules, seed: u64) -> BotOptions {
     BotOptions {
         planner: planner.to_owned(),
         budget: Duration::from_secs(600),
         evaluations_max: Some(100_000),
         seed,
-        no_jump,
+        rules: *rules,
         ..BotOptions::default()
     }
 }
 
-fn bot(no_jump: bool) -> Bot {
-    Bot::new(options("survival", no_jump, 1)).unwrap()
+fn bot(rules: &Rules) -> Bot {
+    Bot::new(options("survival", rules, 1)).unwrap()
 }
 
 fn our_layout(name: &str) -> Layout {
@@ -46,8 +45,8 @@ struct Host {
 }
 
 impl Host {
-    fn new(layout: &Layout, no_jump: bool) -> Self {
-        let world = World::new(layout, no_jump).unwrap();
+    fn new(layout: &Layout, rules: &Rules) -> Self {
+        let world = World::new(layout, &rules).unwrap();
         Self { state: world.start(), world }
     }
 
@@ -67,7 +66,7 @@ impl Host {
         self.state.is_over()
     }
 
-    /// A regular tick: a message, a decision, a move.
+    /// A tick as it should be: a message, a decision, a move.
     fn serve(&mut self, bot: &mut Bot) -> Decision {
         let decision = bot.next_action(&self.message()).unwrap();
         assert_eq!(decision.tick, u32::from(self.tick()));
@@ -81,24 +80,24 @@ impl Host {
         }
     }
 
-    /// Changes threats, and switches to a world in which they may have other styles.
+    /// Changes threats by hand, in a world whose threats may have other styles.
     fn rearrange(&mut self, layout: &Layout, change: impl FnOnce(&mut [Threat])) {
         let player = self.world.player(&self.state);
         let mut threats: Vec<Threat> = self.world.threats(&self.state).collect();
         change(&mut threats);
-        self.world = World::new(layout, self.world.no_jump()).unwrap();
+        self.world = World::new(layout, self.world.rules()).unwrap();
         self.state = self.world.state_at(self.tick(), player, &threats).unwrap();
     }
 }
 
 #[test]
-fn whole_games_are_survived_on_the_bundled_maps_in_both_variants() {
+fn whole_games_are_survived_on_our_maps_in_both_variants() {
     for map in our_maps() {
-        for no_jump in [false, true] {
-            let (mut host, mut bot) = (Host::new(&map.layout, no_jump), bot(no_jump));
+        for rules in [Rules::BLITZ_2025, Rules::NO_JUMP] {
+            let (mut host, mut bot) = (Host::new(&map.layout, &rules), bot(&rules));
             host.serve_until(&mut bot, u16::MAX);
             let end = (host.world.score(&host.state), mispredictions(&bot));
-            assert_eq!(end, (10_005, 0), "{}, no-jump {no_jump}", map.name);
+            assert_eq!(end, (10_005, 0), "{}, no-jump {}", map.name, rules.no_jump);
         }
     }
 }
@@ -107,22 +106,22 @@ fn whole_games_are_survived_on_the_bundled_maps_in_both_variants() {
 fn whole_games_are_survived_on_the_real_maps_in_both_variants() {
     let Some(shared) = shared_folder() else { return };
     for map in maps_in(&shared.join("maps")) {
-        for no_jump in [false, true] {
-            let (mut host, mut bot) = (Host::new(&map.layout, no_jump), bot(no_jump));
+        for rules in [Rules::BLITZ_2025, Rules::NO_JUMP] {
+            let (mut host, mut bot) = (Host::new(&map.layout, &rules), bot(&rules));
             host.serve_until(&mut bot, u16::MAX);
             let end = (host.world.score(&host.state), mispredictions(&bot));
-            assert_eq!(end, (10_005, 0), "{}, no-jump {no_jump}", map.name);
+            assert_eq!(end, (10_005, 0), "{}, no-jump {}", map.name, rules.no_jump);
         }
     }
 }
 
 #[test]
-fn see_through_tiles_are_discovered_in_time() {
+fn see_through_tiles_are_found_out_before_they_cost_the_game() {
     let layout = our_layout("harbour");
     // One game of each variant; the whole games above are two more, with another seed.
-    for (seed, no_jump) in [(0, false), (3, true)] {
-        let mut host = Host::new(&layout, no_jump);
-        let mut bot = Bot::new(options("survival", no_jump, seed)).unwrap();
+    for (seed, rules) in [(0, Rules::BLITZ_2025), (3, Rules::NO_JUMP)] {
+        let mut host = Host::new(&layout, &rules);
+        let mut bot = Bot::new(options("survival", &rules, seed)).unwrap();
         let mut refusals = 0;
         while !host.is_over() {
             let before = host.world.player(&host.state);
@@ -131,16 +130,16 @@ fn see_through_tiles_are_discovered_in_time() {
             refusals += u32::from(!stays && host.world.player(&host.state) == before);
         }
         assert_eq!((host.tick(), mispredictions(&bot)), (LAST_TICK + 1, 0), "seed {seed}");
-        assert!(refusals > 0, "the bot never tried to enter a see-through tile: nothing was tested");
+        assert!(refusals > 0, "the map has no water that a bot would enter: nothing was tested");
     }
 }
 
 #[test]
-fn late_command_is_a_tick_without_a_command() {
+fn a_late_command_is_a_tick_without_one_and_nothing_else() {
     let mut lates = 0;
     for map in our_maps() {
         let mut random = Generator::seed_from_u64(7);
-        let (mut host, mut bot) = (Host::new(&map.layout, false), bot(false));
+        let (mut host, mut bot) = (Host::new(&map.layout, &Rules::BLITZ_2025), bot(&Rules::BLITZ_2025));
         while !host.is_over() {
             let decision = bot.next_action(&host.message()).unwrap();
             let is_late = below(&mut random, 20) == 0;
@@ -153,16 +152,16 @@ fn late_command_is_a_tick_without_a_command() {
 }
 
 #[test]
-fn missed_messages_do_not_cause_mispredictions() {
+fn ticks_whose_messages_never_came_are_made_up_for() {
     let mut gaps = 0;
     for map in our_maps() {
         let mut random = Generator::seed_from_u64(8);
-        let (mut host, mut bot) = (Host::new(&map.layout, false), bot(false));
+        let (mut host, mut bot) = (Host::new(&map.layout, &Rules::BLITZ_2025), bot(&Rules::BLITZ_2025));
         while !host.is_over() {
             let decision = bot.next_action(&host.message()).unwrap();
             let missed = if below(&mut random, 25) == 0 { 1 + below(&mut random, 5) } else { 0 };
             gaps += u32::from(missed > 0);
-            // The command sent before the gap may be applied in time, late, or never.
+            // The command that was sent before the gap may come in time, late, or never.
             let applied_at = below(&mut random, 4);
             for tick in 0..=missed {
                 let is_applied = missed == 0 || tick == applied_at;
@@ -177,9 +176,9 @@ fn missed_messages_do_not_cause_mispredictions() {
 }
 
 #[test]
-fn repeated_message_gets_the_same_decision_and_is_not_played_twice() {
+fn a_repeated_message_gets_the_same_decision_and_no_second_step() {
     let layout = our_layout("crossroads");
-    let (mut host, mut bot) = (Host::new(&layout, false), bot(false));
+    let (mut host, mut bot) = (Host::new(&layout, &Rules::BLITZ_2025), bot(&Rules::BLITZ_2025));
     while !host.is_over() {
         let first = bot.next_action(&host.message()).unwrap();
         for _ in 0..2 {
@@ -192,17 +191,17 @@ fn repeated_message_gets_the_same_decision_and_is_not_played_twice() {
 }
 
 #[test]
-fn game_joined_late_is_tracked_after_a_while() {
+fn a_game_that_is_joined_late_is_soon_known() {
     let (mut games, mut survived) = (0, 0);
     for map in our_maps() {
         if map.name == "harbour" {
-            // Exploring its water would take too long.
+            // Its water would have to be found out in haste.
             continue;
         }
         for tick in [30, 400, 1100] {
-            let mut host = Host::new(&map.layout, false);
-            host.serve_until(&mut bot(false), tick);
-            let mut late = bot(false);
+            let mut host = Host::new(&map.layout, &Rules::BLITZ_2025);
+            host.serve_until(&mut bot(&Rules::BLITZ_2025), tick);
+            let mut late = bot(&Rules::BLITZ_2025);
             host.serve_until(&mut late, u16::MAX);
             games += 1;
             survived += u32::from(host.tick() > LAST_TICK);
@@ -215,10 +214,10 @@ fn game_joined_late_is_tracked_after_a_while() {
 }
 
 #[test]
-fn new_game_starts_from_scratch() {
-    let mut bot = bot(false);
+fn a_new_game_is_a_new_game() {
+    let mut bot = bot(&Rules::BLITZ_2025);
     for (map, until) in [("roundabout", 700), ("stadium", 300), ("stadium", 1), ("stadium", u16::MAX)] {
-        let mut host = Host::new(&our_layout(map), false);
+        let mut host = Host::new(&our_layout(map), &Rules::BLITZ_2025);
         host.serve_until(&mut bot, until);
         if until > 1 {
             assert_eq!(mispredictions(&bot), 0, "{map} until {until}");
@@ -228,9 +227,9 @@ fn new_game_starts_from_scratch() {
 }
 
 #[test]
-fn unknown_style_is_played_cautiously_until_it_is_identified() {
+fn a_threat_of_unknown_style_is_played_with_caution_until_it_gives_itself_away() {
     let layout = our_layout("market-square");
-    let (mut host, mut bot) = (Host::new(&layout, false), bot(false));
+    let (mut host, mut bot) = (Host::new(&layout, &Rules::BLITZ_2025), bot(&Rules::BLITZ_2025));
     let unknown = layout.threats.iter().position(|threat| threat.style == Style::Shark).unwrap();
     let mut sources = Vec::new();
     while !host.is_over() {
@@ -246,9 +245,9 @@ fn unknown_style_is_played_cautiously_until_it_is_identified() {
 }
 
 #[test]
-fn announced_change_of_style_is_adopted() {
+fn a_threat_that_changes_its_style_and_says_so_is_believed() {
     let mut layout = our_layout("stadium");
-    let (mut host, mut bot) = (Host::new(&layout, false), bot(false));
+    let (mut host, mut bot) = (Host::new(&layout, &Rules::BLITZ_2025), bot(&Rules::BLITZ_2025));
     host.serve_until(&mut bot, 200);
     let bull = layout.threats.iter().position(|threat| threat.style != Style::Shark).unwrap();
     layout.threats[bull].style = Style::Shark;
@@ -257,20 +256,18 @@ fn announced_change_of_style_is_adopted() {
     assert_eq!((host.tick(), mispredictions(&bot)), (LAST_TICK + 1, 0));
 }
 
-/// Which messages the lying server drops.
+/// What a lying server does to a game.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Drops {
     None,
-    /// Ten messages, anywhere after tick 200, are not delivered; those ticks are played without a
-    /// command.
+    /// Ten messages, anywhere after tick 200, do not come; those ticks are played without a command.
     Scattered,
-    /// Ten consecutive messages between ticks 300 and 700.
+    /// The same, one after another, between ticks 300 and 700.
     Burst,
 }
 
-/// A game against a lying server: from tick 200 on a threat has another style than reported, in
-/// tick 500 a threat is moved by one tile, and messages are dropped. Returns the tick in which it
-/// ended.
+/// A game whose server says one thing and does another: a threat is of another style from tick 200 on, one is moved by a tile in tick 500, and
+/// messages do not come. Returns the tick in which it ended.
 fn play_with_liar(layout: &Layout, planner: &str, drops: Drops, seed: u64) -> u16 {
     let mut random = Generator::seed_from_u64(seed);
     let mut draw = |count: usize| below(&mut random, count);
@@ -286,8 +283,9 @@ fn play_with_liar(layout: &Layout, planner: &str, drops: Drops, seed: u64) -> u1
         Drops::Burst => (burst..burst + 10).collect(),
     };
 
-    let mut host = Host::new(layout, false);
-    let mut bot = Bot::new(BotOptions { evaluations_max: Some(20_000), ..options(planner, false, seed) }).unwrap();
+    let mut host = Host::new(layout, &Rules::BLITZ_2025);
+    let mut bot =
+        Bot::new(BotOptions { evaluations_max: Some(20_000), ..options(planner, &Rules::BLITZ_2025, seed) }).unwrap();
     while !host.is_over() {
         match host.tick() {
             200 => host.rearrange(&true_layout, |_| {}),
@@ -314,8 +312,8 @@ fn shift(host: &mut Host, layout: &Layout, index: usize) {
     });
 }
 
-/// Compares the mean survival of `survival` and `safest` over two games per map. The map with
-/// see-through tiles is excluded: decisions take ten times as long there, and other tests cover it.
+/// Holds the mean lives of `survival` and `safest` against each other, two games a map. On the map with water a decision takes ten times as long,
+/// and what the water does to games is judged elsewhere.
 fn assert_lives_longer_than_the_safest_next_step(drops: Drops, factor: f64) {
     let maps: Vec<_> = our_maps().into_iter().filter(|map| map.name != "harbour").collect();
     let mean = |planner: &str| {
@@ -325,26 +323,26 @@ fn assert_lives_longer_than_the_safest_next_step(drops: Drops, factor: f64) {
         ticks.iter().sum::<f64>() / ticks.len() as f64
     };
     let (safest, survival) = (mean("safest"), mean("survival"));
-    println!("drops {drops:?}: survival survives {survival:.0} ticks, safest {safest:.0}");
+    println!("drops {drops:?}: survival lives {survival:.0} ticks, safest {safest:.0}");
     assert!(survival > factor * safest, "drops {drops:?}: survival {survival:.0}, safest {safest:.0}");
 }
 
 #[test]
-fn outlives_the_one_step_rule_against_a_lying_server() {
+fn against_a_lying_server_it_lives_clearly_longer_than_the_safest_next_step() {
     assert_lives_longer_than_the_safest_next_step(Drops::None, 1.4);
 }
 
 #[test]
-fn outlives_the_one_step_rule_when_messages_are_lost() {
+fn against_a_lying_server_that_loses_messages_it_lives_clearly_longer_too() {
     assert_lives_longer_than_the_safest_next_step(Drops::Scattered, 1.2);
 }
 
 #[test]
-fn outlives_the_one_step_rule_during_an_outage() {
+fn against_a_lying_server_that_falls_silent_it_lives_clearly_longer_too() {
     assert_lives_longer_than_the_safest_next_step(Drops::Burst, 1.2);
 }
 
-/// Threads that keep all processors busy until dropped.
+/// Threads that keep the processor busy until they are dropped.
 struct Load {
     done: std::sync::Arc<AtomicBool>,
     threads: Vec<std::thread::JoinHandle<()>>,
@@ -381,8 +379,8 @@ fn decisions_keep_to_their_budget_on_a_busy_machine() {
     let mut over = Vec::new();
     for planner in ["survival", "uct-greedy", "lookahead:12", "cautious"] {
         let layout = our_layout("metropolis");
-        let mut host = Host::new(&layout, true);
-        let timed = BotOptions { budget, evaluations_max: None, ..options(planner, true, 3) };
+        let mut host = Host::new(&layout, &Rules::NO_JUMP);
+        let timed = BotOptions { budget, evaluations_max: None, ..options(planner, &Rules::NO_JUMP, 3) };
         let mut bot = Bot::new(timed).unwrap();
         for _ in 0..40 {
             if host.is_over() {
@@ -391,8 +389,8 @@ fn decisions_keep_to_their_budget_on_a_busy_machine() {
             over.push(host.serve(&mut bot).elapsed.saturating_sub(budget));
         }
     }
-    // On an overloaded machine threads are preempted for whole time slices, which the bot cannot
-    // prevent, so the median is tested, and a single decision fails only after an extreme delay.
+    // A system with more to do than processors looks away for whole time slices, which no bot can help: what is judged is the median,
+    // and only an absurd delay fails by itself.
     over.sort();
     let (median, worst) = (over[over.len() / 2], over[over.len() - 1]);
     assert!(median <= Duration::from_millis(1), "half of the decisions are {median:?} over the budget");
@@ -400,21 +398,22 @@ fn decisions_keep_to_their_budget_on_a_busy_machine() {
 }
 
 #[test]
-fn largest_hall_is_answered_from_the_first_tick() {
+fn the_largest_hall_is_answered_from_the_first_tick_on() {
     let mut drawing: Vec<String> = vec![".".repeat(64); 64];
     drawing[10].replace_range(10..11, "P");
     drawing[60].replace_range(60..61, "s");
     drawing[3].replace_range(60..61, "d");
     let layout = Layout::parse(&drawing.join("\n")).unwrap();
-    let mut host = Host::new(&layout, false);
+    let mut host = Host::new(&layout, &Rules::BLITZ_2025);
     let budget = Duration::from_millis(40);
-    let mut bot = Bot::new(BotOptions { budget, evaluations_max: None, ..options("survival", false, 0) }).unwrap();
+    let mut bot =
+        Bot::new(BotOptions { budget, evaluations_max: None, ..options("survival", &Rules::BLITZ_2025, 0) }).unwrap();
     let mut decisions = Vec::new();
     while !host.is_over() && host.tick() < 200 {
         decisions.push(host.serve(&mut bot));
     }
-    assert_eq!(decisions[0].source, Source::Fallback, "the world cannot be ready yet");
-    assert!(decisions.iter().any(|decision| decision.source != Source::Fallback), "the world is built in slices");
+    assert_eq!(decisions[0].source, Source::Fallback, "the world cannot be there yet");
+    assert!(decisions.iter().any(|decision| decision.source != Source::Fallback), "the world is made in pieces");
     assert_eq!(mispredictions(&bot), 0);
     let mut elapsed: Vec<Duration> = decisions.iter().map(|decision| decision.elapsed).collect();
     elapsed.sort();
@@ -422,28 +421,28 @@ fn largest_hall_is_answered_from_the_first_tick() {
 }
 
 #[test]
-fn bot_without_time_builds_its_world_in_slices_and_catches_up() {
+fn a_bot_without_time_makes_its_world_in_pieces_and_catches_up() {
     let mut drawing: Vec<String> = vec![".".repeat(28); 28];
     drawing[2].replace_range(2..3, "P");
     drawing[25].replace_range(20..26, "bgosdh");
     let layout = Layout::parse(&drawing.join("\n")).unwrap();
-    let mut host = Host::new(&layout, false);
-    let mut bot = Bot::new(BotOptions { budget: Duration::ZERO, ..options("survival", false, 0) }).unwrap();
-    // 49 messages until the routes are built; then queued observations are processed four per
-    // message.
+    let mut host = Host::new(&layout, &Rules::BLITZ_2025);
+    let mut bot =
+        Bot::new(BotOptions { budget: Duration::ZERO, ..options("survival", &Rules::BLITZ_2025, 0) }).unwrap();
+    // 49 messages for the routes; what was seen meanwhile is taken in four at a time, while one more comes.
     host.serve_until(&mut bot, 70);
     assert!(!host.is_over());
     assert_eq!(mispredictions(&bot), 0);
-    // It has caught up: a rule violation is now detected.
+    // It follows: what breaks the rules now is noticed.
     shift(&mut host, &layout, 0);
     host.serve(&mut bot);
     assert_eq!(mispredictions(&bot), 1);
 }
 
 #[test]
-fn unusable_message_gives_one_clear_error() {
+fn what_cannot_be_decided_on_is_one_sentence() {
     let layout = our_layout("roundabout");
-    let (mut host, mut bot) = (Host::new(&layout, false), bot(false));
+    let (mut host, mut bot) = (Host::new(&layout, &Rules::BLITZ_2025), bot(&Rules::BLITZ_2025));
     host.serve_until(&mut bot, 20);
     let mut message = host.message();
     message.your_character.position = Position::new(-1, 3);
@@ -456,13 +455,13 @@ fn unusable_message_gives_one_clear_error() {
     message.map.width += 1;
     let error = bot.next_action(&message).unwrap_err().to_string();
     assert!(error.starts_with("the message cannot be used: map.width: expected"), "{error}");
-    // The bot continues unaffected.
+    // The game goes on as if nothing had been.
     host.serve_until(&mut bot, u16::MAX);
     assert_eq!((host.tick(), mispredictions(&bot)), (LAST_TICK + 1, 0));
 }
 
 #[test]
-fn unknown_planners_are_rejected() {
-    assert!(Bot::new(options("clairvoyant", false, 0)).is_err());
-    assert!(Bot::new(options("step(", false, 0)).is_err());
+fn planners_that_do_not_exist_are_refused() {
+    assert!(Bot::new(options("clairvoyant", &Rules::BLITZ_2025, 0)).is_err());
+    assert!(Bot::new(options("step(", &Rules::BLITZ_2025, 0)).is_err());
 }

@@ -1,35 +1,34 @@
-//! Tests of every planner in short games on the bundled maps.
+//! Every planner of the ladder in small games on our maps.
 //!
-//! Guarantees: moves are legal; the same seed gives the same game; a move is returned even after
-//! the deadline; on average the planners rank as expected; and every result of the survival search
-//! is confirmed by the reference model.
+//! Promises: moves are legal; the same seed gives the same game; a deadline that has passed still gets a move; the ladder's order holds in the mean;
+//! whatever the survival search says about a game is what the literal model finds when it plays the moves.
 
 mod common;
 
 use std::time::Instant;
 
-use getaway::game::{Action, Direction, Layout, Move, POINTS_PER_TICK, State, World};
+use getaway::game::{Action, Direction, Layout, Move, POINTS_PER_TICK, Rules, State, World};
 use getaway::map::{GeneratorKind, GeneratorOptions, Map, generate_nth};
 use getaway::planner::{
     Caution, Choice, Limit, NAMES, Outcome, Planner, Pursuer, Source, Survival, SurvivalOptions, by_name,
 };
 use getaway_reference as reference;
 
-/// The bundled map with this name.
+/// Our map of this name.
 fn our_map(name: &str) -> Map {
     let maps = common::our_maps();
     maps.into_iter().find(|map| map.name == name).unwrap_or_else(|| panic!("no map {name}"))
 }
 
-fn world(layout: &Layout, no_jump: bool) -> World {
-    World::new(layout, no_jump).expect("a map within the limits")
+fn world(layout: &Layout, rules: &Rules) -> World {
+    World::new(layout, rules).expect("a map within the limits")
 }
 
 fn expansions(count: u64) -> Limit {
     Limit { expansions: Some(count), ..Limit::default() }
 }
 
-/// Plays at most `ticks` ticks from `state`; every move must be one of the distinct moves.
+/// Plays from `state` for at most so many ticks; every move must be one of those that differ.
 fn play(world: &World, planner: &mut dyn Planner, state: &mut State, limit: Limit, ticks: usize) -> Vec<Choice> {
     let mut choices = Vec::new();
     while !state.is_over() && choices.len() < ticks {
@@ -49,17 +48,17 @@ fn score(world: &World, name: &str, seed: u64, limit: Limit) -> u32 {
     world.score(&state)
 }
 
-/// All planner names and some expressions.
+/// Every name of the ladder and some expressions.
 fn everybody() -> impl Iterator<Item = &'static str> {
     let expressions = ["step(repeat(3, select(1, simulate(greedy, 30))))", "lookahead(simulate)"];
     NAMES.into_iter().map(|(name, _)| name).chain(expressions)
 }
 
 #[test]
-fn every_planner_plays_legal_moves_and_is_reproducible() {
+fn every_planner_plays_legal_moves_and_the_same_ones_for_the_same_seed() {
     for map in ["corner-shop", "snail"] {
-        for no_jump in [false, true] {
-            let world = world(&our_map(map).layout, no_jump);
+        for rules in [Rules::BLITZ_2025, Rules::NO_JUMP] {
+            let world = world(&our_map(map).layout, &rules);
             for name in everybody() {
                 let [first, second] = [(); 2].map(|()| {
                     let mut planner = by_name(name, 5).expect("a planner");
@@ -73,13 +72,13 @@ fn every_planner_plays_legal_moves_and_is_reproducible() {
 }
 
 #[test]
-fn every_planner_adapts_to_an_unexpected_state() {
-    let world = world(&our_map("market-square").layout, false);
+fn every_planner_notices_that_the_game_went_elsewhere() {
+    let world = world(&our_map("market-square").layout, &Rules::BLITZ_2025);
     for name in everybody() {
         let mut planner = by_name(name, 1).expect("a planner");
         let mut state = world.start();
         play(&world, planner.as_mut(), &mut state, expansions(50), 20);
-        // Other moves are played for a while, then the game restarts, then it jumps ahead.
+        // Somebody else plays for a while, then the game begins again, then it jumps ahead.
         for player_move in [Move::Left, Move::Up, Move::Stay, Move::Right] {
             world.step(&mut state, player_move);
         }
@@ -92,10 +91,10 @@ fn every_planner_adapts_to_an_unexpected_state() {
 }
 
 #[test]
-fn non_fatal_move_is_returned_after_the_deadline() {
-    // The goldfish comes on tick 5, because it has no other option.
+fn a_deadline_that_has_passed_still_gets_a_move_that_is_not_fatal() {
+    // The goldfish comes on tick 5 and has no other way.
     let layout = Layout::parse("P.g\n.##").expect("a drawing");
-    let world = world(&layout, false);
+    let world = world(&layout, &Rules::BLITZ_2025);
     for name in everybody().filter(|&name| name != "random") {
         let mut state = world.start();
         for player_move in [Move::Right, Move::Stay, Move::Stay, Move::Stay] {
@@ -104,15 +103,14 @@ fn non_fatal_move_is_returned_after_the_deadline() {
         let limit = Limit { deadline: Some(Instant::now()), expansions: None };
         let choice = by_name(name, 1).expect("a planner").decide(&world, &state, limit);
         world.step(&mut state, choice.player_move);
-        // Cautious does not know that the goldfish must come, and may go left, or pass through it;
-        // both are fine.
+        // Cautious does not know that the goldfish must come, and may go left, or pass through it; both are fine.
         assert!(!state.is_caught(), "{name}: {choice:?}");
     }
 }
 
 #[test]
-fn planners_rank_as_expected() {
-    let worlds = ["corner-shop", "crossroads", "canal-quarter"].map(|map| world(&our_map(map).layout, true));
+fn the_ladder_goes_up() {
+    let worlds = ["corner-shop", "crossroads", "canal-quarter"].map(|map| world(&our_map(map).layout, &Rules::NO_JUMP));
     let mean = |name: &str, limit: Limit| {
         let games = || worlds.iter().flat_map(|world| (0..3).map(move |seed| (world, seed)));
         games().map(|(world, seed)| score(world, name, seed, limit)).sum::<u32>() / games().count() as u32
@@ -130,15 +128,15 @@ fn planners_rank_as_expected() {
 }
 
 #[test]
-fn survival_completes_every_survivable_map() {
+fn survival_completes_every_map_that_can_be_survived() {
     for map in common::our_maps() {
-        for no_jump in [false, true] {
-            let world = world(&map.layout, no_jump);
+        for rules in [Rules::BLITZ_2025, Rules::NO_JUMP] {
+            let world = world(&map.layout, &rules);
             let solution =
                 Survival::new(SurvivalOptions::default()).solve(&world, &world.start(), expansions(2_000_000));
             let played = score(&world, "survival", 0, expansions(200_000));
             match solution.outcome {
-                Outcome::Survives => assert_eq!(played, 10_005, "{}, no-jump {no_jump}", map.name),
+                Outcome::Survives => assert_eq!(played, 10_005, "{}, no-jump {}", map.name, rules.no_jump),
                 Outcome::Doomed => assert_eq!(played, u32::from(solution.final_tick) * POINTS_PER_TICK, "{}", map.name),
                 Outcome::Undecided => {}
             }
@@ -148,7 +146,7 @@ fn survival_completes_every_survivable_map() {
 
 #[test]
 fn a_complete_plan_is_played_without_searching() {
-    let world = world(&our_map("stadium").layout, true);
+    let world = world(&our_map("stadium").layout, &Rules::NO_JUMP);
     for name in ["survival", "uct-greedy"] {
         let mut planner = by_name(name, 0).expect("a planner");
         let mut state = world.start();
@@ -161,8 +159,8 @@ fn a_complete_plan_is_played_without_searching() {
 }
 
 #[test]
-fn show_off_survives_and_gets_closer_to_threats_than_survival() {
-    let world = world(&our_map("roundabout").layout, false);
+fn show_off_survives_and_comes_closer_than_survival() {
+    let world = world(&our_map("roundabout").layout, &Rules::BLITZ_2025);
     let mean_distance = |name: &str| {
         let mut planner = by_name(name, 3).expect("a planner");
         let mut state = world.start();
@@ -174,7 +172,7 @@ fn show_off_survives_and_gets_closer_to_threats_than_survival() {
                 (threat.position.x - player.x).abs() + (threat.position.y - player.y).abs()
             };
             sum += world.threats(&state).map(distance).min().expect("a threat");
-            // The later ticks take longest and add no information.
+            // The fast ticks at the end take the longest and show nothing new.
             if state.tick() > 1000 {
                 break;
             }
@@ -187,14 +185,14 @@ fn show_off_survives_and_gets_closer_to_threats_than_survival() {
 }
 
 #[test]
-fn cautious_outlives_random_against_lawless_threats() {
+fn caution_outlives_chance_against_threats_that_keep_no_rules() {
     let map = our_map("canal-quarter");
     let mean = |cautious: bool| (0..6).map(|seed| lawless_ticks(&map.layout, seed, cautious)).sum::<u32>() / 6;
     let (careful, careless) = (mean(true), mean(false));
     assert!(careful > 2 * careless, "{careful} against {careless}");
 }
 
-/// How long the player survives against threats that walk at random on every second tick.
+/// How long the player lives among threats that walk at random on every second tick.
 fn lawless_ticks(layout: &Layout, seed: u64, cautious: bool) -> u32 {
     use rand::{RngExt, SeedableRng};
     let mut random = rand_pcg::Pcg32::seed_from_u64(seed);
@@ -223,7 +221,7 @@ fn lawless_ticks(layout: &Layout, seed: u64, cautious: bool) -> u32 {
 }
 
 #[test]
-fn fewer_unpredictable_threats_mean_longer_survival() {
+fn one_stranger_among_threats_that_can_be_predicted_leaves_more_of_a_life() {
     let maps = ["crossroads", "harbour", "canal-quarter", "market-square"].map(our_map);
     let mean = |strangers: Option<usize>| {
         let lives = maps.iter().map(|map| ticks_beside(&map.layout, strangers.unwrap_or(map.layout.threats.len())));
@@ -233,13 +231,12 @@ fn fewer_unpredictable_threats_mean_longer_survival() {
     assert!(none > one && 2 * one > 3 * all, "{none}, {one}, {all}");
 }
 
-/// How long the player survives if it treats the first threats as unpredictable and predicts the
-/// others.
+/// How long the player lives who takes the first threats for strangers and predicts the others.
 fn ticks_beside(layout: &Layout, strangers: usize) -> u32 {
-    let full = world(layout, true);
+    let full = world(layout, &Rules::NO_JUMP);
     let mut known_layout = layout.clone();
     known_layout.threats.drain(..strangers);
-    let known = world(&known_layout, true);
+    let known = world(&known_layout, &Rules::NO_JUMP);
     let mut caution = Caution::new();
     let mut state = full.start();
     while !state.is_over() {
@@ -254,7 +251,7 @@ fn ticks_beside(layout: &Layout, strangers: usize) -> u32 {
 }
 
 #[test]
-fn every_solution_is_confirmed_by_the_reference_model() {
+fn every_solution_is_what_the_literal_model_finds() {
     let mazes = (0..12).map(|index| {
         let (width, height) = [(15, 13), (17, 15), (21, 17)][index as usize % 3];
         let options = GeneratorOptions { width, height, braid_permille: 500, ..GeneratorOptions::default() };
@@ -264,14 +261,14 @@ fn every_solution_is_confirmed_by_the_reference_model() {
         let options = GeneratorOptions { kind: GeneratorKind::City, threats: 10, ..GeneratorOptions::default() };
         generate_nth(&options, 9, index).expect("a city")
     });
-    // Unsurvivable: a dead end whose only exit is where the shark comes in.
+    // Nobody survives: a dead end whose only way out is a shark's way in.
     let trap = Map { layout: Layout::parse("P...s").expect("a drawing"), ..our_map("snail") };
     let mut seen = Vec::new();
     for map in common::our_maps().into_iter().chain(mazes).chain(cities).chain([trap]) {
-        for no_jump in [false, true] {
-            // The small limit produces undecided results.
+        for rules in [Rules::BLITZ_2025, Rules::NO_JUMP] {
+            // The small limit is there for the undecided.
             for limit in [expansions(60_000), expansions(700)] {
-                seen.push(judge(&map, no_jump, limit));
+                seen.push(judge(&map, &rules, limit));
             }
         }
     }
@@ -280,18 +277,18 @@ fn every_solution_is_confirmed_by_the_reference_model() {
     }
 }
 
-/// Solves a map and plays the moves in the reference model.
-fn judge(map: &Map, no_jump: bool, limit: Limit) -> Outcome {
-    let world = world(&map.layout, no_jump);
+/// Solves a map and plays the moves in the literal model.
+fn judge(map: &Map, rules: &Rules, limit: Limit) -> Outcome {
+    let world = world(&map.layout, rules);
     let solution = Survival::new(SurvivalOptions::default()).solve(&world, &world.start(), limit);
-    let mut game = reference::Game::new(&map.layout, no_jump);
+    let mut game = reference::Game::new(&map.layout, &rules);
     for (index, player_move) in solution.moves.iter().enumerate() {
-        assert!(!game.over(), "{}, no-jump {no_jump}: over after {index} moves", map.name);
+        assert!(!game.over(), "{}, no-jump {}: over after {index} moves", map.name, rules.no_jump);
         let command: Vec<Action> = player_move.direction().map(Action::Move).into_iter().collect();
         game.step(&command);
     }
     let claimed = u32::from(solution.final_tick) * POINTS_PER_TICK;
-    assert_eq!(game.score(), claimed, "{}, no-jump {no_jump}, {:?}", map.name, solution.outcome);
+    assert_eq!(game.score(), claimed, "{}, no-jump {}, {:?}", map.name, rules.no_jump, solution.outcome);
     match solution.outcome {
         Outcome::Survives => assert!(game.over() && !game.caught()),
         Outcome::Doomed => assert!(game.caught()),

@@ -1,6 +1,5 @@
-//! Guarantees: every recorded message parses and is written again as the same JSON, key by key; a
-//! message with additional, missing or unknown fields still parses; and anything else gives one
-//! error with the path of the field.
+//! Promise: every recorded message reads, and is written again as the same JSON, key for key; a message with more, less or stranger than
+//! we know still reads; and what is no message is one sentence with the path of the field.
 
 mod common;
 
@@ -8,7 +7,7 @@ use std::io::Read;
 use std::path::Path;
 
 use flate2::read::GzDecoder;
-use getaway::game::{Action, Direction, Layout, Position, Spawn, Style, Tile, World};
+use getaway::game::{Action, Direction, Layout, Position, Rules, Spawn, Style, Tile, World};
 use getaway::protocol::{
     ClientFrame, Command, GameMessage, MAX_CLIENT_FRAME_BYTES, MAX_JSON_DEPTH, MAX_MESSAGE_BYTES, MAX_MESSAGE_SIDE,
     MAX_MESSAGE_THREATS, MessageWriter, Name, Register,
@@ -19,9 +18,9 @@ fn layout() -> Layout {
     Layout::parse("#####\n#P.b#\n#~#s#\n##.##").unwrap()
 }
 
-/// A message as the real server sends it, as JSON.
+/// A message as the real server would send it, as JSON to be changed.
 fn message() -> Value {
-    let world = World::new(&layout(), false).unwrap();
+    let world = World::new(&layout(), &Rules::BLITZ_2025).unwrap();
     serde_json::to_value(GameMessage::of(&world, &world.start(), "team")).unwrap()
 }
 
@@ -29,7 +28,7 @@ fn parse(message: &Value) -> Result<GameMessage, String> {
     GameMessage::parse(message.to_string()).map_err(|error| error.to_string())
 }
 
-/// The message with a value replaced; `null` removes the field.
+/// The message with another value at a place; `null` takes the field away.
 fn with(pointer: &str, value: Value) -> Value {
     let mut message = message();
     let (parent, key) = pointer.rsplit_once('/').unwrap();
@@ -44,8 +43,8 @@ fn with(pointer: &str, value: Value) -> Value {
 }
 
 #[test]
-fn state_is_serialised_as_by_the_server() {
-    let world = World::new(&layout(), false).unwrap();
+fn a_state_is_written_as_the_server_writes_it() {
+    let world = World::new(&layout(), &Rules::BLITZ_2025).unwrap();
     let expected = concat!(
         r#"{"type":"STATE","tick":1,"currentTickNumber":1,"lastTickErrors":[],"constants":{},"#,
         r#""map":{"width":5,"height":4,"tiles":[["WALL","WALL","WALL","WALL"],["WALL","EMPTY","EMPTY","WALL"],"#,
@@ -62,8 +61,8 @@ fn state_is_serialised_as_by_the_server() {
 }
 
 #[test]
-fn writer_matches_messages_throughout_a_game() {
-    let world = World::new(&layout(), false).unwrap();
+fn the_writer_writes_what_messages_say_all_game_long() {
+    let world = World::new(&layout(), &Rules::BLITZ_2025).unwrap();
     let writer = MessageWriter::new(&world, "a \"team\"");
     let mut state = world.start();
     while !state.is_over() {
@@ -74,7 +73,7 @@ fn writer_matches_messages_throughout_a_game() {
 }
 
 #[test]
-fn recorded_messages_round_trip() {
+fn every_recorded_message_is_written_as_it_was_read() {
     let Some(shared) = common::shared_folder() else { return };
     for path in common::files_ending(&shared.join("golden/recordings"), ".jsonl.gz") {
         for (line, number) in read_gz(&path).lines().zip(1..) {
@@ -95,7 +94,7 @@ fn read_gz(path: &Path) -> String {
 }
 
 #[test]
-fn optional_fields_may_be_missing_or_unusual() {
+fn what_is_only_likely_may_be_missing_or_strange() {
     let fields = [
         "/type",
         "/currentTickNumber",
@@ -129,7 +128,7 @@ fn optional_fields_may_be_missing_or_unusual() {
 }
 
 #[test]
-fn unknown_identifiers_pass_through() {
+fn words_that_we_do_not_know_come_through() {
     for (field, word) in [("style", "ghost"), ("direction", "north"), ("personality", "furious")] {
         let changed = with(&format!("/threats/0/{field}"), json!(word));
         let message = parse(&changed).unwrap();
@@ -156,7 +155,7 @@ fn whole_numbers_may_be_written_as_floats() {
 }
 
 #[test]
-fn invalid_message_gives_one_error_with_the_path() {
+fn what_is_no_message_is_one_sentence_with_the_path() {
     for (pointer, value, expected) in [
         ("/tick", Value::Null, "missing field `tick`"),
         ("/tick", json!(-1), "tick: invalid value: integer `-1`, expected a whole number in range"),
@@ -201,7 +200,7 @@ fn invalid_message_gives_one_error_with_the_path() {
 }
 
 #[test]
-fn message_size_is_limited() {
+fn messages_are_bounded() {
     let column = vec!["WALL"; 1];
     for (columns, fine) in [(MAX_MESSAGE_SIDE, true), (MAX_MESSAGE_SIDE + 1, false)] {
         let mut message = with("/yourCharacter/distances", Value::Null);
@@ -223,13 +222,13 @@ fn message_size_is_limited() {
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     assert!(
         GameMessage::parse(message().to_string().replace("{}", &deep)).is_err(),
-        "nesting is limited where values are kept"
+        "depth is bounded where values are kept"
     );
     assert!(GameMessage::parse(message().to_string().replace("\"type\"", &format!("\"new\":{deep},\"type\""))).is_ok());
 }
 
 #[test]
-fn layout_can_be_derived_from_the_first_message() {
+fn a_layout_is_read_off_the_first_message() {
     let message = parse(&message()).unwrap();
     let mut expected = layout();
     expected.tiles.iter_mut().filter(|tile| **tile == Tile::SeeThrough).for_each(|tile| *tile = Tile::Open);
@@ -244,7 +243,7 @@ fn layout_can_be_derived_from_the_first_message() {
 }
 
 #[test]
-fn client_frames_match_those_of_the_starter_kits() {
+fn clients_frames_are_written_as_the_starter_kits_write_them() {
     let json = |value: &Register| serde_json::to_string(value).unwrap();
     let (token, team_name) = (Some("secret".to_owned()), Some("name".to_owned()));
     let named = Register { token: None, team_name: team_name.clone() };
@@ -263,7 +262,7 @@ fn client_frames_match_those_of_the_starter_kits() {
 }
 
 #[test]
-fn any_json_is_a_frame() {
+fn whatever_is_json_is_a_frame() {
     let kind = |frame: &str| match ClientFrame::parse(frame) {
         Ok(ClientFrame::Register(register)) => format!("register {:?} {:?}", register.token, register.team_name),
         Ok(ClientFrame::Viewer) => "viewer".to_owned(),
@@ -303,11 +302,11 @@ fn any_json_is_a_frame() {
 }
 
 #[test]
-fn nesting_limit_is_exact() {
+fn json_may_be_as_deep_as_is_said_and_no_deeper() {
     let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
     for (depth, fine) in [(MAX_JSON_DEPTH, true), (MAX_JSON_DEPTH + 1, false)] {
         assert_eq!(ClientFrame::parse(nested(depth)).is_ok(), fine, "a frame of {depth} levels");
-        // The message itself is one level.
+        // The message itself is a level.
         let constants =
             message().to_string().replace("\"constants\":{}", &format!("\"constants\":{}", nested(depth - 1)));
         assert_eq!(GameMessage::parse(constants).is_ok(), fine, "a message of {depth} levels");
@@ -315,7 +314,7 @@ fn nesting_limit_is_exact() {
 }
 
 #[test]
-fn error_about_a_long_string_is_short() {
+fn a_string_of_sixty_kilobytes_in_a_wrong_place_is_one_short_sentence() {
     let error = GameMessage::parse(format!("{{\"tick\":\"{}\"}}", "é".repeat(30_000))).unwrap_err();
     let text = error.to_string();
     assert!(text.chars().count() < 400, "{} characters", text.chars().count());

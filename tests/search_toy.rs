@@ -1,5 +1,4 @@
-//! Tests the grammar on trees small enough to inspect: every component finds the best leaf, and the
-//! bookkeeping is exact.
+//! The grammar on trees small enough to see whole: every component finds the best leaf, and the bookkeeping is exact.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -8,7 +7,7 @@ use proptest::prelude::*;
 
 use getaway::search::{Budget, Component, Ending, Expression, Generator, Line, Outcome, Policy, Problem, Search};
 
-/// An explicit tree: a leaf has a reward, a fork has one child per action.
+/// A tree written down: a leaf has a reward, a fork has what each action leads to.
 #[derive(Clone, Debug)]
 enum Tree {
     Leaf(f64),
@@ -23,7 +22,7 @@ impl Problem for Tree {
     type Action = u8;
 
     fn actions(&self, state: &Vec<u8>, actions: &mut Vec<u8>) {
-        assert!(actions.is_empty(), "the list is empty");
+        assert!(actions.is_empty(), "the list comes empty");
         if let Fork(children) = self.at(state) {
             actions.extend(0..children.len() as u8);
         }
@@ -37,7 +36,7 @@ impl Problem for Tree {
         matches!(self.at(state), Leaf(_))
     }
 
-    /// For a fork, where a rollout reached its horizon: its depth.
+    /// Of a fork, where a rollout met its horizon: how deep it is.
     fn reward(&self, state: &Vec<u8>) -> f64 {
         match self.at(state) {
             Leaf(reward) => *reward,
@@ -57,7 +56,7 @@ impl Tree {
     fn at(&self, state: &[u8]) -> &Tree {
         state.iter().fold(self, |tree, &action| match tree {
             Fork(children) => &children[usize::from(action)],
-            Leaf(_) => panic!("a leaf has no children"),
+            Leaf(_) => panic!("nothing follows a leaf"),
         })
     }
 
@@ -76,8 +75,7 @@ impl Tree {
     }
 }
 
-/// Eleven leaves at depths 1 to 3; the best, 9, is behind actions whose other leaves have low
-/// rewards.
+/// Eleven leaves at depths 1 to 3; the best is 9, behind actions whose other leaves are poor.
 fn literal() -> Tree {
     Fork(vec![
         Fork(vec![Leaf(5.0), Leaf(6.0), Fork(vec![Leaf(4.0), Leaf(5.5)])]),
@@ -123,19 +121,18 @@ fn every_component_finds_the_best_leaf() {
 }
 
 #[test]
-fn each_component_evaluates_as_often_as_defined() {
+fn each_component_evaluates_as_often_as_its_definition_says() {
     let bush = Fork((0..3).map(|_| Fork((0..4).map(|leaf| Leaf(f64::from(leaf))).collect())).collect());
     for (expression, evaluations) in [
         ("simulate", 1),
         ("repeat(7, simulate)", 7),
         ("repeat(7, repeat(3, simulate))", 21),
         ("lookahead(simulate)", 3),
-        // Leaves below the first level are final, so they are evaluated directly.
+        // The leaves behind the first level are final, so they are evaluated themselves.
         ("lookahead(lookahead(simulate))", 12),
         ("lookahead(lookahead(lookahead(simulate)))", 12),
         ("step(simulate)", 2),
-        // What has been played to the end is not evaluated again: three at the root, four below the
-        // chosen action.
+        // What is played to the end is not evaluated again: three at the root, four behind the action chosen.
         ("step(lookahead(simulate))", 7),
         ("step(repeat(5, simulate))", 10),
         ("select(1, repeat(5, simulate))", 5),
@@ -147,12 +144,11 @@ fn each_component_evaluates_as_often_as_defined() {
     }
 }
 
-/// A walk of ten steps that can be left at any time; the policy `greedy` stays on it for ten calls
-/// only.
+/// A walk of ten steps that can be left at any time, with a guide who knows the way but tells it once.
 struct Guided(Cell<u32>);
 
 impl Problem for Guided {
-    /// The distance walked, and whether the walk was left.
+    /// How far the walk went, and whether it was left.
     type State = (u32, bool);
     type Action = bool;
 
@@ -181,10 +177,10 @@ impl Problem for Guided {
 }
 
 #[test]
-fn step_follows_the_best_sequence_seen_not_the_last_one() {
+fn a_step_plays_the_best_it_has_seen_not_the_best_of_the_last_invocation() {
     let mut search = Search::new("step(simulate(greedy))".parse().expect("an expression"), 1);
     let outcome = search.run(&Guided(Cell::new(0)), &(0, false), Budget::passes(1));
-    // A step that followed its last rollout would leave the walk after the second step.
+    // A step that followed its last rollout would have left the walk after the second.
     assert_eq!(outcome.evaluations, 10);
     assert_eq!(outcome.best, Some(Line { reward: 10.0, actions: vec![false; 10] }));
 }
@@ -217,7 +213,7 @@ fn budgets_in_evaluations_are_met_exactly() {
 }
 
 #[test]
-fn same_seed_gives_the_same_result() {
+fn the_same_seed_gives_the_same_answer() {
     for expression in
         ["step(repeat(3, select(1.41, simulate)))", "step(lookahead(simulate))", "select(0.7, step(simulate))"]
     {
@@ -231,7 +227,7 @@ fn same_seed_gives_the_same_result() {
     }
 }
 
-/// A full tree with pseudo-random rewards that are the same on every machine.
+/// A full tree with rewards that look random but are the same everywhere.
 fn forest(depth: u32, width: usize) -> Tree {
     fn grow(depth: u32, width: usize, number: &mut u64) -> Tree {
         if depth == 0 {
@@ -244,9 +240,8 @@ fn forest(depth: u32, width: usize) -> Tree {
 }
 
 #[test]
-fn results_are_pinned() {
-    // Any change here affects every search: the generator, the order of draws, or a component's
-    // definition.
+fn answers_do_not_change_unnoticed() {
+    // Whatever changes these numbers changes every search: the generator, the order of draws, a rule of a component.
     let tree = forest(8, 3);
     let signature: Vec<_> = [
         "simulate",
@@ -265,12 +260,12 @@ fn results_are_pinned() {
 }
 
 #[test]
-fn fully_explored_tree_ends_the_search() {
+fn a_tree_that_is_fully_explored_ends_the_search() {
     for seed in 0..50 {
         let tree = literal();
         let outcome = run(&tree, "select(1, simulate)", seed, Budget::evaluations(1_000_000));
         assert_eq!(outcome.ending, Ending::Exhausted);
-        // No leaf is entered twice as a tree node; a rollout may have visited it before.
+        // No leaf is entered twice as a node of the tree; a rollout may pass by one before.
         assert!(outcome.evaluations <= 2 * tree.leaves() as u64, "{}", outcome.evaluations);
         for nested in [
             "step(repeat(2, select(1, simulate)))",
@@ -284,7 +279,7 @@ fn fully_explored_tree_ends_the_search() {
 }
 
 #[test]
-fn exhausted_search_still_returns_its_result() {
+fn an_exhausted_search_still_answers() {
     let mut search = search("select(1, simulate)", 1);
     let first = search.run(&literal(), &vec![], Budget::evaluations(1000));
     let again = search.run(&literal(), &vec![], Budget::evaluations(1000));
@@ -299,7 +294,7 @@ fn a_final_state_is_evaluated_once() {
 }
 
 #[test]
-fn reward_scale_and_offset_do_not_matter() {
+fn scaled_rewards_do_not_depend_on_their_unit_or_zero() {
     fn map(tree: &Tree, change: &dyn Fn(f64) -> f64) -> Tree {
         match tree {
             Leaf(reward) => Leaf(change(*reward)),
@@ -322,8 +317,7 @@ fn reward_scale_and_offset_do_not_matter() {
 
 #[test]
 fn select_finds_more_than_sampling_with_the_same_evaluations() {
-    // Rewards that guide the search: each action 1 adds one, so the tree quickly finds the best
-    // direction.
+    // Rewards that lead on: each action 1 adds one, so a tree soon knows where to look.
     struct Ladder;
     impl Problem for Ladder {
         type State = (u32, u32);
@@ -349,7 +343,7 @@ fn select_finds_more_than_sampling_with_the_same_evaluations() {
         });
         rewards.sum()
     };
-    // The best of 2000 series of 40 coin tosses has about 31 heads.
+    // The best of 2000 throws of 40 coins is about 31 heads.
     let sampled = total("simulate");
     assert!(sampled < 20.0 * 35.0);
     for tree in ["select(0.2, simulate)", "step(repeat(50, select(0.2, simulate)))"] {
@@ -367,7 +361,7 @@ fn trees_stay_within_their_limit() {
 }
 
 #[test]
-fn best_sequence_is_kept_after_its_first_action() {
+fn the_best_sequence_goes_on_after_its_action_was_played() {
     for expression in ["simulate", "select(1, simulate)", "step(repeat(3, select(1, simulate)))"] {
         let tree = literal();
         let mut search = search(expression, 1);
@@ -378,14 +372,14 @@ fn best_sequence_is_kept_after_its_first_action() {
             assert!(search.advance(action));
             state.push(action);
             best.actions.remove(0);
-            // No further evaluation is needed.
+            // Not even one more evaluation is needed to know it.
             assert_eq!(search.run(&tree, &state, Budget::evaluations(0)).best.as_ref(), Some(&best));
         }
     }
 }
 
 #[test]
-fn other_action_resets_the_search() {
+fn another_action_than_the_best_forgets_it() {
     for expression in ["simulate", "select(1, simulate)"] {
         let tree = literal();
         let mut search = search(expression, 1);
@@ -397,11 +391,11 @@ fn other_action_resets_the_search() {
 }
 
 #[test]
-fn unplayable_sequence_resets_the_search() {
+fn a_sequence_that_cannot_be_played_is_forgotten() {
     let tree = literal();
     let mut search = search("select(1, simulate)", 1);
     search.run(&tree, &vec![], Budget::evaluations(300));
-    // The search was not told of the action, so its sequence does not fit the state.
+    // Not told of the action, the search holds a sequence that does not fit the state.
     let outcome = search.run(&tree, &vec![2, 1], Budget::evaluations(300));
     assert_eq!(outcome.best, Some(Line { reward: 2.0, actions: vec![0] }));
     search.forget();
@@ -409,7 +403,7 @@ fn unplayable_sequence_resets_the_search() {
 }
 
 #[test]
-fn kept_tree_is_continued() {
+fn a_kept_tree_goes_on_where_it_stopped() {
     let tree = forest(6, 3);
     let mut search = search("select(1, simulate)", 1);
     let first = search.run(&tree, &vec![], Budget::evaluations(600)).best.expect("leaves");
@@ -428,13 +422,13 @@ fn run_from(tree: &Tree, state: &Vec<u8>) -> Outcome<u8> {
 
 #[test]
 fn a_rollout_ends_at_its_horizon_and_is_evaluated_there() {
-    // At every fork of a deep tree a step sees one action further, so it reaches the end.
+    // Behind every fork of a deep tree a step sees one action further, so it goes on to the end.
     let deep = forest(5, 2);
     let outcome = run(&deep, "simulate(greedy, 2)", 1, Budget::passes(1));
     assert_eq!(outcome.best, Some(Line { reward: 2.0, actions: vec![1, 1] }));
     let outcome = run(&deep, "step(simulate(greedy, 2))", 1, Budget::passes(1));
     assert_eq!(outcome.best.expect("a pass").actions.len(), 5);
-    // A horizon beyond the end has no effect.
+    // A horizon beyond the end changes nothing.
     let (near, far) =
         (run(&deep, "simulate", 1, Budget::passes(9)), run(&deep, "simulate(random, 6)", 1, Budget::passes(9)));
     assert_eq!(near, far);
@@ -470,11 +464,11 @@ fn the_best_possible_reward_ends_the_search() {
         assert!(matches!(outcome.ending, Ending::Optimal | Ending::Exhausted));
         assert!(search.advance(BEST[0]));
         let outcome = search.run(&known, &vec![BEST[0]], Budget::evaluations(1000));
-        assert_eq!(outcome.evaluations, 0, "a kept sequence with the best possible reward needs no search");
+        assert_eq!(outcome.evaluations, 0, "a kept best that cannot be beaten needs no search");
     }
 }
 
-/// A walk that never ends, with a fixed time per step.
+/// A walk that never ends, each step of which takes some time.
 struct Endless {
     step_time: Duration,
     steps: Cell<u64>,
@@ -504,17 +498,17 @@ impl Problem for Endless {
 }
 
 #[test]
-fn deadline_discards_the_interrupted_rollout() {
+fn a_deadline_cuts_a_rollout_short_and_it_yields_nothing() {
     for step_time_us in [0, 5, 100] {
         let walk = Endless { step_time: Duration::from_micros(step_time_us), steps: Cell::new(0) };
         let budget_ms = 20;
-        // The machine may be busy, so the best of several trials counts.
+        // The machine may be busy with something else, so the best of several tries counts.
         let overrun = (0..10).map(|_| {
             let mut search: Search<u8> = search("step(repeat(3, select(1, simulate)))", 1);
             let deadline = Instant::now() + Duration::from_millis(budget_ms);
             let outcome = search.run(&walk, &(), Budget::until(deadline));
             assert_eq!((outcome.best, outcome.evaluations, outcome.ending), (None, 0, Ending::Deadline));
-            // After a recent stall it ends earlier, but not within the first quarter.
+            // On a busy machine it ends earlier, by what the system took away before, but never in the first quarter.
             let begun = deadline - Duration::from_millis(budget_ms);
             assert!(begun.elapsed() >= Duration::from_millis(budget_ms / 4), "a quarter is always used");
             Instant::now().saturating_duration_since(deadline)
@@ -526,13 +520,13 @@ fn deadline_discards_the_interrupted_rollout() {
 }
 
 #[test]
-fn expired_deadline_allows_no_search() {
+fn a_deadline_that_has_passed_leaves_no_time_to_search() {
     let outcome = run(&literal(), "simulate", 1, Budget::until(Instant::now()));
     assert_eq!((outcome.best, outcome.applied, outcome.ending), (None, 0, Ending::Deadline));
 }
 
 #[test]
-fn deadline_ends_a_search_of_short_rollouts() {
+fn a_deadline_ends_rollouts_that_end_by_themselves_too() {
     let began = Instant::now();
     let outcome = run(&forest(8, 3), "step(lookahead(simulate))", 1, Budget::time(Duration::from_millis(20)));
     assert!(began.elapsed() >= Duration::from_millis(5), "a quarter is always used");
@@ -545,7 +539,7 @@ fn any_tree() -> impl Strategy<Value = Tree> {
         .prop_recursive(5, 60, 4, |inner| proptest::collection::vec(inner, 1..4).prop_map(Fork))
 }
 
-/// Up to four components around a rollout, with small numbers.
+/// A chain of up to four components around a rollout, with small numbers.
 fn any_expression() -> impl Strategy<Value = Expression> {
     let component = prop_oneof![
         (1_u32..4).prop_map(Component::Repeat),
@@ -562,7 +556,7 @@ fn any_expression() -> impl Strategy<Value = Expression> {
 
 proptest! {
     #[test]
-    fn every_search_of_every_tree_keeps_its_guarantees(
+    fn every_search_of_every_tree_keeps_its_promises(
         tree in any_tree(),
         expression in any_expression(),
         seed in any::<u64>(),
@@ -582,8 +576,7 @@ proptest! {
             }
             ending => prop_assert!(false, "{:?}", ending),
         }
-        // Following the best sequence to its end, with a few evaluations per action, never makes it
-        // worse.
+        // Playing the best to its end, with a little more search at each action, never makes it worse.
         let mut state = vec![];
         let mut best = best;
         while !tree.is_final(&state) {

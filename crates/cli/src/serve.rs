@@ -1,4 +1,4 @@
-//! `getaway serve`: a local game server.
+//! `getaway serve`: a game server on this machine.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -9,13 +9,12 @@ use clap::Args;
 use getaway::map::{Map, MapEntry};
 use getaway_server::{Event, GameEnd, GameResult, Server, ServerOptions};
 
-use super::number::{ANY, integer};
-use super::{CliError, MapArgs, one_line};
+use super::number::{ANY, whole};
+use super::{CliError, MapArgs, RulesArgs, one_line};
 
-/// Protects against a tick of several days by a typing error.
+/// A slip of the finger should not make a tick last for days.
 const MAX_PAUSE_MS: u64 = 3_600_000;
-/// Worker threads for all connections: one can continue while the other is blocked in a system
-/// call.
+/// Threads for all connections: one can play while another one is stuck in a slow call of the system.
 const THREADS: usize = 2;
 
 const EXAMPLES: &str = "Examples:
@@ -23,42 +22,39 @@ const EXAMPLES: &str = "Examples:
   getaway serve roundabout --games 1 --record games/1.jsonl
   getaway serve --maps path/to/maps --port 0 --json   a free port, results for programs";
 
-/// Serve games over a websocket, like the real server
+/// Serve games over a websocket, as the real server does
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct ServeArgs {
-    /// Map, by name or path [default: a random map for each game]
+    /// The map, by name or by path [default: a random one for each game]
     #[arg(value_name = "MAP")]
     map: Option<String>,
     #[command(flatten)]
     maps: MapArgs,
-    /// Address to listen on; by default only this machine can connect
+    /// The address to listen on; the default lets nobody else in
     #[arg(long, default_value = "127.0.0.1", value_name = "ADDRESS")]
     host: String,
-    /// Port; 0 picks a free port and prints it
-    #[arg(long, default_value_t = 8765, value_name = "PORT", value_parser = integer::<u16>(0..=u16::MAX.into()))]
+    /// The port; 0 takes a free one and says which
+    #[arg(long, default_value_t = 8765, value_name = "PORT", value_parser = whole::<u16>(0..=u16::MAX.into()))]
     port: u16,
-    /// Time limit of a bot per tick, in milliseconds; after it, the tick is played without a
-    /// command
-    #[arg(long, default_value_t = 100, value_name = "MS", value_parser = integer::<u64>(1..=MAX_PAUSE_MS))]
+    /// Milliseconds that a bot has for a tick; without a command by then the tick is played without one
+    #[arg(long, default_value_t = 100, value_name = "MS", value_parser = whole::<u64>(1..=MAX_PAUSE_MS))]
     tick_ms: u64,
-    /// Pause after each tick, in milliseconds
-    #[arg(long, default_value_t = 0, value_name = "MS", value_parser = integer::<u64>(0..=MAX_PAUSE_MS))]
+    /// Milliseconds of pause after each tick
+    #[arg(long, default_value_t = 0, value_name = "MS", value_parser = whole::<u64>(0..=MAX_PAUSE_MS))]
     delay_ms: u64,
-    /// Exit after this many games [default: no limit]
-    #[arg(long, value_name = "N", value_parser = integer::<u64>(1..=u64::MAX))]
+    /// End after this many games [default: go on for ever]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(1..=u64::MAX))]
     games: Option<u64>,
-    /// Seed of the random choice of maps [default: a new one each time]
-    #[arg(long, value_name = "S", value_parser = integer::<u64>(ANY))]
+    /// Where the draws of random maps start [default: somewhere else each time]
+    #[arg(long, value_name = "S", value_parser = whole::<u64>(ANY))]
     seed: Option<u64>,
-    /// No-jump variant: stepping onto a threat's tile loses the game
-    #[arg(long)]
-    no_jump: bool,
-    /// Record every game: the first in FILE, the second in FILE-2, ...; gzipped if the name ends in
-    /// .gz
+    #[command(flatten)]
+    rules: RulesArgs,
+    /// Record each game: the first one here, the second one in FILE-2, ...; gzipped if the name ends in .gz
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
-    /// Print one JSON object per game; all other messages go to standard error
+    /// Print results as JSON, an object a line for each game; everything else goes to standard error
     #[arg(long)]
     json: bool,
 }
@@ -69,20 +65,20 @@ pub(super) fn run(args: &ServeArgs, out: &mut impl Write) -> Result<(), CliError
         .worker_threads(THREADS)
         .enable_all()
         .build()
-        .map_err(|error| CliError::Input(format!("cannot start threads: {error}")))?;
+        .map_err(|error| CliError::Input(format!("no threads for the server ({error})")))?;
     runtime.block_on(async {
         let address = format!("{}:{}", args.host, args.port);
-        let failed = |error: io::Error| CliError::Input(format!("cannot listen on {address}: {error}"));
+        let failed = |error: io::Error| CliError::Input(format!("{address}: cannot be listened on ({error})"));
         let server = Server::bind(&args.host, args.port, options).await.map_err(failed)?;
         let address = server.local_addr().map_err(failed)?;
         let listening = format!("listening on ws://{address} (in a browser: http://{address}/)");
         if args.json {
-            print_note(&listening);
+            say(&listening);
         } else {
             writeln!(out, "{listening}")?;
             out.flush()?;
         }
-        server.run(|event| print_event(event, args.json, out)).await
+        server.run(|event| tell(event, args.json, out)).await
     })
 }
 
@@ -92,33 +88,33 @@ fn options(args: &ServeArgs) -> Result<ServerOptions, CliError> {
         None => args.maps.library().list()?.iter().map(MapEntry::load).collect::<Result<Vec<Map>, _>>()?,
     };
     if maps.is_empty() {
-        return Err(CliError::Input("no maps: expected MAP or --maps DIR".to_owned()));
+        return Err(CliError::Input("no maps to choose from, expected a map or --maps DIR".to_owned()));
     }
     if let Some(path) = args.record.as_ref().filter(|path| path.symlink_metadata().is_ok()) {
-        return Err(CliError::Input(format!("{} already exists", path.display())));
+        return Err(CliError::Input(format!("{}: exists already and is not overwritten", path.display())));
     }
     Ok(ServerOptions {
         maps,
-        seed: args.seed.unwrap_or_else(random_seed),
+        seed: args.seed.unwrap_or_else(entropy),
         tick_time: Duration::from_millis(args.tick_ms),
         delay: Duration::from_millis(args.delay_ms),
         games: args.games,
-        no_jump: args.no_jump,
+        rules: args.rules.rules()?,
         recording: args.record.clone(),
     })
 }
 
-/// A random number: the standard library seeds its hashers from the system.
-fn random_seed() -> u64 {
+/// A number that is another one each time: the standard library seeds its hashers with what the system gives.
+fn entropy() -> u64 {
     use std::hash::BuildHasher;
     std::hash::RandomState::new().hash_one(())
 }
 
-/// Results are written to the output, all other events to standard error.
-fn print_event(event: Event, json: bool, out: &mut impl Write) -> Result<(), CliError> {
+/// Results are the output of this command; what else happens is told on the side.
+fn tell(event: Event, json: bool, out: &mut impl Write) -> Result<(), CliError> {
     match event {
-        Event::Start { game, map, team } => print_note(&format!("game {game}: {team} plays {map}")),
-        Event::Note { game, text } => print_note(&format!("game {game}, {text}")),
+        Event::Start { game, map, team } => say(&format!("game {game}: {team} plays {map}")),
+        Event::Note { game, text } => say(&format!("game {game}, {text}")),
         Event::End(result) => {
             if json {
                 serde_json::to_writer(&mut *out, &result)?;
@@ -132,13 +128,12 @@ fn print_event(event: Event, json: bool, out: &mut impl Write) -> Result<(), Cli
     Ok(())
 }
 
-/// Writes a line to standard error, if it is open. With standard error gone there is nobody to
-/// print_event.
-fn print_note(text: &str) {
+/// A line on standard error. With standard error gone there is nobody to tell.
+fn say(text: &str) {
     let _ = writeln!(io::stderr(), "{}", one_line(text));
 }
 
-/// A result as text.
+/// A result as a person reads it.
 fn sentence(result: &GameResult) -> String {
     let GameResult { game, map, score, tick, seconds, missed_ticks, late_commands, .. } = result;
     let end = match result.end {
@@ -148,8 +143,8 @@ fn sentence(result: &GameResult) -> String {
     let mut text = format!(
         "game {game}: {map}, score {score}, {end}, {late_commands} late commands, {missed_ticks} ticks without a command, {seconds:.1} s"
     );
-    if let Some(disconnect) = &result.disconnect {
-        text += &format!(", disconnected in tick {} ({})", disconnect.tick, disconnect.reason);
+    if let Some(left) = &result.left {
+        text += &format!(", without its bot from tick {} on ({})", left.tick, left.reason);
     }
     if let Some(path) = &result.recording {
         text += &format!(", recorded in {}", path.display());

@@ -1,15 +1,15 @@
-//! Tests of `getaway play` through the program: it plays whole games, reports and saves them, and
-//! reports bad input in one line.
+//! `getaway play`, as a user meets it: it plays whole games, says how, saves what it says, and answers bad input with one clear line.
 
 mod program;
 
+use getaway::game::Rules;
 use std::process::Command;
 
 use program::{fine, refused};
 use serde_json::{Value, json};
 
 #[test]
-fn whole_game_is_played_and_reported() {
+fn a_whole_game_is_played_and_told() {
     let text = fine(&["play", "roundabout", "--budget-evals", "100000"]);
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines[0], "roundabout: 10005 points, complete, played by survival");
@@ -19,7 +19,7 @@ fn whole_game_is_played_and_reported() {
 }
 
 #[test]
-fn report_can_be_json() {
+fn programs_read_json() {
     let text = fine(&["play", "stadium", "--no-jump", "--budget-evals", "100000", "--json"]);
     let report: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(text.lines().count(), 1);
@@ -35,7 +35,7 @@ fn report_can_be_json() {
 }
 
 #[test]
-fn game_is_saved_and_reproducible() {
+fn a_game_is_saved_as_it_was_played_and_the_same_again() {
     let dir = tempfile::tempdir().unwrap();
     let files = ["one.jsonl", "two.jsonl"].map(|name| dir.path().join(name).to_str().unwrap().to_owned());
     for file in &files {
@@ -49,13 +49,13 @@ fn game_is_saved_and_reproducible() {
 }
 
 #[test]
-fn expressions_can_play() {
+fn expressions_play_too() {
     let text = fine(&["play", "corner-shop", "--planner", "simulate(greedy)", "--budget-evals", "1"]);
     assert!(text.contains("played by simulate(greedy)"), "{text}");
 }
 
 #[test]
-fn invalid_input_gives_one_line() {
+fn bad_input_is_one_line() {
     assert!(refused(&["play", "atlantis"]).starts_with("no map named atlantis, expected "));
     assert!(refused(&["play", "snail", "--planner", "clairvoyant"]).starts_with("no planner named clairvoyant"));
     assert!(refused(&["play", "snail", "--planner", "step("]).contains("is no expression"));
@@ -64,11 +64,10 @@ fn invalid_input_gives_one_line() {
 
 #[cfg(unix)]
 #[test]
-fn full_disk_gives_one_line_and_the_game_continues() {
+fn a_full_disk_is_one_line_and_the_game_is_played_to_its_end() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("game.jsonl");
-    // Limits files to 32 blocks of 512 bytes; the signal is ignored, so that writing fails with an
-    // error.
+    // No file may grow beyond 32 blocks of 512 bytes; the signal that comes with it is ignored, which leaves the error.
     let limited = r#"trap "" XFSZ; ulimit -f 32; exec "$0" "$@""#;
     let mut shell = Command::new("sh");
     shell.args([
@@ -90,6 +89,6 @@ fn full_disk_gives_one_line_and_the_game_continues() {
     );
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((&report["score"], report.get("saved")), (&json!(10_005), None));
-    let report = getaway::recording::verify(&path, false).unwrap();
+    let report = getaway::recording::verify(&path, &Rules::BLITZ_2025).unwrap();
     assert!(report.divergence.is_none() && report.ticks > 0 && report.truncated_line.is_some(), "{report:?}");
 }

@@ -1,5 +1,4 @@
-//! The viewers. Guarantees: the game never waits for a viewer; a viewer that reads too slowly is
-//! dropped.
+//! Those who watch. The promise: the game never waits for any of them; whoever reads too slowly is dropped.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -8,7 +7,7 @@ use tokio::sync::mpsc;
 
 use super::limits::{MAX_VIEWER_BACKLOG_BYTES, MAX_VIEWER_BACKLOG_STATES, MAX_VIEWERS};
 
-/// All viewers, and the latest state.
+/// Everybody who watches, and what they saw last.
 #[derive(Default)]
 pub(super) struct Viewers {
     inner: Mutex<Inner>,
@@ -17,13 +16,13 @@ pub(super) struct Viewers {
 #[derive(Default)]
 struct Inner {
     viewers: Vec<mpsc::Sender<Utf8Bytes>>,
-    /// For viewers that join in the middle of a game.
+    /// For those who come in the middle of a game.
     latest: Option<Utf8Bytes>,
 }
 
 impl Viewers {
-    /// Adds a viewer: it receives the latest state and all later ones, until the channel is closed
-    /// because it is too slow. Returns `None` if there are too many.
+    /// Lets somebody watch: they get the latest state and every one from now on, until the channel closes because they are too slow.
+    /// `None` when there are too many already.
     pub fn join(&self) -> Option<mpsc::Receiver<Utf8Bytes>> {
         let mut inner = self.lock();
         inner.viewers.retain(|viewer| !viewer.is_closed());
@@ -38,7 +37,7 @@ impl Viewers {
         Some(receiver)
     }
 
-    /// Sends a state to all viewers and drops those whose queue is full.
+    /// Shows a state to everybody, and drops those who have too many waiting.
     pub fn publish(&self, frame: Utf8Bytes) {
         let mut inner = self.lock();
         let most_waiting = (MAX_VIEWER_BACKLOG_BYTES / frame.as_str().len().max(1)).max(1);
@@ -49,7 +48,7 @@ impl Viewers {
         inner.latest = Some(frame);
     }
 
-    /// Data under the lock is never left inconsistent, so a poisoned lock can be used.
+    /// Nothing under the lock can be left half-done, so that a panic elsewhere does not matter.
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -60,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slow_viewer_is_dropped_and_others_are_not() {
+    fn whoever_is_too_slow_is_dropped_and_nobody_else() {
         let viewers = Viewers::default();
         let (mut slow, mut quick) = (viewers.join().unwrap(), viewers.join().unwrap());
         let frame = Utf8Bytes::from("x".repeat(MAX_VIEWER_BACKLOG_BYTES / 4));
@@ -69,13 +68,13 @@ mod tests {
             assert_eq!(quick.try_recv().unwrap(), frame);
         }
         let kept = std::iter::from_fn(|| slow.try_recv().ok()).count();
-        assert_eq!(kept, 4, "queued states can still be read");
+        assert_eq!(kept, 4, "what was waiting can still be read");
         assert_eq!(slow.try_recv(), Err(mpsc::error::TryRecvError::Disconnected));
         assert_eq!(quick.try_recv(), Err(mpsc::error::TryRecvError::Empty));
     }
 
     #[test]
-    fn viewer_count_is_limited_and_freed_when_a_viewer_leaves() {
+    fn seats_are_limited_and_free_again_when_somebody_leaves() {
         let viewers = Viewers::default();
         let mut seats: Vec<_> = (0..MAX_VIEWERS).map(|_| viewers.join().unwrap()).collect();
         assert!(viewers.join().is_none());
@@ -84,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn late_viewer_receives_the_latest_state_at_once() {
+    fn a_late_viewer_sees_the_latest_state_at_once() {
         let viewers = Viewers::default();
         viewers.publish("one".into());
         viewers.publish("two".into());

@@ -1,1 +1,1 @@
-"""Tests of the web pages in a real browser."""
+"""What is shown, in a real browser."""

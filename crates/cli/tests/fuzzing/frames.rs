@@ -1,5 +1,5 @@
-//! Arbitrary frames and requests to a server while a game is played that must not be affected: each
-//! of its frames is compared with the simulator's, and its ticks are timed.
+//! Frames and requests of all sorts into a server, while a game goes on that must not notice: every frame of it is compared with what the
+//! simulator makes of the game, and its ticks are timed.
 
 use std::fmt;
 use std::path::Path;
@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use futures_util::{SinkExt, StreamExt};
-use getaway::game::{Action, Move, World};
+use getaway::game::{Action, Move, Rules, World};
 use getaway::map::Map;
 use getaway::planner::{Limit, Survival, SurvivalOptions};
 use getaway::protocol::MessageWriter;
@@ -23,34 +23,34 @@ use tokio_tungstenite::tungstenite::Message;
 
 use super::{damage, mutate, noise, wild_json};
 
-/// Number of parallel connections that send arbitrary frames.
+/// Connections at once that throw frames.
 const RUDE_CONNECTIONS: usize = 4;
-/// Maximum number of frames per connection: slightly more than the server accepts per second.
+/// The frames of a connection at most: a few more than the server hears out in a second.
 const FRAMES_MAX: usize = 110;
-/// How long a client waits for data before it disconnects.
+/// How long a thrower looks on before it hangs up.
 const RUDE_PATIENCE: Duration = Duration::from_millis(10);
-/// Maximum time that a client stays connected.
+/// How long it looks on at most.
 const RUDE_STAY: Duration = Duration::from_millis(500);
-/// Delay before a rejected client reconnects.
+/// How soon somebody who was turned away comes again.
 const COME_AGAIN: Duration = Duration::from_secs(1);
-/// Longer than anything here takes, even on a busy machine.
+/// Longer than anything here takes, on a busy machine too.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Team of the game that must not be affected.
+/// The team of the game that must not notice.
 const HONEST: &str = "honest";
-/// Score of a complete game on the map.
+/// What a game on the map is worth that is played to its end.
 const WHOLE_SCORE: u32 = 10_005;
 
-/// Statistics of the frames.
+/// What became of the frames.
 #[derive(Default)]
 pub struct Tally {
     pub frames: u64,
     pub requests: u64,
     pub connections: u64,
-    /// Complete games played meanwhile.
+    /// Whole games that were played meanwhile.
     pub games: usize,
-    /// Games played by the fuzzing clients.
+    /// Games that the throwers played.
     pub rude_games: usize,
-    /// Times from a command to the next state, sorted.
+    /// From a command to the next state, sorted.
     pub ticks: Vec<Duration>,
 }
 
@@ -65,7 +65,7 @@ impl fmt::Display for Tally {
     }
 }
 
-/// Formats sorted times.
+/// Sorted times, as a person reads them.
 struct Times<'a>(&'a [Duration]);
 
 impl fmt::Display for Times<'_> {
@@ -77,7 +77,7 @@ impl fmt::Display for Times<'_> {
     }
 }
 
-/// Frames and connections so far.
+/// Frames and connections thrown so far.
 #[derive(Default)]
 struct Thrown {
     connections: AtomicU64,
@@ -85,10 +85,10 @@ struct Thrown {
     requests: AtomicU64,
 }
 
-/// Panics in any task: the server survives them, but they are defects.
+/// Panics of any task: the server goes on after one, and it is a defect all the same.
 static PANICS: AtomicUsize = AtomicUsize::new(0);
 
-/// A server and the results of its games.
+/// A server, and what came of its games.
 struct Host {
     address: String,
     results: Arc<Mutex<Vec<GameResult>>>,
@@ -102,7 +102,7 @@ impl Host {
         let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join("maps/roundabout");
         let map = Map::load(folder).map_err(|error| error.to_string())?;
         let player = Honest::new(&map, delay)?;
-        let options = ServerOptions { tick_time: PATIENCE, delay, ..ServerOptions::with_maps(vec![map]) };
+        let options = ServerOptions { tick_time: PATIENCE, delay, ..ServerOptions::on(vec![map]) };
         let server = Server::bind("127.0.0.1", 0, options).await.map_err(|error| error.to_string())?;
         let address = server.local_addr().map_err(|error| error.to_string())?.to_string();
         let results: Arc<Mutex<Vec<GameResult>>> = Arc::default();
@@ -116,31 +116,29 @@ impl Host {
         Ok(Self { address, results, serving, player })
     }
 
-    /// Stops the server; returns the number of games by other clients, if no game of the reference
-    /// bot was affected. How many games others played, if no game of the honest bot was disturbed.
+    /// Ends the server. How many games others played, if no game of the honest bot was disturbed.
     fn end(self) -> Result<usize, String> {
         if PANICS.load(Ordering::Relaxed) > 0 {
             return Err("a task panicked".to_owned());
         }
         if self.serving.is_finished() {
-            return Err("the server has stopped".to_owned());
+            return Err("the server has ended".to_owned());
         }
         self.serving.abort();
         let results = self.results.lock().map_err(|_| "a panic".to_owned())?;
         let (honest, rude): (Vec<&GameResult>, Vec<&GameResult>) =
             results.iter().partition(|result| result.team == HONEST);
         let is_whole = |result: &&&GameResult| {
-            (result.score, result.missed_ticks, result.late_commands) == (WHOLE_SCORE, 0, 0)
-                && result.disconnect.is_none()
+            (result.score, result.missed_ticks, result.late_commands) == (WHOLE_SCORE, 0, 0) && result.left.is_none()
         };
         match honest.iter().find(|result| !is_whole(result)) {
-            Some(result) => Err(format!("a game was affected: {result:?}")),
+            Some(result) => Err(format!("a game was disturbed: {result:?}")),
             None => Ok(rude.len()),
         }
     }
 }
 
-/// Sends `count` frames.
+/// Throws so many frames.
 pub async fn run(seed: u64, count: u64) -> Result<Tally, String> {
     let host = Host::start(Duration::ZERO).await?;
     let thrown = Arc::new(Thrown::default());
@@ -162,11 +160,11 @@ pub async fn run(seed: u64, count: u64) -> Result<Tally, String> {
     Ok(Tally { frames, requests, connections, games, rude_games, ticks })
 }
 
-/// Tick times of a game alone and of one during a connection flood.
+/// What a tick takes, in a game by itself and in one beside a flood of connections.
 pub struct Flood {
-    /// Connections held open, as far as the server permits.
+    /// Sockets that were held open, as far as the server let them be.
     pub sockets: usize,
-    /// Total number of connections; rejected clients reconnect.
+    /// Connections in all: whoever is turned away comes again.
     pub connections: u64,
     /// Sorted.
     pub quiet: Vec<Duration>,
@@ -186,12 +184,10 @@ impl fmt::Display for Flood {
     }
 }
 
-/// Holds this many connections open during a game: silent ones, partial requests, partial frames,
-/// viewers; closed ones reconnect.
+/// Holds so many sockets open while a game goes on: silent ones, half a request, half a frame, viewers; those that are closed come again.
 pub async fn flood(sockets: usize) -> Result<Flood, String> {
     const DELAY: Duration = Duration::from_millis(2);
-    // The clients' files are in the same process as the server's, and the file table must not grow
-    // while a game is timed.
+    // The crowd's files are in the same process as the server's: its table of files must not grow while a game is timed.
     let files: Vec<_> = (0..4 * sockets).map_while(|_| std::fs::File::open("/dev/null").ok()).collect();
     drop(files);
     let host = Host::start(DELAY).await?;
@@ -207,7 +203,7 @@ pub async fn flood(sockets: usize) -> Result<Flood, String> {
     Ok(Flood { sockets, connections, quiet, flooded })
 }
 
-/// Many clients in their own thread, so that the game's bot does not wait for them.
+/// Many sockets, in a thread of their own: the game's bot must not wait behind them.
 struct Crowd {
     connections: Arc<AtomicU64>,
     is_over: Arc<AtomicBool>,
@@ -215,8 +211,7 @@ struct Crowd {
 }
 
 impl Crowd {
-    /// Starts after a delay, so that the game's bot connects first: connections beyond the limit
-    /// are rejected.
+    /// Comes after a while: the game's bot is there first, since whoever comes when all seats are taken is turned away.
     fn start(address: String, sockets: usize, pause: Duration) -> Result<Self, String> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| error.to_string())?;
@@ -235,7 +230,7 @@ impl Crowd {
         Ok(Self { connections, is_over, thread })
     }
 
-    /// Returns the number of connections.
+    /// How many connections there were.
     fn end(self) -> u64 {
         self.is_over.store(true, Ordering::Relaxed);
         let _ = self.thread.join();
@@ -243,7 +238,7 @@ impl Crowd {
     }
 }
 
-/// Holds a connection open as long as the server permits, repeatedly.
+/// Holds a socket open for as long as the server lets it, again and again.
 async fn hold(address: String, number: usize, connections: Arc<AtomicU64>) {
     let viewer = frame(0x81, br#"{"type": "VIEWER"}"#, &mut Dice::from_seed(1));
     let words = [Vec::new(), b"GET / HT".to_vec(), upgrade().into_bytes(), [upgrade().into_bytes(), viewer].concat()];
@@ -274,22 +269,22 @@ fn count_panics() {
     });
 }
 
-/// A bot that knows the complete game and checks every frame.
+/// A bot that knows the whole game and checks every frame of it.
 struct Honest {
     world: World,
     moves: Vec<Move>,
-    /// The server's pause after each tick, which is not counted.
+    /// The pause that the server makes after each tick, which counts for nothing.
     delay: Duration,
 }
 
 impl Honest {
     fn new(map: &Map, delay: Duration) -> Result<Self, String> {
-        let world = World::new(&map.layout, false).map_err(|error| error.to_string())?;
+        let world = World::new(&map.layout, &Rules::BLITZ_2025).map_err(|error| error.to_string())?;
         let solution = Survival::new(SurvivalOptions::default()).solve(&world, &world.start(), Limit::default());
         Ok(Self { world, moves: solution.moves, delay })
     }
 
-    /// Plays a game and appends the tick times.
+    /// Plays a game; adds the time of each tick.
     async fn play(&self, address: &str, ticks: &mut Vec<Duration>) -> Result<(), String> {
         let stream = TcpStream::connect(address).await.map_err(|error| error.to_string())?;
         stream.set_nodelay(true).map_err(|error| error.to_string())?;
@@ -310,7 +305,7 @@ impl Honest {
             };
             ticks.extend(sent.map(|sent| sent.elapsed().saturating_sub(self.delay)));
             if frame.as_str() != writer.write(&state) {
-                return Err(format!("tick {}: a different state than the simulator's: {frame:.300}", state.tick()));
+                return Err(format!("tick {}: another state than the simulator's: {frame:.300}", state.tick()));
             }
             let actions: Vec<Action> = player_move.direction().map(Action::Move).into_iter().collect();
             let command = json!({"type": "COMMAND", "tick": state.tick(), "actions": actions}).to_string();
@@ -323,26 +318,26 @@ impl Honest {
                 return if u16::from(frame.code) == 1000 { Ok(()) } else { Err(format!("closed with {frame}")) };
             }
         }
-        Err("the connection ended without a close frame".to_owned())
+        Err("the connection ended without a close".to_owned())
     }
 }
 
-/// Sends until all clients together have sent enough.
+/// Throws until enough has been thrown by all throwers together.
 async fn throw(address: String, seed: u64, count: u64, thrown: Arc<Thrown>) {
     while thrown.frames.load(Ordering::Relaxed) < count {
         let number = thrown.connections.fetch_add(1, Ordering::Relaxed);
         let case = Case::new(&mut Dice::from_seed(seed.wrapping_add(number)));
         thrown.frames.fetch_add(case.frames, Ordering::Relaxed);
         thrown.requests.fetch_add(1, Ordering::Relaxed);
-        // The server may reject any of it; that it still works shows in the concurrent game.
+        // What the server does with it is its affair; whether it stands is seen from the game that goes on.
         let _ = timeout(PATIENCE, case.send(&address)).await;
     }
 }
 
-/// The data sent on one connection.
+/// What one connection says.
 struct Case {
     request: Vec<u8>,
-    /// Data sent after the response.
+    /// What follows the answer to the request.
     rest: Vec<u8>,
     frames: u64,
     hangs_up: bool,
@@ -355,8 +350,7 @@ impl Case {
             return Self { request: request(dice), rest: noise(dice, 200), frames: 0, hangs_up };
         }
         let mut rest = Vec::new();
-        // Most invalid JSON closes the connection, so connections with valid JSON deliver more
-        // frames.
+        // Most that is no JSON ends a connection, so the calm ones get the most frames across.
         let is_calm = !dice.one_in(4);
         let count = 1 + if is_calm { dice.below(FRAMES_MAX) } else { dice.below(6) };
         for place in 0..count {
@@ -374,7 +368,7 @@ impl Case {
             let _ = stream.read(&mut answer).await?;
         }
         stream.write_all(&self.rest).await?;
-        // A viewer receives states indefinitely, so limit the time.
+        // Who has become a viewer is shown one state after another: that must end some time.
         let until = Instant::now() + RUDE_STAY;
         while !self.hangs_up
             && Instant::now() < until
@@ -390,7 +384,7 @@ fn upgrade() -> String {
         .to_owned()
 }
 
-/// A malformed or unusual request, or one for a missing resource.
+/// A request that is broken, odd, or asks for what is not there.
 fn request(dice: &mut Dice) -> Vec<u8> {
     let path = dice.pick(&[
         "/",
@@ -422,7 +416,7 @@ fn request(dice: &mut Dice) -> Vec<u8> {
     bytes
 }
 
-/// A well-formed frame with JSON that may be meaningless.
+/// A sound frame of JSON that makes more or less sense.
 fn calm(dice: &mut Dice, is_first: bool) -> Vec<u8> {
     let mut json = match dice.below(if is_first { 3 } else { 12 }) {
         0 => json!({"type": "REGISTER", "teamName": "rude"}),
@@ -437,7 +431,7 @@ fn calm(dice: &mut Dice, is_first: bool) -> Vec<u8> {
     frame(dice.pick(&[0x81, 0x82]), json.to_string().as_bytes(), dice)
 }
 
-/// Any frame: nested JSON, control frames, fragments, and malformed frames.
+/// Any frame: JSON bombs, controls, pieces, and what is no frame at all.
 fn wild(dice: &mut Dice) -> Vec<u8> {
     let payload = if dice.one_in(3) { noise(dice, 300) } else { wild_json(dice) };
     let mut bytes = match dice.below(10) {
@@ -446,7 +440,7 @@ fn wild(dice: &mut Dice) -> Vec<u8> {
         5..=7 => {
             frame(dice.pick(&[0x00, 0x80, 0x01, 0x02, 0x88, 0x89, 0x8a, 0x09, 0x83, 0x8f, 0xc1, 0xf1]), &payload, dice)
         }
-        // An unrealistic payload length.
+        // A length that nobody will ever send.
         8 => vec![0x81, 0xff, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff],
         _ => noise(dice, 100),
     };

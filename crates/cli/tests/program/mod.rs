@@ -1,12 +1,11 @@
-//! Runs the program and checks its output and exit code.
+//! The program as a user meets it: what it prints, and how it ends.
 
 #![allow(dead_code, reason = "every test file is a crate of its own and uses what it needs")]
 
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// The program with these arguments, in the project's folder, without the environment's colour
-/// settings.
+/// The program with these arguments, in the project's folder, whatever the terminal of this run wants of colours.
 pub fn command(args: &[&str]) -> Command {
     command_in(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")), args)
 }
@@ -18,13 +17,12 @@ pub fn command_in(dir: &Path, args: &[&str]) -> Command {
     command
 }
 
-/// Runs the program to its end.
+/// A run to its end.
 pub fn getaway(args: &[&str]) -> Output {
     command(args).output().unwrap()
 }
 
-/// Standard output of a run that must succeed with empty standard error (there is no progress bar
-/// without a terminal).
+/// The standard output of a run that must go well: without a terminal there is no progress bar, and standard error is empty.
 pub fn fine(args: &[&str]) -> String {
     let output = getaway(args);
     let stderr = String::from_utf8(output.stderr).unwrap();
@@ -32,7 +30,7 @@ pub fn fine(args: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Error line, without `error: `, of a run that must fail with exit code 2 and no other output.
+/// The error line of a run that must fail on its input, without `error: `; it prints nothing else.
 pub fn refused(args: &[&str]) -> String {
     let output = getaway(args);
     let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
