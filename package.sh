@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
-# Makes getaway-bot.zip, what is uploaded, and proves it: unpacked in an empty folder, installed in a fresh environment from its
-# requirements.txt alone, it plays 200 ticks with TOKEN set.
+# Builds getaway-bot.zip, the upload for the competition, and tests it: unpacked into an empty
+# folder and installed into a fresh environment from its requirements.txt alone, it must play 200
+# ticks with TOKEN set.
 #
-# Usage: ./package.sh [--aarch64]     (the other processor is built for and checked, but cannot be played on here)
-# Needs what run.sh needs; the wheel is linked by zig, from PyPI, against the oldest glibc that is asked for, so the age of this machine
-# does not matter.
+# Usage: ./package.sh [--aarch64]     (cross-compiled and checked, but not played, because this machine cannot run it). Has the requirements of run.sh; the wheel is linked with zig (from PyPI) against the oldest supported glibc, so that this machine's glibc does not matter.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 # shellcheck source=tools/environment.sh
@@ -16,14 +15,14 @@ processor=$(uname -m)
 case ${1:-} in
   '') ;;
   --aarch64) processor=aarch64 ;;
-  *) echo "error: $1: no such option, expected --aarch64 or nothing" >&2; exit 2 ;;
+  *) echo "error: $1: unknown option (expected --aarch64 or nothing)" >&2; exit 2 ;;
 esac
 [ $# -le 1 ] || { echo 'error: expected at most one option' >&2; exit 2; }
 [ "$processor" != arm64 ] || processor=aarch64
 rust_target=$processor-unknown-linux-gnu
 if ! [ -d "$(rustc --print target-libdir --target "$rust_target")" ]; then
   rustup target add "$rust_target" || {
-    echo "error: no Rust standard library for $rust_target, expected one, or rustup to be able to fetch it" >&2
+    echo "error: no Rust standard library for $rust_target, and rustup could not install it" >&2
     exit 2
   }
 fi
@@ -44,7 +43,7 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 
 echo '== the wheel'
-# zig from PyPI is a module; maturin finds it by the Python that it runs in.
+# zig from PyPI is a Python module; maturin finds it through the Python it runs in.
 PATH=$PWD/.venv/bin:$PATH "$venv_python" -m maturin build --quiet --release --locked --zig --compatibility manylinux2014 \
   --target "$rust_target" --out "$scratch/wheel"
 wheels=("$scratch"/wheel/*.whl)
@@ -54,7 +53,7 @@ case $(basename "$wheel") in
   getaway-*-cp310-abi3-manylinux2014_"$processor".manylinux_2_17_"$processor".whl) ;;
   *) echo "error: $(basename "$wheel"): expected an abi3 wheel for manylinux2014 on $processor" >&2; exit 1 ;;
 esac
-# auditwheel says what the wheel needs, which may be less than what it is labelled with.
+# auditwheel reports the glibc that the wheel really needs, which may be older than its tag.
 .venv/bin/auditwheel show "$wheel" | tee "$scratch/auditwheel"
 tr -s '[:space:]' ' ' <"$scratch/auditwheel" | grep -qE "consistent with the following platform tag: \"manylinux_2_(5|12|17)_$processor\"" || {
   echo 'error: the wheel needs a newer glibc than 2.17' >&2
@@ -72,7 +71,7 @@ cp bot/application.py bot/client.py "$wheel" "$folder"
 } >"$folder/requirements.txt"
 rm -f "$zip"
 "$venv_python" - "$folder" "$zip" <<'PYTHON'
-"""Zips a folder's files, flat, in order of their names and without times: the same files make the same zip."""
+"""Zips the files of a folder without subfolders, sorted by name and without timestamps, so that the zip is reproducible."""
 import pathlib, sys, zipfile
 
 with zipfile.ZipFile(sys.argv[2], "w", zipfile.ZIP_DEFLATED) as archive:
@@ -85,11 +84,11 @@ print(f"{pathlib.Path(sys.argv[2]).stat().st_size:>9}  {sys.argv[2]}")
 PYTHON
 
 if [ "$processor" != "$(uname -m)" ]; then
-  echo "$zip is made for $processor and was not played with: this machine is a $(uname -m)"
+  echo "$zip is built for $processor and was not tested: this machine is $(uname -m)"
   exit
 fi
 
-echo '== the proof'
+echo '== test of the zip'
 proof=$scratch/proof
 mkdir "$proof"
 "$venv_python" -m zipfile --extract "$zip" "$proof"
@@ -104,7 +103,7 @@ for _ in {1..100}; do
   sleep 0.1
 done
 [ -n "$url" ] || { cat "$scratch/log" >&2; exit 1; }
-# Nothing of this shell but the token: no Rust, and no Python but the fresh one.
+# A clean environment with only the token: no Rust, and only the fresh Python.
 (cd "$proof" && env -i PATH=/usr/bin:/bin TOKEN=proof SAVE_JSONL_PATH=game.jsonl "$scratch/venv/bin/python" application.py --url "$url")
 wait "$server_pid" || true
 server_pid=
@@ -117,4 +116,4 @@ result = json.loads(open(sys.argv[1]).readline())
 late, missed = result["late_commands"], result["missed_ticks"]
 sys.exit(f"error: {late} late commands, {missed} ticks without one" if late or missed else 0)
 ' "$scratch/results"
-echo "$zip plays: $played ticks, every one with a command in time, as a fresh $("$scratch/venv/bin/python" --version)"
+echo "$zip works: $played ticks, each with a command in time, on a fresh $(... --version)"$scratch/venv/bin/python" --version)"

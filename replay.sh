@@ -1,12 +1,12 @@
 #!/bin/sh
-# Verifies saved games: plays them again and names the first field that differs.
+# Verifies saved games: replays them and reports the first field that differs.
 # Usage: ./replay.sh [FILE or FOLDER]... [--no-jump] [--json]     (all of games/ by default)
 set -eu
 here=$(cd -- "$(dirname -- "$0")" && pwd)
 cargo build --quiet --release --manifest-path "$here/Cargo.toml" --package getaway-cli
-# The folder that cargo builds in may be set to another one.
+# The cargo target folder can be configured.
 target=${CARGO_TARGET_DIR:-$here/target}
-# Options alone still mean all of games/.
+# With options only, all of games/ is replayed.
 for argument; do
     case $argument in
         -*) ;;

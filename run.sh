@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# Builds, installs, starts a local server unless there is one, plays, and prints the score. `./run.sh --help` tells the options.
+# Builds, installs, starts a local server if none is running, plays, and prints the score. `./run.sh
+# --help` lists the options. `./run.sh --help` tells the options.
 #
-# Needs a Rust toolchain and Python 3.10+. Everything stays in this folder: .venv, the build, and the games, in games/played.
+# Needs a Rust toolchain and Python 3.10+. Everything is written to this folder: .venv, the build,
+# and the games in games/played.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 # shellcheck source=tools/environment.sh
@@ -10,16 +12,16 @@ source tools/environment.sh
 usage() {
   cat <<'TEXT'
 Usage: ./run.sh [OPTION]...
-  --planner NAME     how the bot plays [default: survival]
-  --budget-ms MS     time for a decision [default: 75]
-  --games N          how many games to play [default: 1]
-  --seed S           the seed of the bot, and of the choice of maps
-  --url URL          play on this server (or SERVER_URL; or the one that listens on port 8765, if any)
-For the server that is started otherwise, on a free port:
+  --planner NAME     planner to use [default: survival]
+  --budget-ms MS     time per decision [default: 75]
+  --games N          number of games [default: 1]
+  --seed S           seed of the bot and of the choice of maps
+  --url URL          server to play on [default: SERVER_URL if set, otherwise the server on port 8765 if one is running]
+Options of the server that is started otherwise, on a free port:
   --map NAME         the map, by name or by path [default: a random one for each game]
   --maps DIR         a folder of maps
   --delay-ms MS      pause after each tick [default: 0]
-  --no-jump          the no-jump variant: who steps onto the tile of a threat is caught before it moves
+  --no-jump          no-jump variant: stepping onto a threat's tile loses the game
 TEXT
 }
 
@@ -58,14 +60,14 @@ while [ $# -gt 0 ]; do
     --maps | --delay-ms) server_options+=("$option" "$value") ;;
   esac
 done
-[[ $games =~ ^[1-9][0-9]{0,5}$ ]] || fail "--games: expected a number from 1 on, found $games"
+[[ $games =~ ^[1-9][0-9]{0,5}$ ]] || fail "--games: expected a positive number, found $games"
 if [ -n "$map" ]; then
   server_options+=("$map")
 fi
 if [ -n "$url" ] && [ ${#server_options[@]} -gt 0 ]; then
   case ${server_options[*]} in
-    --no-jump) ;; # The bot and the replay want to know, whoever serves.
-    *) fail "a server that is there already chooses its maps and its pace itself" ;;
+    --no-jump) ;; # Needed by the bot and the replay, whichever server is used.
+    *) fail "--map, --maps and --delay-ms only apply to a server that this script starts" ;;
   esac
 fi
 
@@ -92,7 +94,7 @@ is_port_taken() {
 
 if [ -z "$url" ] && [ ${#server_options[@]} -eq 0 ] && is_port_taken; then
   url=ws://127.0.0.1:8765
-  echo "playing on the server that listens on $url"
+  echo "playing on the server at $url"
 elif [ -z "$url" ]; then
   "$target/release/getaway" serve --port 0 --games "$games" ${seed_option[@]+"${seed_option[@]}"} \
     ${server_options[@]+"${server_options[@]}"} >"$scratch/results" 2>"$scratch/log" &
@@ -106,10 +108,10 @@ elif [ -z "$url" ]; then
     fi
     sleep 0.1
   done
-  [ -n "$url" ] || { echo 'error: the server does not say where it listens' >&2; exit 1; }
+  [ -n "$url" ] || { echo 'error: the server did not print its address' >&2; exit 1; }
 fi
 
-# The server's own result of a game: exact, where the bot only knows the last state that it saw.
+# The server's own result, which is exact; the bot only knows the last state it received.
 print_result() {
   [ -n "$server_pid" ] || return 0
   local line=

@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
-# Everything that a change must pass, on a machine with a Rust toolchain and Python 3.10+. Stops at the first failure.
+# Runs everything that a change must pass, on a machine with a Rust toolchain and Python 3.10+.
+# Stops at the first failure.
 #
-# Recordings of the real server are compared with where GETAWAY_SHARED, or else ../shared, is their folder; without it those
-# tests say that they skip. Builds go to target/ (or CARGO_TARGET_DIR), the Python tests' environment to .venv, and nothing else is left
-# behind.
+# Recordings of the real server are used if GETAWAY_SHARED (default: ../shared) is a folder that
+# contains them; otherwise those tests are skipped, with a message. Builds go to target/ (or
+# CARGO_TARGET_DIR), the Python tests' environment to .venv, and nothing else is left behind.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 # shellcheck source=tools/environment.sh
 source tools/environment.sh
 
-# section NAME COMMAND...: runs a command under a heading and says how long it took.
+# section NAME COMMAND...: runs a command under a heading and prints how long it took.
 section() {
   local name=$1 start=$SECONDS
   shift
@@ -18,7 +19,7 @@ section() {
   printf '== %s: passed in %d s\n' "$name" "$((SECONDS - start))"
 }
 
-# The bot as it is run on the day, with the program that the tests above have built as its server.
+# The bot as it runs in the competition, against the server built above.
 python_tests() {
   prepare_python && install --requirement tools/requirements-test.txt || return
   "$venv_python" tools/supply_chain.py --check || return
@@ -32,7 +33,7 @@ section documentation env RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-dep
 section 'library alone' cargo clippy --locked --package getaway -- -D warnings
 section 'Python extension' cargo clippy --locked --package getaway-python -- -D warnings
 section tests cargo test --locked
-# Without cargo bench's optimised build: the same benches, each run once with its checks.
+# The benches without the optimised build of cargo bench: each runs once, with its checks.
 section 'benches, once each' cargo test --locked --package getaway --package getaway-arena --bench world --bench arena -- --test
 section 'broken pictures' cargo run --locked --quiet --package getaway-cli --example png_fuzz -- --count 5000 --seed 1
 section 'Python: the extension and the bot' python_tests

@@ -1,7 +1,7 @@
-"""The competition bot: `python application.py` plays one game and prints what it came to.
+"""The competition bot: `python application.py` plays one game and prints a summary.
 
-Environment: TOKEN (registers with it, else with the team's name), SAVE_JSONL_PATH (records the game there; the file must not exist).
-Exit code: 0 when a game was played, 1 when none was, 2 for a wrong option or a file that exists already, 130 after Ctrl-C.
+Environment: TOKEN (if set, the bot registers with it instead of the team name), SAVE_JSONL_PATH (the game is recorded there; the file must not exist).
+Exit code: 0 if a game was played, 1 if not, 2 for an invalid option or an existing file, 130 after Ctrl-C.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from client import Game, Recorder, open_connection
 
 
 def main() -> int:
-    """Runs the bot with the options of the command line; returns the exit code."""
+    """Runs the bot with the command-line options; returns the exit code."""
     options = parse_options()
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(message)s")
     logging.getLogger("websockets").setLevel(logging.WARNING)
@@ -41,36 +41,36 @@ def main() -> int:
 
 
 def open_recorder(path: str) -> Recorder | None:
-    """Begins a recording; a disk that does not let it be made costs the recording, not the game.
+    """Starts a recording. If the file cannot be created, the game is played without one.
 
-    Raises FileExistsError if the file is there: it may be another bot's.
+    Raises FileExistsError if the file exists: it may belong to another bot.
     """
     try:
         return Recorder(path)
     except FileExistsError:
-        raise FileExistsError(f"SAVE_JSONL_PATH: {path} exists already and is not overwritten") from None
+        raise FileExistsError(f"SAVE_JSONL_PATH: {path} already exists and is not overwritten") from None
     except (OSError, ValueError) as error:
         print(f"{error}; the game is not recorded", file=sys.stderr)
         return None
 
 
 class Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line."""
+    """Reports errors in one line."""
 
     def error(self, message: str) -> NoReturn:
-        """Ends the program."""
+        """Prints the error and exits."""
         self.exit(2, f"error: {message} (try --help)\n")
 
 
 def parse_options() -> argparse.Namespace:
-    """Reads the command line."""
+    """Parses the command line."""
     parser = Parser(description="Play one game.", formatter_class=argparse.ArgumentDefaultsHelpFormatter)
-    parser.add_argument("--url", default="ws://127.0.0.1:8765", help="where the server listens")
-    parser.add_argument("--team-name", default="getaway", help="the name to register with where there is no TOKEN")
+    parser.add_argument("--url", default="ws://127.0.0.1:8765", help="server URL")
+    parser.add_argument("--team-name", default="getaway", help="team name to register with if TOKEN is not set")
     parser.add_argument("--planner", default="survival", help="a planner's name, or an expression of the search grammar")
-    parser.add_argument("--budget-ms", type=float, default=75.0, help="milliseconds for a decision")
-    parser.add_argument("--seed", type=int, default=0, help="the seed of every random draw")
-    parser.add_argument("--no-jump", action="store_true", help="the server plays the no-jump variant: who steps onto the tile of a threat is caught before it moves")
+    parser.add_argument("--budget-ms", type=float, default=75.0, help="time per decision in milliseconds")
+    parser.add_argument("--seed", type=int, default=0, help="random seed")
+    parser.add_argument("--no-jump", action="store_true", help="the server plays the no-jump variant: stepping onto a threat's tile loses the game")
     return parser.parse_args()
 
 

@@ -1,7 +1,6 @@
-"""The wire side of the bot: one game over a websocket, recorded as it is played.
+"""The network side of the bot: plays one game over a websocket and records it as it goes.
 
-The promise: every state gets one command that carries its tick, whatever the bot does; what is no state is logged and left alone;
-any end of the connection is the end of the game, not an error.
+Guarantees: each state is answered with exactly one command that carries its tick, whatever the bot does; a message that is not a state is logged and ignored; however the connection ends, the game is over and no error is raised.
 """
 
 from __future__ import annotations
@@ -19,26 +18,26 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
 MAX_FRAME_BYTES = 16 << 20
-"""The largest frame that is taken: a state of the largest map that the bot reads."""
+"""Largest accepted frame: a state of the largest map that the bot accepts."""
 CONNECT_TIME_S = 30.0
-"""How long a server that is not there yet is waited for."""
+"""How long to keep trying to connect to a server that is not up yet."""
 FIRST_PAUSE_S = 0.1
 LONGEST_PAUSE_S = 4.0
 POINTS_PER_TICK = 5
-"""What a tick that is reached counts."""
+"""Points for each tick reached."""
 
 log = logging.getLogger("bot")
 
 
 class Decision(Protocol):
-    """What the client needs to know of a decision."""
+    """The part of a decision that the client uses."""
 
     @property
     def tick(self) -> int: ...
 
 
 class Player(Protocol):
-    """What decides: `getaway.Bot`, or anything like it."""
+    """The player's decision maker: `getaway.Bot`, or a stand-in for it."""
 
     @property
     def last_decision(self) -> Decision | None: ...
@@ -48,24 +47,24 @@ class Player(Protocol):
 
 @dataclass
 class Summary:
-    """What a game came to."""
+    """Result of a game."""
 
     last_tick: int = 0
     """The tick of the last state; 0 before the first."""
     errors: int = 0
-    """States that the bot had no answer to."""
+    """States for which the bot found no answer."""
     decision_times_s: list[float] = field(default_factory=list)
-    """By state, seconds from message in to command out."""
+    """Per state, the seconds from receiving the message to sending the command."""
     close: str = ""
     """How the connection ended."""
 
     @property
     def score(self) -> int:
-        """The points, as far as they can be known: the last tick that was shown was played, and nothing is shown after it."""
+        """The score, as far as it is known: the last state received was played, but its outcome is never sent."""
         return POINTS_PER_TICK * (self.last_tick + 1) if self.last_tick else 0
 
     def quantile_ms(self, share: float) -> float:
-        """The decision time, in milliseconds, that this share of the states stayed within."""
+        """Quantile of the decision times, in milliseconds."""
         times = sorted(self.decision_times_s)
         return times[min(int(share * len(times)), len(times) - 1)] * 1e3 if times else 0.0
 
@@ -80,24 +79,24 @@ class Summary:
 
 
 class Recorder:
-    """A saved game that is written as it is played: a line of JSON a tick, on disk before the next state is read."""
+    """A game recording, written as it is played: one JSON line per tick, on disk before the next state is read."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        """Begins a file, and the folders above it.
+        """Creates the file, and its parent folders.
 
-        Raises FileExistsError if the file is there: two games never share one; OSError if it cannot be made.
+        Raises FileExistsError if the file exists (two games never share one), OSError if it cannot be created.
         """
         self.path = Path(path)
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
         except FileExistsError as error:
-            # A file where a folder has to be is not a game of somebody else's.
-            raise NotADirectoryError(errno.ENOTDIR, "is no folder", str(self.path.parent)) from error
+            # A file in place of a folder is not another bot's recording.
+            raise NotADirectoryError(errno.ENOTDIR, "is not a folder", str(self.path.parent)) from error
         self._file = open(self.path, "x", encoding="utf-8", newline="\n")
         self._is_empty = True
 
     def write(self, frame: str, actions: list[dict[str, Any]]) -> None:
-        """Adds a tick. A disk that fails ends the recording, not the game."""
+        """Appends a tick. A disk that fails ends the recording, not the game."""
         if self._file.closed:
             return
         if "\n" in frame or "\r" in frame:
@@ -107,11 +106,11 @@ class Recorder:
             self._file.flush()
             self._is_empty = False
         except OSError as error:
-            log.error("%s: %s; the recording ends here and the game goes on", self.path, error)
+            log.error("%s: %s; recording stopped, the game goes on", self.path, error)
             self._drop(is_told=True)
 
     def close(self) -> None:
-        """Ends the file; one without a tick is removed."""
+        """Closes the file; deletes it if it contains no tick."""
         self._drop()
         if self._is_empty:
             self.path.unlink(missing_ok=True)
@@ -120,27 +119,28 @@ class Recorder:
         try:
             self._file.close()
         except OSError as error:
-            # What could not be written is tried once more, and fails once more.
+            # Closing flushes the same data again, and fails again.
             if not is_told:
                 log.error("%s: %s", self.path, error)
 
 
 def register_frame(token: str | None, team_name: str) -> str:
-    """The first frame: the token where there is one, else the name."""
+    """The registration message: with the token if there is one, otherwise with the team name."""
     identity = {"token": token} if token else {"teamName": team_name}
     return json.dumps({"type": "REGISTER", **identity})
 
 
 def open_connection(url: str, patience_s: float = CONNECT_TIME_S) -> ClientConnection:
-    """Connects; a server that is not there yet is tried again, with growing pauses, for `patience_s` seconds.
+    """Connects; while the server is not up yet, retries with growing pauses for up to `timeout_s` seconds.
 
-    Raises OSError when time is up, ValueError for what is no address, and what `websockets` raises for a server that speaks something else.
+    Raises OSError on timeout, ValueError for an invalid URL, and the exceptions of `websockets` if the server speaks another protocol.
     """
     deadline = time.monotonic() + patience_s
     pause_s = FIRST_PAUSE_S
     while True:
         try:
-            # The game is played on this machine or nearby: no proxy, no compression, and no pings, so that a server that hangs is waited for.
+            # The server is local or nearby: no proxy, no compression; and no pings, so that a
+            # hanging server does not end the game.
             return connect(url, max_size=MAX_FRAME_BYTES, compression=None, proxy=None, ping_interval=None, close_timeout=1)
         except OSError as error:
             if time.monotonic() + pause_s > deadline:
@@ -151,7 +151,7 @@ def open_connection(url: str, patience_s: float = CONNECT_TIME_S) -> ClientConne
 
 
 class Game:
-    """One game from the first state to the end of the connection."""
+    """One game, from the first state until the connection ends."""
 
     def __init__(self, connection: ClientConnection, player: Player, recorder: Recorder | None = None) -> None:
         self.summary = Summary()
@@ -160,7 +160,7 @@ class Game:
         self._recorder = recorder
 
     def play(self, token: str | None, team_name: str) -> None:
-        """Registers and answers until the connection ends, however it does. `summary` tells, also in the middle, what came of it."""
+        """Registers, then answers until the connection ends for any reason. `summary` is up to date at any time, also during the game."""
         try:
             self._connection.send(register_frame(token, team_name))
             while True:
@@ -175,12 +175,12 @@ class Game:
             action = self._player.next_action(frame)
             decision = self._player.last_decision
             tick = decision.tick if decision else _tick_of(frame)
-        except Exception as error:  # noqa: BLE001: whatever the bot does, the game goes on
+        except Exception as error:  # the game goes on whatever the bot raises
             action, tick = None, _tick_of(frame)
             if tick is not None:
                 self._report(tick, error)
         if tick is None:
-            log.warning("skipped a frame that is no state: %.80r", frame)
+            log.warning("ignored a message that is not a state: %.80r", frame)
             return
         self.summary.last_tick = max(self.summary.last_tick, tick)
         actions = [] if action is None else [action]
@@ -192,14 +192,14 @@ class Game:
                 self._recorder.write(frame if isinstance(frame, str) else frame.decode(errors="replace"), actions)
 
     def _report(self, tick: int, error: Exception) -> None:
-        """Tells of the first state without a decision; the others are counted."""
+        """Logs the first state without a decision; later ones are only counted."""
         if not self.summary.errors:
-            log.error("tick %d: no decision, staying: %s: %s (said once)", tick, type(error).__name__, error)
+            log.error("tick %d: no decision, staying: %s: %s (further ones are only counted)", tick, type(error).__name__, error)
         self.summary.errors += 1
 
 
 def _tick_of(frame: str | bytes) -> int | None:
-    """The tick of a state that the bot could not use, or nothing if it is no state."""
+    """The tick of a state that the bot could not use; `None` if it is not a state."""
     try:
         message = json.loads(frame)
     except (ValueError, RecursionError):
@@ -212,6 +212,6 @@ def _tick_of(frame: str | bytes) -> int | None:
 
 def _describe(closed: ConnectionClosed) -> str:
     if closed.rcvd is None:
-        return f"the connection was given up: {closed.sent.reason}" if closed.sent else "the connection ended without a word"
+        return f"connection closed by the bot: {closed.sent.reason}" if closed.sent else "connection lost"
     return f"closed by the server: {closed.rcvd.code} {closed.rcvd.reason}".rstrip()
 

@@ -1,4 +1,4 @@
-//! A hash that is the same on every machine and in every version: for signatures and seeds.
+//! A hash that is stable across machines and versions: for signatures and seeds.
 
 use std::hash::Hasher;
 
@@ -26,7 +26,7 @@ impl Hasher for FnvHasher {
 mod tests {
     use super::*;
 
-    /// Test vectors of the draft, its appendix C.
+    /// Test vectors from appendix C of the draft.
     #[test]
     fn test_vectors_of_fnv_1a_hold() {
         for (text, hash) in

@@ -1,12 +1,12 @@
-//! **getaway** rebuilds the car chase of Coveo's *Blitz 2025* exactly, and plans it to the end.
+//! **getaway** reimplements the car chase of Coveo's *Blitz 2025* exactly, and plans whole games.
 //!
-//! Play by the rules, a command a tick, as the server would:
+//! Play by the server's rules, one command per tick:
 //!
 //! ```
 //! use getaway::game::{Action, Direction, Layout, World};
 //!
 //! let layout = Layout::parse("#######\n#P....#\n#.###.#\n#....S#\n#######")?;
-//! let world = World::new(&layout, &Rules::BLITZ_2025)?;
+//! let world = World::new(&layout, false)?;
 //! let mut state = world.start();
 //! world.play(&mut state, &[Action::Move(Direction::Right)])?;
 //! assert_eq!((state.tick(), world.player(&state).x), (2, 2));
@@ -20,20 +20,20 @@
 //! use getaway::planner::{Limit, Outcome, Survival, SurvivalOptions};
 //!
 //! let layout = Layout::parse("#######\n#P....#\n#.###.#\n#....S#\n#######")?;
-//! let world = World::new(&layout, &Rules::NO_JUMP)?;
+//! let world = World::new(&layout, true)?;
 //! let solution = Survival::new(SurvivalOptions::default()).solve(&world, &world.start(), Limit::default());
 //! assert_eq!((solution.outcome, solution.moves.len()), (Outcome::Survives, 2000));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Compare it with any planner of the ladder, or with an expression of the Monte Carlo search grammar:
+//! Compare it with other planners, or with an expression of the Monte Carlo search grammar:
 //!
 //! ```
 //! use getaway::game::{Layout, World};
 //! use getaway::planner::{Limit, by_name};
 //!
 //! let layout = Layout::parse("#######\n#P....#\n#.###.#\n#....S#\n#######")?;
-//! let world = World::new(&layout, &Rules::BLITZ_2025)?;
+//! let world = World::new(&layout, false)?;
 //! let mut planner = by_name("step(repeat(10, simulate(greedy)))", 1)?;
 //! let mut state = world.start();
 //! for _ in 0..5 {

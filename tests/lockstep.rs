@@ -1,14 +1,16 @@
-//! Promise: `game` and the reference agree about every field of every tick, and about every pair of tiles.
+//! Guarantees: `game` and the reference model agree on every field of every tick and on every pair
+//! of tiles.
 //!
-//! The games here are a taste, the same on every run; the long run is
-//! `cargo run --release --example lockstep -- --ticks 10000000 --seed 1`. What lockstep has caught has a test of its own below.
+//! The games here are a taste, the same on every run; the long run is `cargo run --release
+//! --example lockstep -- --ticks 10000000 --seed 1`. Bugs found by lockstep have their own tests
+//! below.
 
-use getaway::game::{Action, Direction, Layout, Rules, World};
+use getaway::game::{Action, Direction, Layout, World};
 use getaway_reference::Game;
-use getaway_reference::lockstep::{Coverage, Dice, RulesDraw, play, play_seed};
+use getaway_reference::lockstep::{Coverage, Dice, play, play_seed};
 use proptest::prelude::*;
 
-/// Ticks that are played here, in a few seconds.
+/// Number of ticks played here: a few seconds.
 const TICKS: u64 = 150_000;
 /// The first seed; far from those of the long run.
 const FIRST_SEED: u64 = 1_000_000_000;
@@ -18,7 +20,7 @@ fn both_models_agree_on_random_games() {
     let mut coverage = Coverage::default();
     let mut seed = FIRST_SEED;
     while coverage.ticks < TICKS {
-        if let Err(failure) = play_seed(seed, RulesDraw::Any, &mut coverage) {
+        if let Err(failure) = play_seed(seed, &mut coverage) {
             panic!("{failure}");
         }
         seed += 1;
@@ -28,28 +30,28 @@ fn both_models_agree_on_random_games() {
 }
 
 #[test]
-fn both_models_agree_on_games_made_of_bytes() {
+fn both_models_agree_on_games_from_bytes() {
     let mut coverage = Coverage::default();
     for seed in 0..50 {
         let mut dice = Dice::from_seed(seed);
         let bytes: Vec<u8> = (0..2000).map(|_| dice.below(256) as u8).collect();
-        let played = play(&mut Dice::from_bytes(&bytes), RulesDraw::Any, &mut coverage);
+        let played = play(&mut Dice::from_bytes(&bytes), &mut coverage);
         assert_eq!(played, Ok(()), "the bytes of seed {seed}");
     }
     assert!(coverage.ticks > 1000, "{coverage}");
 }
 
-/// A map with a wall, an island, and see-through tiles that bar the player's way.
+/// A map with a wall, an island, and see-through tiles that block the player.
 fn odd_streets() -> Layout {
     Layout::parse("P..~.#.\n.#.#.##\n...~...").expect("a drawing")
 }
 
 #[test]
 fn move_to_rounds_the_largest_number_below_one_half_down() {
-    // Found by lockstep: `(x + 0.5).floor()` makes 1 of it, `Math.round` makes 0.
+    // Found by lockstep: `(x + 0.5).floor()` gives 1, `Math.round` gives 0.
     let below_half = 0.5_f64.next_down();
     let layout = odd_streets();
-    let world = World::new(&layout, &Rules::BLITZ_2025).expect("a map");
+    let world = World::new(&layout, false).expect("a map");
     let down = world.attempt(&world.start(), &Action::MoveTo { x: below_half, y: 2.0 });
     assert_eq!(down, Ok(Some(Direction::Down)), "(0, 2), not (1, 2)");
     let here = world.attempt(&world.start(), &Action::MoveTo { x: below_half, y: -below_half });
@@ -60,14 +62,14 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
-    fn move_to_means_the_same_tile_to_both_for_any_numbers(
+    fn both_models_round_move_to_alike(
         x in prop_oneof![any::<f64>(), -2.0..9.0, (-4..18_i32).prop_map(|x| f64::from(x) / 2.0)],
         y in prop_oneof![any::<f64>(), -2.0..5.0, (-4..10_i32).prop_map(|y| f64::from(y) / 2.0)],
     ) {
         let layout = odd_streets();
-        let world = World::new(&layout, &Rules::BLITZ_2025).expect("a map");
+        let world = World::new(&layout, false).expect("a map");
         let action = Action::MoveTo { x, y };
         let found = world.attempt(&world.start(), &action).map(|step| step.map(|d| layout.player.towards(d)));
-        prop_assert_eq!(found, Game::new(&layout, &Rules::BLITZ_2025).try_action(action));
+        prop_assert_eq!(found, Game::new(&layout, false).try_action(action));
     }
 }

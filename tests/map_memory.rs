@@ -1,4 +1,5 @@
-//! Promise: the loader never takes more than 100 MB, whatever the file claims or hides. Every allocation is counted.
+//! Guarantees: the loader never uses more than 100 MB, whatever the file contains. Every allocation
+//! is counted.
 
 use std::io::Write;
 
@@ -11,7 +12,7 @@ mod counting;
 #[global_allocator]
 static COUNTING: counting::Counting = counting::Counting;
 
-/// What loading these bytes takes on top of the bytes themselves; whether they are a map does not matter.
+/// Peak memory of loading these bytes, without the bytes themselves; they need not be a valid map.
 fn peak_bytes(bytes: &[u8]) -> usize {
     counting::measure(|| decode_layout(bytes).is_ok()).1.peak_bytes
 }
@@ -44,12 +45,15 @@ fn no_file_takes_100_mb() {
     let picture = chunk(b"IDAT", &zeros((1 + 8 * 1024) * 1024));
     let cases = [
         ("the largest picture", png_file(1024, false, &[picture])),
-        ("more picture than the header says", png_file(1024, false, &[chunk(b"IDAT", &bomb)])),
+        ("more image data than the header declares", png_file(1024, false, &[chunk(b"IDAT", &bomb)])),
         ("the same, interlaced", png_file(1024, true, &[chunk(b"IDAT", &bomb)])),
-        ("a text that unpacks to 200 MB", png_file(8, false, &[chunk(b"zTXt", &text), chunk(b"iTXt", &international)])),
-        ("a colour profile that unpacks to 200 MB", png_file(8, false, &[chunk(b"iCCP", &text)])),
+        (
+            "text that decompresses to 200 MB",
+            png_file(8, false, &[chunk(b"zTXt", &text), chunk(b"iTXt", &international)]),
+        ),
+        ("a colour profile that decompresses to 200 MB", png_file(8, false, &[chunk(b"iCCP", &text)])),
         ("a palette of 150 MB", png_file(8, false, &[chunk(b"PLTE", &vec![0; 150 << 20])])),
-        ("150 MB of something unknown", png_file(8, false, &[chunk(b"abCd", &vec![0; 150 << 20])])),
+        ("an unknown chunk of 150 MB", png_file(8, false, &[chunk(b"abCd", &vec![0; 150 << 20])])),
     ];
     for (case, bytes) in cases {
         let peak = peak_bytes(&bytes);
@@ -57,5 +61,5 @@ fn no_file_takes_100_mb() {
     }
     let huge = png_file(10_000, false, &[]);
     let peak = peak_bytes(&huge);
-    assert!(peak < 1 << 20, "a picture of 10,000x10,000 is refused on its header: {peak} bytes");
+    assert!(peak < 1 << 20, "an image of 10,000x10,000 is rejected by its header: {peak} bytes");
 }

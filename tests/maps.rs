@@ -1,8 +1,8 @@
-//! Maps on disk and maps that are made, through the public door.
+//! Tests of maps on disk and generated maps through the public interface.
 //!
-//! Promises: the same picture in every PNG kind is the same layout; colours, alpha and order count exactly as the
-//! server counts them; limits hold at their edges; a map survives being saved; a seed gives the same bytes everywhere;
-//! no bytes make the loader panic.
+//! Guarantees: the same image in every PNG kind gives the same layout; colours, alpha and order
+//! have the server's meaning; limits are exact; maps round-trip; a seed gives the same bytes on
+//! every machine; no input makes the loader panic.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -36,7 +36,7 @@ fn color(letter: char) -> [u8; 3] {
         'O' => [0, 125, 0],
         'D' => [0, 255, 0],
         'H' => [125, 125, 0],
-        _ => panic!("{letter:?} is no pixel"),
+        _ => panic!("{letter:?} has no colour"),
     }
 }
 
@@ -63,12 +63,12 @@ fn write_png(
     bytes
 }
 
-/// Pixels of an 8-bit RGBA picture.
+/// An 8-bit RGBA image.
 fn rgba_png(size: (u32, u32), pixels: &[[u8; 4]]) -> Vec<u8> {
     write_png(size, ColorType::Rgba, BitDepth::Eight, &pixels.concat(), |_| {})
 }
 
-/// A row of 8-bit RGBA pixels behind a player and an open tile, as tiles.
+/// The layout of a row that starts with a player and an open tile, followed by these pixels.
 fn tiles_after_player(pixels: &[[u8; 4]]) -> Layout {
     let mut row = vec![[0, 0, 255, 255], [255; 4]];
     row.extend(pixels);
@@ -76,7 +76,7 @@ fn tiles_after_player(pixels: &[[u8; 4]]) -> Layout {
 }
 
 #[test]
-fn every_kind_of_png_is_the_same_map() {
+fn every_png_kind_gives_the_same_map() {
     let expected = Layout::parse(EVERYTHING).unwrap();
     let (width, height, letters) = letters(EVERYTHING);
     let size = (width, height);
@@ -115,7 +115,7 @@ fn every_kind_of_png_is_the_same_map() {
 
 #[test]
 fn transparency_is_see_through_in_every_kind() {
-    // Player, open, and a pixel that is not opaque, whatever its colour.
+    // Player, open, and a pixel that is not fully opaque.
     let expected = [Tile::Open, Tile::Open, Tile::SeeThrough];
     let size = (3, 1);
     let keyed_rgb = [0, 0, 255, 255, 255, 255, 255, 0, 0];
@@ -148,8 +148,8 @@ fn transparency_is_see_through_in_every_kind() {
 }
 
 #[test]
-fn a_colour_key_counts_with_all_of_its_16_bits() {
-    // The second red is one off the key: opaque, a bull.
+fn colour_key_is_compared_with_all_16_bits() {
+    // The second red differs from the key by one: opaque, a bull.
     let row: Vec<u8> = [[0, 0, 65535], [65535; 3], [65535, 0, 0], [65534, 0, 0_u16]]
         .iter()
         .flatten()
@@ -164,7 +164,7 @@ fn a_colour_key_counts_with_all_of_its_16_bits() {
 
 #[test]
 fn sixteen_bit_samples_are_rounded() {
-    // An alpha of 0xFF7E is 254 when rounded; its high byte alone would be opaque.
+    // An alpha of 0xFF7E rounds to 254; truncated to its high byte it would be opaque.
     let pixels: [[u16; 4]; 4] = [[0, 0, 65535, 65535], [65535; 4], [0, 0, 0, 0xFF7F], [0, 0, 0, 0xFF7E]];
     let data: Vec<u8> = pixels.iter().flatten().flat_map(|sample| sample.to_be_bytes()).collect();
     let layout = decode_layout(&write_png((4, 1), ColorType::Rgba, BitDepth::Sixteen, &data, |_| {})).unwrap();
@@ -172,7 +172,7 @@ fn sixteen_bit_samples_are_rounded() {
 }
 
 #[test]
-fn colours_count_below_a_distance_of_20() {
+fn colours_match_below_a_distance_of_20() {
     let layout = tiles_after_player(&[
         [19, 0, 0, 255],
         [20, 0, 0, 255],
@@ -188,7 +188,7 @@ fn colours_count_below_a_distance_of_20() {
 }
 
 #[test]
-fn a_grey_picture_has_no_player() {
+fn greyscale_image_has_no_player() {
     for depth in [BitDepth::One, BitDepth::Two, BitDepth::Four, BitDepth::Eight, BitDepth::Sixteen] {
         let row = vec![0xF0; (8 * depth as usize).div_ceil(8)];
         let error = decode_layout(&write_png((8, 1), ColorType::Grayscale, depth, &row, |_| {})).unwrap_err();
@@ -197,7 +197,7 @@ fn a_grey_picture_has_no_player() {
 }
 
 #[test]
-fn the_last_player_counts_and_threats_come_row_by_row() {
+fn last_player_wins_and_threats_are_in_row_order() {
     let layout = Layout::parse("PB\nSP\n.G").unwrap();
     let (width, height, letters) = letters("PB\nSP\n.G");
     let pixels: Vec<[u8; 4]> = letters.iter().map(|&l| [color(l)[0], color(l)[1], color(l)[2], 255]).collect();
@@ -209,7 +209,7 @@ fn the_last_player_counts_and_threats_come_row_by_row() {
 }
 
 #[test]
-fn limits_hold_at_their_edges() {
+fn limits_are_exact() {
     let map = |open: usize, threats: usize| {
         let mut pixels = vec![[0, 0, 0, 255]; 70 * 70];
         pixels[..open].fill([255; 4]);
@@ -241,7 +241,7 @@ fn every_truncation_is_an_error() {
     }
 }
 
-/// Every map that is not ours but is there to be tried: the real challenge and the golden ones.
+/// Every other map that is available: the real challenge's and those of the golden traces.
 #[test]
 fn the_shared_maps_load() {
     let shared = std::env::var_os("GETAWAY_SHARED").map_or_else(|| crate_dir().join("../shared"), PathBuf::from);
@@ -260,7 +260,7 @@ fn the_shared_maps_load() {
 }
 
 #[test]
-fn our_maps_are_good_maps() {
+fn bundled_maps_are_valid() {
     let maps: Vec<Map> =
         MapLibrary::new([crate_dir().join("maps")]).list().unwrap().iter().map(|entry| entry.load().unwrap()).collect();
     assert!(maps.len() >= 10);
@@ -282,7 +282,7 @@ fn our_maps_are_good_maps() {
 }
 
 #[test]
-fn a_saved_map_comes_back() {
+fn saved_map_round_trips() {
     let dir = tempfile::tempdir().unwrap();
     let layout = Layout::parse("#P.~BGSODH").unwrap();
     let map = Map { name: "small".into(), kind: "challenge".into(), difficulty: "easy".into(), layout };
@@ -307,7 +307,7 @@ fn saving_does_not_overwrite() {
 }
 
 #[test]
-fn what_no_picture_can_show_is_not_saved() {
+fn layout_that_no_image_can_represent_is_not_saved() {
     let good = Layout::parse("P..B\n~..#").unwrap();
     let spoil = |change: fn(&mut Layout)| {
         let mut layout = good.clone();
@@ -330,7 +330,7 @@ fn what_no_picture_can_show_is_not_saved() {
 }
 
 #[test]
-fn a_library_finds_by_name_and_by_path() {
+fn library_finds_maps_by_name_and_by_path() {
     let dir = tempfile::tempdir().unwrap();
     let save = |path: &str, text: &str| {
         let layout = Layout::parse(text).unwrap();
@@ -345,7 +345,7 @@ fn a_library_finds_by_name_and_by_path() {
     let library = MapLibrary::new([dir.path().join("first"), dir.path().join("second")]);
     let names: Vec<String> = library.list().unwrap().into_iter().map(|entry| entry.name).collect();
     assert_eq!(names, ["a", "b"]);
-    assert_eq!(library.find("b").unwrap().layout.width, 2, "the earlier folder counts");
+    assert_eq!(library.find("b").unwrap().layout.width, 2, "the first folder wins");
     let path = dir.path().join("second/b");
     let by_path = library.find(path.to_str().unwrap()).unwrap();
     assert_eq!((by_path.name.as_str(), by_path.layout.width), ("b", 4));
@@ -397,14 +397,14 @@ fn a_seed_gives_the_same_bytes_on_every_machine() {
 }
 
 #[test]
-fn a_generated_map_says_what_it_is() {
+fn generated_map_has_a_descriptive_name() {
     let map = generate_nth(&options(GeneratorKind::Maze, 21, 17, 6, 1000), 1, 12).unwrap();
     assert_eq!((map.name.as_str(), map.kind.as_str()), ("maze-21x17-s1-0012", "challenge"));
     assert_eq!((map.layout.width, map.layout.height), (21, 17));
 }
 
 #[test]
-fn styles_are_dealt_by_the_deck() {
+fn styles_are_dealt_from_the_deck() {
     let styles = vec![Style::Bull, Style::Bull, Style::Owl];
     let map = generate(&GeneratorOptions { threats: 9, styles, ..GeneratorOptions::default() }, 3).unwrap();
     let count = |style| map.layout.threats.iter().filter(|spawn| spawn.style == style).count();
@@ -427,7 +427,7 @@ fn braid_is_the_share_of_dead_ends_removed() {
 }
 
 #[test]
-fn impossible_options_are_refused() {
+fn invalid_options_are_rejected() {
     let error = |options: &GeneratorOptions| generate(options, 1).unwrap_err();
     let maze = |width, height, threats, braid| error(&options(GeneratorKind::Maze, width, height, threats, braid));
     let city = |width, height| error(&options(GeneratorKind::City, width, height, 1, 0));
@@ -451,7 +451,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn generated_maps_keep_their_promises(
+    fn generated_maps_keep_their_guarantees(
         kind in 0..3_usize,
         width in 3..17_i32,
         height in 3..17_i32,
@@ -500,13 +500,13 @@ proptest! {
     }
 
     #[test]
-    fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..2000)) {
+    fn arbitrary_bytes_do_not_panic(bytes in prop::collection::vec(any::<u8>(), 0..2000)) {
         let _ = decode_layout(&bytes);
         let _ = decode_layout(&[b"\x89PNG\r\n\x1a\n", &bytes[..]].concat());
     }
 
     #[test]
-    fn no_broken_map_panics(place in 0..300_usize, byte: u8, cut in 0..300_usize) {
+    fn damaged_map_does_not_panic(place in 0..300_usize, byte: u8, cut in 0..300_usize) {
         let mut bytes = encode_layout(&Layout::parse(EVERYTHING).unwrap()).unwrap();
         let place = place % bytes.len();
         bytes[place] = byte;
@@ -531,7 +531,7 @@ fn count_dead_ends(layout: &Layout) -> usize {
     layout.open_positions().filter(|&position| options(position) < 2).count()
 }
 
-/// Steps over open tiles to every tile, row by row.
+/// Distance in steps over open tiles to every tile, row by row.
 fn steps_from(layout: &Layout, start: Position) -> Vec<Option<u32>> {
     let index = |position: Position| (position.y * layout.width + position.x) as usize;
     let mut steps = vec![None; layout.tiles.len()];

@@ -1,34 +1,35 @@
-//! Every planner of the ladder in small games on our maps.
+//! Tests of every planner in short games on the bundled maps.
 //!
-//! Promises: moves are legal; the same seed gives the same game; a deadline that has passed still gets a move; the ladder's order holds in the mean;
-//! whatever the survival search says about a game is what the literal model finds when it plays the moves.
+//! Guarantees: moves are legal; the same seed gives the same game; a move is returned even after
+//! the deadline; on average the planners rank as expected; and every result of the survival search
+//! is confirmed by the reference model.
 
 mod common;
 
 use std::time::Instant;
 
-use getaway::game::{Action, Direction, Layout, Move, POINTS_PER_TICK, Rules, State, World};
+use getaway::game::{Action, Direction, Layout, Move, POINTS_PER_TICK, State, World};
 use getaway::map::{GeneratorKind, GeneratorOptions, Map, generate_nth};
 use getaway::planner::{
     Caution, Choice, Limit, NAMES, Outcome, Planner, Pursuer, Source, Survival, SurvivalOptions, by_name,
 };
 use getaway_reference as reference;
 
-/// Our map of this name.
+/// The bundled map with this name.
 fn our_map(name: &str) -> Map {
     let maps = common::our_maps();
     maps.into_iter().find(|map| map.name == name).unwrap_or_else(|| panic!("no map {name}"))
 }
 
-fn world(layout: &Layout, rules: &Rules) -> World {
-    World::new(layout, rules).expect("a map within the limits")
+fn world(layout: &Layout, no_jump: bool) -> World {
+    World::new(layout, no_jump).expect("a map within the limits")
 }
 
 fn expansions(count: u64) -> Limit {
     Limit { expansions: Some(count), ..Limit::default() }
 }
 
-/// Plays from `state` for at most so many ticks; every move must be one of those that differ.
+/// Plays at most `ticks` ticks from `state`; every move must be one of the distinct moves.
 fn play(world: &World, planner: &mut dyn Planner, state: &mut State, limit: Limit, ticks: usize) -> Vec<Choice> {
     let mut choices = Vec::new();
     while !state.is_over() && choices.len() < ticks {
@@ -48,17 +49,17 @@ fn score(world: &World, name: &str, seed: u64, limit: Limit) -> u32 {
     world.score(&state)
 }
 
-/// Every name of the ladder and some expressions.
+/// All planner names and some expressions.
 fn everybody() -> impl Iterator<Item = &'static str> {
     let expressions = ["step(repeat(3, select(1, simulate(greedy, 30))))", "lookahead(simulate)"];
     NAMES.into_iter().map(|(name, _)| name).chain(expressions)
 }
 
 #[test]
-fn every_planner_plays_legal_moves_and_the_same_ones_for_the_same_seed() {
+fn every_planner_plays_legal_moves_and_is_reproducible() {
     for map in ["corner-shop", "snail"] {
-        for rules in [Rules::BLITZ_2025, Rules::NO_JUMP] {
-            let world = world(&our_map(map).layout, &rules);
+        for no_jump in [false, true] {
+            let world = world(&our_map(map).layout, no_jump);
             for name in everybody() {
                 let [first, second] = [(); 2].map(|()| {
                     let mut planner = by_name(name, 5).expect("a planner");
@@ -72,13 +73,13 @@ fn every_planner_plays_legal_moves_and_the_same_ones_for_the_same_seed() {
 }
 
 #[test]
-fn every_planner_notices_that_the_game_went_elsewhere() {
-    let world = world(&our_map("market-square").layout, &Rules::BLITZ_2025);
+fn every_planner_adapts_to_an_unexpected_state() {
+    let world = world(&our_map("market-square").layout, false);
     for name in everybody() {
         let mut planner = by_name(name, 1).expect("a planner");
         let mut state = world.start();
         play(&world, planner.as_mut(), &mut state, expansions(50), 20);
-        // Somebody else plays for a while, then the game begins again, then it jumps ahead.
+        // Other moves are played for a while, then the game restarts, then it jumps ahead.
         for player_move in [Move::Left, Move::Up, Move::Stay, Move::Right] {
             world.step(&mut state, player_move);
         }
@@ -91,10 +92,10 @@ fn every_planner_notices_that_the_game_went_elsewhere() {
 }
 
 #[test]
-fn a_deadline_that_has_passed_still_gets_a_move_that_is_not_fatal() {
-    // The goldfish comes on tick 5 and has no other way.
+fn non_fatal_move_is_returned_after_the_deadline() {
+    // The goldfish comes on tick 5, because it has no other option.
     let layout = Layout::parse("P.g\n.##").expect("a drawing");
-    let world = world(&layout, &Rules::BLITZ_2025);
+    let world = world(&layout, false);
     for name in everybody().filter(|&name| name != "random") {
         let mut state = world.start();
         for player_move in [Move::Right, Move::Stay, Move::Stay, Move::Stay] {
@@ -103,14 +104,15 @@ fn a_deadline_that_has_passed_still_gets_a_move_that_is_not_fatal() {
         let limit = Limit { deadline: Some(Instant::now()), expansions: None };
         let choice = by_name(name, 1).expect("a planner").decide(&world, &state, limit);
         world.step(&mut state, choice.player_move);
-        // Cautious does not know that the goldfish must come, and may go left, or pass through it; both are fine.
+        // Cautious does not know that the goldfish must come, and may go left, or pass through it;
+        // both are fine.
         assert!(!state.is_caught(), "{name}: {choice:?}");
     }
 }
 
 #[test]
-fn the_ladder_goes_up() {
-    let worlds = ["corner-shop", "crossroads", "canal-quarter"].map(|map| world(&our_map(map).layout, &Rules::NO_JUMP));
+fn planners_rank_as_expected() {
+    let worlds = ["corner-shop", "crossroads", "canal-quarter"].map(|map| world(&our_map(map).layout, true));
     let mean = |name: &str, limit: Limit| {
         let games = || worlds.iter().flat_map(|world| (0..3).map(move |seed| (world, seed)));
         games().map(|(world, seed)| score(world, name, seed, limit)).sum::<u32>() / games().count() as u32
@@ -128,15 +130,15 @@ fn the_ladder_goes_up() {
 }
 
 #[test]
-fn survival_completes_every_map_that_can_be_survived() {
+fn survival_completes_every_survivable_map() {
     for map in common::our_maps() {
-        for rules in [Rules::BLITZ_2025, Rules::NO_JUMP] {
-            let world = world(&map.layout, &rules);
+        for no_jump in [false, true] {
+            let world = world(&map.layout, no_jump);
             let solution =
                 Survival::new(SurvivalOptions::default()).solve(&world, &world.start(), expansions(2_000_000));
             let played = score(&world, "survival", 0, expansions(200_000));
             match solution.outcome {
-                Outcome::Survives => assert_eq!(played, 10_005, "{}, no-jump {}", map.name, rules.no_jump),
+                Outcome::Survives => assert_eq!(played, 10_005, "{}, no-jump {no_jump}", map.name),
                 Outcome::Doomed => assert_eq!(played, u32::from(solution.final_tick) * POINTS_PER_TICK, "{}", map.name),
                 Outcome::Undecided => {}
             }
@@ -146,7 +148,7 @@ fn survival_completes_every_map_that_can_be_survived() {
 
 #[test]
 fn a_complete_plan_is_played_without_searching() {
-    let world = world(&our_map("stadium").layout, &Rules::NO_JUMP);
+    let world = world(&our_map("stadium").layout, true);
     for name in ["survival", "uct-greedy"] {
         let mut planner = by_name(name, 0).expect("a planner");
         let mut state = world.start();
@@ -159,8 +161,8 @@ fn a_complete_plan_is_played_without_searching() {
 }
 
 #[test]
-fn show_off_survives_and_comes_closer_than_survival() {
-    let world = world(&our_map("roundabout").layout, &Rules::BLITZ_2025);
+fn show_off_survives_and_gets_closer_to_threats_than_survival() {
+    let world = world(&our_map("roundabout").layout, false);
     let mean_distance = |name: &str| {
         let mut planner = by_name(name, 3).expect("a planner");
         let mut state = world.start();
@@ -172,7 +174,7 @@ fn show_off_survives_and_comes_closer_than_survival() {
                 (threat.position.x - player.x).abs() + (threat.position.y - player.y).abs()
             };
             sum += world.threats(&state).map(distance).min().expect("a threat");
-            // The fast ticks at the end take the longest and show nothing new.
+            // The later ticks take longest and add no information.
             if state.tick() > 1000 {
                 break;
             }
@@ -185,14 +187,14 @@ fn show_off_survives_and_comes_closer_than_survival() {
 }
 
 #[test]
-fn caution_outlives_chance_against_threats_that_keep_no_rules() {
+fn cautious_outlives_random_against_lawless_threats() {
     let map = our_map("canal-quarter");
     let mean = |cautious: bool| (0..6).map(|seed| lawless_ticks(&map.layout, seed, cautious)).sum::<u32>() / 6;
     let (careful, careless) = (mean(true), mean(false));
     assert!(careful > 2 * careless, "{careful} against {careless}");
 }
 
-/// How long the player lives among threats that walk at random on every second tick.
+/// How long the player survives against threats that walk at random on every second tick.
 fn lawless_ticks(layout: &Layout, seed: u64, cautious: bool) -> u32 {
     use rand::{RngExt, SeedableRng};
     let mut random = rand_pcg::Pcg32::seed_from_u64(seed);
@@ -221,7 +223,7 @@ fn lawless_ticks(layout: &Layout, seed: u64, cautious: bool) -> u32 {
 }
 
 #[test]
-fn one_stranger_among_threats_that_can_be_predicted_leaves_more_of_a_life() {
+fn fewer_unpredictable_threats_mean_longer_survival() {
     let maps = ["crossroads", "harbour", "canal-quarter", "market-square"].map(our_map);
     let mean = |strangers: Option<usize>| {
         let lives = maps.iter().map(|map| ticks_beside(&map.layout, strangers.unwrap_or(map.layout.threats.len())));
@@ -231,12 +233,13 @@ fn one_stranger_among_threats_that_can_be_predicted_leaves_more_of_a_life() {
     assert!(none > one && 2 * one > 3 * all, "{none}, {one}, {all}");
 }
 
-/// How long the player lives who takes the first threats for strangers and predicts the others.
+/// How long the player survives if it treats the first threats as unpredictable and predicts the
+/// others.
 fn ticks_beside(layout: &Layout, strangers: usize) -> u32 {
-    let full = world(layout, &Rules::NO_JUMP);
+    let full = world(layout, true);
     let mut known_layout = layout.clone();
     known_layout.threats.drain(..strangers);
-    let known = world(&known_layout, &Rules::NO_JUMP);
+    let known = world(&known_layout, true);
     let mut caution = Caution::new();
     let mut state = full.start();
     while !state.is_over() {
@@ -251,7 +254,7 @@ fn ticks_beside(layout: &Layout, strangers: usize) -> u32 {
 }
 
 #[test]
-fn every_solution_is_what_the_literal_model_finds() {
+fn every_solution_is_confirmed_by_the_reference_model() {
     let mazes = (0..12).map(|index| {
         let (width, height) = [(15, 13), (17, 15), (21, 17)][index as usize % 3];
         let options = GeneratorOptions { width, height, braid_permille: 500, ..GeneratorOptions::default() };
@@ -261,14 +264,14 @@ fn every_solution_is_what_the_literal_model_finds() {
         let options = GeneratorOptions { kind: GeneratorKind::City, threats: 10, ..GeneratorOptions::default() };
         generate_nth(&options, 9, index).expect("a city")
     });
-    // Nobody survives: a dead end whose only way out is a shark's way in.
+    // Unsurvivable: a dead end whose only exit is where the shark comes in.
     let trap = Map { layout: Layout::parse("P...s").expect("a drawing"), ..our_map("snail") };
     let mut seen = Vec::new();
     for map in common::our_maps().into_iter().chain(mazes).chain(cities).chain([trap]) {
-        for rules in [Rules::BLITZ_2025, Rules::NO_JUMP] {
-            // The small limit is there for the undecided.
+        for no_jump in [false, true] {
+            // The small limit produces undecided results.
             for limit in [expansions(60_000), expansions(700)] {
-                seen.push(judge(&map, &rules, limit));
+                seen.push(judge(&map, no_jump, limit));
             }
         }
     }
@@ -277,18 +280,18 @@ fn every_solution_is_what_the_literal_model_finds() {
     }
 }
 
-/// Solves a map and plays the moves in the literal model.
-fn judge(map: &Map, rules: &Rules, limit: Limit) -> Outcome {
-    let world = world(&map.layout, rules);
+/// Solves a map and plays the moves in the reference model.
+fn judge(map: &Map, no_jump: bool, limit: Limit) -> Outcome {
+    let world = world(&map.layout, no_jump);
     let solution = Survival::new(SurvivalOptions::default()).solve(&world, &world.start(), limit);
-    let mut game = reference::Game::new(&map.layout, &rules);
+    let mut game = reference::Game::new(&map.layout, no_jump);
     for (index, player_move) in solution.moves.iter().enumerate() {
-        assert!(!game.over(), "{}, no-jump {}: over after {index} moves", map.name, rules.no_jump);
+        assert!(!game.over(), "{}, no-jump {no_jump}: over after {index} moves", map.name);
         let command: Vec<Action> = player_move.direction().map(Action::Move).into_iter().collect();
         game.step(&command);
     }
     let claimed = u32::from(solution.final_tick) * POINTS_PER_TICK;
-    assert_eq!(game.score(), claimed, "{}, no-jump {}, {:?}", map.name, rules.no_jump, solution.outcome);
+    assert_eq!(game.score(), claimed, "{}, no-jump {no_jump}, {:?}", map.name, solution.outcome);
     match solution.outcome {
         Outcome::Survives => assert!(game.over() && !game.caught()),
         Outcome::Doomed => assert!(game.caught()),

@@ -1,5 +1,6 @@
-//! Promise: every recorded message reads, and is written again as the same JSON, key for key; a message with more, less or stranger than
-//! we know still reads; and what is no message is one sentence with the path of the field.
+//! Guarantees: every recorded message parses and is written again as the same JSON, key by key; a
+//! message with additional, missing or unknown fields still parses; and anything else gives one
+//! error with the path of the field.
 
 mod common;
 
@@ -7,7 +8,7 @@ use std::io::Read;
 use std::path::Path;
 
 use flate2::read::GzDecoder;
-use getaway::game::{Action, Direction, Layout, Position, Rules, Spawn, Style, Tile, World};
+use getaway::game::{Action, Direction, Layout, Position, Spawn, Style, Tile, World};
 use getaway::protocol::{
     ClientFrame, Command, GameMessage, MAX_CLIENT_FRAME_BYTES, MAX_JSON_DEPTH, MAX_MESSAGE_BYTES, MAX_MESSAGE_SIDE,
     MAX_MESSAGE_THREATS, MessageWriter, Name, Register,
@@ -18,9 +19,9 @@ fn layout() -> Layout {
     Layout::parse("#####\n#P.b#\n#~#s#\n##.##").unwrap()
 }
 
-/// A message as the real server would send it, as JSON to be changed.
+/// A message as the real server sends it, as JSON.
 fn message() -> Value {
-    let world = World::new(&layout(), &Rules::BLITZ_2025).unwrap();
+    let world = World::new(&layout(), false).unwrap();
     serde_json::to_value(GameMessage::of(&world, &world.start(), "team")).unwrap()
 }
 
@@ -28,7 +29,7 @@ fn parse(message: &Value) -> Result<GameMessage, String> {
     GameMessage::parse(message.to_string()).map_err(|error| error.to_string())
 }
 
-/// The message with another value at a place; `null` takes the field away.
+/// The message with a value replaced; `null` removes the field.
 fn with(pointer: &str, value: Value) -> Value {
     let mut message = message();
     let (parent, key) = pointer.rsplit_once('/').unwrap();
@@ -43,8 +44,8 @@ fn with(pointer: &str, value: Value) -> Value {
 }
 
 #[test]
-fn a_state_is_written_as_the_server_writes_it() {
-    let world = World::new(&layout(), &Rules::BLITZ_2025).unwrap();
+fn state_is_serialised_as_by_the_server() {
+    let world = World::new(&layout(), false).unwrap();
     let expected = concat!(
         r#"{"type":"STATE","tick":1,"currentTickNumber":1,"lastTickErrors":[],"constants":{},"#,
         r#""map":{"width":5,"height":4,"tiles":[["WALL","WALL","WALL","WALL"],["WALL","EMPTY","EMPTY","WALL"],"#,
@@ -61,8 +62,8 @@ fn a_state_is_written_as_the_server_writes_it() {
 }
 
 #[test]
-fn the_writer_writes_what_messages_say_all_game_long() {
-    let world = World::new(&layout(), &Rules::BLITZ_2025).unwrap();
+fn writer_matches_messages_throughout_a_game() {
+    let world = World::new(&layout(), false).unwrap();
     let writer = MessageWriter::new(&world, "a \"team\"");
     let mut state = world.start();
     while !state.is_over() {
@@ -73,7 +74,7 @@ fn the_writer_writes_what_messages_say_all_game_long() {
 }
 
 #[test]
-fn every_recorded_message_is_written_as_it_was_read() {
+fn recorded_messages_round_trip() {
     let Some(shared) = common::shared_folder() else { return };
     for path in common::files_ending(&shared.join("golden/recordings"), ".jsonl.gz") {
         for (line, number) in read_gz(&path).lines().zip(1..) {
@@ -94,7 +95,7 @@ fn read_gz(path: &Path) -> String {
 }
 
 #[test]
-fn what_is_only_likely_may_be_missing_or_strange() {
+fn optional_fields_may_be_missing_or_unusual() {
     let fields = [
         "/type",
         "/currentTickNumber",
@@ -128,7 +129,7 @@ fn what_is_only_likely_may_be_missing_or_strange() {
 }
 
 #[test]
-fn words_that_we_do_not_know_come_through() {
+fn unknown_identifiers_pass_through() {
     for (field, word) in [("style", "ghost"), ("direction", "north"), ("personality", "furious")] {
         let changed = with(&format!("/threats/0/{field}"), json!(word));
         let message = parse(&changed).unwrap();
@@ -155,7 +156,7 @@ fn whole_numbers_may_be_written_as_floats() {
 }
 
 #[test]
-fn what_is_no_message_is_one_sentence_with_the_path() {
+fn invalid_message_gives_one_error_with_the_path() {
     for (pointer, value, expected) in [
         ("/tick", Value::Null, "missing field `tick`"),
         ("/tick", json!(-1), "tick: invalid value: integer `-1`, expected a whole number in range"),
@@ -200,7 +201,7 @@ fn what_is_no_message_is_one_sentence_with_the_path() {
 }
 
 #[test]
-fn messages_are_bounded() {
+fn message_size_is_limited() {
     let column = vec!["WALL"; 1];
     for (columns, fine) in [(MAX_MESSAGE_SIDE, true), (MAX_MESSAGE_SIDE + 1, false)] {
         let mut message = with("/yourCharacter/distances", Value::Null);
@@ -222,13 +223,13 @@ fn messages_are_bounded() {
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     assert!(
         GameMessage::parse(message().to_string().replace("{}", &deep)).is_err(),
-        "depth is bounded where values are kept"
+        "nesting is limited where values are kept"
     );
     assert!(GameMessage::parse(message().to_string().replace("\"type\"", &format!("\"new\":{deep},\"type\""))).is_ok());
 }
 
 #[test]
-fn a_layout_is_read_off_the_first_message() {
+fn layout_can_be_derived_from_the_first_message() {
     let message = parse(&message()).unwrap();
     let mut expected = layout();
     expected.tiles.iter_mut().filter(|tile| **tile == Tile::SeeThrough).for_each(|tile| *tile = Tile::Open);
@@ -243,7 +244,7 @@ fn a_layout_is_read_off_the_first_message() {
 }
 
 #[test]
-fn clients_frames_are_written_as_the_starter_kits_write_them() {
+fn client_frames_match_those_of_the_starter_kits() {
     let json = |value: &Register| serde_json::to_string(value).unwrap();
     let (token, team_name) = (Some("secret".to_owned()), Some("name".to_owned()));
     let named = Register { token: None, team_name: team_name.clone() };
@@ -262,7 +263,7 @@ fn clients_frames_are_written_as_the_starter_kits_write_them() {
 }
 
 #[test]
-fn whatever_is_json_is_a_frame() {
+fn any_json_is_a_frame() {
     let kind = |frame: &str| match ClientFrame::parse(frame) {
         Ok(ClientFrame::Register(register)) => format!("register {:?} {:?}", register.token, register.team_name),
         Ok(ClientFrame::Viewer) => "viewer".to_owned(),
@@ -302,11 +303,11 @@ fn whatever_is_json_is_a_frame() {
 }
 
 #[test]
-fn json_may_be_as_deep_as_is_said_and_no_deeper() {
+fn nesting_limit_is_exact() {
     let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
     for (depth, fine) in [(MAX_JSON_DEPTH, true), (MAX_JSON_DEPTH + 1, false)] {
         assert_eq!(ClientFrame::parse(nested(depth)).is_ok(), fine, "a frame of {depth} levels");
-        // The message itself is a level.
+        // The message itself is one level.
         let constants =
             message().to_string().replace("\"constants\":{}", &format!("\"constants\":{}", nested(depth - 1)));
         assert_eq!(GameMessage::parse(constants).is_ok(), fine, "a message of {depth} levels");
@@ -314,7 +315,7 @@ fn json_may_be_as_deep_as_is_said_and_no_deeper() {
 }
 
 #[test]
-fn a_string_of_sixty_kilobytes_in_a_wrong_place_is_one_short_sentence() {
+fn error_about_a_long_string_is_short() {
     let error = GameMessage::parse(format!("{{\"tick\":\"{}\"}}", "é".repeat(30_000))).unwrap_err();
     let text = error.to_string();
     assert!(text.chars().count() < 400, "{} characters", text.chars().count());

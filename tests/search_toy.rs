@@ -1,4 +1,5 @@
-//! The grammar on trees small enough to see whole: every component finds the best leaf, and the bookkeeping is exact.
+//! Tests the grammar on trees small enough to inspect: every component finds the best leaf, and the
+//! bookkeeping is exact.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -7,7 +8,7 @@ use proptest::prelude::*;
 
 use getaway::search::{Budget, Component, Ending, Expression, Generator, Line, Outcome, Policy, Problem, Search};
 
-/// A tree written down: a leaf has a reward, a fork has what each action leads to.
+/// An explicit tree: a leaf has a reward, a fork has one child per action.
 #[derive(Clone, Debug)]
 enum Tree {
     Leaf(f64),
@@ -22,7 +23,7 @@ impl Problem for Tree {
     type Action = u8;
 
     fn actions(&self, state: &Vec<u8>, actions: &mut Vec<u8>) {
-        assert!(actions.is_empty(), "the list comes empty");
+        assert!(actions.is_empty(), "the list is empty");
         if let Fork(children) = self.at(state) {
             actions.extend(0..children.len() as u8);
         }
@@ -36,7 +37,7 @@ impl Problem for Tree {
         matches!(self.at(state), Leaf(_))
     }
 
-    /// Of a fork, where a rollout met its horizon: how deep it is.
+    /// For a fork, where a rollout reached its horizon: its depth.
     fn reward(&self, state: &Vec<u8>) -> f64 {
         match self.at(state) {
             Leaf(reward) => *reward,
@@ -56,7 +57,7 @@ impl Tree {
     fn at(&self, state: &[u8]) -> &Tree {
         state.iter().fold(self, |tree, &action| match tree {
             Fork(children) => &children[usize::from(action)],
-            Leaf(_) => panic!("nothing follows a leaf"),
+            Leaf(_) => panic!("a leaf has no children"),
         })
     }
 
@@ -75,7 +76,8 @@ impl Tree {
     }
 }
 
-/// Eleven leaves at depths 1 to 3; the best is 9, behind actions whose other leaves are poor.
+/// Eleven leaves at depths 1 to 3; the best, 9, is behind actions whose other leaves have low
+/// rewards.
 fn literal() -> Tree {
     Fork(vec![
         Fork(vec![Leaf(5.0), Leaf(6.0), Fork(vec![Leaf(4.0), Leaf(5.5)])]),
@@ -121,18 +123,19 @@ fn every_component_finds_the_best_leaf() {
 }
 
 #[test]
-fn each_component_evaluates_as_often_as_its_definition_says() {
+fn each_component_evaluates_as_often_as_defined() {
     let bush = Fork((0..3).map(|_| Fork((0..4).map(|leaf| Leaf(f64::from(leaf))).collect())).collect());
     for (expression, evaluations) in [
         ("simulate", 1),
         ("repeat(7, simulate)", 7),
         ("repeat(7, repeat(3, simulate))", 21),
         ("lookahead(simulate)", 3),
-        // The leaves behind the first level are final, so they are evaluated themselves.
+        // Leaves below the first level are final, so they are evaluated directly.
         ("lookahead(lookahead(simulate))", 12),
         ("lookahead(lookahead(lookahead(simulate)))", 12),
         ("step(simulate)", 2),
-        // What is played to the end is not evaluated again: three at the root, four behind the action chosen.
+        // What has been played to the end is not evaluated again: three at the root, four below the
+        // chosen action.
         ("step(lookahead(simulate))", 7),
         ("step(repeat(5, simulate))", 10),
         ("select(1, repeat(5, simulate))", 5),
@@ -144,11 +147,12 @@ fn each_component_evaluates_as_often_as_its_definition_says() {
     }
 }
 
-/// A walk of ten steps that can be left at any time, with a guide who knows the way but tells it once.
+/// A walk of ten steps that can be left at any time; the policy `greedy` stays on it for ten calls
+/// only.
 struct Guided(Cell<u32>);
 
 impl Problem for Guided {
-    /// How far the walk went, and whether it was left.
+    /// The distance walked, and whether the walk was left.
     type State = (u32, bool);
     type Action = bool;
 
@@ -177,10 +181,10 @@ impl Problem for Guided {
 }
 
 #[test]
-fn a_step_plays_the_best_it_has_seen_not_the_best_of_the_last_invocation() {
+fn step_follows_the_best_sequence_seen_not_the_last_one() {
     let mut search = Search::new("step(simulate(greedy))".parse().expect("an expression"), 1);
     let outcome = search.run(&Guided(Cell::new(0)), &(0, false), Budget::passes(1));
-    // A step that followed its last rollout would have left the walk after the second.
+    // A step that followed its last rollout would leave the walk after the second step.
     assert_eq!(outcome.evaluations, 10);
     assert_eq!(outcome.best, Some(Line { reward: 10.0, actions: vec![false; 10] }));
 }
@@ -213,7 +217,7 @@ fn budgets_in_evaluations_are_met_exactly() {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_answer() {
+fn same_seed_gives_the_same_result() {
     for expression in
         ["step(repeat(3, select(1.41, simulate)))", "step(lookahead(simulate))", "select(0.7, step(simulate))"]
     {
@@ -227,7 +231,7 @@ fn the_same_seed_gives_the_same_answer() {
     }
 }
 
-/// A full tree with rewards that look random but are the same everywhere.
+/// A full tree with pseudo-random rewards that are the same on every machine.
 fn forest(depth: u32, width: usize) -> Tree {
     fn grow(depth: u32, width: usize, number: &mut u64) -> Tree {
         if depth == 0 {
@@ -240,8 +244,9 @@ fn forest(depth: u32, width: usize) -> Tree {
 }
 
 #[test]
-fn answers_do_not_change_unnoticed() {
-    // Whatever changes these numbers changes every search: the generator, the order of draws, a rule of a component.
+fn results_are_pinned() {
+    // Any change here affects every search: the generator, the order of draws, or a component's
+    // definition.
     let tree = forest(8, 3);
     let signature: Vec<_> = [
         "simulate",
@@ -260,12 +265,12 @@ fn answers_do_not_change_unnoticed() {
 }
 
 #[test]
-fn a_tree_that_is_fully_explored_ends_the_search() {
+fn fully_explored_tree_ends_the_search() {
     for seed in 0..50 {
         let tree = literal();
         let outcome = run(&tree, "select(1, simulate)", seed, Budget::evaluations(1_000_000));
         assert_eq!(outcome.ending, Ending::Exhausted);
-        // No leaf is entered twice as a node of the tree; a rollout may pass by one before.
+        // No leaf is entered twice as a tree node; a rollout may have visited it before.
         assert!(outcome.evaluations <= 2 * tree.leaves() as u64, "{}", outcome.evaluations);
         for nested in [
             "step(repeat(2, select(1, simulate)))",
@@ -279,7 +284,7 @@ fn a_tree_that_is_fully_explored_ends_the_search() {
 }
 
 #[test]
-fn an_exhausted_search_still_answers() {
+fn exhausted_search_still_returns_its_result() {
     let mut search = search("select(1, simulate)", 1);
     let first = search.run(&literal(), &vec![], Budget::evaluations(1000));
     let again = search.run(&literal(), &vec![], Budget::evaluations(1000));
@@ -294,7 +299,7 @@ fn a_final_state_is_evaluated_once() {
 }
 
 #[test]
-fn scaled_rewards_do_not_depend_on_their_unit_or_zero() {
+fn reward_scale_and_offset_do_not_matter() {
     fn map(tree: &Tree, change: &dyn Fn(f64) -> f64) -> Tree {
         match tree {
             Leaf(reward) => Leaf(change(*reward)),
@@ -317,7 +322,8 @@ fn scaled_rewards_do_not_depend_on_their_unit_or_zero() {
 
 #[test]
 fn select_finds_more_than_sampling_with_the_same_evaluations() {
-    // Rewards that lead on: each action 1 adds one, so a tree soon knows where to look.
+    // Rewards that guide the search: each action 1 adds one, so the tree quickly finds the best
+    // direction.
     struct Ladder;
     impl Problem for Ladder {
         type State = (u32, u32);
@@ -343,7 +349,7 @@ fn select_finds_more_than_sampling_with_the_same_evaluations() {
         });
         rewards.sum()
     };
-    // The best of 2000 throws of 40 coins is about 31 heads.
+    // The best of 2000 series of 40 coin tosses has about 31 heads.
     let sampled = total("simulate");
     assert!(sampled < 20.0 * 35.0);
     for tree in ["select(0.2, simulate)", "step(repeat(50, select(0.2, simulate)))"] {
@@ -361,7 +367,7 @@ fn trees_stay_within_their_limit() {
 }
 
 #[test]
-fn the_best_sequence_goes_on_after_its_action_was_played() {
+fn best_sequence_is_kept_after_its_first_action() {
     for expression in ["simulate", "select(1, simulate)", "step(repeat(3, select(1, simulate)))"] {
         let tree = literal();
         let mut search = search(expression, 1);
@@ -372,14 +378,14 @@ fn the_best_sequence_goes_on_after_its_action_was_played() {
             assert!(search.advance(action));
             state.push(action);
             best.actions.remove(0);
-            // Not even one more evaluation is needed to know it.
+            // No further evaluation is needed.
             assert_eq!(search.run(&tree, &state, Budget::evaluations(0)).best.as_ref(), Some(&best));
         }
     }
 }
 
 #[test]
-fn another_action_than_the_best_forgets_it() {
+fn other_action_resets_the_search() {
     for expression in ["simulate", "select(1, simulate)"] {
         let tree = literal();
         let mut search = search(expression, 1);
@@ -391,11 +397,11 @@ fn another_action_than_the_best_forgets_it() {
 }
 
 #[test]
-fn a_sequence_that_cannot_be_played_is_forgotten() {
+fn unplayable_sequence_resets_the_search() {
     let tree = literal();
     let mut search = search("select(1, simulate)", 1);
     search.run(&tree, &vec![], Budget::evaluations(300));
-    // Not told of the action, the search holds a sequence that does not fit the state.
+    // The search was not told of the action, so its sequence does not fit the state.
     let outcome = search.run(&tree, &vec![2, 1], Budget::evaluations(300));
     assert_eq!(outcome.best, Some(Line { reward: 2.0, actions: vec![0] }));
     search.forget();
@@ -403,7 +409,7 @@ fn a_sequence_that_cannot_be_played_is_forgotten() {
 }
 
 #[test]
-fn a_kept_tree_goes_on_where_it_stopped() {
+fn kept_tree_is_continued() {
     let tree = forest(6, 3);
     let mut search = search("select(1, simulate)", 1);
     let first = search.run(&tree, &vec![], Budget::evaluations(600)).best.expect("leaves");
@@ -422,13 +428,13 @@ fn run_from(tree: &Tree, state: &Vec<u8>) -> Outcome<u8> {
 
 #[test]
 fn a_rollout_ends_at_its_horizon_and_is_evaluated_there() {
-    // Behind every fork of a deep tree a step sees one action further, so it goes on to the end.
+    // At every fork of a deep tree a step sees one action further, so it reaches the end.
     let deep = forest(5, 2);
     let outcome = run(&deep, "simulate(greedy, 2)", 1, Budget::passes(1));
     assert_eq!(outcome.best, Some(Line { reward: 2.0, actions: vec![1, 1] }));
     let outcome = run(&deep, "step(simulate(greedy, 2))", 1, Budget::passes(1));
     assert_eq!(outcome.best.expect("a pass").actions.len(), 5);
-    // A horizon beyond the end changes nothing.
+    // A horizon beyond the end has no effect.
     let (near, far) =
         (run(&deep, "simulate", 1, Budget::passes(9)), run(&deep, "simulate(random, 6)", 1, Budget::passes(9)));
     assert_eq!(near, far);
@@ -464,11 +470,11 @@ fn the_best_possible_reward_ends_the_search() {
         assert!(matches!(outcome.ending, Ending::Optimal | Ending::Exhausted));
         assert!(search.advance(BEST[0]));
         let outcome = search.run(&known, &vec![BEST[0]], Budget::evaluations(1000));
-        assert_eq!(outcome.evaluations, 0, "a kept best that cannot be beaten needs no search");
+        assert_eq!(outcome.evaluations, 0, "a kept sequence with the best possible reward needs no search");
     }
 }
 
-/// A walk that never ends, each step of which takes some time.
+/// A walk that never ends, with a fixed time per step.
 struct Endless {
     step_time: Duration,
     steps: Cell<u64>,
@@ -498,17 +504,17 @@ impl Problem for Endless {
 }
 
 #[test]
-fn a_deadline_cuts_a_rollout_short_and_it_yields_nothing() {
+fn deadline_discards_the_interrupted_rollout() {
     for step_time_us in [0, 5, 100] {
         let walk = Endless { step_time: Duration::from_micros(step_time_us), steps: Cell::new(0) };
         let budget_ms = 20;
-        // The machine may be busy with something else, so the best of several tries counts.
+        // The machine may be busy, so the best of several trials counts.
         let overrun = (0..10).map(|_| {
             let mut search: Search<u8> = search("step(repeat(3, select(1, simulate)))", 1);
             let deadline = Instant::now() + Duration::from_millis(budget_ms);
             let outcome = search.run(&walk, &(), Budget::until(deadline));
             assert_eq!((outcome.best, outcome.evaluations, outcome.ending), (None, 0, Ending::Deadline));
-            // On a busy machine it ends earlier, by what the system took away before, but never in the first quarter.
+            // After a recent stall it ends earlier, but not within the first quarter.
             let begun = deadline - Duration::from_millis(budget_ms);
             assert!(begun.elapsed() >= Duration::from_millis(budget_ms / 4), "a quarter is always used");
             Instant::now().saturating_duration_since(deadline)
@@ -520,13 +526,13 @@ fn a_deadline_cuts_a_rollout_short_and_it_yields_nothing() {
 }
 
 #[test]
-fn a_deadline_that_has_passed_leaves_no_time_to_search() {
+fn expired_deadline_allows_no_search() {
     let outcome = run(&literal(), "simulate", 1, Budget::until(Instant::now()));
     assert_eq!((outcome.best, outcome.applied, outcome.ending), (None, 0, Ending::Deadline));
 }
 
 #[test]
-fn a_deadline_ends_rollouts_that_end_by_themselves_too() {
+fn deadline_ends_a_search_of_short_rollouts() {
     let began = Instant::now();
     let outcome = run(&forest(8, 3), "step(lookahead(simulate))", 1, Budget::time(Duration::from_millis(20)));
     assert!(began.elapsed() >= Duration::from_millis(5), "a quarter is always used");
@@ -539,7 +545,7 @@ fn any_tree() -> impl Strategy<Value = Tree> {
         .prop_recursive(5, 60, 4, |inner| proptest::collection::vec(inner, 1..4).prop_map(Fork))
 }
 
-/// A chain of up to four components around a rollout, with small numbers.
+/// Up to four components around a rollout, with small numbers.
 fn any_expression() -> impl Strategy<Value = Expression> {
     let component = prop_oneof![
         (1_u32..4).prop_map(Component::Repeat),
@@ -556,7 +562,7 @@ fn any_expression() -> impl Strategy<Value = Expression> {
 
 proptest! {
     #[test]
-    fn every_search_of_every_tree_keeps_its_promises(
+    fn every_search_of_every_tree_keeps_its_guarantees(
         tree in any_tree(),
         expression in any_expression(),
         seed in any::<u64>(),
@@ -576,7 +582,8 @@ proptest! {
             }
             ending => prop_assert!(false, "{:?}", ending),
         }
-        // Playing the best to its end, with a little more search at each action, never makes it worse.
+        // Following the best sequence to its end, with a few evaluations per action, never makes it
+        // worse.
         let mut state = vec![];
         let mut best = best;
         while !tree.is_final(&state) {

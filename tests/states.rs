@@ -1,17 +1,16 @@
-//! Promise: a state is a value. Equal states have equal futures, a fingerprint stands for the future, and a state that is taken
-//! apart and put together is the same state.
+//! Guarantees: a state is a value. Equal states have equal futures, a fingerprint identifies the
+//! future, and a state that is taken apart and rebuilt is the same state.
 
 use std::collections::HashMap;
 
-use getaway::game::{Direction, Layout, Move, Position, Rules, State, Style, Threat, World};
+use getaway::game::{Direction, Layout, Move, Position, State, Style, Threat, World};
 use getaway_reference::lockstep::{Dice, random_layout, surviving_plan};
 
-/// Worlds of odd random maps, each with the states of a game that lives long where it can.
+/// Worlds of unusual random maps, each with the states of a long game where possible.
 fn random_games(seeds: std::ops::Range<u64>) -> impl Iterator<Item = (World, Vec<State>)> {
     seeds.map(|seed| {
         let mut dice = Dice::from_seed(seed);
-        let world = World::new(&random_layout(&mut dice), &Rules { no_jump: dice.one_in(2), ..Rules::BLITZ_2025 })
-            .expect("random maps are within the limits");
+        let world = World::new(&random_layout(&mut dice), dice.one_in(2)).expect("random maps are within the limits");
         let mut states = vec![world.start()];
         for player_move in surviving_plan(&world, 8, seed) {
             let mut next = states[states.len() - 1].clone();
@@ -22,7 +21,7 @@ fn random_games(seeds: std::ops::Range<u64>) -> impl Iterator<Item = (World, Vec
     })
 }
 
-/// The fingerprints of a state and of what becomes of it under some random moves.
+/// The fingerprints of a state and its successors under random moves.
 fn future(world: &World, state: &State, seed: u64, ticks: usize) -> Vec<(bool, u64)> {
     let (mut state, mut dice) = (state.clone(), Dice::from_seed(seed));
     let mut future = vec![(state.is_caught(), world.fingerprint(&state))];
@@ -36,7 +35,7 @@ fn future(world: &World, state: &State, seed: u64, ticks: usize) -> Vec<(bool, u
     future
 }
 
-/// A state put together again after a change to its threats.
+/// A state rebuilt after a change to its threats.
 fn changed(world: &World, state: &State, change: impl FnOnce(&mut [Threat])) -> State {
     let mut threats: Vec<Threat> = world.threats(state).collect();
     change(&mut threats);
@@ -44,7 +43,7 @@ fn changed(world: &World, state: &State, change: impl FnOnce(&mut [Threat])) -> 
 }
 
 #[test]
-fn a_state_taken_apart_and_put_together_is_the_same() {
+fn rebuilt_state_is_equal() {
     for (world, states) in random_games(0..60) {
         for state in &states {
             assert_eq!(&changed(&world, state, |_| {}), state);
@@ -53,7 +52,7 @@ fn a_state_taken_apart_and_put_together_is_the_same() {
 }
 
 #[test]
-fn a_clone_is_equal_and_goes_its_own_way() {
+fn clone_is_equal_and_independent() {
     for (world, states) in random_games(100..120) {
         for state in states.iter().filter(|state| !state.is_over()) {
             let mut other = state.clone();
@@ -68,7 +67,8 @@ fn a_clone_is_equal_and_goes_its_own_way() {
 fn different_states_have_different_fingerprints() {
     let mut states = 0;
     for (world, games) in random_games(200..300) {
-        // What decides the future, spelled out: everything but where a threat looks that does not care.
+        // Everything that determines the future: all fields except the direction of styles that
+        // ignore it.
         let mut known: HashMap<u64, (u16, Position, bool, Vec<Threat>)> = HashMap::new();
         let branches = games.iter().filter(|state| !state.is_over()).flat_map(|state| {
             world.moves(state).map(|player_move| {
@@ -84,7 +84,7 @@ fn different_states_have_different_fingerprints() {
             });
             let described = (state.tick(), world.player(&state), state.is_caught(), threats.collect());
             let other = known.entry(world.fingerprint(&state)).or_insert_with(|| described.clone());
-            assert_eq!(other, &described, "two states, one fingerprint");
+            assert_eq!(other, &described, "two different states with the same fingerprint");
             states += 1;
         }
     }
@@ -92,7 +92,7 @@ fn different_states_have_different_fingerprints() {
 }
 
 #[test]
-fn fingerprints_and_futures_ignore_where_a_threat_looks_that_does_not_care() {
+fn fingerprints_and_futures_ignore_irrelevant_directions() {
     for (world, states) in random_games(300..340) {
         for (index, state) in states.iter().enumerate().step_by(37) {
             let turned = changed(&world, state, |threats| {
@@ -106,17 +106,18 @@ fn fingerprints_and_futures_ignore_where_a_threat_looks_that_does_not_care() {
     }
 }
 
-/// A crossing with one threat of each style, all about to move, and the player out of sight of the hawk.
+/// A crossing with one threat of each style, all about to move, and the player out of the hawk's
+/// sight.
 fn crossing() -> (World, State) {
     let layout = Layout::parse("b.g.s.o\n.#.#.#.\nd.....h\n.#.#.#.\n....P..").expect("a drawing with everybody on it");
-    let world = World::new(&layout, &Rules::BLITZ_2025).expect("a map");
+    let world = World::new(&layout, false).expect("a map");
     let mut state = world.start();
     (0..4).for_each(|_| world.step(&mut state, Move::Stay));
     (world, state)
 }
 
 #[test]
-fn fingerprints_tell_apart_all_that_matters() {
+fn fingerprints_distinguish_all_relevant_fields() {
     let (world, state) = crossing();
     let original = world.fingerprint(&state);
     let index = |style| world.threats(&state).position(|threat| threat.style == style).expect("one of each style");
@@ -127,11 +128,11 @@ fn fingerprints_tell_apart_all_that_matters() {
     let turn: fn(&mut Threat) = |threat| threat.direction = Direction::Left;
     for style in Style::ALL {
         let (other, fingerprint) = with(style, turn);
-        assert_ne!(other, state, "{style}: where it looks is part of the state");
+        assert_ne!(other, state, "{style}: its direction is part of the state");
         let matters = matches!(style, Style::Bull | Style::Deer);
         assert_eq!(fingerprint != original, matters, "{style}: its direction");
         assert_ne!(with(style, |threat| threat.position = Position::new(3, 4)).1, original, "{style}: its position");
-        assert_ne!(with(style, |threat| threat.draws = 9).1, original, "{style}: its draws");
+        assert_ne!(with(style, |threat| threat.seed = 9).1, original, "{style}: its seed");
     }
     let here = Position::new(2, 2);
     let [mut remembered, mut seen, mut post] = [with(Style::Owl, |_| {}).0, state.clone(), state.clone()];
@@ -143,7 +144,7 @@ fn fingerprints_tell_apart_all_that_matters() {
         [&state, &remembered, &seen, &post, &idle].iter().map(|state| world.fingerprint(state)).collect();
     all.sort_unstable();
     all.dedup();
-    assert_eq!(all.len(), 5, "memories and idle rounds are told apart");
+    assert_eq!(all.len(), 5, "memories and idle rounds are distinguished");
     let later = world.state_at(6, world.player(&state), &world.threats(&state).collect::<Vec<_>>()).expect("a tick");
     assert_ne!(world.fingerprint(&later), original, "the tick");
     let elsewhere = world.state_at(5, here, &world.threats(&state).collect::<Vec<_>>()).expect("an open tile");
@@ -151,23 +152,23 @@ fn fingerprints_tell_apart_all_that_matters() {
 }
 
 #[test]
-fn where_a_bull_looks_changes_its_future() {
+fn direction_of_a_bull_changes_its_future() {
     let (world, state) = crossing();
     let [down, right] =
         [(Direction::Down, Position::new(0, 1)), (Direction::Right, Position::new(1, 0))].map(|(d, position)| {
             let mut turned = changed(&world, &state, |threats| threats[0].direction = d);
             let future = future(&world, &turned, 1, 30);
             world.step(&mut turned, Move::Stay);
-            assert_eq!(world.threat(&turned, 0).position, position, "a bull goes where it looks");
+            assert_eq!(world.threat(&turned, 0).position, position, "a bull moves in its direction");
             future
         });
     assert_ne!(down, right);
 }
 
 #[test]
-fn states_of_another_world_are_refused() {
+fn states_of_another_world_are_rejected() {
     let worlds = ["P.b", "P..b", "P.bb"]
-        .map(|drawing| World::new(&Layout::parse(drawing).expect("a drawing"), &Rules::BLITZ_2025).expect("a map"));
+        .map(|drawing| World::new(&Layout::parse(drawing).expect("a drawing"), false).expect("a map"));
     for (index, world) in worlds.iter().enumerate() {
         for (other, mut state) in worlds.iter().map(World::start).enumerate() {
             let stepped = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| world.step(&mut state, Move::Stay)));

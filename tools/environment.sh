@@ -1,12 +1,13 @@
-# Sourced by run.sh, test.sh and package.sh from the root of the checkout: the Python that everything here runs in.
+# Sourced by run.sh, test.sh and package.sh from the root of the checkout: sets up the Python
+# environment.
 #
-# Makes .venv once; installs the extension into it when a source has changed since. Needs Python 3.10 or newer with venv or pip, or
-# the one that PYTHON names.
+# Creates .venv once; reinstalls the extension when a source file has changed. Needs Python 3.10 or
+# newer with venv or pip; PYTHON selects another interpreter.
 
 target=${CARGO_TARGET_DIR:-target}
 venv_python=.venv/bin/python
 
-# find_python: prints a Python that is new enough.
+# find_python: prints a suitable Python interpreter.
 find_python() {
   local candidate
   for candidate in ${PYTHON:-python3 python3.14 python3.13 python3.12 python3.11 python3.10 python}; do
@@ -15,11 +16,11 @@ find_python() {
       return
     fi
   done
-  echo "error: no Python 3.10 or newer, expected ${PYTHON:-python3} to be one (PYTHON names another)" >&2
+  echo "error: no Python 3.10 or newer found (PYTHON selects an interpreter)" >&2
   return 2
 }
 
-# make_venv FOLDER: makes a virtual environment with pip in it.
+# make_venv FOLDER: creates a virtual environment with pip.
 make_venv() {
   local python
   python=$(find_python) || return
@@ -32,12 +33,12 @@ make_venv() {
   PYTHONPATH=$target/virtualenv "$python" -m virtualenv --quiet "$1"
 }
 
-# install NAME...: pip, quietly.
+# install NAME...: runs pip quietly.
 install() {
   "$venv_python" -m pip install --quiet --disable-pip-version-check "$@"
 }
 
-# stamp PATH...: prints a number that changes with any of these files, or with the Python of the environment.
+# stamp PATH...: prints a hash of these files and of the environment's Python version.
 stamp() {
   "$venv_python" - "$@" <<'PYTHON'
 import hashlib, pathlib, sys
@@ -51,11 +52,11 @@ print(digest.hexdigest())
 PYTHON
 }
 
-# prepare_python: makes .venv, and brings the extension and what the bot needs in it up to date.
+# prepare_python: creates .venv, and updates the extension and the bot's requirements in it.
 prepare_python() {
   local now wheels
   if ! "$venv_python" -m pip --version >/dev/null 2>&1; then
-    echo 'making .venv'
+    echo 'creating .venv'
     rm -rf .venv
     make_venv .venv || return
   fi

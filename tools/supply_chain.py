@@ -1,12 +1,9 @@
 #!/usr/bin/env python3
-"""Checks what the project is built from, and writes the table of it: docs/dependencies.md.
+"""Checks the project's dependencies, and generates docs/dependencies.md.
 
-For every package that Cargo.lock and fuzz/Cargo.lock name: it comes from crates.io with a checksum, and may be used under a licence of the list
-below. Cargo.toml says what each direct dependency is for, and every package names each of its own somewhere. Every Python package is pinned. Needs
-nothing but cargo and what it has fetched.
+Checks that every package in Cargo.lock and fuzz/Cargo.lock comes from crates.io with a checksum and has an allowed licence. Cargo.toml says what each direct dependency is for, and every package names each of its own somewhere. Every Python package is pinned. Needs only cargo, and the packages that it has fetched.
 
-    tools/supply_chain.py           checks, and writes the table
-    tools/supply_chain.py --check   checks, the table too; exit code 1 if anything is wrong
+    tools/supply_chain.py           checks, and writes the table; tools/supply_chain.py --check   checks, and compares the table; exit code 1 on any failure
 """
 
 import argparse
@@ -20,13 +17,13 @@ from pathlib import Path
 
 try:
     import tomllib
-except ModuleNotFoundError:  # Python 3.10: what pytest brings there
+except ModuleNotFoundError:  # Python 3.10: installed there with pytest
     import tomli as tomllib
 
 ROOT = Path(__file__).resolve().parent.parent
 TABLE = ROOT / "docs/dependencies.md"
 REGISTRY = "registry+https://github.com/rust-lang/crates.io-index"
-# Licences that ask for no more than a notice, or nothing.
+# Licences that require no more than a notice.
 ALLOWED = {
     "0BSD", "Apache-2.0", "Apache-2.0 WITH LLVM-exception", "BSD-1-Clause", "BSD-2-Clause", "BSD-3-Clause", "BSL-1.0",
     "CC0-1.0", "ISC", "MIT", "MIT-0", "NCSA", "OFL-1.1", "Unicode-3.0", "Unlicense", "Zlib",
@@ -75,7 +72,7 @@ def metadata(manifest: Path) -> dict:
 
 
 def check_lock(manifest: Path) -> list[str]:
-    """What is wrong with the packages that a manifest's lock file names."""
+    """Problems with the packages in a manifest's lock file."""
     lock = tomllib.loads(manifest.with_name("Cargo.lock").read_text())
     where = manifest.with_name("Cargo.lock").relative_to(ROOT)
     wrong = []
@@ -83,7 +80,7 @@ def check_lock(manifest: Path) -> list[str]:
         if package["name"].startswith("getaway"):
             continue
         if package.get("source") != REGISTRY or "checksum" not in package:
-            wrong.append(f"{where}: {package['name']}: expected a package of crates.io with a checksum")
+            wrong.append(f"{where}: {package['name']}: not a crates.io package with a checksum")
     for package in metadata(manifest)["packages"]:
         if package["source"] is not None and not is_allowed(package["license"] or ""):
             wrong.append(f"{where}: {package['name']} {package['version']}: licence {package['license']} is not on the list")
@@ -111,12 +108,12 @@ def check_direct() -> list[str]:
         source = "".join(path.read_text() for path in (folder / "src").rglob("*.rs"))
         for name in external(manifest["dependencies"]):
             if name not in known:
-                wrong.append(f"Cargo.toml: {name}: expected a comment that says what it is for")
+                wrong.append(f"Cargo.toml: {name}: needs a comment that gives its purpose")
             if not re.search(rf"\b{name.replace('-', '_')}\b", source):
                 wrong.append(f"{package}: {name}: expected the package to use it")
         for name in external(manifest.get("dev-dependencies", {})):
             if name not in known:
-                wrong.append(f"Cargo.toml: {name}: expected a comment that says what it is for")
+                wrong.append(f"Cargo.toml: {name}: needs a comment that gives its purpose")
     return wrong
 
 
@@ -164,7 +161,7 @@ def table() -> str:
     for package in outside:
         licences[package["license"]] = licences.get(package["license"], 0) + 1
     return "\n".join([
-        "# What getaway is built from",
+        "# Dependencies",
         "",
         "Written by `tools/supply_chain.py` and checked by `./test.sh`. The library `getaway` needs the crates marked with its name; the others belong to",
         "the packages under `crates/`.",
@@ -180,21 +177,21 @@ def table() -> str:
         "|---|---|",
         *(f"| {licence} | {count} |" for licence, count in sorted(licences.items(), key=lambda item: (-item[1], item[0]))),
         "",
-        "Python: `bot/requirements.txt` is what a game needs, `tools/requirements-*.txt` what builds, tests and packages; every version is pinned.",
+        "Python: `bot/requirements.txt` is needed to play, `tools/requirements-*.txt` to build, test and package; every version is pinned.",
         "",
     ])
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--check", action="store_true", help="do not write the table, compare it")
+    parser.add_argument("--check", action="store_true", help="compare the table instead of writing it")
     args = parser.parse_args()
     wrong = check_lock(ROOT / "Cargo.toml") + check_lock(ROOT / "fuzz/Cargo.toml") + check_direct() + check_python()
     text = table()
     if not args.check:
         TABLE.write_text(text)
     elif not TABLE.exists() or TABLE.read_text() != text:
-        wrong.append("docs/dependencies.md: is not current (tools/supply_chain.py writes it)")
+        wrong.append("docs/dependencies.md is out of date (run tools/supply_chain.py)")
     for line in wrong:
         print(f"error: {line}", file=sys.stderr)
     return 1 if wrong else 0

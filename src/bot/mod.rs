@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use thiserror::Error;
 
-use crate::game::{Action, Move, PlacementError, Position, Rules, State, Style, World, WorldBuilder};
+use crate::game::{Action, Move, PlacementError, Position, State, Style, World, WorldBuilder};
 use crate::planner::{self, Caution, Choice, Limit, Planner, PlannerError, Pursuer, Sighting, Source};
 use crate::protocol::{GameMessage, MessageMap, ProtocolError};
 
@@ -56,8 +56,8 @@ pub struct BotOptions {
     pub evaluations_max: Option<u64>,
     /// The seed of every random draw.
     pub seed: u64,
-    /// The rules of the game.
-    pub rules: Rules,
+    /// Whether the game is the no-jump variant.
+    pub no_jump: bool,
     /// How many moves of the threats the plans of `survival` try to be able to wait through, so that lost commands cost nothing; 0 for plans that
     /// merely survive. Other planners have no use for it.
     pub patience_moves: u8,
@@ -77,7 +77,7 @@ impl Default for BotOptions {
             budget: BUDGET_DEFAULT,
             evaluations_max: None,
             seed: 0,
-            rules: Rules::BLITZ_2025,
+            no_jump: false,
             patience_moves: PATIENCE_MOVES_MAX,
         }
     }
@@ -125,7 +125,7 @@ impl Decision {
 /// use getaway::game::{Layout, World};
 /// use getaway::protocol::GameMessage;
 ///
-/// let world = World::new(&Layout::parse("P...\n.##.\n...s")?, &Rules::BLITZ_2025)?;
+/// let world = World::new(&Layout::parse("P...\n.##.\n...s")?, false)?;
 /// let mut state = world.start();
 /// let mut bot = Bot::new(BotOptions::default())?;
 /// for _ in 0..100 {
@@ -275,7 +275,7 @@ impl Bot {
                 self.planning = None;
                 self.curiosity = Curiosity::default();
                 // The limits have been checked, so this is a world.
-                let Ok(builder) = WorldBuilder::new(&layout_of(message), &self.options.rules) else { return };
+                let Ok(builder) = WorldBuilder::new(&layout_of(message), self.options.no_jump) else { return };
                 let stage = Stage::Building { builder: Box::new(builder), seen: Backlog::new() };
                 Game { map: message.map.clone(), styles: styles.clone(), tick: observation.tick, stage }
             }

@@ -1,10 +1,205 @@
-//! The plain description of a map, and drawings of it.
+//! The words of the game: positions, directions, styles, personalities, and the plain description of a map.
 //!
 //! A [`Layout`] is what a map's picture says and nothing more; the tables that make it fast are built from it elsewhere.
 
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::{Position, Style};
+/// A cell of the grid: `x` to the right, `y` **down**, both from 0 at the top left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Position {
+    /// Column.
+    pub x: i32,
+    /// Row, growing downwards.
+    pub y: i32,
+}
+
+impl Position {
+    /// The position at column `x` and row `y`.
+    pub const fn new(x: i32, y: i32) -> Self {
+        Self { x, y }
+    }
+
+    /// The neighbouring position in `direction`, on the grid or not.
+    #[must_use]
+    pub const fn towards(self, direction: Direction) -> Self {
+        let (dx, dy) = direction.delta();
+        Self::new(self.x + dx, self.y + dy)
+    }
+}
+
+impl fmt::Display for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "({}, {})", self.x, self.y)
+    }
+}
+
+/// One of the four directions, in the order in which options are always listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[repr(u8)]
+pub enum Direction {
+    /// (-1, 0)
+    Left = 0,
+    /// (+1, 0)
+    Right = 1,
+    /// (0, -1)
+    Up = 2,
+    /// (0, +1)
+    Down = 3,
+}
+
+impl Direction {
+    /// Left, right, up, down: the order of options, of the shared path, and of the numbers 0 to 3.
+    pub const ALL: [Self; 4] = [Self::Left, Self::Right, Self::Up, Self::Down];
+
+    /// The step `(dx, dy)`.
+    pub const fn delta(self) -> (i32, i32) {
+        match self {
+            Self::Left => (-1, 0),
+            Self::Right => (1, 0),
+            Self::Up => (0, -1),
+            Self::Down => (0, 1),
+        }
+    }
+
+    /// The opposite direction.
+    #[must_use]
+    pub const fn reverse(self) -> Self {
+        match self {
+            Self::Left => Self::Right,
+            Self::Right => Self::Left,
+            Self::Up => Self::Down,
+            Self::Down => Self::Up,
+        }
+    }
+
+    /// The name on the wire.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Left => "left",
+            Self::Right => "right",
+            Self::Up => "up",
+            Self::Down => "down",
+        }
+    }
+}
+
+impl fmt::Display for Direction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What a threat is: how it chooses its moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[repr(u8)]
+pub enum Style {
+    /// Straight on while it can, then a random option (the server's `straitHead`).
+    Bull,
+    /// A random option on every move (`girouette`).
+    Goldfish,
+    /// Straight for where the player was (`aggressive`).
+    Shark,
+    /// Towards where it last looked at the player, once a minute (`surveillance`).
+    Owl,
+    /// Never turns back, greedy by distance (`le_fantome_orange_dans_pacman`).
+    Deer,
+    /// Chases what it sees, patrols intersections otherwise (`sheriff`).
+    Hawk,
+}
+
+impl Style {
+    /// Every style, in the order of the palette in which maps are drawn.
+    pub const ALL: [Self; 6] = [Self::Bull, Self::Goldfish, Self::Shark, Self::Owl, Self::Deer, Self::Hawk];
+
+    /// The name on the wire.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Bull => "bull",
+            Self::Goldfish => "goldfish",
+            Self::Shark => "shark",
+            Self::Owl => "owl",
+            Self::Deer => "deer",
+            Self::Hawk => "hawk",
+        }
+    }
+
+    /// The style with this name on the wire.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|style| style.name() == name)
+    }
+}
+
+impl fmt::Display for Style {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// How often threats move; all of them share it, and the tick alone decides it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[repr(u8)]
+pub enum Personality {
+    /// A move every 5 ticks.
+    Lazy,
+    /// A move every 4 ticks.
+    Tease,
+    /// A move every 3 ticks.
+    Awake,
+    /// A move every 2 ticks.
+    Hungry,
+    /// A move every tick.
+    Insane,
+}
+
+impl Personality {
+    /// Every personality, from the slowest to the fastest.
+    pub const ALL: [Self; 5] = [Self::Lazy, Self::Tease, Self::Awake, Self::Hungry, Self::Insane];
+
+    /// The personality at a clock, which is the tick less one.
+    pub const fn at_clock(clock: u16) -> Self {
+        match clock {
+            0..=300 => Self::Lazy,
+            301..=500 => Self::Tease,
+            501..=700 => Self::Awake,
+            701..=900 => Self::Hungry,
+            _ => Self::Insane,
+        }
+    }
+
+    /// Ticks from one move to the next.
+    pub const fn period_ticks(self) -> u8 {
+        match self {
+            Self::Lazy => 5,
+            Self::Tease => 4,
+            Self::Awake => 3,
+            Self::Hungry => 2,
+            Self::Insane => 1,
+        }
+    }
+
+    /// The name on the wire.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Lazy => "lazy",
+            Self::Tease => "tease",
+            Self::Awake => "awake",
+            Self::Hungry => "hungry",
+            Self::Insane => "insane",
+        }
+    }
+}
+
+impl fmt::Display for Personality {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
 
 /// What stands in a cell of the grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -77,6 +272,20 @@ impl Layout {
         (0..self.width)
             .flat_map(move |x| (0..self.height).map(move |y| Position::new(x, y)))
             .filter(|&position| self.is_open(position))
+    }
+}
+
+impl Style {
+    /// The letter that stands for the style in drawings.
+    pub const fn letter(self) -> char {
+        match self {
+            Self::Bull => 'B',
+            Self::Goldfish => 'G',
+            Self::Shark => 'S',
+            Self::Owl => 'O',
+            Self::Deer => 'D',
+            Self::Hawk => 'H',
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use super::safest::Safest;
 use super::spent::Spent;
 use super::streets::{Streets, Timetable, UNREACHED, Walker};
 use super::{Choice, Limit, Planner, Source};
-use crate::game::{Move, Rules, State, World};
+use crate::game::{Move, State, World};
 
 /// How many ticks `paranoid` looks ahead if it is not told.
 pub const PARANOID_TICKS: u16 = 6;
@@ -42,7 +42,7 @@ impl Planner for Paranoid {
         let threats: Vec<u16> = world.threats(state).filter_map(|threat| streets.tile(threat.position)).collect();
         let player = world.tile_after(state, Move::Stay);
         let mut game = Game {
-            rules: *world.rules(),
+            no_jump: world.no_jump(),
             moves_before: moves_before(&self.timetable, state.tick(), self.depth_ticks),
             distances,
             threats,
@@ -120,7 +120,7 @@ struct Stop;
 /// The game as a paranoiac sees it.
 struct Game<'a> {
     distances: &'a mut Distances,
-    rules: Rules,
+    no_jump: bool,
     moves_before: Vec<u16>,
     threats: Vec<u16>,
     /// Ticks to the horizon.
@@ -162,7 +162,7 @@ impl Game<'_> {
             return Err(Stop);
         }
         self.spent.count();
-        if self.rules.no_jump && self.threats.contains(&player) {
+        if self.no_jump && self.threats.contains(&player) {
             return Ok(ahead as i32);
         }
         if self.moves_before[ahead + 1] > self.moves_before[ahead] {
@@ -223,7 +223,7 @@ mod tests {
     use crate::game::Layout;
 
     fn first_move(drawing: &str, waits: usize) -> Choice {
-        let world = World::new(&Layout::parse(drawing).expect("a drawing"), &Rules::BLITZ_2025).expect("a map");
+        let world = World::new(&Layout::parse(drawing).expect("a drawing"), false).expect("a map");
         let mut state = world.start();
         for _ in 0..waits {
             world.step(&mut state, Move::Stay);

@@ -97,10 +97,10 @@ mod tests {
     use rand_pcg::rand_core::SeedableRng;
 
     use super::*;
-    use crate::game::{Layout, Rules};
+    use crate::game::Layout;
 
     fn world(drawing: &str) -> World {
-        World::new(&Layout::parse(drawing).expect("a drawing"), &Rules::BLITZ_2025).expect("a map")
+        World::new(&Layout::parse(drawing).expect("a drawing"), false).expect("a map")
     }
 
     #[test]

@@ -1,6 +1,6 @@
-//! An allocator that counts: how often a piece of code allocates, and how much it holds at most.
+//! An allocator that counts allocations and measures the peak memory of a piece of code.
 //!
-//! Every thread counts for itself: the test harness has threads of its own, which allocate when it pleases them.
+//! Counters are per thread, because the threads of the test harness allocate at any time.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -12,7 +12,8 @@ thread_local! {
     static COUNTS: Cell<Counts> = const { Cell::new(Counts { allocations: 0, now_bytes: 0, peak_bytes: 0 }) };
 }
 
-/// What this thread took so far. It may give back what another one took, so its bytes may be below zero.
+/// Allocations of this thread so far; negative if it freed memory of other threads. It may give
+/// back what another one took, so its bytes may be below zero.
 #[derive(Clone, Copy)]
 struct Counts {
     allocations: usize,
@@ -20,7 +21,7 @@ struct Counts {
     peak_bytes: isize,
 }
 
-/// Changes this thread's counts; a thread that is coming to its end counts no more.
+/// Changes this thread's counters; does nothing while the thread is shutting down.
 fn count(change: impl FnOnce(&mut Counts)) {
     let _ = COUNTS.try_with(|cell| {
         let mut counts = cell.get();
@@ -30,34 +31,35 @@ fn count(change: impl FnOnce(&mut Counts)) {
     });
 }
 
-// SAFETY: every call goes to the system's allocator as it came; the counters neither allocate nor need to be dropped.
+// SAFETY: every call is forwarded to the system allocator unchanged; the counters neither allocate
+// nor need to be dropped.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(|counts| {
             counts.allocations += 1;
             counts.now_bytes += layout.size() as isize;
         });
-        // SAFETY: the caller's promise is passed on.
+        // SAFETY: the caller upholds the contract of `alloc`.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         count(|counts| counts.now_bytes -= layout.size() as isize);
-        // SAFETY: the caller's promise is passed on.
+        // SAFETY: the caller upholds the contract of `alloc`.
         unsafe { System.dealloc(pointer, layout) }
     }
 }
 
-/// What a piece of code took from the allocator.
+/// Allocations of a piece of code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Taken {
-    /// Calls that allocated, growing included.
+    /// Number of allocations, including reallocations.
     pub allocations: usize,
-    /// The most that was held at once, on top of what was held before.
+    /// Peak memory above the initial level.
     pub peak_bytes: usize,
 }
 
-/// Runs `work`, which starts no threads, and says what it took.
+/// Runs `work`, which must not start threads, and returns its allocations.
 pub fn measure<T>(work: impl FnOnce() -> T) -> (T, Taken) {
     count(|counts| counts.peak_bytes = counts.now_bytes);
     let before = COUNTS.get();

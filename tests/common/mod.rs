@@ -1,4 +1,5 @@
-//! What several test files share: the folder of recordings that is too large to be kept with the code.
+//! Helpers of several test files: the shared folder of recordings, which is too large for the
+//! repository.
 
 #![allow(dead_code, reason = "every test file is a crate of its own and uses what it needs")]
 
@@ -13,19 +14,19 @@ pub fn root() -> PathBuf {
     root.unwrap_or(package).to_path_buf()
 }
 
-/// The shared folder: `GETAWAY_SHARED` if it is set, else `shared` beside the crate. `None`, with a note on the terminal,
-/// where there is none: the test that asked then has nothing to compare with and passes.
+/// The shared folder: `GETAWAY_SHARED` if it is set, else `shared` beside the crate. `None`, with a
+/// note on the terminal, if it does not exist: the test then passes without testing anything.
 pub fn shared_folder() -> Option<PathBuf> {
     let named = std::env::var_os("GETAWAY_SHARED").map(PathBuf::from);
     let folder = named.unwrap_or_else(|| root().join("../shared"));
     if folder.is_dir() {
         return Some(folder);
     }
-    println!("skipped: no folder {} (GETAWAY_SHARED names another)", folder.display());
+    println!("skipped: {} does not exist (set GETAWAY_SHARED)", folder.display());
     None
 }
 
-/// Our own maps, by name.
+/// The bundled maps, by name.
 pub fn our_maps() -> Vec<Map> {
     maps_in(&root().join("maps"))
 }
@@ -36,7 +37,7 @@ pub fn maps_in(folder: &Path) -> Vec<Map> {
     entries.iter().map(|entry| entry.load().unwrap_or_else(|error| panic!("{error}"))).collect()
 }
 
-/// The folder of a map by its name: one of the challenge's, or one made for the recordings.
+/// The folder of a map: one of the challenge's, or one made for the recordings.
 pub fn map_folder(shared: &Path, map: &str) -> PathBuf {
     let challenge = shared.join("maps").join(map);
     if challenge.is_dir() { challenge } else { shared.join("golden/maps").join(map) }

@@ -1,4 +1,4 @@
-"""Fixtures: the bot as a program, the server as a program, and a server that follows a script."""
+"""Fixtures: the bot as a process, the server as a process, and a server that follows a script."""
 
 from __future__ import annotations
 
@@ -22,21 +22,22 @@ PATIENCE_S = 60
 
 Script = Callable[[ServerConnection], None]
 
-# A shell that starts the tests in the background has them ignore Ctrl-C, and so would the programs that are tested for it.
+# A shell that starts the tests in the background makes them, and their child processes, ignore
+# Ctrl-C.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
 def getaway_program() -> Path:
-    """The program of this checkout, in whatever profile test.sh has built."""
+    """The `getaway` program of this checkout, in the profile that test.sh built."""
     program = Path(os.environ.get("GETAWAY_PROGRAM", TARGET / "debug" / "getaway"))
-    assert program.is_file(), f"{program}: not built, expected test.sh or `cargo build` to have done so"
+    assert program.is_file(), f"{program}: not built; run test.sh or `cargo build`"
     return program
 
 
 @pytest.fixture
 def real_server(getaway_program: Path) -> Iterator[Callable[..., tuple[str, subprocess.Popen[str]]]]:
-    """Starts `getaway serve` for one game with these options; gives its address and the process, whose output is a JSON result."""
+    """Starts `getaway serve` for one game with the given options; returns its URL and the process, which prints a JSON result."""
     processes: list[subprocess.Popen[str]] = []
 
     def start(*options: str) -> tuple[str, subprocess.Popen[str]]:
@@ -57,7 +58,7 @@ def real_server(getaway_program: Path) -> Iterator[Callable[..., tuple[str, subp
 
 @pytest.fixture
 def scripted_server() -> Iterator[Callable[[Script], str]]:
-    """Starts a server that runs a script on its connection, one game long; gives its address. What the script raises fails the test."""
+    """Starts a server that runs a script on its one connection; returns its URL. An exception in the script fails the test."""
     errors: list[BaseException] = []
     servers = []
 
@@ -83,13 +84,13 @@ def scripted_server() -> Iterator[Callable[[Script], str]]:
 
 
 def clean_environment() -> dict[str, str]:
-    """The variables of this process but for those that the bot and the program go by."""
+    """This process's environment without the variables that the bot and the program read."""
     return {name: value for name, value in os.environ.items() if name not in ("TOKEN", "SAVE_JSONL_PATH", "CLICOLOR_FORCE")}
 
 
 @pytest.fixture
 def run_bot() -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Plays a game with `python application.py`, as on the day."""
+    """Plays a game with `python application.py`, as in the competition."""
 
     def run(url: str, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "application.py", "--url", url, *options]
@@ -101,7 +102,7 @@ def run_bot() -> Callable[..., subprocess.CompletedProcess[str]]:
 
 
 def read_command(connection: ServerConnection, tick: int) -> list[object]:
-    """Takes the one command of a tick and gives its actions."""
+    """Receives the command for a tick and returns its actions."""
     command = json.loads(connection.recv(timeout=PATIENCE_S))
     assert command["type"] == "COMMAND"
     assert command["tick"] == tick

@@ -1,7 +1,6 @@
-"""Throws messages of all sorts at `getaway.Bot.next_action`: an action or a clean error, never a panic, never late.
+"""Fuzzes `getaway.Bot.next_action`: every message must get an action or a clean error, in time, without a panic.
 
-`.venv/bin/python tests/python/fuzz_bot.py --count 1000000 --seed 1`; the tests do a little of it. Bot N is made of the number `seed + N`
-alone, so a failure, which names its number, is shown again by `--seed NUMBER --count 1`.
+`.venv/bin/python tests/python/fuzz_bot.py --count 1000000 --seed 1`; the test suite runs a short version. Bot N depends only on the number `seed + N`, so a failure, which prints its number, is reproduced by `--seed NUMBER --count 1`.
 """
 
 from __future__ import annotations
@@ -21,9 +20,9 @@ import getaway
 
 MAPS = Path(__file__).resolve().parents[2] / "maps"
 OVERTIME_MS = 5.0
-"""What a decision may take beyond its budget."""
+"""Allowed overrun of the time budget."""
 TRIALS = 3
-"""How often a bot that was late is tried again: one that is slow is slow every time."""
+"""How often a bot that was late is run again: a real slowdown shows up every time."""
 MESSAGES_PER_BOT = 100
 CLEAN_ERRORS = (ValueError, TypeError, RecursionError)
 """What a message may raise; a panic is a RuntimeError or worse."""
@@ -42,11 +41,11 @@ STRANGE: list[Callable[[random.Random], Any]] = [
 
 
 class Subclass(dict[str, Any]):
-    """A dict in all but name."""
+    """A subclass of `dict`."""
 
 
 class Hostile(dict[str, Any]):
-    """A dict that does not want to be read."""
+    """A dict that raises when it is read."""
 
     def items(self) -> Any:
         raise ValueError("not today")
@@ -54,7 +53,7 @@ class Hostile(dict[str, Any]):
 
 @dataclass
 class Tally:
-    """What became of the messages."""
+    """Results per kind of message."""
 
     messages: int = 0
     actions: int = 0
@@ -62,7 +61,7 @@ class Tally:
     disturbed: int = 0
     """Bots that were late once and not again."""
     worst_over_ms: float = 0.0
-    """The most beyond a budget, of bots that were not disturbed."""
+    """Largest overrun of the budget, not counting the bots above."""
 
     def __str__(self) -> str:
         return (
@@ -72,7 +71,7 @@ class Tally:
 
 
 def nested(depth: int) -> Any:
-    """Lists in lists."""
+    """Nested lists."""
     value: list[Any] = []
     for _ in range(depth):
         value = [value]
@@ -80,7 +79,7 @@ def nested(depth: int) -> Any:
 
 
 def mutate(value: Any, dice: random.Random) -> Any:
-    """Replaces, removes or repeats something in a message."""
+    """Replaces, removes or repeats a part of a message."""
     if isinstance(value, list) and value and dice.random() < 0.88:
         place = dice.randrange(len(value))
         match dice.randrange(12):
@@ -104,7 +103,7 @@ def mutate(value: Any, dice: random.Random) -> Any:
 
 
 def no_messages() -> list[Any]:
-    """What nobody would call a message."""
+    """Values that are not messages at all."""
     loop: list[Any] = []
     loop.append(loop)
     return [
@@ -117,7 +116,7 @@ NO_MESSAGES = no_messages()
 
 
 def message(game: getaway.Game, dice: random.Random) -> Any:
-    """A sound message, a mutated or damaged one, or anything; as a dict, text or bytes."""
+    """A valid message, a mutated or damaged one, or a value that is not a message; as dict, text or bytes."""
     kind = dice.random()
     if kind < 0.08:
         return dice.choice(NO_MESSAGES)
@@ -143,7 +142,7 @@ def message(game: getaway.Game, dice: random.Random) -> Any:
 
 
 def play(seed: int, layouts: list[Path], clock: Callable[[], float]) -> Tally:
-    """One bot, and what a server that has lost its mind sends it."""
+    """Plays one bot against a server that sends broken messages."""
     dice = random.Random(seed)
     game = getaway.Game(dice.choice(layouts), no_jump=dice.random() < 0.5)
     budget_ms = dice.choice([0, 1, 10, 50])
@@ -151,17 +150,18 @@ def play(seed: int, layouts: list[Path], clock: Callable[[], float]) -> Tally:
     tally = Tally()
     for _ in range(MESSAGES_PER_BOT):
         sent = message(game, dice)
-        # Turning a dict into text is Python's own work and takes what it takes; frames are what is sent on the day.
+        # Converting a dict to text is Python's own work and is not timed; the competition sends
+        # frames.
         is_timed = isinstance(sent, (str, bytes)) and len(sent) < 1 << 20
         start = clock()
         action: Any = None
         try:
             action = bot.next_action(sent)
             tally.actions += 1
-            assert action is None or set(action) == {"type"}, f"bot {seed}: {action!r} is no action"
+            assert action is None or set(action) == {"type"}, f"bot {seed}: {action!r} is not an action"
         except CLEAN_ERRORS as error:
             tally.errors += 1
-            assert str(error) and "\n" not in str(error), f"bot {seed}: {error!r} is no sentence"
+            assert str(error) and "\n" not in str(error), f"bot {seed}: {error!r} is not a one-line message"
         over_ms = (clock() - start) * 1e3 - budget_ms
         if is_timed:
             tally.worst_over_ms = max(tally.worst_over_ms, over_ms)
@@ -174,13 +174,13 @@ def play(seed: int, layouts: list[Path], clock: Callable[[], float]) -> Tally:
 
 
 def run(seed: int, count: int, is_timed: bool) -> Tally:
-    """So many messages, and some more to make the last bot's number full."""
+    """Sends at least `count` messages; the last bot always gets its full number."""
     layouts = sorted(path for path in MAPS.iterdir() if path.is_dir())
     total = Tally()
     while total.messages < count:
         tally = play(seed, layouts, time.perf_counter)
         if tally.worst_over_ms > OVERTIME_MS and is_timed:
-            # Again, by the time that the bot itself was given: what others make of a busy machine is not its doing.
+            # Retried on the thread's CPU clock, so that load from other processes does not count.
             total.disturbed += 1
             tally = min((play(seed, layouts, time.thread_time) for _ in range(TRIALS)), key=lambda tally: tally.worst_over_ms)
             assert tally.worst_over_ms <= OVERTIME_MS, f"bot {seed}: {tally.worst_over_ms:.2f} ms over its budget, {TRIALS} times"
@@ -193,11 +193,11 @@ def run(seed: int, count: int, is_timed: bool) -> Tally:
 
 
 def main() -> int:
-    """Reads the command line and runs."""
-    parser = argparse.ArgumentParser(description="Throw messages of all sorts at the bot.")
-    parser.add_argument("--count", type=int, default=1_000_000, help="how many messages")
-    parser.add_argument("--seed", type=int, default=1, help="the number of the first bot")
-    parser.add_argument("--untimed", action="store_true", help="being late is no failure: for a machine that has other things to do")
+    """Parses the command line and runs."""
+    parser = argparse.ArgumentParser(description="Fuzz the bot with valid and broken messages.")
+    parser.add_argument("--count", type=int, default=1_000_000, help="number of messages")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the first bot")
+    parser.add_argument("--untimed", action="store_true", help="do not fail on late answers (for a busy machine)")
     options = parser.parse_args()
     start = time.monotonic()
     tally = run(options.seed, options.count, not options.untimed)

@@ -1,7 +1,6 @@
-"""Kills the bot or the server, with the signal that cannot be caught, at random moments of games, and reads what they recorded.
+"""Kills the bot or the server with SIGKILL at random moments of a game, and checks what they recorded.
 
-`.venv/bin/python tests/python/kill_runs.py --count 50 --seed 1`; the tests do a few. The promise: whatever is left is a recording that
-verifies up to its last whole line, no more than the last moment is missing, and the other side finishes as if nothing had happened.
+`.venv/bin/python tests/python/kill_runs.py --count 50 --seed 1`; the test suite runs a few. Checks: the recording that is left verifies up to its last complete line and lacks only the latest ticks, and the other side finishes as usual.
 """
 
 from __future__ import annotations
@@ -21,19 +20,19 @@ ROOT = Path(__file__).resolve().parents[2]
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 PATIENCE_S = 120
 GAME_S = 4.0
-"""About how long a game takes with its pauses."""
+"""Approximate duration of a game, including the pauses."""
 DELAY_MS = 2
 LATEST_KILL_S = 0.9 * GAME_S
 LINES_IN_FLIGHT = 50
-"""Ticks at most that may have been played and not yet be on the server's disk: a writer that is told in time what to write."""
+"""Ticks that the server may have played but not yet written to disk."""
 
 Process = subprocess.Popen[str]
 
 
 def start_server(program: Path, recording: Path) -> tuple[str, Process]:
-    """A server of one map that goes on after a game; its output is a JSON result a line."""
+    """Starts a server of one map that keeps serving games; it prints one JSON result per line."""
     command = [str(program), "serve", str(ROOT / "maps" / "roundabout"), "--port", "0", "--json"]
-    # On a busy machine a bot may take its time; a killed one is not waited for.
+    # On a busy machine a bot may be slow; the server does not wait for a bot that was killed.
     command += ["--delay-ms", str(DELAY_MS), "--tick-ms", str(PATIENCE_S * 1000)]
     process = subprocess.Popen([*command, "--record", str(recording)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
@@ -44,14 +43,14 @@ def start_server(program: Path, recording: Path) -> tuple[str, Process]:
 
 
 def start_bot(url: str, recording: Path) -> Process:
-    """The bot as it is run on the day."""
+    """The bot as it runs in the competition."""
     environment = {**os.environ, "SAVE_JSONL_PATH": str(recording)}
     command = [sys.executable, "application.py", "--url", url]
     return subprocess.Popen(command, cwd=ROOT / "bot", env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def verified_ticks(program: Path, recording: Path) -> int:
-    """The ticks of a recording, all of them verified; 0 when nothing was written yet."""
+    """The number of ticks in a recording, after verifying them all; 0 if nothing has been written yet."""
     if not recording.exists():
         return 0
     done = subprocess.run([program, "replay", "--json", recording], capture_output=True, text=True, timeout=PATIENCE_S)
@@ -66,7 +65,7 @@ def verified_ticks(program: Path, recording: Path) -> int:
 
 
 def wait_for_a_moment(recording: Path, dice: random.Random) -> None:
-    """Most moments are in the middle of a game, some before it has begun."""
+    """Usually a moment in the middle of a game, sometimes one before it starts."""
     deadline = time.monotonic() + PATIENCE_S
     if dice.random() < 0.9:
         while not (recording.exists() and recording.stat().st_size) and time.monotonic() < deadline:
@@ -77,7 +76,7 @@ def wait_for_a_moment(recording: Path, dice: random.Random) -> None:
 
 
 def play_for_a_while(program: Path, folder: Path, dice: random.Random) -> tuple[Path, Path, str, Process, Process]:
-    """A game that is under way, or about to be: the server's recording and the bot's, the address, the server and the bot."""
+    """A game that is running or about to start: the server's recording, the bot's, the URL, the server and the bot."""
     theirs, ours = folder / dice.choice(["server.jsonl", "server.jsonl.gz"]), folder / "bot.jsonl"
     url, server = start_server(program, theirs)
     bot = start_bot(url, ours)
@@ -86,7 +85,7 @@ def play_for_a_while(program: Path, folder: Path, dice: random.Random) -> tuple[
 
 
 def kill_server(program: Path, folder: Path, dice: random.Random) -> str:
-    """The server is killed: the bot ends by itself, with everything that it saw on the disk."""
+    """Kills the server: the bot must end by itself, with everything that it saw on disk."""
     theirs, ours, _, server, bot = play_for_a_while(program, folder, dice)
     server.kill()
     server.communicate()
@@ -101,11 +100,11 @@ def kill_server(program: Path, folder: Path, dice: random.Random) -> str:
 
 
 def kill_bot(program: Path, folder: Path, dice: random.Random) -> str:
-    """The bot is killed: the server finishes the game without it, and plays the next one with the next bot."""
+    """Kills the bot: the server must finish the game without it, and play the next game with the next bot."""
     theirs, ours, url, server, bot = play_for_a_while(program, folder, dice)
     bot.kill()
     bot.communicate()
-    # The next one, while the server may still be finishing the game.
+    # The next bot connects while the server may still be finishing the game.
     again = start_bot(url, folder / "again.jsonl")
     try:
         output, log = again.communicate(timeout=PATIENCE_S)
@@ -116,7 +115,7 @@ def kill_bot(program: Path, folder: Path, dice: random.Random) -> str:
         results = [json.loads(line) for line in server.communicate()[0].splitlines()]
     verified = verified_ticks(program, ours)
     if len(results) < 2:
-        assert verified == 0, "a game that was recorded was played"
+        assert verified == 0, "the bot recorded ticks, but the server reports no game"
         return "bot killed before it had registered"
     lost, won = results
     left = lost["left"]["tick"]
@@ -124,11 +123,11 @@ def kill_bot(program: Path, folder: Path, dice: random.Random) -> str:
     assert left - 2 <= verified <= left, f"the bot was sent {left} ticks and recorded {verified}"
     assert lost["tick"] - 1 <= recorded <= lost["tick"], f"a game of {lost['tick']} ticks, {recorded} recorded"
     assert won["score"] == 10_005
-    return f"bot killed in tick {left}: {verified} ticks in {ours.name}, the whole game of {lost['tick']} in {theirs.name}, and the next game won"
+    return f"bot killed at tick {left}: {verified} ticks in {ours.name}, all {lost['tick']} in {theirs.name}, and the next game was won"
 
 
 def run(program: Path, seed: int, count: int) -> list[str]:
-    """So many kills; what came of each. Every other one kills the server."""
+    """Runs `count` kills and returns their reports. Odd numbers kill the server, even ones the bot."""
     told = []
     for number in range(seed, seed + count):
         dice = random.Random(number)
@@ -139,10 +138,10 @@ def run(program: Path, seed: int, count: int) -> list[str]:
 
 
 def main() -> int:
-    """Reads the command line and runs."""
+    """Parses the command line and runs."""
     parser = argparse.ArgumentParser(description="Kill the bot or the server at random moments and read what they recorded.")
-    parser.add_argument("--count", type=int, default=50, help="how many kills")
-    parser.add_argument("--seed", type=int, default=1, help="the number of the first")
+    parser.add_argument("--count", type=int, default=50, help="number of kills")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the first kill")
     parser.add_argument("--program", type=Path, default=TARGET / "debug" / "getaway", help="the program")
     options = parser.parse_args()
     for number in range(options.seed, options.seed + options.count):

@@ -1,10 +1,8 @@
-"""Plays whole games in a row, in one process, while other processes keep the machine busy, and says how long decisions took and how memory went.
+"""Plays many games in a row in one process, optionally with other processes loading the machine, and reports decision times and memory use.
 
-    .venv/bin/python tests/python/soak.py --games 20 --busy 2      the load test: both cores of a small machine saturated
-    .venv/bin/python tests/python/soak.py --games 500              the soak
+    .venv/bin/python tests/python/soak.py --games 20 --busy 2      load test: saturates both cores of a small machine; ... --games 500              soak test
 
-The bot and the client are those of the competition, the server is this project's release build (`cargo build --release`). Exit code 1 when a decision
-after the first of its game took longer than a tick of the server, when a game ended early, or when memory grew.
+The bot and the client are those of the competition, the server is this project's release build (`cargo build --release`). Exit code 1 if a decision other than a game's first took longer than a tick, if a game ended early, or if memory grew.
 """
 
 from __future__ import annotations
@@ -28,15 +26,15 @@ import getaway  # noqa: E402
 from client import Game, Summary, open_connection  # noqa: E402
 
 TICK_S = 0.1
-"""What the real server waits for a command."""
+"""How long the real server waits for a command."""
 MEMORY_MAX_MB = 200
 GROWTH_MAX_MB = 10
-"""Between the first tenth of the games and the last game: caches fill at first."""
+"""Growth from a tenth of the way through to the end; caches fill up before that."""
 BOUNDS_MS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 75, 100)
 
 
 def start_server(program: Path, options: argparse.Namespace, results: Path) -> tuple[str, Process]:
-    """A server of as many games as wanted, a random map each; it writes a JSON result a line to a file: a pipe that nobody reads would fill."""
+    """Starts a server for the requested number of games on random maps; it writes one JSON result per line to a file, because an unread pipe would fill up."""
     command = [str(program), "serve", "--port", "0", "--json", "--games", str(options.games), "--seed", str(options.seed)]
     command += ["--maps", str(options.maps)] if options.maps else []
     command += ["--no-jump"] if options.no_jump else []
@@ -51,18 +49,18 @@ def start_server(program: Path, options: argparse.Namespace, results: Path) -> t
 
 
 def keep_busy() -> Process:
-    """A process that never rests."""
+    """A process that keeps one core busy."""
     return subprocess.Popen([sys.executable, "-c", "while True: pass"], text=True)
 
 
 def memory_mb() -> float:
-    """What this process holds in memory now."""
+    """Current memory use of this process."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
 class Times:
-    """How long decisions took: counted, not kept, so that what is kept does not look like growth of what is tested."""
+    """Decision times as a histogram of fixed size, so that the measurement itself does not grow."""
 
     def __init__(self) -> None:
         self.counts = [0] * (len(BOUNDS_MS) + 1)
@@ -70,14 +68,14 @@ class Times:
         self.late = 0
 
     def add(self, times_s: list[float]) -> None:
-        """Counts these."""
+        """Adds these times."""
         for time_s in times_s:
             self.counts[bisect.bisect_left(BOUNDS_MS, time_s * 1e3)] += 1
             self.late += time_s > TICK_S
         self.longest_s = max(self.longest_s, *times_s, 0.0)
 
     def histogram(self) -> str:
-        """Lines of a bound, how many times were below it and above the one before, and a bar."""
+        """One line per bin: its upper bound, its count and a bar."""
         names = [f"up to {bound:g} ms" for bound in BOUNDS_MS] + ["longer"]
         most = max(1, *self.counts)
         return "\n".join(f"{name:>13} {count:8} {'#' * (50 * count // most)}" for name, count in zip(names, self.counts))
@@ -96,11 +94,11 @@ def play(url: str, bot: getaway.Bot) -> Summary:
 def parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Play whole games in a row.", formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     parser.add_argument("--games", type=int, default=20)
-    parser.add_argument("--busy", type=int, default=0, help="processes that keep the machine busy meanwhile")
+    parser.add_argument("--busy", type=int, default=0, help="number of processes that load the machine")
     parser.add_argument("--planner", default="survival")
     parser.add_argument("--budget-ms", type=float, default=75.0)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--maps", type=Path, help="a folder of maps to draw from, besides ours")
+    parser.add_argument("--maps", type=Path, help="folder of additional maps")
     parser.add_argument("--no-jump", action="store_true")
     return parser.parse_args()
 
@@ -126,7 +124,7 @@ def main() -> int:
     early = [f"{result['map']} at {result['tick']}" for result in results if result["score"] < 10_005]
     missed = sum(result["missed_ticks"] for result in results)
     settled_mb = memories_mb[len(memories_mb) // 10]
-    print(f"{options.games} games beside {options.busy} busy processes, {options.planner} at {options.budget_ms:g} ms; ended early: {early or 'none'}")
+    print(f"{options.games} games with {options.busy} load processes, ...")
     print(f"first decisions: at most {first.longest_s * 1e3:.1f} ms; all others, {sum(later.counts)}:")
     print(later.histogram())
     print(f"longest {later.longest_s * 1e3:.1f} ms; {later.late} longer than a tick; the server missed {missed} commands")

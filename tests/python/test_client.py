@@ -1,4 +1,4 @@
-"""The bot over a real socket: whole games on the real server, and servers that misbehave."""
+"""The bot over a real socket: whole games on the real server, and misbehaving servers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ RealServer = Callable[..., tuple[str, "subprocess.Popen[str]"]]
 
 
 def play(connection: ServerConnection, game: getaway.Game, ticks: int) -> None:
-    """Plays so many ticks with the bot on the line, as the real server would."""
+    """Plays `ticks` ticks against the connected bot, as the real server would."""
     for _ in range(ticks):
         connection.send(game.frame())
         actions = read_command(connection, game.tick)
@@ -45,7 +45,7 @@ def new_game() -> getaway.Game:
 
 @pytest.mark.parametrize("name", ["roundabout", "harbour", "market-square"])
 @pytest.mark.parametrize("variant", [[], ["--no-jump"]])
-def test_whole_games_are_survived_and_recorded(
+def test_bot_survives_and_records_whole_games(
     name: str, variant: list[str], real_server: RealServer, run_bot: RunBot, getaway_program: Path, tmp_path: Path
 ) -> None:
     url, server = real_server(str(MAPS / name), *variant)
@@ -62,7 +62,7 @@ def test_whole_games_are_survived_and_recorded(
     assert replay.returncode == 0, replay.stdout
 
 
-def test_the_first_frame_is_the_token_or_else_the_name(scripted_server: Serve, run_bot: RunBot) -> None:
+def test_first_frame_is_the_token_or_else_the_team_name(scripted_server: Serve, run_bot: RunBot) -> None:
     frames: list[Any] = []
     url = scripted_server(lambda connection: frames.append(registered(connection)))
     for environment in ({"TOKEN": "secret"}, {"TOKEN": ""}):
@@ -71,7 +71,7 @@ def test_the_first_frame_is_the_token_or_else_the_name(scripted_server: Serve, r
     assert json.loads(register_frame(None, "é")) == {"type": "REGISTER", "teamName": "é"}
 
 
-def test_a_server_without_a_game_is_told(scripted_server: Serve, run_bot: RunBot, tmp_path: Path) -> None:
+def test_server_that_closes_without_a_game_is_reported(scripted_server: Serve, run_bot: RunBot, tmp_path: Path) -> None:
     recording = tmp_path / "game.jsonl"
     done = run_bot(scripted_server(registered), SAVE_JSONL_PATH=str(recording))
     assert done.returncode == 1
@@ -79,13 +79,13 @@ def test_a_server_without_a_game_is_told(scripted_server: Serve, run_bot: RunBot
     assert not recording.exists()
 
 
-def test_a_slow_and_silent_server_is_waited_for(scripted_server: Serve, run_bot: RunBot) -> None:
+def test_bot_waits_for_a_slow_and_silent_server(scripted_server: Serve, run_bot: RunBot) -> None:
     def script(connection: ServerConnection) -> None:
         registered(connection)
         time.sleep(1.5)
         game = new_game()
         play(connection, game, 3)
-        # Nothing is said without being asked.
+        # The bot sends nothing unprompted.
         with pytest.raises(TimeoutError):
             connection.recv(timeout=1)
         play(connection, game, 3)
@@ -95,7 +95,7 @@ def test_a_slow_and_silent_server_is_waited_for(scripted_server: Serve, run_bot:
     assert done.stdout.startswith("score 35, last tick 6")
 
 
-def test_garbage_is_skipped(scripted_server: Serve, run_bot: RunBot, tmp_path: Path) -> None:
+def test_invalid_messages_are_ignored(scripted_server: Serve, run_bot: RunBot, tmp_path: Path) -> None:
     garbage: list[str | bytes] = [
         "", "{", "[]", "null", "3", '"tick"', '{"type": "HELLO"}', '{"tick": 3}', '{"type": "ERROR", "tick": 1, "map": null}',
         '{"yourCharacter": {}, "tick": "one"}', '{"yourCharacter": {}, "tick": true}', b"\xff\xfe", b"", "[" * 100_000,
@@ -109,7 +109,7 @@ def test_garbage_is_skipped(scripted_server: Serve, run_bot: RunBot, tmp_path: P
         for frame in garbage[:3]:
             play(connection, game, 1)
             connection.send(frame)
-        # As bytes, and over several lines.
+        # As bytes, and spread over several lines.
         connection.send(game.frame().encode())
         game.step(read_command(connection, game.tick))  # type: ignore[arg-type]
         connection.send(json.dumps(game.message(), indent=1))
@@ -124,7 +124,7 @@ def test_garbage_is_skipped(scripted_server: Serve, run_bot: RunBot, tmp_path: P
     assert [line["game_message"]["tick"] for line in lines] == [1, 2, 3, 4, 5]
 
 
-def test_an_unknown_style_and_type_are_played_with(scripted_server: Serve, run_bot: RunBot) -> None:
+def test_unknown_style_and_message_type_are_tolerated(scripted_server: Serve, run_bot: RunBot) -> None:
     def script(connection: ServerConnection) -> None:
         registered(connection)
         game = new_game()
@@ -140,7 +140,7 @@ def test_an_unknown_style_and_type_are_played_with(scripted_server: Serve, run_b
     assert "without a decision" not in done.stdout
 
 
-def test_a_state_that_the_bot_cannot_use_is_answered_with_nothing(scripted_server: Serve, run_bot: RunBot) -> None:
+def test_unusable_state_is_answered_with_no_action(scripted_server: Serve, run_bot: RunBot) -> None:
     def script(connection: ServerConnection) -> None:
         registered(connection)
         game = new_game()
@@ -160,7 +160,7 @@ def test_a_state_that_the_bot_cannot_use_is_answered_with_nothing(scripted_serve
 
 
 @pytest.mark.parametrize("code", [1000, 1001, 1011, 4000, None])
-def test_any_close_is_an_end(code: int | None, scripted_server: Serve, run_bot: RunBot, tmp_path: Path) -> None:
+def test_any_close_ends_the_game_without_an_error(code: int | None, scripted_server: Serve, run_bot: RunBot, tmp_path: Path) -> None:
     def script(connection: ServerConnection) -> None:
         registered(connection)
         play(connection, new_game(), 10)
@@ -177,7 +177,7 @@ def test_any_close_is_an_end(code: int | None, scripted_server: Serve, run_bot: 
     assert len(recording.read_text().splitlines()) == 10
 
 
-def test_a_large_frame_is_taken(scripted_server: Serve, run_bot: RunBot) -> None:
+def test_large_frame_is_accepted(scripted_server: Serve, run_bot: RunBot) -> None:
     def script(connection: ServerConnection) -> None:
         registered(connection)
         game = new_game()
@@ -187,17 +187,17 @@ def test_a_large_frame_is_taken(scripted_server: Serve, run_bot: RunBot) -> None
     assert run_bot(scripted_server(script)).stdout.startswith("score 10, last tick 1")
 
 
-def test_a_server_that_starts_later_is_waited_for(scripted_server: Serve) -> None:
+def test_connecting_is_retried_until_the_timeout(scripted_server: Serve) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-    # Nobody listens any more.
+    # Nothing listens on the port any more.
     start = time.monotonic()
     with pytest.raises(ConnectionRefusedError):
         open_connection(f"ws://127.0.0.1:{port}", patience_s=1)
     assert 0.2 < time.monotonic() - start < 2
 
 
-def test_the_bot_may_be_started_first(getaway_program: Path) -> None:
+def test_bot_can_be_started_before_the_server(getaway_program: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = str(listener.getsockname()[1])
     command = [sys.executable, "application.py", "--url", f"ws://127.0.0.1:{port}"]
@@ -209,7 +209,7 @@ def test_the_bot_may_be_started_first(getaway_program: Path) -> None:
     assert "trying again" in log
 
 
-def test_two_bots_never_share_a_file(scripted_server: Serve, run_bot: RunBot, tmp_path: Path) -> None:
+def test_existing_recording_is_not_overwritten(scripted_server: Serve, run_bot: RunBot, tmp_path: Path) -> None:
     recording = tmp_path / "game.jsonl"
     recording.write_text("precious\n")
     done = run_bot("ws://127.0.0.1:1", SAVE_JSONL_PATH=str(recording))
@@ -218,14 +218,15 @@ def test_two_bots_never_share_a_file(scripted_server: Serve, run_bot: RunBot, tm
     assert recording.read_text() == "precious\n"
 
 
-def test_a_full_disk_is_one_line_and_the_game_goes_on(scripted_server: Serve, tmp_path: Path) -> None:
+def test_full_disk_stops_the_recording_but_not_the_game(scripted_server: Serve, tmp_path: Path) -> None:
     recording = tmp_path / "game.jsonl"
 
     def script(connection: ServerConnection) -> None:
         registered(connection)
         play(connection, new_game(), 20)
 
-    # No file may grow beyond 64 blocks of 512 bytes; Python ignores the signal that comes with it, which leaves the error.
+    # Files are limited to 64 blocks of 512 bytes; Python ignores the accompanying SIGXFSZ, so the
+    # write fails with an error.
     limited = f'ulimit -f 64; exec "{sys.executable}" application.py --url {scripted_server(script)}'
     environment = {**os.environ, "SAVE_JSONL_PATH": str(recording)}
     done = subprocess.run(["sh", "-c", limited], cwd=ROOT / "bot", env=environment, capture_output=True, text=True, timeout=PATIENCE_S)
@@ -237,7 +238,7 @@ def test_a_full_disk_is_one_line_and_the_game_goes_on(scripted_server: Serve, tm
     assert 0 < len(whole) < 20 and torn
 
 
-def test_a_folder_that_cannot_be_made_is_one_line_and_the_game_goes_on(scripted_server: Serve, run_bot: RunBot, tmp_path: Path) -> None:
+def test_recording_that_cannot_be_created_does_not_stop_the_game(scripted_server: Serve, run_bot: RunBot, tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("a file where a folder would have to be")
 
     def script(connection: ServerConnection) -> None:
@@ -252,7 +253,7 @@ def test_a_folder_that_cannot_be_made_is_one_line_and_the_game_goes_on(scripted_
         assert done.stdout.startswith("score 30, last tick 5")
 
 
-def test_of_two_bots_with_one_file_the_second_is_refused(scripted_server: Serve, run_bot: RunBot, tmp_path: Path) -> None:
+def test_second_bot_with_the_same_file_is_refused(scripted_server: Serve, run_bot: RunBot, tmp_path: Path) -> None:
     recording = tmp_path / "game.jsonl"
     second: list[Done] = []
 
@@ -286,7 +287,7 @@ def test_every_tick_is_on_disk_before_the_next_one(scripted_server: Serve, run_b
     run_bot(scripted_server(script), SAVE_JSONL_PATH=str(recording))
 
 
-def test_wrong_options_are_told_in_a_line(run_bot: RunBot) -> None:
+def test_invalid_options_are_reported_in_one_line(run_bot: RunBot) -> None:
     for options in (["--planner", "clever"], ["--budget-ms", "-1"], ["--seed", "-1"]):
         done = run_bot("ws://127.0.0.1:1", *options)
         assert done.returncode == 2
@@ -295,7 +296,7 @@ def test_wrong_options_are_told_in_a_line(run_bot: RunBot) -> None:
     assert done.returncode == 1 and "cannot connect" in done.stderr
 
 
-def test_ctrl_c_ends_a_game_and_tells_what_came_of_it(scripted_server: Serve) -> None:
+def test_ctrl_c_ends_the_game_and_prints_the_summary(scripted_server: Serve) -> None:
     played = threading.Event()
 
     def script(connection: ServerConnection) -> None:

@@ -1,6 +1,6 @@
-"""Everything that can be said about a mistake, in one place: `tests/errors.txt`, compared word for word.
+"""All error messages in one place: `tests/errors.txt`, compared word for word.
 
-`GETAWAY_MINT_ERRORS=1 .venv/bin/python -m pytest tests/python/test_errors.py` writes down what is said now.
+`GETAWAY_UPDATE_ERRORS=1 .venv/bin/python -m pytest tests/python/test_errors.py` rewrites the file with the current messages.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ MARKS = ("$ ", ">>> ")
 
 
 def make_scene(folder: Path, program: Path) -> None:
-    """Good and broken files, by what is wrong with them."""
+    """Creates valid and broken files, named by what is wrong with them."""
     picture, description = (MAPS / "roundabout" / "layout.png").read_bytes(), '{"type": "challenge", "difficulty": "easy"}'
     maps: dict[str, tuple[bytes | None, str | None]] = {
-        "text": (b"this is no picture", description),
+        "text": (b"not a picture", description),
         "cut": (picture[: len(picture) // 2], description),
         "bare": (None, description),
         "undescribed": (picture, None),
@@ -47,7 +47,7 @@ def make_scene(folder: Path, program: Path) -> None:
     subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=PATIENCE_S)
     lines = (folder / "good.jsonl").read_text().splitlines(keepends=True)
     (folder / "empty.jsonl").write_text("")
-    (folder / "text.jsonl").write_text(lines[0] + "this is no JSON\n")
+    (folder / "text.jsonl").write_text(lines[0] + "not JSON\n")
     (folder / "cut.jsonl.gz").write_bytes(gzip.compress("".join(lines[:2]).encode())[:-40])
     changed = json.loads(lines[4])
     changed["game_message"]["threats"][0]["position"]["x"] += 1
@@ -55,12 +55,12 @@ def make_scene(folder: Path, program: Path) -> None:
 
 
 def message(**changes: Any) -> dict[str, Any]:
-    """A good message with these fields changed."""
+    """A valid message with the given fields replaced."""
     return getaway.Game(MAPS / "roundabout").message() | changes
 
 
 def said_by_command(line: str, folder: Path, program: Path) -> str:
-    """What a command prints, and its exit code unless that is 2."""
+    """The output of a command, followed by its exit code unless that is 2."""
     words = shlex.split(line)
     environment = clean_environment()
     while "=" in words[0]:
@@ -84,12 +84,12 @@ def said_by_python(expression: str) -> str:
     """The exception that an expression raises."""
     try:
         value = eval(expression, {"getaway": getaway, "message": message, "MAPS": MAPS})
-    except Exception as error:  # noqa: BLE001: all of them are told
+    except Exception as error:  # every exception is reported
         return f"{type(error).__name__}: {error}\n"
     return f"no error: {value!r}\n"
 
 
-def test_what_is_said_about_mistakes(getaway_program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_messages_match_the_transcript(getaway_program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make_scene(tmp_path, getaway_program.resolve())
     before = sorted(path.name for path in tmp_path.rglob("*"))
     monkeypatch.chdir(tmp_path)
@@ -105,7 +105,7 @@ def test_what_is_said_about_mistakes(getaway_program: Path, tmp_path: Path, monk
         said = re.sub(r"\d+\.\d\d s, (\d+ ticks?) \(\d+ ticks/s\)", r"... s, \1 (... ticks/s)", said)
         parts.append(f"{line}\n{said}".rstrip())
     found = "\n\n".join(parts) + "\n"
-    assert sorted(path.name for path in tmp_path.rglob("*")) == before, "a mistake leaves something behind, or takes something away"
+    assert sorted(path.name for path in tmp_path.rglob("*")) == before, "a failing command created or removed a file"
     assert (tmp_path / "taken").read_text() == "mine"
     if os.environ.get("GETAWAY_MINT_ERRORS") == "1":
         TRANSCRIPT.write_text(found)

@@ -1,4 +1,4 @@
-"""Nothing is lost when a side is killed: a few kills here, more with `kill_runs.py`."""
+"""A killed bot or server loses no recorded data: a few kills here, more with `kill_runs.py`."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ from pathlib import Path
 import kill_runs
 
 
-def test_what_was_recorded_outlives_its_recorder(getaway_program: Path) -> None:
+def test_recordings_survive_kills(getaway_program: Path) -> None:
     told = kill_runs.run(getaway_program, seed=1_000_000, count=4)
     assert len(told) == 4

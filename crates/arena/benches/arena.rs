@@ -1,8 +1,10 @@
-//! Games a second of the arena, and what it adds to bare games.
+//! Games per second of the arena, and its overhead over bare games.
 //!
-//! `series/threads-N` plays the same series on one thread and on two; `overhead/play` plays its games one after the other without an arena,
-//! `overhead/series` in one on a single thread. Before, they are played in turns, and the medians of the ratios within a turn are printed: those are
-//! stable on a shared machine, absolute times are not. The scores of every series are asserted to be those of the bare games.
+//! `series/threads-N` plays the same series on one thread and on two; `overhead/play` plays its
+//! games one after the other without an arena, `overhead/series` in a series on a single thread.
+//! Before that, the three are played in turns, and the medians of the ratios within a turn are
+//! printed: those are stable on a shared machine, absolute times are not. The scores of every
+//! series are asserted to be those of the bare games.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -11,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use getaway::bot::{Bot, BotOptions};
-use getaway::game::{Rules, World};
+use getaway::game::World;
 use getaway::map::{Map, MapLibrary};
 use getaway_arena::{Budget, Games, Series, SeriesOptions, play};
 
@@ -20,7 +22,7 @@ const PLANNERS: [&str; 2] = ["safest", "survival"];
 const SAMPLES: u32 = 2;
 const BUDGET: Budget = Budget::evaluations(10_000);
 const THREADS: [usize; 2] = [1, 2];
-/// Turns of which the median counts; bench code also runs as a test, where one does.
+/// Number of turns for the medians; as a test, the bench takes a single turn.
 const TURNS: usize = 41;
 
 fn maps() -> Vec<Map> {
@@ -30,7 +32,7 @@ fn maps() -> Vec<Map> {
 
 fn series() -> Series {
     let planners = PLANNERS.map(str::to_owned).to_vec();
-    let options = SeriesOptions { planners, samples: SAMPLES, seed: 1, rules: Rules::BLITZ_2025, budget: BUDGET };
+    let options = SeriesOptions { planners, samples: SAMPLES, seed: 1, no_jump: false, budget: BUDGET };
     Series::new(&maps(), options).expect("a series")
 }
 
@@ -41,22 +43,22 @@ fn scores_in_series(series: &Series, threads: usize) -> Vec<u32> {
     games.into_iter().map(|game| game.expect("every game").score).collect()
 }
 
-/// The same games without an arena.
+/// The scores of the same games without an arena.
 fn scores_alone(series: &Series, worlds: &[World]) -> Vec<u32> {
     let score = |index| {
-        let place = series.place(index);
-        let planner = PLANNERS[place.planner].to_owned();
-        let options = BotOptions { planner, seed: series.seed(place.map, place.sample), ..BUDGET.bot_options() };
-        let (world, mut bot) = (&worlds[place.map], Bot::new(options).expect("a planner"));
+        let key = series.key(index);
+        let planner = PLANNERS[key.planner].to_owned();
+        let options = BotOptions { planner, seed: series.seed(key.map, key.sample), ..BUDGET.bot_options() };
+        let (world, mut bot) = (&worlds[key.map], Bot::new(options).expect("a planner"));
         match play(world, &mut bot, |_, _| ControlFlow::<()>::Continue(())) {
             Ok(ControlFlow::Continue(state)) => world.score(&state),
-            _ => panic!("a game that does not end"),
+            _ => panic!("the game does not end"),
         }
     };
     (0..series.len()).map(score).collect()
 }
 
-/// Plays in turns: the seconds that each way took, turn by turn.
+/// Runs each way once per turn; returns the seconds that each took, by turn.
 fn take_turns<const N: usize>(turns: usize, ways: [&dyn Fn(); N]) -> Vec<[f64; N]> {
     let time = |way: &dyn Fn()| {
         let begun = Instant::now();
@@ -75,10 +77,9 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
 fn arena(criterion: &mut Criterion) {
     let is_bench = std::env::args().any(|argument| argument == "--bench");
     let series = series();
-    let worlds: Vec<World> =
-        maps().iter().map(|map| World::new(&map.layout, &Rules::BLITZ_2025).expect("a map")).collect();
+    let worlds: Vec<World> = maps().iter().map(|map| World::new(&map.layout, false).expect("a map")).collect();
     let expected = scores_alone(&series, &worlds);
-    assert!(expected.contains(&10_005), "survivors among them: {expected:?}");
+    assert!(expected.contains(&10_005), "some games survive: {expected:?}");
     let alone = || assert_eq!(scores_alone(&series, &worlds), expected);
     let together = |threads| assert_eq!(scores_in_series(&series, threads), expected);
 

@@ -1,4 +1,4 @@
-//! What games of one planner come to.
+//! Summarises the games of a planner.
 
 use serde::Serialize;
 
@@ -6,35 +6,35 @@ use super::game::{GameRecord, Times};
 use super::series::{Games, Series};
 use super::stats::{self, CONFIDENCE, Interval};
 
-/// Games in numbers.
+/// Statistics of a set of games.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
-    /// How many games.
+    /// Number of games.
     pub games: u64,
-    /// The mean score; nothing without games.
+    /// The mean score; `None` without games.
     pub score_mean: Option<f64>,
-    /// The mean score with its interval; nothing with fewer than two games.
+    /// The mean score with its confidence interval; `None` with fewer than two games.
     pub score_interval: Option<Interval>,
     /// The lowest score.
     pub score_min: u32,
     /// The highest score.
     pub score_max: u32,
-    /// Games that were complete.
+    /// Number of complete games.
     pub survived: u64,
-    /// The share of games that were complete, with its interval.
+    /// Share of complete games, with its confidence interval.
     pub survived_share: Interval,
-    /// Milliseconds that half of the decisions did not exceed.
+    /// Median decision time in milliseconds.
     pub decision_p50_ms: f64,
-    /// Milliseconds that 99 in 100 decisions did not exceed.
+    /// 99th percentile of the decision time in milliseconds.
     pub decision_p99_ms: f64,
-    /// Milliseconds of the longest decision.
+    /// Longest decision time in milliseconds.
     pub decision_max_ms: f64,
-    /// Evaluations for a decision, on average.
+    /// Mean evaluations per tick.
     pub evaluations_per_tick: f64,
 }
 
 impl Summary {
-    /// Sums up games.
+    /// Summarises games.
     pub fn of<'a>(games: impl Iterator<Item = &'a GameRecord>) -> Self {
         let (mut scores, mut survived, mut times) = (Vec::new(), 0, Times::default());
         let (mut evaluations, mut decisions) = (0, 0);
@@ -62,7 +62,7 @@ impl Summary {
     }
 }
 
-/// A planner in numbers.
+/// Statistics of a planner.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PlannerEvaluation {
     /// Its name, or its expression.
@@ -73,7 +73,7 @@ pub struct PlannerEvaluation {
     pub maps: Vec<MapEvaluation>,
 }
 
-/// A planner on a map in numbers.
+/// Statistics of a planner on one map.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MapEvaluation {
     /// The name of the map.
@@ -83,7 +83,7 @@ pub struct MapEvaluation {
     pub summary: Summary,
 }
 
-/// Sums up a series, planner by planner.
+/// Summarises a series by planner.
 pub fn evaluate(series: &Series, games: &Games) -> Vec<PlannerEvaluation> {
     let on_map = |planner: usize, map: usize| MapEvaluation {
         map: series.maps()[map].name.clone(),
@@ -103,7 +103,7 @@ mod tests {
 
     use super::*;
     use crate::game::{Budget, SourceCounts};
-    use getaway::game::{POINTS_PER_TICK, Rules};
+    use getaway::game::POINTS_PER_TICK;
 
     fn game(final_tick: u16, evaluations: u64) -> GameRecord {
         let mut times = Times::default();
@@ -114,7 +114,7 @@ mod tests {
             planner: "random".to_owned(),
             sample: 0,
             seed: 0,
-            rules: Rules::BLITZ_2025,
+            no_jump: false,
             budget: Budget::evaluations(1),
             score: u32::from(final_tick) * POINTS_PER_TICK,
             final_tick,
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn games_are_summed_up() {
+    fn summary_of_games() {
         let games = [game(101, 50), game(2001, 1000), game(301, 65), game(2001, 1000)];
         let summary = Summary::of(games.iter());
         assert_eq!((summary.games, summary.survived, summary.score_min, summary.score_max), (4, 2, 505, 10_005));
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn no_games_are_summed_up_too() {
+    fn summary_of_no_games_is_defined() {
         let summary = Summary::of([].iter());
         assert_eq!((summary.games, summary.score_mean, summary.score_interval), (0, None, None));
         assert_eq!((summary.score_min, summary.score_max, summary.evaluations_per_tick), (0, 0, 0.0));

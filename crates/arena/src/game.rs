@@ -1,4 +1,4 @@
-//! One whole game on this machine, message by message as a server would send them, and what is kept of it.
+//! Plays one whole game locally, message by message as a server would, and records its result.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -9,29 +9,30 @@ use thiserror::Error;
 
 use super::stats::nearest_rank;
 use getaway::bot::{BUDGET_DEFAULT, Bot, BotError, BotOptions, Decision};
-use getaway::game::{LAST_TICK, Rules, State, World, variant};
+use getaway::game::{LAST_TICK, State, World};
 use getaway::planner::Source;
 use getaway::protocol::GameMessage;
 
 /// The team in the messages.
 pub const TEAM: &str = "local";
-/// The time for a decision when only evaluations limit it.
+/// The time limit of a decision when only evaluations are limited.
 const UNLIMITED_TIME: Duration = Duration::from_secs(86_400);
 
-/// Why a game cannot be played on.
+/// Why a game was aborted.
 #[derive(Debug, Error)]
 #[error("tick {tick}: {source}")]
 pub struct GameError {
     /// The tick of the message that got no decision.
     pub tick: u16,
-    /// Why not.
+    /// The reason.
     pub source: BotError,
 }
 
-/// Plays a game to its end, or until `watch` breaks it off. `watch` is shown each state with what was decided on it.
+/// Plays a game to its end, or until `watch` stops it. `watch` is called with each state and the
+/// decision on it.
 ///
 /// # Errors
-/// When the bot cannot use a message.
+/// When the bot rejects a message.
 pub fn play<B>(
     world: &World,
     bot: &mut Bot,
@@ -50,48 +51,50 @@ pub fn play<B>(
     Ok(ControlFlow::Continue(state))
 }
 
-/// What a decision may cost: time, evaluations, or both, whichever is spent first. Without a time, games can be repeated exactly.
+/// The budget of a decision: time, evaluations, or both, whichever is used up first. Without a time
+/// limit, games are reproducible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Budget {
-    /// Milliseconds for a decision.
+    /// Milliseconds per decision.
     #[serde(rename = "budget_ms", default, skip_serializing_if = "Option::is_none")]
     pub time_ms: Option<u64>,
-    /// Evaluations for a decision: whole lives, or states stepped where a planner counts these.
+    /// Evaluations per decision: complete simulated games, or expanded states for planners that
+    /// count those.
     #[serde(rename = "budget_evals", default, skip_serializing_if = "Option::is_none")]
     pub evaluations: Option<u64>,
 }
 
 impl Budget {
-    /// The bot's own: its default time for a decision.
+    /// The bot's default budget.
     pub const fn of_the_bot() -> Self {
         Self { time_ms: Some(BUDGET_DEFAULT.as_millis() as u64), evaluations: None }
     }
 
-    /// A number of evaluations for a decision, and no limit in time.
+    /// A number of evaluations per decision, without a time limit.
     pub const fn evaluations(count: u64) -> Self {
         Self { time_ms: None, evaluations: Some(count) }
     }
 
-    /// The options of a bot with this budget, and the defaults for the rest.
+    /// Bot options with this budget and defaults for the rest.
     pub fn bot_options(&self) -> BotOptions {
         let budget = self.time_ms.map_or(UNLIMITED_TIME, Duration::from_millis);
         BotOptions { budget, evaluations_max: self.evaluations, ..BotOptions::default() }
     }
 }
 
-/// How many decisions came from where.
+/// Number of decisions by source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceCounts {
-    /// From a plan that was ready.
+    /// From an existing plan.
     pub plan: u32,
     /// From a search in that tick.
     pub search: u32,
-    /// From a rule that needs no search.
+    /// From a rule without search.
     pub fallback: u32,
 }
 
 impl SourceCounts {
-    /// Counts one more.
+    /// Counts a decision.
     pub fn add(&mut self, source: Source) {
         match source {
             Source::Plan => self.plan += 1,
@@ -100,41 +103,42 @@ impl SourceCounts {
         }
     }
 
-    /// All decisions.
+    /// Total number of decisions.
     pub fn total(self) -> u32 {
         self.plan + self.search + self.fallback
     }
 }
 
-/// How long decisions took: a count for each time, the times rounded to two digits, which is more than a busy machine repeats; the longest is exact.
+/// Histogram of decision times, rounded to two digits, which is more precise than a busy machine
+/// can repeat; the maximum is exact.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Times {
-    /// Nanoseconds, and how many decisions took about so long.
+    /// Time in nanoseconds -> number of decisions.
     counts_ns: BTreeMap<u64, u64>,
-    /// The longest.
+    /// The maximum.
     max_ns: u64,
 }
 
 impl Times {
-    /// Counts one more.
+    /// Adds a decision.
     pub fn add(&mut self, elapsed: Duration) {
         let ns = u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX);
         *self.counts_ns.entry(two_digits(ns)).or_default() += 1;
         self.max_ns = self.max_ns.max(ns);
     }
 
-    /// Counts all of them.
+    /// Adds another histogram.
     pub fn merge(&mut self, other: &Self) {
         other.counts_ns.iter().for_each(|(&ns, count)| *self.counts_ns.entry(ns).or_default() += count);
         self.max_ns = self.max_ns.max(other.max_ns);
     }
 
-    /// Milliseconds, and how many decisions took about so long, shortest first.
+    /// Time in milliseconds and number of decisions, shortest first.
     pub fn counts_ms(&self) -> impl Iterator<Item = (f64, u64)> + '_ {
         self.counts_ns.iter().map(|(&ns, &count)| (ns as f64 / 1e6, count))
     }
 
-    /// The milliseconds that this share of the decisions did not exceed; 0 without decisions.
+    /// The quantile in milliseconds; 0 without decisions.
     pub fn quantile_ms(&self, share: f64) -> f64 {
         let total: u64 = self.counts_ns.values().sum();
         if total == 0 {
@@ -161,43 +165,44 @@ fn two_digits(number: u64) -> u64 {
     (number / unit + u64::from(number % unit >= unit.div_ceil(2))) * unit
 }
 
-/// A game that was played to its end: who played what, with which seed and budget, and how it went.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// The record of a complete game: map, planner, seed, budget, and result.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GameRecord {
     /// The name of the map.
     pub map: String,
-    /// A fingerprint of the map's tiles and spawns: maps may change under a name.
+    /// A fingerprint of the map's tiles and spawns, because a map may change while keeping its
+    /// name.
     pub layout: String,
     /// The name of the planner, or its expression.
     pub planner: String,
-    /// The how manieth game of this planner on this map it was, from 0.
+    /// The number of this game among those of this planner on this map, from 0.
     pub sample: u32,
-    /// The seed of every random draw.
+    /// The seed of the random number generator.
     pub seed: u64,
-    /// The rules that were played.
-    #[serde(rename = "no_jump", with = "variant")]
-    pub rules: Rules,
-    /// What a decision might cost.
+    /// Whether it was the no-jump variant.
+    pub no_jump: bool,
+    /// The budget of a decision.
     #[serde(flatten)]
     pub budget: Budget,
-    /// 5 points a tick.
+    /// 5 points per tick.
     pub score: u32,
-    /// The tick in which the game ended: 2001 when it is complete.
+    /// The last tick: 2001 if the game is complete.
     pub final_tick: u16,
-    /// Whether a threat stood on the player in the end.
+    /// Whether the player was caught.
     pub caught: bool,
-    /// What the planner evaluated over the game.
+    /// Total evaluations of the game.
     pub evaluations: u64,
     /// Where the decisions came from.
     pub sources: SourceCounts,
-    /// How often a threat did something else than the bot expected.
+    /// How often a threat did not do what the bot expected.
     pub mispredictions: u32,
     /// How long the decisions took.
     pub times: Times,
 }
 
 impl GameRecord {
-    /// Whether the game was complete. Who is caught in the tick after the last has survived all the same.
+    /// Whether the game was complete. A player that is caught at the start of tick 2001 has still
+    /// survived.
     pub fn survived(&self) -> bool {
         self.final_tick > LAST_TICK
     }
@@ -207,7 +212,7 @@ impl GameRecord {
         self.sources.total()
     }
 
-    /// The same but for what the clock says, which no two games have in common.
+    /// The record without the decision times, which differ between runs.
     #[must_use]
     pub fn without_times(self) -> Self {
         Self { times: Times::default(), ..self }
@@ -219,7 +224,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_counted_and_told() {
+    fn times_are_counted_and_quantiles_computed() {
         let mut times = Times::default();
         assert_eq!((times.quantile_ms(0.5), times.max_ms()), (0.0, 0.0));
         (1..=100).for_each(|us| times.add(Duration::from_micros(us)));
@@ -232,13 +237,13 @@ mod tests {
     }
 
     #[test]
-    fn two_digits_are_kept() {
+    fn times_are_rounded_to_two_digits() {
         let rounded = [0, 9, 10, 99, 104, 105, 995, 1049, 1050, u64::MAX].map(two_digits);
         assert_eq!(rounded, [0, 9, 10, 99, 100, 110, 1000, 1000, 1100, 18_000_000_000_000_000_000]);
     }
 
     #[test]
-    fn a_record_is_one_line_and_comes_back() {
+    fn record_is_one_line_and_round_trips() {
         let mut times = Times::default();
         times.add(Duration::from_micros(20));
         let record = GameRecord {
@@ -247,7 +252,7 @@ mod tests {
             planner: "select(0.2, simulate(greedy))".to_owned(),
             sample: 3,
             seed: 1 << 52,
-            rules: Rules::NO_JUMP,
+            no_jump: true,
             budget: Budget { time_ms: Some(5), evaluations: None },
             score: 10_005,
             final_tick: 2001,

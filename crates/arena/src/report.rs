@@ -1,31 +1,31 @@
-//! A series as a page to look at: one file that needs nothing else, neither a network nor a server.
+//! Renders a series as a self-contained HTML page that needs neither a network nor a server.
 
 use serde::Serialize;
 
-use super::battle::{Battle, Comparison, pairs};
 use super::eval::{PlannerEvaluation, evaluate};
 use super::game::Times;
+use super::matches::{Comparison, Match, pairs};
 use super::series::{Games, Series};
 use getaway::game::LAST_TICK;
 use getaway::protocol::{for_script, to_json};
 
-/// The page but for its data.
+/// The page without its data.
 const TEMPLATE: &str = include_str!("report.html");
-/// Where the data belongs.
-const PLACE: &str = "{{DATA}}";
+/// The placeholder for the data.
+const PLACEHOLDER: &str = "{{DATA}}";
 
-/// What a page says besides numbers.
+/// The texts of a page.
 #[derive(Clone, Copy, Debug)]
 pub struct ReportText<'a> {
-    /// What the series is about.
+    /// The title.
     pub title: &'a str,
-    /// The setting, in words.
+    /// A description of the setting.
     pub heading: &'a str,
     /// The command that made the page.
     pub command: &'a str,
 }
 
-/// What the page draws.
+/// The data of the page.
 #[derive(Serialize)]
 struct Data<'a> {
     title: &'a str,
@@ -37,24 +37,25 @@ struct Data<'a> {
     last_tick: u16,
     maps: Vec<&'a str>,
     planners: Vec<PlannerEvaluation>,
-    /// By planner and map: milliseconds, and how many decisions took about so long.
+    /// By planner and map: the histogram of decision times in milliseconds.
     times: Vec<Vec<Vec<(f64, u64)>>>,
-    /// On all maps, then on each: every planner against every planner.
+    /// For all maps, then for each map: every planner against every other.
     matrix: Vec<Vec<Vec<Comparison>>>,
     games: Vec<GameRow>,
 }
 
-/// Planner, map, sample, seed, final tick, score, and the command that plays it again.
+/// Planner, map, sample, seed, final tick, score, and the command to replay the game.
 #[derive(Serialize)]
 struct GameRow(usize, usize, u32, u64, u16, u32, String);
 
-/// The page of a series. `replay` gives the command that plays the game at an index again.
+/// Renders the page of a series. `replay_command` returns the command that replays the game at an
+/// index.
 pub fn report(
     series: &Series,
     games: &Games,
-    battle: Option<&Battle>,
+    result: Option<&Match>,
     text: ReportText<'_>,
-    replay: impl Fn(usize) -> Option<String>,
+    replay_command: impl Fn(usize) -> Option<String>,
 ) -> String {
     let ReportText { title, heading, command } = text;
     let (maps, planners) = (0..series.maps().len(), 0..series.options().planners.len());
@@ -69,16 +70,16 @@ pub fn report(
     };
     let matrix = |map: Option<usize>| planners.clone().map(|left| against(map, left)).collect();
     let row = |index: usize| {
-        let (place, game) = (series.place(index), games[index].as_ref()?);
-        let command = replay(index).unwrap_or_default();
-        Some(GameRow(place.planner, place.map, game.sample, game.seed, game.final_tick, game.score, command))
+        let (key, game) = (series.key(index), games[index].as_ref()?);
+        let command = replay_command(index).unwrap_or_default();
+        Some(GameRow(key.planner, key.map, game.sample, game.seed, game.final_tick, game.score, command))
     };
     let data = Data {
         title,
         heading,
         command,
         version: env!("CARGO_PKG_VERSION"),
-        sentence: battle.map(Battle::sentence),
+        sentence: result.map(Match::sentence),
         is_repeatable: series.options().budget.time_ms.is_none(),
         last_tick: LAST_TICK,
         maps: series.maps().iter().map(|map| map.name.as_str()).collect(),
@@ -87,7 +88,7 @@ pub fn report(
         matrix: [None].into_iter().chain(maps.clone().map(Some)).map(matrix).collect(),
         games: (0..games.len()).filter_map(row).collect(),
     };
-    TEMPLATE.replacen(PLACE, &for_script(&to_json(&data)), 1)
+    TEMPLATE.replacen(PLACEHOLDER, &for_script(&to_json(&data)), 1)
 }
 
 #[cfg(test)]
@@ -100,7 +101,7 @@ mod tests {
     use super::*;
     use crate::game::Budget;
     use crate::series::SeriesOptions;
-    use getaway::game::{Layout, Rules};
+    use getaway::game::Layout;
     use getaway::map::Map;
 
     fn page() -> String {
@@ -108,20 +109,19 @@ mod tests {
         let name = "</script><script>alert(1)</script>".to_owned();
         let map = Map { name, kind: String::new(), difficulty: String::new(), layout };
         let planners = vec!["random".to_owned(), "safest".to_owned()];
-        let options =
-            SeriesOptions { planners, samples: 3, seed: 1, rules: Rules::BLITZ_2025, budget: Budget::evaluations(1) };
+        let options = SeriesOptions { planners, samples: 3, seed: 1, no_jump: false, budget: Budget::evaluations(1) };
         let series = Series::new(&[map], options).expect("a series");
         let mut games = Games::new();
         let flow = series.play(&mut games, 1, &AtomicBool::new(false), |_, _| ControlFlow::<()>::Continue(()));
         assert!(flow.is_ok());
         games[5] = None;
-        let battle = Battle::of(&series, &games, [0, 1], None);
+        let result = Match::of(&series, &games, [0, 1], None);
         let text = ReportText { title: "a {{DATA}} title", heading: "h", command: "c" };
-        report(&series, &games, Some(&battle), text, |index| Some(format!("play {index}")))
+        report(&series, &games, Some(&result), text, |index| Some(format!("play {index}")))
     }
 
     #[test]
-    fn the_data_comes_back_out_of_the_page() {
+    fn data_can_be_parsed_from_the_page() {
         let page = page();
         let begin = page.find("id=\"data\">").expect("the data") + "id=\"data\">".len();
         let end = begin + page[begin..].find("</script>").expect("its end");
@@ -130,7 +130,7 @@ mod tests {
         assert_eq!(data["title"], "a {{DATA}} title");
         let games = data["games"].as_array().expect("games");
         assert_eq!((games.len(), &games[4][6]), (5, &Value::from("play 4")));
-        // The game that is missing leaves its pair out, and nothing else.
+        // A missing game removes its pair and nothing else.
         let pairs = |left: usize, right: usize| {
             let cell = &data["matrix"][0][left][right];
             ["wins", "ties", "losses"].map(|count| cell[count].as_u64().expect("a count")).iter().sum::<u64>()
@@ -141,12 +141,12 @@ mod tests {
     }
 
     #[test]
-    fn the_page_needs_nothing_else() {
+    fn page_is_self_contained() {
         let page = page();
         assert_eq!(page.matches("<script").count(), 2);
         for outside in ["http://", "https://", "src=", "@import", "url("] {
             let allowed = if outside == "http://" { 1 } else { 0 };
-            assert_eq!(page.matches(outside).count(), allowed, "{outside}: only the name of SVG looks like an address");
+            assert_eq!(page.matches(outside).count(), allowed, "only the SVG namespace looks like an address");
         }
     }
 }

@@ -1,7 +1,8 @@
-//! A file of results: JSON lines, one a game, written as they come.
+//! A results file: JSON lines, one per game, written as games finish.
 //!
-//! The promise: a run that ends, however it ends, loses at most the games that were under way. A line says all that its game depends on, so going on
-//! with other options than before is noticed; a last line that was cut off is taken away and its game played again.
+//! Guarantees: a run that is interrupted in any way loses only the games in progress. Each line
+//! contains everything that its game depends on, so resuming with different options is detected; a
+//! truncated last line is removed and its game played again.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
@@ -9,44 +10,43 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use getaway::game::Rules;
-use getaway::protocol::to_json;
-
 use super::game::{Budget, GameRecord};
-use super::series::{Games, Place, Series};
+use super::series::{GameKey, Games, Series};
 
-/// Bytes of a line at most: several times what a game with a different time for each decision takes.
+/// Maximum size of a line: several times that of a game in which every decision took a different
+/// time.
 const LINE_BYTES_MAX: u64 = 1 << 20;
 
-/// Why a file of results cannot be used. Every one names the file.
+/// Why a file of results cannot be used. Every error names the file.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum ResultsError {
     /// The file cannot be opened, read or written.
-    #[error("{}: cannot be read and written ({source})", .path.display())]
+    #[error("{}: cannot read or write: {source}", .path.display())]
     File {
         /// The file.
         path: PathBuf,
         /// What the system says.
         source: io::Error,
     },
-    /// Somebody else is writing it.
-    #[error("{}: another run is writing it", .path.display())]
+    /// Another process is writing it.
+    #[error("{}: in use by another run", .path.display())]
     InUse {
         /// The file.
         path: PathBuf,
     },
-    /// A line that is no game.
-    #[error("{}, line {line}: {why}; expected a game of eval or battle", .path.display())]
+    /// A line that is not a game record.
+    #[error("{}, line {line}: {why}: expected a game recorded by eval or battle", .path.display())]
     Line {
         /// The file.
         path: PathBuf,
         /// The line, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// The reason.
         why: String,
     },
     /// A game of another series.
-    #[error("{}, line {line}: {what} is {found}, expected {expected} as in this run", .path.display())]
+    #[error("{}, line {line}: {what} is {found}, but this run has {expected}", .path.display())]
     Other {
         /// The file.
         path: PathBuf,
@@ -54,14 +54,14 @@ pub enum ResultsError {
         line: usize,
         /// What differs.
         what: &'static str,
-        /// What the line says.
+        /// The value in the file.
         found: String,
-        /// What the series says.
+        /// The value in this run.
         expected: String,
     },
 }
 
-/// A file of results that is being written.
+/// A results file open for writing.
 #[derive(Debug)]
 pub struct ResultsFile {
     path: PathBuf,
@@ -69,11 +69,12 @@ pub struct ResultsFile {
 }
 
 impl ResultsFile {
-    /// Opens a file of results, or makes it, and gives the games of the series that it holds. Samples beyond those of the series stay in the file and
-    /// are left out.
+    /// Opens or creates a results file and returns the games of the series that it contains.
+    /// Samples beyond those of the series stay in the file and are ignored.
     ///
     /// # Errors
-    /// When the file cannot be read or written, holds something else, or holds games of another series.
+    /// When the file cannot be read or written, is not a results file, or contains games of another
+    /// series.
     pub fn resume(path: impl AsRef<Path>, series: &Series) -> Result<(Self, Games), ResultsError> {
         let path = path.as_ref().to_owned();
         let failed = |source| ResultsError::File { path: path.clone(), source };
@@ -88,7 +89,7 @@ impl ResultsFile {
         Ok((Self { path, file }, games))
     }
 
-    /// Writes a game, so that it is there whatever happens next.
+    /// Writes a game and flushes it.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -103,7 +104,7 @@ impl ResultsFile {
     }
 }
 
-/// Reads the whole lines; gives the bytes that they take.
+/// Reads the complete lines; returns their total length in bytes.
 fn read(path: &Path, file: &File, series: &Series, games: &mut Games) -> Result<u64, ResultsError> {
     let failed = |source| ResultsError::File { path: path.to_owned(), source };
     let mut reader = BufReader::new(file);
@@ -114,62 +115,57 @@ fn read(path: &Path, file: &File, series: &Series, games: &mut Games) -> Result<
         let length = limited.read_until(b'\n', &mut text).map_err(failed)? as u64;
         let wrong = |why: String| ResultsError::Line { path: path.to_owned(), line, why };
         if text.last() != Some(&b'\n') {
-            // The end, or a line that was cut off; but a file that is something else altogether is not to be cut.
-            let is_ours = length == 0 || (length < LINE_BYTES_MAX && text[0] == b'{');
-            return if is_ours { Ok(bytes) } else { Err(wrong("no game".to_owned())) };
+            // The end, or a truncated line; but a file that is not a results file must not be
+            // truncated.
+            let is_results_file = length == 0 || (length < LINE_BYTES_MAX && text[0] == b'{');
+            return if is_results_file { Ok(bytes) } else { Err(wrong("not a game record".to_owned())) };
         }
         let game: GameRecord = serde_json::from_slice(&text).map_err(|error| wrong(error.to_string()))?;
-        let place = check(&game, series).map_err(|Difference { what, found, expected }| ResultsError::Other {
+        let key = check(&game, series).map_err(|Difference { what, found, expected }| ResultsError::Other {
             path: path.to_owned(),
             line,
             what,
             found,
             expected,
         })?;
-        if let Some(place) = place {
-            games[series.index(place)].get_or_insert(game);
+        if let Some(key) = key {
+            games[series.index(key)].get_or_insert(game);
         }
         bytes += length;
     }
-    unreachable!("the lines of a file end")
+    unreachable!("a file has finitely many lines")
 }
 
-/// What a game has that is not so in a series.
+/// A difference between a game and the series.
 struct Difference {
     what: &'static str,
     found: String,
     expected: String,
 }
 
-/// Where a game stands in a series, if it is one of its samples.
-fn check(game: &GameRecord, series: &Series) -> Result<Option<Place>, Difference> {
+/// The game's key in the series, if it is one of its samples.
+fn check(game: &GameRecord, series: &Series) -> Result<Option<GameKey>, Difference> {
     let options = series.options();
-    let same = |what, found: String, expected: String| {
+    let check_equal = |what, found: String, expected: String| {
         if found == expected { Ok(()) } else { Err(Difference { what, found, expected }) }
     };
-    let one_of = |what, found: &str, names: &mut dyn Iterator<Item = &String>| {
+    let check_member = |what, found: &str, names: &mut dyn Iterator<Item = &String>| {
         let names: Vec<&String> = names.collect();
         let expected = || names.iter().map(|name| name.as_str()).collect::<Vec<&str>>().join(" or ");
-        let place = names.iter().position(|name| *name == found);
-        place.ok_or_else(|| Difference { what, found: found.to_owned(), expected: expected() })
+        let index = names.iter().position(|name| *name == found);
+        index.ok_or_else(|| Difference { what, found: found.to_owned(), expected: expected() })
     };
-    let map = one_of("the map", &game.map, &mut series.maps().iter().map(|map| &map.name))?;
-    let planner = one_of("the planner", &game.planner, &mut options.planners.iter())?;
-    same("the layout of the map", game.layout.clone(), series.maps()[map].layout.clone())?;
-    same("the variant", variant(&game.rules), variant(&options.rules))?;
-    same("the budget", budget(game.budget), budget(options.budget))?;
-    same("the seed", game.seed.to_string(), series.seed(map, game.sample).to_string())?;
-    Ok((game.sample < options.samples).then_some(Place { sample: game.sample, map, planner }))
+    let map = check_member("the map", &game.map, &mut series.maps().iter().map(|map| &map.name))?;
+    let planner = check_member("the planner", &game.planner, &mut options.planners.iter())?;
+    check_equal("the layout of the map", game.layout.clone(), series.maps()[map].layout.clone())?;
+    check_equal("the variant", variant(game.no_jump), variant(options.no_jump))?;
+    check_equal("the budget", budget(game.budget), budget(options.budget))?;
+    check_equal("the seed", game.seed.to_string(), series.seed(map, game.sample).to_string())?;
+    Ok((game.sample < options.samples).then_some(GameKey { sample: game.sample, map, planner }))
 }
 
-fn variant(rules: &Rules) -> String {
-    if *rules == Rules::BLITZ_2025 {
-        "with jumping".to_owned()
-    } else if *rules == Rules::NO_JUMP {
-        "no-jump".to_owned()
-    } else {
-        to_json(rules)
-    }
+fn variant(no_jump: bool) -> String {
+    if no_jump { "no-jump" } else { "with jumping" }.to_owned()
 }
 
 fn budget(budget: Budget) -> String {
@@ -186,7 +182,7 @@ mod tests {
 
     use super::*;
     use crate::series::SeriesOptions;
-    use getaway::game::{Layout, Rules};
+    use getaway::game::Layout;
     use getaway::map::Map;
 
     fn series(change: impl FnOnce(&mut SeriesOptions, &mut Map)) -> Series {
@@ -196,7 +192,7 @@ mod tests {
             planners: vec!["random".to_owned(), "safest".to_owned()],
             samples: 3,
             seed: 9,
-            rules: Rules::BLITZ_2025,
+            no_jump: false,
             budget: Budget::evaluations(1),
         };
         change(&mut options, &mut map);
@@ -207,7 +203,7 @@ mod tests {
         series(|_, _| ())
     }
 
-    /// Plays all that the file misses; gives all games and how many were played now.
+    /// Plays the games missing in the file; returns all games and the number played.
     fn play(series: &Series, path: &Path) -> (Vec<GameRecord>, usize) {
         let (mut file, mut games) = ResultsFile::resume(path, series).expect("a file of results");
         let mut played = 0;
@@ -221,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_goes_on_wherever_its_file_was_cut() {
+    fn run_resumes_wherever_its_file_was_cut() {
         let dir = tempfile::tempdir().expect("a folder");
         let path = dir.path().join("results.jsonl");
         let (games, played) = play(&plain(), &path);
@@ -240,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn more_samples_go_on_and_fewer_are_left_out() {
+    fn more_samples_are_added_and_surplus_samples_ignored() {
         let dir = tempfile::tempdir().expect("a folder");
         let path = dir.path().join("results.jsonl");
         play(&plain(), &path);
@@ -249,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn other_options_and_other_files_are_noticed() {
+    fn different_options_and_foreign_files_are_detected() {
         let dir = tempfile::tempdir().expect("a folder");
         let path = dir.path().join("results.jsonl");
         play(&plain(), &path);
@@ -262,26 +258,26 @@ mod tests {
         assert!(difference(|options, _| options.seed = 8).starts_with("the seed is "));
         assert_eq!(
             difference(|options, _| options.budget = Budget { time_ms: Some(3), evaluations: Some(1) }),
-            "the budget is 1 evaluations, expected 3 ms and 1 evaluations as in this run"
+            "the budget is 1 evaluations, but this run has 3 ms and 1 evaluations"
         );
         assert_eq!(
-            difference(|options, _| options.rules = Rules::NO_JUMP),
-            "the variant is with jumping, expected no-jump as in this run"
+            difference(|options, _| options.no_jump = true),
+            "the variant is with jumping, but this run has no-jump"
         );
-        assert_eq!(difference(|_, map| map.name = "hut".to_owned()), "the map is hall, expected hut as in this run");
+        assert_eq!(difference(|_, map| map.name = "hut".to_owned()), "the map is hall, but this run has hut");
         assert!(difference(|_, map| map.layout.threats.clear()).starts_with("the layout of the map is "));
         let planners = error(&series(|options, _| options.planners = vec!["sampling".to_owned(), "uct".to_owned()]));
-        assert!(planners.contains("expected sampling or uct"), "{planners}");
+        assert!(planners.contains("this run has sampling or uct"), "{planners}");
 
-        for (text, why) in [("{}\n", "missing field"), ("no results", "no game"), ("\n", "EOF")] {
+        for (text, why) in [("{}\n", "missing field"), ("no results", "not a game record"), ("\n", "EOF")] {
             fs::write(&path, text).expect("a file");
             assert!(error(&plain()).contains(why), "{}", error(&plain()));
-            assert_eq!(fs::read_to_string(&path).expect("a file"), text, "left as it was");
+            assert_eq!(fs::read_to_string(&path).expect("a file"), text, "unchanged");
         }
     }
 
     #[test]
-    fn two_runs_do_not_write_one_file() {
+    fn results_file_has_a_single_writer() {
         let dir = tempfile::tempdir().expect("a folder");
         let path = dir.path().join("results.jsonl");
         let first = ResultsFile::resume(&path, &plain()).expect("a file of results");

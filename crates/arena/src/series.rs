@@ -1,9 +1,12 @@
-//! A series of games: every sample of every map by every planner, on several threads.
+//! A series of games: every sample of every map with every planner, played on several threads.
 //!
-//! The promise: what a game is depends on the series and its place in it alone, so with a budget in evaluations a series has one outcome, whatever
-//! the number of threads and however often it was interrupted. The planners of a series play a sample with the same seed: the games are pairs.
+//! Guarantees: a game depends only on the series and its place in it, so with a budget in
+//! evaluations a series has a single outcome, however many threads there are and however often it
+//! is interrupted. All planners play a sample with the same seed, so that games are paired.
 
 use std::collections::HashSet;
+use std::hash::Hasher;
+use std::io;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
@@ -16,42 +19,41 @@ use thiserror::Error;
 
 use super::game::{Budget, GameError, GameRecord, SourceCounts, Times, play};
 use getaway::bot::{Bot, BotOptions};
-use std::hash::Hasher;
-
 use getaway::fnv::FnvHasher;
-use getaway::game::{Layout, Rules, World, WorldError};
+use getaway::game::{Layout, World, WorldError};
 use getaway::map::Map;
 use getaway::planner::{self, PlannerError};
 use getaway::search::Generator;
 
-/// Bits of a seed, so that every reader of JSON reads it exactly.
+/// Number of bits of a seed, chosen so that every JSON parser reads it exactly.
 const SEED_BITS: u32 = 53;
 
-/// What a series consists of.
+/// The options of a series.
 #[derive(Clone, Debug)]
 pub struct SeriesOptions {
-    /// Names of planners, or expressions.
+    /// Planner names, or expressions.
     pub planners: Vec<String>,
-    /// Games by each planner on each map.
+    /// Number of games per planner and map.
     pub samples: u32,
-    /// Where all seeds come from.
+    /// The seed from which all others are derived.
     pub seed: u64,
-    /// The rules of the games.
-    pub rules: Rules,
-    /// What a decision may cost.
+    /// Whether the games are the no-jump variant.
+    pub no_jump: bool,
+    /// The budget of a decision.
     pub budget: Budget,
 }
 
 /// Why a series cannot be played.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum SeriesError {
-    /// Two maps of a name: results could not be told apart.
-    #[error("two maps are named {0}, expected every name once")]
+    /// Two maps with the same name, whose results could not be told apart.
+    #[error("two maps are named {0}: map names must be unique")]
     MapTwice(String),
-    /// Two planners of a name.
-    #[error("{0} is named twice, expected every planner once")]
+    /// The same planner twice.
+    #[error("planner {0} is given twice")]
     PlannerTwice(String),
-    /// A planner that does not exist.
+    /// An unknown planner.
     #[error(transparent)]
     Planner(#[from] PlannerError),
     /// A map that cannot be played.
@@ -59,24 +61,24 @@ pub enum SeriesError {
     World {
         /// The map.
         map: String,
-        /// Why not.
+        /// The reason.
         source: WorldError,
     },
-    /// A game that cannot be played on.
+    /// A game that was aborted.
     #[error("{map}, {planner}, seed {seed}: {source}")]
     Game {
         /// The map.
         map: String,
-        /// Who played.
+        /// The planner.
         planner: String,
         /// The seed of the game.
         seed: u64,
-        /// What happened.
+        /// The reason.
         source: Box<GameError>,
     },
-    /// The system gives no threads.
-    #[error("no threads ({0})")]
-    Threads(#[from] rayon::ThreadPoolBuildError),
+    /// The threads cannot be started.
+    #[error("cannot start threads: {0}")]
+    Threads(#[source] io::Error),
 }
 
 /// A map of a series.
@@ -89,55 +91,55 @@ pub struct SeriesMap {
     world: World,
 }
 
-/// Games to be played, in order: sample by sample, in each map by map, on each planner by planner.
+/// The games to play, ordered by sample, then by map, then by planner.
 #[derive(Clone, Debug)]
 pub struct Series {
     options: SeriesOptions,
     maps: Vec<SeriesMap>,
 }
 
-/// The games of a series by their place in it; those that were not played are missing.
+/// The games of a series by index; `None` if not played yet.
 pub type Games = Vec<Option<GameRecord>>;
 
-/// Which game one is.
+/// The key of a game in a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct GameKey {
     /// The sample, from 0.
     pub sample: u32,
-    /// The map, by its place among the maps.
+    /// Index of the map.
     pub map: usize,
-    /// The planner, by its place among the planners.
+    /// Index of the planner.
     pub planner: usize,
 }
 
 impl Series {
-    /// Gets a series ready: the tables of every map are made here.
+    /// Prepares a series: builds the tables of every map.
     ///
     /// # Errors
-    /// When a planner or map cannot play, or comes twice.
+    /// When a planner is unknown, a map cannot be played, or either is given twice.
     pub fn new(maps: &[Map], options: SeriesOptions) -> Result<Self, SeriesError> {
         let mut names = HashSet::new();
         for name in &options.planners {
             planner::by_name(name, 0)?;
             if !names.insert(name.trim()) {
-                return Err(SeriesError::PlannerTwice(name.clone()));
+                return Err(SeriesError::PlannerTwice(name.trim().to_owned()));
             }
         }
         let mut names = HashSet::new();
         if let Some(map) = maps.iter().find(|map| !names.insert(&map.name)) {
             return Err(SeriesError::MapTwice(map.name.clone()));
         }
-        let ready = |map: &Map| {
+        let prepare = |map: &Map| {
             let name = map.name.clone();
-            let world = World::new(&map.layout, &options.rules)
+            let world = World::new(&map.layout, options.no_jump)
                 .map_err(|source| SeriesError::World { map: name.clone(), source })?;
             Ok(SeriesMap { name, layout: fingerprint(&map.layout), world })
         };
-        let maps = maps.iter().map(ready).collect::<Result<_, SeriesError>>()?;
+        let maps = maps.iter().map(prepare).collect::<Result<_, SeriesError>>()?;
         Ok(Self { options, maps })
     }
 
-    /// What the series consists of.
+    /// The options of the series.
     pub fn options(&self) -> &SeriesOptions {
         &self.options
     }
@@ -147,7 +149,7 @@ impl Series {
         &self.maps
     }
 
-    /// How many games there are.
+    /// Number of games.
     pub fn len(&self) -> usize {
         self.options.samples as usize * self.maps.len() * self.options.planners.len()
     }
@@ -157,15 +159,15 @@ impl Series {
         self.len() == 0
     }
 
-    /// Which game stands at this index.
-    pub fn place(&self, index: usize) -> Place {
+    /// The key of the game at this index.
+    pub fn key(&self, index: usize) -> GameKey {
         let (rest, planner) = (index / self.options.planners.len(), index % self.options.planners.len());
-        Place { sample: (rest / self.maps.len()) as u32, map: rest % self.maps.len(), planner }
+        GameKey { sample: (rest / self.maps.len()) as u32, map: rest % self.maps.len(), planner }
     }
 
-    /// Where a game stands.
-    pub fn index(&self, place: Place) -> usize {
-        (place.sample as usize * self.maps.len() + place.map) * self.options.planners.len() + place.planner
+    /// The index of a game.
+    pub fn index(&self, key: GameKey) -> usize {
+        (key.sample as usize * self.maps.len() + key.map) * self.options.planners.len() + key.planner
     }
 
     /// The games by a planner, on one map or on all, in order.
@@ -175,9 +177,9 @@ impl Series {
         planner: usize,
         map: Option<usize>,
     ) -> impl Iterator<Item = &'a GameRecord> {
-        let is_asked = move |place: Place| place.planner == planner && map.is_none_or(|map| place.map == map);
-        let asked = games.iter().enumerate().filter(move |&(index, _)| is_asked(self.place(index)));
-        asked.filter_map(|(_, game)| game.as_ref())
+        let is_selected = move |key: GameKey| key.planner == planner && map.is_none_or(|map| key.map == map);
+        let selected = games.iter().enumerate().filter(move |&(index, _)| is_selected(self.key(index)));
+        selected.filter_map(|(_, game)| game.as_ref())
     }
 
     /// The seed of a sample on a map: the same for every planner.
@@ -189,11 +191,12 @@ impl Series {
         Generator::seed_from_u64(hash.finish()).next_u64() >> (u64::BITS - SEED_BITS)
     }
 
-    /// Plays the games that `games` misses, on so many threads, until all are there, `stop` is set or `on_game` breaks off; games that are under way are
-    /// given up then. `on_game` is shown the index of each game as it ends, with all games so far.
+    /// Plays the games missing in `games` with `threads` threads, until all are played, `stop` is
+    /// set or `on_game` breaks; games in progress are then abandoned. `on_game` is called when a
+    /// game finishes, with its index and all games so far.
     ///
     /// # Errors
-    /// When a game cannot be played on, or there are no threads.
+    /// When a game is aborted, or the threads cannot be started.
     pub fn play<B>(
         &self,
         games: &mut Games,
@@ -203,20 +206,22 @@ impl Series {
     ) -> Result<ControlFlow<B>, SeriesError> {
         games.resize(self.len(), None);
         let missing: Vec<usize> = (0..self.len()).filter(|&index| games[index].is_none()).collect();
-        let pool = ThreadPoolBuilder::new().num_threads(threads.max(1)).build()?;
-        let over = AtomicBool::new(false);
-        let is_stopped = || stop.load(Ordering::Relaxed) || over.load(Ordering::Relaxed);
+        let pool = ThreadPoolBuilder::new().num_threads(threads.max(1)).build();
+        let pool = pool.map_err(|error| SeriesError::Threads(io::Error::other(error)))?;
+        let stopped = AtomicBool::new(false);
+        let is_stopped = || stop.load(Ordering::Relaxed) || stopped.load(Ordering::Relaxed);
         let (sender, receiver) = mpsc::channel();
         let play_one = |sender: &mut mpsc::Sender<_>, index| {
             if !is_stopped()
                 && let Some(result) = self.play_one(index, is_stopped).transpose()
             {
-                // Nobody listens any more once the series has been broken off.
+                // The receiver is gone once the series has been stopped.
                 let _ = sender.send((index, result));
             }
         };
         thread::scope(|scope| {
-            // Games are handed out one by one and in order: what is known after an interruption is spread over all maps.
+            // Games are started one by one in order, so that the results of an interrupted run
+            // cover all maps.
             scope.spawn(move || pool.install(|| missing.into_iter().par_bridge().for_each_with(sender, play_one)));
             for (index, result) in receiver {
                 let flow = result.map(|game| {
@@ -224,7 +229,7 @@ impl Series {
                     on_game(index, games)
                 });
                 if !matches!(flow, Ok(ControlFlow::Continue(()))) {
-                    over.store(true, Ordering::Relaxed);
+                    stopped.store(true, Ordering::Relaxed);
                     return flow;
                 }
             }
@@ -232,13 +237,13 @@ impl Series {
         })
     }
 
-    /// Plays a game; nothing if it was given up.
+    /// Plays a game; returns `None` if it was abandoned.
     fn play_one(&self, index: usize, is_stopped: impl Fn() -> bool) -> Result<Option<GameRecord>, SeriesError> {
-        let Place { sample, map, planner } = self.place(index);
+        let GameKey { sample, map, planner } = self.key(index);
         let SeriesMap { name, layout, world } = &self.maps[map];
-        let SeriesOptions { rules, budget, ref planners, .. } = self.options;
+        let SeriesOptions { no_jump, budget, ref planners, .. } = self.options;
         let (planner, seed) = (&planners[planner], self.seed(map, sample));
-        let mut bot = Bot::new(BotOptions { planner: planner.clone(), seed, rules, ..budget.bot_options() })?;
+        let mut bot = Bot::new(BotOptions { planner: planner.clone(), seed, no_jump, ..budget.bot_options() })?;
         let (mut evaluations, mut sources, mut times) = (0, SourceCounts::default(), Times::default());
         let played = play(world, &mut bot, |_, decision| {
             evaluations += decision.evaluations;
@@ -257,7 +262,7 @@ impl Series {
             planner: planner.clone(),
             sample,
             seed,
-            rules,
+            no_jump,
             budget,
             score: world.score(&state),
             final_tick: state.tick(),
@@ -270,14 +275,14 @@ impl Series {
     }
 }
 
-/// Tells layouts apart.
+/// A fingerprint of a layout.
 fn fingerprint(layout: &Layout) -> String {
     let mut hash = FnvHasher::default();
     for row in layout.rows() {
         hash.write(row.as_bytes());
         hash.write(b"\n");
     }
-    // A drawing shows one spawn a tile; there may be more.
+    // A drawing shows only one spawn per tile.
     for spawn in &layout.threats {
         hash.write(format!("{} {}\n", spawn.style, spawn.position).as_bytes());
     }
@@ -298,7 +303,7 @@ mod tests {
             planners: planners.iter().map(ToString::to_string).collect(),
             samples: 3,
             seed: 1,
-            rules: Rules::BLITZ_2025,
+            no_jump: false,
             budget: Budget::evaluations(5),
         }
     }
@@ -315,13 +320,13 @@ mod tests {
     }
 
     #[test]
-    fn places_and_indices_are_the_same_thing() {
+    fn keys_and_indices_correspond() {
         let series = series(&["random", "safest", "sampling"]);
         assert_eq!(series.len(), 18);
         for index in 0..series.len() {
-            assert_eq!(series.index(series.place(index)), index);
+            assert_eq!(series.index(series.key(index)), index);
         }
-        assert_eq!(series.place(17), Place { sample: 2, map: 1, planner: 2 });
+        assert_eq!(series.key(17), GameKey { sample: 2, map: 1, planner: 2 });
     }
 
     #[test]
@@ -331,16 +336,16 @@ mod tests {
         assert_eq!(games, play_all(&series, 2));
         assert_eq!(games, play_all(&series, 5));
         for (index, game) in games.iter().enumerate() {
-            let place = series.place(index);
-            assert_eq!((game.sample, game.map.as_str()), (place.sample, series.maps()[place.map].name.as_str()));
-            assert_eq!(game.seed, series.seed(place.map, place.sample));
+            let key = series.key(index);
+            assert_eq!((game.sample, game.map.as_str()), (key.sample, series.maps()[key.map].name.as_str()));
+            assert_eq!(game.seed, series.seed(key.map, key.sample));
         }
         let scores: HashSet<u32> = games.iter().map(|game| game.score).collect();
         assert!(scores.len() > 3, "games differ: {scores:?}");
     }
 
     #[test]
-    fn pairs_share_their_seed_and_nothing_else_does() {
+    fn pairs_share_their_seed_and_all_other_seeds_differ() {
         let series = series(&["random"]);
         let seeds: HashSet<u64> = (0..6).map(|index| series.seed(index % 2, index as u32 / 2)).collect();
         assert_eq!(seeds.len(), 6);
@@ -350,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn a_series_that_was_broken_off_goes_on_where_it_was() {
+    fn interrupted_series_resumes() {
         let series = series(&["random", "safest"]);
         let stop = AtomicBool::new(false);
         let mut games = Games::new();
@@ -377,16 +382,16 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_told_apart_is_refused() {
+    fn duplicate_maps_and_planners_are_rejected() {
         let error = |maps: &[Map], planners| Series::new(maps, options(planners)).expect_err("an error").to_string();
-        assert_eq!(error(&[map("a"), map("a")], &["random"]), "two maps are named a, expected every name once");
+        assert_eq!(error(&[map("a"), map("a")], &["random"]), "two maps are named a: map names must be unique");
         let twice = error(&[map("a")], &["random", " random"]);
-        assert_eq!(twice, " random is named twice, expected every planner once");
+        assert_eq!(twice, "planner random is given twice");
         assert!(error(&[map("a")], &["clever"]).starts_with("no planner named clever"));
     }
 
     #[test]
-    fn layouts_have_fingerprints() {
+    fn fingerprint_depends_on_the_layout_only() {
         let other = Layout::parse("#######\n#P....#\n#.###.#\n#....G#\n#######").expect("a drawing");
         assert_ne!(fingerprint(&other), fingerprint(&map("a").layout));
         assert_eq!(fingerprint(&map("b").layout), fingerprint(&map("a").layout));

@@ -1,5 +1,5 @@
-//! What `getaway eval` and `getaway battle` have in common: a series of games from the command line, played with a progress bar, a file of results and
-//! Ctrl-C.
+//! Shared by `getaway eval` and `getaway battle`: plays a series of games with a progress bar, a
+//! results file and Ctrl-C.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -13,74 +13,75 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 
-use getaway::game::{Rules, variant};
 use getaway_arena::{
-    Battle, Budget, GameRecord, Games, ReportText, ResultsError, ResultsFile, Series, SeriesError, SeriesOptions,
-    report,
+    Budget, GameRecord, Games, Match, ReportText, ResultsError, ResultsFile, Series, SeriesError, SeriesOptions, report,
 };
 
-use super::number::{ANY, whole};
+use super::number::{ANY, integer};
 use super::play::{MAX_BUDGET_MS, REDRAWS_PER_SECOND};
-use super::{CliError, MapArgs, RulesArgs, unwritable};
+use super::{CliError, MapArgs, unwritable};
 
-/// Evaluations for a decision unless a budget is given: a series then ends within minutes and can be repeated exactly.
+/// Default number of evaluations per decision: a series then takes minutes and is reproducible.
 const DEFAULT_BUDGET_EVALS: u64 = 100;
 const MAX_SAMPLES: u64 = 100_000;
 const MAX_THREADS: u64 = 1024;
-/// The exit code of a program that the user has interrupted twice.
+/// Exit code after a second Ctrl-C.
 const INTERRUPTED: i32 = 130;
 
-/// A series of games.
+/// Options of a series of games.
 #[derive(Args)]
 pub(super) struct SeriesArgs {
     #[command(flatten)]
     pub maps: MapArgs,
-    /// Games by each planner on each map
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = whole::<u32>(1..=MAX_SAMPLES))]
+    /// Number of games per planner and map
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = integer::<u32>(1..=MAX_SAMPLES))]
     samples: u32,
-    /// Games at a time [default: one a physical core]
-    #[arg(long, value_name = "N", value_parser = whole::<u16>(1..=MAX_THREADS))]
+    /// Number of games played in parallel [default: number of physical cores]
+    #[arg(long, value_name = "N", value_parser = integer::<u16>(1..=MAX_THREADS))]
     threads: Option<u16>,
-    /// Milliseconds for a decision; the machine then has a say in the results
-    #[arg(long, value_name = "MS", value_parser = whole::<u64>(0..=MAX_BUDGET_MS))]
+    /// Time limit per decision in milliseconds; results then depend on the machine
+    #[arg(long, value_name = "MS", value_parser = integer::<u64>(0..=MAX_BUDGET_MS))]
     budget_ms: Option<u64>,
-    /// Evaluations for a decision at most; alone, it makes results that can be repeated exactly [default: 100, unless --budget-ms is given]
-    #[arg(long, value_name = "N", value_parser = whole::<u64>(ANY))]
+    /// Maximum number of evaluations per decision; without --budget-ms, results are reproducible
+    /// [default: 100, or no limit with --budget-ms]
+    #[arg(long, value_name = "N", value_parser = integer::<u64>(ANY))]
     budget_evals: Option<u64>,
-    #[command(flatten)]
-    rules: RulesArgs,
-    /// Where the seeds of all games come from; every planner plays a sample with the same one
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole::<u64>(ANY))]
+    /// No-jump variant: stepping onto a threat's tile loses the game
+    #[arg(long)]
+    no_jump: bool,
+    /// Seed from which the seeds of all games are derived; all planners play a sample with the same
+    /// seed
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = integer::<u64>(ANY))]
     seed: u64,
-    /// Write each game to this file as it ends, a line of JSON, and leave out the games that it holds already; made when missing
+    /// Append each finished game to this file as a line of JSON, and skip the games that it
+    /// contains; created if missing
     #[arg(long, value_name = "FILE")]
     resume: Option<PathBuf>,
-    /// Write a page to look at, with everything in it; replaced when it exists
+    /// Write a self-contained HTML report; overwrites an existing file
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
-    /// Print JSON: a line with one object
+    /// Print one JSON object
     #[arg(long)]
     pub json: bool,
 }
 
-/// What of a series is printed with its results.
+/// The settings printed with the results.
 #[derive(Serialize)]
-pub(super) struct Setting {
+pub(super) struct Settings {
     seed: u64,
-    #[serde(rename = "no_jump", with = "variant")]
-    rules: Rules,
+    no_jump: bool,
     #[serde(flatten)]
     budget: Budget,
     samples: u32,
-    /// Games that are in the results, and how many there would be.
+    /// Number of games in the results, and of the complete series.
     games: usize,
     games_max: usize,
 }
 
-/// A series as far as it was played.
-pub(super) struct Session<'a> {
+/// A series and the games played so far.
+pub(super) struct SeriesRun<'a> {
     args: &'a SeriesArgs,
-    /// The maps as they were named, in the order of the series.
+    /// The maps as given on the command line, in the order of the series.
     map_arguments: Vec<String>,
     pub series: Series,
     pub games: Games,
@@ -102,25 +103,28 @@ impl From<ResultsError> for CliError {
     }
 }
 
-impl<'a> Session<'a> {
-    /// A series on the maps that are named, or else on all those of every `--maps DIR`, or else on our own.
+impl<'a> SeriesRun<'a> {
+    /// A series on the named maps; by default on all maps of every `--maps DIR`, or else on the
+    /// bundled maps.
     pub fn new(args: &'a SeriesArgs, names: &[String], planners: Vec<String>) -> Result<Self, CliError> {
         let maps = args.maps.load(names)?;
         if maps.is_empty() {
-            return Err(CliError::Input("no map, expected MAP, or --maps DIR with maps in it (try --help)".to_owned()));
+            return Err(CliError::Input(
+                "no maps: expected MAP, or --maps DIR with maps in it (try --help)".to_owned(),
+            ));
         }
         let map_arguments =
             if names.is_empty() { maps.iter().map(|map| map.name.clone()).collect() } else { names.to_vec() };
-        let SeriesArgs { samples, seed, .. } = *args;
-        let rules = args.rules.rules()?;
-        let series = Series::new(&maps, SeriesOptions { planners, samples, seed, rules, budget: args.budget() })?;
+        let SeriesArgs { samples, seed, no_jump, .. } = *args;
+        let series = Series::new(&maps, SeriesOptions { planners, samples, seed, no_jump, budget: args.budget() })?;
         Ok(Self { args, map_arguments, series, games: Games::new(), interrupted: false })
     }
 
-    /// Plays what is missing. After each game `status` is asked for the running score, or tells that enough is known.
+    /// Plays the missing games. `status` is called after each game; it returns the running score,
+    /// or stops the series.
     pub fn play(&mut self, mut status: impl FnMut(&Series, &Games) -> ControlFlow<(), String>) -> Result<(), CliError> {
         if let Some(path) = &self.args.report {
-            // Better to know now than after hours of games.
+            // Fail now rather than after hours of games.
             open_report(path)?;
         }
         let threads = self.args.threads();
@@ -156,28 +160,28 @@ impl<'a> Session<'a> {
         self.games.iter().flatten().count()
     }
 
-    /// What is printed with the results.
-    pub fn setting(&self) -> Setting {
-        let &SeriesOptions { samples, seed, rules, budget, .. } = self.series.options();
-        Setting { seed, rules, budget, samples, games: self.played(), games_max: self.series.len() }
+    /// The settings printed with the results.
+    pub fn settings(&self) -> Settings {
+        let &SeriesOptions { samples, seed, no_jump, budget, .. } = self.series.options();
+        Settings { seed, no_jump, budget, samples, games: self.played(), games_max: self.series.len() }
     }
 
-    /// The setting in words.
+    /// The settings as text.
     pub fn heading(&self) -> String {
-        let Setting { seed, rules, budget, samples, games, games_max } = self.setting();
+        let Settings { seed, no_jump, budget, samples, games, games_max } = self.settings();
         let limits = [(budget.evaluations, "evaluations"), (budget.time_ms, "ms")];
         let limits = limits.into_iter().filter_map(|(limit, unit)| limit.map(|limit| format!("{limit} {unit}")));
         let budget = limits.collect::<Vec<String>>().join(" and ");
-        let variant = if rules.no_jump { ", no jumping" } else { "" };
+        let variant = if no_jump { ", no jumping" } else { "" };
         let missing = if games < games_max { format!(", {games} of {games_max} games so far") } else { String::new() };
         let samples = if samples == 1 { "1 sample".to_owned() } else { format!("{samples} samples") };
-        format!("{samples} a map, at most {budget} a decision{variant}, seed {seed}{missing}")
+        format!("{samples} per map, at most {budget} per decision{variant}, seed {seed}{missing}")
     }
 
-    /// The command that plays a game again; exactly, if evaluations alone are its budget.
+    /// The command that replays a game; exactly, if the budget is in evaluations only.
     fn replay_command(&self, map: usize, game: &GameRecord) -> String {
-        let mut words = vec!["getaway".to_owned(), "play".to_owned(), quoted(&self.map_arguments[map])];
-        let mut option = |name: &str, value: &str| words.extend([format!("--{name}"), quoted(value)]);
+        let mut words = vec!["getaway".to_owned(), "play".to_owned(), shell_quoted(&self.map_arguments[map])];
+        let mut option = |name: &str, value: &str| words.extend([format!("--{name}"), shell_quoted(value)]);
         for dir in &self.args.maps.dirs {
             option("maps", &dir.display().to_string());
         }
@@ -189,19 +193,21 @@ impl<'a> Session<'a> {
             option("budget-evals", &count.to_string());
         }
         option("seed", &game.seed.to_string());
-        words.extend(self.args.rules.words());
+        if game.no_jump {
+            words.push("--no-jump".to_owned());
+        }
         words.join(" ")
     }
 
-    /// Writes the page, if one was asked for.
-    pub fn write_report(&self, title: &str, battle: Option<&Battle>) -> Result<(), CliError> {
+    /// Writes the report, if requested.
+    pub fn write_report(&self, title: &str, battle: Option<&Match>) -> Result<(), CliError> {
         let Some(path) = &self.args.report else { return Ok(()) };
-        let words = std::env::args().skip(1).map(|word| quoted(&word));
+        let words = super::arguments().into_iter().map(|word| shell_quoted(&word));
         let command = ["getaway".to_owned()].into_iter().chain(words).collect::<Vec<String>>().join(" ");
         let text = ReportText { title, heading: &self.heading(), command: &command };
         let replay = |index: usize| {
             let game = self.games[index].as_ref()?;
-            Some(self.replay_command(self.series.place(index).map, game))
+            Some(self.replay_command(self.series.key(index).map, game))
         };
         let page = report(&self.series, &self.games, battle, text, replay);
         let mut file = open_report(path)?;
@@ -209,12 +215,16 @@ impl<'a> Session<'a> {
         written.map_err(|error| unwritable(path, &error))
     }
 
-    /// An error if the user broke the series off: what is known has been printed by then.
+    /// Returns an error if the series was interrupted; the results so far have been printed.
     pub fn end(self) -> Result<(), CliError> {
         if !self.interrupted {
             return Ok(());
         }
-        let advice = if self.args.resume.is_some() { "the same command goes on" } else { "--resume FILE keeps them" };
+        let advice = if self.args.resume.is_some() {
+            "the same command goes on"
+        } else {
+            "rerun the same command to continue / use --resume FILE to keep them"
+        };
         let (played, all) = (self.played(), self.series.len());
         Err(CliError::Interrupted(format!("interrupted after {played} of {all} games; {advice}")))
     }
@@ -228,22 +238,23 @@ impl SeriesArgs {
         }
     }
 
-    /// How many games are played at a time; warns of more than can be played fairly.
+    /// The number of parallel games; warns if there are more than cores.
     fn threads(&self) -> usize {
         let cores = num_cpus::get_physical();
         let threads = self.threads.map_or(cores, usize::from);
         if self.budget_ms.is_some() && threads > cores {
-            // Not worth failing for if nobody listens.
+            // If standard error is closed, the warning is lost, which is acceptable.
             let _ = writeln!(
                 io::stderr(),
-                "warning: {threads} threads on {cores} physical cores: games take time from each other, and a budget in time buys less"
+                "warning: {threads} threads on {cores} physical cores: games compete for time, which weakens a budget in milliseconds"
             );
         }
         threads
     }
 }
 
-/// A flag that Ctrl-C sets. At the second Ctrl-C the program ends.
+/// A flag that is set by Ctrl-C; a second Ctrl-C ends the program. At the second Ctrl-C the program
+/// ends.
 fn stop_on_interrupt() -> Result<Arc<AtomicBool>, CliError> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
@@ -252,28 +263,28 @@ fn stop_on_interrupt() -> Result<Arc<AtomicBool>, CliError> {
             process::exit(INTERRUPTED);
         }
     })
-    .map_err(|error| CliError::Input(format!("Ctrl-C cannot be caught ({error})")))?;
+    .map_err(|error| CliError::Input(format!("cannot install the Ctrl-C handler: {error}")))?;
     Ok(stop)
 }
 
-/// A bar on standard error, which draws nothing unless that is a terminal.
+/// A progress bar on standard error, drawn only on a terminal.
 fn progress_bar(games: u64, played: u64) -> ProgressBar {
     let target = ProgressDrawTarget::stderr_with_hz(REDRAWS_PER_SECOND);
     let bar = ProgressBar::with_draw_target(Some(games), target).with_position(played);
-    // Games of the results file took no time now.
+    // Games from the results file must not affect the estimate of the remaining time.
     bar.reset_eta();
     let style = ProgressStyle::with_template("{pos}/{len} games {wide_bar} {msg}  {eta} left");
     bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }
 
-/// Opens the page without touching what it holds.
+/// Opens the report without truncating it.
 fn open_report(path: &Path) -> Result<File, CliError> {
     let opened = OpenOptions::new().write(true).create(true).truncate(false).open(path);
     opened.map_err(|error| unwritable(path, &error))
 }
 
-/// A word as a shell reads it.
-pub(super) fn quoted(word: &str) -> String {
+/// Quotes a word for the shell.
+fn shell_quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,=+@%".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
         return word.to_owned();
@@ -288,7 +299,7 @@ mod tests {
     #[test]
     fn words_are_quoted_for_the_shell() {
         assert_eq!(
-            ["a-b/c.d", "", "a b", "it's", "step(x)"].map(quoted),
+            ["a-b/c.d", "", "a b", "it's", "step(x)"].map(shell_quoted),
             ["a-b/c.d", "''", "'a b'", r"'it'\''s'", "'step(x)'"]
         );
     }

@@ -1,4 +1,4 @@
-//! `getaway eval`: how well planners play, in numbers.
+//! `getaway eval`: measures how well planners play.
 
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -10,50 +10,50 @@ use getaway::planner::DEFAULT_NAME;
 use getaway_arena::stats::{Interval, average};
 use getaway_arena::{Games, PlannerEvaluation, Summary, evaluate};
 
-use super::arena::{SeriesArgs, Session, Setting};
+use super::arena::{SeriesArgs, SeriesRun, Settings};
 use super::table::write_table;
 use super::{CliError, one_line};
 
-/// More planners than these are not named in the title of a page.
+/// Maximum number of planners named in a report's title.
 const TITLE_PLANNERS: usize = 3;
 
 const EXAMPLES: &str = "Examples:
-  getaway eval                                            the default planner on our maps
+  getaway eval                                            the default planner on the bundled maps
   getaway eval roundabout harbour --planner safest --planner uct-greedy --samples 20 --report report.html
   getaway eval --maps path/to/maps --no-jump --budget-ms 20 --resume results.jsonl";
 
-/// Evaluate planners: every map, many seeds, on all cores
+/// Evaluate planners on every map with many seeds, on all cores
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct EvalArgs {
-    /// Maps, by name or by path; without any, all those of every --maps DIR, or else our own
+    /// Maps, by name or path [default: all maps of every --maps DIR, or the bundled maps]
     #[arg(value_name = "MAP")]
     names: Vec<String>,
-    /// Who plays: the name of a planner or an expression; may be repeated
+    /// Planner: a name or an expression; may be repeated
     #[arg(long = "planner", value_name = "NAME|EXPRESSION", default_value = DEFAULT_NAME)]
     planners: Vec<String>,
     #[command(flatten)]
     series: SeriesArgs,
-    /// Print a standing in Markdown: a row a planner, best mean score first
+    /// Print a Markdown table with one row per planner, best mean score first
     #[arg(long, conflicts_with = "json")]
     markdown: bool,
 }
 
-/// What programs read.
+/// The JSON output.
 #[derive(Serialize)]
 struct Report<'a> {
     #[serde(flatten)]
-    setting: Setting,
+    settings: Settings,
     planners: &'a [PlannerEvaluation],
 }
 
 pub(super) fn run(args: &EvalArgs, out: &mut impl Write) -> Result<(), CliError> {
-    let mut session = Session::new(&args.series, &args.names, args.planners.clone())?;
+    let mut session = SeriesRun::new(&args.series, &args.names, args.planners.clone())?;
     session.play(|_, games| ControlFlow::Continue(running_score(games)))?;
     session.write_report(&args.title(), None)?;
     let planners = evaluate(&session.series, &session.games);
     if args.series.json {
-        serde_json::to_writer(&mut *out, &Report { setting: session.setting(), planners: &planners })?;
+        serde_json::to_writer(&mut *out, &Report { settings: session.settings(), planners: &planners })?;
         writeln!(out)?;
     } else if args.markdown {
         write_standing(planners, out)?;
@@ -80,9 +80,9 @@ fn running_score(games: &Games) -> String {
 }
 
 fn write_planner(planner: &PlannerEvaluation, out: &mut impl Write) -> Result<(), CliError> {
-    let heads =
+    let headings =
         ["MAP", "GAMES", "SCORE", "95% INTERVAL", "MIN", "MAX", "SURVIVE", "P50 MS", "P99 MS", "MAX MS", "EVALS/TICK"];
-    let mut rows = vec![heads.map(str::to_owned).to_vec()];
+    let mut rows = vec![headings.map(str::to_owned).to_vec()];
     rows.extend(planner.maps.iter().map(|map| row(&one_line(&map.map), &map.summary)));
     rows.push(row("all maps", &planner.overall));
     writeln!(out, "\n{}", one_line(&planner.planner))?;
@@ -94,7 +94,7 @@ fn row(name: &str, summary: &Summary) -> Vec<String> {
     if summary.games == 0 {
         return row;
     }
-    let interval = summary.score_interval.map_or_else(|| "-".to_owned(), between);
+    let interval = summary.score_interval.map_or_else(|| "-".to_owned(), format_interval);
     row.extend([
         score(summary),
         interval,
@@ -113,8 +113,8 @@ fn score(summary: &Summary) -> String {
     summary.score_mean.map_or_else(|| "-".to_owned(), |mean| format!("{mean:.0}"))
 }
 
-/// The bounds of an interval of scores.
-pub(super) fn between(interval: Interval) -> String {
+/// Formats an interval of scores.
+pub(super) fn format_interval(interval: Interval) -> String {
     format!("{:.0} to {:.0}", interval.low, interval.high)
 }
 
@@ -122,7 +122,7 @@ fn percentage(share: f64) -> String {
     format!("{:.0}%", 100.0 * share)
 }
 
-/// Two significant digits are as many as times have.
+/// Times are printed with two significant digits.
 fn milliseconds(ms: f64) -> String {
     let digits = match ms {
         ms if ms < 0.1 => 3,
@@ -136,13 +136,11 @@ fn milliseconds(ms: f64) -> String {
 fn write_standing(mut planners: Vec<PlannerEvaluation>, out: &mut impl Write) -> Result<(), CliError> {
     let mean = |planner: &PlannerEvaluation| planner.overall.score_mean.unwrap_or(0.0);
     planners.sort_by(|one, other| mean(other).total_cmp(&mean(one)));
-    writeln!(
-        out,
-        "| planner | mean score (95% interval) | min | max | survive | decision ms p50, p99, max | evaluations a tick |"
-    )?;
+    writeln!(out, "evaluations per tick")?;
     writeln!(out, "|---|---|---|---|---|---|---|")?;
     for PlannerEvaluation { planner, overall, .. } in &planners {
-        let interval = overall.score_interval.map_or_else(String::new, |interval| format!(" ({})", between(interval)));
+        let interval =
+            overall.score_interval.map_or_else(String::new, |interval| format!(" ({})", format_interval(interval)));
         let (share, times) = (overall.survived_share.estimate, [overall.decision_p50_ms, overall.decision_p99_ms]);
         let [p50, p99] = times.map(milliseconds);
         writeln!(

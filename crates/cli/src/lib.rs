@@ -1,17 +1,19 @@
-//! The command line: one file a command, and the only place that prints.
+//! The command line: one file per command; only this module prints.
 //!
-//! A command writes its data to the output it is given and returns; errors come back as a [`CliError`] and end as one
-//! line on standard error and an exit code: 0 fine, 1 a check failed, 2 usage or input.
+//! A command writes its data to the output it is given; errors are returned as a [`CliError`] and
+//! reported as one line on standard error with an exit code: 0 success, 1 a check failed, 2 invalid
+//! usage or input.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::OnceLock;
 
 use clap::error::ErrorKind;
 use clap::{Arg, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use getaway::game::{Rules, World};
+use getaway::game::World;
 use getaway::map::{GeneratorError, Map, MapEntry, MapError, MapLibrary};
 use getaway::recording::RecordingError;
 
@@ -23,14 +25,14 @@ mod maps;
 mod number;
 mod play;
 mod replay;
-mod rules;
 mod serve;
 mod simulate;
 mod solve;
 mod table;
 mod view;
 
-use rules::RulesArgs;
+/// Set once by [`run_main`]: inside a Python process, those of the process are not the program's.
+static ARGUMENTS: OnceLock<Vec<OsString>> = OnceLock::new();
 
 /// The program's arguments.
 #[derive(Parser)]
@@ -40,7 +42,7 @@ struct Cli {
     command: Command,
 }
 
-/// One variant a command; its arguments and its help are in its own file.
+/// One variant per command; arguments and help are in the command's file.
 #[derive(Subcommand)]
 enum Command {
     Battle(battle::BattleArgs),
@@ -72,21 +74,22 @@ impl Command {
     }
 }
 
-/// Where maps are looked for: part of every command that takes one.
+/// The map folders: shared by every command that takes a map.
 #[derive(Args, Clone, Debug)]
 pub struct MapArgs {
-    /// A folder of maps to look in before our own maps; may be repeated
+    /// Look for maps in this folder before the bundled maps; may be repeated
     #[arg(long = "maps", value_name = "DIR")]
     dirs: Vec<PathBuf>,
 }
 
 impl MapArgs {
-    /// The maps of every `--maps DIR`, then our own.
+    /// A library of the maps of every `--maps DIR`, then the bundled maps.
     pub fn library(&self) -> MapLibrary {
         MapLibrary::with_our_maps(&self.dirs)
     }
 
-    /// The maps of these names or at these paths; without any, all those of every `--maps DIR`, or else our own.
+    /// The maps with these names or paths; by default all maps of every `--maps DIR`, or else the
+    /// bundled maps.
     pub fn load(&self, names: &[String]) -> Result<Vec<Map>, MapError> {
         if names.is_empty() {
             let library = if self.dirs.is_empty() { self.library() } else { MapLibrary::new(&self.dirs) };
@@ -96,31 +99,32 @@ impl MapArgs {
         names.iter().map(|name| library.find(name)).collect()
     }
 
-    /// The map of this name in the library, or at this path.
+    /// The map with this name or path.
     pub fn find(&self, name_or_path: &str) -> Result<Map, MapError> {
         self.library().find(name_or_path)
     }
 }
 
-/// How a command fails.
+/// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub enum CliError {
-    /// Wrong usage or bad input: exit code 2.
+    /// Invalid usage or input: exit code 2.
     #[error("{0}")]
     Input(String),
-    /// The input was fine and what was checked is not: exit code 1.
+    /// A check failed on valid input: exit code 1.
     #[error("{0}")]
     Check(String),
-    /// The user broke it off: exit code 130, as shells have it for an interrupt.
+    /// Interrupted by the user: exit code 130, as shells report it.
     #[error("{0}")]
     Interrupted(String),
-    /// The output cannot be written. When its reader has gone away, that is how the program ends, quietly.
-    #[error("standard output: cannot be written ({0})")]
+    /// Writing the output failed; a closed pipe ends the program silently. When its reader has gone
+    /// away, that is how the program ends, quietly.
+    #[error("cannot write to standard output: {0}")]
     Output(#[from] io::Error),
 }
 
 impl CliError {
-    /// The one line for standard error, if there is one, and the exit code.
+    /// The line for standard error, if any, and the exit code.
     fn report(self) -> (Option<String>, u8) {
         match self {
             Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => (None, 0),
@@ -150,7 +154,7 @@ impl From<GeneratorError> for CliError {
 }
 
 impl From<serde_json::Error> for CliError {
-    /// Only writing JSON comes this way; reading it has errors that name the file or line.
+    /// Only errors of writing JSON are converted here; errors of parsing name the file or line.
     fn from(error: serde_json::Error) -> Self {
         Self::Output(error.into())
     }
@@ -158,8 +162,16 @@ impl From<serde_json::Error> for CliError {
 
 /// Runs the program with the arguments and streams of this process.
 pub fn main() -> ExitCode {
-    let result = match parse(std::env::args_os()) {
-        // Colours are taken out unless the output is a terminal that shows them and the user lets it.
+    ExitCode::from(run_main(std::env::args_os().collect()))
+}
+
+/// Runs the program with these arguments, the first of which is the program's name, on the streams
+/// of this process. Returns the exit code.
+pub fn run_main(arguments: Vec<OsString>) -> u8 {
+    let arguments = ARGUMENTS.get_or_init(|| arguments);
+    let result = match parse(arguments.clone()) {
+        // Colours are removed unless the output is a terminal that supports them and the user
+        // allows them.
         Ok(cli) => run(cli, &mut anstream::stdout().lock()),
         Err(error) => report_usage(&error),
     };
@@ -168,13 +180,20 @@ pub fn main() -> ExitCode {
         Err(error) => error.report(),
     };
     if let Some(line) = line {
-        // With standard error gone too there is nobody left to tell.
+        // If standard error is closed, there is nowhere to report to.
         let _ = writeln!(io::stderr(), "error: {}", one_line(&line));
     }
-    ExitCode::from(code)
+    code
 }
 
-/// Reads the arguments. A number below zero is a value, not an option that nobody knows: what is wrong with it can then be said.
+/// The arguments of the program, without its name.
+fn arguments() -> Vec<String> {
+    let arguments = ARGUMENTS.get().map(Vec::as_slice).unwrap_or_default();
+    arguments.iter().skip(1).map(|argument| argument.to_string_lossy().into_owned()).collect()
+}
+
+/// Parses the arguments. A negative number is parsed as a value, not as an unknown option, so that
+/// the error can say what is wrong with it.
 fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
     let allow_negative = |arg: Arg| {
         if arg.get_long().is_some() && arg.get_action().takes_values() { arg.allow_negative_numbers(true) } else { arg }
@@ -188,14 +207,14 @@ fn run(cli: Cli, out: &mut impl Write) -> Result<(), CliError> {
     Ok(out.flush()?)
 }
 
-/// Help and version go out as they are; a usage error becomes one line like all others.
+/// Prints help and version unchanged; turns a usage error into one line.
 fn report_usage(error: &clap::Error) -> Result<(), CliError> {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Ok(error.print()?),
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             let names: Vec<String> =
                 Cli::command().get_subcommands().map(|command| command.get_name().to_owned()).collect();
-            Err(CliError::Input(format!("no command, expected one of {} (try --help)", names.join(", "))))
+            Err(CliError::Input(format!("missing command: expected one of {} (try --help)", names.join(", "))))
         }
         _ => {
             let text = error.to_string();
@@ -209,16 +228,17 @@ fn report_usage(error: &clap::Error) -> Result<(), CliError> {
     }
 }
 
-/// The world of a map; what is wrong with it is said under its name.
-fn world_of(map: &Map, rules: &Rules) -> Result<World, CliError> {
-    World::new(&map.layout, rules).map_err(|error| CliError::Input(format!("{}: {error}", map.name)))
+/// The world of a map; errors are prefixed with the map's name.
+fn world_of(map: &Map, no_jump: bool) -> Result<World, CliError> {
+    World::new(&map.layout, no_jump).map_err(|error| CliError::Input(format!("{}: {error}", map.name)))
 }
 
 fn unwritable(path: &Path, error: &io::Error) -> CliError {
-    CliError::Input(format!("{}: cannot be written ({error})", path.display()))
+    CliError::Input(format!("cannot write {}: {error}", path.display()))
 }
 
-/// Names and paths may hold anything; on a terminal they must neither break the line nor steer it.
+/// Escapes control characters: names and paths may contain anything and must not break the line or
+/// control the terminal.
 fn one_line(text: &str) -> String {
     text.chars()
         .flat_map(|c| if c.is_control() { c.escape_default().collect::<Vec<char>>() } else { vec![c] })
@@ -230,7 +250,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_commands_are_well_formed() {
+    fn command_definitions_are_valid() {
         Cli::command().debug_assert();
     }
 
@@ -243,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_stay_on_their_line() {
+    fn errors_are_printed_on_one_line() {
         assert_eq!(one_line("a\nb\x1b[31m é"), "a\\nb\\u{1b}[31m é");
     }
 

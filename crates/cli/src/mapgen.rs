@@ -1,4 +1,4 @@
-//! `getaway mapgen`: makes maps and writes them as folders.
+//! `getaway mapgen`: generates maps and writes them as folders.
 
 use std::fs;
 use std::io::Write;
@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
-use getaway::game::{NameError, Style};
+use getaway::game::Style;
 use getaway::map::{GeneratorKind, GeneratorOptions, Map, MapError, generate_nth};
 
-use super::number::{ANY, whole};
+use super::number::{ANY, integer};
 use super::{CliError, one_line};
 
-/// A slip of the finger should not fill a disk.
+/// Protects against filling the disk by a typing error.
 const MAX_COUNT: u64 = 10_000;
 
 const EXAMPLES: &str = "Examples:
@@ -21,44 +21,45 @@ const EXAMPLES: &str = "Examples:
   getaway mapgen --count 1 --seed 7 --size 30x20 --threats 4 --kind city --styles shark,hawk --braid 0.5 --out city
   getaway maps --maps generated";
 
-/// Make maps: the same seed gives the same files on every machine
+/// Generate maps; the same seed gives the same files on every machine
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct MapgenArgs {
-    /// How many maps
-    #[arg(long, value_name = "N", value_parser = whole::<u64>(1..=MAX_COUNT))]
+    /// Number of maps
+    #[arg(long, value_name = "N", value_parser = integer::<u64>(1..=MAX_COUNT))]
     count: u64,
-    /// Where the random numbers start
-    #[arg(long, value_name = "S", value_parser = whole::<u64>(ANY))]
+    /// Seed of the random number generator
+    #[arg(long, value_name = "S", value_parser = integer::<u64>(ANY))]
     seed: u64,
-    /// Columns and rows, the walls at the edge included; odd numbers for a maze
+    /// Columns and rows, including the outer walls; odd numbers for mazes and labyrinths
     #[arg(long, value_name = "WxH", value_parser = parse_size)]
     size: (i32, i32),
-    /// How many threats; none starts within 5 steps of the player
-    #[arg(long, value_name = "K", value_parser = whole::<usize>(ANY))]
+    /// Number of threats; none starts within 5 steps of the player
+    #[arg(long, value_name = "K", value_parser = integer::<usize>(ANY))]
     threats: usize,
-    /// The styles to deal them from; one that is named twice comes twice as often [default: one of each]
+    /// Comma-separated styles of the threats; a style that is given twice is twice as frequent
+    /// [default: one of each]
     #[arg(long, value_name = "STYLES", value_delimiter = ',', value_parser = parse_style)]
     styles: Vec<Style>,
-    /// Share of the dead ends to remove, from 0 to 1, to the nearest thousandth
+    /// Share of the dead ends to remove, from 0 to 1, in steps of 0.001
     #[arg(long, value_name = "SHARE", default_value = "1", value_parser = parse_permille)]
     braid: u32,
-    /// What the streets are like
+    /// Kind of street network
     #[arg(long, value_enum, default_value_t = Kind::Maze)]
     kind: Kind,
-    /// The folder to write the maps to; made when missing
+    /// Output folder; created if missing
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// Print JSON: an array with an object for each map written
+    /// Print a JSON array with one object per map
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Kind {
-    /// A maze with many branches, its dead ends opened
+    /// Maze with many branches, dead ends opened
     Maze,
-    /// A maze of long corridors, its dead ends opened: few loops, and hard
+    /// Maze of long corridors, dead ends opened: few loops, hard to survive
     Labyrinth,
     /// City blocks with plazas and alleys
     City,
@@ -69,11 +70,11 @@ fn parse_size(text: &str) -> Result<(i32, i32), String> {
         let (width, height) = text.split_once('x')?;
         Some((width.parse().ok()?, height.parse().ok()?))
     };
-    parse().ok_or_else(|| "expected WxH, as in 21x17".to_owned())
+    parse().ok_or_else(|| "expected WxH, for example 21x17".to_owned())
 }
 
 fn parse_style(text: &str) -> Result<Style, String> {
-    text.parse().map_err(|error: NameError| format!("expected one of {}", error.expected))
+    Style::from_name(text).ok_or_else(|| format!("expected one of {}", Style::ALL.map(Style::name).join(", ")))
 }
 
 fn parse_permille(text: &str) -> Result<u32, String> {
@@ -81,7 +82,7 @@ fn parse_permille(text: &str) -> Result<u32, String> {
     share.map(|share| (share * 1000.0).round() as u32).ok_or_else(|| "expected a number from 0 to 1".to_owned())
 }
 
-/// A map that was written.
+/// A written map.
 #[derive(Serialize)]
 struct Written<'a> {
     name: &'a str,
@@ -124,8 +125,8 @@ fn generator_options(args: &MapgenArgs) -> GeneratorOptions {
     }
 }
 
-/// Writes all of the maps or none: whatever is in the way is found before the first one is written, and if the disk
-/// fails half-way, those that were written are taken back.
+/// Writes all maps or none: existing folders are detected before the first map is written, and if
+/// the disk fails later, the written maps are removed.
 fn save_all(maps: &[Map], dir: &Path) -> Result<(), CliError> {
     let folders: Vec<PathBuf> = maps.iter().map(|map| dir.join(&map.name)).collect();
     if let Some(path) = folders.iter().find(|folder| folder.symlink_metadata().is_ok()) {
@@ -134,7 +135,7 @@ fn save_all(maps: &[Map], dir: &Path) -> Result<(), CliError> {
     let was_there = dir.symlink_metadata().is_ok();
     for (written, (map, folder)) in maps.iter().zip(&folders).enumerate() {
         if let Err(error) = map.save(folder) {
-            // The error worth telling is the first one, whatever becomes of the cleaning up.
+            // The first error is the one to report, even if the cleanup fails too.
             for folder in &folders[..written] {
                 let _ = fs::remove_dir_all(folder);
             }

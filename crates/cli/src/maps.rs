@@ -1,4 +1,4 @@
-//! `getaway maps`: lists the maps, or draws some.
+//! `getaway maps`: lists the maps, or draws the given ones.
 
 use std::io::Write;
 
@@ -13,11 +13,11 @@ use super::table::write_table;
 use super::{CliError, MapArgs, one_line};
 
 const EXAMPLES: &str = "Examples:
-  getaway maps --maps path/to/maps     list our maps and those in a folder
+  getaway maps --maps path/to/maps     list the bundled maps and those in a folder
   getaway maps roundabout              draw one
-  getaway maps --json                  the list, for programs";
+  getaway maps --json                  the list as JSON";
 
-/// List the maps, or draw those that are named
+/// List the maps, or draw the given ones
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct MapsArgs {
@@ -26,7 +26,7 @@ pub(super) struct MapsArgs {
     names: Vec<String>,
     #[command(flatten)]
     maps: MapArgs,
-    /// Print JSON: an array with an object for each map
+    /// Print a JSON array with one object per map
     #[arg(long)]
     json: bool,
 }
@@ -35,7 +35,7 @@ pub(super) fn run(args: &MapsArgs, out: &mut impl Write) -> Result<(), CliError>
     if args.names.is_empty() { list(args, out) } else { draw(args, out) }
 }
 
-/// What there is to say about a map.
+/// The JSON object of a map.
 #[derive(Serialize)]
 struct MapSummary<'a> {
     name: &'a str,
@@ -45,12 +45,12 @@ struct MapSummary<'a> {
     height: i32,
     open_tiles: usize,
     threats: ThreatCounts,
-    /// The picture, only for maps that were named.
+    /// The drawing, only for maps that were named.
     #[serde(skip_serializing_if = "Option::is_none")]
     rows: Option<Vec<String>>,
 }
 
-/// Threats by style; zero where a style is missing, so that every map has the same fields.
+/// Number of threats by style; always with all styles, so that every map has the same fields.
 #[derive(Serialize)]
 struct ThreatCounts {
     bull: usize,
@@ -88,7 +88,7 @@ fn count(layout: &Layout, style: Style) -> usize {
     layout.threats.iter().filter(|spawn| spawn.style == style).count()
 }
 
-/// Lists every map that can be read, then fails if there was one that could not.
+/// Lists every readable map; fails at the end if there were unreadable ones.
 fn list(args: &MapsArgs, out: &mut impl Write) -> Result<(), CliError> {
     let mut maps = Vec::new();
     let mut failures = Vec::new();
@@ -107,7 +107,7 @@ fn list(args: &MapsArgs, out: &mut impl Write) -> Result<(), CliError> {
     match failures.as_slice() {
         [] => Ok(()),
         [failure] => Err(CliError::Input(failure.clone())),
-        failures => Err(CliError::Input(format!("{} maps failed: {}", failures.len(), failures.join("; ")))),
+        failures => Err(CliError::Input(format!("{} maps cannot be read: {}", failures.len(), failures.join("; ")))),
     }
 }
 
@@ -158,7 +158,7 @@ fn table_row(map: &Map) -> Vec<String> {
     row
 }
 
-/// The picture, two characters a tile so that it comes out about square, and what its letters mean.
+/// Draws the map, two characters per tile so that tiles are about square, with a legend.
 fn write_drawing(map: &Map, out: &mut impl Write) -> Result<(), CliError> {
     let layout = &map.layout;
     let MapSummary { open_tiles, .. } = MapSummary::new(map);
@@ -194,12 +194,12 @@ fn write_drawing(map: &Map, out: &mut impl Write) -> Result<(), CliError> {
         .collect();
     if layout.tiles.contains(&Tile::SeeThrough) {
         let paint = symbol_paint('~');
-        explained.push(format!("{paint}░░{paint:#} see-through (threats pass, the player does not)"));
+        explained.push(format!("{paint}░░{paint:#} see-through (passable for threats, not for the player)"));
     }
     Ok(writeln!(out, "{}", explained.join("  "))?)
 }
 
-/// Colours close to those of the picture on disk.
+/// Colours close to those of the map's image.
 fn symbol_paint(symbol: char) -> Paint {
     let color = match symbol {
         '#' => AnsiColor::BrightBlack,

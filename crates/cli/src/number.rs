@@ -1,12 +1,12 @@
-//! Numbers on the command line.
+//! Parsers for numbers on the command line.
 
 use std::ops::RangeInclusive;
 
-/// Any whole number that fits.
+/// The range of all 64-bit integers.
 pub(super) const ANY: RangeInclusive<u64> = 0..=u64::MAX;
 
-/// Reads a whole number of this range.
-pub(super) fn whole<T: TryFrom<u64>>(
+/// A parser for a whole number in a range.
+pub(super) fn integer<T: TryFrom<u64>>(
     range: RangeInclusive<u64>,
 ) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static {
     move |text| {
@@ -19,8 +19,8 @@ pub(super) fn whole<T: TryFrom<u64>>(
     }
 }
 
-/// Reads any number.
-pub(super) fn any(text: &str) -> Result<f64, String> {
+/// Parses any finite number.
+pub(super) fn float(text: &str) -> Result<f64, String> {
     text.parse::<f64>().ok().filter(|number| number.is_finite()).ok_or_else(|| "expected a number".to_owned())
 }
 
@@ -29,13 +29,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_outside_their_range_are_refused_in_words() {
-        let hundred = whole::<u8>(1..=100);
+    fn numbers_out_of_range_are_rejected_with_the_range() {
+        let hundred = integer::<u8>(1..=100);
         assert_eq!((hundred("1"), hundred("100")), (Ok(1), Ok(100)));
         for text in ["0", "101", "-1", "1.5", "one", ""] {
             assert_eq!(hundred(text), Err("expected a whole number from 1 to 100".to_owned()), "{text:?}");
         }
-        assert_eq!(whole::<u64>(ANY)("18446744073709551615"), Ok(u64::MAX));
-        assert_eq!(any("nan"), Err("expected a number".to_owned()));
+        assert_eq!(integer::<u64>(ANY)("18446744073709551615"), Ok(u64::MAX));
+        assert_eq!(float("nan"), Err("expected a number".to_owned()));
     }
 }

@@ -1,4 +1,4 @@
-//! `getaway play`: plays a whole game here, message by message, as a server would send them.
+//! `getaway play`: plays a whole local game, message by message as a server would.
 
 use std::convert::Infallible;
 use std::io::{self, Write};
@@ -11,69 +11,71 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 
 use getaway::bot::{Bot, BotOptions, Decision};
-use getaway::game::{LAST_TICK, Rules, World, variant};
+use getaway::game::{LAST_TICK, World};
 use getaway::planner::DEFAULT_NAME;
 use getaway::protocol::MessageWriter;
 use getaway::recording::{RecordingError, RecordingWriter};
 use getaway_arena::stats::nearest_rank;
 use getaway_arena::{Budget, SourceCounts, TEAM};
 
-use super::number::{ANY, whole};
-use super::{CliError, MapArgs, RulesArgs, one_line, world_of};
+use super::number::{ANY, integer};
+use super::{CliError, MapArgs, one_line, world_of};
 
-/// The longest budget that can be asked for.
+/// The maximum budget.
 pub(super) const MAX_BUDGET_MS: u64 = 3_600_000;
-/// Redraws of the progress bar a second.
+/// Redraws of the progress bar per second.
 pub(super) const REDRAWS_PER_SECOND: u8 = 5;
 
 const EXAMPLES: &str = "Examples:
-  getaway play roundabout                                the default planner, 75 ms a decision
+  getaway play roundabout                                the default planner, 75 ms per decision
   getaway play roundabout --planner uct-greedy --no-jump
   getaway play harbour --budget-evals 20000 --save games/harbour.jsonl";
 
-/// Play a whole game on this machine, message by message
+/// Play a whole local game
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct PlayArgs {
-    /// The map, by name or by path
+    /// Map, by name or path
     #[arg(value_name = "MAP")]
     map: String,
     #[command(flatten)]
     maps: MapArgs,
-    /// Who plays: the name of a planner or an expression
+    /// Planner: a name or an expression
     #[arg(long, value_name = "NAME|EXPRESSION", default_value = DEFAULT_NAME)]
     planner: String,
-    /// Milliseconds for a decision [default: 75, or no limit with --budget-evals]
-    #[arg(long, value_name = "MS", value_parser = whole::<u64>(0..=MAX_BUDGET_MS))]
+    /// Time limit per decision in milliseconds [default: 75, or no limit with --budget-evals]
+    #[arg(long, value_name = "MS", value_parser = integer::<u64>(0..=MAX_BUDGET_MS))]
     budget_ms: Option<u64>,
-    /// Evaluations for a decision at most; alone, it makes games that can be repeated exactly
-    #[arg(long, value_name = "N", value_parser = whole::<u64>(ANY))]
+    /// Maximum number of evaluations per decision; without --budget-ms, games are reproducible
+    #[arg(long, value_name = "N", value_parser = integer::<u64>(ANY))]
     budget_evals: Option<u64>,
-    /// Moves of the threats that plans of survival try to be able to wait through, for lost commands [default: 4]
-    #[arg(long, value_name = "N", value_parser = whole::<u8>(0..=8))]
+    /// Slack of survival's plans, in threat moves, so that late or lost commands do no harm
+    /// [default: 4]
+    #[arg(long, value_name = "N", value_parser = integer::<u8>(0..=8))]
     patience: Option<u8>,
-    #[command(flatten)]
-    rules: RulesArgs,
-    /// The seed of every random draw
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole::<u64>(ANY))]
+    /// No-jump variant: stepping onto a threat's tile loses the game
+    #[arg(long)]
+    no_jump: bool,
+    /// Seed of the random number generator
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = integer::<u64>(ANY))]
     seed: u64,
-    /// Save the game: a line a tick, gzipped if the name ends in .gz; an existing file is not touched
+    /// Save the game, one line per tick, gzipped if the name ends in .gz; does not overwrite an
+    /// existing file
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
-    /// Print JSON: a line with one object
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
 
-/// What is printed about a game.
+/// The JSON output.
 #[derive(Serialize)]
 struct Report {
     map: String,
     planner: String,
-    #[serde(rename = "no_jump", with = "variant")]
-    rules: Rules,
+    no_jump: bool,
     score: u32,
-    /// The tick in which the game ended: 2001 when it is complete.
+    /// The last tick of the game: 2001 if it is complete.
     final_tick: u16,
     caught: bool,
     decision_ms: DecisionTimes,
@@ -83,7 +85,7 @@ struct Report {
     saved: Option<PathBuf>,
 }
 
-/// Milliseconds for a decision: of the first tick, and of all after it.
+/// Decision times in milliseconds: of the first tick, and of all later ones.
 #[derive(Debug, Default, PartialEq, Serialize)]
 struct DecisionTimes {
     first: f64,
@@ -94,9 +96,8 @@ struct DecisionTimes {
 
 pub(super) fn run(args: &PlayArgs, out: &mut impl Write) -> Result<(), CliError> {
     let map = args.maps.find(&args.map)?;
-    let rules = args.rules.rules()?;
-    let world = world_of(&map, &rules)?;
-    let mut bot = Bot::new(options(args, rules)).map_err(|error| CliError::Input(error.to_string()))?;
+    let world = world_of(&map, args.no_jump)?;
+    let mut bot = Bot::new(options(args)).map_err(|error| CliError::Input(error.to_string()))?;
     let recording = args.save.as_ref().map(RecordingWriter::create).transpose()?;
     let report = play(args, map.name, &world, &mut bot, recording)?;
     if args.json {
@@ -106,7 +107,7 @@ pub(super) fn run(args: &PlayArgs, out: &mut impl Write) -> Result<(), CliError>
     write_report(&report, out)
 }
 
-fn options(args: &PlayArgs, rules: Rules) -> BotOptions {
+fn options(args: &PlayArgs) -> BotOptions {
     let budget = match (args.budget_ms, args.budget_evals) {
         (None, None) => Budget::of_the_bot(),
         (time_ms, evaluations) => Budget { time_ms, evaluations },
@@ -114,7 +115,7 @@ fn options(args: &PlayArgs, rules: Rules) -> BotOptions {
     BotOptions {
         planner: args.planner.clone(),
         seed: args.seed,
-        rules,
+        no_jump: args.no_jump,
         patience_moves: args.patience.unwrap_or(BotOptions::default().patience_moves),
         ..budget.bot_options()
     }
@@ -134,7 +135,7 @@ fn play(
         if let Some(file) = &mut recording
             && let Err(error) = file.write(&writer.write(state), decision.action().as_slice())
         {
-            say_lost(&error);
+            report_lost_recording(&error);
             recording = None;
         }
         decisions.push(*decision);
@@ -144,14 +145,14 @@ fn play(
     progress.finish_and_clear();
     let ControlFlow::Continue(state) =
         played.map_err(|error| CliError::Check(format!("{}: {error}", one_line(&map))))?;
-    let is_saved = recording.is_some_and(|recording| recording.finish().inspect_err(say_lost).is_ok());
+    let is_saved = recording.is_some_and(|recording| recording.finish().inspect_err(report_lost_recording).is_ok());
     let saved = args.save.clone().filter(|_| is_saved);
     let mut sources = SourceCounts::default();
     decisions.iter().for_each(|decision| sources.add(decision.source));
     Ok(Report {
         map,
         planner: args.planner.clone(),
-        rules: *world.rules(),
+        no_jump: args.no_jump,
         score: world.score(&state),
         final_tick: state.tick(),
         caught: state.is_caught(),
@@ -162,14 +163,14 @@ fn play(
     })
 }
 
-/// Tells on standard error that a game is not saved to its end. A disk that fails does not end the game.
-fn say_lost(error: &RecordingError) {
-    let text = format!("{error}; the recording ends there and the game is played to its end");
-    // With standard error gone there is nobody to tell.
+/// Reports on standard error that the recording is incomplete. A disk error does not end the game.
+fn report_lost_recording(error: &RecordingError) {
+    let text = format!("{error}; the recording ends here, the game continues");
+    // If standard error is closed, there is nowhere to report to.
     let _ = writeln!(io::stderr(), "{}", one_line(&text));
 }
 
-/// A bar on standard error, which draws nothing unless that is a terminal.
+/// A progress bar on standard error, drawn only on a terminal.
 fn progress_bar() -> ProgressBar {
     let target = ProgressDrawTarget::stderr_with_hz(REDRAWS_PER_SECOND);
     let bar = ProgressBar::with_draw_target(Some(LAST_TICK.into()), target);
@@ -177,7 +178,7 @@ fn progress_bar() -> ProgressBar {
     bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }
 
-/// Sorts out the times of a game's decisions.
+/// Computes the statistics of the decision times.
 fn times(decisions: impl Iterator<Item = Duration>) -> DecisionTimes {
     let ms: Vec<f64> = decisions.map(|elapsed| (elapsed.as_secs_f64() * 1e6).round() / 1e3).collect();
     let Some((&first, later)) = ms.split_first() else { return DecisionTimes::default() };
@@ -193,7 +194,7 @@ fn times(decisions: impl Iterator<Item = Duration>) -> DecisionTimes {
 fn write_report(report: &Report, out: &mut impl Write) -> Result<(), CliError> {
     let Report { map, planner, score, final_tick, decision_ms, sources, mispredictions, saved, .. } = report;
     let end = if *final_tick > LAST_TICK { "complete".to_owned() } else { format!("caught in tick {final_tick}") };
-    writeln!(out, "{}: {score} points, {end}, played by {}", one_line(map), one_line(planner))?;
+    writeln!(out, "{}: {score} points, {end}, planner {}", one_line(map), one_line(planner))?;
     let DecisionTimes { first, p50, p99, max } = decision_ms;
     writeln!(out, "decisions: first {first:.3} ms, then p50 {p50:.3}, p99 {p99:.3}, max {max:.3} ms")?;
     let SourceCounts { plan, search, fallback } = sources;
@@ -209,7 +210,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_tick_is_told_apart_from_the_others() {
+    fn first_tick_is_reported_separately() {
         let ms = |ms: u64| Duration::from_millis(ms);
         let after = times([50].into_iter().chain(1..=100).map(ms));
         assert_eq!(after, DecisionTimes { first: 50.0, p50: 50.0, p99: 99.0, max: 100.0 });

@@ -1,4 +1,4 @@
-//! `getaway replay`: plays saved games again and says where they depart from the rules.
+//! `getaway replay`: verifies recorded games and reports where they diverge from the rules.
 
 use std::fs;
 use std::io::Write;
@@ -10,28 +10,29 @@ use serde::Serialize;
 
 use getaway::recording::{Divergence, Outcome, RecordingError, Report, verify};
 
-use super::{CliError, RulesArgs, one_line};
+use super::{CliError, one_line};
 
 const EXAMPLES: &str = "Examples:
   getaway replay games                     every saved game in a folder
   getaway replay games/1.jsonl last.jsonl.gz
-  getaway replay --no-jump practice.jsonl  a game of the variant in which nobody jumps over a threat";
+  getaway replay --no-jump practice.jsonl  a recorded game of the no-jump variant";
 
-/// Verify saved games: plays them again and names the first field that differs
+/// Verify recorded games: replay them and report the first field that differs
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct ReplayArgs {
-    /// Saved games (.jsonl, .jsonl.gz), or folders of them
+    /// Recorded games (.jsonl, .jsonl.gz), or folders of them
     #[arg(value_name = "FILE", required = true)]
     paths: Vec<PathBuf>,
-    #[command(flatten)]
-    rules: RulesArgs,
-    /// Print JSON: an object a line for each file
+    /// No-jump variant: stepping onto a threat's tile loses the game
+    #[arg(long)]
+    no_jump: bool,
+    /// Print one JSON object per line and file
     #[arg(long)]
     json: bool,
 }
 
-/// What there is to say about a file.
+/// The JSON output for a file.
 #[derive(Serialize)]
 struct FileReport<'a> {
     file: &'a str,
@@ -45,16 +46,15 @@ struct FileReport<'a> {
 pub(super) fn run(args: &ReplayArgs, out: &mut impl Write) -> Result<(), CliError> {
     let files = list_files(&args.paths)?;
     let mut total = Total::default();
-    let rules = args.rules.rules()?;
     for path in &files {
         let start = Instant::now();
-        let result = verify(path, &rules);
+        let result = verify(path, args.no_jump);
         let elapsed = start.elapsed();
         total.count(&result, elapsed);
         if args.json {
             write_json(path, &result, elapsed, out)?;
         } else if files.len() > 1 || result.is_ok() {
-            // What is wrong with a single file is the error.
+            // The error of a single file is reported as the command's error.
             write_text(path, &result, out)?;
         }
     }
@@ -62,10 +62,10 @@ pub(super) fn run(args: &ReplayArgs, out: &mut impl Write) -> Result<(), CliErro
         writeln!(out, "{} in {}", count(files.len(), "file"), total.speed())?;
     }
     out.flush()?;
-    total.verdict(files.len())
+    total.result(files.len())
 }
 
-/// The files that are named, and those in the folders that are named.
+/// The given files, and those in the given folders.
 fn list_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CliError> {
     let mut files = Vec::new();
     for path in paths {
@@ -73,7 +73,7 @@ fn list_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CliError> {
             files.push(path.clone());
             continue;
         }
-        let failed = |error| CliError::Input(format!("{}: cannot be read ({error})", path.display()));
+        let failed = |error| CliError::Input(format!("cannot read {}: {error}", path.display()));
         let mut listed = Vec::new();
         for entry in fs::read_dir(path).map_err(failed)? {
             let file = entry.map_err(failed)?.path();
@@ -83,7 +83,7 @@ fn list_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CliError> {
         }
         if listed.is_empty() {
             return Err(CliError::Input(format!(
-                "{}: no saved games, expected files that end in .jsonl or .jsonl.gz",
+                "{}: no recorded games: expected files that end in .jsonl or .jsonl.gz",
                 path.display()
             )));
         }
@@ -98,7 +98,7 @@ fn is_recording(path: &Path) -> bool {
     path.is_file() && (name.ends_with(".jsonl") || name.ends_with(".jsonl.gz"))
 }
 
-/// What all files come to.
+/// Totals over all files.
 #[derive(Default)]
 struct Total {
     ticks: usize,
@@ -124,7 +124,7 @@ impl Total {
         format!("{seconds:.2} s, {} ({:.0} ticks/s)", count(self.ticks, "tick"), self.ticks as f64 / seconds.max(1e-9))
     }
 
-    fn verdict(&self, files: usize) -> Result<(), CliError> {
+    fn result(&self, files: usize) -> Result<(), CliError> {
         match (self.unreadable.as_slice(), self.diverged) {
             ([], 0) => Ok(()),
             ([], diverged) => {
@@ -170,23 +170,23 @@ fn ending(report: &Report) -> String {
     match report.outcome {
         Outcome::Caught => format!("caught in tick {}, score {score}", report.tick),
         Outcome::Complete => format!("complete, score {score}"),
-        Outcome::Unfinished => format!("ends before the game does, in tick {}", report.tick),
+        Outcome::Unfinished => format!("ends in tick {}, before the game does", report.tick),
     }
 }
 
-/// What the reader of a good report should know all the same.
+/// Remarks on a file without divergence.
 fn remarks(report: &Report) -> String {
     let mut remarks = String::new();
     if let Some(line) = report.truncated_line {
-        remarks += &format!("; line {line} is cut off and was left out");
+        remarks += &format!("; line {line} is truncated and was ignored");
     }
     if !report.see_through.is_empty() {
         let tiles: Vec<String> = report.see_through.iter().map(ToString::to_string).collect();
-        remarks += &format!("; taken to be see-through: {}", tiles.join(" "));
+        remarks += &format!("; inferred to be see-through: {}", tiles.join(" "));
     }
     if !report.unverified_threats.is_empty() {
         let places: Vec<String> = report.unverified_threats.iter().map(|index| format!("threats[{index}]")).collect();
-        remarks += &format!("; of unknown style and not verified: {}", places.join(" "));
+        remarks += &format!("; not verified, because the style is unknown: {}", places.join(" "));
     }
     remarks
 }

@@ -1,4 +1,4 @@
-//! `getaway serve`: a game server on this machine.
+//! `getaway serve`: a local game server.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -9,12 +9,13 @@ use clap::Args;
 use getaway::map::{Map, MapEntry};
 use getaway_server::{Event, GameEnd, GameResult, Server, ServerOptions};
 
-use super::number::{ANY, whole};
-use super::{CliError, MapArgs, RulesArgs, one_line};
+use super::number::{ANY, integer};
+use super::{CliError, MapArgs, one_line};
 
-/// A slip of the finger should not make a tick last for days.
+/// Protects against a tick of several days by a typing error.
 const MAX_PAUSE_MS: u64 = 3_600_000;
-/// Threads for all connections: one can play while another one is stuck in a slow call of the system.
+/// Worker threads for all connections: one can continue while the other is blocked in a system
+/// call.
 const THREADS: usize = 2;
 
 const EXAMPLES: &str = "Examples:
@@ -22,39 +23,42 @@ const EXAMPLES: &str = "Examples:
   getaway serve roundabout --games 1 --record games/1.jsonl
   getaway serve --maps path/to/maps --port 0 --json   a free port, results for programs";
 
-/// Serve games over a websocket, as the real server does
+/// Serve games over a websocket, like the real server
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct ServeArgs {
-    /// The map, by name or by path [default: a random one for each game]
+    /// Map, by name or path [default: a random map for each game]
     #[arg(value_name = "MAP")]
     map: Option<String>,
     #[command(flatten)]
     maps: MapArgs,
-    /// The address to listen on; the default lets nobody else in
+    /// Address to listen on; by default only this machine can connect
     #[arg(long, default_value = "127.0.0.1", value_name = "ADDRESS")]
     host: String,
-    /// The port; 0 takes a free one and says which
-    #[arg(long, default_value_t = 8765, value_name = "PORT", value_parser = whole::<u16>(0..=u16::MAX.into()))]
+    /// Port; 0 picks a free port and prints it
+    #[arg(long, default_value_t = 8765, value_name = "PORT", value_parser = integer::<u16>(0..=u16::MAX.into()))]
     port: u16,
-    /// Milliseconds that a bot has for a tick; without a command by then the tick is played without one
-    #[arg(long, default_value_t = 100, value_name = "MS", value_parser = whole::<u64>(1..=MAX_PAUSE_MS))]
+    /// Time limit of a bot per tick, in milliseconds; after it, the tick is played without a
+    /// command
+    #[arg(long, default_value_t = 100, value_name = "MS", value_parser = integer::<u64>(1..=MAX_PAUSE_MS))]
     tick_ms: u64,
-    /// Milliseconds of pause after each tick
-    #[arg(long, default_value_t = 0, value_name = "MS", value_parser = whole::<u64>(0..=MAX_PAUSE_MS))]
+    /// Pause after each tick, in milliseconds
+    #[arg(long, default_value_t = 0, value_name = "MS", value_parser = integer::<u64>(0..=MAX_PAUSE_MS))]
     delay_ms: u64,
-    /// End after this many games [default: go on for ever]
-    #[arg(long, value_name = "N", value_parser = whole::<u64>(1..=u64::MAX))]
+    /// Exit after this many games [default: no limit]
+    #[arg(long, value_name = "N", value_parser = integer::<u64>(1..=u64::MAX))]
     games: Option<u64>,
-    /// Where the draws of random maps start [default: somewhere else each time]
-    #[arg(long, value_name = "S", value_parser = whole::<u64>(ANY))]
+    /// Seed of the random choice of maps [default: a new one each time]
+    #[arg(long, value_name = "S", value_parser = integer::<u64>(ANY))]
     seed: Option<u64>,
-    #[command(flatten)]
-    rules: RulesArgs,
-    /// Record each game: the first one here, the second one in FILE-2, ...; gzipped if the name ends in .gz
+    /// No-jump variant: stepping onto a threat's tile loses the game
+    #[arg(long)]
+    no_jump: bool,
+    /// Record every game: the first in FILE, the second in FILE-2, ...; gzipped if the name ends in
+    /// .gz
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
-    /// Print results as JSON, an object a line for each game; everything else goes to standard error
+    /// Print one JSON object per game; all other messages go to standard error
     #[arg(long)]
     json: bool,
 }
@@ -65,20 +69,20 @@ pub(super) fn run(args: &ServeArgs, out: &mut impl Write) -> Result<(), CliError
         .worker_threads(THREADS)
         .enable_all()
         .build()
-        .map_err(|error| CliError::Input(format!("no threads for the server ({error})")))?;
+        .map_err(|error| CliError::Input(format!("cannot start threads: {error}")))?;
     runtime.block_on(async {
         let address = format!("{}:{}", args.host, args.port);
-        let failed = |error: io::Error| CliError::Input(format!("{address}: cannot be listened on ({error})"));
+        let failed = |error: io::Error| CliError::Input(format!("cannot listen on {address}: {error}"));
         let server = Server::bind(&args.host, args.port, options).await.map_err(failed)?;
         let address = server.local_addr().map_err(failed)?;
         let listening = format!("listening on ws://{address} (in a browser: http://{address}/)");
         if args.json {
-            say(&listening);
+            print_note(&listening);
         } else {
             writeln!(out, "{listening}")?;
             out.flush()?;
         }
-        server.run(|event| tell(event, args.json, out)).await
+        server.run(|event| print_event(event, args.json, out)).await
     })
 }
 
@@ -88,33 +92,33 @@ fn options(args: &ServeArgs) -> Result<ServerOptions, CliError> {
         None => args.maps.library().list()?.iter().map(MapEntry::load).collect::<Result<Vec<Map>, _>>()?,
     };
     if maps.is_empty() {
-        return Err(CliError::Input("no maps to choose from, expected a map or --maps DIR".to_owned()));
+        return Err(CliError::Input("no maps: expected MAP or --maps DIR".to_owned()));
     }
     if let Some(path) = args.record.as_ref().filter(|path| path.symlink_metadata().is_ok()) {
-        return Err(CliError::Input(format!("{}: exists already and is not overwritten", path.display())));
+        return Err(CliError::Input(format!("{} already exists", path.display())));
     }
     Ok(ServerOptions {
         maps,
-        seed: args.seed.unwrap_or_else(entropy),
+        seed: args.seed.unwrap_or_else(random_seed),
         tick_time: Duration::from_millis(args.tick_ms),
         delay: Duration::from_millis(args.delay_ms),
         games: args.games,
-        rules: args.rules.rules()?,
+        no_jump: args.no_jump,
         recording: args.record.clone(),
     })
 }
 
-/// A number that is another one each time: the standard library seeds its hashers with what the system gives.
-fn entropy() -> u64 {
+/// A random number: the standard library seeds its hashers from the system.
+fn random_seed() -> u64 {
     use std::hash::BuildHasher;
     std::hash::RandomState::new().hash_one(())
 }
 
-/// Results are the output of this command; what else happens is told on the side.
-fn tell(event: Event, json: bool, out: &mut impl Write) -> Result<(), CliError> {
+/// Results are written to the output, all other events to standard error.
+fn print_event(event: Event, json: bool, out: &mut impl Write) -> Result<(), CliError> {
     match event {
-        Event::Start { game, map, team } => say(&format!("game {game}: {team} plays {map}")),
-        Event::Note { game, text } => say(&format!("game {game}, {text}")),
+        Event::Start { game, map, team } => print_note(&format!("game {game}: {team} plays {map}")),
+        Event::Note { game, text } => print_note(&format!("game {game}, {text}")),
         Event::End(result) => {
             if json {
                 serde_json::to_writer(&mut *out, &result)?;
@@ -128,12 +132,13 @@ fn tell(event: Event, json: bool, out: &mut impl Write) -> Result<(), CliError> 
     Ok(())
 }
 
-/// A line on standard error. With standard error gone there is nobody to tell.
-fn say(text: &str) {
+/// Writes a line to standard error, if it is open. With standard error gone there is nobody to
+/// print_event.
+fn print_note(text: &str) {
     let _ = writeln!(io::stderr(), "{}", one_line(text));
 }
 
-/// A result as a person reads it.
+/// A result as text.
 fn sentence(result: &GameResult) -> String {
     let GameResult { game, map, score, tick, seconds, missed_ticks, late_commands, .. } = result;
     let end = match result.end {
@@ -143,8 +148,8 @@ fn sentence(result: &GameResult) -> String {
     let mut text = format!(
         "game {game}: {map}, score {score}, {end}, {late_commands} late commands, {missed_ticks} ticks without a command, {seconds:.1} s"
     );
-    if let Some(left) = &result.left {
-        text += &format!(", without its bot from tick {} on ({})", left.tick, left.reason);
+    if let Some(disconnect) = &result.disconnect {
+        text += &format!(", disconnected in tick {} ({})", disconnect.tick, disconnect.reason);
     }
     if let Some(path) = &result.recording {
         text += &format!(", recorded in {}", path.display());

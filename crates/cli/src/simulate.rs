@@ -1,4 +1,5 @@
-//! `getaway simulate`: plays a game by the lines of standard input, a line out for each line in.
+//! `getaway simulate`: plays a game with commands from standard input and writes one state per
+//! command.
 
 use std::io::{BufRead, Read, Write};
 
@@ -8,34 +9,37 @@ use serde_json::Value;
 use getaway::game::Action;
 use getaway::protocol::{TraceTick, parse_actions, parser_words, write_line};
 
-use super::{CliError, MapArgs, RulesArgs, world_of};
+use super::{CliError, MapArgs, world_of};
 
-/// A command is a few actions; a line longer than this is none.
+/// The maximum length of a line.
 const MAX_LINE_BYTES: u64 = 1 << 20;
 
-const EXAMPLES: &str = r#"Each line of the input is a command, a JSON array of actions; each line of the output is the state after its tick.
+const EXAMPLES: &str = r#"Every input line is a command, a JSON array of actions; every output line is the state after that tick.
 
 Examples:
   echo '[{"type": "MOVE_LEFT"}]' | getaway simulate old-town
   echo '[{"type": "MOVE_TO", "position": {"x": 3, "y": 1}}, {"type": "MOVE_UP"}]' | getaway simulate old-town --no-jump
   yes '[]' | getaway simulate challenge1 --maps path/to/maps | tail -n 1"#;
 
-/// Play a game: a JSON array of actions a line in, the state after the tick a line out
+/// Play a game with commands from standard input: reads one JSON array of actions per line, writes
+/// the resulting state per line
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct SimulateArgs {
-    /// The map, by name or by path
+    /// Map, by name or path
     map: String,
-    #[command(flatten)]
-    rules: RulesArgs,
+    /// No-jump variant: stepping onto a threat's tile loses the game
+    #[arg(long)]
+    no_jump: bool,
     #[command(flatten)]
     maps: MapArgs,
 }
 
-/// Plays until the game or the input ends. Every line is written out before the next is read.
+/// Plays until the game or the input ends. Every output line is flushed before the next input line
+/// is read.
 pub(super) fn run(args: &SimulateArgs, input: &mut impl BufRead, out: &mut impl Write) -> Result<(), CliError> {
     let map = args.maps.find(&args.map)?;
-    let world = world_of(&map, &args.rules.rules()?)?;
+    let world = world_of(&map, args.no_jump)?;
     let mut state = world.start();
     let mut lines = Lines { input, line: Vec::new(), number: 0 };
     while !state.is_over() {
@@ -53,7 +57,7 @@ pub(super) fn run(args: &SimulateArgs, input: &mut impl BufRead, out: &mut impl 
 struct Lines<'a, R> {
     input: &'a mut R,
     line: Vec<u8>,
-    /// The number of the line that was read last, from 1.
+    /// The number of the last line read, from 1.
     number: usize,
 }
 
@@ -68,7 +72,7 @@ impl<R: BufRead> Lines<'_, R> {
             return Ok(None);
         }
         if bytes as u64 == MAX_LINE_BYTES && !self.line.ends_with(b"\n") {
-            return Err(self.error(&format!("expected at most {MAX_LINE_BYTES} bytes")));
+            return Err(self.error(&format!("line too long: expected at most {MAX_LINE_BYTES} bytes")));
         }
         let json: Value = serde_json::from_slice(self.line.trim_ascii_end()).map_err(|error| self.not_json(&error))?;
         let command = parse_actions(Some(&json)).map_err(|error| self.error(&error.to_string()))?;
@@ -80,6 +84,6 @@ impl<R: BufRead> Lines<'_, R> {
     }
 
     fn not_json(&self, error: &serde_json::Error) -> CliError {
-        self.error(&format!("expected a JSON array of actions, found {}", parser_words(error)))
+        self.error(&format!("expected a JSON array of actions: {}", parser_words(error)))
     }
 }

@@ -1,4 +1,4 @@
-//! `getaway solve`: finds out, before the first move, whether a map can be survived, and how.
+//! `getaway solve`: determines before the first move whether a map can be survived, and how.
 
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -6,44 +6,45 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use serde::Serialize;
 
-use getaway::game::{POINTS_PER_TICK, Plan, World};
+use getaway::game::{POINTS_PER_TICK, World};
 use getaway::map::Map;
 use getaway::planner::{Limit, Outcome, Solution, Survival, SurvivalOptions};
 
-use super::number::{ANY, whole};
-use super::{CliError, MapArgs, RulesArgs, one_line, world_of};
+use super::number::{ANY, integer};
+use super::{CliError, MapArgs, one_line, world_of};
 
-/// Moves on a line of a printed plan.
+/// Number of moves per line of a printed plan.
 const MOVES_PER_LINE: usize = 100;
 
 const EXAMPLES: &str = "Examples:
-  getaway solve roundabout                         the outcome and the moves: L R U D, and . for staying
-  getaway solve roundabout harbour --no-jump       a table for several
-  getaway solve --maps path/to/maps --json         a line of JSON for each map in a folder";
+  getaway solve roundabout                         the outcome and the moves: L R U D, and . to stay
+  getaway solve roundabout harbour --no-jump       a table for several maps
+  getaway solve --maps path/to/maps --json         one JSON object per line for each map in a folder";
 
-/// Solve whole games before the first move: survive, or prove that nobody can
+/// Solve whole games before the first move: find a surviving plan, or prove that there is none
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct SolveArgs {
-    /// Maps to solve, by name or by path; without any, all those of every --maps DIR
+    /// Maps to solve, by name or path [default: all maps of every --maps DIR]
     #[arg(value_name = "MAP")]
     names: Vec<String>,
     #[command(flatten)]
     maps: MapArgs,
-    #[command(flatten)]
-    rules: RulesArgs,
-    /// Give up on a map after this time; tables, made before, are not counted
-    #[arg(long, value_name = "MS", default_value_t = 1000, value_parser = whole::<u64>(ANY))]
+    /// No-jump variant: stepping onto a threat's tile loses the game
+    #[arg(long)]
+    no_jump: bool,
+    /// Time limit per map in milliseconds, not counting the map's tables
+    #[arg(long, value_name = "MS", default_value_t = 1000, value_parser = integer::<u64>(ANY))]
     time_limit_ms: u64,
-    /// The seed of the search; the same seed finds the same moves unless the time runs out
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole::<u64>(ANY))]
+    /// Seed of the search; the same seed finds the same moves unless the time limit is reached
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = integer::<u64>(ANY))]
     seed: u64,
-    /// Print JSON: a line with an object for each map
+    /// Print one JSON object per line and map
     #[arg(long)]
     json: bool,
 }
 
-/// What is printed about a map.
+/// The JSON output for a map.
 #[derive(Serialize)]
 struct Report {
     map: String,
@@ -76,14 +77,14 @@ pub(super) fn run(args: &SolveArgs, out: &mut impl Write) -> Result<(), CliError
 
 fn load(args: &SolveArgs) -> Result<Vec<Map>, CliError> {
     if args.names.is_empty() && args.maps.dirs.is_empty() {
-        return Err(CliError::Input("no map, expected MAP or --maps DIR (try --help)".to_owned()));
+        return Err(CliError::Input("no maps: expected MAP or --maps DIR (try --help)".to_owned()));
     }
     Ok(args.maps.load(&args.names)?)
 }
 
 fn solve(args: &SolveArgs, map: &Map) -> Result<Report, CliError> {
     let name = one_line(&map.name);
-    let world = world_of(map, &args.rules.rules()?)?;
+    let world = world_of(map, args.no_jump)?;
     let mut survival = Survival::new(SurvivalOptions { seed: args.seed, ..SurvivalOptions::default() });
     let start = Instant::now();
     let deadline = start.checked_add(Duration::from_millis(args.time_limit_ms));
@@ -94,13 +95,13 @@ fn solve(args: &SolveArgs, map: &Map) -> Result<Report, CliError> {
         map: map.name.clone(),
         outcome: solution.outcome.name(),
         score: u32::from(solution.final_tick) * POINTS_PER_TICK,
-        actions: Plan::from(&solution.moves[..]).to_string(),
+        actions: solution.moves.iter().map(|player_move| player_move.letter()).collect(),
         elapsed_ms,
         expanded: solution.expanded,
     })
 }
 
-/// Plays the moves: nothing is printed that does not do what it says.
+/// Plays the moves to verify the solution before it is printed.
 fn check(name: &str, world: &World, solution: &Solution) -> Result<(), CliError> {
     let mut state = world.start();
     let mut moves = solution.moves.iter();
@@ -114,7 +115,9 @@ fn check(name: &str, world: &World, solution: &Solution) -> Result<(), CliError>
         return Ok(());
     }
     let (found, claimed) = (state.tick(), solution.final_tick);
-    Err(CliError::Check(format!("{name}: the plan ends in tick {found}, not in {claimed} as the search says")))
+    Err(CliError::Check(format!(
+        "{name}: the plan ends in tick {found}, but the search reported {claimed} (please report this bug)"
+    )))
 }
 
 fn write_plan(report: &Report, out: &mut impl Write) -> Result<(), CliError> {
@@ -147,11 +150,11 @@ fn write_table(reports: &[Report], out: &mut impl Write) -> Result<(), CliError>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use getaway::game::{Layout, Move, Rules};
+    use getaway::game::{Layout, Move};
 
     #[test]
-    fn a_plan_that_does_not_do_what_it_says_is_not_printed() {
-        let world = World::new(&Layout::parse("P#b").expect("a drawing"), &Rules::BLITZ_2025).expect("a map");
+    fn wrong_plan_is_not_printed() {
+        let world = World::new(&Layout::parse("P#b").expect("a drawing"), false).expect("a map");
         let solution = |outcome, moves: usize, final_tick| Solution {
             outcome,
             moves: vec![Move::Stay; moves],

@@ -1,16 +1,17 @@
-//! Tables on the terminal.
+//! Prints tables.
 
 use std::io::Write;
 
 use super::CliError;
 
-/// Writes rows whose columns are as wide as they need: those of `words` to the left, numbers to the right. A row may be shorter than others.
-pub(super) fn write_table(rows: &[Vec<String>], words: &[usize], out: &mut impl Write) -> Result<(), CliError> {
+/// Writes rows with columns as wide as necessary; the columns in `left_aligned` are left-aligned, all
+/// others right-aligned. Rows may have different lengths. A row may be shorter than others.
+pub(super) fn write_table(rows: &[Vec<String>], left_aligned: &[usize], out: &mut impl Write) -> Result<(), CliError> {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column| rows.iter().filter_map(|row| row.get(column).map(|cell: &String| cell.chars().count())).max();
     let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
     for row in rows {
-        let cell = |(column, cell): (usize, &String)| match (words.contains(&column), widths[column]) {
+        let cell = |(column, cell): (usize, &String)| match (left_aligned.contains(&column), widths[column]) {
             (true, _) if column + 1 == row.len() => cell.clone(),
             (true, width) => format!("{cell:<width$}"),
             (false, width) => format!("{cell:>width$}"),

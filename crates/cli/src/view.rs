@@ -1,4 +1,5 @@
-//! `getaway view`: a saved game, or one that is played now, in the viewer page or as a file to send to somebody.
+//! `getaway view`: shows a recorded game, or one that is being played, in the viewer page, or
+//! writes it to a file.
 
 use std::convert::Infallible;
 use std::fs::OpenOptions;
@@ -15,137 +16,140 @@ use getaway::bot::{Bot, BotOptions};
 use getaway::game::{State, World};
 use getaway::map::Map;
 use getaway::planner::DEFAULT_NAME;
-use getaway_server::Host;
-use getaway_viewer::{Film, GifOptions, Layers, Live, Page, PageSource, PictureError, PictureOptions, Theme, gif, png};
+use getaway_server::ViewerServer;
+use getaway_viewer::{
+    GifOptions, Layers, LiveReplay, Page, PageSource, PictureError, PictureOptions, Replay, Theme, gif, png,
+};
 
-use super::number::{ANY, whole};
-use super::{CliError, MapArgs, RulesArgs, one_line, unwritable, world_of};
+use super::number::{ANY, integer};
+use super::{CliError, MapArgs, one_line, unwritable, world_of};
 
 const EXAMPLES: &str = "Examples:
-  getaway view games/last.jsonl                  opens a saved game in the browser
-  getaway view roundabout --planner cautious     plays a map, and shows it while it is played
+  getaway view games/last.jsonl                  open a recorded game in the browser
+  getaway view roundabout --planner cautious     play a map and watch it live
   getaway view games/last.jsonl --html last.html one file to send to a friend
   getaway view games/last.jsonl --png tick.png --tick 1200 --layers plan,paths,deadly
   getaway view roundabout --gif chase.gif --from 950 --to 1050 --speed 0.5";
 
-/// See the chase: a saved game, or a map that a planner plays
+/// Watch a recorded game, or a planner playing a map
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct ViewArgs {
-    /// A saved game (.jsonl, .jsonl.gz), or a map by name or by path
+    /// Recorded game (.jsonl, .jsonl.gz), or a map by name or path
     #[arg(value_name = "FILE|MAP")]
-    subject: String,
+    source: String,
     #[command(flatten)]
     maps: MapArgs,
-    /// Who plays a map: the name of a planner or an expression
+    /// Planner that plays the map: a name or an expression
     #[arg(long, value_name = "NAME|EXPRESSION", default_value = DEFAULT_NAME)]
     planner: String,
-    /// The seed of every random draw of that planner
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole::<u64>(ANY))]
+    /// Seed of the planner's random number generator
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = integer::<u64>(ANY))]
     seed: u64,
-    #[command(flatten)]
-    rules: RulesArgs,
-    /// The port of this machine to show the page on; 0 takes a free one
-    #[arg(long, value_name = "PORT", default_value_t = 8766, value_parser = whole::<u16>(0..=u16::MAX.into()))]
+    /// No-jump variant: stepping onto a threat's tile loses the game
+    #[arg(long)]
+    no_jump: bool,
+    /// Local port of the page; 0 picks a free port
+    #[arg(long, value_name = "PORT", default_value_t = 8766, value_parser = integer::<u16>(0..=u16::MAX.into()))]
     port: u16,
     /// Do not open a browser
     #[arg(long)]
     no_open: bool,
-    /// Write one self-contained page instead
+    /// Write a self-contained HTML page instead
     #[arg(long, value_name = "OUT.html")]
     html: Option<PathBuf>,
-    /// Write a picture of one tick instead
+    /// Write a PNG image of one tick instead
     #[arg(long, value_name = "OUT.png", requires = "tick", conflicts_with = "html")]
     png: Option<PathBuf>,
-    /// The tick of the picture
-    #[arg(long, value_name = "N", requires = "png", value_parser = whole::<u32>(0..=u32::MAX.into()))]
+    /// Tick of the image
+    #[arg(long, value_name = "N", requires = "png", value_parser = integer::<u32>(0..=u32::MAX.into()))]
     tick: Option<u32>,
-    /// Write a moving picture instead
+    /// Write an animated GIF instead
     #[arg(long, value_name = "OUT.gif", conflicts_with_all = ["html", "png"])]
     gif: Option<PathBuf>,
-    /// The first tick of the moving picture [default: the first of the game]
-    #[arg(long, value_name = "N", requires = "gif", value_parser = whole::<u32>(0..=u32::MAX.into()))]
+    /// First tick of the animation [default: the first of the game]
+    #[arg(long, value_name = "N", requires = "gif", value_parser = integer::<u32>(0..=u32::MAX.into()))]
     from: Option<u32>,
-    /// The last tick of the moving picture [default: the last of the game]
-    #[arg(long, value_name = "N", requires = "gif", value_parser = whole::<u32>(0..=u32::MAX.into()))]
+    /// Last tick of the animation [default: the last of the game]
+    #[arg(long, value_name = "N", requires = "gif", value_parser = integer::<u32>(0..=u32::MAX.into()))]
     to: Option<u32>,
-    /// The speed of the moving picture; 1 is ten ticks a second
+    /// Speed of the animation; 1 is ten ticks per second
     #[arg(long, value_name = "X", requires = "gif", default_value_t = 1.0, value_parser = speed)]
     speed: f64,
-    /// What pictures show besides everybody: plan, paths, timing, deadly, trail, with commas between
+    /// Comma-separated layers of images: plan, paths, timing, deadly, trail
     #[arg(long, value_name = "LAYERS", default_value = "plan,trail")]
     layers: Layers,
-    /// Draw pictures light on dark
+    /// Use the dark theme for images
     #[arg(long)]
     dark: bool,
 }
 
-/// A speed that the page offers too, or one between.
+/// Parses a speed: one of the page's, or any other from 0.1 to 100.
 fn speed(text: &str) -> Result<f64, String> {
     let speed = text.parse::<f64>().ok().filter(|speed| (0.1..=100.0).contains(speed));
     speed.ok_or_else(|| "expected a number from 0.1 to 100".to_owned())
 }
 
 /// What is shown.
-enum Subject {
+enum Source {
     Recording(PathBuf),
     Map(Box<Map>),
 }
 
 pub(super) fn run(args: &ViewArgs, out: &mut impl Write) -> Result<(), CliError> {
-    let subject = subject(args)?;
+    let source = source(args)?;
     let theme = if args.dark { Theme::Dark } else { Theme::Light };
     let options = PictureOptions { layers: args.layers, theme };
     let failed = |error: PictureError| CliError::Input(error.to_string());
     let (path, content) = if let Some(path) = &args.html {
-        (fresh(path)?, Page::new(PageSource::Film(&film(args, &subject)?)).html.into_bytes())
+        (ensure_absent(path)?, Page::new(PageSource::Replay(&replay(args, &source)?)).html.into_bytes())
     } else if let (Some(path), Some(tick)) = (&args.png, args.tick) {
-        (fresh(path)?, png(&film(args, &subject)?, tick, options).map_err(failed)?)
+        (ensure_absent(path)?, png(&replay(args, &source)?, tick, options).map_err(failed)?)
     } else if let Some(path) = &args.gif {
-        let stretch = GifOptions { from: args.from, to: args.to, speed: args.speed };
+        let range = GifOptions { from: args.from, to: args.to, speed: args.speed };
         let mut content = Vec::new();
-        fresh(path)?;
-        gif(&film(args, &subject)?, stretch, options, &mut content).map_err(failed)?;
+        ensure_absent(path)?;
+        gif(&replay(args, &source)?, range, options, &mut content).map_err(failed)?;
         (path.as_path(), content)
     } else {
-        return show(args, &subject, out);
+        return show(args, &source, out);
     };
     write_new(path, &content)?;
     Ok(writeln!(out, "{}", one_line(&path.display().to_string()))?)
 }
 
-/// A file that is there is a recording, even if a map has its name.
-fn subject(args: &ViewArgs) -> Result<Subject, CliError> {
-    let path = Path::new(&args.subject);
-    let name = args.subject.as_str();
+/// An existing file is a recording, even if a map has the same name.
+fn source(args: &ViewArgs) -> Result<Source, CliError> {
+    let path = Path::new(&args.source);
+    let name = args.source.as_str();
     if path.is_file() || name.ends_with(".jsonl") || name.ends_with(".jsonl.gz") {
-        return Ok(Subject::Recording(path.to_owned()));
+        return Ok(Source::Recording(path.to_owned()));
     }
-    Ok(Subject::Map(Box::new(args.maps.find(name)?)))
+    Ok(Source::Map(Box::new(args.maps.find(name)?)))
 }
 
-/// The whole of a game.
-fn film(args: &ViewArgs, subject: &Subject) -> Result<Film, CliError> {
-    match subject {
-        Subject::Recording(path) => Ok(Film::of_recording(path, &args.rules.rules()?)?),
-        Subject::Map(map) => {
-            let (world, mut bot) = seats(args, map)?;
+/// The complete replay of a game.
+fn replay(args: &ViewArgs, source: &Source) -> Result<Replay, CliError> {
+    match source {
+        Source::Recording(path) => Ok(Replay::of_recording(path, args.no_jump)?),
+        Source::Map(map) => {
+            let (world, mut bot) = world_and_bot(args, map)?;
             let mut states = Vec::new();
             play(&world, &mut bot, |state| states.push(state.clone()))?;
-            Ok(Film::of_states(&map.name, &args.planner, &world, &states))
+            Ok(Replay::of_states(&map.name, &args.planner, &world, &states))
         }
     }
 }
 
-fn seats(args: &ViewArgs, map: &Map) -> Result<(World, Bot), CliError> {
-    let rules = args.rules.rules()?;
-    let world = world_of(map, &rules)?;
-    let options = BotOptions { planner: args.planner.clone(), seed: args.seed, rules, ..BotOptions::default() };
+fn world_and_bot(args: &ViewArgs, map: &Map) -> Result<(World, Bot), CliError> {
+    let world = world_of(map, args.no_jump)?;
+    let options =
+        BotOptions { planner: args.planner.clone(), seed: args.seed, no_jump: args.no_jump, ..BotOptions::default() };
     let bot = Bot::new(options).map_err(|error| CliError::Input(error.to_string()))?;
     Ok((world, bot))
 }
 
-/// Plays a game to its end and shows every state.
+/// Plays a game to its end, passing every state to `on_state`.
 fn play(world: &World, bot: &mut Bot, mut on_state: impl FnMut(&State)) -> Result<(), CliError> {
     let played = getaway_arena::play(world, bot, |state, _| {
         on_state(state);
@@ -156,60 +160,60 @@ fn play(world: &World, bot: &mut Bot, mut on_state: impl FnMut(&State)) -> Resul
     Ok(())
 }
 
-/// Shows the page until somebody ends the program.
-fn show(args: &ViewArgs, subject: &Subject, out: &mut impl Write) -> Result<(), CliError> {
-    let live = Arc::new(Live::default());
-    let film = match subject {
-        Subject::Recording(_) => Some(film(args, subject)?),
-        Subject::Map(map) => {
-            let (world, mut bot) = seats(args, map)?;
+/// Serves the page until the program is terminated.
+fn show(args: &ViewArgs, source: &Source, out: &mut impl Write) -> Result<(), CliError> {
+    let live = Arc::new(LiveReplay::default());
+    let replay = match source {
+        Source::Recording(_) => Some(replay(args, source)?),
+        Source::Map(map) => {
+            let (world, mut bot) = world_and_bot(args, map)?;
             let (world, live) = (Arc::new(world), Arc::clone(&live));
             live.begin(&map.name, &args.planner, Arc::clone(&world));
-            // A game that goes wrong ends in the page where it went wrong.
+            // If the game fails, the page ends at that point.
             thread::spawn(move || play(&world, &mut bot, |state| live.push(state)));
             None
         }
     };
-    let source = film.as_ref().map_or(PageSource::Live { socket: false }, PageSource::Film);
+    let source = replay.as_ref().map_or(PageSource::Live { socket: false }, PageSource::Replay);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|error| CliError::Input(format!("no clock for the page ({error})")))?;
+        .map_err(|error| CliError::Input(format!("cannot start the page's server: {error}")))?;
     runtime.block_on(async {
-        let failed = |error: io::Error| CliError::Input(format!("port {}: cannot be listened on ({error})", args.port));
-        let host = Host::bind(args.port, source, live).await.map_err(failed)?;
-        let url = format!("http://{}/", host.local_addr().map_err(failed)?);
+        let failed = |error: io::Error| CliError::Input(format!("cannot listen on port {}: {error}", args.port));
+        let server = ViewerServer::bind(args.port, source, live).await.map_err(failed)?;
+        let url = format!("http://{}/", server.local_addr().map_err(failed)?);
         writeln!(out, "{url}")?;
         out.flush()?;
         if !args.no_open && io::stdout().is_terminal() {
             open(&url);
         }
-        host.run().await.map_err(failed)
+        server.run().await.map_err(failed)
     })
 }
 
-/// Opens the system's browser; where there is none, the address has been printed.
+/// Opens the system's browser; if there is none, the printed address can be used.
 fn open(url: &str) {
     let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
     let mut command = Command::new(program);
     let _ = command.arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
 }
 
-/// A path where there is nothing yet: said before the work begins.
-fn fresh(path: &Path) -> Result<&Path, CliError> {
-    if path.symlink_metadata().is_ok() { Err(taken(path)) } else { Ok(path) }
+/// Fails if the path exists, before any work is done.
+fn ensure_absent(path: &Path) -> Result<&Path, CliError> {
+    if path.symlink_metadata().is_ok() { Err(exists_error(path)) } else { Ok(path) }
 }
 
-fn taken(path: &Path) -> CliError {
-    CliError::Input(format!("{}: exists already and is not overwritten", path.display()))
+fn exists_error(path: &Path) -> CliError {
+    CliError::Input(format!("{} already exists", path.display()))
 }
 
-/// A new file; one that has come to exist meanwhile is not touched either.
+/// Creates a new file; does not overwrite one that was created in the meantime.
 fn write_new(path: &Path, content: &[u8]) -> Result<(), CliError> {
     let written =
         OpenOptions::new().write(true).create_new(true).open(path).and_then(|mut file| file.write_all(content));
     written.map_err(|error| match error.kind() {
-        io::ErrorKind::AlreadyExists => taken(path),
+        io::ErrorKind::AlreadyExists => exists_error(path),
         _ => unwritable(path, &error),
     })
 }

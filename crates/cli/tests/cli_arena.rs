@@ -1,4 +1,5 @@
-//! `getaway eval` and `getaway battle`, as a user meets them: numbers, sentences, files, pages, and what happens on Ctrl-C.
+//! Tests of `getaway eval` and `getaway battle` through the program: numbers, sentences, files,
+//! reports, and Ctrl-C.
 
 mod program;
 
@@ -14,7 +15,7 @@ fn json(args: &[&str]) -> Value {
     serde_json::from_str(&text).unwrap()
 }
 
-/// Takes out what the clock says.
+/// Removes the times.
 fn without_times(mut value: Value) -> Value {
     match &mut value {
         Value::Object(fields) => {
@@ -30,7 +31,7 @@ fn without_times(mut value: Value) -> Value {
 const MAPS: [&str; 2] = ["corner-shop", "snail"];
 const OPTIONS: [[&str; 2]; 2] = [["--budget-evals", "5"], ["--samples", "3"]];
 
-/// Two maps, and few samples of few evaluations unless `more` says otherwise.
+/// Two maps, few samples and few evaluations, unless overridden by `more`.
 fn small<'a>(command: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
     let options = OPTIONS.iter().filter(|[name, _]| !more.contains(name)).flatten();
     command.iter().chain(&MAPS).chain(options).chain(more).copied().collect()
@@ -59,7 +60,7 @@ fn planners_are_evaluated_by_map_and_overall() {
 }
 
 #[test]
-fn programs_read_the_same_whatever_the_threads() {
+fn json_output_does_not_depend_on_the_number_of_threads() {
     let both = ["--planner", "sampling", "--planner", "uct-greedy", "--json"];
     let [one, two] = ["1", "2"].map(|threads| json(&eval(&[&both[..], &["--threads", threads]].concat())));
     assert_eq!((&one["games"], &one["games_max"], &one["budget_evals"]), (&12.into(), &12.into(), &5.into()));
@@ -72,7 +73,7 @@ fn programs_read_the_same_whatever_the_threads() {
 }
 
 #[test]
-fn a_standing_is_markdown_with_the_best_first() {
+fn markdown_table_is_sorted_by_mean_score() {
     let text = fine(&eval(&["--planner", "random", "--planner", "survival", "--budget-evals", "10000", "--markdown"]));
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines.len(), 4);
@@ -84,7 +85,7 @@ fn a_standing_is_markdown_with_the_best_first() {
 }
 
 #[test]
-fn battles_end_in_a_sentence() {
+fn match_ends_with_a_sentence() {
     let text = fine(&battle(&["--samples", "6"]));
     let last = text.lines().last().unwrap();
     assert!(last.starts_with("safest beats random: 12 wins, 0 ties and 0 losses in 12 paired games"), "{last}");
@@ -93,9 +94,7 @@ fn battles_end_in_a_sentence() {
     assert_eq!(report["sentence"], last);
     assert_eq!((&report["overall"]["wins"], &report["overall"]["win_share"]["estimate"]), (&12.into(), &1.0.into()));
     let ties = fine(&["battle", "sampling", "simulate", "snail", "--budget-evals", "2", "--samples", "2"]);
-    assert!(
-        ties.ends_with("sampling and simulate cannot be told apart: 0 wins, 2 ties and 0 losses in 2 paired games.\n")
-    );
+    assert!(ties.ends_with("sampling and simulate are tied: 0 wins, 2 ties and 0 losses in 2 paired games.\n"));
     let losses = fine(&["battle", "random", "safest", "snail", "--budget-evals", "2", "--samples", "8"]);
     assert!(losses.lines().last().unwrap().starts_with("safest beats random: 8 wins"), "{losses}");
 }
@@ -105,7 +104,7 @@ fn a_sequential_test_stops_early() {
     let report = json(&battle(&["--sprt", "--samples", "1000", "--json"]));
     assert_eq!((&report["sprt"]["verdict"], &report["sprt"]["pairs"]), (&"h1".into(), &17.into()));
     assert!(report["sentence"].as_str().unwrap().contains("SPRT, alpha 0.05, beta 0.05"));
-    // Errors that must be rarer take longer to rule out.
+    // A smaller error rate requires more pairs.
     let report = json(&battle(&["--sprt", "--sprt-alpha", "0.001", "--samples", "1000", "--json"]));
     assert!(report["sprt"]["pairs"].as_u64().unwrap() > 17);
     assert!(refused(&battle(&["--sprt", "--sprt-p1", "0.4"])).contains("make no test: expected 0 < p0 < p1 < 1"));
@@ -113,7 +112,7 @@ fn a_sequential_test_stops_early() {
 }
 
 #[test]
-fn a_results_file_is_gone_on_with() {
+fn run_resumes_from_its_results_file() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("results.jsonl");
     let name = file.to_str().unwrap();
@@ -121,24 +120,24 @@ fn a_results_file_is_gone_on_with() {
     fine(&battle(&["--samples", "1", "--resume", name]));
     let begun = fs::read_to_string(&file).unwrap();
     assert_eq!(begun.lines().count(), 4);
-    // Cut off in the middle of the last line, as by a crash.
+    // Truncated in the middle of the last line, as by a crash.
     fs::write(&file, &begun[..begun.len() - 20]).unwrap();
     assert_eq!(without_times(json(&battle(&["--json", "--resume", name]))), whole);
     let text = fs::read_to_string(&file).unwrap();
     assert_eq!(text.lines().count(), 12);
-    assert!(text.starts_with(&begun[..begun.trim_end().rfind('\n').unwrap()]), "what was there is kept");
+    assert!(text.starts_with(&begun[..begun.trim_end().rfind('\n').unwrap()]), "existing lines are kept");
     let error = refused(&battle(&["--resume", name, "--seed", "1"]));
     assert!(error.contains("line 1: the seed is "), "{error}");
 }
 
-/// The data of a page.
+/// The data embedded in a report.
 fn data_of(page: &str) -> Value {
     let begin = page.find("id=\"data\">").unwrap() + "id=\"data\">".len();
     serde_json::from_str(&page[begin..begin + page[begin..].find("</script>").unwrap()]).unwrap()
 }
 
 #[test]
-fn the_report_replays_its_games() {
+fn commands_in_the_report_replay_its_games() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("report.html");
     let more = ["--planner", "select(0.2, simulate(greedy))", "--planner", "survival", "--no-jump", "--seed", "9"];
@@ -161,7 +160,7 @@ fn the_report_replays_its_games() {
 }
 
 #[test]
-fn all_maps_of_a_folder_are_played_and_not_ours() {
+fn maps_folder_replaces_the_bundled_maps() {
     let dir = tempfile::tempdir().unwrap();
     let maps = dir.path().join("maps");
     let folder = maps.to_str().unwrap();
@@ -171,9 +170,9 @@ fn all_maps_of_a_folder_are_played_and_not_ours() {
 }
 
 #[test]
-fn too_many_threads_for_a_budget_in_time_are_warned_of() {
+fn too_many_threads_for_a_time_budget_give_a_warning() {
     let slow = ["eval", "snail", "--planner", "random", "--samples", "1", "--threads", "1000"];
-    assert_eq!(getaway(&slow).stderr, b"", "evaluations do not care");
+    assert_eq!(getaway(&slow).stderr, b"", "evaluation budgets are not affected");
     let output = getaway(&[&slow[..], &["--budget-ms", "1"]].concat());
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success() && stderr.starts_with("warning: 1000 threads on "), "{stderr}");
@@ -181,7 +180,7 @@ fn too_many_threads_for_a_budget_in_time_are_warned_of() {
 
 #[test]
 #[cfg(unix)]
-fn ctrl_c_prints_what_is_known() {
+fn ctrl_c_prints_the_results_so_far() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("results.jsonl");
     let args = ["battle", "safest", "random", "corner-shop", "--samples", "100000", "--resume", file.to_str().unwrap()];
@@ -202,13 +201,13 @@ fn ctrl_c_prints_what_is_known() {
 }
 
 #[test]
-fn bad_input_is_one_line() {
+fn invalid_input_gives_one_line() {
     assert!(refused(&["eval", "atlantis"]).starts_with("no map named atlantis, expected "));
     assert!(refused(&["eval", "--planner", "clairvoyant"]).starts_with("no planner named clairvoyant"));
     assert!(refused(&["eval", "snail", "snail"]).starts_with("two maps are named snail"));
-    assert!(refused(&["battle", "random", "random"]).starts_with("random is named twice"));
+    assert!(refused(&["battle", "random", "random"]).starts_with("planner random is given twice"));
     assert!(refused(&["eval", "snail", "--samples", "0"]).contains("0"));
     assert!(refused(&["eval", "snail", "--report", "/nowhere/report.html"]).contains("cannot be written"));
-    assert!(refused(&["eval", "snail", "--resume", "/nowhere/results.jsonl"]).contains("cannot be read and written"));
+    assert!(refused(&["eval", "snail", "--resume", "/nowhere/results.jsonl"]).contains("cannot read or write"));
     assert!(refused(&["eval", "--maps", "/nowhere"]).contains("no such folder"));
 }

@@ -1,5 +1,5 @@
-//! `getaway maps` and `getaway mapgen`, as a user meets them: what they print, and that bad input is one clear line on
-//! standard error, exit code 2 and nothing else.
+//! Tests of `getaway maps` and `getaway mapgen` through the program: their output, and that bad
+//! input gives one line on standard error and exit code 2.
 
 mod program;
 
@@ -28,7 +28,7 @@ fn save(dir: &Path, name: &str, text: &str) -> PathBuf {
     folder
 }
 
-/// A map folder with this picture and a good description.
+/// A map folder with this image and a valid description.
 fn with_picture(dir: &TempDir, name: &str, picture: &[u8]) -> String {
     let folder = dir.path().join(name);
     fs::create_dir(&folder).unwrap();
@@ -47,11 +47,11 @@ fn rgba_png(width: u32, height: u32, pixels: &[[u8; 4]]) -> Vec<u8> {
     bytes
 }
 
-/// The header of a picture of this size and nothing after it.
+/// A PNG with a header of this size and nothing else.
 fn header_only(width: u32, height: u32) -> Vec<u8> {
     let mut bytes = Vec::new();
     let encoder = png::Encoder::new(&mut bytes, width, height);
-    // The end of the file is written when the writer is dropped.
+    // Dropping the writer writes the end of the file.
     drop(encoder.write_header().unwrap());
     bytes
 }
@@ -73,11 +73,11 @@ fn maps_lists_every_map_in_aligned_columns() {
         );
     }
     assert!(lines[1..].is_sorted());
-    assert!(!text.contains('\x1b'), "no colours where nobody sees them");
+    assert!(!text.contains('\x1b'), "no colours unless the output is a terminal");
 }
 
 #[test]
-fn maps_lists_further_folders() {
+fn maps_lists_additional_folders() {
     let dir = tempfile::tempdir().unwrap();
     save(dir.path(), "zz-mine", "P.B~\n..O#");
     let maps = dir.path().to_str().unwrap();
@@ -91,7 +91,7 @@ fn maps_lists_further_folders() {
 }
 
 #[test]
-fn our_maps_are_found_from_elsewhere() {
+fn bundled_maps_are_found_from_other_folders() {
     let dir = tempfile::tempdir().unwrap();
     let output = command_in(dir.path(), &["maps", "roundabout"]).output().unwrap();
     let is_built_beside_the_maps = Path::new(env!("CARGO_BIN_EXE_getaway"))
@@ -116,7 +116,7 @@ P player  B bull (2)  S shark  ░░ see-through (threats pass, the player does
 }
 
 #[test]
-fn colours_follow_the_wish_of_the_user() {
+fn colours_follow_the_environment() {
     let run = |name: &str| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_getaway"));
         let dir = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
@@ -142,7 +142,7 @@ fn a_broken_map_does_not_hide_the_others() {
 }
 
 #[test]
-fn a_name_cannot_steer_the_terminal() {
+fn names_cannot_control_the_terminal() {
     let dir = tempfile::tempdir().unwrap();
     save(dir.path(), "\x1b[2J\nname", "P.");
     let text = fine(&["maps", "--maps", dir.path().to_str().unwrap()]);
@@ -150,7 +150,7 @@ fn a_name_cannot_steer_the_terminal() {
 }
 
 #[test]
-fn bad_maps_are_one_clear_line() {
+fn invalid_maps_give_one_line() {
     let dir = tempfile::tempdir().unwrap();
     let missing = dir.path().join("missing").to_str().unwrap().to_owned();
     let folder = format!("{missing}: no such folder, expected a map folder with layout.png and meta.json");
@@ -185,7 +185,7 @@ fn bad_maps_are_one_clear_line() {
 }
 
 #[test]
-fn bad_descriptions_are_one_clear_line() {
+fn invalid_descriptions_give_one_line() {
     let dir = tempfile::tempdir().unwrap();
     let folder = save(dir.path(), "map", "P.");
     let (path, meta) = (folder.to_str().unwrap(), folder.join("meta.json"));
@@ -218,7 +218,7 @@ fn bad_descriptions_are_one_clear_line() {
     assert!(refused(&["maps", path]).starts_with(&format!("{path}/layout.png: no such file")));
 }
 
-/// `mapgen` with good arguments; further ones come after them.
+/// Valid `mapgen` arguments, followed by `more`.
 fn mapgen_args<'a>(out: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let mut args = vec!["mapgen", "--count", "3", "--seed", "1", "--size", "21x17", "--threats", "6", "--out", out];
     args.extend(more);
@@ -241,12 +241,12 @@ fn mapgen_writes_maps_that_load() {
     assert_eq!(json[2]["name"], "city-21x17-s1-0002");
     let map = Map::load(json[2]["folder"].as_str().unwrap()).unwrap();
     assert_eq!(map.layout.threats.len(), 6);
-    assert_eq!(fs::read_dir(out).unwrap().count(), 6, "nothing but the maps");
+    assert_eq!(fs::read_dir(out).unwrap().count(), 6, "only the maps");
     fine(&["maps", "--maps", out, &names[0]]);
 }
 
 #[test]
-fn mapgen_writes_the_same_files_again() {
+fn mapgen_is_reproducible() {
     let dir = tempfile::tempdir().unwrap();
     let file = |out: &str, count| {
         let out = dir.path().join(out);
@@ -273,7 +273,7 @@ fn mapgen_does_not_overwrite() {
 }
 
 #[test]
-fn mapgen_refuses_bad_arguments_in_one_line() {
+fn mapgen_rejects_invalid_arguments_in_one_line() {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("out");
     let args = |option: &str, value: &str| -> String {
@@ -312,7 +312,7 @@ fn mapgen_refuses_bad_arguments_in_one_line() {
 }
 
 #[test]
-fn usage_errors_are_one_line_and_help_is_fine() {
+fn usage_errors_give_one_line_and_help_succeeds() {
     assert_eq!(refused(&["zzz"]), "unrecognized subcommand 'zzz' (try --help)");
     assert!(refused(&[]).starts_with("no command, expected one of battle, eval, maps, mapgen, "));
     for command in ["maps", "mapgen"] {
@@ -323,7 +323,7 @@ fn usage_errors_are_one_line_and_help_is_fine() {
 
 #[cfg(unix)]
 #[test]
-fn a_reader_that_goes_away_is_no_error() {
+fn closed_pipe_is_not_an_error() {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
     let dir = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");

@@ -1,5 +1,5 @@
-//! `getaway simulate` as a user meets it: it plays recorded games as they were recorded, answers every line before it asks for the
-//! next, and bad input is one clear line on standard error with exit code 2.
+//! Tests of `getaway simulate` through the program: it reproduces recorded games, answers every
+//! line before it reads the next, and reports bad input in one line with exit code 2.
 
 #[path = "../../../tests/common/mod.rs"]
 mod common;
@@ -12,7 +12,7 @@ use std::process::{Child, Command, Output, Stdio};
 use flate2::read::GzDecoder;
 use getaway::protocol::{Trace, TraceTick, write_line};
 
-/// Starts the program in the crate's folder, where our maps are.
+/// Starts the program in the crate's folder, which contains the bundled maps.
 fn start(args: &[&str]) -> Child {
     Command::new(env!("CARGO_BIN_EXE_getaway"))
         .arg("simulate")
@@ -25,7 +25,7 @@ fn start(args: &[&str]) -> Child {
         .expect("the program starts")
 }
 
-/// Runs the program with this input. It may stop before it has read everything.
+/// Runs the program with this input. The program may stop before reading all of it.
 fn simulate(args: &[&str], input: &[u8]) -> Output {
     let mut child = start(args);
     let mut stdin = child.stdin.take().expect("a pipe");
@@ -40,7 +40,8 @@ fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).expect("text")
 }
 
-/// Plays a trace's actions and compares every line with the trace's, byte for byte, once the actions are taken out.
+/// Plays a trace's actions and compares every output line with the trace, without its actions, byte
+/// for byte.
 fn replay(path: &Path, map_folder: &Path) {
     let mut recorded = String::new();
     let file = File::open(path).expect("a trace");
@@ -51,12 +52,12 @@ fn replay(path: &Path, map_folder: &Path) {
         write_line(&mut input, tick.actions.as_ref().expect("actions")).expect("memory can be written to");
         write_line(&mut expected, &TraceTick { actions: None, ..tick }).expect("memory can be written to");
     }
-    // What follows the end of the game is not even read.
+    // Input after the end of the game is not read.
     if text(&expected).trim_end().ends_with(r#""over":true,"caught":true}"#) {
         input.extend(b"no JSON\n");
     }
     let mut args = vec![map_folder.to_str().expect("a path that is text")];
-    args.extend(trace.header.rules.no_jump.then_some("--no-jump"));
+    args.extend(trace.header.no_jump.then_some("--no-jump"));
     let output = simulate(&args, &input);
     assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), ""), "{}", path.display());
     for ((found, expected), line) in text(&output.stdout).lines().zip(text(&expected).lines()).zip(2..) {
@@ -66,7 +67,7 @@ fn replay(path: &Path, map_folder: &Path) {
 }
 
 #[test]
-fn recorded_games_come_out_as_they_were_recorded() {
+fn recorded_games_are_reproduced() {
     let crate_folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
     let mut games: Vec<(PathBuf, PathBuf)> = Vec::new();
     let map_name = |path: &Path| {
@@ -89,7 +90,7 @@ fn recorded_games_come_out_as_they_were_recorded() {
 }
 
 #[test]
-fn every_line_is_answered_before_the_next_is_asked_for() {
+fn every_line_is_answered_before_the_next_is_read() {
     let mut child = start(&["roundabout"]);
     let mut stdin = child.stdin.take().expect("a pipe");
     let mut answers = BufReader::new(child.stdout.take().expect("a pipe")).lines();
@@ -104,7 +105,7 @@ fn every_line_is_answered_before_the_next_is_asked_for() {
 }
 
 #[test]
-fn the_program_stops_with_its_input_and_with_the_game() {
+fn program_stops_at_the_end_of_the_input_and_of_the_game() {
     let nothing = simulate(&["roundabout"], b"");
     assert_eq!((nothing.status.code(), nothing.stdout.len(), nothing.stderr.len()), (Some(0), 0, 0));
     let without_newline = simulate(&["roundabout"], b"[]\n[]");
@@ -116,7 +117,7 @@ fn the_program_stops_with_its_input_and_with_the_game() {
 }
 
 #[test]
-fn a_bad_line_is_named_and_the_lines_before_it_are_answered() {
+fn invalid_line_is_reported_after_the_lines_before_it_are_answered() {
     let long = format!("[{}]", " ".repeat(2 << 20));
     for (line, reason) in [
         ("{}", "actions: expected an array of actions, found an object"),
@@ -142,9 +143,9 @@ fn a_bad_line_is_named_and_the_lines_before_it_are_answered() {
 }
 
 #[test]
-fn a_line_may_be_as_long_as_is_said_and_no_longer() {
+fn line_length_limit_is_exact() {
     for (bytes, code) in [(1 << 20, 0), ((1 << 20) + 1, 2)] {
-        // The end of the line counts.
+        // Includes the newline.
         let line = format!("[{}]\n", " ".repeat(bytes - 3));
         let output = simulate(&["roundabout"], line.as_bytes());
         assert_eq!(output.status.code(), Some(code), "{bytes} bytes: {}", text(&output.stderr));
@@ -152,7 +153,7 @@ fn a_line_may_be_as_long_as_is_said_and_no_longer() {
 }
 
 #[test]
-fn a_map_that_is_none_is_refused_before_anything_is_played() {
+fn unknown_map_is_rejected_before_playing() {
     let folder = tempfile::tempdir().expect("a folder");
     let missing = folder.path().join("missing");
     for (args, expected) in [

@@ -1,4 +1,5 @@
-//! `getaway view`, as a user meets it: files to send to somebody, the page on a port, and one clear line for bad input.
+//! Tests of `getaway view` through the program: output files, the page on a port, and one line for
+//! bad input.
 
 mod program;
 
@@ -13,12 +14,12 @@ const GAME: &str = "games/cul-de-sacs-stroll-until-caught.jsonl.gz";
 /// Its last tick.
 const LAST: u32 = 108;
 
-/// The standard output of `getaway view` where it must go well.
+/// Standard output of a `getaway view` that must succeed.
 fn fine(args: &[&str]) -> String {
     program::fine(&[&["view"], args].concat())
 }
 
-/// The error line of `getaway view` where it must fail.
+/// Error line of a `getaway view` that must fail.
 fn refused(args: &[&str]) -> String {
     program::refused(&[&["view"], args].concat())
 }
@@ -32,7 +33,7 @@ fn decode_png(path: &Path) -> (u32, u32, Vec<u8>) {
 }
 
 #[test]
-fn a_picture_shows_the_player_where_it_is() {
+fn image_shows_the_player_at_its_position() {
     let folder = tempfile::tempdir().unwrap();
     let ticks: Vec<_> = RecordingReader::open(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join(GAME))
         .unwrap()
@@ -47,7 +48,7 @@ fn a_picture_shows_the_player_where_it_is() {
         let (width, height, samples) = decode_png(&path);
         let message = &ticks[tick - 1].game_message;
         let tile = width / message.map.width as u32;
-        assert!(tile >= 16 && height > tile * message.map.height as u32, "a map and words below it");
+        assert!(tile >= 16 && height > tile * message.map.height as u32, "a map with a caption below it");
         let at = message.your_character.position;
         // The middle of the car's roof.
         let (x, y) = (at.x as u32 * tile + tile / 2, at.y as u32 * tile + tile / 2);
@@ -57,9 +58,9 @@ fn a_picture_shows_the_player_where_it_is() {
 }
 
 #[test]
-fn a_moving_picture_has_the_frames_that_were_asked_for() {
+fn gif_has_the_requested_frames() {
     let folder = tempfile::tempdir().unwrap();
-    // Twenty frames a second, ten ticks a second at speed 1.
+    // Twenty frames per second, ten ticks per second at speed 1.
     for (from, to, speed, frames) in [(10, 20, "1", 21), (10, 20, "2", 11), (10, 20, "8", 4), (LAST, LAST, "1", 1)] {
         let path = folder.path().join(format!("{from}-{speed}.gif"));
         let (from, to) = (from.to_string(), to.to_string());
@@ -79,7 +80,7 @@ fn a_moving_picture_has_the_frames_that_were_asked_for() {
 }
 
 #[test]
-fn a_page_holds_the_game_and_nothing_from_elsewhere() {
+fn page_contains_the_game_and_loads_nothing_else() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("game.html");
     fine(&[GAME, "--html", path.to_str().unwrap()]);
@@ -90,14 +91,14 @@ fn a_page_holds_the_game_and_nothing_from_elsewhere() {
         assert!(!page.contains(elsewhere), "{elsewhere}");
     }
     assert!(page.len() < 200_000, "{} bytes", page.len());
-    // A map is played first, by whom one likes.
+    // A map is played first, by the chosen planner.
     let path = folder.path().join("map.html");
     fine(&["corner-shop", "--planner", "random", "--seed", "3", "--html", path.to_str().unwrap()]);
     assert!(std::fs::read_to_string(&path).unwrap().contains("\"subtitle\":\"random\""));
 }
 
 #[test]
-fn bad_input_is_one_line_and_nothing_is_overwritten() {
+fn invalid_input_gives_one_line_and_nothing_is_overwritten() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let (taken, new, broken) = (path("taken"), path("new"), path("broken.jsonl"));
@@ -113,12 +114,12 @@ fn bad_input_is_one_line_and_nothing_is_overwritten() {
         (vec![GAME, "--html", &taken], "exists already and is not overwritten"),
         (vec![GAME, "--png", &taken, "--tick", "1"], "exists already and is not overwritten"),
         (vec![GAME, "--gif", &taken], "exists already and is not overwritten"),
-        (vec![GAME, "--png", &new, "--tick", "0"], "tick 0: not in this game, expected 1 to 108"),
-        (vec![GAME, "--png", &new, "--tick", "109"], "tick 109: not in this game, expected 1 to 108"),
+        (vec![GAME, "--png", &new, "--tick", "0"], "no tick 0 in this game: expected 1 to 108"),
+        (vec![GAME, "--png", &new, "--tick", "109"], "no tick 109 in this game: expected 1 to 108"),
         (vec![GAME, "--png", &new], "--tick <N>"),
-        (vec![GAME, "--gif", &new, "--from", "9", "--to", "8"], "from tick 9 to tick 8"),
+        (vec![GAME, "--gif", &new, "--from", "9", "--to", "8"], "--from 9 is after --to 8"),
         (vec![GAME, "--gif", &new, "--speed", "0"], "expected a number from 0.1 to 100"),
-        (vec![GAME, "--png", &new, "--tick", "1", "--layers", "plan,fog"], "no layer named fog"),
+        (vec![GAME, "--png", &new, "--tick", "1", "--layers", "plan,fog"], "unknown layer fog"),
         (vec![GAME, "--html", &new, "--png", &new, "--tick", "1"], "cannot be used with"),
         (vec!["corner-shop", "--planner", "clairvoyant", "--html", &new], "no planner named clairvoyant"),
         (vec![GAME, "--html", "/no/such/folder/a.html"], "cannot be written"),
@@ -128,10 +129,10 @@ fn bad_input_is_one_line_and_nothing_is_overwritten() {
         assert!(error.contains(expected), "{args:?}: {error}");
     }
     assert_eq!(std::fs::read_to_string(&taken).unwrap(), "mine");
-    assert!(!Path::new(&new).exists(), "what fails leaves nothing behind");
+    assert!(!Path::new(&new).exists(), "nothing is left behind after a failure");
 }
 
-/// A request, and the whole answer.
+/// Sends a request and returns the whole response.
 fn get(address: &str, path: &str, host: &str) -> Vec<u8> {
     let mut stream = TcpStream::connect(address).unwrap();
     write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").unwrap();
@@ -141,7 +142,7 @@ fn get(address: &str, path: &str, host: &str) -> Vec<u8> {
 }
 
 #[test]
-fn the_page_is_on_a_port_of_this_machine() {
+fn page_is_served_on_a_local_port() {
     for subject in [GAME, "corner-shop"] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_getaway"));
         command.args(["view", subject, "--port", "0"]).current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
@@ -149,18 +150,18 @@ fn the_page_is_on_a_port_of_this_machine() {
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let address = line.trim().strip_prefix("http://").and_then(|rest| rest.strip_suffix('/')).unwrap().to_owned();
-        let answers = ["/", "/film/0/0", "/etc/passwd"].map(|path| get(&address, path, &address));
-        let foreign = ["/", "/film/0/0"].map(|path| get(&address, path, "evil.example"));
+        let answers = ["/", "/replay/0/0", "/etc/passwd"].map(|path| get(&address, path, &address));
+        let foreign = ["/", "/replay/0/0"].map(|path| get(&address, path, "evil.example"));
         child.kill().unwrap();
         child.wait().unwrap();
-        let [page, film, other] = answers.map(|answer| String::from_utf8_lossy(&answer).into_owned());
+        let [page, replay, other] = answers.map(|answer| String::from_utf8_lossy(&answer).into_owned());
         assert!(
             page.starts_with("HTTP/1.1 200") && page.contains("content-security-policy: default-src 'none'"),
             "{page}"
         );
         let status = if subject == GAME { "HTTP/1.1 204" } else { "HTTP/1.1 200" };
-        assert!(film.starts_with(status), "{film}");
+        assert!(replay.starts_with(status), "{replay}");
         assert!(other.starts_with("HTTP/1.1 404"), "{other}");
-        assert!(foreign.iter().all(|answer| answer.starts_with(b"HTTP/1.1 403")), "other names may not ask");
+        assert!(foreign.iter().all(|answer| answer.starts_with(b"HTTP/1.1 403")), "other host names are rejected");
     }
 }

@@ -1,5 +1,6 @@
-//! Promise: a game that was played by the rules verifies to its last line, and one field changed anywhere is found at its line, under its
-//! path; a file that was cut off counts up to where it was cut; and whatever else a file may be, it is one clear sentence.
+//! Guarantees: a game played by the rules verifies to its last line; a single changed field is
+//! found at its line and path; a truncated file is valid up to the truncation; and anything else
+//! gives one clear error.
 
 #[path = "../../../tests/common/mod.rs"]
 mod common;
@@ -12,7 +13,7 @@ use std::process::{Command, Output};
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
-use getaway::game::{Action, Direction, Layout, Move, Position, Rules, State, Tile, World};
+use getaway::game::{Action, Direction, Layout, Move, Position, State, Tile, World};
 use getaway::map::Map;
 use getaway::protocol::MessageWriter;
 use getaway::recording::{MAX_LINE_BYTES, Outcome, RecordingReader, RecordingWriter, Report, verify};
@@ -26,9 +27,9 @@ fn our_map(name: &str) -> Layout {
     Map::load(root().join("maps").join(name)).unwrap().layout
 }
 
-/// The lines of a game in which `drive` answers each state, of so many ticks at most.
+/// The lines of a game of at most `ticks` ticks, driven by `drive`.
 fn record(layout: &Layout, ticks: usize, mut drive: impl FnMut(&World, &State) -> Vec<Action>) -> String {
-    let world = World::new(layout, &Rules::BLITZ_2025).unwrap();
+    let world = World::new(layout, false).unwrap();
     let writer = MessageWriter::new(&world, "team");
     let mut state = world.start();
     let mut lines = String::new();
@@ -43,14 +44,16 @@ fn record(layout: &Layout, ticks: usize, mut drive: impl FnMut(&World, &State) -
     lines
 }
 
-/// Straight on where it can, else to where the tick points; it knows nothing of threats.
+/// Walks in a direction that depends on the tick, ignoring threats. ("Straight on where it can" is
+/// not what the code does.)
 fn stroll(world: &World, state: &State) -> Vec<Action> {
     let moves: Vec<Move> = world.moves(state).filter(|&m| m != Move::Stay).collect();
     let choice = moves.get(usize::from(state.tick() / 5 * 7) % moves.len().max(1));
     choice.and_then(|m| m.direction()).map(Action::Move).into_iter().collect()
 }
 
-/// The move after which it can live longest, looking a few ticks ahead; the first of equals.
+/// The move with the longest survival within a few ticks of lookahead. ("the first of equals"
+/// contradicts line 70)
 fn flee(world: &World, state: &State) -> Vec<Action> {
     const LOOK_AHEAD_TICKS: u32 = 8;
     fn life(world: &World, state: &State, ticks: u32) -> u32 {
@@ -67,13 +70,14 @@ fn flee(world: &World, state: &State) -> Vec<Action> {
     let best = world.moves(state).max_by_key(|&m| {
         let mut next = state.clone();
         world.step(&mut next, m);
-        // Of equals, the one that differs with the tick, so that it gets about.
+        // Ties are broken by the tick, so that the player moves around.
         (life(world, &next, LOOK_AHEAD_TICKS), (m as usize + usize::from(state.tick() / 20)) % 5)
     });
     best.and_then(Move::direction).map(Action::Move).into_iter().collect()
 }
 
-/// From corner to corner by `MOVE_TO`, most of which is out of reach, with halves and places off the grid.
+/// From corner to corner by `MOVE_TO`, mostly to unreachable targets, with fractions and targets
+/// off the grid.
 fn commute(world: &World, state: &State) -> Vec<Action> {
     let (width, height) = (f64::from(world.layout().width), f64::from(world.layout().height));
     let leg = f64::from(state.tick() / 25);
@@ -81,7 +85,7 @@ fn commute(world: &World, state: &State) -> Vec<Action> {
     vec![far, Action::MoveTo { x: -1.0, y: height }, Action::Unknown].into_iter().chain(stroll(world, state)).collect()
 }
 
-/// Flees, but first tries every see-through tile beside it, where it is refused.
+/// Flees, but first tries to enter every adjacent see-through tile, which is refused.
 fn bump(world: &World, state: &State) -> Vec<Action> {
     let neighbour = |direction| world.layout().tile(world.player(state).towards(direction));
     let blocked = Direction::ALL.into_iter().filter(|&direction| neighbour(direction) == Tile::SeeThrough);
@@ -90,7 +94,7 @@ fn bump(world: &World, state: &State) -> Vec<Action> {
 
 type Driver = fn(&World, &State) -> Vec<Action>;
 
-/// The games that are kept with the code: their names, maps, ticks and drivers.
+/// The games in `games/`: name, map, ticks, and driver.
 const GAMES: [(&str, &str, usize, Driver); 5] = [
     ("cul-de-sacs-stroll-until-caught", "cul-de-sacs", 300, stroll),
     ("roundabout-flee-300-ticks", "roundabout", 300, flee),
@@ -99,9 +103,9 @@ const GAMES: [(&str, &str, usize, Driver); 5] = [
     ("harbour-flee-and-bump-into-see-through-tiles", "harbour", 200, bump),
 ];
 
-/// With `GETAWAY_WRITE_GAMES` set, writes them instead.
+/// With `GETAWAY_WRITE_GAMES` set, writes them first.
 #[test]
-fn the_games_that_are_kept_are_what_their_drivers_play() {
+fn bundled_games_match_their_drivers() {
     for (name, map, ticks, drive) in GAMES {
         let path = root().join("games").join(format!("{name}.jsonl.gz"));
         let lines = record(&our_map(map), ticks, drive);
@@ -112,7 +116,7 @@ fn the_games_that_are_kept_are_what_their_drivers_play() {
         let mut kept = String::new();
         GzDecoder::new(fs::File::open(&path).unwrap()).read_to_string(&mut kept).unwrap();
         assert!(kept == lines, "{name}: GETAWAY_WRITE_GAMES=1 cargo test --test replay writes it anew");
-        let report = verify(&path, &Rules::BLITZ_2025).unwrap();
+        let report = verify(&path, false).unwrap();
         assert_eq!((report.divergence, report.ticks), (None, lines.lines().count()), "{name}");
         assert!((100..=300).contains(&report.ticks), "{name}: {} ticks", report.ticks);
         assert_eq!(report.outcome == Outcome::Caught, name.ends_with("caught"), "{name}");
@@ -132,7 +136,7 @@ fn verify_bytes(bytes: &[u8]) -> Result<Report, String> {
     let path = folder.path().join("game.jsonl");
     fs::write(&path, bytes).unwrap();
     let name = format!("{}", path.display());
-    verify(&path, &Rules::BLITZ_2025).map_err(|error| error.to_string().replace(&name, "FILE"))
+    verify(&path, false).map_err(|error| error.to_string().replace(&name, "FILE"))
 }
 
 #[test]
@@ -141,14 +145,14 @@ fn every_recording_verifies_to_its_last_line() {
     let recordings = common::files_ending(&shared.join("golden/recordings"), ".jsonl.gz");
     assert!(!recordings.is_empty());
     for path in recordings {
-        let report = verify(&path, &Rules::BLITZ_2025).unwrap();
+        let report = verify(&path, false).unwrap();
         let name = path.display();
         assert_eq!((report.divergence, report.truncated_line, report.see_through.len()), (None, None, 0), "{name}");
         assert_eq!((report.ticks, report.outcome, report.score), (2000, Outcome::Complete, Some(10_005)), "{name}");
     }
 }
 
-/// A game of 60 ticks on a small map, as JSON to be changed.
+/// A game of 60 ticks on a small map, as JSON.
 fn game() -> Vec<Value> {
     let lines = record(&our_map("roundabout"), 60, flee);
     lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
@@ -159,7 +163,7 @@ fn text(game: &[Value]) -> String {
 }
 
 #[test]
-fn a_changed_field_is_found_at_its_line_under_its_path() {
+fn changed_field_is_found_with_line_and_path() {
     const LINE: usize = 41;
     let game = game();
     let message = &game[LINE - 1]["game_message"];
@@ -215,7 +219,7 @@ fn a_changed_field_is_found_at_its_line_under_its_path() {
 }
 
 #[test]
-fn a_missing_or_further_line_is_found() {
+fn missing_and_additional_lines_are_found() {
     let game = game();
     let first_divergence = |changed: &[Value]| {
         let divergence = verify_bytes(text(changed).as_bytes()).unwrap().divergence.unwrap();
@@ -247,7 +251,7 @@ fn a_missing_or_further_line_is_found() {
 }
 
 #[test]
-fn a_changed_action_is_found_where_it_shows() {
+fn changed_action_is_found_where_it_takes_effect() {
     let mut game = game();
     let line = game.iter().position(|line| line["actions"] != json!([])).unwrap();
     game[line]["actions"] = json!([]);
@@ -257,7 +261,7 @@ fn a_changed_action_is_found_where_it_shows() {
 }
 
 #[test]
-fn what_is_left_out_is_not_compared() {
+fn missing_fields_are_not_compared() {
     let mut game = game();
     for line in &mut game {
         let message = line["game_message"].as_object_mut().unwrap();
@@ -279,7 +283,7 @@ fn what_is_left_out_is_not_compared() {
 }
 
 #[test]
-fn threats_of_unknown_style_are_passed_over_and_said() {
+fn unknown_styles_are_skipped_and_reported() {
     let mut game = game();
     for line in &mut game {
         line["game_message"]["threats"][1]["style"] = json!("ghost");
@@ -292,7 +296,7 @@ fn threats_of_unknown_style_are_passed_over_and_said() {
 }
 
 #[test]
-fn see_through_tiles_are_worked_out_and_nothing_is_hidden_by_them() {
+fn see_through_tiles_are_inferred_and_hide_nothing_else() {
     let layout = Layout::parse("########\n#P.~..b#\n########").unwrap();
     let right = |_: &World, _: &State| vec![Action::Move(Direction::Right)];
     let lines = record(&layout, 12, right);
@@ -304,7 +308,7 @@ fn see_through_tiles_are_worked_out_and_nothing_is_hidden_by_them() {
     bumps[140]["game_message"]["threats"][2]["position"]["y"] = json!(0);
     let divergence = verify_bytes(text(&bumps).as_bytes()).unwrap().divergence.unwrap();
     assert_eq!((divergence.line, divergence.path.as_str()), (141, "threats[2].position.y"));
-    // A single stay that cannot be explained so, because the player passes there later.
+    // A single stay that cannot be explained this way, because the player enters the tile later.
     let mut game = game();
     let stay = (10..50).find(|&line| {
         let position = |line: usize| game[line]["game_message"]["yourCharacter"].clone();
@@ -317,7 +321,7 @@ fn see_through_tiles_are_worked_out_and_nothing_is_hidden_by_them() {
 }
 
 #[test]
-fn a_file_that_was_cut_off_counts_up_to_the_cut() {
+fn truncated_file_is_valid_up_to_the_truncation() {
     let lines = record(&our_map("roundabout"), 30, flee);
     let starts: Vec<usize> = std::iter::once(0).chain(lines.match_indices('\n').map(|(end, _)| end + 1)).collect();
     for cut in [1, 2, 17, 100, 1000] {
@@ -325,7 +329,7 @@ fn a_file_that_was_cut_off_counts_up_to_the_cut() {
         let report = verify_bytes(&lines.as_bytes()[..end]).unwrap();
         assert_eq!((report.ticks, report.truncated_line, report.divergence), (20, Some(21), None), "cut after {cut}");
     }
-    // Whole but for its end of line, and with blank lines.
+    // Complete except for the last newline, and with blank lines.
     let report = verify_bytes(lines.trim_end().as_bytes()).unwrap();
     assert_eq!((report.ticks, report.truncated_line), (30, None));
     let report = verify_bytes(format!("\n{lines}\n \n").as_bytes()).unwrap();
@@ -333,7 +337,7 @@ fn a_file_that_was_cut_off_counts_up_to_the_cut() {
 }
 
 #[test]
-fn a_gzipped_file_that_was_cut_off_counts_up_to_the_cut() {
+fn truncated_gzip_file_is_valid_up_to_the_truncation() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("game.jsonl.gz");
     let lines = record(&our_map("roundabout"), 30, flee);
@@ -355,14 +359,14 @@ fn a_gzipped_file_that_was_cut_off_counts_up_to_the_cut() {
         let report = verify_bytes(&bytes[..sizes[lines] - 6]).unwrap();
         assert!((lines..=lines + 1).contains(&report.ticks) && report.divergence.is_none(), "{report:?}");
     }
-    // Two recordings that were put together with `cat` unpack to one file.
+    // Two gzip files concatenated with `cat` decompress to one file.
     let (half, rest) = lines.split_at(lines.match_indices('\n').nth(14).unwrap().0 + 1);
     let report = verify_bytes(&[gzip(half.as_bytes()), gzip(rest.as_bytes())].concat()).unwrap();
     assert_eq!((report.ticks, report.divergence), (30, None));
 }
 
 #[test]
-fn what_cannot_be_read_is_one_sentence() {
+fn unreadable_file_gives_one_error() {
     let lines = record(&our_map("roundabout"), 5, flee);
     let third = lines.match_indices('\n').nth(1).unwrap().0 + 1;
     let broken = |insert: &str| format!("{}{insert}\n{}", &lines[..third], &lines[third..]);
@@ -403,34 +407,30 @@ fn what_cannot_be_read_is_one_sentence() {
     }
     let folder = tempfile::tempdir().unwrap();
     let missing = folder.path().join("missing");
-    assert!(
-        verify(&missing, &Rules::BLITZ_2025).unwrap_err().to_string().contains("missing: cannot be read (No such file")
-    );
-    assert!(
-        verify(folder.path(), &Rules::BLITZ_2025).unwrap_err().to_string().ends_with("cannot be read (not a file)")
-    );
+    assert!(verify(&missing, false).unwrap_err().to_string().contains("missing: cannot be read (No such file"));
+    assert!(verify(folder.path(), false).unwrap_err().to_string().ends_with("cannot be read (not a file)"));
 }
 
 #[test]
-fn a_line_may_be_as_long_as_is_said_and_no_longer() {
+fn line_length_limit_is_exact() {
     let lines = record(&our_map("roundabout"), 2, flee);
     let (first, rest) = lines.split_once('\n').unwrap();
     for (bytes, fine) in [(MAX_LINE_BYTES, true), (MAX_LINE_BYTES + 1, false)] {
-        // The end of the line counts.
+        // Includes the newline.
         let report = verify_bytes(format!("{first}{}\n{rest}", " ".repeat(bytes - first.len() - 1)).as_bytes());
         assert_eq!(report.map(|report| report.ticks).ok(), fine.then_some(2), "{bytes} bytes");
     }
 }
 
 #[test]
-fn a_gzip_bomb_is_defused() {
+fn gzip_bomb_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let bomb = |name: &str, piece: &[u8], pieces: usize| {
         let path = folder.path().join(name);
         let mut encoder = GzEncoder::new(fs::File::create(&path).unwrap(), Compression::fast());
         (0..pieces).for_each(|_| encoder.write_all(piece).unwrap());
         encoder.finish().unwrap();
-        verify(&path, &Rules::BLITZ_2025).unwrap_err().to_string()
+        verify(&path, false).unwrap_err().to_string()
     };
     let long = bomb("long-line.gz", &[b' '; 1 << 20], 20);
     assert!(long.contains("line 1: too long, expected at most") && long.ends_with("bytes a line"), "{long}");
@@ -440,9 +440,9 @@ fn a_gzip_bomb_is_defused() {
 }
 
 #[test]
-fn what_is_written_is_read_again_and_nothing_is_overwritten() {
+fn recording_round_trips_and_nothing_is_overwritten() {
     let folder = tempfile::tempdir().unwrap();
-    let world = World::new(&our_map("roundabout"), &Rules::BLITZ_2025).unwrap();
+    let world = World::new(&our_map("roundabout"), false).unwrap();
     let frame = MessageWriter::new(&world, "team").write(&world.start());
     let actions = [Action::MoveTo { x: 1.5, y: -2.0 }, Action::MoveNowhere];
     for name in ["new/folder/a.jsonl", "a.jsonl.gz"] {
@@ -475,7 +475,7 @@ mod command {
         (output.status.code(), text(&output.stdout), text(&output.stderr))
     }
 
-    /// A folder with a good game, one that diverges, one that is cut off, and something else.
+    /// A folder with a valid game, a divergent one, a truncated one, and another file.
     fn folder() -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
         let write = |name: &str, bytes: &[u8]| fs::write(folder.path().join(name), bytes).unwrap();
@@ -494,7 +494,7 @@ mod command {
     }
 
     #[test]
-    fn every_game_is_a_line_and_a_divergence_shows_what_is_around_it() {
+    fn every_game_is_one_line_and_a_divergence_shows_its_context() {
         let folder = folder();
         let (code, out, err) = texts(&replay(&[folder.path().to_str().unwrap()]));
         assert_eq!((code, err.as_str()), (Some(1), "error: 1 of 3 files diverged from the rules\n"));
@@ -521,7 +521,7 @@ mod command {
     }
 
     #[test]
-    fn what_cannot_be_read_does_not_hide_the_rest() {
+    fn unreadable_file_does_not_hide_the_others() {
         let folder = folder();
         let (good, missing) = (path(&folder, "good.jsonl.gz"), path(&folder, "missing.jsonl"));
         let (code, out, err) = texts(&replay(&[&missing, &good]));
@@ -538,7 +538,7 @@ mod command {
     }
 
     #[test]
-    fn json_is_an_object_a_line() {
+    fn json_is_one_object_per_line() {
         let folder = folder();
         let (code, out, _) = texts(&replay(&["--json", folder.path().to_str().unwrap(), &path(&folder, "none")]));
         assert_eq!(code, Some(2));
@@ -552,22 +552,23 @@ mod command {
     }
 
     #[test]
-    fn the_variant_is_told() {
+    fn no_jump_option_selects_the_variant() {
         let folder = tempfile::tempdir().unwrap();
-        // In tick 5 the goldfish leaves its dead end and the player enters it: they jump over each other, or do not.
+        // In tick 5 the goldfish leaves its dead end as the player enters it: they swap tiles, or
+        // the player is caught in the no-jump variant.
         let layout = Layout::parse("#####\n#P.g#\n#####").unwrap();
         let right = vec![Action::Move(Direction::Right)];
         let lines = record(&layout, 8, |_, state| if [1, 5].contains(&state.tick()) { right.clone() } else { vec![] });
         let path = folder.path().join("game.jsonl");
         fs::write(&path, &lines).unwrap();
-        assert_eq!(verify(&path, &Rules::BLITZ_2025).unwrap().divergence, None);
-        let divergence = verify(&path, &Rules::NO_JUMP).unwrap().divergence.unwrap();
+        assert_eq!(verify(&path, false).unwrap().divergence, None);
+        let divergence = verify(&path, true).unwrap().divergence.unwrap();
         assert_eq!(
             (divergence.line, divergence.expected.as_str()),
             (6, "no further state, the game is over in tick 5")
         );
         assert_eq!(texts(&replay(&["--no-jump", path.to_str().unwrap()])).0, Some(1));
-        // The game of the variant ends with its fifth line.
+        // In the variant the game ends with its fifth line.
         let five: String = lines.lines().take(5).map(|line| format!("{line}\n")).collect();
         fs::write(&path, five).unwrap();
         let (code, out, _) = texts(&replay(&["--no-jump", path.to_str().unwrap()]));

@@ -1,8 +1,9 @@
-//! The grammar, judged by a problem that nobody here made: Morpion Solitaire must have the published numbers of positions (its rules are right), and
-//! its searches the published mean scores (the grammar means what it says).
+//! Validates the grammar on an external problem, Morpion Solitaire: the numbers of positions must
+//! match the published ones (the rules are right), and so must the searches' mean scores (the
+//! grammar is right).
 //!
-//! The means are tested on few games, within four standard errors of their difference from the published figure; the long runs are those of
-//! `cargo run --release --example morpion`.
+//! The means are tested on few games, within four standard errors of their difference from the
+//! published figure; the long runs are those of `cargo run --release --example morpion`.
 
 mod published;
 
@@ -12,10 +13,10 @@ use getaway::search::{Budget, Problem, Search};
 use getaway_problems::morpion::{Board, Morpion, Move};
 use published::{Sample, published_mean};
 
-/// Lines as their ends, sorted: all that tells two positions apart, up to the symmetries of the cross.
+/// Lines as their sorted end points: they determine a position up to the symmetries of the cross.
 type Position = Vec<[(usize, usize); 2]>;
 
-/// The same position for all of its eight mirrored and turned images.
+/// The canonical form under the eight reflections and rotations.
 fn canonical(morpion: &Morpion, moves: &[Move]) -> Position {
     let mirror = morpion.mirror();
     let image = |symmetry: u32, (x, y): (usize, usize)| {
@@ -37,7 +38,7 @@ fn canonical(morpion: &Morpion, moves: &[Move]) -> Position {
     images.min().expect("there are eight")
 }
 
-/// How many positions there are after 0, 1, 2, ... moves.
+/// The number of positions after 0, 1, 2, ... moves.
 fn count_positions(morpion: &Morpion, moves_max: usize) -> Vec<usize> {
     let mut layer: BTreeMap<Position, (Board, Vec<Move>)> = BTreeMap::new();
     layer.insert(Vec::new(), (morpion.start(), Vec::new()));
@@ -66,7 +67,7 @@ fn variant(name: &str) -> Morpion {
 }
 
 #[test]
-fn positions_are_as_many_as_published() {
+fn numbers_of_positions_match_the_published_ones() {
     // OEIS A204107 (5D), A204108 (5T), A204109 (4D), A204110 (4T), computed by Michael Quist.
     let published: [(&str, &[usize]); 4] = [
         ("5D", &[1, 4, 55, 404, 2462, 11196]),
@@ -80,13 +81,13 @@ fn positions_are_as_many_as_published() {
 }
 
 #[test]
-fn first_moves_are_as_many_as_published() {
+fn numbers_of_first_moves_match_the_published_ones() {
     for (name, count) in [("5D", 28), ("5T", 28), ("4D", 40), ("4T", 40)] {
         assert_eq!(variant(name).start().legal().len(), count, "{name}");
     }
 }
 
-/// The lines that can be drawn, by the rules as one would explain them.
+/// The lines that can be drawn, by a direct implementation of the rules.
 fn plain_legal(morpion: &Morpion, is_touching: bool, moves: &[Move]) -> Vec<Vec<(usize, usize)>> {
     let length = morpion.length();
     let lines: Vec<Vec<_>> = moves.iter().map(|line| (0..length).map(|dot| line.dot(dot)).collect()).collect();
@@ -111,7 +112,7 @@ fn plain_legal(morpion: &Morpion, is_touching: bool, moves: &[Move]) -> Vec<Vec<
 }
 
 #[test]
-fn legal_moves_are_those_that_a_plain_look_at_the_grid_finds() {
+fn legal_moves_match_the_direct_implementation() {
     for name in Morpion::NAMES {
         let morpion = variant(name);
         let mut search = Search::new("simulate".parse().expect("an expression"), 7);
@@ -129,8 +130,8 @@ fn legal_moves_are_those_that_a_plain_look_at_the_grid_finds() {
     }
 }
 
-/// The most moves that any game can have, proven by enumeration of all positions (4D, 4T: Michael Quist) or as an upper bound (5D: Kawamura and
-/// others, arXiv 1307.8192).
+/// The maximum length of a game, proven by enumeration (4D, 4T: Michael Quist) or an upper bound
+/// (5D: Kawamura and others, arXiv 1307.8192).
 fn longest_game(name: &str) -> f64 {
     match name {
         "4D" => 35.0,
@@ -140,7 +141,7 @@ fn longest_game(name: &str) -> f64 {
     }
 }
 
-/// The mean score of `games` single passes, against the published one.
+/// Compares the mean score of `games` single passes with the published one.
 fn assert_mean(name: &str, expression: &str, games: u64) {
     let morpion = variant(name);
     let start = morpion.start();
@@ -163,21 +164,21 @@ fn assert_mean(name: &str, expression: &str, games: u64) {
 }
 
 #[test]
-fn random_games_score_as_published() {
+fn random_games_have_the_published_mean() {
     for name in Morpion::NAMES {
         assert_mean(name, "simulate", 20_000);
     }
 }
 
 #[test]
-fn nested_searches_of_level_1_score_as_published() {
+fn nested_search_of_level_1_has_the_published_mean() {
     for name in Morpion::NAMES {
         assert_mean(name, "step(lookahead(simulate))", 150);
     }
 }
 
 #[test]
-fn nested_searches_of_level_2_score_as_published() {
-    // The quickest variant only: the others are for the long run.
+fn nested_search_of_level_2_has_the_published_mean() {
+    // Only the fastest variant; the others are left to the long run.
     assert_mean("4D", "step(lookahead(step(lookahead(simulate))))", 10);
 }

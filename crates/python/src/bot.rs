@@ -8,39 +8,38 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
 
 use getaway::bot::{self, BotOptions};
-use getaway::game::Rules;
 use getaway::planner;
 use getaway::protocol::GameMessage;
 
 use crate::convert::{
-    action_dict, caught, detached, duration, from_python, milliseconds, name_repr, value_error, variant, whole,
+    action_dict, bool_repr, catch_panic, duration, from_python, milliseconds, optional_u64, value_error, without_gil,
 };
 
 /// See `python/getaway/__init__.pyi`.
 #[pyclass(module = "getaway", frozen)]
 pub(crate) struct Bot {
-    bot: Mutex<Player>,
+    bot: Mutex<BotState>,
 }
 
-/// A bot, and what it decided last.
-struct Player {
+/// A bot and its last decision.
+struct BotState {
     bot: bot::Bot,
     last: Option<bot::Decision>,
 }
 
 impl Bot {
-    fn lock(&self) -> MutexGuard<'_, Player> {
+    fn lock(&self) -> MutexGuard<'_, BotState> {
         // Panics are caught while the lock is held.
         self.bot.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn decide(&self, frame: &[u8]) -> PyResult<bot::Decision> {
         let arrival = Instant::now();
-        let message = GameMessage::parse(frame)
-            .map_err(|error| value_error(format_args!("the message cannot be read: {error}")))?;
+        let message =
+            GameMessage::parse(frame).map_err(|error| value_error(format_args!("invalid message: {error}")))?;
         let player = &mut *self.lock();
         let options = player.bot.options().clone();
-        match caught(|| player.bot.next_action_since(&message, arrival)) {
+        match catch_panic(|| player.bot.next_action_since(&message, arrival)) {
             Ok(decision) => {
                 let decision = decision.map_err(value_error)?;
                 player.last = Some(decision);
@@ -57,27 +56,28 @@ impl Bot {
 #[pymethods]
 impl Bot {
     #[new]
-    #[pyo3(signature = (planner = planner::DEFAULT_NAME, budget_ms = 75.0, seed = None, *, evaluations_max = None, no_jump = Rules::BLITZ_2025),
+    #[pyo3(signature = (planner = planner::DEFAULT_NAME, budget_ms = 75.0, seed = None, *, evaluations_max = None, no_jump = false),
         text_signature = "(planner='survival', budget_ms=75.0, seed=0, *, evaluations_max=None, no_jump=False)")]
     fn new(
         planner: &str,
         budget_ms: f64,
         seed: Option<&Bound<'_, PyAny>>,
         evaluations_max: Option<&Bound<'_, PyAny>>,
-        #[pyo3(from_py_with = variant)] no_jump: Rules,
+        no_jump: bool,
     ) -> PyResult<Self> {
-        let (seed, evaluations_max) = (whole("seed", seed)?.unwrap_or(0), whole("evaluations_max", evaluations_max)?);
+        let (seed, evaluations_max) =
+            (optional_u64("seed", seed)?.unwrap_or(0), optional_u64("evaluations_max", evaluations_max)?);
         let budget = duration("budget_ms", budget_ms)?;
         let planner = planner.to_owned();
-        let options = BotOptions { planner, budget, evaluations_max, seed, rules: no_jump, ..BotOptions::default() };
+        let options = BotOptions { planner, budget, evaluations_max, seed, no_jump, ..BotOptions::default() };
         let bot = bot::Bot::new(options).map_err(value_error)?;
-        Ok(Self { bot: Mutex::new(Player { bot, last: None }) })
+        Ok(Self { bot: Mutex::new(BotState { bot, last: None }) })
     }
 
     #[pyo3(signature = (game_message, /))]
     fn next_action<'py>(&self, game_message: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let py = game_message.py();
-        let decide = |frame: &[u8]| detached(py, || self.decide(frame))?;
+        let decide = |frame: &[u8]| without_gil(py, || self.decide(frame))?;
         let decision = if let Ok(text) = game_message.cast::<PyString>() {
             decide(text.to_str()?.as_bytes())
         } else if let Ok(bytes) = game_message.cast::<PyBytes>() {
@@ -110,8 +110,8 @@ impl Bot {
 
     fn __repr__(&self, py: Python<'_>) -> String {
         let options = py.detach(|| self.lock().bot.options().clone());
-        let BotOptions { planner, budget, seed, rules, .. } = options;
-        let (budget_ms, no_jump) = (milliseconds(budget), name_repr(rules.no_jump));
+        let BotOptions { planner, budget, seed, no_jump, .. } = options;
+        let (budget_ms, no_jump) = (milliseconds(budget), bool_repr(no_jump));
         format!("Bot({planner:?}, budget_ms={budget_ms}, seed={seed}, no_jump={no_jump})")
     }
 }

@@ -8,17 +8,18 @@ use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyInt;
 
-use getaway::game::{Action, Move, Rules};
+use getaway::game::{Action, Move};
 use getaway::protocol::to_json;
 
-/// Works without the interpreter.
-pub(crate) fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
-    py.detach(|| caught(work))
+/// Runs `work` without the interpreter lock.
+pub(crate) fn without_gil<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
+    py.detach(|| catch_panic(work))
 }
 
-/// Works; a panic becomes an exception.
-pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> PyResult<T> {
-    // What was being worked on may be half done: a bot is replaced, and everything else is as plain as a number.
+/// Runs `work`; turns a panic into an exception.
+pub(crate) fn catch_panic<T>(work: impl FnOnce() -> T) -> PyResult<T> {
+    // After a panic the data may be inconsistent: a bot is replaced, and everything else is plain
+    // data.
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
         let text = panic_text(panic.as_ref());
         PyRuntimeError::new_err(format!("a bug in getaway, please report it: {text}"))
@@ -34,12 +35,12 @@ pub(crate) fn value_error(error: impl std::fmt::Display) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
 
-/// A JSON value as Python reads it.
+/// Converts JSON to a Python value.
 pub(crate) fn to_python<'py>(py: Python<'py>, json: &str) -> PyResult<Bound<'py, PyAny>> {
     py.import("json")?.call_method1("loads", (json,))
 }
 
-/// A Python value as JSON.
+/// Converts a Python value to JSON.
 pub(crate) fn from_python(value: &Bound<'_, PyAny>) -> PyResult<String> {
     value.py().import("json")?.call_method1("dumps", (value,))?.extract()
 }
@@ -49,19 +50,15 @@ pub(crate) fn action_dict<'py>(py: Python<'py>, player_move: Move) -> PyResult<O
     player_move.direction().map(|direction| to_python(py, &to_json(&Action::Move(direction)))).transpose()
 }
 
-/// The rules that `no_jump` asks for.
-pub(crate) fn variant(no_jump: &Bound<'_, PyAny>) -> PyResult<Rules> {
-    Ok(Rules { no_jump: no_jump.extract()?, ..Rules::BLITZ_2025 })
-}
-
-/// A number of milliseconds as a duration.
+/// Converts milliseconds to a duration.
 pub(crate) fn duration(name: &str, milliseconds: f64) -> PyResult<Duration> {
-    Duration::try_from_secs_f64(milliseconds / 1e3)
-        .map_err(|_| PyValueError::new_err(format!("{name}: expected milliseconds from 0 on, found {milliseconds}")))
+    Duration::try_from_secs_f64(milliseconds / 1e3).map_err(|_| {
+        PyValueError::new_err(format!("{name}: expected a non-negative number of milliseconds, found {milliseconds}"))
+    })
 }
 
-/// A seed, or a number of evaluations, if there is one.
-pub(crate) fn whole(name: &str, value: Option<&Bound<'_, PyAny>>) -> PyResult<Option<u64>> {
+/// An optional integer argument: a seed or a number of evaluations.
+pub(crate) fn optional_u64(name: &str, value: Option<&Bound<'_, PyAny>>) -> PyResult<Option<u64>> {
     let Some(value) = value else { return Ok(None) };
     if !value.is_instance_of::<PyInt>() {
         let found = value.get_type();
@@ -76,6 +73,6 @@ pub(crate) fn milliseconds(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1e3
 }
 
-pub(crate) fn name_repr(flag: bool) -> &'static str {
+pub(crate) fn bool_repr(flag: bool) -> &'static str {
     if flag { "True" } else { "False" }
 }

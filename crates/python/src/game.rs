@@ -6,11 +6,11 @@ use std::sync::Arc;
 use pyo3::exceptions::{PyFileNotFoundError, PyTypeError};
 use pyo3::prelude::*;
 
-use getaway::game::{Action, Layout, Rules, State, World};
+use getaway::game::{Action, Layout, State, World};
 use getaway::map::{Map, MapError, MapLibrary};
 use getaway::protocol::{MessageWriter, parse_action};
 
-use crate::convert::{action_dict, caught, detached, from_python, to_python, value_error, variant};
+use crate::convert::{action_dict, catch_panic, from_python, to_python, value_error, without_gil};
 
 /// See `python/getaway/__init__.pyi`.
 #[pyclass(module = "getaway")]
@@ -21,22 +21,22 @@ pub(crate) struct Game {
 }
 
 impl Game {
-    fn start(py: Python<'_>, name: String, layout: &Layout, rules: &Rules) -> PyResult<Self> {
-        let world = detached(py, || World::new(layout, rules))?;
+    fn start(py: Python<'_>, name: String, layout: &Layout, no_jump: bool) -> PyResult<Self> {
+        let world = without_gil(py, || World::new(layout, no_jump))?;
         let world = world.map_err(|error| value_error(format_args!("{name}: {error}")))?;
         let state = world.start();
         Ok(Self { name, world: Arc::new(world), state })
     }
 
-    pub(crate) fn load(py: Python<'_>, map: &PathBuf, rules: &Rules) -> PyResult<Self> {
+    pub(crate) fn load(py: Python<'_>, map: &PathBuf, no_jump: bool) -> PyResult<Self> {
         let Map { name, layout, .. } = load_map(py, map)?;
-        Self::start(py, name, &layout, rules)
+        Self::start(py, name, &layout, no_jump)
     }
 }
 
-/// The map of this name, or in this folder.
+/// The map with this name, or in this folder.
 pub(crate) fn load_map(py: Python<'_>, map: &PathBuf) -> PyResult<Map> {
-    let loaded = detached(py, || match map.to_str() {
+    let loaded = without_gil(py, || match map.to_str() {
         Some(name_or_path) => MapLibrary::with_our_maps(Vec::<PathBuf>::new()).find(name_or_path),
         None => Map::load(map),
     })?;
@@ -69,16 +69,16 @@ fn actions(action: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Action>> {
 #[pymethods]
 impl Game {
     #[new]
-    #[pyo3(signature = (map, *, no_jump = Rules::BLITZ_2025), text_signature = "(map, *, no_jump=False)")]
-    fn new(py: Python<'_>, map: PathBuf, #[pyo3(from_py_with = variant)] no_jump: Rules) -> PyResult<Self> {
-        Self::load(py, &map, &no_jump)
+    #[pyo3(signature = (map, *, no_jump = false))]
+    fn new(py: Python<'_>, map: PathBuf, no_jump: bool) -> PyResult<Self> {
+        Self::load(py, &map, no_jump)
     }
 
     #[staticmethod]
-    #[pyo3(signature = (drawing, *, no_jump = Rules::BLITZ_2025), text_signature = "(drawing, *, no_jump=False)")]
-    fn parse(py: Python<'_>, drawing: &str, #[pyo3(from_py_with = variant)] no_jump: Rules) -> PyResult<Self> {
-        let layout = caught(|| Layout::parse(drawing))?.map_err(value_error)?;
-        Self::start(py, "drawing".to_owned(), &layout, &no_jump)
+    #[pyo3(signature = (drawing, *, no_jump = false))]
+    fn parse(py: Python<'_>, drawing: &str, no_jump: bool) -> PyResult<Self> {
+        let layout = catch_panic(|| Layout::parse(drawing))?.map_err(value_error)?;
+        Self::start(py, "drawing".to_owned(), &layout, no_jump)
     }
 
     #[pyo3(signature = (action = None, /))]
@@ -89,7 +89,7 @@ impl Game {
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
         let command = actions(action)?;
         let (world, state) = (&self.world, &mut self.state);
-        let player_move = caught(|| world.play(state, &command))?.map_err(value_error)?;
+        let player_move = catch_panic(|| world.play(state, &command))?.map_err(value_error)?;
         action_dict(py, player_move)
     }
 
@@ -103,7 +103,7 @@ impl Game {
 
     #[pyo3(signature = (team_id = "getaway"))]
     fn frame(&self, team_id: &str) -> PyResult<String> {
-        caught(|| MessageWriter::new(&self.world, team_id).write(&self.state))
+        catch_panic(|| MessageWriter::new(&self.world, team_id).write(&self.state))
     }
 
     #[pyo3(signature = (team_id = "getaway"))]
@@ -118,7 +118,7 @@ impl Game {
 
     #[getter]
     pub(crate) fn no_jump(&self) -> bool {
-        self.world.rules().no_jump
+        self.world.no_jump()
     }
 
     #[getter]

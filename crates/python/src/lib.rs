@@ -1,9 +1,9 @@
 //! The extension module `getaway._getaway`: the only crate that knows Python.
 //!
-//! It converts and nothing else; what the classes and functions mean is in `python/getaway/__init__.pyi`,
-//! which the tests hold against this module.
-//! Guarantees: a search releases the interpreter, errors are Python exceptions with a sentence, and a
-//! panic, which is a bug of ours, comes out as a `RuntimeError`.
+//! It converts and nothing else; what the classes and functions mean is in
+//! `python/getaway/__init__.pyi`, which the tests hold against this module. Guarantees: a search
+//! releases the interpreter, errors are Python exceptions with a sentence, and a panic, which is a
+//! bug of ours, comes out as a `RuntimeError`.
 
 mod bot;
 mod convert;
@@ -12,7 +12,15 @@ mod planner;
 
 use pyo3::prelude::*;
 
-/// Coveo's Blitz 2025 car chase, rebuilt exactly, searched and solved before the first move.
+/// Runs the command `getaway` with these arguments, the first of which is the program's name;
+/// returns the exit code.
+#[cfg(feature = "cli")]
+#[pyfunction]
+fn run_command_line(py: Python<'_>, arguments: Vec<std::ffi::OsString>) -> u8 {
+    py.detach(|| getaway_cli::run_main(arguments))
+}
+
+/// Coveo's Blitz 2025 car chase, reimplemented exactly, searched and solved before the first move.
 #[pymodule]
 mod _getaway {
     #[pymodule_export]
@@ -21,6 +29,10 @@ mod _getaway {
     use crate::game::Game;
     #[pymodule_export]
     use crate::planner::{Solution, signature, solve};
+
+    #[cfg(feature = "cli")]
+    #[pymodule_export]
+    use super::run_command_line;
 
     #[pymodule_export]
     #[allow(non_upper_case_globals)]

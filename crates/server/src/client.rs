@@ -1,4 +1,4 @@
-//! A websocket from its first frame on: a bot that plays when its turn comes, or a viewer.
+//! Serves a websocket from its first frame: as a bot that waits for its turn, or as a viewer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,75 +7,75 @@ use axum::extract::ws::{CloseCode, Message, WebSocket, close_code};
 use tokio::sync::SemaphorePermit;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep, timeout};
 
-use super::bot::Leave;
+use super::bot::Disconnect;
 use super::game::Game;
-use super::limits::{MAX_IDLE_FRAMES_PER_SECOND, PING_PAUSE, REGISTRATION_TIME, VIEWER_FAREWELL_TIME};
+use super::limits::{MAX_IDLE_FRAMES_PER_SECOND, PING_INTERVAL, REGISTRATION_TIMEOUT, VIEWER_SHUTDOWN_TIMEOUT};
 use super::recorder::Recorder;
-use super::socket::{Incoming, close, incoming, send};
-use super::{Event, Shared, closed};
+use super::socket::{Incoming, close, parse_incoming, send};
+use super::{Event, Shared, wait_for_end};
 use getaway::protocol::{ClientFrame, MAX_TEAM_NAME_CHARS, Register};
 
-/// What a team is called that gives a token, or nothing.
-const NAMELESS: &str = "team";
+/// Team name of a bot that gives only a token, or nothing.
+const DEFAULT_TEAM: &str = "team";
 
-/// What a connection turns out to be.
+/// The role of a connection.
 enum Role {
     Bot(Register),
     Viewer,
 }
 
-/// Serves a connection to its end.
+/// Serves a connection until it is closed.
 pub(super) async fn serve(mut socket: WebSocket, shared: Arc<Shared>) {
-    let (code, reason) = match timeout(REGISTRATION_TIME, role(&mut socket)).await {
+    let (code, reason) = match timeout(REGISTRATION_TIMEOUT, role(&mut socket)).await {
         Ok(Ok(Role::Bot(register))) => bot(&mut socket, &shared, register).await,
         Ok(Ok(Role::Viewer)) => viewer(&mut socket, &shared).await,
-        Ok(Err(leave)) => (leave.code, leave.reason),
-        Err(_) => (close_code::POLICY, format!("no REGISTER within {} s", REGISTRATION_TIME.as_secs())),
+        Ok(Err(disconnect)) => (disconnect.code, disconnect.reason),
+        Err(_) => (close_code::POLICY, format!("no REGISTER within {} s", REGISTRATION_TIMEOUT.as_secs())),
     };
     close(socket, code, &reason).await;
 }
 
-/// Waits for the frame that says who this is; others are ignored.
-async fn role(socket: &mut WebSocket) -> Result<Role, Leave> {
-    let mut patience = Patience::new();
+/// Waits for the frame that determines the role; other frames are ignored.
+async fn role(socket: &mut WebSocket) -> Result<Role, Disconnect> {
+    let mut rate_limiter = RateLimiter::new();
     loop {
-        match incoming(socket.recv().await) {
+        match parse_incoming(socket.recv().await) {
             Incoming::Frame(ClientFrame::Register(register)) => return Ok(Role::Bot(register)),
             Incoming::Frame(ClientFrame::Viewer) => return Ok(Role::Viewer),
-            Incoming::Frame(_) | Incoming::Control => patience.frame()?,
-            Incoming::Gone(leave) => return Err(leave),
+            Incoming::Frame(_) | Incoming::Control => rate_limiter.count_frame()?,
+            Incoming::Disconnected(disconnect) => return Err(disconnect),
         }
     }
 }
 
-/// A bot: waits for its turn, plays its one game, and is told what to close with.
+/// Serves a bot: waits for its turn and plays its game; returns the close code and reason.
 async fn bot(socket: &mut WebSocket, shared: &Shared, register: Register) -> (CloseCode, String) {
-    let team = register.team_name.unwrap_or_else(|| NAMELESS.to_owned());
+    let team = register.team_name.unwrap_or_else(|| DEFAULT_TEAM.to_owned());
     if team.chars().count() > MAX_TEAM_NAME_CHARS {
         return (close_code::POLICY, format!("teamName: expected at most {MAX_TEAM_NAME_CHARS} characters"));
     }
     let turn = match wait_for_turn(socket, shared).await {
         Ok(turn) => turn,
-        Err(leave) => return (leave.code, leave.reason),
+        Err(disconnect) => return (disconnect.code, disconnect.reason),
     };
-    let closing = play(socket, shared, &team).await;
+    let close = play(socket, shared, &team).await;
     drop(turn);
-    closing
+    close
 }
 
-/// Plays the next game; the caller has the turn.
+/// Plays the next game; the caller must hold the turn.
 async fn play(socket: &mut WebSocket, shared: &Shared, team: &str) -> (CloseCode, String) {
     let Some(number) = shared.next_game() else {
-        return (close_code::AWAY, "the server has played its games".to_owned());
+        return (close_code::AWAY, "all games have been played".to_owned());
     };
-    let note = |text: String| shared.tell(Event::Note { game: number, text });
+    let note = |text: String| shared.report(Event::Note { game: number, text });
     let map = shared.options.map_of_game(number);
-    let world = match getaway::game::World::new(&map.layout, &shared.options.rules) {
+    let world = match getaway::game::World::new(&map.layout, shared.options.no_jump) {
         Ok(world) => Arc::new(world),
         Err(error) => {
             note(format!("{}: {error}", map.name));
             shared.end_game(number);
-            return (close_code::ERROR, "the map cannot be played".to_owned());
+            return (close_code::ERROR, "the map is not playable".to_owned());
         }
     };
     let recording = match shared.options.recording_of_game(number) {
@@ -85,8 +85,8 @@ async fn play(socket: &mut WebSocket, shared: &Shared, team: &str) -> (CloseCode
         }
         None => None,
     };
-    shared.tell(Event::Start { game: number, map: map.name.clone(), team: team.to_owned() });
-    shared.booth.live.begin(&map.name, team, Arc::clone(&world));
+    shared.report(Event::Start { game: number, map: map.name.clone(), team: team.to_owned() });
+    shared.live_endpoint.live.begin(&map.name, team, Arc::clone(&world));
     let game = Game {
         number,
         map: &map.name,
@@ -95,138 +95,140 @@ async fn play(socket: &mut WebSocket, shared: &Shared, team: &str) -> (CloseCode
         tick_time: shared.options.tick_time,
         delay: shared.options.delay,
         viewers: &shared.viewers,
-        live: &shared.booth.live,
+        live: &shared.live_endpoint.live,
         recording,
         note: &note,
     };
     let (result, code, reason) = game.play(socket).await;
-    shared.tell(Event::End(Box::new(result)));
+    shared.report(Event::End(Box::new(result)));
     shared.end_game(number);
     (code, reason)
 }
 
-/// Waits, in the order of arrival, until nobody else plays.
-async fn wait_for_turn<'a>(socket: &mut WebSocket, shared: &'a Shared) -> Result<SemaphorePermit<'a>, Leave> {
-    let Ok(_seat) = shared.waiting.try_acquire() else {
-        return Err(Leave::new(close_code::AGAIN, "too many bots are waiting"));
+/// Waits for the bot's turn, in order of arrival.
+async fn wait_for_turn<'a>(socket: &mut WebSocket, shared: &'a Shared) -> Result<SemaphorePermit<'a>, Disconnect> {
+    let Ok(_permit) = shared.waiting.try_acquire() else {
+        return Err(Disconnect::new(close_code::AGAIN, "too many waiting bots"));
     };
-    let (mut patience, mut closing, mut pulse) = (Patience::new(), shared.closing.subscribe(), Pulse::new());
+    let (mut rate_limiter, mut all_played, mut keepalive) =
+        (RateLimiter::new(), shared.all_played.subscribe(), Keepalive::new());
     let turn = shared.turn.acquire();
     tokio::pin!(turn);
     loop {
         tokio::select! {
             biased;
-            turn = &mut turn => return turn.map_err(|_| Leave::new(close_code::AWAY, "the server ends")),
-            () = closed(&mut closing) => {
-                return Err(Leave::new(close_code::AWAY, "the server has played its games"));
+            turn = &mut turn => return turn.map_err(|_| Disconnect::new(close_code::AWAY, "the server is shutting down")),
+            () = wait_for_end(&mut all_played) => {
+                return Err(Disconnect::new(close_code::AWAY, "all games have been played"));
             }
             received = socket.recv() => {
-                pulse.heard();
-                match incoming(received) {
+                keepalive.record_activity();
+                match parse_incoming(received) {
                     Incoming::Frame(ClientFrame::Register(_)) => {
-                        return Err(Leave::new(close_code::POLICY, "registered twice"));
+                        return Err(Disconnect::new(close_code::POLICY, "already registered"));
                     }
-                    Incoming::Frame(_) | Incoming::Control => patience.frame()?,
-                    Incoming::Gone(leave) => return Err(leave),
+                    Incoming::Frame(_) | Incoming::Control => rate_limiter.count_frame()?,
+                    Incoming::Disconnected(disconnect) => return Err(disconnect),
                 }
             }
-            _ = pulse.next() => pulse.ping(socket).await?,
+            _ = keepalive.next() => keepalive.ping(socket).await?,
         }
     }
 }
 
-/// A viewer: is sent states until it leaves or falls behind.
+/// Serves a viewer: sends states until it disconnects or falls behind.
 async fn viewer(socket: &mut WebSocket, shared: &Shared) -> (CloseCode, String) {
     let Some(mut states) = shared.viewers.join() else {
         return (close_code::AGAIN, "too many viewers".to_owned());
     };
-    let (mut patience, mut closing, mut pulse) = (Patience::new(), shared.closing.subscribe(), Pulse::new());
-    let leave = loop {
+    let (mut rate_limiter, mut all_played, mut keepalive) =
+        (RateLimiter::new(), shared.all_played.subscribe(), Keepalive::new());
+    let disconnect = loop {
         let step = tokio::select! {
             biased;
             state = states.recv() => match state {
-                Some(state) => pass(send(socket, Message::Text(state)).await),
-                None => pass(false),
+                Some(state) => check_speed(send(socket, Message::Text(state)).await),
+                None => check_speed(false),
             },
-            () = closed(&mut closing) => {
-                sleep(VIEWER_FAREWELL_TIME).await;
-                Err(Leave::new(close_code::AWAY, "the server ends"))
+            () = wait_for_end(&mut all_played) => {
+                sleep(VIEWER_SHUTDOWN_TIMEOUT).await;
+                Err(Disconnect::new(close_code::AWAY, "the server is shutting down"))
             }
             received = socket.recv() => {
-                pulse.heard();
-                match incoming(received) {
-                    Incoming::Frame(_) | Incoming::Control => patience.frame(),
-                    Incoming::Gone(leave) => Err(leave),
+                keepalive.record_activity();
+                match parse_incoming(received) {
+                    Incoming::Frame(_) | Incoming::Control => rate_limiter.count_frame(),
+                    Incoming::Disconnected(disconnect) => Err(disconnect),
                 }
             }
-            _ = pulse.next() => pulse.ping(socket).await,
+            _ = keepalive.next() => keepalive.ping(socket).await,
         };
-        if let Err(leave) = step {
-            break leave;
+        if let Err(disconnect) = step {
+            break disconnect;
         }
     };
-    (leave.code, leave.reason)
+    (disconnect.code, disconnect.reason)
 }
 
-/// Whether a viewer keeps up.
-fn pass(keeps_up: bool) -> Result<(), Leave> {
-    if keeps_up { Ok(()) } else { Err(Leave::new(close_code::POLICY, "reads too slowly")) }
+/// Fails if the viewer is too slow.
+fn check_speed(keeps_up: bool) -> Result<(), Disconnect> {
+    if keeps_up { Ok(()) } else { Err(Disconnect::new(close_code::POLICY, "too slow to read")) }
 }
 
-/// Counts what a peer says that has nothing to say.
-struct Patience {
+/// Limits the rate of frames from a peer that has no reason to send any.
+struct RateLimiter {
     since: Instant,
     frames: u32,
 }
 
-impl Patience {
+impl RateLimiter {
     fn new() -> Self {
         Self { since: Instant::now(), frames: 0 }
     }
 
-    /// One more frame.
-    fn frame(&mut self) -> Result<(), Leave> {
+    /// Counts a frame.
+    fn count_frame(&mut self) -> Result<(), Disconnect> {
         if self.since.elapsed() > Duration::from_secs(1) {
             *self = Self::new();
         }
         self.frames += 1;
         if self.frames > MAX_IDLE_FRAMES_PER_SECOND {
-            return Err(Leave::new(close_code::POLICY, "too many frames"));
+            return Err(Disconnect::new(close_code::POLICY, "too many frames"));
         }
         Ok(())
     }
 }
 
-/// Finds out peers that have vanished without a word.
-struct Pulse {
+/// Detects peers that have disappeared without closing the connection.
+struct Keepalive {
     pings: Interval,
-    heard: Instant,
+    last_activity: Instant,
 }
 
-impl Pulse {
+impl Keepalive {
     fn new() -> Self {
-        let mut pings = interval_at(Instant::now() + PING_PAUSE, PING_PAUSE);
+        let mut pings = interval_at(Instant::now() + PING_INTERVAL, PING_INTERVAL);
         pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        Self { pings, heard: Instant::now() }
+        Self { pings, last_activity: Instant::now() }
     }
 
-    /// The peer said something.
-    fn heard(&mut self) {
-        self.heard = Instant::now();
+    /// Records activity of the peer.
+    fn record_activity(&mut self) {
+        self.last_activity = Instant::now();
     }
 
-    /// Waits until it is time to ping.
+    /// Waits until the next ping is due.
     async fn next(&mut self) {
         self.pings.tick().await;
     }
 
-    async fn ping(&mut self, socket: &mut WebSocket) -> Result<(), Leave> {
-        if self.heard.elapsed() < 2 * PING_PAUSE + PING_PAUSE / 2
+    async fn ping(&mut self, socket: &mut WebSocket) -> Result<(), Disconnect> {
+        if self.last_activity.elapsed() < 2 * PING_INTERVAL + PING_INTERVAL / 2
             && send(socket, Message::Ping(Default::default())).await
         {
             return Ok(());
         }
-        Err(Leave::new(close_code::AWAY, "does not answer"))
+        Err(Disconnect::new(close_code::AWAY, "ping timeout"))
     }
 }
 
@@ -245,7 +247,7 @@ mod tests {
     use getaway::game::Layout;
     use getaway::map::Map;
 
-    const PATIENCE: Duration = Duration::from_secs(30);
+    const TIMEOUT: Duration = Duration::from_secs(30);
 
     async fn join(address: &str, frame: serde_json::Value) -> WebSocketStream<TcpStream> {
         let stream = TcpStream::connect(address).await.expect("a connection");
@@ -255,28 +257,29 @@ mod tests {
         socket
     }
 
-    /// Everything that comes until the connection is closed, with the reason in it; read as bytes, so that nothing answers the pings.
-    async fn heard_in_silence(mut socket: WebSocketStream<TcpStream>) -> String {
+    /// Reads everything until the connection is closed and returns it as text; reads raw bytes, so
+    /// that pings are not answered.
+    async fn read_without_pongs(mut socket: WebSocketStream<TcpStream>) -> String {
         let mut bytes = Vec::new();
-        let _ = timeout(PATIENCE, socket.get_mut().read_to_end(&mut bytes)).await.expect("the connection ends");
+        let _ = timeout(TIMEOUT, socket.get_mut().read_to_end(&mut bytes)).await.expect("the connection ends");
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
     #[tokio::test]
-    async fn who_vanishes_without_a_word_is_dropped_and_who_answers_pings_is_not() {
+    async fn vanished_peers_are_dropped_and_peers_that_answer_pings_are_kept() {
         let layout = Layout::parse("P....#s").expect("a drawing");
         let map = Map { name: "apart".into(), kind: "challenge".into(), difficulty: "easy".into(), layout };
-        let options = ServerOptions { tick_time: PATIENCE, ..ServerOptions::on(vec![map]) };
+        let options = ServerOptions { tick_time: TIMEOUT, ..ServerOptions::with_maps(vec![map]) };
         let server = Server::bind("127.0.0.1", 0, options).await.expect("a free port");
         let address = server.local_addr().expect("an address").to_string();
         let running = tokio::spawn(server.run(|_| Ok::<(), ()>(())));
-        // A game that stands still, since its bot thinks.
+        // A game that makes no progress, because its bot never answers.
         let player = join(&address, json!({"type": "REGISTER", "teamName": "thinks"})).await;
         let silent_viewer = join(&address, json!({"type": "VIEWER"})).await;
         let silent_bot = join(&address, json!({"type": "REGISTER", "teamName": "waits"})).await;
         let mut viewer = join(&address, json!({"type": "VIEWER"})).await;
         let (mut pings, mut states) = (0, 0);
-        let vanished = async { tokio::join!(heard_in_silence(silent_viewer), heard_in_silence(silent_bot)) };
+        let vanished = async { tokio::join!(read_without_pongs(silent_viewer), read_without_pongs(silent_bot)) };
         tokio::pin!(vanished);
         let (of_viewer, of_bot) = loop {
             tokio::select! {
@@ -287,11 +290,11 @@ mod tests {
                 },
             }
         };
-        assert!(of_viewer.contains("does not answer") && of_bot.contains("does not answer"), "{of_viewer}; {of_bot}");
-        assert_eq!(states, 1, "the game stands still");
-        // Long after the others were given up, who answers is pinged on.
+        assert!(of_viewer.contains("ping timeout") && of_bot.contains("ping timeout"), "{of_viewer}; {of_bot}");
+        assert_eq!(states, 1, "the game makes no progress");
+        // Long after the others were dropped, the peer that answers is still pinged.
         while pings < 6 {
-            let message = timeout(PATIENCE, viewer.next())
+            let message = timeout(TIMEOUT, viewer.next())
                 .await
                 .expect("pings go on")
                 .expect("the viewer stays")

@@ -1,7 +1,7 @@
 //! One game, from the first state to the result.
 //!
-//! The promise: what is played is what [`World`] says, tick by tick; no viewer and no disk trouble changes it, and a bot that is slow,
-//! silent or gone costs its own game and nothing else.
+//! Guarantees: the game is what [`World`] plays, tick by tick; viewers and disk errors do not
+//! affect it, and a bot that is slow, silent or disconnected affects only its own game.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,66 +10,66 @@ use axum::extract::ws::{CloseCode, Utf8Bytes, WebSocket, close_code};
 use serde::Serialize;
 use tokio::time::{Instant, sleep};
 
-use super::bot::{Answer, BotLine, Leave, Tally};
+use super::bot::{Answer, BotConnection, CommandCounts, Disconnect};
 use super::limits::MAX_NOTES_PER_GAME;
 use super::recorder::Recorder;
 use super::viewers::Viewers;
-use getaway::game::{Action, Rules, State, World, variant};
+use getaway::game::{Action, State, World};
 use getaway::protocol::MessageWriter;
-use getaway_viewer::Live;
+use getaway_viewer::LiveReplay;
 
 /// How a game ended.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct GameResult {
-    /// Which of the server's games it was, from 1.
+    /// The number of the game on this server, from 1.
     pub game: u64,
     /// The map's name.
     pub map: String,
     /// The bot's team.
     pub team: String,
-    /// The rules that were played.
-    #[serde(rename = "no_jump", with = "variant")]
-    pub rules: Rules,
-    /// 5 for each tick that was reached.
+    /// Whether it was the no-jump variant.
+    pub no_jump: bool,
+    /// 5 points per tick reached.
     pub score: u32,
-    /// The tick that was reached.
+    /// The last tick reached.
     pub tick: u16,
     /// What ended it.
     pub end: GameEnd,
-    /// Ticks that were played with a command.
+    /// Ticks played with a command.
     pub commands: u32,
-    /// Ticks that were played without one.
+    /// Ticks played without a command.
     pub missed_ticks: u32,
-    /// Commands that came after their tick had been played without one.
+    /// Commands that arrived after their tick had been played without one.
     pub late_commands: u32,
-    /// The tick in which the bot was out, and why; from there on the game was played without it.
-    pub left: Option<BotLeft>,
+    /// When and why the bot was disconnected; the rest of the game was played without it.
+    #[serde(rename = "left")]
+    pub disconnect: Option<BotDisconnect>,
     /// Time from the first state to the last tick.
     pub seconds: f64,
-    /// Where the game is recorded.
+    /// The recording, if any.
     pub recording: Option<PathBuf>,
 }
 
-/// What ends a game.
+/// How a game ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GameEnd {
     /// A threat stands on the player's tile.
     Caught,
-    /// The last tick has been played.
+    /// Every tick was played.
     Complete,
 }
 
-/// How a bot was lost in the middle of a game.
+/// A disconnect during a game.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct BotLeft {
-    /// The tick that it did not answer any more.
+pub struct BotDisconnect {
+    /// The first tick that the bot did not answer.
     pub tick: u16,
-    /// What happened.
+    /// The reason.
     pub reason: String,
 }
 
-/// What a game is played with.
+/// The parameters of a game.
 pub(super) struct Game<'a> {
     pub number: u64,
     pub map: &'a str,
@@ -78,9 +78,9 @@ pub(super) struct Game<'a> {
     pub tick_time: Duration,
     pub delay: Duration,
     pub viewers: &'a Viewers,
-    pub live: &'a Live,
+    pub live: &'a LiveReplay,
     pub recording: Option<Recorder>,
-    /// Called with what somebody might want to know: too late, twice, nonsense.
+    /// Called with log messages: late, duplicate or invalid commands.
     pub note: &'a (dyn Fn(String) + Sync),
 }
 
@@ -90,61 +90,61 @@ struct Play<'a> {
     writer: MessageWriter<'a>,
     state: State,
     missed_ticks: u32,
-    left: Option<(u16, Leave)>,
+    disconnect: Option<(u16, Disconnect)>,
     notes: usize,
 }
 
 impl<'a> Game<'a> {
-    /// Plays to the end. Returns the result, and what the bot's connection is to be closed with.
+    /// Plays to the end; returns the result and the close code and reason for the bot.
     pub async fn play(self, socket: &mut WebSocket) -> (GameResult, CloseCode, String) {
         let (world, team) = (self.world, self.team);
         let writer = MessageWriter::new(world, team);
         let recording = self.recording.as_ref().map(|recording| recording.path().to_owned());
-        let mut play = Play { game: self, writer, state: world.start(), missed_ticks: 0, left: None, notes: 0 };
-        let mut bot = BotLine::new(socket);
+        let mut play = Play { game: self, writer, state: world.start(), missed_ticks: 0, disconnect: None, notes: 0 };
+        let mut bot = BotConnection::new(socket);
         let start = Instant::now();
         while !play.state.is_over() {
             play.tick(&mut bot).await;
         }
         let seconds = start.elapsed().as_secs_f64();
-        // Those who watch see how it ended; bots never do.
+        // Viewers are shown the final state; bots are not.
         play.game.live.push(&play.state);
         play.game.viewers.publish(play.writer.write(&play.state).into());
         play.end_recording().await;
-        let tally = bot.tally;
-        play.result(tally, seconds, recording)
+        let counts = bot.counts;
+        play.result(counts, seconds, recording)
     }
 }
 
 impl Play<'_> {
-    /// Shows the state, takes the command, and plays.
-    async fn tick(&mut self, bot: &mut BotLine<'_>) {
+    /// Sends the state, waits for the command, and plays the tick.
+    async fn tick(&mut self, bot: &mut BotConnection<'_>) {
         let frame = Utf8Bytes::from(self.writer.write(&self.state));
         self.game.live.push(&self.state);
         self.game.viewers.publish(frame.clone());
-        let answer = if self.left.is_some() {
-            // There is nobody to wait for, but others have work to do.
+        let answer = if self.disconnect.is_some() {
+            // The bot is gone, so there is nothing to wait for; yield to other tasks.
             tokio::task::yield_now().await;
             Answer::None
         } else {
-            self.ask(bot, frame.clone()).await
+            self.exchange(bot, frame.clone()).await
         };
         let actions = match answer {
             Answer::Actions(actions) => actions,
             Answer::None => self.miss(None),
-            Answer::Leave(leave) => self.miss(Some(leave)),
+            Answer::Disconnected(disconnect) => self.miss(Some(disconnect)),
         };
         self.record(frame, &actions).await;
-        // Only a game that is over has no next tick, and the loop ends there.
+        // Fails only if the game is over, and then the loop ends.
         let _ = self.game.world.play(&mut self.state, &actions);
-        if self.left.is_none() && !self.state.is_over() && !self.game.delay.is_zero() {
+        if self.disconnect.is_none() && !self.state.is_over() && !self.game.delay.is_zero() {
             sleep(self.game.delay).await;
         }
     }
 
-    async fn ask(&mut self, bot: &mut BotLine<'_>, frame: Utf8Bytes) -> Answer {
-        if let Err(leave) = bot.send(frame).await {
-            return Answer::Leave(leave);
+    async fn exchange(&mut self, bot: &mut BotConnection<'_>, frame: Utf8Bytes) -> Answer {
+        if let Err(disconnect) = bot.send(frame).await {
+            return Answer::Disconnected(disconnect);
         }
         let deadline = Instant::now() + self.game.tick_time;
         let tick = self.state.tick();
@@ -153,19 +153,19 @@ impl Play<'_> {
             *notes += 1;
             match *notes {
                 ..MAX_NOTES_PER_GAME => note(format!("tick {tick}: {text}")),
-                MAX_NOTES_PER_GAME => note(format!("tick {tick}: {text}; further notes on this game are left out")),
+                MAX_NOTES_PER_GAME => note(format!("tick {tick}: {text}; no further notes on this game")),
                 _ => {}
             }
         };
         bot.answer(tick.into(), deadline, &mut take_note).await
     }
 
-    /// A tick without a command.
-    fn miss(&mut self, leave: Option<Leave>) -> Vec<Action> {
+    /// Plays a tick without a command.
+    fn miss(&mut self, disconnect: Option<Disconnect>) -> Vec<Action> {
         self.missed_ticks += 1;
-        if let Some(leave) = leave {
-            (self.game.note)(format!("tick {}: the bot is out: {}", self.state.tick(), leave.reason));
-            self.left = Some((self.state.tick(), leave));
+        if let Some(disconnect) = disconnect {
+            (self.game.note)(format!("tick {}: bot disconnected: {}", self.state.tick(), disconnect.reason));
+            self.disconnect = Some((self.state.tick(), disconnect));
         }
         Vec::new()
     }
@@ -174,8 +174,8 @@ impl Play<'_> {
         let Some(recording) = self.game.recording.take() else { return };
         match recording.write(frame, actions.to_owned()) {
             Ok(()) => self.game.recording = Some(recording),
-            Err(lost) => {
-                let error = recording.give_up(lost).await;
+            Err(error) => {
+                let error = recording.abort(error).await;
                 self.note_lost_recording(&error);
             }
         }
@@ -189,27 +189,32 @@ impl Play<'_> {
     }
 
     fn note_lost_recording(&self, error: &str) {
-        (self.game.note)(format!("{error}; the recording ends there and the game is played to its end"));
+        (self.game.note)(format!("{error}; the recording ends here, the game continues"));
     }
 
-    fn result(self, tally: Tally, seconds: f64, recording: Option<PathBuf>) -> (GameResult, CloseCode, String) {
-        let Self { game, state, missed_ticks, left, .. } = self;
-        let (code, reason) = match &left {
-            Some((_, leave)) => (leave.code, leave.reason.clone()),
+    fn result(
+        self,
+        counts: CommandCounts,
+        seconds: f64,
+        recording: Option<PathBuf>,
+    ) -> (GameResult, CloseCode, String) {
+        let Self { game, state, missed_ticks, disconnect, .. } = self;
+        let (code, reason) = match &disconnect {
+            Some((_, disconnect)) => (disconnect.code, disconnect.reason.clone()),
             None => (close_code::NORMAL, "the game is over".to_owned()),
         };
         let result = GameResult {
             game: game.number,
             map: game.map.to_owned(),
             team: game.team.to_owned(),
-            rules: *game.world.rules(),
+            no_jump: game.world.no_jump(),
             score: game.world.score(&state),
             tick: state.tick(),
             end: if state.is_complete() { GameEnd::Complete } else { GameEnd::Caught },
-            commands: tally.commands,
+            commands: counts.commands,
             missed_ticks,
-            late_commands: tally.late_commands,
-            left: left.map(|(tick, leave)| BotLeft { tick, reason: leave.reason }),
+            late_commands: counts.late_commands,
+            disconnect: disconnect.map(|(tick, disconnect)| BotDisconnect { tick, reason: disconnect.reason }),
             seconds,
             recording,
         };

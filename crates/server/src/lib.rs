@@ -1,19 +1,21 @@
-//! The local game server: the wire of the real one, for one game at a time.
+//! The local game server: speaks the real server's protocol, for one game at a time.
 //!
-//! The promise: a game over the socket is the game that [`World`](getaway::game::World) plays; whatever a connection does costs at most
-//! its own game; the game waits for its bot and for nobody else. Nothing is printed: what happens is told as [`Event`]s.
+//! Guarantees: a game over the websocket is the game that [`World`](getaway::game::World) plays; a
+//! connection can affect only its own game; the game waits for its bot only. Nothing is printed;
+//! the server reports [`Event`]s.
 //!
-//! One task serves a connection from its first frame to its close. Bots take turns by a fair semaphore, and the task of the bot whose
-//! turn it is plays the game; viewers are shown its states through queues that it never waits for.
+//! One task serves a connection from its first frame to its close. Bots take turns through a fair
+//! semaphore, and the task of the bot whose turn it is plays the game; viewers receive its states
+//! through queues on which the game never waits.
 
 mod bot;
 mod client;
 mod game;
-mod host;
 pub mod limits;
 mod origin;
 mod recorder;
 mod socket;
+mod viewer_server;
 mod viewers;
 
 use std::future;
@@ -38,61 +40,60 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tokio::time::{sleep, timeout};
 
-use getaway::game::Rules;
 use getaway::map::Map;
-use getaway_viewer::{Live, Page, PageSource};
-use host::{Booth, page_response};
+use getaway_viewer::{LiveReplay, Page, PageSource};
 use limits::{
-    ACCEPT_PAUSE, CLOSE_TIME, HTTP_TIME, MAX_CONNECTIONS, MAX_FRAME_BYTES, MAX_REQUEST_HEAD_BYTES, MAX_WAITING_BOTS,
-    READ_BUFFER_BYTES,
+    ACCEPT_RETRY_DELAY, CLOSE_TIMEOUT, HTTP_TIMEOUT, MAX_CONNECTIONS, MAX_FRAME_BYTES, MAX_REQUEST_HEAD_BYTES,
+    MAX_WAITING_BOTS, READ_BUFFER_BYTES,
 };
+use viewer_server::{LiveEndpoint, page_response};
 use viewers::Viewers;
 
-pub use game::{BotLeft, GameEnd, GameResult};
-pub use host::Host;
+pub use game::{BotDisconnect, GameEnd, GameResult};
 pub(crate) use origin::is_allowed;
+pub use viewer_server::ViewerServer;
 
-/// How a server plays.
+/// The options of a server.
 #[derive(Clone, Debug)]
 pub struct ServerOptions {
-    /// The maps: each game is on one of them, drawn at random.
+    /// The maps: one is drawn at random for each game.
     pub maps: Vec<Map>,
-    /// Where the draws start.
+    /// The seed of the draws.
     pub seed: u64,
-    /// The time a bot has for a tick.
+    /// The time limit of a bot per tick.
     pub tick_time: Duration,
     /// The pause after each tick.
     pub delay: Duration,
-    /// How many games to play; `None` to go on for ever.
+    /// The number of games to play; `None` for no limit.
     pub games: Option<u64>,
-    /// The rules of the games.
-    pub rules: Rules,
-    /// Where to record the first game; later ones get a number: `game.jsonl`, `game-2.jsonl`, ...
+    /// Whether the games are the no-jump variant: stepping onto a threat's tile loses the game.
+    pub no_jump: bool,
+    /// The recording of the first game; later ones are numbered: `game.jsonl`, `game-2.jsonl`, ...
     pub recording: Option<PathBuf>,
 }
 
-/// Files that a server has open besides its connections, or somewhat more.
-const OTHER_FILES: usize = 64;
-/// Time from one look at who is still connected to the next, when the server ends.
-const FAREWELL_PAUSE: Duration = Duration::from_millis(10);
+/// Upper bound on files that the server has open besides its connections.
+const OTHER_FILES_MAX: usize = 64;
+/// Interval at which the server checks for open connections during shutdown.
+const SHUTDOWN_POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// What happens on a server.
+/// An event of the server.
 #[derive(Clone, Debug)]
 pub enum Event {
-    /// A game begins.
+    /// A game has started.
     Start {
-        /// Which of the server's games it is, from 1.
+        /// The number of the game on this server, from 1.
         game: u64,
         /// The map's name.
         map: String,
-        /// The bot's team, as it calls itself.
+        /// The bot's team name.
         team: String,
     },
-    /// Something that a bot's author might want to know.
+    /// A note for the bot's author.
     Note {
         /// The game.
         game: u64,
-        /// A sentence.
+        /// The text.
         text: String,
     },
     /// A game has ended.
@@ -100,23 +101,23 @@ pub enum Event {
 }
 
 impl ServerOptions {
-    /// Games on these maps, for ever, as the real server plays them: 100 ms a tick, and on without a pause.
-    pub fn on(maps: Vec<Map>) -> Self {
+    /// Endless games on these maps with the real server's timing: 100 ms per tick, without pauses.
+    pub fn with_maps(maps: Vec<Map>) -> Self {
         Self {
             maps,
             seed: 0,
             tick_time: Duration::from_millis(100),
             delay: Duration::ZERO,
             games: None,
-            rules: Rules::BLITZ_2025,
+            no_jump: false,
             recording: None,
         }
     }
 
-    /// The map of a game: the same for the same seed and number.
+    /// The map of a game, determined by the seed and the game's number.
     fn map_of_game(&self, number: u64) -> &Map {
         let mut rng = Pcg32::new(self.seed, number);
-        // Streams of neighbouring numbers start alike.
+        // Streams with adjacent numbers start similarly, so the first outputs are skipped.
         for _ in 0..16 {
             rng.next_u32();
         }
@@ -124,7 +125,7 @@ impl ServerOptions {
         &self.maps[index as usize]
     }
 
-    /// Where a game is recorded.
+    /// The recording of a game.
     fn recording_of_game(&self, number: u64) -> Option<PathBuf> {
         let path = self.recording.as_deref()?;
         Some(if number == 1 { path.to_owned() } else { numbered(path, number) })
@@ -141,53 +142,54 @@ fn numbered(path: &Path, number: u64) -> PathBuf {
     path.with_file_name(format!("{stem}-{number}{extension}"))
 }
 
-/// What all connections share.
+/// State shared by all connections.
 struct Shared {
     options: ServerOptions,
     on_loopback: bool,
-    /// One game at a time, first come, first served.
+    /// One game at a time, in order of arrival.
     turn: Semaphore,
     waiting: Semaphore,
-    games_begun: AtomicU64,
+    games_started: AtomicU64,
     viewers: Viewers,
-    /// The game for the viewer page, beyond what the wire tells.
-    booth: Booth,
+    /// The replay of the game for the viewer page.
+    live_endpoint: LiveEndpoint,
     page: Page,
     events: mpsc::UnboundedSender<Event>,
     /// Whether the last game has been played.
-    closing: watch::Sender<bool>,
+    all_played: watch::Sender<bool>,
 }
 
 impl Shared {
-    /// The number of the next game, unless all have been played. For whoever has the turn.
+    /// The number of the next game, or `None` after the last one. Must be called while holding the
+    /// turn.
     fn next_game(&self) -> Option<u64> {
-        let number = self.games_begun.load(Ordering::Relaxed) + 1;
+        let number = self.games_started.load(Ordering::Relaxed) + 1;
         if self.options.games.is_some_and(|games| number > games) {
             return None;
         }
-        self.games_begun.store(number, Ordering::Relaxed);
+        self.games_started.store(number, Ordering::Relaxed);
         Some(number)
     }
 
     fn end_game(&self, number: u64) {
         if self.options.games == Some(number) {
-            self.closing.send_replace(true);
+            self.all_played.send_replace(true);
         }
     }
 
-    fn tell(&self, event: Event) {
-        // The receiver goes away when the server ends, and then nobody wants to know.
+    fn report(&self, event: Event) {
+        // The receiver is dropped when the server shuts down.
         let _ = self.events.send(event);
     }
 }
 
-/// Waits until the server has played its games.
-async fn closed(closing: &mut watch::Receiver<bool>) {
-    // The sender is there as long as anybody can wait.
-    let _ = closing.wait_for(|closing| *closing).await;
+/// Waits until all games have been played.
+async fn wait_for_end(all_played: &mut watch::Receiver<bool>) {
+    // The sender outlives all receivers.
+    let _ = all_played.wait_for(|all_played| *all_played).await;
 }
 
-/// A server that has its port and does not serve yet.
+/// A server that is bound to its port but not running yet.
 pub struct Server {
     listener: TcpListener,
     shared: Arc<Shared>,
@@ -196,16 +198,16 @@ pub struct Server {
 }
 
 impl Server {
-    /// Takes the port; 0 takes a free one.
+    /// Binds the port, or a free one if it is 0.
     ///
     /// # Errors
-    /// When there are no maps, or the address cannot be listened on.
+    /// When there are no maps, or the address cannot be bound.
     pub async fn bind(host: &str, port: u16, options: ServerOptions) -> io::Result<Self> {
         if options.maps.is_empty() {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "no maps to play on"));
         }
         let listener = TcpListener::bind((host, port)).await?.into_std()?;
-        open_many(&listener);
+        grow_file_table(&listener);
         let listener = TcpListener::from_std(listener)?;
         let on_loopback = listener.local_addr()?.ip().is_loopback();
         let (sender, events) = mpsc::unbounded_channel();
@@ -214,89 +216,91 @@ impl Server {
             on_loopback,
             turn: Semaphore::new(1),
             waiting: Semaphore::new(MAX_WAITING_BOTS),
-            games_begun: AtomicU64::new(0),
+            games_started: AtomicU64::new(0),
             viewers: Viewers::default(),
-            booth: Booth::new(Arc::new(Live::default())),
+            live_endpoint: LiveEndpoint::new(Arc::new(LiveReplay::default())),
             page: Page::new(PageSource::Live { socket: true }),
             events: sender,
-            closing: watch::Sender::new(false),
+            all_played: watch::Sender::new(false),
         };
         let connections = Arc::new(Semaphore::new(MAX_CONNECTIONS));
         Ok(Self { listener, shared: Arc::new(shared), events, connections })
     }
 
-    /// Where it listens.
+    /// The address it listens on.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }
 
-    /// Serves until the games have been played, or for ever. Everything that happens is told in order.
+    /// Runs until all games have been played, or forever. Events are reported in order.
     ///
     /// # Errors
-    /// The first error that `on_event` returns ends the server.
+    /// The first error returned by `on_event`.
     pub async fn run<E>(mut self, mut on_event: impl FnMut(Event) -> Result<(), E>) -> Result<(), E> {
         let router = Router::new()
-            .route("/", routing::get(front_door))
-            .route("/film/{game}/{from}", routing::get(film))
+            .route("/", routing::get(handle_root))
+            .route("/replay/{game}/{from}", routing::get(replay))
             .fallback(not_found)
             .with_state(Arc::clone(&self.shared));
-        let mut closing = self.shared.closing.subscribe();
+        let mut all_played = self.shared.all_played.subscribe();
         loop {
             tokio::select! {
                 biased;
                 Some(event) = self.events.recv() => on_event(event)?,
-                () = closed(&mut closing) => break,
+                () = wait_for_end(&mut all_played) => break,
                 accepted = self.listener.accept() => match accepted {
                     Ok((stream, _)) => self.connect(stream, &router),
-                    Err(_) => sleep(ACCEPT_PAUSE).await,
+                    Err(_) => sleep(ACCEPT_RETRY_DELAY).await,
                 },
             }
         }
-        let _ = timeout(2 * CLOSE_TIME, self.say_goodbye(&router)).await;
+        let _ = timeout(2 * CLOSE_TIMEOUT, self.drain(&router)).await;
         while let Ok(event) = self.events.try_recv() {
             on_event(event)?;
         }
         Ok(())
     }
 
-    /// The last bot still has to read its last state and the close, and pages ask how the game has ended.
-    async fn say_goodbye(&self, router: &Router) {
+    /// Lets the last bot receive its last state and close frame, and lets pages request the end of
+    /// the game.
+    async fn drain(&self, router: &Router) {
         loop {
             tokio::select! {
                 Ok((stream, _)) = self.listener.accept() => self.connect(stream, router),
-                () = sleep(FAREWELL_PAUSE) => if self.connections.available_permits() == MAX_CONNECTIONS {
+                () = sleep(SHUTDOWN_POLL_INTERVAL) => if self.connections.available_permits() == MAX_CONNECTIONS {
                     break;
                 },
             }
         }
     }
 
-    /// Serves a connection in a task of its own, if there is room for it.
+    /// Serves a connection in its own task, if there is capacity.
     fn connect(&self, stream: TcpStream, router: &Router) {
-        let Ok(seat) = Arc::clone(&self.connections).try_acquire_owned() else { return };
-        // States are answered at once or not at all: waiting for more to send only makes ticks longer.
+        let Ok(permit) = Arc::clone(&self.connections).try_acquire_owned() else { return };
+        // Send small packets at once: waiting for more data would only delay the tick.
         let _ = stream.set_nodelay(true);
-        let service = TowerToHyperService::new(router.clone().layer(Extension(Arc::new(seat))));
+        let service = TowerToHyperService::new(router.clone().layer(Extension(Arc::new(permit))));
         let mut http = hyper::server::conn::http1::Builder::new();
-        http.timer(TokioTimer::new()).header_read_timeout(HTTP_TIME).max_buf_size(MAX_REQUEST_HEAD_BYTES);
-        tokio::spawn(timeout(HTTP_TIME, http.serve_connection(TokioIo::new(stream), service).with_upgrades()));
+        http.timer(TokioTimer::new()).header_read_timeout(HTTP_TIMEOUT).max_buf_size(MAX_REQUEST_HEAD_BYTES);
+        tokio::spawn(timeout(HTTP_TIMEOUT, http.serve_connection(TokioIo::new(stream), service).with_upgrades()));
     }
 }
 
-/// Opens as many files as all connections take, and closes them again. The system's table of them then has room for all: it grows by moving, which
-/// stops whoever needs it for 10 to 25 ms on Linux, and would do so in the middle of a game.
-fn open_many(listener: &std::net::TcpListener) {
-    let files: Vec<_> = (0..MAX_CONNECTIONS + OTHER_FILES).map_while(|_| listener.try_clone().ok()).collect();
+/// Opens and closes as many files as all connections need, so that the kernel's file table is large
+/// enough: enlarging it blocks the process for 10 to 25 ms on Linux, which must not happen during a
+/// game.
+fn grow_file_table(listener: &std::net::TcpListener) {
+    let files: Vec<_> = (0..MAX_CONNECTIONS + OTHER_FILES_MAX).map_while(|_| listener.try_clone().ok()).collect();
     drop(files);
 }
 
-/// A websocket for those who ask for one, the page for all others.
-async fn front_door(
+/// Upgrades websocket requests; answers all others with the page.
+async fn handle_root(
     State(shared): State<Arc<Shared>>,
-    Extension(seat): Extension<Arc<OwnedSemaphorePermit>>,
+    Extension(permit): Extension<Arc<OwnedSemaphorePermit>>,
     headers: HeaderMap,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Response {
@@ -306,7 +310,7 @@ async fn front_door(
         Err(_) => return page_response(&shared.page),
     };
     if !origin::is_allowed(&headers, shared.on_loopback) {
-        return (StatusCode::FORBIDDEN, "This page may not connect: its origin is not this server.\n").into_response();
+        return (StatusCode::FORBIDDEN, "Forbidden: the origin of this page is not this server.\n").into_response();
     }
     upgrade
         .max_message_size(MAX_FRAME_BYTES)
@@ -314,12 +318,12 @@ async fn front_door(
         .read_buffer_size(READ_BUFFER_BYTES)
         .on_upgrade(async move |socket| {
             client::serve(socket, shared).await;
-            drop(seat);
+            drop(permit);
         })
 }
 
-/// What the simulator knows about the game that is being played, for the page.
-async fn film(
+/// The replay of the game in progress, for the page.
+async fn replay(
     State(shared): State<Arc<Shared>>,
     UrlPath((game, from)): UrlPath<(u64, usize)>,
     headers: HeaderMap,
@@ -327,11 +331,11 @@ async fn film(
     if !origin::is_allowed(&headers, shared.on_loopback) {
         return StatusCode::FORBIDDEN.into_response();
     }
-    shared.booth.film(game, from).await
+    shared.live_endpoint.replay(game, from).await
 }
 
 fn not_found() -> future::Ready<(StatusCode, &'static str)> {
-    future::ready((StatusCode::NOT_FOUND, "Nothing here but /.\n"))
+    future::ready((StatusCode::NOT_FOUND, "Not found; the page is at /.\n"))
 }
 
 #[cfg(test)]
@@ -339,7 +343,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn recordings_are_numbered() {
+    fn recordings_after_the_first_are_numbered() {
         for (path, expected) in [
             ("games/a.jsonl.gz", "games/a-2.jsonl.gz"),
             ("a.b.jsonl", "a.b-2.jsonl"),

@@ -1,52 +1,58 @@
-//! Everything that the server puts an end to, and why there. A port is open to whoever finds it, and a game has to go on meanwhile.
+//! The limits of the server, with the reason for each. Anyone can connect to an open port, and the
+//! game must not be affected.
 
 use std::time::Duration;
 
 use getaway::protocol::MAX_CLIENT_FRAME_BYTES;
 
-/// Connections at once, of every kind: far more than anybody plays or watches with, far fewer than the files a process may open. Further
-/// ones are closed unread.
+/// Maximum number of connections of any kind: far more than anyone needs, far fewer than the limit
+/// on open files. Further connections are closed without reading from them.
 pub const MAX_CONNECTIONS: usize = 256;
-/// Viewers at once: each one costs a copy of every state.
+/// Maximum number of viewers: each one costs a copy of every state.
 pub const MAX_VIEWERS: usize = 64;
-/// Bots that wait for their turn at once.
+/// Maximum number of bots waiting for their turn.
 pub const MAX_WAITING_BOTS: usize = 32;
-/// Time to say REGISTER or VIEWER, as on the real server.
-pub const REGISTRATION_TIME: Duration = Duration::from_secs(5);
-/// Time for an HTTP connection, from its first byte to its last: the page is small, and a half-said request must not stay.
-pub const HTTP_TIME: Duration = Duration::from_secs(5);
-/// Bytes of a request's head: what browsers send is below 4 KiB.
+/// Time limit for REGISTER or VIEWER, as on the real server.
+pub const REGISTRATION_TIMEOUT: Duration = Duration::from_secs(5);
+/// Time limit of an HTTP connection, from its first byte to its last: the page is small, and
+/// incomplete requests must not linger.
+pub const HTTP_TIMEOUT: Duration = Duration::from_secs(5);
+/// Maximum size of a request's head: browsers send less than 4 KiB.
 pub const MAX_REQUEST_HEAD_BYTES: usize = 16 << 10;
-/// Bytes of a frame that a client sends.
+/// Maximum size of a client's frame.
 pub const MAX_FRAME_BYTES: usize = MAX_CLIENT_FRAME_BYTES;
-/// Frames that a bot may send in a tick. One is enough, and a few more are forgiven; a flood would keep the game busy.
+/// Maximum number of frames from a bot per tick. One is enough and a few more are tolerated, but a
+/// flood would keep the game busy.
 pub const MAX_FRAMES_PER_TICK: usize = 100;
-/// Frames that anybody may send in a second while there is nothing to say: before registering, in the queue, while watching.
+/// Maximum number of frames per second from a peer that has no reason to send any: before
+/// registering, in the queue, while watching.
 pub const MAX_IDLE_FRAMES_PER_SECOND: u32 = 100;
-/// Time for a frame to leave. A peer that does not read for so long is not there any more.
-pub const WRITE_TIME: Duration = Duration::from_secs(3);
-/// Time for a peer to agree to a close.
-pub const CLOSE_TIME: Duration = Duration::from_secs(1);
-/// Time that viewers have, when the server ends, to ask how the last game has ended: four times the pause between two questions of the page.
-pub const VIEWER_FAREWELL_TIME: Duration = Duration::from_secs(1);
-/// Pause between two pings of a peer that has nothing to say. A machine that vanished is found out by its silence, when the third one is due.
-/// (The tests of this module have no 45 seconds.)
-pub const PING_PAUSE: Duration = if cfg!(test) { Duration::from_millis(200) } else { Duration::from_secs(15) };
-/// Bytes of states that may wait for one viewer: a whole game on a map of the real challenge. One that falls further behind is dropped.
+/// Time limit for sending a frame. A peer that does not read for this long is considered gone.
+pub const WRITE_TIMEOUT: Duration = Duration::from_secs(3);
+/// Time limit of the closing handshake.
+pub const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
+/// Time that viewers have during shutdown to request the end of the last game: four times the
+/// polling interval of the page.
+pub const VIEWER_SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
+/// Interval of the pings to an idle peer. A vanished peer is detected when the third ping is due.
+/// (Shorter in tests, which cannot take 45 seconds.)
+pub const PING_INTERVAL: Duration = if cfg!(test) { Duration::from_millis(200) } else { Duration::from_secs(15) };
+/// Maximum size of the states queued for one viewer: a whole game on a real map. A viewer that
+/// falls further behind is dropped.
 pub const MAX_VIEWER_BACKLOG_BYTES: usize = 16 << 20;
-/// States that may wait for one viewer.
+/// Maximum number of states queued for one viewer.
 pub const MAX_VIEWER_BACKLOG_STATES: usize = 4096;
-/// Bytes of states that may wait for the disk: several whole games on a map of the real challenge. A disk that falls further behind has
-/// seen the last of the recording, since the game does not wait and memory ends.
+/// Maximum size of the states queued for the disk: several whole games on a real map. If the disk
+/// falls further behind, the recording ends: the game does not wait, and memory is limited.
 pub const MAX_RECORDING_BACKLOG_BYTES: usize = 64 << 20;
-/// States that may wait for the disk: a whole game, and then some.
+/// Maximum number of states queued for the disk: more than a whole game.
 pub const MAX_RECORDING_BACKLOG_TICKS: usize = 4096;
-/// Time for the disk to begin a recording, and to finish it when the game is over. A disk that takes longer must not keep the next bot from
-/// playing.
-pub const RECORDING_END_TIME: Duration = Duration::from_secs(2);
-/// Notes on a game: a bot that does everything wrong should not fill the terminal.
+/// Time limit for creating a recording and for finishing it after the game. A slower disk must not
+/// delay the next bot.
+pub const RECORDING_TIMEOUT: Duration = Duration::from_secs(2);
+/// Maximum number of notes on a game: a misbehaving bot must not flood the terminal.
 pub const MAX_NOTES_PER_GAME: usize = 20;
-/// Bytes that a socket reads at once: most frames are below 100.
+/// Size of a socket's read buffer: most frames are below 100 bytes.
 pub const READ_BUFFER_BYTES: usize = 4 << 10;
-/// Pause after the system has refused to accept a connection, which it does when files run out.
-pub const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// Pause after a failed accept, which happens when file descriptors run out.
+pub const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);

@@ -1,13 +1,15 @@
-//! Who may open a websocket: programs, and our own page.
+//! Checks who may open a websocket: programs, and our own page.
 //!
-//! A browser lets any web page open a socket to any address, the user's own machine included, but says in `Origin` which page it was.
-//! A page that makes its own name point to this machine has an origin that agrees with `Host`, but a `Host` that is not ours.
+//! A browser lets any web page open a websocket to any address, the user's own machine included,
+//! but sends the page's origin in `Origin`. With DNS rebinding the origin agrees with `Host`, but
+//! `Host` is not a name of this machine.
 
 use std::net::IpAddr;
 
 use axum::http::{HeaderMap, HeaderValue, header};
 
-/// Whether a request with these headers may open a socket. `on_loopback` says that the server listens for this machine only.
+/// Whether a request with these headers may open a websocket. `on_loopback`: whether the server
+/// listens on the loopback interface only.
 pub(crate) fn is_allowed(headers: &HeaderMap, on_loopback: bool) -> bool {
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
     if on_loopback && !host.is_some_and(is_loopback) {
@@ -15,7 +17,7 @@ pub(crate) fn is_allowed(headers: &HeaderMap, on_loopback: bool) -> bool {
     }
     let mut origins = headers.get_all(header::ORIGIN).iter();
     match (origins.next(), origins.next()) {
-        // Programs name no origin.
+        // Programs send no origin.
         (None, _) => true,
         (Some(origin), None) => authority(origin).is_some_and(|authority| {
             is_loopback(authority) || host.is_some_and(|host| host.eq_ignore_ascii_case(authority))
@@ -24,13 +26,14 @@ pub(crate) fn is_allowed(headers: &HeaderMap, on_loopback: bool) -> bool {
     }
 }
 
-/// The `name:port` of an origin. Pages that are opened as files, and some frames, have the origin `null`.
+/// The `name:port` of an origin. Pages opened from files, and sandboxed frames, have the origin
+/// `null`.
 fn authority(origin: &HeaderValue) -> Option<&str> {
     let origin = origin.to_str().ok()?;
     origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"))
 }
 
-/// Whether `name:port` is this machine.
+/// Whether `name:port` is the loopback interface.
 fn is_loopback(authority: &str) -> bool {
     let name = match authority.strip_prefix('[') {
         Some(rest) => rest.split(']').next(),
@@ -56,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn foreign_pages_are_kept_out() {
+    fn foreign_origins_are_rejected() {
         for (host, origins, on_loopback, allowed) in [
             ("127.0.0.1:8765", &[][..], true, true),
             ("localhost:8765", &[], true, true),
@@ -74,10 +77,10 @@ mod tests {
             ("127.0.0.1:8765", &["file://"], true, false),
             ("127.0.0.1:8765", &[""], true, false),
             ("127.0.0.1:8765", &["http://127.0.0.1:8765", "https://evil.example"], true, false),
-            // The page's own name, made to point here.
+            // DNS rebinding.
             ("evil.example:8765", &["http://evil.example:8765"], true, false),
             ("evil.example:8765", &[], true, false),
-            // Listening for the neighbours too.
+            // Listening on all interfaces.
             ("game.local:8765", &["http://game.local:8765"], false, true),
             ("192.168.1.7:8765", &["http://192.168.1.7:8765"], false, true),
             ("192.168.1.7:8765", &[], false, true),

@@ -1,4 +1,5 @@
-//! Those who watch. The promise: the game never waits for any of them; whoever reads too slowly is dropped.
+//! The viewers. Guarantees: the game never waits for a viewer; a viewer that reads too slowly is
+//! dropped.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -7,7 +8,7 @@ use tokio::sync::mpsc;
 
 use super::limits::{MAX_VIEWER_BACKLOG_BYTES, MAX_VIEWER_BACKLOG_STATES, MAX_VIEWERS};
 
-/// Everybody who watches, and what they saw last.
+/// All viewers, and the latest state.
 #[derive(Default)]
 pub(super) struct Viewers {
     inner: Mutex<Inner>,
@@ -16,13 +17,13 @@ pub(super) struct Viewers {
 #[derive(Default)]
 struct Inner {
     viewers: Vec<mpsc::Sender<Utf8Bytes>>,
-    /// For those who come in the middle of a game.
+    /// For viewers that join in the middle of a game.
     latest: Option<Utf8Bytes>,
 }
 
 impl Viewers {
-    /// Lets somebody watch: they get the latest state and every one from now on, until the channel closes because they are too slow.
-    /// `None` when there are too many already.
+    /// Adds a viewer: it receives the latest state and all later ones, until the channel is closed
+    /// because it is too slow. Returns `None` if there are too many.
     pub fn join(&self) -> Option<mpsc::Receiver<Utf8Bytes>> {
         let mut inner = self.lock();
         inner.viewers.retain(|viewer| !viewer.is_closed());
@@ -37,7 +38,7 @@ impl Viewers {
         Some(receiver)
     }
 
-    /// Shows a state to everybody, and drops those who have too many waiting.
+    /// Sends a state to all viewers and drops those whose queue is full.
     pub fn publish(&self, frame: Utf8Bytes) {
         let mut inner = self.lock();
         let most_waiting = (MAX_VIEWER_BACKLOG_BYTES / frame.as_str().len().max(1)).max(1);
@@ -48,7 +49,7 @@ impl Viewers {
         inner.latest = Some(frame);
     }
 
-    /// Nothing under the lock can be left half-done, so that a panic elsewhere does not matter.
+    /// Data under the lock is never left inconsistent, so a poisoned lock can be used.
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -59,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_is_too_slow_is_dropped_and_nobody_else() {
+    fn slow_viewer_is_dropped_and_others_are_not() {
         let viewers = Viewers::default();
         let (mut slow, mut quick) = (viewers.join().unwrap(), viewers.join().unwrap());
         let frame = Utf8Bytes::from("x".repeat(MAX_VIEWER_BACKLOG_BYTES / 4));
@@ -68,13 +69,13 @@ mod tests {
             assert_eq!(quick.try_recv().unwrap(), frame);
         }
         let kept = std::iter::from_fn(|| slow.try_recv().ok()).count();
-        assert_eq!(kept, 4, "what was waiting can still be read");
+        assert_eq!(kept, 4, "queued states can still be read");
         assert_eq!(slow.try_recv(), Err(mpsc::error::TryRecvError::Disconnected));
         assert_eq!(quick.try_recv(), Err(mpsc::error::TryRecvError::Empty));
     }
 
     #[test]
-    fn seats_are_limited_and_free_again_when_somebody_leaves() {
+    fn viewer_count_is_limited_and_freed_when_a_viewer_leaves() {
         let viewers = Viewers::default();
         let mut seats: Vec<_> = (0..MAX_VIEWERS).map(|_| viewers.join().unwrap()).collect();
         assert!(viewers.join().is_none());
@@ -83,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_late_viewer_sees_the_latest_state_at_once() {
+    fn late_viewer_receives_the_latest_state_at_once() {
         let viewers = Viewers::default();
         viewers.publish("one".into());
         viewers.publish("two".into());

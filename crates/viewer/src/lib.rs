@@ -1,24 +1,24 @@
-//! Games as they are shown: a [`Film`] is a game moment by moment, with what the simulator knows about each; it is packed for the viewer page
-//! and drawn as pictures.
+//! Replays: a [`Replay`] is a game frame by frame, with the simulator's annotations; it is packed
+//! for the viewer page and rendered as images.
 //!
-//! The promise: whatever is shown about a game comes from the rules and the planners that the bot plays by. The page and the pictures draw
-//! and look up; they compute nothing about the game, and both take their shapes and colours from one description, [`cast`](CAST).
+//! Guarantees: everything shown about a game comes from the rules and planners that the bot uses.
+//! The page and the images only draw; they compute nothing about the game, and take sprites,
+//! colours and layers from one file, `page/drawing.json`.
 
-#[cfg_attr(not(feature = "picture"), allow(dead_code, reason = "without pictures only the page reads the description"))]
-mod cast;
-mod film;
-mod insight;
+mod annotation;
+#[cfg_attr(not(feature = "picture"), allow(dead_code, reason = "without images only the page reads the file"))]
+mod drawing;
 mod live;
 mod pack;
 mod page;
 #[cfg(feature = "picture")]
 mod picture;
+mod replay;
 
-pub use cast::{CAST, Paint, Part, Shape};
-pub use film::{Ending, Film, Frame, Mark, MarkKind, Moment};
-pub use insight::{Doing, Insight, Mode};
-pub use live::Live;
+pub use annotation::{Annotation, Intent, IntentKind};
+pub use live::LiveReplay;
 pub use pack::pack;
 pub use page::{Page, PageSource};
 #[cfg(feature = "picture")]
 pub use picture::{GifOptions, Layers, PictureError, PictureOptions, Theme, gif, png};
+pub use replay::{Ending, Frame, Mark, MarkKind, Positions, Replay};

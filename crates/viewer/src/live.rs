@@ -1,30 +1,31 @@
-//! A game that is being played, for whoever asks about it.
+//! The replay of the game in progress.
 //!
-//! The promise: the game hands over each state and goes on; what there is to know about it is worked out only when somebody asks, by whoever
-//! asks, once for all, and never under a lock that the game takes.
+//! Guarantees: the game pushes each state and continues; annotations are computed only on request,
+//! in the requesting thread, once for all clients, and never under a lock that the game takes.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::film::{Crew, Film, look_ahead};
 use super::pack::pack;
+use super::replay::{ReplayBuilder, forecast};
 use getaway::game::{State, World};
 
-/// Time from one look ahead to the next at least: each takes some milliseconds of a machine that has a game to play.
-const LOOK_AHEAD_PAUSE: Duration = Duration::from_millis(250);
-/// A look ahead that the game still follows serves for as long as so many ticks of it are left.
-const AHEAD_TICKS_MIN: usize = 20;
+/// Minimum time between two forecasts: each takes some milliseconds of a machine that is also
+/// playing.
+const FORECAST_INTERVAL: Duration = Duration::from_millis(250);
+/// A forecast that the game follows is kept as long as at least this many ticks of it remain.
+const FORECAST_TICKS_MIN: usize = 20;
 
-/// A game that is being played: the latest one.
+/// The replay of the latest game.
 #[derive(Default)]
-pub struct Live {
-    begun: AtomicU64,
+pub struct LiveReplay {
+    game_count: AtomicU64,
     game: Mutex<Option<Game>>,
-    filmed: Mutex<Option<Filmed>>,
+    built: Mutex<Option<Built>>,
 }
 
-/// What the game leaves here.
+/// What the game has pushed.
 struct Game {
     number: u64,
     title: String,
@@ -33,83 +34,86 @@ struct Game {
     states: Vec<State>,
 }
 
-/// What has been made of it.
-struct Filmed {
+/// What has been built from it.
+struct Built {
     number: u64,
     world: Arc<World>,
-    film: Film,
-    crew: Crew,
-    /// When it was last looked ahead.
-    looked: Option<Instant>,
+    builder: ReplayBuilder,
+    /// Time of the last forecast.
+    forecast_at: Option<Instant>,
 }
 
-impl Live {
-    /// A game begins; the one before is forgotten.
+impl LiveReplay {
+    /// Starts a new game and discards the previous one.
     pub fn begin(&self, title: &str, subtitle: &str, world: Arc<World>) {
-        let number = self.begun.fetch_add(1, Ordering::Relaxed) + 1;
+        let number = self.game_count.fetch_add(1, Ordering::Relaxed) + 1;
         let (title, subtitle) = (title.to_owned(), subtitle.to_owned());
         *lock(&self.game) = Some(Game { number, title, subtitle, world, states: Vec::new() });
     }
 
-    /// The game has come to this state.
+    /// Appends a state.
     pub fn push(&self, state: &State) {
         if let Some(game) = &mut *lock(&self.game) {
             game.states.push(state.clone());
         }
     }
 
-    /// The film so far, packed, from a moment on; all of it if `game` is not the game that is played. `None` before the first game.
+    /// The packed replay from a frame on, or from the start if `game` is not the current game;
+    /// `None` before the first game.
     ///
-    /// Takes some tens of microseconds for each moment that nobody has asked about before, and at times some milliseconds to look ahead.
+    /// Takes some tens of microseconds per new frame, and occasionally some milliseconds for a
+    /// forecast.
     pub fn pack(&self, game: u64, from: usize) -> Option<(String, Vec<u8>)> {
-        let mut filmed = lock(&self.filmed);
-        let states = self.catch_up(&mut filmed)?;
-        let filmed = filmed.as_mut()?;
+        let mut built = lock(&self.built);
+        let states = self.catch_up(&mut built)?;
+        let built = built.as_mut()?;
         for state in &states {
-            filmed.film.shoot(&filmed.world, state, &mut filmed.crew);
+            built.builder.push(&built.world, state);
         }
-        filmed.look_ahead(&states);
-        Some(pack(&filmed.film, filmed.number, if game == filmed.number { from } else { 0 }))
+        built.update_forecast(&states);
+        Some(pack(&built.builder.replay, built.number, if game == built.number { from } else { 0 }))
     }
 
-    /// Begins a new film if there is a new game, and gives the states that are not in the film.
-    fn catch_up(&self, filmed: &mut Option<Filmed>) -> Option<Vec<State>> {
+    /// Starts a new replay if there is a new game, and returns the states that are not in the
+    /// replay yet.
+    fn catch_up(&self, built: &mut Option<Built>) -> Option<Vec<State>> {
         let game = lock(&self.game);
         let game = game.as_ref()?;
-        if filmed.as_ref().is_none_or(|filmed| filmed.number != game.number) {
+        if built.as_ref().is_none_or(|built| built.number != game.number) {
             let world = Arc::clone(&game.world);
-            let film = Film::new(&game.title, &game.subtitle, &world);
-            let crew = Crew::new(&world);
-            *filmed = Some(Filmed { number: game.number, world, film, crew, looked: None });
+            let builder = ReplayBuilder::new(&game.title, &game.subtitle, &world);
+            *built = Some(Built { number: game.number, world, builder, forecast_at: None });
         }
-        let known = filmed.as_ref().map_or(0, |filmed| filmed.film.moments.len());
-        Some(game.states[known..].to_vec())
+        let frame_count = built.as_ref().map_or(0, |built| built.builder.replay.frames.len());
+        Some(game.states[frame_count..].to_vec())
     }
 }
 
-impl Filmed {
-    /// Looks ahead from the last state, unless the game goes on as was foreseen.
-    fn look_ahead(&mut self, states: &[State]) {
+impl Built {
+    /// Computes a new forecast from the last state, unless the game follows the old one.
+    fn update_forecast(&mut self, states: &[State]) {
         let Some(last) = states.last() else { return };
-        let ahead = &mut self.film.ahead;
-        let played = states.len().min(ahead.len());
-        let follows = states.len() <= ahead.len()
-            && ahead.get(played.wrapping_sub(1)) == self.film.moments.last().map(|moment| &moment.frame);
-        ahead.drain(..played);
+        let replay = &mut self.builder.replay;
+        let expected = &mut replay.forecast;
+        let played = states.len().min(expected.len());
+        let follows = states.len() <= expected.len()
+            && expected.get(played.wrapping_sub(1)) == replay.frames.last().map(|frame| &frame.positions);
+        expected.drain(..played);
         if !follows {
-            ahead.clear();
+            expected.clear();
         }
-        let is_fresh = self.looked.is_some_and(|looked| looked.elapsed() < LOOK_AHEAD_PAUSE);
+        let is_recent = self.forecast_at.is_some_and(|at| at.elapsed() < FORECAST_INTERVAL);
         if last.is_over() {
-            ahead.clear();
-        } else if ahead.len() < AHEAD_TICKS_MIN && !is_fresh {
-            *ahead = look_ahead(&self.world, last);
-            self.looked = Some(Instant::now());
+            expected.clear();
+        } else if expected.len() < FORECAST_TICKS_MIN && !is_recent {
+            *expected = forecast(&self.world, last);
+            self.forecast_at = Some(Instant::now());
         }
     }
 }
 
-/// Nothing under these locks can be left half-done in a way that a later look would not mend.
+/// Data under these locks is never left inconsistent in a way that the next request would not
+/// repair.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -117,26 +121,25 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use getaway::game::{Layout, Move, Rules};
+    use getaway::game::{Layout, Move};
 
     fn header(packed: &Option<(String, Vec<u8>)>) -> serde_json::Value {
         serde_json::from_str(&packed.as_ref().expect("a game").0).expect("JSON")
     }
 
     #[test]
-    fn the_film_grows_with_the_game_and_starts_again_with_the_next() {
-        let live = Live::default();
+    fn replay_grows_with_the_game_and_restarts_with_the_next() {
+        let live = LiveReplay::default();
         assert_eq!(live.pack(0, 0), None, "no game yet");
-        let world = Arc::new(
-            World::new(&Layout::parse("P....\n.###.\n....s").expect("a drawing"), &Rules::BLITZ_2025).expect("a map"),
-        );
+        let world =
+            Arc::new(World::new(&Layout::parse("P....\n.###.\n....s").expect("a drawing"), false).expect("a map"));
         for number in 1..=2 {
             live.begin("map", "team", Arc::clone(&world));
             let mut state = world.start();
             live.push(&state);
             let first = header(&live.pack(number - 1, 9));
             assert_eq!((&first["game"], &first["from"], &first["count"]), (&number.into(), &0.into(), &1.into()));
-            assert!(first["ahead"].as_u64() > Some(0) && first["ending"] == "running");
+            assert!(first["forecast"].as_u64() > Some(0) && first["ending"] == "running");
             for _ in 0..3 {
                 world.step(&mut state, Move::Stay);
                 live.push(&state);
@@ -148,7 +151,7 @@ mod tests {
                 live.push(&state);
             }
             let last = header(&live.pack(number, 4));
-            assert_eq!((&last["ending"], &last["ahead"]), (&"caught".into(), &0.into()));
+            assert_eq!((&last["ending"], &last["forecast"]), (&"caught".into(), &0.into()));
             assert_eq!(last["score"], world.score(&state));
         }
     }

@@ -1,112 +1,107 @@
-//! A film in few bytes: a header in JSON and the moments in binary, which the page unpacks.
+//! The binary format of a replay: a JSON header and the frames in binary, unpacked by the page.
 //!
-//! Numbers are written as differences to the same number of the moment before, zigzag, seven bits a byte: most are 0, and gzip makes
-//! short work of them. A stretch of moments begins from zeros, so that every stretch can be read by itself.
+//! Numbers are stored as differences from the previous frame, zigzag-encoded, as 7-bit varints:
+//! most are 0, which compresses well. The first frame of every packed range is encoded relative to
+//! zeros, so that each range can be decoded by itself.
 //!
-//! A moment: a byte of flags, the tick, the player's x and y, and each threat's x, y and direction. With an insight, for each threat its mode, count,
-//! the target's x and y (-1 for none) and the length of its path, then the path, two bits a step; how many tiles are deadly, and their
-//! x and y; the timing of each open tile. Paths and deadly tiles are no differences. Frames that look ahead are moments without tick and insight.
+//! A frame: a flags byte, the tick, the player's x and y, and each threat's x, y and direction.
+//! With an annotation, for each threat the kind of its intent, the count, the target's x and y (-1
+//! for none) and the length of its path, then the path, two bits per step; the number of deadly
+//! tiles, and their x and y; the earliest arrival on each open tile. Paths and deadly tiles are not
+//! differences. The frames of the forecast have neither tick nor annotation.
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
-use super::film::{Ending, Film, Frame, Mark, Moment, phases};
-use super::insight::{Doing, Insight, Mode};
-use getaway::game::{POINTS_PER_TICK, Rules};
+use super::annotation::{Annotation, Intent, IntentKind};
+use super::replay::{Ending, Frame, Mark, Positions, Replay, phases};
+use getaway::game::POINTS_PER_TICK;
 
-/// Stands for "never" among the timings.
+/// Encodes "never" in the arrivals.
 const NEVER: i32 = 4096;
-/// The flag of a moment with an insight.
-const HAS_INSIGHT: u8 = 1;
+/// Flag of a frame with an annotation.
+const HAS_ANNOTATION: u8 = 1;
 
-/// What the page is told before the moments.
+/// The data that precede the frames.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Header<'a> {
     title: &'a str,
     subtitle: &'a str,
     note: Option<&'a str>,
-    #[serde(rename = "noJump", serialize_with = "serialize_no_jump")]
-    rules: &'a Rules,
+    no_jump: bool,
     width: i32,
     height: i32,
     /// Row by row: `#` a wall, `.` open, `~` see-through.
     rows: Vec<String>,
     styles: &'a [String],
-    modes: &'a [&'a str],
-    /// Tick, name, ticks from move to move.
+    intent_texts: [&'a str; IntentKind::ALL.len()],
+    /// First tick, name, ticks between moves.
     phases: Vec<(u32, &'a str, u8)>,
     points_per_tick: u32,
     never: i32,
     ending: Ending,
     score: u32,
     marks: &'a [Mark],
-    /// Which of a server's games it is.
+    /// Number of the game on this server.
     game: u64,
-    /// The first moment that follows, and how many there are.
+    /// Index of the first frame that follows, and the number of frames.
     from: usize,
     count: usize,
-    ahead: usize,
+    forecast: usize,
 }
 
-/// The page knows the no-jump variant alone.
-fn serialize_no_jump<S: Serializer>(rules: &Rules, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_bool(rules.no_jump)
-}
-
-/// The header and the moments of a film from one of them on. `game` tells one game of a server from another.
-pub fn pack(film: &Film, game: u64, from: usize) -> (String, Vec<u8>) {
-    let from = from.min(film.moments.len());
-    let layout = &film.layout;
+/// Packs the header and the frames of a replay from one frame on. `game` identifies the game on
+/// this server.
+pub fn pack(replay: &Replay, game: u64, from: usize) -> (String, Vec<u8>) {
+    let from = from.min(replay.frames.len());
+    let layout = &replay.layout;
     let row = |y: i32| (0..layout.width).map(|x| layout.tiles[(y * layout.width + x) as usize].letter()).collect();
     let header = Header {
-        title: &film.title,
-        subtitle: &film.subtitle,
-        note: film.note.as_deref(),
-        rules: &film.rules,
+        title: &replay.title,
+        subtitle: &replay.subtitle,
+        note: replay.note.as_deref(),
+        no_jump: replay.no_jump,
         width: layout.width,
         height: layout.height,
         rows: (0..layout.height).map(row).collect(),
-        styles: &film.styles,
-        modes: &Mode::TEXTS,
-        phases: phases(&film.rules)
-            .into_iter()
-            .map(|(tick, phase)| (tick, phase.name(), film.rules.period_ticks.of(phase)))
-            .collect(),
+        styles: &replay.styles,
+        intent_texts: IntentKind::ALL.map(IntentKind::text),
+        phases: phases().into_iter().map(|(tick, phase)| (tick, phase.name(), phase.period_ticks())).collect(),
         points_per_tick: POINTS_PER_TICK,
         never: NEVER,
-        ending: film.ending,
-        score: film.score(),
-        marks: &film.marks,
+        ending: replay.ending,
+        score: replay.score(),
+        marks: &replay.marks,
         game,
         from,
-        count: film.moments.len() - from,
-        ahead: film.ahead.len(),
+        count: replay.frames.len() - from,
+        forecast: replay.forecast.len(),
     };
     let mut writer = Writer::default();
-    film.moments[from..].iter().for_each(|moment| writer.moment(moment));
-    film.ahead.iter().for_each(|frame| writer.frame(frame));
+    replay.frames[from..].iter().for_each(|frame| writer.frame(frame));
+    replay.forecast.iter().for_each(|positions| writer.positions(positions));
     (getaway::protocol::to_json(&header), writer.bytes)
 }
 
-/// Writes differences.
+/// Encodes differences.
 #[derive(Default)]
 struct Writer {
     bytes: Vec<u8>,
-    tick: Last,
-    frame: Last,
-    doings: Last,
-    timings: Last,
+    tick: PreviousValues,
+    positions: PreviousValues,
+    intents: PreviousValues,
+    arrivals: PreviousValues,
 }
 
-/// The numbers of the moment before.
+/// The numbers of the previous frame.
 #[derive(Default)]
-struct Last {
+struct PreviousValues {
     numbers: Vec<i32>,
     next: usize,
 }
 
-impl Last {
-    /// The next number's predecessor, to be replaced.
+impl PreviousValues {
+    /// The previous value of the next number, to be replaced.
     fn next(&mut self) -> &mut i32 {
         if self.next == self.numbers.len() {
             self.numbers.push(0);
@@ -120,7 +115,7 @@ impl Last {
     }
 }
 
-/// Appends a number, zigzag, seven bits a byte, the low ones first.
+/// Appends a number as a zigzag varint.
 fn write(bytes: &mut Vec<u8>, number: i32) {
     let mut rest = ((number << 1) ^ (number >> 31)) as u32;
     while rest >= 0x80 {
@@ -130,51 +125,51 @@ fn write(bytes: &mut Vec<u8>, number: i32) {
     bytes.push(rest as u8);
 }
 
-fn write_difference(bytes: &mut Vec<u8>, last: &mut Last, number: i32) {
-    let before = std::mem::replace(last.next(), number);
+fn write_difference(bytes: &mut Vec<u8>, previous: &mut PreviousValues, number: i32) {
+    let before = std::mem::replace(previous.next(), number);
     write(bytes, number.wrapping_sub(before));
 }
 
 impl Writer {
-    fn moment(&mut self, moment: &Moment) {
-        self.bytes.push(if moment.insight.is_some() { HAS_INSIGHT } else { 0 });
-        self.tick.rewind();
-        write_difference(&mut self.bytes, &mut self.tick, moment.tick as i32);
-        self.frame(&moment.frame);
-        if let Some(insight) = &moment.insight {
-            self.insight(insight);
-        }
-    }
-
     fn frame(&mut self, frame: &Frame) {
-        self.frame.rewind();
-        let player = [frame.player.x, frame.player.y];
-        let threats = frame.threats.iter().flat_map(|&(at, direction)| [at.x, at.y, direction as i32]);
-        for number in player.into_iter().chain(threats) {
-            write_difference(&mut self.bytes, &mut self.frame, number);
+        self.bytes.push(if frame.annotation.is_some() { HAS_ANNOTATION } else { 0 });
+        self.tick.rewind();
+        write_difference(&mut self.bytes, &mut self.tick, frame.tick as i32);
+        self.positions(&frame.positions);
+        if let Some(annotation) = &frame.annotation {
+            self.annotation(annotation);
         }
     }
 
-    fn insight(&mut self, insight: &Insight) {
-        self.doings.rewind();
-        insight.doings.iter().for_each(|doing| self.doing(doing));
-        write(&mut self.bytes, insight.deadly.len() as i32);
-        for tile in &insight.deadly {
+    fn positions(&mut self, positions: &Positions) {
+        self.positions.rewind();
+        let player = [positions.player.x, positions.player.y];
+        let threats = positions.threats.iter().flat_map(|&(at, direction)| [at.x, at.y, direction as i32]);
+        for number in player.into_iter().chain(threats) {
+            write_difference(&mut self.bytes, &mut self.positions, number);
+        }
+    }
+
+    fn annotation(&mut self, annotation: &Annotation) {
+        self.intents.rewind();
+        annotation.intents.iter().for_each(|intent| self.intent(intent));
+        write(&mut self.bytes, annotation.deadly.len() as i32);
+        for tile in &annotation.deadly {
             write(&mut self.bytes, tile.x);
             write(&mut self.bytes, tile.y);
         }
-        self.timings.rewind();
-        for timing in &insight.timings {
-            write_difference(&mut self.bytes, &mut self.timings, timing.map_or(NEVER, i32::from));
+        self.arrivals.rewind();
+        for arrival in &annotation.arrivals {
+            write_difference(&mut self.bytes, &mut self.arrivals, arrival.map_or(NEVER, i32::from));
         }
     }
 
-    fn doing(&mut self, doing: &Doing) {
-        let (x, y) = doing.target.map_or((-1, -1), |target| (target.x, target.y));
-        for number in [doing.mode as i32, doing.count.into(), x, y, doing.path.len() as i32] {
-            write_difference(&mut self.bytes, &mut self.doings, number);
+    fn intent(&mut self, intent: &Intent) {
+        let (x, y) = intent.target.map_or((-1, -1), |target| (target.x, target.y));
+        for number in [intent.kind as i32, intent.count.into(), x, y, intent.path.len() as i32] {
+            write_difference(&mut self.bytes, &mut self.intents, number);
         }
-        for steps in doing.path.chunks(4) {
+        for steps in intent.path.chunks(4) {
             let byte = steps.iter().enumerate().fold(0, |byte, (place, &step)| byte | (step as u8) << (2 * place));
             self.bytes.push(byte);
         }
@@ -184,10 +179,10 @@ impl Writer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::film::Film;
+    use crate::replay::Replay;
     use getaway::game::{Direction, Layout, Move, Position, State, World};
 
-    /// Reads what [`Writer`] writes, as the page does.
+    /// Decodes what [`Writer`] encodes, as the page does.
     struct Reader<'a> {
         bytes: &'a [u8],
         at: usize,
@@ -215,9 +210,9 @@ mod tests {
             last.iter_mut().for_each(|number| *number += self.number());
         }
 
-        fn insight(&mut self, doings: &mut [i32], timings: &mut [i32]) -> Insight {
+        fn annotation(&mut self, intents: &mut [i32], arrivals: &mut [i32]) -> Annotation {
             let mut read = Vec::new();
-            for numbers in doings.chunks_mut(5) {
+            for numbers in intents.chunks_mut(5) {
                 self.advance(numbers);
                 let mut path = Vec::new();
                 let mut bits = 0;
@@ -226,68 +221,53 @@ mod tests {
                     path.push(Direction::ALL[usize::from(bits & 3)]);
                 }
                 let target = (numbers[2] >= 0).then(|| Position::new(numbers[2], numbers[3]));
-                read.push((numbers[0], Doing { mode: Mode::Unknown, target, path, count: numbers[1] as u8 }));
+                read.push((numbers[0], Intent { kind: IntentKind::Unknown, target, path, count: numbers[1] as u8 }));
             }
             let deadly = (0..self.number()).map(|_| Position::new(self.number(), self.number())).collect();
-            self.advance(timings);
-            let timings = timings.iter().map(|&timing| (timing != NEVER).then_some(timing as u16)).collect();
-            // A mode is a number on the way; which one is compared by the caller.
-            let doings =
-                read.into_iter().map(|(mode, doing)| Doing { count: doing.count, mode: MODES[mode as usize], ..doing });
-            Insight { doings: doings.collect(), timings, deadly, one_way_out: false }
+            self.advance(arrivals);
+            let arrivals = arrivals.iter().map(|&arrival| (arrival != NEVER).then_some(arrival as u16)).collect();
+            // The kind is encoded as its number.
+            let intents = read.into_iter().map(|(kind, intent)| Intent {
+                count: intent.count,
+                kind: IntentKind::ALL[kind as usize],
+                ..intent
+            });
+            Annotation { intents: intents.collect(), arrivals, deadly, has_single_safe_move: false }
         }
     }
 
-    const MODES: [Mode; Mode::TEXTS.len()] = [
-        Mode::Unknown,
-        Mode::StraightOn,
-        Mode::Blocked,
-        Mode::Wander,
-        Mode::Hunt,
-        Mode::Look,
-        Mode::Return,
-        Mode::Perch,
-        Mode::OnlyWay,
-        Mode::Approach,
-        Mode::Shy,
-        Mode::Chase,
-        Mode::Track,
-        Mode::Patrol,
-        Mode::Idle,
-    ];
-
-    fn frame_of(numbers: &[i32]) -> Frame {
+    fn positions_of(numbers: &[i32]) -> Positions {
         let threats = numbers[2..].chunks(3);
         let threats = threats.map(|n| (Position::new(n[0], n[1]), Direction::ALL[n[2] as usize])).collect();
-        Frame { player: Position::new(numbers[0], numbers[1]), threats }
+        Positions { player: Position::new(numbers[0], numbers[1]), threats }
     }
 
-    fn unpack(film: &Film, bytes: &[u8], count: usize) -> (Vec<Moment>, Vec<Frame>) {
+    fn unpack(replay: &Replay, bytes: &[u8], count: usize) -> (Vec<Frame>, Vec<Positions>) {
         let mut reader = Reader { bytes, at: 0 };
-        let mut frame = vec![0; 2 + 3 * film.styles.len()];
-        let mut doings = vec![0; 5 * film.styles.len()];
-        let mut timings = vec![0; film.layout.open_positions().count()];
+        let mut positions = vec![0; 2 + 3 * replay.styles.len()];
+        let mut intents = vec![0; 5 * replay.styles.len()];
+        let mut arrivals = vec![0; replay.layout.open_positions().count()];
         let mut tick = 0;
-        let mut moments = Vec::new();
+        let mut frames = Vec::new();
         for _ in 0..count {
             let flags = reader.byte();
             tick += reader.number();
-            reader.advance(&mut frame);
-            let insight = (flags & HAS_INSIGHT != 0).then(|| reader.insight(&mut doings, &mut timings));
-            moments.push(Moment { tick: tick as u32, frame: frame_of(&frame), insight });
+            reader.advance(&mut positions);
+            let annotation = (flags & HAS_ANNOTATION != 0).then(|| reader.annotation(&mut intents, &mut arrivals));
+            frames.push(Frame { tick: tick as u32, positions: positions_of(&positions), annotation });
         }
-        let mut ahead = Vec::new();
+        let mut forecast = Vec::new();
         while reader.at < bytes.len() {
-            reader.advance(&mut frame);
-            ahead.push(frame_of(&frame));
+            reader.advance(&mut positions);
+            forecast.push(positions_of(&positions));
         }
-        (moments, ahead)
+        (frames, forecast)
     }
 
-    /// A game in which everybody takes part, with the player walking to and fro.
-    fn game(rules: Rules) -> (World, Vec<State>) {
+    /// A game with every style, in which the player walks back and forth.
+    fn game(no_jump: bool) -> (World, Vec<State>) {
         let drawing = "###########\n#b.......g#\n#.##.#.##.#\n#....P...~#\n#.##.#.##.#\n#s...o..dh#\n###########";
-        let world = World::new(&Layout::parse(drawing).expect("a drawing"), &rules).expect("a map");
+        let world = World::new(&Layout::parse(drawing).expect("a drawing"), no_jump).expect("a map");
         let mut states = vec![world.start()];
         while let Some(state) = states.last().filter(|state| !state.is_over() && states.len() < 300) {
             let moves: Vec<Move> = world.moves(state).collect();
@@ -299,36 +279,38 @@ mod tests {
     }
 
     #[test]
-    fn what_is_packed_is_the_game() {
-        for rules in [Rules::BLITZ_2025, Rules::NO_JUMP] {
-            let (world, states) = game(rules);
+    fn packed_replay_unpacks_to_the_same_game() {
+        for no_jump in [false, true] {
+            let (world, states) = game(no_jump);
             for length in [1, states.len() / 2, states.len()] {
                 let states = &states[..length];
-                let film = Film::of_states("a", "b", &world, states);
+                let replay = Replay::of_states("a", "b", &world, states);
                 assert_eq!(
-                    film.ahead.is_empty(),
+                    replay.forecast.is_empty(),
                     states.last().is_some_and(State::is_over),
-                    "a running game is looked ahead"
+                    "a running game has a forecast"
                 );
                 for from in [0, length / 3, length] {
-                    let (header, bytes) = pack(&film, 7, from);
+                    let (header, bytes) = pack(&replay, 7, from);
                     let header: serde_json::Value = serde_json::from_str(&header).expect("JSON");
                     assert_eq!((&header["game"], &header["from"]), (&7.into(), &from.into()));
                     assert_eq!(
-                        (&header["count"], &header["ahead"]),
-                        (&(length - from).into(), &film.ahead.len().into())
+                        (&header["count"], &header["forecast"]),
+                        (&(length - from).into(), &replay.forecast.len().into())
                     );
-                    let (moments, ahead) = unpack(&film, &bytes, length - from);
-                    assert_eq!(ahead, film.ahead);
-                    for (moment, (state, filmed)) in
-                        moments.iter().zip(states[from..].iter().zip(&film.moments[from..]))
+                    let (frames, forecast) = unpack(&replay, &bytes, length - from);
+                    assert_eq!(forecast, replay.forecast);
+                    for (frame, (state, built)) in frames.iter().zip(states[from..].iter().zip(&replay.frames[from..]))
                     {
                         let threats: Vec<_> =
                             world.threats(state).map(|threat| (threat.position, threat.direction)).collect();
-                        assert_eq!((moment.tick, moment.frame.player), (state.tick().into(), world.player(state)));
-                        assert_eq!(moment.frame.threats, threats);
-                        let insight = filmed.insight.clone().map(|insight| Insight { one_way_out: false, ..insight });
-                        assert_eq!(moment.insight, insight);
+                        assert_eq!((frame.tick, frame.positions.player), (state.tick().into(), world.player(state)));
+                        assert_eq!(frame.positions.threats, threats);
+                        let annotation = built
+                            .annotation
+                            .clone()
+                            .map(|annotation| Annotation { has_single_safe_move: false, ..annotation });
+                        assert_eq!(frame.annotation, annotation);
                     }
                 }
             }
@@ -336,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_of_every_size_come_back() {
+    fn numbers_of_every_size_round_trip() {
         for number in [0, 1, -1, 63, 64, -64, -65, 8191, 8192, i32::MAX, i32::MIN] {
             let mut bytes = Vec::new();
             write(&mut bytes, number);
@@ -345,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn modes_and_their_texts_are_in_the_same_order() {
-        assert!(MODES.iter().enumerate().all(|(number, &mode)| mode as usize == number));
+    fn kinds_are_listed_in_the_order_of_their_numbers() {
+        assert!(IntentKind::ALL.iter().enumerate().all(|(number, &kind)| kind as usize == number));
     }
 }

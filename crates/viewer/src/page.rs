@@ -1,4 +1,5 @@
-//! The page: one file of HTML with its style, its script and, for a saved game, its film. It needs nothing from anywhere.
+//! The viewer page: a single HTML file with its style, its script and, for a recorded game, its
+//! data. It loads nothing else.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -8,45 +9,45 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use sha2::{Digest, Sha256};
 
-use super::cast::CAST;
-use super::film::Film;
+use super::drawing::DRAWING;
 use super::pack::pack;
+use super::replay::Replay;
 use getaway::protocol::for_script;
 
-const FRAME: &str = include_str!("page/index.html");
+const TEMPLATE: &str = include_str!("page/index.html");
 const STYLE: &str = include_str!("page/style.css");
-/// In the order in which they need each other.
+/// In dependency order.
 const SCRIPTS: [&str; 5] = [
-    include_str!("page/film.js"),
-    include_str!("page/stage.js"),
+    include_str!("page/replay.js"),
+    include_str!("page/map_view.js"),
     include_str!("page/timeline.js"),
     include_str!("page/player.js"),
     include_str!("page/live.js"),
 ];
 
-/// Where a page has its game from.
+/// The source of a page's game.
 #[derive(Clone, Copy, Debug)]
 pub enum PageSource<'a> {
-    /// It is in the page.
-    Film(&'a Film),
-    /// It is being played: the page asks the server that it came from.
+    /// Embedded in the page.
+    Replay(&'a Replay),
+    /// A game in progress, requested from the server that served the page.
     Live {
-        /// Whether there is a socket that tells of each state at once.
+        /// Whether the server also pushes each state over a websocket.
         socket: bool,
     },
 }
 
-/// A page, and what its browser may let it do.
+/// A page and its content security policy.
 #[derive(Clone, Debug)]
 pub struct Page {
-    /// The whole file.
+    /// The HTML.
     pub html: String,
     /// The value of `Content-Security-Policy`.
     pub policy: String,
 }
 
 impl Page {
-    /// Puts a page together.
+    /// Builds a page.
     pub fn new(source: PageSource) -> Self {
         let mut script = "\"use strict\";\n".to_owned();
         SCRIPTS.iter().for_each(|part| script.push_str(part));
@@ -59,15 +60,15 @@ impl Page {
         let parts = [
             ("POLICY", policy.as_str()),
             ("STYLE", STYLE),
-            ("CAST", CAST),
-            ("FILM", &film_json(source)),
+            ("DRAWING", DRAWING),
+            ("REPLAY", &replay_json(source)),
             ("SCRIPT", &script),
         ];
         let mut html = String::new();
-        let mut rest = FRAME;
+        let mut rest = TEMPLATE;
         for (name, part) in parts {
             let (before, after) =
-                rest.split_once(&format!("{{{{{name}}}}}")).expect("the frame has a place for each part");
+                rest.split_once(&format!("{{{{{name}}}}}")).expect("the template has a placeholder for each part");
             html.push_str(before);
             html.push_str(part);
             rest = after;
@@ -77,21 +78,22 @@ impl Page {
     }
 }
 
-/// As a policy names a script or a style.
+/// The hash of a script or style for the policy.
 fn hash(text: &str) -> String {
     format!("sha256-{}", BASE64.encode(&Sha256::digest(text.as_bytes())))
 }
 
-/// What the script reads: `{"header": ..., "data": <base64 of gzip>}` or `{"live": {"socket": true}}`.
-fn film_json(source: PageSource) -> String {
-    let film = match source {
+/// The data for the script: `{"header": ..., "data": <base64 of gzip>}` or `{"live": {"socket":
+/// true}}`.
+fn replay_json(source: PageSource) -> String {
+    let replay = match source {
         PageSource::Live { socket } => return format!("{{\"live\":{{\"socket\":{socket}}}}}"),
-        PageSource::Film(film) => film,
+        PageSource::Replay(replay) => replay,
     };
-    let (header, bytes) = pack(film, 0, 0);
+    let (header, bytes) = pack(replay, 0, 0);
     let mut zipped = GzEncoder::new(Vec::new(), Compression::best());
-    let zipped = zipped.write_all(&bytes).and_then(|()| zipped.finish()).expect("memory can be written to");
-    // A name may hold anything, and the page's end must not be in it.
+    let zipped = zipped.write_all(&bytes).and_then(|()| zipped.finish()).expect("writing to memory cannot fail");
+    // A name may contain anything, including the end of the script element.
     let mut json = format!("{{\"header\":{},\"data\":\"", for_script(&header));
     let _ = write!(json, "{}\"}}", BASE64.encode(&zipped));
     json
@@ -100,10 +102,10 @@ fn film_json(source: PageSource) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use getaway::game::{Layout, Rules, World};
+    use getaway::game::{Layout, World};
 
     #[test]
-    fn the_policy_allows_the_script_that_is_there() {
+    fn policy_allows_exactly_the_embedded_script_and_style() {
         let Page { html, policy } = Page::new(PageSource::Live { socket: true });
         let script =
             html.split_once("<script>").and_then(|(_, rest)| rest.split_once("</script>")).expect("a script").0;
@@ -111,15 +113,15 @@ mod tests {
         assert!(policy.contains(&format!("script-src '{}'", hash(script))), "{policy}");
         assert!(policy.contains(&format!("style-src '{}'", hash(style))), "{policy}");
         assert!(!policy.contains("unsafe"), "{policy}");
-        assert_eq!(html.matches("{{").count(), 0, "a place that was not filled");
+        assert_eq!(html.matches("{{").count(), 0, "unfilled placeholder");
     }
 
     #[test]
-    fn no_name_ends_the_page() {
-        let world = World::new(&Layout::parse("P..").expect("a drawing"), &Rules::BLITZ_2025).expect("a map");
-        let film = Film::new("</script><script>alert(1)</script>", "{{SCRIPT}}", &world);
-        let html = Page::new(PageSource::Film(&film)).html;
-        assert_eq!(html.matches("</script>").count(), 3, "the cast, the film, the script");
+    fn names_cannot_close_the_script_element() {
+        let world = World::new(&Layout::parse("P..").expect("a drawing"), false).expect("a map");
+        let replay = Replay::new("</script><script>alert(1)</script>", "{{SCRIPT}}", &world);
+        let html = Page::new(PageSource::Replay(&replay)).html;
+        assert_eq!(html.matches("</script>").count(), 3, "the drawing, the replay, the script");
         assert!(html.contains("\\u003c/script>"));
     }
 }

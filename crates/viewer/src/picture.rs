@@ -1,4 +1,5 @@
-//! Films as pictures: a moment as a PNG, a stretch as a GIF. The same shapes, colours and layers as in the page.
+//! Renders replays as images: a frame as a PNG, a range of frames as a GIF, with the same sprites,
+//! colours and layers as the page.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -11,85 +12,79 @@ use tiny_skia::{
     Color, FillRule, LineCap, LineJoin, Paint as Brush, Path, PathBuilder, Pixmap, Rect, Stroke, StrokeDash, Transform,
 };
 
-use super::cast::{Paint, Shape, cast};
-use super::film::{Ending, Film, Frame, phase};
+use super::drawing::{LayerStyle, Paint, Sprite, drawing};
+use super::replay::{Ending, Positions, Replay, phase};
 use getaway::game::{Direction, POINTS_PER_TICK, Position};
 
-/// The real server's pace, which is what a speed of 1 means.
-const TICKS_PER_SECOND: f64 = 10.0;
-/// Frames of a GIF a second: hundredths of a second are what the format counts in.
-const FRAMES_PER_SECOND: f64 = 20.0;
-const FRAME_HUNDREDTHS: u16 = 5;
-/// How long the last frame of a GIF stays.
-const LAST_FRAME_HUNDREDTHS: u16 = 200;
-/// Pixels of a picture's side at most.
+/// Frames per second of a GIF; the format counts in hundredths of a second.
+const GIF_FRAMES_PER_SECOND: f64 = 20.0;
+const GIF_FRAME_HUNDREDTHS: u16 = 5;
+/// Duration of the last frame of a GIF.
+const LAST_GIF_FRAME_HUNDREDTHS: u16 = 200;
+/// Maximum side of an image in pixels.
 const MAX_SIDE: u32 = 4096;
-/// Pixels of a tile: the most for a PNG and for a GIF, less where the map is large.
+/// Maximum size of a tile in pixels, for a PNG and a GIF; smaller on large maps.
 const PNG_TILE: u32 = 48;
 const PNG_SIDE: u32 = 1600;
 const GIF_TILE: u32 = 28;
 const GIF_SIDE: u32 = 720;
-/// Colours of a GIF, and one more for "as before".
+/// Number of colours in a GIF, besides one for "unchanged".
 const GIF_COLORS: usize = 255;
-/// Frames of a GIF from which its colours are taken.
+/// Number of frames sampled for a GIF's palette.
 const PALETTE_FRAMES: usize = 24;
-const TRAIL_TICKS: usize = 50;
-const PLAN_TICKS: usize = 40;
-const PATH_TICKS: usize = 30;
-/// Timings from here on are all the same to the eye.
-const HEAT_TICKS: f32 = 24.0;
 
-/// Why there is no picture.
+/// Why an image cannot be rendered.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum PictureError {
-    /// No moment has this tick.
-    #[error("tick {tick}: not in this game, expected {first} to {last}")]
+    /// The game has no such tick.
+    #[error("no tick {tick} in this game: expected {first} to {last}")]
     Tick {
-        /// What was asked for.
+        /// The requested tick.
         tick: u32,
-        /// The first tick that there is.
+        /// The first tick of the replay.
         first: u32,
-        /// The last one.
+        /// The last tick of the replay.
         last: u32,
     },
-    /// The stretch ends before it begins.
-    #[error("from tick {from} to tick {to}: expected the end not to be before the start")]
+    /// The range ends before it begins.
+    #[error("--from {from} is after --to {to}")]
     Backwards {
         /// The start.
         from: u32,
         /// The end.
         to: u32,
     },
-    /// A map whose picture would be larger than is of use.
-    #[error("the map is too large for a picture, expected at most {MAX_SIDE} tiles a side")]
+    /// The map is too large to render.
+    #[error("map too large to render: expected at most {MAX_SIDE} tiles per side")]
     TooLarge,
-    /// A word that names no layer.
-    #[error("no layer named {0}: expected plan, paths, timing, deadly or trail")]
+    /// An unknown layer.
+    #[error("unknown layer {0}: expected plan, paths, arrival, deadly or trail")]
     Layer(String),
-    /// The picture cannot be written.
+    /// The image cannot be encoded or written.
     #[error("{0}")]
     Write(String),
 }
 
-/// What is drawn besides the streets and everybody on them.
+/// The layers drawn in addition to the streets and the sprites.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Layers {
-    /// Where the player goes next.
+    /// The player's next moves.
     pub plan: bool,
-    /// Where the threats go next.
+    /// The threats' next moves.
     pub paths: bool,
-    /// How soon a threat could be where.
+    /// The earliest arrivals of threats.
     pub timing: bool,
-    /// Where death waits.
+    /// The tiles that are fatal next tick.
     pub deadly: bool,
-    /// Where the player has been.
+    /// The player's last moves.
     pub trail: bool,
 }
 
 impl FromStr for Layers {
     type Err = PictureError;
 
-    /// Names with commas between: `plan,trail`.
+    /// Comma-separated names: `plan,trail`.
     fn from_str(text: &str) -> Result<Self, PictureError> {
         let mut layers = Self::default();
         for name in text.split(',').map(str::trim).filter(|name| !name.is_empty()) {
@@ -106,8 +101,9 @@ impl FromStr for Layers {
     }
 }
 
-/// Which colours.
+/// The colour theme.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Theme {
     /// Dark on light.
     #[default]
@@ -116,34 +112,34 @@ pub enum Theme {
     Dark,
 }
 
-/// How pictures are drawn.
+/// Options for images.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PictureOptions {
-    /// What is drawn.
+    /// The layers to draw.
     pub layers: Layers,
-    /// Which colours.
+    /// The theme.
     pub theme: Theme,
 }
 
-/// Which part of a film becomes a GIF.
+/// The range of frames for a GIF.
 #[derive(Clone, Copy, Debug)]
 pub struct GifOptions {
-    /// The first tick; the film's first unless given.
+    /// The first tick; default: the first of the replay.
     pub from: Option<u32>,
-    /// The last tick; the film's last unless given.
+    /// The last tick; default: the last of the replay.
     pub to: Option<u32>,
-    /// How fast: 1 is ten ticks a second.
+    /// Playback speed: 1 is ten ticks per second.
     pub speed: f64,
 }
 
-/// A moment as a PNG: the last one of a tick.
+/// Renders the last frame of a tick as a PNG.
 ///
 /// # Errors
-/// When there is no such tick, or the picture cannot be written.
-pub fn png(film: &Film, tick: u32, options: PictureOptions) -> Result<Vec<u8>, PictureError> {
-    let index = index_of(film, tick)?;
-    let painter = Painter::new(film, options, tile_side(film, PNG_TILE, PNG_SIDE)?);
-    encode_png(&painter.paint(index as f64)).map_err(|error| PictureError::Write(error.to_string()))
+/// When there is no such tick, or encoding fails.
+pub fn png(replay: &Replay, tick: u32, options: PictureOptions) -> Result<Vec<u8>, PictureError> {
+    let index = index_of(replay, tick)?;
+    let renderer = Renderer::new(replay, options, tile_side(replay, PNG_TILE, PNG_SIDE)?);
+    encode_png(&renderer.paint(index as f64)).map_err(|error| PictureError::Write(error.to_string()))
 }
 
 fn encode_png(canvas: &Pixmap) -> Result<Vec<u8>, png::EncodingError> {
@@ -151,7 +147,7 @@ fn encode_png(canvas: &Pixmap) -> Result<Vec<u8>, png::EncodingError> {
     let mut encoder = png::Encoder::new(&mut bytes, canvas.width(), canvas.height());
     encoder.set_color(png::ColorType::Rgb);
     encoder.set_depth(png::BitDepth::Eight);
-    // Nothing is see-through where the whole canvas has been painted.
+    // The whole canvas has been painted, so nothing is transparent.
     let samples: Vec<u8> =
         canvas.pixels().iter().flat_map(|pixel| [pixel.red(), pixel.green(), pixel.blue()]).collect();
     let mut writer = encoder.write_header()?;
@@ -160,90 +156,104 @@ fn encode_png(canvas: &Pixmap) -> Result<Vec<u8>, png::EncodingError> {
     Ok(bytes)
 }
 
-/// A stretch as a GIF that is repeated for ever. Gives the number of its frames.
+/// Renders a range of frames as an endlessly repeating GIF; returns the number of its frames.
 ///
 /// # Errors
-/// When there are no such ticks, or the picture cannot be written.
+/// When there are no such ticks, or encoding fails.
 pub fn gif(
-    film: &Film,
-    stretch: GifOptions,
+    replay: &Replay,
+    range: GifOptions,
     options: PictureOptions,
     output: impl Write,
 ) -> Result<usize, PictureError> {
-    let (first, last) = bounds(film);
-    let (from, to) = (stretch.from.unwrap_or(first), stretch.to.unwrap_or(last));
-    let (start, end) = (index_of(film, from)?, index_of(film, to)?);
+    let (first, last) = bounds(replay);
+    let (from, to) = (range.from.unwrap_or(first), range.to.unwrap_or(last));
+    let (start, end) = (index_of(replay, from)?, index_of(replay, to)?);
     if start > end {
         return Err(PictureError::Backwards { from, to });
     }
-    let painter = Painter::new(film, options, tile_side(film, GIF_TILE, GIF_SIDE)?);
-    let ticks_per_frame = TICKS_PER_SECOND * stretch.speed / FRAMES_PER_SECOND;
+    let renderer = Renderer::new(replay, options, tile_side(replay, GIF_TILE, GIF_SIDE)?);
+    let ticks_per_frame = style().ticks_per_second * range.speed / GIF_FRAMES_PER_SECOND;
     let steps = ((end - start) as f64 / ticks_per_frame).ceil() as usize;
     let playheads: Vec<f64> =
         (0..=steps).map(|step| (start as f64 + step as f64 * ticks_per_frame).min(end as f64)).collect();
     let failed = |error: io::Error| PictureError::Write(error.to_string());
-    animate(&painter, &playheads, output).map_err(failed)?;
+    animate(&renderer, &playheads, output).map_err(failed)?;
     Ok(playheads.len())
 }
 
-fn bounds(film: &Film) -> (u32, u32) {
-    let tick = |moment: Option<&super::film::Moment>| moment.map_or(0, |moment| moment.tick);
-    (tick(film.moments.first()), tick(film.moments.last()))
+fn bounds(replay: &Replay) -> (u32, u32) {
+    let tick = |frame: Option<&super::replay::Frame>| frame.map_or(0, |frame| frame.tick);
+    (tick(replay.frames.first()), tick(replay.frames.last()))
 }
 
-fn index_of(film: &Film, tick: u32) -> Result<usize, PictureError> {
-    let (first, last) = bounds(film);
-    film.index_of_tick(tick).ok_or(PictureError::Tick { tick, first, last })
+fn index_of(replay: &Replay, tick: u32) -> Result<usize, PictureError> {
+    let (first, last) = bounds(replay);
+    replay.index_of_tick(tick).ok_or(PictureError::Tick { tick, first, last })
 }
 
-/// Pixels of a tile, an even number where there is room for it.
-fn tile_side(film: &Film, most: u32, side: u32) -> Result<u32, PictureError> {
-    let tiles = film.layout.width.max(film.layout.height).max(1) as u32;
+/// Size of a tile in pixels.
+fn tile_side(replay: &Replay, most: u32, side: u32) -> Result<u32, PictureError> {
+    let tiles = replay.layout.width.max(replay.layout.height).max(1) as u32;
     if tiles > MAX_SIDE {
         return Err(PictureError::TooLarge);
     }
     Ok((side / tiles).clamp(1, most))
 }
 
-/// A part of a shape, ready to be drawn.
+fn style() -> &'static LayerStyle {
+    &drawing().layers
+}
+
+/// A part of a sprite, parsed.
 struct DrawnPart {
     path: Path,
     paint: Paint,
     line: Option<f32>,
 }
 
-/// Draws one film.
-struct Painter<'a> {
-    film: &'a Film,
+/// What a line through future positions looks like.
+struct Line {
+    color: Color,
+    width: f32,
+    /// Offset to the right and down, so that lines along the same street stay apart.
+    shift: f32,
+    /// The lengths of a dash and of the gap after it.
+    dash: Option<[f32; 2]>,
+}
+
+/// Draws the frames of one replay.
+struct Renderer<'a> {
+    replay: &'a Replay,
     layers: Layers,
     theme: Theme,
     tile: f32,
-    /// The streets, which never change, with room for the words below them.
+    /// The streets, which never change, with room for the caption below.
     streets: Pixmap,
-    shapes: HashMap<&'a str, Vec<DrawnPart>>,
+    sprites: HashMap<&'a str, Vec<DrawnPart>>,
 }
 
-impl<'a> Painter<'a> {
-    fn new(film: &'a Film, options: PictureOptions, tile: u32) -> Self {
-        let names = film.styles.iter().map(String::as_str).chain(["player"]);
-        let shapes = names.map(|name| (name, paths_of(cast().shape(name)))).collect();
-        let (width, height) = (film.layout.width as u32 * tile, film.layout.height as u32 * tile);
+impl<'a> Renderer<'a> {
+    fn new(replay: &'a Replay, options: PictureOptions, tile: u32) -> Self {
+        let names = replay.styles.iter().map(String::as_str).chain(["player"]);
+        let sprites = names.map(|name| (name, paths_of(drawing().sprite(name)))).collect();
+        let (width, height) = (replay.layout.width as u32 * tile, replay.layout.height as u32 * tile);
         let streets = Pixmap::new(width, height + caption_height(width)).expect("sides between 1 and a few thousand");
-        let mut painter =
-            Self { film, layers: options.layers, theme: options.theme, tile: tile as f32, streets, shapes };
-        painter.streets = painter.draw_streets();
-        painter
+        let mut renderer =
+            Self { replay, layers: options.layers, theme: options.theme, tile: tile as f32, streets, sprites };
+        renderer.streets = renderer.draw_streets();
+        renderer
     }
 
     /// A colour of the theme.
     fn color(&self, name: &str) -> Color {
         let theme = if self.theme == Theme::Dark { "dark" } else { "light" };
-        color(&cast().themes[theme][name])
+        color(&drawing().themes[theme][name])
     }
 
     fn draw_streets(&self) -> Pixmap {
         let mut canvas = self.streets.clone();
-        let layout = &self.film.layout;
+        let layout = &self.replay.layout;
         let tile = self.tile;
         canvas.fill(self.color("paper"));
         fill_rect(&mut canvas, 0.0, 0.0, layout.width as f32 * tile, layout.height as f32 * tile, self.color("wall"));
@@ -268,62 +278,66 @@ impl<'a> Painter<'a> {
         canvas
     }
 
-    /// The film at a time between two moments.
+    /// Draws the replay at a time between two frames.
     fn paint(&self, playhead: f64) -> Pixmap {
         let mut canvas = self.streets.clone();
         let index = (playhead + 1e-9).floor() as usize;
-        let share = (playhead - index as f64).max(0.0) as f32;
-        let moments = &self.film.moments;
-        let frame = &moments[index].frame;
-        let next = &moments[(index + 1).min(moments.len() - 1)].frame;
+        let fraction = (playhead - index as f64).max(0.0) as f32;
+        let frames = &self.replay.frames;
+        let positions = &frames[index].positions;
+        let next = &frames[(index + 1).min(frames.len() - 1)].positions;
         self.draw_layers(&mut canvas, index);
-        for (threat, style) in self.film.styles.iter().enumerate() {
-            let ((at, looks), (to, turns)) = (frame.threats[threat], next.threats[threat]);
-            self.draw_actor(&mut canvas, style, (at, to), (looks, turns), share);
+        for (threat, style) in self.replay.styles.iter().enumerate() {
+            let ((at, facing), (to, next_facing)) = (positions.threats[threat], next.threats[threat]);
+            self.draw_actor(&mut canvas, style, (at, to), (facing, next_facing), fraction);
         }
-        let looks = (self.heading(index), self.heading((index + 1).min(moments.len() - 1)));
-        self.draw_actor(&mut canvas, "player", (frame.player, next.player), looks, share);
+        let facing = (self.heading(index), self.heading((index + 1).min(frames.len() - 1)));
+        self.draw_actor(&mut canvas, "player", (positions.player, next.player), facing, fraction);
         self.caption(&mut canvas, index);
         canvas
     }
 
     fn draw_layers(&self, canvas: &mut Pixmap, index: usize) {
-        let insight = self.film.moments[index].insight.as_ref();
-        if let Some(insight) = insight.filter(|_| self.layers.timing) {
+        let style = style();
+        let annotation = self.replay.frames[index].annotation.as_ref();
+        if let Some(annotation) = annotation.filter(|_| self.layers.timing) {
             let heat = self.color("heat");
-            for (at, timing) in self.film.layout.open_positions().zip(&insight.timings) {
-                let closeness = timing.map_or(0.0, |ticks| (1.0 - f32::from(ticks) / HEAT_TICKS).max(0.0));
+            for (at, arrival) in self.replay.layout.open_positions().zip(&annotation.arrivals) {
+                let closeness = arrival.map_or(0.0, |ticks| (1.0 - f32::from(ticks) / style.heat_ticks).max(0.0));
                 let (x, y) = (at.x as f32 * self.tile, at.y as f32 * self.tile);
-                fill_rect(canvas, x, y, self.tile, self.tile, faded(heat, 0.72 * closeness));
+                fill_rect(canvas, x, y, self.tile, self.tile, faded(heat, style.heat_opacity * closeness));
             }
         }
-        if let Some(insight) = insight.filter(|_| self.layers.deadly) {
-            insight.deadly.iter().for_each(|&at| self.draw_deadly(canvas, at));
+        if let Some(annotation) = annotation.filter(|_| self.layers.deadly) {
+            annotation.deadly.iter().for_each(|&at| self.draw_deadly(canvas, at));
         }
         if self.layers.trail {
             self.draw_trail(canvas, index);
         }
         if self.layers.paths {
-            for (threat, style) in self.film.styles.iter().enumerate() {
-                let shift = ((threat as f32 + 0.5) / self.film.styles.len() as f32 - 0.5) * self.tile * 0.5;
-                let place = |frame: &Frame| frame.threats[threat].0;
-                let width = (self.tile / 12.0).max(1.5);
-                self.draw_way(canvas, index, PATH_TICKS, place, color(&cast().shape(style).color), width, shift, None);
+            for (threat, name) in self.replay.styles.iter().enumerate() {
+                let shift = ((threat as f32 + 0.5) / self.replay.styles.len() as f32 - 0.5) * self.tile * 0.5;
+                let place = |positions: &Positions| positions.threats[threat].0;
+                let color = color(&drawing().sprite(name).color);
+                let line = Line { color, width: (self.tile * style.path_width).max(1.5), shift, dash: None };
+                self.draw_future_path(canvas, index, style.path_ticks, place, line);
             }
         }
         if self.layers.plan {
-            let unit = (self.tile / 11.0).max(1.5);
-            let dash = Some([unit * 0.1, unit * 2.6]);
-            for (name, width) in [("outline", unit * 1.7), ("plan", unit)] {
-                self.draw_way(canvas, index, PLAN_TICKS, |frame| frame.player, self.color(name), width, 0.0, dash);
+            let unit = (self.tile * style.plan_width).max(1.5);
+            let dash = Some(style.plan_dash.map(|length| unit * length));
+            for (name, width) in [("outline", unit * style.plan_outline), ("plan", unit)] {
+                let line = Line { color: self.color(name), width, shift: 0.0, dash };
+                self.draw_future_path(canvas, index, style.plan_ticks, |positions| positions.player, line);
             }
         }
     }
 
-    /// A frame and a cross: seen without its colour too.
+    /// A square and a cross, so that it is recognisable without colour.
     fn draw_deadly(&self, canvas: &mut Pixmap, at: Position) {
+        let style = style();
         let (x, y) = (at.x as f32 * self.tile, at.y as f32 * self.tile);
-        let (near, far) = (self.tile * 0.1, self.tile * 0.9);
+        let (near, far) = (self.tile * style.deadly_inset, self.tile * (1.0 - style.deadly_inset));
         let mut path = PathBuilder::new();
         path.move_to(x + near, y + near);
         for (right, down) in [(far, near), (far, far), (near, far), (near, near), (far, far)] {
@@ -331,39 +345,39 @@ impl<'a> Painter<'a> {
         }
         path.move_to(x + far, y + near);
         path.line_to(x + near, y + far);
-        let stroke = Stroke { width: (self.tile / 14.0).max(1.5), ..Stroke::default() };
+        let stroke = Stroke { width: (self.tile * style.deadly_width).max(1.5), ..Stroke::default() };
         stroke_path(canvas, path, &stroke, self.color("death"));
     }
 
     fn draw_trail(&self, canvas: &mut Pixmap, index: usize) {
-        for (age, moment) in self.film.moments[..index].iter().rev().take(TRAIL_TICKS).enumerate() {
-            let youth = 1.0 - (age + 1) as f32 / (TRAIL_TICKS + 1) as f32;
-            let (x, y) = self.center(moment.frame.player);
-            if let Some(dot) = PathBuilder::from_circle(x, y, self.tile * (0.05 + 0.1 * youth)) {
-                let brush = brush(faded(self.color("trail"), 0.6 * youth));
+        let style = style();
+        for (age, frame) in self.replay.frames[..index].iter().rev().take(style.trail_ticks).enumerate() {
+            let youth = 1.0 - (age + 1) as f32 / (style.trail_ticks + 1) as f32;
+            let (x, y) = self.center(frame.positions.player);
+            if let Some(dot) =
+                PathBuilder::from_circle(x, y, self.tile * (style.trail_radius[0] + style.trail_radius[1] * youth))
+            {
+                let brush = brush(faded(self.color("trail"), style.trail_opacity * youth));
                 canvas.fill_path(&dot, &brush, FillRule::Winding, Transform::identity(), None);
             }
         }
     }
 
-    /// A line through somebody's places in the ticks to come.
-    #[expect(clippy::too_many_arguments, reason = "what a line looks like is given where it is drawn, twice")]
-    fn draw_way(
+    /// A line through the future positions of the player or a threat.
+    fn draw_future_path(
         &self,
         canvas: &mut Pixmap,
         index: usize,
         ticks: usize,
-        place: impl Fn(&Frame) -> Position,
-        color: Color,
-        width: f32,
-        shift: f32,
-        dash: Option<[f32; 2]>,
+        place: impl Fn(&Positions) -> Position,
+        line: Line,
     ) {
+        let Line { color, width, shift, dash } = line;
         let mut path = PathBuilder::new();
-        let (x, y) = self.center(place(&self.film.moments[index].frame));
+        let (x, y) = self.center(place(&self.replay.frames[index].positions));
         path.move_to(x + shift, y + shift);
-        for frame in self.film.following(index).take(ticks) {
-            let (x, y) = self.center(place(frame));
+        for positions in self.replay.following(index).take(ticks) {
+            let (x, y) = self.center(place(positions));
             path.line_to(x + shift, y + shift);
         }
         let dash = dash.and_then(|dash| StrokeDash::new(dash.to_vec(), 0.0));
@@ -375,33 +389,34 @@ impl<'a> Painter<'a> {
         ((at.x as f32 + 0.5) * self.tile, (at.y as f32 + 0.5) * self.tile)
     }
 
-    /// Somebody between two tiles: along the way if it is one step, at once if it is a leap.
+    /// Draws a sprite between two tiles: interpolated for one step, at once for a jump.
     fn draw_actor(
         &self,
         canvas: &mut Pixmap,
         name: &str,
         (at, to): (Position, Position),
-        (looks, turns): (Direction, Direction),
-        share: f32,
+        (facing, next_facing): (Direction, Direction),
+        fraction: f32,
     ) {
         let (dx, dy) = (to.x - at.x, to.y - at.y);
-        let ease = if dx.abs() + dy.abs() == 1 { share } else { 0.0 };
+        let moved = if dx.abs() + dy.abs() == 1 { fraction } else { 0.0 };
         let (x, y) = self.center(at);
-        let mut turn = (angle(turns) - angle(looks)).rem_euclid(360.0);
+        let mut turn = (angle(next_facing) - angle(facing)).rem_euclid(360.0);
         if turn > 180.0 {
             turn -= 360.0;
         }
-        let scale = self.tile / 100.0 * if name == "player" { 0.9 } else { 0.98 };
+        let scale = self.tile / 100.0 * if name == "player" { style().player_size } else { style().threat_size };
         let transform = Transform::from_scale(scale, scale)
-            .post_rotate(angle(looks) + turn * (share * 3.0).min(1.0))
-            .post_translate(x + dx as f32 * ease * self.tile, y + dy as f32 * ease * self.tile);
-        let body = color(&cast().shape(name).color);
-        for part in &self.shapes[name] {
+            .post_rotate(angle(facing) + turn * (fraction * 3.0).min(1.0))
+            .post_translate(x + dx as f32 * moved * self.tile, y + dy as f32 * moved * self.tile);
+        let body = color(&drawing().sprite(name).color);
+        for part in &self.sprites[name] {
             self.draw_part(canvas, part, body, transform);
         }
     }
 
     fn draw_part(&self, canvas: &mut Pixmap, part: &DrawnPart, body: Color, transform: Transform) {
+        let outlines = &style().outlines;
         let &DrawnPart { ref path, paint, line } = part;
         let (ink, pale, outline) = (self.color("ink"), self.color("pale"), self.color("outline"));
         let fill = match paint {
@@ -409,12 +424,13 @@ impl<'a> Painter<'a> {
             Paint::Ink => ink,
             Paint::Pale => pale,
         };
-        // From the outside in: a halo that keeps dark from dark, an outline, the part itself.
+        // From the outside in: a halo that separates dark parts from dark streets, an outline, the
+        // part itself.
         let strokes: &[(f32, Color)] = match (paint, line) {
-            (Paint::Ink, Some(width)) => &[(width + 3.0, pale), (width, fill)],
+            (Paint::Ink, Some(width)) => &[(width + outlines.ink_halo, pale), (width, fill)],
             (_, Some(width)) => &[(width, fill)],
-            (Paint::Body, None) => &[(11.0, pale), (6.0, outline)],
-            (Paint::Pale, None) => &[(5.0, outline)],
+            (Paint::Body, None) => &[(outlines.body_halo, pale), (outlines.body, outline)],
+            (Paint::Pale, None) => &[(outlines.pale, outline)],
             (Paint::Ink, None) => &[],
         };
         for &(width, color) in strokes {
@@ -426,43 +442,43 @@ impl<'a> Painter<'a> {
         }
     }
 
-    /// Which way the player looked when it last moved.
+    /// The direction of the player's last move.
     fn heading(&self, index: usize) -> Direction {
-        let moments = &self.film.moments[..=index];
-        let steps = moments.windows(2).rev().filter_map(|pair| {
-            let (before, now) = (pair[0].frame.player, pair[1].frame.player);
+        let frames = &self.replay.frames[..=index];
+        let steps = frames.windows(2).rev().filter_map(|pair| {
+            let (before, now) = (pair[0].positions.player, pair[1].positions.player);
             Direction::ALL.into_iter().find(|&direction| before.towards(direction) == now)
         });
         steps.take(1).next().unwrap_or(Direction::Right)
     }
 
-    /// Tick, score and phase under the map.
+    /// Tick, score and phase below the map.
     fn caption(&self, canvas: &mut Pixmap, index: usize) {
-        let tick = self.film.moments[index].tick;
-        let is_last = index + 1 == self.film.moments.len();
-        let state = match self.film.ending {
+        let tick = self.replay.frames[index].tick;
+        let is_last = index + 1 == self.replay.frames.len();
+        let state = match self.replay.ending {
             Ending::Caught if is_last => "caught",
             Ending::Complete if is_last => "survived",
-            _ => phase(&self.film.rules, tick).map_or("", |phase| phase.name()),
+            _ => phase(tick).map_or("", |phase| phase.name()),
         };
         let words = format!("tick {tick}  score {}  {state}", tick * POINTS_PER_TICK);
         let height = caption_height(canvas.width());
-        let (size, raster) = letters(canvas.width());
+        let (size, raster) = font_size(canvas.width());
         let top = canvas.height() - height + (height - size) / 2;
         write_words(canvas, &words, (size / 2, top), raster, self.color("text"));
     }
 }
 
-/// The size of letters for a picture's width.
-fn letters(width: u32) -> (u32, RasterHeight) {
+/// The font size for an image's width.
+fn font_size(width: u32) -> (u32, RasterHeight) {
     if width >= 600 { (24, RasterHeight::Size24) } else { (16, RasterHeight::Size16) }
 }
 
 fn caption_height(width: u32) -> u32 {
-    letters(width).0 * 3 / 2
+    font_size(width).0 * 3 / 2
 }
 
-/// Writes what fits.
+/// Draws the text, clipped to the image.
 fn write_words(canvas: &mut Pixmap, words: &str, (left, top): (u32, u32), raster: RasterHeight, color: Color) {
     let advance = get_raster_width(FontWeight::Bold, raster) as u32;
     let width = canvas.width();
@@ -480,13 +496,13 @@ fn write_words(canvas: &mut Pixmap, words: &str, (left, top): (u32, u32), raster
     }
 }
 
-/// A shape's parts as paths.
-fn paths_of(shape: &Shape) -> Vec<DrawnPart> {
-    let parts = shape.parts.iter();
+/// A sprite's parts as paths.
+fn paths_of(sprite: &Sprite) -> Vec<DrawnPart> {
+    let parts = sprite.parts.iter();
     parts.filter_map(|part| Some(DrawnPart { path: path_of(&part.d)?, paint: part.paint, line: part.line })).collect()
 }
 
-/// Path data as a path; none where it is not path data, which a test rules out.
+/// Parses path data; `None` if it is invalid, which a test rules out.
 fn path_of(data: &str) -> Option<Path> {
     let mut path = PathBuilder::new();
     let f = |point: kurbo::Point| (point.x as f32, point.y as f32);
@@ -522,7 +538,7 @@ fn brush(color: Color) -> Brush<'static> {
 
 fn fill_rect(canvas: &mut Pixmap, x: f32, y: f32, width: f32, height: f32, color: Color) {
     if let Some(rect) = Rect::from_xywh(x, y, width, height) {
-        // Whole pixels have no soft edges.
+        // Whole pixels need no anti-aliasing.
         let brush = Brush { anti_alias: false, ..brush(color) };
         canvas.fill_rect(rect, &brush, Transform::identity(), None);
     }
@@ -534,7 +550,7 @@ fn stroke_path(canvas: &mut Pixmap, path: PathBuilder, stroke: &Stroke, color: C
     }
 }
 
-/// Degrees, clockwise, from looking right.
+/// Clockwise angle in degrees; 0 is right.
 const fn angle(direction: Direction) -> f32 {
     match direction {
         Direction::Right => 0.0,
@@ -544,30 +560,30 @@ const fn angle(direction: Direction) -> f32 {
     }
 }
 
-/// Writes the frames, each as what differs from the one before.
-fn animate(painter: &Painter, playheads: &[f64], output: impl Write) -> io::Result<()> {
-    let mut palette = Palette::of(painter, playheads);
-    let (width, height) = (painter.streets.width() as u16, painter.streets.height() as u16);
+/// Encodes the frames, each as its difference from the previous one.
+fn animate(renderer: &Renderer, playheads: &[f64], output: impl Write) -> io::Result<()> {
+    let mut palette = Palette::of(renderer, playheads);
+    let (width, height) = (renderer.streets.width() as u16, renderer.streets.height() as u16);
     let failed = |error: gif::EncodingError| io::Error::other(error.to_string());
     let mut encoder = gif::Encoder::new(output, width, height, &palette.colors.concat()).map_err(failed)?;
     encoder.set_repeat(gif::Repeat::Infinite).map_err(failed)?;
     let mut shown = vec![None; usize::from(width) * usize::from(height)];
     for (number, &playhead) in playheads.iter().enumerate() {
-        let pixels: Vec<u8> = palette.indices(&painter.paint(playhead));
-        let delay = if number + 1 == playheads.len() { LAST_FRAME_HUNDREDTHS } else { FRAME_HUNDREDTHS };
+        let pixels: Vec<u8> = palette.indices(&renderer.paint(playhead));
+        let delay = if number + 1 == playheads.len() { LAST_GIF_FRAME_HUNDREDTHS } else { GIF_FRAME_HUNDREDTHS };
         encoder.write_frame(&difference(&mut shown, &pixels, width.into(), delay)).map_err(failed)?;
     }
     Ok(())
 }
 
-/// The smallest rectangle in which something changes, with what does not change left out.
+/// The smallest rectangle that contains all changes, with unchanged pixels transparent.
 fn difference(shown: &mut [Option<u8>], pixels: &[u8], width: usize, delay: u16) -> gif::Frame<'static> {
     let changed = |index: &usize| shown[*index] != Some(pixels[*index]);
-    let places: Vec<(usize, usize)> =
+    let indices: Vec<(usize, usize)> =
         (0..pixels.len()).filter(changed).map(|index| (index % width, index / width)).collect();
-    // Nothing at all still takes its time: one pixel as before.
+    // If nothing changes, the frame is a single transparent pixel, to keep the timing.
     let bounds = |axis: fn(&(usize, usize)) -> usize| {
-        let (least, most) = (places.iter().map(axis).min(), places.iter().map(axis).max());
+        let (least, most) = (indices.iter().map(axis).min(), indices.iter().map(axis).max());
         (least.unwrap_or(0), most.unwrap_or(0))
     };
     let ((left, right), (top, bottom)) = (bounds(|place| place.0), bounds(|place| place.1));
@@ -592,18 +608,18 @@ fn difference(shown: &mut [Option<u8>], pixels: &[u8], width: usize, delay: u16)
     }
 }
 
-/// The colours that a GIF has: those that its frames have most.
+/// A GIF's palette: the most frequent colours of its frames.
 struct Palette {
     colors: Vec<[u8; 3]>,
     known: HashMap<[u8; 3], u8>,
 }
 
 impl Palette {
-    fn of(painter: &Painter, playheads: &[f64]) -> Self {
+    fn of(renderer: &Renderer, playheads: &[f64]) -> Self {
         let mut counts: HashMap<[u8; 3], usize> = HashMap::new();
         let stride = playheads.len().div_ceil(PALETTE_FRAMES).max(1);
         for &playhead in playheads.iter().step_by(stride) {
-            for pixel in painter.paint(playhead).pixels() {
+            for pixel in renderer.paint(playhead).pixels() {
                 *counts.entry([pixel.red(), pixel.green(), pixel.blue()]).or_default() += 1;
             }
         }
@@ -611,12 +627,12 @@ impl Palette {
         ranked.sort_by_key(|&(color, count)| (std::cmp::Reverse(count), color));
         let mut colors: Vec<[u8; 3]> = ranked.into_iter().map(|(color, _)| color).take(GIF_COLORS).collect();
         let known = colors.iter().enumerate().map(|(index, &color)| (color, index as u8)).collect();
-        // The last place is the one that means "as before".
+        // The last entry is the transparent "unchanged" colour.
         colors.resize(GIF_COLORS + 1, [0; 3]);
         Self { colors, known }
     }
 
-    /// A picture by the numbers of its colours, the nearest where one is not there.
+    /// Maps an image to palette indices, using the nearest colour where necessary.
     fn indices(&mut self, canvas: &Pixmap) -> Vec<u8> {
         let Self { colors, known } = self;
         let nearest = |color: [u8; 3]| {
@@ -635,9 +651,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_shape_can_be_drawn() {
-        for (name, shape) in &cast().shapes {
-            assert_eq!(paths_of(shape).len(), shape.parts.len(), "{name}");
+    fn every_sprite_can_be_parsed() {
+        for (name, sprite) in &drawing().sprites {
+            assert_eq!(paths_of(sprite).len(), sprite.parts.len(), "{name}");
         }
     }
 }

@@ -1,1 +1,1 @@
-"""What is shown, in a real browser."""
+"""Tests of the web pages in a real browser."""

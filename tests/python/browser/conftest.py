@@ -1,4 +1,4 @@
-"""Fixtures: a real browser, and pages that fail the test when they complain."""
+"""Fixtures: a real browser, and pages whose errors fail the test."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def browser() -> Iterator[Browser]:
     """The system's Chromium."""
     program = next(filter(None, map(shutil.which, NAMES)), None)
     if program is None:
-        pytest.skip(f"no browser: expected one of {', '.join(NAMES)} on the path")
+        pytest.skip(f"no browser found: expected one of {', '.join(NAMES)} on the PATH")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=OPTIONS)
         yield browser
@@ -37,7 +37,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def open_page(browser: Browser) -> Iterator[OpenPage]:
-    """Makes pages; `dark` and `phone` say for whom. What they log as an error or leave uncaught fails the test."""
+    """Opens pages, optionally in dark mode or with a phone's screen size. Logged errors, warnings and uncaught exceptions fail the test."""
     complaints: list[str] = []
     contexts = []
 
@@ -66,12 +66,12 @@ def open_page(browser: Browser) -> Iterator[OpenPage]:
 
 @pytest.fixture
 def page(open_page: OpenPage) -> Page:
-    """A page on a desk, by daylight."""
+    """A desktop page in light mode."""
     return open_page()
 
 
 def wait_until(page: Page, expression: str) -> None:
-    """Waits for an expression to be true. Playwright's own way is evaluated in the page, where the page's policy rightly forbids it."""
+    """Waits until an expression is true. Playwright's own wait evaluates in the page, which the content security policy forbids."""
     deadline = time.monotonic() + PATIENCE_MS / 1000
     while not page.evaluate(expression):
         assert time.monotonic() < deadline, f"never true: {expression}"

@@ -1,4 +1,4 @@
-"""The page that `getaway eval` and `getaway battle` write, in a real browser."""
+"""The HTML report of `getaway eval` and `getaway battle`, in a real browser."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def run(program: Path, *words: str) -> str:
 
 @pytest.fixture(scope="module")
 def evaluation(getaway_program: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
-    """A page about three planners, and the same numbers as JSON."""
+    """A report on three planners, and the same numbers as JSON."""
     file = tmp_path_factory.mktemp("report") / "eval.html"
     planners = [word for planner in PLANNERS for word in ("--planner", planner)]
     options = ["--samples", str(SAMPLES), "--budget-evals", "2000", "--report", str(file), "--json"]
     return file, json.loads(run(getaway_program, "eval", *MAPS, *planners, *options))
 
 
-def test_the_standing_is_shown_best_first(page: Page, evaluation: tuple[Path, Any]) -> None:
+def test_standing_is_sorted_best_first(page: Page, evaluation: tuple[Path, Any]) -> None:
     file, numbers = evaluation
     page.goto(file.as_uri())
     expect(page).to_have_title(f"getaway: evaluation of {', '.join(PLANNERS)}")
@@ -55,8 +55,8 @@ def test_every_chart_is_drawn_for_every_planner(page: Page, evaluation: tuple[Pa
     survival = page.locator("#curves path[data-planner=survival]")
     random = page.locator("#curves path[data-planner=random]")
     drawn = [curve.evaluate("curve => [curve.getBBox().width, curve.getBBox().height]") for curve in (survival, random)]
-    assert drawn[0][0] > 500 and drawn[0][1] == 0, "nobody of survival's dies"
-    assert drawn[1][1] > 200, "all of random's die"
+    assert drawn[0][0] > 500 and drawn[0][1] == 0, "survival loses no game"
+    assert drawn[1][1] > 200, "random loses every game"
     for chart in ("#scores", "#times"):
         expect(page.locator(f"{chart} svg")).to_have_count(len(PLANNERS))
         for facet in page.locator(f"{chart} svg").all():
@@ -64,7 +64,7 @@ def test_every_chart_is_drawn_for_every_planner(page: Page, evaluation: tuple[Pa
     assert all(chart.get_attribute("aria-label") for chart in page.locator("svg[role=img]").all())
 
 
-def test_a_map_can_be_looked_at_alone(page: Page, evaluation: tuple[Path, Any]) -> None:
+def test_selecting_a_map_filters_the_report(page: Page, evaluation: tuple[Path, Any]) -> None:
     file, numbers = evaluation
     page.goto(file.as_uri())
     expect(page.locator("#count")).to_have_text(f"{len(PLANNERS) * len(MAPS) * SAMPLES} games")
@@ -87,7 +87,7 @@ def test_the_matrix_counts_the_pairs(page: Page, evaluation: tuple[Path, Any]) -
     expect(page.locator("#matrix tbody tr").first.locator("td").last).to_contain_text(f"0 – 0 – {pairs} *")
 
 
-def test_the_command_of_a_game_plays_it_again(
+def test_command_of_a_game_reproduces_its_score(
     page: Page, evaluation: tuple[Path, Any], getaway_program: Path
 ) -> None:
     page.goto(evaluation[0].as_uri())
@@ -102,7 +102,7 @@ def test_the_command_of_a_game_plays_it_again(
     expect(page.locator("#games tbody tr")).to_have_count(len(MAPS) * SAMPLES)
 
 
-def test_a_battle_says_its_sentence(page: Page, getaway_program: Path, tmp_path: Path) -> None:
+def test_battle_report_shows_the_verdict(page: Page, getaway_program: Path, tmp_path: Path) -> None:
     file = tmp_path / "battle.html"
     expression = "step(repeat(2, simulate(greedy)))"
     told = run(
@@ -115,7 +115,7 @@ def test_a_battle_says_its_sentence(page: Page, getaway_program: Path, tmp_path:
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_it_is_readable_on_a_phone_and_in_the_dark(
+def test_report_is_readable_on_a_phone_and_in_dark_mode(
     open_page: OpenPage, evaluation: tuple[Path, Any], dark: bool
 ) -> None:
     page = open_page(dark=dark, phone=True)
@@ -124,9 +124,9 @@ def test_it_is_readable_on_a_phone_and_in_the_dark(
     page.goto(evaluation[0].as_uri())
     expect(page.locator("#curves path.curve")).to_have_count(len(PLANNERS))
     width = page.evaluate("document.documentElement.scrollWidth")
-    assert width <= 390, f"the page is {width} pixels wide: only tables may scroll, each in its own frame"
+    assert width <= 390, f"the page is {width} pixels wide; only tables may scroll, inside their own frame"
     colours = page.evaluate("(({color, backgroundColor}) => [color, backgroundColor])(getComputedStyle(document.body))")
     lightness = [sum(map(int, colour[4:-1].split(","))) / 3 for colour in colours]
     assert (lightness[0] > lightness[1]) == dark
     assert abs(lightness[0] - lightness[1]) > 150
-    assert [request.url for request in asked if request.url.startswith("http")] == [], "no network is needed"
+    assert [request.url for request in asked if request.url.startswith("http")] == [], "the report must not use the network"

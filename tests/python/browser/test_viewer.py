@@ -1,4 +1,4 @@
-"""The viewer page: saved games, games that are being played, and files that were sent to a friend."""
+"""The viewer page: saved games, running games, and exported HTML files."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ View = Callable[..., str]
 
 @pytest.fixture(scope="module")
 def messages() -> list[Any]:
-    """The states of the game, as they were recorded."""
+    """The recorded states of the game."""
     with gzip.open(GAME, "rt") as lines:
         return [json.loads(line)["game_message"] for line in lines]
 
 
 @pytest.fixture
 def view(getaway_program: Path) -> Iterator[View]:
-    """Starts `getaway view` with these options on a free port, and gives the page's address."""
+    """Starts `getaway view` with the given options on a free port; returns the page's URL."""
     processes: list[subprocess.Popen[str]] = []
 
     def start(*options: str) -> str:
@@ -51,20 +51,20 @@ def view(getaway_program: Path) -> Iterator[View]:
         process.communicate()
 
 
-def open_film(page: Page, url: str) -> None:
+def open_replay(page: Page, url: str) -> None:
     page.goto(url)
-    wait_until(page, "window.viewer?.film?.last >= 0")
+    wait_until(page, "window.viewer?.replay?.last >= 0")
 
 
 def shown(page: Page) -> Any:
-    """Who stands where in the moment that is shown, and where the canvas has drawn the threats, in tiles."""
-    # Two frames, so that what was asked for has been drawn.
+    """The positions in the frame that is shown, and where the canvas has drawn the threats, in tiles."""
+    # Two animation frames, so that the requested frame has been drawn.
     page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
     return page.evaluate(
         """() => {
-          const { film, index, stage } = viewer;
-          const tiles = stage.drawn.map(({ x, y }) => [(x - stage.left) / stage.tile - 0.5, (y - stage.top) / stage.tile - 0.5]);
-          return { tick: film.moments[index].tick, frame: [...film.moments[index].frame], tiles };
+          const { replay, index, mapView } = viewer;
+          const tiles = mapView.drawn.map(({ x, y }) => [(x - mapView.left) / mapView.tile - 0.5, (y - mapView.top) / mapView.tile - 0.5]);
+          return { tick: replay.frames[index].tick, positions: [...replay.frames[index].positions], tiles };
         }"""
     )
 
@@ -74,8 +74,8 @@ def assert_shows(page: Page, message: Any) -> None:
     player = message["yourCharacter"]["position"]
     places = [[threat["position"]["x"], threat["position"]["y"]] for threat in message["threats"]]
     assert state["tick"] == message["tick"]
-    assert state["frame"][:2] == [player["x"], player["y"]]
-    assert [state["frame"][i : i + 2] for i in range(2, len(state["frame"]), 3)] == places
+    assert state["positions"][:2] == [player["x"], player["y"]]
+    assert [state["positions"][i : i + 2] for i in range(2, len(state["positions"]), 3)] == places
     for drawn, place in zip(state["tiles"], places, strict=True):
         assert drawn == pytest.approx(place)
     expect(page.locator("#tick")).to_have_text(str(message["tick"]))
@@ -83,19 +83,19 @@ def assert_shows(page: Page, message: Any) -> None:
 
 
 def colour_at_player(page: Page) -> list[int]:
-    """The colour of the canvas in the middle of the player's tile."""
+    """The canvas colour in the middle of the player's tile."""
     colour: list[int] = page.evaluate(
         """() => {
-          const { film, index, stage } = viewer;
-          const [x, y] = stage.center(...film.moments[index].frame);
-          return [...stage.context.getImageData(Math.round(x), Math.round(y), 1, 1).data];
+          const { replay, index, mapView } = viewer;
+          const [x, y] = mapView.center(...replay.frames[index].positions);
+          return [...mapView.context.getImageData(Math.round(x), Math.round(y), 1, 1).data];
         }"""
     )
     return colour
 
 
 def test_a_recording_is_shown_tick_by_tick(page: Page, view: View, messages: list[Any]) -> None:
-    open_film(page, view(str(GAME)))
+    open_replay(page, view(str(GAME)))
     assert_shows(page, messages[0])
     assert colour_at_player(page) == [0xF0, 0xE4, 0x42, 0xFF]
     expect(page.locator("#title")).to_have_text("cul-de-sacs-stroll-until-caught")
@@ -108,8 +108,8 @@ def test_a_recording_is_shown_tick_by_tick(page: Page, view: View, messages: lis
     expect(page.locator("#outcome")).to_have_text("caught")
 
 
-def test_the_keyboard_plays(page: Page, view: View, messages: list[Any]) -> None:
-    open_film(page, view(str(GAME)))
+def test_keyboard_shortcuts(page: Page, view: View, messages: list[Any]) -> None:
+    open_replay(page, view(str(GAME)))
     for key, tick in [("ArrowRight", 2), ("ArrowRight", 3), ("ArrowLeft", 2), ("Shift+ArrowRight", 12)]:
         page.keyboard.press(key)
         assert_shows(page, messages[tick - 1])
@@ -128,24 +128,24 @@ def test_the_keyboard_plays(page: Page, view: View, messages: list[Any]) -> None
     expect(page.locator("input[name=timing]")).to_be_checked()
     page.keyboard.press("Home")
     page.keyboard.press("n")
-    assert shown(page)["tick"] == len(messages) + 1, "the catch"
+    assert shown(page)["tick"] == len(messages) + 1, "the tick of the tick of the catch"
 
 
-def test_playing_ends_with_the_game(page: Page, view: View, messages: list[Any]) -> None:
-    open_film(page, view(str(GAME)))
+def test_playback_stops_at_the_end_of_the_game(page: Page, view: View, messages: list[Any]) -> None:
+    open_replay(page, view(str(GAME)))
     page.locator("#speed").select_option("100")
     page.locator("#play").click()
     expect(page.locator("#tick")).to_have_text(str(len(messages) + 1))
     expect(page.locator("#play")).to_have_attribute("aria-label", "Play")
 
 
-def test_a_threat_tells_what_it_does(page: Page, view: View, messages: list[Any]) -> None:
-    open_film(page, view(str(GAME)))
+def test_hovering_a_threat_shows_its_card(page: Page, view: View, messages: list[Any]) -> None:
+    open_replay(page, view(str(GAME)))
     page.locator("#scrub").fill("40")
     for threat, recorded in enumerate(messages[40]["threats"]):
         shown(page)
         x, y = page.evaluate(
-            "(i) => { const { drawn, ratio, canvas } = viewer.stage; const box = canvas.getBoundingClientRect();"
+            "(i) => { const { drawn, ratio, canvas } = viewer.mapView; const box = canvas.getBoundingClientRect();"
             " return [box.left + drawn[i].x / ratio, box.top + drawn[i].y / ratio]; }",
             threat,
         )
@@ -153,16 +153,16 @@ def test_a_threat_tells_what_it_does(page: Page, view: View, messages: list[Any]
         card = page.locator("#card")
         expect(card).to_be_visible()
         expect(card).to_contain_text(recorded["style"])
-        expect(card).to_contain_text(re.compile("next moves, by tick: .*[0-9]|does not move"))
+        expect(card).to_contain_text(re.compile("next moves, by tick: .*[0-9]|none in the known ticks"))
     page.mouse.move(5, 5)
     expect(page.locator("#card")).to_be_hidden()
 
 
 def test_layers_change_the_picture(page: Page, view: View) -> None:
-    open_film(page, view(str(GAME)))
+    open_replay(page, view(str(GAME)))
     page.locator("#scrub").fill("60")
     shown(page)
-    picture = "viewer.stage.canvas.toDataURL()"
+    picture = "viewer.mapView.canvas.toDataURL()"
     for layer in ("plan", "paths", "timing", "deadly", "trail"):
         before = page.evaluate(picture)
         page.locator(f"input[name={layer}]").click()
@@ -173,8 +173,8 @@ def test_layers_change_the_picture(page: Page, view: View) -> None:
         assert page.evaluate(picture) == before, layer
 
 
-def test_every_control_has_a_name(page: Page, view: View) -> None:
-    open_film(page, view(str(GAME)))
+def test_every_control_has_an_accessible_name(page: Page, view: View) -> None:
+    open_replay(page, view(str(GAME)))
     nameless = page.evaluate(
         """() => [...document.querySelectorAll("button, input, select, canvas")]
           .filter((e) => !e.closest("[hidden]") && !e.ariaLabel && !e.textContent.trim() && !e.labels?.[0]?.textContent.trim())
@@ -183,7 +183,7 @@ def test_every_control_has_a_name(page: Page, view: View) -> None:
     assert nameless == []
 
 
-def test_an_exported_page_opens_from_the_disk(
+def test_exported_page_works_from_disk(
     open_page: OpenPage, getaway_program: Path, tmp_path: Path, messages: list[Any]
 ) -> None:
     file = tmp_path / "game.html"
@@ -192,17 +192,17 @@ def test_an_exported_page_opens_from_the_disk(
         page = open_page(dark=phone, phone=phone)
         requests: list[str] = []
         page.on("request", lambda request: requests.append(request.url))
-        open_film(page, file.as_uri())
+        open_replay(page, file.as_uri())
         assert_shows(page, messages[0])
         page.keyboard.press("End")
         expect(page.locator("#outcome")).to_have_text("caught")
         assert [url for url in requests if not url.startswith("data:")] == [file.as_uri()]
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "nothing sticks out sideways"
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "no horizontal scrolling"
 
 
 def test_a_map_is_shown_while_it_is_played(page: Page, view: View) -> None:
-    open_film(page, view("corner-shop"))
-    wait_until(page, "viewer.film.header.ending === 'complete'")
+    open_replay(page, view("corner-shop"))
+    wait_until(page, "viewer.replay.header.ending === 'complete'")
     expect(page.locator("#tick")).to_have_text("2001")
     expect(page.locator("#score")).to_have_text("10005")
     expect(page.locator("#outcome")).to_have_text("survived every tick")
@@ -210,20 +210,20 @@ def test_a_map_is_shown_while_it_is_played(page: Page, view: View) -> None:
     assert shown(page)["tick"] == 1
 
 
-def test_a_game_that_has_begun_and_has_no_state_yet_is_asked_for_again(page: Page, view: View) -> None:
+def test_page_polls_again_while_a_started_game_has_no_state(page: Page, view: View) -> None:
     def answer_as_before_the_first_state(route: Route) -> None:
         body = route.fetch().body()
         (length,) = struct.unpack_from("<I", body)
-        head = json.dumps(json.loads(body[4 : 4 + length]) | {"from": 0, "count": 0, "ahead": 0, "ending": "running"}).encode()
+        head = json.dumps(json.loads(body[4 : 4 + length]) | {"from": 0, "count": 0, "forecast": 0, "ending": "running"}).encode()
         route.fulfill(body=struct.pack("<I", len(head)) + head)
 
-    page.route("**/film/**", answer_as_before_the_first_state, times=2)
-    open_film(page, view("corner-shop"))
-    wait_until(page, "viewer.film.header.ending === 'complete'")
+    page.route("**/replay/**", answer_as_before_the_first_state, times=2)
+    open_replay(page, view("corner-shop"))
+    wait_until(page, "viewer.replay.header.ending === 'complete'")
     expect(page.locator("#tick")).to_have_text("2001")
 
 
-def test_the_live_page_follows_a_game_to_its_score(page: Page, real_server: RealServer) -> None:
+def test_live_page_follows_a_game_to_its_final_score(page: Page, real_server: RealServer) -> None:
     url, server = real_server("roundabout", "--delay-ms", "10")
     page.goto(url.replace("ws:", "http:"))
     expect(page.locator("#message")).to_have_text("Waiting for a game.")
@@ -233,9 +233,9 @@ def test_the_live_page_follows_a_game_to_its_score(page: Page, real_server: Real
         for frame in bot:
             last = json.loads(frame)["tick"]
             if last == 30:
-                # In the middle of the game the page is where the game is, and knows what comes.
-                wait_until(page, "viewer.film?.moments.some((moment) => moment.insight)")
-                wait_until(page, "viewer.film.last >= 29 && viewer.index >= 27")
+                # During the game the page shows the current tick, and the forecast.
+                wait_until(page, "viewer.replay?.frames.some((frame) => frame.annotation)")
+                wait_until(page, "viewer.replay.last >= 29 && viewer.index >= 27")
             with suppress(ConnectionClosed):
                 bot.send(json.dumps({"type": "COMMAND", "tick": last, "actions": []}))
     expect(page.locator("#outcome")).to_have_text("caught")
@@ -243,7 +243,7 @@ def test_the_live_page_follows_a_game_to_its_score(page: Page, real_server: Real
     result = json.loads(server.stdout.readline())
     expect(page.locator("#score")).to_have_text(str(result["score"]))
     expect(page.locator("#subtitle")).to_have_text("stayer")
-    assert page.evaluate("viewer.film.moments.every((moment) => moment.insight)")
-    # What was seen live can be looked at again.
+    assert page.evaluate("viewer.replay.frames.every((frame) => frame.annotation)")
+    # What was seen live can be played back.
     page.keyboard.press("Home")
     assert shown(page)["tick"] == 1

@@ -1,33 +1,33 @@
-//! Texts of all sorts where an expression of the search grammar belongs: an expression within the limits or a place in the text, and what can
-//! be read decides in time however much it asks for.
+//! Arbitrary texts as expressions of the search grammar: each gives an expression within the limits
+//! or an error with a position, and every valid one decides in time.
 
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use getaway::game::{Layout, Rules, World};
+use getaway::game::{Layout, World};
 use getaway::planner::{Limit, NAMES, by_name};
 use getaway::search::{DEPTH_MAX, Expression};
 use getaway_reference::lockstep::Dice;
 
 use super::{damage, noise, own_time, unpanicked};
 
-/// Every so many texts that can be read decide on something.
+/// One in this many valid texts is used to decide.
 const DECISION_EVERY: u64 = 50;
-/// The time for such a decision, and what it may take on top.
+/// Time limit of such a decision, and its tolerance.
 const BUDGET: Duration = Duration::from_millis(2);
 const OVERTIME: Duration = Duration::from_millis(5);
-/// How often a late decision is tried again: one that is slow is slow every time.
+/// How often a late decision is repeated: a slow one is slow every time.
 const TRIALS: usize = 3;
 
-/// What became of the texts.
+/// Statistics of the texts.
 #[derive(Default)]
 pub struct Tally {
     pub texts: u64,
     /// Texts that are expressions.
     pub expressions: u64,
-    /// Decisions by planners that were made of them.
+    /// Decisions made with them.
     pub decisions: u64,
-    /// The most beyond a budget, of decisions that were not disturbed.
+    /// The largest overrun of a budget, ignoring disturbed decisions.
     pub worst_over: Duration,
 }
 
@@ -42,11 +42,12 @@ impl fmt::Display for Tally {
     }
 }
 
-/// Reads so many texts. `is_timed` says whether being late is a failure.
+/// Tests `count` texts; `is_timed` makes a late decision a failure. `is_timed` says whether being
+/// late is a failure.
 pub fn run(seed: u64, count: u64, is_timed: bool) -> Result<Tally, String> {
     let layout =
         Layout::parse("#########\n#P......#\n#.##.##.#\n#.#...#.#\n#...#..s#\n#########").map_err(|e| e.to_string())?;
-    let world = World::new(&layout, &Rules::BLITZ_2025).map_err(|e| e.to_string())?;
+    let world = World::new(&layout, false).map_err(|e| e.to_string())?;
     let mut tally = Tally::default();
     for number in seed..seed.saturating_add(count) {
         let text = text(&mut Dice::from_seed(number));
@@ -67,23 +68,23 @@ pub fn run(seed: u64, count: u64, is_timed: bool) -> Result<Tally, String> {
     Ok(tally)
 }
 
-/// Whether a text is an expression; what is wrong with the answer.
+/// Whether a text is an expression; an error if the answer is wrong.
 fn check(text: &str) -> Result<bool, String> {
     match text.parse::<Expression>() {
         Ok(expression) if expression.components().len() > DEPTH_MAX => Err("deeper than the limit".to_owned()),
         Ok(expression) if expression.to_string().parse().as_ref() != Ok(&expression) => {
-            Err("does not read back".to_owned())
+            Err("does not round-trip".to_owned())
         }
         Ok(_) => Ok(true),
         Err(error) if error.position() > text.chars().count() => Err(format!("an error beyond its end: {error}")),
         Err(error) if error.to_string().contains('\n') => Err(format!("an error of several lines: {error}")),
         Err(_) if NAMES.iter().any(|(name, _)| text.trim_start().starts_with(name)) => Ok(false),
-        Err(_) if by_name(text, 1).is_ok() => Err("no expression, and still a planner".to_owned()),
+        Err(_) if by_name(text, 1).is_ok() => Err("not an expression, but accepted as a planner".to_owned()),
         Err(_) => Ok(false),
     }
 }
 
-/// How far a planner goes beyond its time, at the best of several trials.
+/// The smallest overrun of several trials.
 fn overtime(text: &str, seed: u64, world: &World) -> Duration {
     let mut least = Duration::MAX;
     for _ in 0..TRIALS {
@@ -99,13 +100,13 @@ fn overtime(text: &str, seed: u64, world: &World) -> Duration {
     least
 }
 
-/// Sound, sound and damaged, words in any order, or noise.
+/// A valid expression, a damaged one, words in random order, or noise.
 fn text(dice: &mut Dice) -> String {
     match dice.below(10) {
         0 => String::from_utf8_lossy(&noise(dice, 200)).into_owned(),
         1 => words(dice),
         2 => {
-            // Bombs: of depth, digits and length.
+            // Huge inputs: deep, long, or with many digits.
             let many = dice.pick(&[30, 31, 32, 33, 500, 1300]);
             let wrap = dice.pick(&["step(", "lookahead(", "repeat(2,", "repeat(1000000000,", "select(0.5,", "("]);
             format!("{}simulate{}", wrap.repeat(many), ")".repeat(many))
@@ -123,7 +124,7 @@ fn text(dice: &mut Dice) -> String {
     }
 }
 
-/// Words of the grammar in any order.
+/// Words of the grammar in random order.
 fn words(dice: &mut Dice) -> String {
     const WORDS: [&str; 18] = [
         "simulate",
@@ -148,7 +149,7 @@ fn words(dice: &mut Dice) -> String {
     (0..dice.below(24)).map(|_| dice.pick(&WORDS)).collect()
 }
 
-/// An expression within the limits, with numbers of every size.
+/// A valid expression, with numbers of every size.
 fn sound(dice: &mut Dice) -> String {
     let depth = if dice.one_in(4) { dice.below(DEPTH_MAX) } else { dice.below(6) };
     let mut text = String::new();

@@ -1,5 +1,5 @@
-//! Files of all sorts where a map or a saved game belongs, read in this process and by the commands: a result or one error line with the right
-//! exit code, never a panic, and never more memory than is said here.
+//! Arbitrary files as maps and recorded games, read in this process and by the commands: a result
+//! or one error line with the right exit code, never a panic, and within the memory limits below.
 
 use std::fmt;
 use std::fs;
@@ -9,7 +9,7 @@ use std::process::{Command, Output, Stdio};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use getaway::game::{Rules, World};
+use getaway::game::World;
 use getaway::map::{Map, encode_layout};
 use getaway::protocol::MessageWriter;
 use getaway::recording::verify;
@@ -20,14 +20,14 @@ use super::pictures::picture;
 use super::{damage, mutate, noise, unpanicked, wild_json};
 use crate::counting;
 
-/// What reading one file may take: several times the longest line of a recording.
+/// Memory limit for reading one file: several times the longest line of a recording.
 const PEAK_BYTES_MAX: usize = 200_000_000;
-/// Kilobytes of addresses that a command may take in all, tables and threads included.
+/// Address space limit of a command in kilobytes.
 const PROGRAM_KB_MAX: u32 = 2_000_000;
-/// States of a saved game before it is broken.
+/// Number of states of a recorded game before it is damaged.
 const STATES_MAX: usize = 12;
 
-/// What became of the files.
+/// Statistics of the files.
 #[derive(Default)]
 pub struct Tally {
     pub maps: u64,
@@ -50,7 +50,8 @@ impl fmt::Display for Tally {
     }
 }
 
-/// Reads so many files, each in this process, and every `run_every`th by the commands of `program` too.
+/// Tests `count` files in this process, and every `run_every`th with the commands of `program` as
+/// well.
 pub fn run(seed: u64, count: u64, program: &Path, run_every: u64) -> Result<Tally, String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let mut tally = Tally::default();
@@ -67,13 +68,13 @@ pub fn run(seed: u64, count: u64, program: &Path, run_every: u64) -> Result<Tall
     Ok(tally)
 }
 
-/// Something on the disk.
+/// A file or folder to read.
 enum Case {
     Map(PathBuf),
     Recording(PathBuf),
 }
 
-/// A map folder, of which at least one file is broken more often than not.
+/// A map folder, usually with at least one damaged file.
 fn map(dice: &mut Dice, folder: &Path) -> std::io::Result<Case> {
     let folder = folder.join("map");
     fs::create_dir_all(&folder)?;
@@ -100,7 +101,7 @@ fn meta(dice: &mut Dice) -> Vec<u8> {
     json.to_string().into_bytes()
 }
 
-/// A saved game, plain or gzipped, that somebody had his hands on.
+/// A recorded game, plain or gzipped, with random damage.
 fn recording(dice: &mut Dice, folder: &Path) -> std::io::Result<Case> {
     let path = folder.join(dice.pick(&["game.jsonl", "game.jsonl.gz"]));
     let mut lines: Vec<Vec<u8>> = game(dice).into_iter().map(|line| line.to_string().into_bytes()).collect();
@@ -136,7 +137,7 @@ fn zip(bytes: &[u8], dice: &mut Dice) -> std::io::Result<Vec<u8>> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
     encoder.write_all(bytes)?;
     if dice.one_in(300) {
-        // A bomb: a few kilobytes that are a line of more than a line may have.
+        // A decompression bomb: a few kilobytes that expand to a line that is too long.
         let spaces = [b' '; 1 << 16];
         for _ in 0..300 {
             encoder.write_all(&spaces)?;
@@ -152,9 +153,9 @@ fn zip(bytes: &[u8], dice: &mut Dice) -> std::io::Result<Vec<u8>> {
     Ok(zipped)
 }
 
-/// The lines of a few ticks on a small map.
+/// The lines of a short game on a small map.
 fn game(dice: &mut Dice) -> Vec<Value> {
-    let Ok(world) = World::new(&random_layout(dice), &Rules::BLITZ_2025) else { return Vec::new() };
+    let Ok(world) = World::new(&random_layout(dice), false) else { return Vec::new() };
     let writer = MessageWriter::new(&world, "team");
     let mut state = world.start();
     let mut lines = Vec::new();
@@ -170,11 +171,11 @@ fn game(dice: &mut Dice) -> Vec<Value> {
 }
 
 impl Case {
-    /// Reads it here.
+    /// Reads it in this process.
     fn read(&self, tally: &mut Tally) -> Result<(), String> {
         let read = || match self {
             Self::Map(folder) => Map::load(folder).map(drop).map_err(|error| error.to_string()),
-            Self::Recording(path) => verify(path, &Rules::BLITZ_2025).map(drop).map_err(|error| error.to_string()),
+            Self::Recording(path) => verify(path, false).map(drop).map_err(|error| error.to_string()),
         };
         let (result, taken) = counting::measure(|| unpanicked("the reader", read));
         let result = result?;
@@ -189,12 +190,12 @@ impl Case {
         *all += 1;
         *good += u64::from(result.is_ok());
         match result {
-            Err(error) if error.is_empty() => Err("an error without a word".to_owned()),
+            Err(error) if error.is_empty() => Err("an error without a message".to_owned()),
             _ => Ok(()),
         }
     }
 
-    /// Has a command read it, as a user would.
+    /// Reads it with a command.
     fn run(&self, program: &Path, dice: &mut Dice, tally: &mut Tally) -> Result<(), String> {
         let (Self::Map(path) | Self::Recording(path)) = self;
         let path = path.to_str().unwrap_or_default();
@@ -205,14 +206,15 @@ impl Case {
             vec!["solve", path, "--time-limit-ms", "20", "--no-jump", "--json"],
             vec!["play", path, "--planner", "random", "--budget-ms", "1"],
             vec!["simulate", path],
-            // A server that has a map would go on for ever.
+            // On a valid map the server would run forever.
             vec!["serve", path, "--port", "0"],
         ];
         let (args, is_broken) = match self {
             Self::Recording(path) => {
                 let args = &recording_args[dice.below(recording_args.len())];
-                // A game that diverges is not read on, and where it does is for the variant to say.
-                (args, verify(path, &Rules { no_jump: args.contains(&"--no-jump"), ..Rules::BLITZ_2025 }).is_err())
+                // A divergent game is not read further, and where it diverges depends on the
+                // variant.
+                (args, verify(path, args.contains(&"--no-jump")).is_err())
             }
             Self::Map(folder) => {
                 let is_broken = Map::load(folder).is_err();
@@ -221,7 +223,7 @@ impl Case {
         };
         let output = start(program, args, &commands(dice)).map_err(|error| error.to_string())?;
         tally.runs += 1;
-        // Only what simulate is told on its input, and a check, may fail where the files are good.
+        // If the files are valid, only `simulate` (because of its input) and a check may fail.
         let is_fair = |code: i32| match code {
             0 => !is_broken,
             1 => args[0] == "replay" && !is_broken,
@@ -232,7 +234,7 @@ impl Case {
     }
 }
 
-/// Lines for `simulate`, few of them commands.
+/// Input lines for `simulate`, few of them valid.
 fn commands(dice: &mut Dice) -> Vec<u8> {
     let mut lines = Vec::new();
     for _ in 0..dice.below(8) {
@@ -253,13 +255,13 @@ fn start(program: &Path, args: &[&str], input: &[u8]) -> std::io::Result<Output>
     shell.arg("-c").arg(format!("ulimit -v {PROGRAM_KB_MAX}; exec \"$0\" \"$@\"")).arg(program).args(args);
     let mut child = shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     if let Some(mut stdin) = child.stdin.take() {
-        // A command that does not read its input has every right to be gone already.
+        // A command that does not read its input may have exited already.
         let _ = stdin.write_all(input);
     }
     child.wait_with_output()
 }
 
-/// One line of error or none, in keeping with the exit code.
+/// At most one error line, consistent with the exit code.
 fn check(output: &Output, is_fair: impl Fn(i32) -> bool) -> Result<(), String> {
     let errors = String::from_utf8_lossy(&output.stderr);
     match output.status.code() {

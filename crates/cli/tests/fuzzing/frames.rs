@@ -1,5 +1,5 @@
-//! Frames and requests of all sorts into a server, while a game goes on that must not notice: every frame of it is compared with what the
-//! simulator makes of the game, and its ticks are timed.
+//! Arbitrary frames and requests to a server while a game is played that must not be affected: each
+//! of its frames is compared with the simulator's, and its ticks are timed.
 
 use std::fmt;
 use std::path::Path;
@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use futures_util::{SinkExt, StreamExt};
-use getaway::game::{Action, Move, Rules, World};
+use getaway::game::{Action, Move, World};
 use getaway::map::Map;
 use getaway::planner::{Limit, Survival, SurvivalOptions};
 use getaway::protocol::MessageWriter;
@@ -23,34 +23,34 @@ use tokio_tungstenite::tungstenite::Message;
 
 use super::{damage, mutate, noise, wild_json};
 
-/// Connections at once that throw frames.
+/// Number of parallel connections that send arbitrary frames.
 const RUDE_CONNECTIONS: usize = 4;
-/// The frames of a connection at most: a few more than the server hears out in a second.
+/// Maximum number of frames per connection: slightly more than the server accepts per second.
 const FRAMES_MAX: usize = 110;
-/// How long a thrower looks on before it hangs up.
+/// How long a client waits for data before it disconnects.
 const RUDE_PATIENCE: Duration = Duration::from_millis(10);
-/// How long it looks on at most.
+/// Maximum time that a client stays connected.
 const RUDE_STAY: Duration = Duration::from_millis(500);
-/// How soon somebody who was turned away comes again.
+/// Delay before a rejected client reconnects.
 const COME_AGAIN: Duration = Duration::from_secs(1);
-/// Longer than anything here takes, on a busy machine too.
+/// Longer than anything here takes, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// The team of the game that must not notice.
+/// Team of the game that must not be affected.
 const HONEST: &str = "honest";
-/// What a game on the map is worth that is played to its end.
+/// Score of a complete game on the map.
 const WHOLE_SCORE: u32 = 10_005;
 
-/// What became of the frames.
+/// Statistics of the frames.
 #[derive(Default)]
 pub struct Tally {
     pub frames: u64,
     pub requests: u64,
     pub connections: u64,
-    /// Whole games that were played meanwhile.
+    /// Complete games played meanwhile.
     pub games: usize,
-    /// Games that the throwers played.
+    /// Games played by the fuzzing clients.
     pub rude_games: usize,
-    /// From a command to the next state, sorted.
+    /// Times from a command to the next state, sorted.
     pub ticks: Vec<Duration>,
 }
 
@@ -65,7 +65,7 @@ impl fmt::Display for Tally {
     }
 }
 
-/// Sorted times, as a person reads them.
+/// Formats sorted times.
 struct Times<'a>(&'a [Duration]);
 
 impl fmt::Display for Times<'_> {
@@ -77,7 +77,7 @@ impl fmt::Display for Times<'_> {
     }
 }
 
-/// Frames and connections thrown so far.
+/// Frames and connections so far.
 #[derive(Default)]
 struct Thrown {
     connections: AtomicU64,
@@ -85,10 +85,10 @@ struct Thrown {
     requests: AtomicU64,
 }
 
-/// Panics of any task: the server goes on after one, and it is a defect all the same.
+/// Panics in any task: the server survives them, but they are defects.
 static PANICS: AtomicUsize = AtomicUsize::new(0);
 
-/// A server, and what came of its games.
+/// A server and the results of its games.
 struct Host {
     address: String,
     results: Arc<Mutex<Vec<GameResult>>>,
@@ -102,7 +102,7 @@ impl Host {
         let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join("maps/roundabout");
         let map = Map::load(folder).map_err(|error| error.to_string())?;
         let player = Honest::new(&map, delay)?;
-        let options = ServerOptions { tick_time: PATIENCE, delay, ..ServerOptions::on(vec![map]) };
+        let options = ServerOptions { tick_time: PATIENCE, delay, ..ServerOptions::with_maps(vec![map]) };
         let server = Server::bind("127.0.0.1", 0, options).await.map_err(|error| error.to_string())?;
         let address = server.local_addr().map_err(|error| error.to_string())?.to_string();
         let results: Arc<Mutex<Vec<GameResult>>> = Arc::default();
@@ -116,29 +116,31 @@ impl Host {
         Ok(Self { address, results, serving, player })
     }
 
-    /// Ends the server. How many games others played, if no game of the honest bot was disturbed.
+    /// Stops the server; returns the number of games by other clients, if no game of the reference
+    /// bot was affected. How many games others played, if no game of the honest bot was disturbed.
     fn end(self) -> Result<usize, String> {
         if PANICS.load(Ordering::Relaxed) > 0 {
             return Err("a task panicked".to_owned());
         }
         if self.serving.is_finished() {
-            return Err("the server has ended".to_owned());
+            return Err("the server has stopped".to_owned());
         }
         self.serving.abort();
         let results = self.results.lock().map_err(|_| "a panic".to_owned())?;
         let (honest, rude): (Vec<&GameResult>, Vec<&GameResult>) =
             results.iter().partition(|result| result.team == HONEST);
         let is_whole = |result: &&&GameResult| {
-            (result.score, result.missed_ticks, result.late_commands) == (WHOLE_SCORE, 0, 0) && result.left.is_none()
+            (result.score, result.missed_ticks, result.late_commands) == (WHOLE_SCORE, 0, 0)
+                && result.disconnect.is_none()
         };
         match honest.iter().find(|result| !is_whole(result)) {
-            Some(result) => Err(format!("a game was disturbed: {result:?}")),
+            Some(result) => Err(format!("a game was affected: {result:?}")),
             None => Ok(rude.len()),
         }
     }
 }
 
-/// Throws so many frames.
+/// Sends `count` frames.
 pub async fn run(seed: u64, count: u64) -> Result<Tally, String> {
     let host = Host::start(Duration::ZERO).await?;
     let thrown = Arc::new(Thrown::default());
@@ -160,11 +162,11 @@ pub async fn run(seed: u64, count: u64) -> Result<Tally, String> {
     Ok(Tally { frames, requests, connections, games, rude_games, ticks })
 }
 
-/// What a tick takes, in a game by itself and in one beside a flood of connections.
+/// Tick times of a game alone and of one during a connection flood.
 pub struct Flood {
-    /// Sockets that were held open, as far as the server let them be.
+    /// Connections held open, as far as the server permits.
     pub sockets: usize,
-    /// Connections in all: whoever is turned away comes again.
+    /// Total number of connections; rejected clients reconnect.
     pub connections: u64,
     /// Sorted.
     pub quiet: Vec<Duration>,
@@ -184,10 +186,12 @@ impl fmt::Display for Flood {
     }
 }
 
-/// Holds so many sockets open while a game goes on: silent ones, half a request, half a frame, viewers; those that are closed come again.
+/// Holds this many connections open during a game: silent ones, partial requests, partial frames,
+/// viewers; closed ones reconnect.
 pub async fn flood(sockets: usize) -> Result<Flood, String> {
     const DELAY: Duration = Duration::from_millis(2);
-    // The crowd's files are in the same process as the server's: its table of files must not grow while a game is timed.
+    // The clients' files are in the same process as the server's, and the file table must not grow
+    // while a game is timed.
     let files: Vec<_> = (0..4 * sockets).map_while(|_| std::fs::File::open("/dev/null").ok()).collect();
     drop(files);
     let host = Host::start(DELAY).await?;
@@ -203,7 +207,7 @@ pub async fn flood(sockets: usize) -> Result<Flood, String> {
     Ok(Flood { sockets, connections, quiet, flooded })
 }
 
-/// Many sockets, in a thread of their own: the game's bot must not wait behind them.
+/// Many clients in their own thread, so that the game's bot does not wait for them.
 struct Crowd {
     connections: Arc<AtomicU64>,
     is_over: Arc<AtomicBool>,
@@ -211,7 +215,8 @@ struct Crowd {
 }
 
 impl Crowd {
-    /// Comes after a while: the game's bot is there first, since whoever comes when all seats are taken is turned away.
+    /// Starts after a delay, so that the game's bot connects first: connections beyond the limit
+    /// are rejected.
     fn start(address: String, sockets: usize, pause: Duration) -> Result<Self, String> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| error.to_string())?;
@@ -230,7 +235,7 @@ impl Crowd {
         Ok(Self { connections, is_over, thread })
     }
 
-    /// How many connections there were.
+    /// Returns the number of connections.
     fn end(self) -> u64 {
         self.is_over.store(true, Ordering::Relaxed);
         let _ = self.thread.join();
@@ -238,7 +243,7 @@ impl Crowd {
     }
 }
 
-/// Holds a socket open for as long as the server lets it, again and again.
+/// Holds a connection open as long as the server permits, repeatedly.
 async fn hold(address: String, number: usize, connections: Arc<AtomicU64>) {
     let viewer = frame(0x81, br#"{"type": "VIEWER"}"#, &mut Dice::from_seed(1));
     let words = [Vec::new(), b"GET / HT".to_vec(), upgrade().into_bytes(), [upgrade().into_bytes(), viewer].concat()];
@@ -269,22 +274,22 @@ fn count_panics() {
     });
 }
 
-/// A bot that knows the whole game and checks every frame of it.
+/// A bot that knows the complete game and checks every frame.
 struct Honest {
     world: World,
     moves: Vec<Move>,
-    /// The pause that the server makes after each tick, which counts for nothing.
+    /// The server's pause after each tick, which is not counted.
     delay: Duration,
 }
 
 impl Honest {
     fn new(map: &Map, delay: Duration) -> Result<Self, String> {
-        let world = World::new(&map.layout, &Rules::BLITZ_2025).map_err(|error| error.to_string())?;
+        let world = World::new(&map.layout, false).map_err(|error| error.to_string())?;
         let solution = Survival::new(SurvivalOptions::default()).solve(&world, &world.start(), Limit::default());
         Ok(Self { world, moves: solution.moves, delay })
     }
 
-    /// Plays a game; adds the time of each tick.
+    /// Plays a game and appends the tick times.
     async fn play(&self, address: &str, ticks: &mut Vec<Duration>) -> Result<(), String> {
         let stream = TcpStream::connect(address).await.map_err(|error| error.to_string())?;
         stream.set_nodelay(true).map_err(|error| error.to_string())?;
@@ -305,7 +310,7 @@ impl Honest {
             };
             ticks.extend(sent.map(|sent| sent.elapsed().saturating_sub(self.delay)));
             if frame.as_str() != writer.write(&state) {
-                return Err(format!("tick {}: another state than the simulator's: {frame:.300}", state.tick()));
+                return Err(format!("tick {}: a different state than the simulator's: {frame:.300}", state.tick()));
             }
             let actions: Vec<Action> = player_move.direction().map(Action::Move).into_iter().collect();
             let command = json!({"type": "COMMAND", "tick": state.tick(), "actions": actions}).to_string();
@@ -318,26 +323,26 @@ impl Honest {
                 return if u16::from(frame.code) == 1000 { Ok(()) } else { Err(format!("closed with {frame}")) };
             }
         }
-        Err("the connection ended without a close".to_owned())
+        Err("the connection ended without a close frame".to_owned())
     }
 }
 
-/// Throws until enough has been thrown by all throwers together.
+/// Sends until all clients together have sent enough.
 async fn throw(address: String, seed: u64, count: u64, thrown: Arc<Thrown>) {
     while thrown.frames.load(Ordering::Relaxed) < count {
         let number = thrown.connections.fetch_add(1, Ordering::Relaxed);
         let case = Case::new(&mut Dice::from_seed(seed.wrapping_add(number)));
         thrown.frames.fetch_add(case.frames, Ordering::Relaxed);
         thrown.requests.fetch_add(1, Ordering::Relaxed);
-        // What the server does with it is its affair; whether it stands is seen from the game that goes on.
+        // The server may reject any of it; that it still works shows in the concurrent game.
         let _ = timeout(PATIENCE, case.send(&address)).await;
     }
 }
 
-/// What one connection says.
+/// The data sent on one connection.
 struct Case {
     request: Vec<u8>,
-    /// What follows the answer to the request.
+    /// Data sent after the response.
     rest: Vec<u8>,
     frames: u64,
     hangs_up: bool,
@@ -350,7 +355,8 @@ impl Case {
             return Self { request: request(dice), rest: noise(dice, 200), frames: 0, hangs_up };
         }
         let mut rest = Vec::new();
-        // Most that is no JSON ends a connection, so the calm ones get the most frames across.
+        // Most invalid JSON closes the connection, so connections with valid JSON deliver more
+        // frames.
         let is_calm = !dice.one_in(4);
         let count = 1 + if is_calm { dice.below(FRAMES_MAX) } else { dice.below(6) };
         for place in 0..count {
@@ -368,7 +374,7 @@ impl Case {
             let _ = stream.read(&mut answer).await?;
         }
         stream.write_all(&self.rest).await?;
-        // Who has become a viewer is shown one state after another: that must end some time.
+        // A viewer receives states indefinitely, so limit the time.
         let until = Instant::now() + RUDE_STAY;
         while !self.hangs_up
             && Instant::now() < until
@@ -384,7 +390,7 @@ fn upgrade() -> String {
         .to_owned()
 }
 
-/// A request that is broken, odd, or asks for what is not there.
+/// A malformed or unusual request, or one for a missing resource.
 fn request(dice: &mut Dice) -> Vec<u8> {
     let path = dice.pick(&[
         "/",
@@ -416,7 +422,7 @@ fn request(dice: &mut Dice) -> Vec<u8> {
     bytes
 }
 
-/// A sound frame of JSON that makes more or less sense.
+/// A well-formed frame with JSON that may be meaningless.
 fn calm(dice: &mut Dice, is_first: bool) -> Vec<u8> {
     let mut json = match dice.below(if is_first { 3 } else { 12 }) {
         0 => json!({"type": "REGISTER", "teamName": "rude"}),
@@ -431,7 +437,7 @@ fn calm(dice: &mut Dice, is_first: bool) -> Vec<u8> {
     frame(dice.pick(&[0x81, 0x82]), json.to_string().as_bytes(), dice)
 }
 
-/// Any frame: JSON bombs, controls, pieces, and what is no frame at all.
+/// Any frame: nested JSON, control frames, fragments, and malformed frames.
 fn wild(dice: &mut Dice) -> Vec<u8> {
     let payload = if dice.one_in(3) { noise(dice, 300) } else { wild_json(dice) };
     let mut bytes = match dice.below(10) {
@@ -440,7 +446,7 @@ fn wild(dice: &mut Dice) -> Vec<u8> {
         5..=7 => {
             frame(dice.pick(&[0x00, 0x80, 0x01, 0x02, 0x88, 0x89, 0x8a, 0x09, 0x83, 0x8f, 0xc1, 0xf1]), &payload, dice)
         }
-        // A length that nobody will ever send.
+        // An unrealistic payload length.
         8 => vec![0x81, 0xff, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff],
         _ => noise(dice, 100),
     };

@@ -1,11 +1,12 @@
-//! Messages of all sorts into [`Bot::next_action_since`]: an action or a clean error, never a panic, never late.
+//! Arbitrary messages to [`Bot::next_action_since`]: an action or a clear error, never a panic,
+//! never late.
 
 use std::fmt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use getaway::bot::{Bot, BotOptions};
-use getaway::game::{Layout, Move, Rules, World};
+use getaway::game::{Layout, Move, World};
 use getaway::map::MapLibrary;
 use getaway::planner::NAMES;
 use getaway::protocol::GameMessage;
@@ -13,25 +14,25 @@ use getaway_reference::lockstep::{Dice, random_layout};
 
 use super::{damage, mutate, own_time, unpanicked, wall_time, wild_json};
 
-/// What a decision may take beyond its budget.
+/// Tolerance of a decision beyond its budget.
 const OVERTIME: Duration = Duration::from_millis(5);
-/// Messages to a bot, in one game or several.
+/// Number of messages per bot, in one or several games.
 const MESSAGES_PER_BOT: u64 = 100;
-/// How often a bot that was late is tried again: one that is slow is slow every time.
+/// How often a late bot is repeated: a slow one is slow every time.
 const TRIALS: usize = 3;
 
-/// What became of the messages.
+/// Statistics of the messages.
 #[derive(Default)]
 pub struct Tally {
     pub messages: u64,
     /// Messages that could be read.
     pub read: u64,
     pub decisions: u64,
-    /// Bots that were late once and not again.
+    /// Bots that were late only once.
     pub disturbed: u64,
-    /// The most beyond a budget, of bots that were not disturbed.
+    /// The largest overrun of a budget, ignoring disturbed bots.
     pub worst_over: Duration,
-    /// When that was, in words.
+    /// A description of that decision.
     worst: String,
 }
 
@@ -46,7 +47,7 @@ impl fmt::Display for Tally {
     }
 }
 
-/// Sends so many messages to bots, and some more to fill the last game. `is_timed` says whether being late is a failure.
+/// Sends at least `count` messages to bots. `is_timed` makes a late decision a failure.
 pub fn run(seed: u64, count: u64, is_timed: bool) -> Result<Tally, String> {
     let maps = layouts();
     let mut tally = Tally::default();
@@ -54,7 +55,7 @@ pub fn run(seed: u64, count: u64, is_timed: bool) -> Result<Tally, String> {
     while tally.messages < count {
         let mut run = play(number, &maps, wall_time)?;
         if is_timed && run.worst_over > OVERTIME {
-            // Again, by the time that the bot itself was given.
+            // Repeat with the CPU time of the thread.
             tally.disturbed += 1;
             for _ in 0..TRIALS {
                 run = play(number, &maps, own_time)?;
@@ -76,7 +77,8 @@ pub fn run(seed: u64, count: u64, is_timed: bool) -> Result<Tally, String> {
     Ok(tally)
 }
 
-/// Our maps, and halls as large as any map may be, with few threats and with many: their worlds are made over several ticks.
+/// The bundled maps, and halls of the maximum size with few and with many threats, whose worlds are
+/// built over several ticks.
 fn layouts() -> Vec<Layout> {
     let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join("maps");
     let entries = MapLibrary::new([folder]).list().unwrap_or_default();
@@ -90,7 +92,7 @@ fn layouts() -> Vec<Layout> {
     layouts
 }
 
-/// One bot, and what a server that has lost its mind sends it.
+/// One bot and the messages of a faulty server.
 fn play(seed: u64, maps: &[Layout], clock: fn() -> Duration) -> Result<Tally, String> {
     let mut dice = Dice::from_seed(seed);
     let layout =
@@ -98,7 +100,7 @@ fn play(seed: u64, maps: &[Layout], clock: fn() -> Duration) -> Result<Tally, St
     let options = options(&mut dice, seed);
     let budget = options.budget;
     let mut bot = Bot::new(options).map_err(|error| format!("bot {seed}: {error}"))?;
-    let world = World::new(&layout, &Rules::BLITZ_2025).map_err(|error| format!("bot {seed}: {error}"))?;
+    let world = World::new(&layout, false).map_err(|error| format!("bot {seed}: {error}"))?;
     let mut state = world.start();
     let mut tally = Tally::default();
     while tally.messages < MESSAGES_PER_BOT {
@@ -128,7 +130,7 @@ fn play(seed: u64, maps: &[Layout], clock: fn() -> Duration) -> Result<Tally, St
                 decision.player_move
             }
             Some(Err(error)) if error.is_empty() || error.contains('\n') => {
-                return Err(format!("bot {seed}, message {}: no clean error: {error:?}", tally.messages));
+                return Err(format!("bot {seed}, message {}: not a clear error: {error:?}", tally.messages));
             }
             _ => Move::Stay,
         };
@@ -141,7 +143,9 @@ fn play(seed: u64, maps: &[Layout], clock: fn() -> Duration) -> Result<Tally, St
     Ok(tally)
 }
 
-/// Any planner, with little to spend. Most are bounded by what they evaluate, since a million messages have to be answered.
+/// A random planner with a small budget. Most are limited in evaluations, because a million
+/// messages have to be answered. Most are bounded by what they evaluate, since a million messages
+/// have to be answered.
 fn options(dice: &mut Dice, seed: u64) -> BotOptions {
     let planner = if dice.one_in(2) { NAMES[dice.below(NAMES.len())].0 } else { "survival" };
     let is_unbounded = dice.one_in(25);
@@ -151,12 +155,12 @@ fn options(dice: &mut Dice, seed: u64) -> BotOptions {
         budget: Duration::from_millis(budget_ms),
         evaluations_max: (!is_unbounded).then(|| dice.pick(&[0, 1, 30, 100])),
         seed,
-        rules: Rules { no_jump: dice.one_in(2), ..Rules::BLITZ_2025 },
+        no_jump: dice.one_in(2),
         ..BotOptions::default()
     }
 }
 
-/// A sound message, a mutated one, a damaged one, or anything.
+/// A valid message, a mutated one, a damaged one, or arbitrary bytes.
 fn message(world: &World, state: &getaway::game::State, dice: &mut Dice) -> Vec<u8> {
     if dice.one_in(12) {
         return wild_json(dice);
@@ -175,7 +179,7 @@ fn message(world: &World, state: &getaway::game::State, dice: &mut Dice) -> Vec<
     bytes
 }
 
-/// More threats than a world takes, or than a message may have.
+/// Adds more threats than a world accepts, or than a message may have.
 fn crowd(json: &mut serde_json::Value, dice: &mut Dice) {
     let count = dice.pick(&[64, 65, 1000, 1024, 1025]);
     let Some(threats) = json["threats"].as_array_mut() else { return };

@@ -1,6 +1,8 @@
-//! Broken input of every kind, made of seeds alone: what the short tests in `tests/fuzz.rs` and the long runs of `examples/fuzz.rs` share.
+//! Invalid input of every kind, generated from seeds: shared by the short tests in `tests/fuzz.rs`
+//! and the long runs of `examples/fuzz.rs`.
 //!
-//! Case N of a run is made of the number `seed + N`, so a failure, which names its number, is shown again by itself.
+//! Case N of a run is generated from `seed + N`, so a failure can be reproduced from its number
+//! alone.
 
 #![allow(dead_code, reason = "every test and example that uses this is a crate of its own and uses what it needs")]
 
@@ -17,36 +19,37 @@ pub mod frames;
 pub mod messages;
 pub mod pictures;
 
-/// Calls something that must not panic.
+/// Runs code that must not panic.
 pub fn unpanicked<T>(what: &str, call: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(call)).map_err(|_| format!("{what} panicked"))
 }
 
-/// The time on the wall.
+/// Wall-clock time.
 pub fn wall_time() -> Duration {
     static START: LazyLock<Instant> = LazyLock::new(Instant::now);
     START.elapsed()
 }
 
-/// The time that this thread was given: what others make of a busy machine does not count. Asking takes longer than for the time on the wall.
+/// CPU time of this thread, so that other processes on a busy machine do not count. Slower to read
+/// than the wall clock. Asking takes longer than for the time on the wall.
 #[cfg(unix)]
 pub fn own_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// Where the system does not tell, the time on the wall.
+/// Falls back to wall-clock time.
 #[cfg(not(unix))]
 pub fn own_time() -> Duration {
     wall_time()
 }
 
-/// Any bytes, at most so many.
+/// Random bytes, at most `bytes_max`.
 pub fn noise(dice: &mut Dice, bytes_max: usize) -> Vec<u8> {
     (0..dice.below(bytes_max + 1)).map(|_| dice.below(256) as u8).collect()
 }
 
-/// One damage: bytes changed, taken away, put in, given twice, or the end cut off.
+/// Damages bytes once: changes, removes, inserts or repeats some, or truncates the rest.
 pub fn damage(bytes: &mut Vec<u8>, dice: &mut Dice) {
     if bytes.is_empty() {
         return;
@@ -69,7 +72,7 @@ pub fn damage(bytes: &mut Vec<u8>, dice: &mut Dice) {
     }
 }
 
-/// Replaces, removes or moves something in a piece of JSON.
+/// Replaces, removes or moves something in a JSON value.
 pub fn mutate(json: &mut Value, dice: &mut Dice) {
     match json {
         Value::Array(list) if !list.is_empty() && !dice.one_in(8) => {
@@ -100,7 +103,7 @@ pub fn mutate(json: &mut Value, dice: &mut Dice) {
     }
 }
 
-/// A value that is somewhere else the right one, or nowhere.
+/// A value that is valid elsewhere, or nowhere.
 fn strange(dice: &mut Dice) -> Value {
     match dice.below(22) {
         0 => json!(null),
@@ -128,7 +131,7 @@ fn strange(dice: &mut Dice) -> Value {
     }
 }
 
-/// Text that looks like JSON: bombs of depth and digits, odd escapes, halves, and sound pieces.
+/// JSON-like text: deep nesting, long numbers, odd escapes, fragments, and valid values.
 pub fn wild_json(dice: &mut Dice) -> Vec<u8> {
     let many = dice.pick(&[1, 2, 100, 127, 128, 129, 1000, 20_000]);
     let text = match dice.below(16) {

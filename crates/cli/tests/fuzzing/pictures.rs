@@ -1,4 +1,4 @@
-//! Pictures for the map loader, most of them broken.
+//! Images for the map loader, most of them damaged.
 
 use flate2::Crc;
 use getaway::map::encode_layout;
@@ -9,10 +9,10 @@ use super::damage;
 
 /// The eight bytes before the first chunk.
 const SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
-/// Bytes of a chunk besides its data: length, name and checksum.
+/// Size of a chunk without its data: length, name and checksum.
 const CHUNK_FRAME: usize = 12;
 
-/// Noise, or a picture of some kind that is then damaged.
+/// Noise, or an image of some kind with random damage.
 pub fn picture(dice: &mut Dice) -> Vec<u8> {
     if dice.one_in(10) {
         let mut bytes = if dice.one_in(2) { SIGNATURE.to_vec() } else { Vec::new() };
@@ -30,14 +30,14 @@ pub fn picture(dice: &mut Dice) -> Vec<u8> {
             damage(&mut bytes, dice);
         }
     }
-    // With its checksums mended, a damaged picture gets further into the decoder.
+    // With correct checksums a damaged image gets further into the decoder.
     if dice.one_in(2) {
         mend_checksums(&mut bytes);
     }
     bytes
 }
 
-/// A picture of random samples of any kind that PNG knows.
+/// An image with random samples of any PNG kind.
 fn any_kind(dice: &mut Dice) -> Vec<u8> {
     let (color, depths): (ColorType, &[BitDepth]) = match dice.below(5) {
         0 => {
@@ -57,7 +57,7 @@ fn any_kind(dice: &mut Dice) -> Vec<u8> {
     encoder.set_color(color);
     encoder.set_depth(depth);
     if color == ColorType::Indexed {
-        // A palette of one player, walls and streets; too short a one is among the things that can be wrong.
+        // A palette of player, wall and open; it may be too short.
         let entries = dice.pick(&[3, 16, 256]);
         let palette: Vec<u8> =
             [[0, 0, 255], [0, 0, 0], [255, 255, 255]].into_iter().cycle().take(entries).flatten().collect();
@@ -67,12 +67,12 @@ fn any_kind(dice: &mut Dice) -> Vec<u8> {
         }
     }
     let written = encoder.write_header().and_then(|mut writer| writer.write_image_data(&samples));
-    // What the encoder refuses is a picture that stops after its header.
+    // If the encoder fails, the image ends after its header.
     drop(written);
     bytes
 }
 
-/// A byte of the header: size, depth, colour, interlacing.
+/// Changes a byte of the header: size, depth, colour type, interlacing.
 fn damage_header(bytes: &mut [u8], dice: &mut Dice) {
     let header = SIGNATURE.len() + 8;
     if let Some(byte) = bytes.get_mut(header + dice.below(13)) {
@@ -80,7 +80,7 @@ fn damage_header(bytes: &mut [u8], dice: &mut Dice) {
     }
 }
 
-/// Gives every chunk that is whole the checksum of what it now holds.
+/// Updates the checksum of every complete chunk.
 fn mend_checksums(bytes: &mut [u8]) {
     let mut at = SIGNATURE.len();
     while let Some(length) = bytes.get(at..at + 4) {

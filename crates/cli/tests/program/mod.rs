@@ -1,11 +1,12 @@
-//! The program as a user meets it: what it prints, and how it ends.
+//! Runs the program and checks its output and exit code.
 
 #![allow(dead_code, reason = "every test file is a crate of its own and uses what it needs")]
 
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// The program with these arguments, in the project's folder, whatever the terminal of this run wants of colours.
+/// The program with these arguments, in the project's folder, without the environment's colour
+/// settings.
 pub fn command(args: &[&str]) -> Command {
     command_in(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")), args)
 }
@@ -17,12 +18,13 @@ pub fn command_in(dir: &Path, args: &[&str]) -> Command {
     command
 }
 
-/// A run to its end.
+/// Runs the program to its end.
 pub fn getaway(args: &[&str]) -> Output {
     command(args).output().unwrap()
 }
 
-/// The standard output of a run that must go well: without a terminal there is no progress bar, and standard error is empty.
+/// Standard output of a run that must succeed with empty standard error (there is no progress bar
+/// without a terminal).
 pub fn fine(args: &[&str]) -> String {
     let output = getaway(args);
     let stderr = String::from_utf8(output.stderr).unwrap();
@@ -30,7 +32,7 @@ pub fn fine(args: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The error line of a run that must fail on its input, without `error: `; it prints nothing else.
+/// Error line, without `error: `, of a run that must fail with exit code 2 and no other output.
 pub fn refused(args: &[&str]) -> String {
     let output = getaway(args);
     let stdout = String::from_utf8_lossy(&output.stdout).into_owned();

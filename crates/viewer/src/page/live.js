@@ -1,68 +1,71 @@
-// Where the film comes from: the page itself, or the game that is being played.
+// The source of the replay: the page itself, or the game in progress.
 
-/** Time from one question to the server to the next. */
-const ASK_PAUSE_MS = 250;
-/** What a socket is closed with when the server has played its games. */
-const SERVER_ENDS = 1001;
-/** Time until a lost connection is tried again. */
-const RETRY_PAUSE_MS = 1000;
+/** Interval between two requests to the server. */
+const POLL_INTERVAL_MS = 250;
+/** Close code of the websocket when the server has played all its games. */
+const CLOSE_AWAY = 1001;
+/** Delay before reconnecting. */
+const RECONNECT_DELAY_MS = 1000;
 
-/** Follows the game of the server that the page came from: the socket tells each state at once, what is known about it comes after. */
+/**
+ * Follows the server's game: the websocket pushes each state at once, annotations are requested
+ * separately.
+ */
 class Follower {
   constructor(player, hasSocket) {
     this.player = player;
-    this.game = 0;
-    /** Moments that are known in full; later ones are from the socket. */
-    this.known = 0;
+    this.gameNumber = 0;
+    /** Number of annotated frames; later frames come from the websocket. */
+    this.annotatedCount = 0;
     this.hasEnded = false;
-    /** The server plays the next game while this one is still looked at. */
+    /** Whether the server has started the next game while this one is still displayed. */
     this.isNextOn = false;
-    /** A state of the socket came since the server was asked last. */
-    this.news = true;
+    /** Whether a state has arrived since the last request. */
+    this.hasNewState = true;
     element("follow").hidden = false;
     player.follow(true);
     if (hasSocket) this.connect();
     this.hasSocket = hasSocket;
-    this.ask();
+    this.poll();
   }
 
-  async ask() {
+  async poll() {
     try {
-      const { following, film } = this.player;
-      // Somebody who looks at a game's end is not torn away from it by the next one.
-      const stays = !following && film && (film.isOver || this.isNextOn);
-      if (this.news && !stays && !this.hasEnded) await this.fetch();
+      const { following, replay } = this.player;
+      // A user who is looking at the end of a game is not switched to the next one.
+      const stays = !following && replay && (replay.isOver || this.isNextOn);
+      if (this.hasNewState && !stays && !this.hasEnded) await this.fetch();
     } catch {
-      this.say("The server does not answer.");
+      this.showMessage("The server does not respond.");
     }
-    if (!this.hasEnded) setTimeout(() => this.ask(), ASK_PAUSE_MS);
+    if (!this.hasEnded) setTimeout(() => this.poll(), POLL_INTERVAL_MS);
   }
 
   async fetch() {
-    this.news = !this.hasSocket;
-    const answer = await fetch(`film/${this.game}/${this.known}`);
+    this.hasNewState = !this.hasSocket;
+    const answer = await fetch(`replay/${this.gameNumber}/${this.annotatedCount}`);
     if (!answer.ok) throw new Error(answer.statusText);
-    if (answer.status === 204) return this.say("Waiting for a game.");
-    const { header, moments, ahead } = Film.parts(await answer.arrayBuffer());
+    if (answer.status === 204) return this.showMessage("Waiting for a game.");
+    const { header, frames, forecast } = Replay.parts(await answer.arrayBuffer());
     const { player } = this;
-    if (header.game !== this.game) {
-      this.isNextOn = Boolean(player.film) && !player.following;
-      this.news = this.isNextOn || this.news;
+    if (header.game !== this.gameNumber) {
+      this.isNextOn = Boolean(player.replay) && !player.following;
+      this.hasNewState = this.isNextOn || this.hasNewState;
       if (this.isNextOn) return;
-      const film = new Film(header);
-      film.take(header, { moments, ahead });
-      // A game that has begun and has no state yet is asked for again, as a new one.
-      if (film.last < 0) return;
-      this.game = header.game;
-      this.known = film.moments.length;
-      player.show(film);
-      player.playhead = film.last;
+      const replay = new Replay(header);
+      replay.append(header, { frames, forecast });
+      // If the new game has no state yet, request it again later as a new game.
+      if (replay.last < 0) return;
+      this.gameNumber = header.game;
+      this.annotatedCount = replay.frames.length;
+      player.show(replay);
+      player.playhead = replay.last;
     } else {
-      player.film.take(header, { moments, ahead });
-      this.known = header.from + moments.length;
-      if (header.ending !== "running") player.film.moments.length = this.known;
+      player.replay.append(header, { frames, forecast });
+      this.annotatedCount = header.from + frames.length;
+      if (header.ending !== "running") player.replay.frames.length = this.annotatedCount;
     }
-    this.say("");
+    this.showMessage("");
     player.refresh();
   }
 
@@ -70,41 +73,41 @@ class Follower {
     const socket = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/`);
     socket.addEventListener("open", () => socket.send(JSON.stringify({ type: "VIEWER" })));
     socket.addEventListener("message", (event) => this.receive(JSON.parse(event.data)));
-    socket.addEventListener("close", ({ code }) => (code === SERVER_ENDS ? this.end() : setTimeout(() => this.connect(), RETRY_PAUSE_MS)));
+    socket.addEventListener("close", ({ code }) => (code === CLOSE_AWAY ? this.end() : setTimeout(() => this.connect(), RECONNECT_DELAY_MS)));
   }
 
-  /** The server has said goodbye: nothing will come any more. */
+  /** The server has shut down: nothing more will arrive. */
   end() {
     this.hasEnded = true;
-    this.say("The server has ended.");
+    this.showMessage("The server has shut down.");
     element("follow").hidden = true;
     this.player.playing = false;
   }
 
-  /** A state, as bots are sent it: shown until the server has said all about it. */
+  /** A state as sent to bots; displayed until the annotated frame arrives. */
   receive(state) {
-    this.news = true;
-    const { film } = this.player;
-    if (!film || film.isOver || state.tick !== film.moments[film.last].tick + 1) return;
+    this.hasNewState = true;
+    const { replay } = this.player;
+    if (!replay || replay.isOver || state.tick !== replay.frames[replay.last].tick + 1) return;
     const directions = ["left", "right", "up", "down"];
     const { x, y } = state.yourCharacter.position;
     const threats = state.threats.flatMap(({ position, direction }) => [position.x, position.y, directions.indexOf(direction)]);
-    film.moments.push({ tick: state.tick, frame: Int16Array.of(x, y, ...threats), insight: null });
+    replay.frames.push({ tick: state.tick, positions: Int16Array.of(x, y, ...threats), annotation: null });
     this.player.request();
   }
 
-  say(text) {
-    element("message").textContent = this.player.film ? "" : text;
+  showMessage(text) {
+    element("message").textContent = this.player.replay ? "" : text;
   }
 }
 
 async function start() {
   const player = new Player();
-  const source = JSON.parse(element("film").textContent);
-  // For tests and the curious.
+  const source = JSON.parse(element("replay").textContent);
+  // For tests and debugging.
   window.viewer = player;
   if (source.live) return new Follower(player, source.live.socket);
-  player.show(await Film.fromPage(source));
+  player.show(await Replay.fromPage(source));
 }
 
 start();

@@ -1,43 +1,41 @@
-// Plays a film: time, controls, keyboard, pointer, words.
+// Plays a replay: clock, controls, keyboard, pointer, texts.
 
-/** The real server's pace, which is what 1x means. */
-const TICKS_PER_SECOND = 10;
 const ARROWS = ["←", "→", "↑", "↓"];
-/** Words are for reading: they change so often a second at most. */
-const WORDS_PAUSE_MS = 100;
+/** Minimum interval between text updates, so that the text can be read. */
+const TEXT_INTERVAL_MS = 100;
 
 class Player {
   constructor() {
-    this.stage = new Stage(element("canvas"));
+    this.mapView = new MapView(element("canvas"));
     this.timeline = new Timeline(element("marks"), element("scrub"), element("mark-text"));
-    this.film = null;
+    this.replay = null;
     this.playhead = 0;
     this.playing = false;
     this.speed = 1;
-    /** Whether the end of a game that is being played is followed. */
+    /** Whether playback follows the end of a live game. */
     this.following = false;
     this.layers = {};
     this.hovered = null;
     this.pinned = null;
     this.lastTime = null;
-    this.wordsAt = 0;
+    this.textUpdatedAt = 0;
     this.requested = false;
     this.listen();
   }
 
   get index() {
-    return Math.max(0, Math.min(Math.floor(this.playhead + 1e-6), this.film.last));
+    return Math.max(0, Math.min(Math.floor(this.playhead + 1e-6), this.replay.last));
   }
 
   get chosen() {
     return this.hovered ?? this.pinned;
   }
 
-  show(film) {
-    this.film = film;
+  show(replay) {
+    this.replay = replay;
     this.playhead = 0;
     this.hovered = this.pinned = null;
-    const { title, subtitle, note, width, height, styles, noJump } = film.header;
+    const { title, subtitle, note, width, height, styles, noJump } = replay.header;
     element("title").textContent = title;
     element("subtitle").textContent = subtitle + (noJump ? " · no jumping" : "");
     document.title = `${title} – getaway`;
@@ -49,22 +47,22 @@ class Player {
     this.refresh();
   }
 
-  /** The theme has changed. */
+  /** Redraws everything after a change of theme. */
   recolor() {
     const { playhead, pinned } = this;
-    this.show(this.film);
+    this.show(this.replay);
     this.playhead = playhead;
     this.pin(pinned);
   }
 
   threatRow(style, threat) {
-    const [row, button, icon, name, doing] = ["li", "button", "canvas", "b", "span"].map((tag) => document.createElement(tag));
+    const [row, button, icon, name, intent] = ["li", "button", "canvas", "b", "span"].map((tag) => document.createElement(tag));
     button.type = "button";
     button.setAttribute("aria-pressed", "false");
     icon.width = icon.height = 102;
-    drawShape(icon.getContext("2d"), style, 51, 51, 88, 0);
+    drawSprite(icon.getContext("2d"), style, 51, 51, 88, 0);
     name.textContent = style;
-    button.append(icon, name, doing);
+    button.append(icon, name, intent);
     button.addEventListener("click", () => this.pin(this.pinned === threat ? null : threat));
     button.addEventListener("pointerenter", (event) => event.pointerType === "mouse" && this.hover(threat));
     button.addEventListener("pointerleave", () => this.hover(null));
@@ -85,9 +83,9 @@ class Player {
     this.refresh();
   }
 
-  /** Draws soon, once. */
+  /** Schedules a redraw, with texts. */
   refresh() {
-    this.wordsAt = 0;
+    this.textUpdatedAt = 0;
     this.request();
   }
 
@@ -96,82 +94,82 @@ class Player {
     this.requested = true;
     requestAnimationFrame((time) => {
       this.requested = false;
-      this.frame(time);
+      this.animate(time);
     });
   }
 
-  frame(time) {
-    if (!this.film || this.film.last < 0) return;
+  animate(time) {
+    if (!this.replay || this.replay.last < 0) return;
     const seconds = this.lastTime === null ? 0 : Math.min(0.25, (time - this.lastTime) / 1000);
     this.advance(seconds);
-    const moves = this.playing || (this.following && this.playhead < this.film.last);
+    const moves = this.playing || (this.following && this.playhead < this.replay.last);
     this.lastTime = moves ? time : null;
-    this.stage.draw(this.film, this.playhead, this.layers, this.chosen);
-    this.timeline.draw(this.film);
-    if (time - this.wordsAt >= WORDS_PAUSE_MS || !moves) {
-      this.wordsAt = time;
-      this.tell();
+    this.mapView.draw(this.replay, this.playhead, this.layers, this.chosen);
+    this.timeline.draw(this.replay);
+    if (time - this.textUpdatedAt >= TEXT_INTERVAL_MS || !moves) {
+      this.textUpdatedAt = time;
+      this.updateTexts();
     }
-    this.tellNumbers();
+    this.updateNumbers();
     if (moves) this.request();
   }
 
   advance(seconds) {
-    const { last } = this.film;
+    const { last } = this.replay;
     if (this.following) {
-      // Behind by a tick or so, closer the faster the game is.
+      // Stays about one tick behind; catches up faster the further it is behind.
       this.playhead = Math.min(last, this.playhead + Math.max((last - this.playhead) * Math.min(1, seconds * 8), seconds * 2));
     } else if (this.playing) {
-      this.playhead += seconds * TICKS_PER_SECOND * this.speed;
+      this.playhead += seconds * LAYERS.ticks_per_second * this.speed;
       if (this.playhead >= last) {
         this.playhead = last;
-        if (this.film.header.ending !== "running") this.pause();
+        if (this.replay.header.ending !== "running") this.pause();
       }
     }
   }
 
-  tellNumbers() {
-    const { header, moments } = this.film;
-    const { tick } = moments[this.index];
+  updateNumbers() {
+    const { header, frames } = this.replay;
+    const { tick } = frames[this.index];
     element("tick").textContent = tick;
     element("score").textContent = tick * header.pointsPerTick;
     const now = header.phases.findLast(([start]) => start <= tick);
     const next = header.phases.find(([start]) => start > tick);
     element("phase").textContent = now ? now[1] : "–";
-    element("next-phase").textContent = next ? `${next[1]} in ${next[0] - tick}` : "to the end";
-    this.timeline.set(this.film, this.index, tick);
+    element("next-phase").textContent = next ? `${next[1]} in ${next[0] - tick}` : "last phase";
+    this.timeline.set(this.replay, this.index, tick);
   }
 
-  tell() {
-    const { header, moments, last } = this.film;
-    const { frame, insight } = moments[this.index];
+  updateTexts() {
+    const { header, frames, last } = this.replay;
+    const { positions, annotation } = frames[this.index];
     const rows = element("threats").querySelectorAll("span");
-    rows.forEach((row, i) => (row.textContent = this.doingText(insight?.doings[i])));
-    const places = header.styles.map((style, i) => `${style} at ${frame[2 + 3 * i]}, ${frame[3 + 3 * i]}`);
-    this.stage.canvas.setAttribute("aria-label", `The map. The player is at ${frame[0]}, ${frame[1]}; ${places.join("; ")}.`);
+    rows.forEach((row, i) => (row.textContent = this.intentText(annotation?.intents[i])));
+    const places = header.styles.map((style, i) => `${style} at ${positions[2 + 3 * i]}, ${positions[3 + 3 * i]}`);
+    this.mapView.canvas.setAttribute("aria-label", `The map. The player is at ${positions[0]}, ${positions[1]}; ${places.join("; ")}.`);
     element("back").disabled = element("home").disabled = this.playhead <= 0;
     element("step").disabled = element("end").disabled = this.playhead >= last;
-    const atEnd = this.index === last && this.film.isOver;
+    const atEnd = this.index === last && this.replay.isOver;
     const outcome = { caught: "caught", complete: "survived every tick" }[header.ending];
     element("play").setAttribute("aria-label", this.playing ? "Pause" : "Play");
     element("play-icon").setAttribute("d", this.playing ? "M7 4v16h3V4zM15 4v16h3V4z" : "M7 4l13 8-13 8z");
     element("outcome").textContent = atEnd ? outcome : "";
-    this.tellCard();
+    this.updateCard();
   }
 
-  doingText(doing) {
-    if (!doing) return "";
-    return this.film.header.modes[doing.mode].replace("{n}", doing.count);
+  intentText(intent) {
+    if (!intent) return "";
+    return this.replay.header.intentTexts[intent.kind].replace("{n}", intent.count);
   }
 
-  /** The card beside a threat. */
-  tellCard() {
+  /** The info card next to a threat. */
+  updateCard() {
     const card = element("card");
     const threat = this.chosen;
     card.hidden = threat === null;
     if (threat === null) return;
-    const { header, moments } = this.film;
-    const doing = moments[this.index].insight?.doings[threat];
+    const { header, frames } = this.replay;
+    const intent = frames[this.index].annotation?.intents[threat];
     const line = (text, kind) => {
       const paragraph = document.createElement(kind === "name" ? "strong" : "p");
       if (kind === "soft") paragraph.className = kind;
@@ -179,19 +177,19 @@ class Player {
       return paragraph;
     };
     const lines = [line(header.styles[threat], "name")];
-    if (doing) lines.push(line(this.doingText(doing)));
-    if (doing && doing.x >= 0) {
-      const steps = doing.path.length ? `, ${doing.path.length} steps` : "";
-      lines.push(line(`target (${doing.x}, ${doing.y})${steps}`, "soft"));
+    if (intent) lines.push(line(this.intentText(intent)));
+    if (intent && intent.x >= 0) {
+      const steps = intent.path.length ? `, ${intent.path.length} steps` : "";
+      lines.push(line(`target (${intent.x}, ${intent.y})${steps}`, "soft"));
     }
     lines.push(line(this.nextMoves(threat), "soft"));
     card.replaceChildren(...lines);
-    const place = this.stage.drawn[threat];
+    const place = this.mapView.drawn[threat];
     if (!place) return;
-    const { ratio, canvas, tile } = this.stage;
+    const { ratio, canvas, tile } = this.mapView;
     const [x, y, reach] = [place.x / ratio, place.y / ratio, tile / ratio];
     if (canvas.clientWidth < 480) {
-      // No room beside it: across the half of the map where it is not.
+      // Not enough room next to the threat: use the other half of the map.
       card.style.transform = `translate(0, ${y > canvas.clientHeight / 2 ? 0 : canvas.clientHeight - card.offsetHeight}px)`;
       return;
     }
@@ -202,17 +200,17 @@ class Player {
 
   nextMoves(threat) {
     const at = 2 + 3 * threat;
-    const { tick } = this.film.moments[this.index];
+    const { tick } = this.replay.frames[this.index];
     const moves = [];
-    let before = this.film.moments[this.index].frame;
+    let before = this.replay.frames[this.index].positions;
     for (let i = 1; i <= 60 && moves.length < 6; i++) {
-      const frame = this.film.frameAfter(this.index, i);
-      if (!frame) break;
-      const step = STEP.findIndex(([dx, dy]) => frame[at] - before[at] === dx && frame[at + 1] - before[at + 1] === dy);
+      const positions = this.replay.positionsAfter(this.index, i);
+      if (!positions) break;
+      const step = STEP.findIndex(([dx, dy]) => positions[at] - before[at] === dx && positions[at + 1] - before[at + 1] === dy);
       if (step >= 0) moves.push(`${ARROWS[step]}\u00a0${tick + i - 1}`);
-      before = frame;
+      before = positions;
     }
-    return moves.length ? `next moves, by tick: ${moves.join(" ")}` : "does not move in the ticks that are known";
+    return moves.length ? `next moves, by tick: ${moves.join(" ")}` : "next moves, by tick: none in the known ticks";
   }
 
   pause() {
@@ -221,18 +219,18 @@ class Player {
   }
 
   toggle() {
-    if (!this.film) return;
+    if (!this.replay) return;
     this.follow(false);
-    if (!this.playing && this.playhead >= this.film.last) this.playhead = 0;
+    if (!this.playing && this.playhead >= this.replay.last) this.playhead = 0;
     this.playing = !this.playing;
     this.refresh();
   }
 
   seek(index) {
-    if (!this.film) return;
+    if (!this.replay) return;
     this.follow(false);
     this.playing = false;
-    this.playhead = Math.max(0, Math.min(this.film.last, index));
+    this.playhead = Math.max(0, Math.min(this.replay.last, index));
     this.refresh();
   }
 
@@ -249,7 +247,7 @@ class Player {
   }
 
   seekMark(step) {
-    const marks = this.film?.header.marks ?? [];
+    const marks = this.replay?.header.marks ?? [];
     const mark = step > 0 ? marks.find((mark) => mark.index > this.index) : marks.findLast((mark) => mark.index < this.index);
     if (mark) this.seek(mark.index);
   }
@@ -280,31 +278,31 @@ class Player {
       });
     }
     addEventListener("keydown", (event) => this.key(event));
-    new ResizeObserver(() => this.refresh()).observe(element("stage"));
-    dark.addEventListener("change", () => this.film && this.recolor());
-    this.point();
+    new ResizeObserver(() => this.refresh()).observe(element("map"));
+    dark.addEventListener("change", () => this.replay && this.recolor());
+    this.listenToPointer();
   }
 
-  point() {
-    const { canvas } = this.stage;
+  listenToPointer() {
+    const { canvas } = this.mapView;
     canvas.addEventListener("pointermove", (event) => {
-      if (event.pointerType === "mouse" && this.film) this.hover(this.stage.threatAt(event.clientX, event.clientY));
+      if (event.pointerType === "mouse" && this.replay) this.hover(this.mapView.threatAt(event.clientX, event.clientY));
     });
     canvas.addEventListener("pointerleave", () => this.hover(null));
-    canvas.addEventListener("click", (event) => this.film && this.pin(this.stage.threatAt(event.clientX, event.clientY)));
+    canvas.addEventListener("click", (event) => this.replay && this.pin(this.mapView.threatAt(event.clientX, event.clientY)));
     const timeline = element("timeline");
-    timeline.addEventListener("pointermove", (event) => this.film && this.timeline.tell(this.film, event.clientX));
-    timeline.addEventListener("pointerleave", () => this.film && this.timeline.tell(this.film, null));
+    timeline.addEventListener("pointermove", (event) => this.replay && this.timeline.showMark(this.replay, event.clientX));
+    timeline.addEventListener("pointerleave", () => this.replay && this.timeline.showMark(this.replay, null));
   }
 
   key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.tagName === "SELECT") return;
     const box = element("layers").querySelectorAll("input")[Number(event.key) - 1];
-    // A button or box that has the focus keeps the space bar.
-    const keeps = ["BUTTON", "INPUT"].includes(event.target.tagName) && event.target.id !== "scrub";
+    // A focused button or checkbox keeps the space key.
+    const controlHandlesKey = ["BUTTON", "INPUT"].includes(event.target.tagName) && event.target.id !== "scrub";
     const stride = event.shiftKey ? 10 : 1;
     const actions = {
-      " ": keeps ? null : () => this.toggle(),
+      " ": controlHandlesKey ? null : () => this.toggle(),
       ArrowLeft: () => this.seek(Math.ceil(this.playhead) - stride),
       ArrowRight: () => this.seek(Math.floor(this.playhead) + stride),
       ArrowUp: () => this.changeSpeed(1),

@@ -1,6 +1,6 @@
 // The scrub bar and its marks.
 
-/** Each kind of mark has a height and a form of its own besides its colour. */
+/** Each kind of mark differs in height and shape as well as in colour. */
 const MARKS = {
   phase: { color: "#8a95a5", draw: (context, x, h) => context.fillRect(x - 1, 0, 2, h) },
   close_call: { color: "#e69f00", draw: (context, x, h) => context.fillRect(x - 0.75, h * 0.55, 1.5, h * 0.45) },
@@ -41,52 +41,52 @@ class Timeline {
     this.key = "";
   }
 
-  /** Half the width of a range's thumb, which its track leaves free at both ends. */
+  /** Half the width of the range input's thumb: its track is inset by this at both ends. */
   static INSET = 8;
 
   x(index, last) {
     return Timeline.INSET + (index / Math.max(1, last)) * (this.canvas.clientWidth - 2 * Timeline.INSET);
   }
 
-  draw(film) {
+  draw(replay) {
     const { canvas } = this;
     const ratio = devicePixelRatio || 1;
-    const key = [film.last, film.header.marks.length, canvas.clientWidth, ratio, dark.matches].join();
+    const key = [replay.last, replay.header.marks.length, canvas.clientWidth, ratio, dark.matches].join();
     if (key === this.key) return;
     this.key = key;
     canvas.width = Math.round(canvas.clientWidth * ratio);
     canvas.height = Math.round(canvas.clientHeight * ratio);
     const context = canvas.getContext("2d");
     context.scale(ratio, ratio);
-    // Rare marks above common ones.
+    // Draw rare marks above common ones.
     const order = Object.keys(MARKS);
-    const marks = [...film.header.marks].sort((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind));
+    const marks = [...replay.header.marks].sort((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind));
     for (const { index, kind } of marks) {
       const mark = MARKS[kind];
       if (!mark) continue;
       context.fillStyle = context.strokeStyle = mark.color;
-      mark.draw(context, this.x(index, film.last), canvas.clientHeight);
+      mark.draw(context, this.x(index, replay.last), canvas.clientHeight);
     }
   }
 
-  set(film, index, tick) {
+  set(replay, index, tick) {
     const { input } = this;
-    input.max = film.last;
+    input.max = replay.last;
     input.value = index;
-    const mark = film.header.marks.findLast((mark) => mark.index === index);
+    const mark = replay.header.marks.findLast((mark) => mark.index === index);
     input.setAttribute("aria-valuetext", `tick ${tick}${mark ? `, ${mark.text}` : ""}`);
   }
 
-  /** Says what a mark near the pointer stands for. */
-  tell(film, clientX) {
+  /** Shows the text of the mark nearest to the pointer. */
+  showMark(replay, clientX) {
     const { left } = this.canvas.getBoundingClientRect();
     const x = clientX === null ? NaN : clientX - left;
     let [best, nearest] = [null, 7];
-    for (const mark of film.header.marks) {
-      const distance = Math.abs(this.x(mark.index, film.last) - x);
+    for (const mark of replay.header.marks) {
+      const distance = Math.abs(this.x(mark.index, replay.last) - x);
       if (distance < nearest || (distance === nearest && mark.kind !== "close_call")) [best, nearest] = [mark, distance];
     }
-    this.output.textContent = best ? `tick ${film.moments[best.index]?.tick}: ${best.text}` : "";
+    this.output.textContent = best ? `tick ${replay.frames[best.index]?.tick}: ${best.text}` : "";
     const room = this.canvas.clientWidth - this.output.offsetWidth;
     this.output.style.left = `${Math.max(0, Math.min(room, x - this.output.offsetWidth / 2))}px`;
   }

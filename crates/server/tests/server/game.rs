@@ -1,0 +1,268 @@
+//! Games over the websocket: commands, disconnects and recordings.
+
+use std::time::Duration;
+
+use futures_util::SinkExt;
+use getaway::game::Position;
+use getaway::recording::{Outcome, verify};
+use getaway_server::{GameEnd, ServerOptions, limits};
+use serde_json::json;
+use tokio::io::AsyncWriteExt;
+use tokio_tungstenite::tungstenite::Message;
+
+use super::harness::*;
+
+#[tokio::test]
+async fn game_over_the_websocket_is_the_simulators_game() {
+    for map in [safe_map(), deadly_map(), our_map("roundabout"), our_map("harbour"), our_map("canal-quarter")] {
+        for no_jump in [false, true] {
+            let folder = tempfile::tempdir().unwrap();
+            let recording = Some(folder.path().join("new/game.jsonl.gz"));
+            let options = ServerOptions { games: Some(1), no_jump, recording, ..options(vec![map.clone()]) };
+            let server = Running::start(options).await;
+            let (score, tick) = play_along(&server, &map, no_jump).await;
+            let result = server.result(1).await;
+            assert_eq!((result.score, result.tick, result.map.as_str()), (score, tick, map.name.as_str()));
+            assert_eq!((result.missed_ticks, result.late_commands, result.disconnect.as_ref()), (0, 0, None));
+            let over_in_same_tick = u32::from(no_jump && result.end == GameEnd::Caught);
+            assert!([u32::from(tick) - 1, u32::from(tick) - 1 + over_in_same_tick].contains(&result.commands));
+            let report = verify(result.recording.unwrap(), no_jump).unwrap();
+            assert_eq!((report.divergence, report.tick, report.score), (None, tick, Some(score)));
+            server.ended().await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn whole_game_is_2000_ticks_and_10005_points() {
+    let server = Running::start(ServerOptions { games: Some(1), ..options(vec![safe_map()]) }).await;
+    assert_eq!(play_along(&server, &safe_map(), false).await, (10_005, 2001));
+    let result = server.result(1).await;
+    assert_eq!((result.end, result.commands), (GameEnd::Complete, 2000));
+    assert!(result.seconds < 10.0, "{} s", result.seconds);
+    server.ended().await;
+}
+
+#[tokio::test]
+async fn late_command_has_no_effect() {
+    let options = ServerOptions { tick_time: Duration::from_millis(40), ..options(vec![safe_map()]) };
+    let server = Running::start(options).await;
+    let mut client = server.register().await;
+    assert_eq!(client.state().await.tick, 1);
+    // The second state shows that the first tick was played without a command.
+    assert_eq!(client.state().await.tick, 2);
+    client.command(1, json!([{"type": "MOVE_RIGHT"}])).await;
+    let mut state = client.state().await;
+    assert_eq!(state.your_character.position, Position::new(1, 1));
+    // On a busy machine the next commands may be late as well; one will be in time.
+    while state.your_character.position == Position::new(1, 1) {
+        client.command(state.tick, json!([{"type": "MOVE_RIGHT"}])).await;
+        state = client.state().await;
+    }
+    assert_eq!(state.your_character.position, Position::new(2, 1));
+    drop(client);
+    let result = server.result(1).await;
+    assert!(result.late_commands >= 1 && result.missed_ticks >= 2 && result.commands >= 1, "{result:?}");
+    let notes = server.notes();
+    assert!(notes[0].ends_with("ignored a late command for tick 1"), "{notes:?}");
+}
+
+#[tokio::test]
+async fn only_the_first_command_for_the_current_tick_counts() {
+    let server = Running::start(options(vec![safe_map()])).await;
+    let mut client = server.register().await;
+    client.state().await;
+    client.command(2, json!([{"type": "MOVE_DOWN"}])).await;
+    client.command(0, json!([{"type": "MOVE_DOWN"}])).await;
+    client.send(json!({"type": "COMMAND", "actions": [{"type": "MOVE_DOWN"}]})).await;
+    client.send(json!({"type": "COMMAND", "tick": 1})).await;
+    client.send(json!({"type": "DANCE", "tick": 1})).await;
+    client.send(json!([1, 2])).await;
+    client.command(1, json!([{"type": "MOVE_RIGHT"}])).await;
+    client.command(1, json!([{"type": "MOVE_DOWN"}])).await;
+    let state = client.state().await;
+    assert_eq!((state.tick, state.your_character.position), (2, Position::new(2, 1)));
+    client.command(2, json!([])).await;
+    let state = client.state().await;
+    assert_eq!((state.tick, state.your_character.position), (3, Position::new(2, 1)));
+    let expected = [
+        "tick 1: ignored a command for tick 2: expected 1",
+        "tick 1: ignored a command for tick 0: expected 1",
+        "tick 1: ignored a command: tick: expected the tick of a state, found nothing",
+        "tick 1: ignored a command: actions: expected an array of actions, found nothing",
+        "tick 1: ignored a frame: expected a COMMAND",
+        "tick 1: ignored a frame: expected a COMMAND",
+        "tick 2: ignored a second command for tick 1",
+    ];
+    assert_eq!(server.notes(), expected);
+}
+
+#[tokio::test]
+async fn game_of_a_silent_bot_is_played_to_the_end() {
+    let options = ServerOptions { tick_time: Duration::from_millis(1), games: Some(1), ..options(vec![deadly_map()]) };
+    let server = Running::start(options).await;
+    let client = server.register().await;
+    assert_eq!(client.closed().await.0, 1000);
+    let result = server.result(1).await;
+    assert_eq!((result.end, result.commands, result.disconnect), (GameEnd::Caught, 0, None));
+    assert_eq!(result.missed_ticks, u32::from(result.tick) - 1);
+    server.ended().await;
+}
+
+#[tokio::test]
+async fn misbehaving_bot_is_disconnected_and_its_game_continues() {
+    let server = Running::start(options(vec![deadly_map()])).await;
+    let long = "x".repeat(limits::MAX_FRAME_BYTES + 1);
+    let huge = format!("\"{}\"", "x".repeat(10 << 20));
+    let register = json!({"type": "REGISTER", "teamName": "again"}).to_string();
+    let cases = [
+        ("{\"type\": \"COMMAND\"", "sent no JSON (EOF while parsing an object at column 18)"),
+        ("", "sent no JSON (EOF while parsing a value at column 0)"),
+        (register.as_str(), "already registered"),
+        (long.as_str(), "broke the connection: "),
+        (huge.as_str(), "broke the connection: "),
+    ];
+    for (game, (frame, reason)) in cases.into_iter().enumerate() {
+        let mut client = server.register().await;
+        client.state().await;
+        // The server may close the connection before it has read the whole frame.
+        let _ = client.socket.send(Message::text(frame)).await;
+        while client.next().await.is_ok() {}
+        let result = server.result(game + 1).await;
+        let left = result.disconnect.unwrap();
+        assert!(left.reason.starts_with(reason) && left.tick == 1, "{left:?}");
+        assert_eq!((result.score, result.end), (score_without_bot(&deadly_map()), GameEnd::Caught));
+    }
+}
+
+#[tokio::test]
+async fn game_of_a_disconnected_bot_continues() {
+    let server = Running::start(options(vec![deadly_map()])).await;
+    for game in 1..=4 {
+        let mut client = server.register().await;
+        client.state().await;
+        match game {
+            1 => client.socket.close(None).await.unwrap(),
+            // Without a close frame, and with a reset.
+            2 => drop(client),
+            3 => {
+                client.socket.get_ref().set_zero_linger().unwrap();
+                drop(client);
+            }
+            _ => client.socket.get_mut().shutdown().await.unwrap(),
+        }
+        let result = server.result(game).await;
+        assert_eq!(result.disconnect.unwrap().tick, 1);
+        assert_eq!(result.score, score_without_bot(&deadly_map()));
+    }
+}
+
+#[tokio::test]
+async fn bot_that_floods_the_server_is_disconnected() {
+    let server = Running::start(options(vec![deadly_map()])).await;
+    let mut client = server.register().await;
+    client.state().await;
+    for _ in 0..=limits::MAX_FRAMES_PER_TICK {
+        let _ = client.socket.feed(Message::text("{}")).await;
+    }
+    let _ = client.socket.flush().await;
+    let result = server.result(1).await;
+    assert!(result.disconnect.unwrap().reason.starts_with("more than 100 frames in a tick"));
+    assert_eq!(
+        server.notes().len(),
+        limits::MAX_NOTES_PER_GAME + 1,
+        "notes are limited, but the disconnect is always reported"
+    );
+}
+
+#[tokio::test]
+async fn failed_recording_does_not_end_the_game() {
+    let folder = tempfile::tempdir().unwrap();
+    let taken = folder.path().join("game.jsonl");
+    std::fs::write(&taken, "mine").unwrap();
+    let options = ServerOptions { games: Some(1), recording: Some(taken.clone()), ..options(vec![deadly_map()]) };
+    let server = Running::start(options).await;
+    play_along(&server, &deadly_map(), false).await;
+    assert_eq!(server.result(1).await.recording, None);
+    let expected = format!("{}: exists already and is not overwritten; this game is not recorded", taken.display());
+    assert_eq!(server.notes(), [expected]);
+    assert_eq!(std::fs::read_to_string(&taken).unwrap(), "mine");
+    server.ended().await;
+}
+
+#[tokio::test]
+async fn servers_that_record_into_one_file_do_not_mix_their_games() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("game.jsonl");
+    let options = || ServerOptions { games: Some(1), recording: Some(file.clone()), ..options(vec![deadly_map()]) };
+    let (one, other) = (Running::start(options()).await, Running::start(options()).await);
+    let map = deadly_map();
+    tokio::join!(play_along(&one, &map, false), play_along(&other, &map, false));
+    let (first, second) = (one.result(1).await, other.result(1).await);
+    let recorded: Vec<_> = [&first, &second].iter().filter_map(|result| result.recording.as_ref()).collect();
+    assert_eq!(recorded, [&file]);
+    let expected = format!("{}: exists already and is not overwritten; this game is not recorded", file.display());
+    assert_eq!([one.notes(), other.notes()].concat(), [expected]);
+    let report = verify(&file, false).unwrap();
+    assert_eq!((report.divergence, report.outcome), (None, Outcome::Caught));
+    one.ended().await;
+    other.ended().await;
+}
+
+#[tokio::test]
+async fn length_of_a_frame_is_limited() {
+    let server = Running::start(options(vec![safe_map()])).await;
+    let mut client = server.register().await;
+    client.state().await;
+    let mut command = json!({"type": "COMMAND", "tick": 1, "actions": [{"type": "MOVE_RIGHT"}]}).to_string();
+    command += &" ".repeat(limits::MAX_FRAME_BYTES - command.len());
+    client.send_text(&command).await;
+    let state = client.state().await;
+    assert_eq!((state.tick, state.your_character.position), (2, Position::new(2, 1)));
+    client.send_text(&(command + " ")).await;
+    while client.next().await.is_ok() {}
+    let left = server.result(1).await.disconnect.unwrap();
+    assert!(left.tick == 2 && left.reason.starts_with("broke the connection: "), "{left:?}");
+}
+
+#[tokio::test]
+async fn number_of_frames_per_tick_is_limited() {
+    let server = Running::start(options(vec![safe_map()])).await;
+    let mut client = server.register().await;
+    for (tick, frames, fine) in [(1, limits::MAX_FRAMES_PER_TICK - 1, true), (2, limits::MAX_FRAMES_PER_TICK, false)] {
+        assert_eq!(client.state().await.tick, tick);
+        for _ in 0..frames {
+            client.socket.feed(Message::text("{}")).await.unwrap();
+        }
+        let _ = client
+            .socket
+            .send(Message::text(json!({"type": "COMMAND", "tick": tick, "actions": []}).to_string()))
+            .await;
+        assert!(!fine || server.results().is_empty(), "the bot is still connected");
+    }
+    let left = server.result(1).await.disconnect.unwrap();
+    assert_eq!((left.tick, left.reason), (2, "more than 100 frames in a tick".to_owned()));
+}
+
+#[tokio::test]
+async fn bot_that_does_not_read_is_disconnected_and_the_next_one_plays() {
+    // Large states, so that the socket's buffer is soon full; the shark is on an island.
+    let mut hall = vec![".".repeat(50); 50];
+    hall[0] = format!("{}#s", "P".to_owned() + &".".repeat(47));
+    hall[1].replace_range(48..50, "##");
+    let options = ServerOptions {
+        tick_time: Duration::from_millis(1),
+        games: Some(2),
+        ..options(vec![map("hall", &hall.join("\n"))])
+    };
+    let server = Running::start(options).await;
+    let asleep = server.register().await;
+    let result = server.result(1).await;
+    let left = result.disconnect.expect("disconnected during the game");
+    assert_eq!((left.reason.as_str(), result.end), ("too slow to read", GameEnd::Complete));
+    drop(asleep);
+    let mut awake = server.register().await;
+    while awake.next().await.is_ok() {}
+    assert_eq!(server.result(2).await.disconnect, None);
+    server.ended().await;
+}

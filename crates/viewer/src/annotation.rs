@@ -1,0 +1,238 @@
+//! Annotations of a frame: the intent of every threat, its earliest arrivals, and the tiles that
+//! are fatal next tick.
+
+use getaway::game::{Direction, LAST_TICK, Layout, Position, State, Style, Threat, World};
+use getaway::planner::{Caution, Pursuer};
+
+/// Why a threat moves as it does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+#[repr(u8)]
+pub enum IntentKind {
+    /// Unknown style.
+    Unknown,
+    /// A bull with a free tile ahead.
+    BullStraightOn,
+    /// A bull facing a wall.
+    BullBlocked,
+    /// A goldfish.
+    GoldfishWandering,
+    /// A shark.
+    SharkChasing,
+    /// An owl that sees where the player is.
+    OwlLooking,
+    /// An owl on its way to where it last looked.
+    OwlReturning,
+    /// An owl that has arrived there, or has not looked yet.
+    OwlWaiting,
+    /// A deer with only one option.
+    DeerSingleOption,
+    /// A deer that approaches the player.
+    DeerApproaching,
+    /// A deer that is within the shy distance and heads for its spawn.
+    DeerShy,
+    /// A hawk that sees the player.
+    HawkChasing,
+    /// A hawk on its way to where it last saw the player.
+    HawkTracking,
+    /// A hawk on its way to an intersection.
+    HawkPatrolling,
+    /// A hawk that is waiting.
+    HawkWaiting,
+}
+
+impl IntentKind {
+    /// Every kind, in the order of their numbers in a packed replay.
+    pub const ALL: [Self; 15] = [
+        Self::Unknown,
+        Self::BullStraightOn,
+        Self::BullBlocked,
+        Self::GoldfishWandering,
+        Self::SharkChasing,
+        Self::OwlLooking,
+        Self::OwlReturning,
+        Self::OwlWaiting,
+        Self::DeerSingleOption,
+        Self::DeerApproaching,
+        Self::DeerShy,
+        Self::HawkChasing,
+        Self::HawkTracking,
+        Self::HawkPatrolling,
+        Self::HawkWaiting,
+    ];
+
+    /// The text that the viewer shows; `{n}` stands for [`Intent::count`].
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::Unknown => "unknown style",
+            Self::BullStraightOn => "straight on, as long as it can",
+            Self::BullBlocked => "wall ahead: turns in a random direction",
+            Self::GoldfishWandering => "wanders: a random direction on every move",
+            Self::SharkChasing => "hunts: the shortest way to where you were one tick ago",
+            Self::OwlLooking => "sees you and takes the shortest way",
+            Self::OwlReturning => "goes to where it last looked at you",
+            Self::OwlWaiting => "at the place of its last look; waits for the next one",
+            Self::DeerSingleOption => "takes the only way out",
+            Self::DeerApproaching => "approaches: takes the street closest to you",
+            Self::DeerShy => "within six tiles of you: heads home",
+            Self::HawkChasing => "sees you and chases",
+            Self::HawkTracking => "lost sight of you: heads for where it last saw you",
+            Self::HawkPatrolling => "patrols: on its way to a busy crossing",
+            Self::HawkWaiting => "waits; moves until it patrols: {n}",
+        }
+    }
+}
+
+/// The intent of a threat.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Intent {
+    /// Why it moves as it does.
+    pub kind: IntentKind,
+    /// Its target.
+    pub target: Option<Position>,
+    /// The path to the target, if the rules define one.
+    pub path: Vec<Direction>,
+    /// A kind-specific number: moves that a hawk still waits.
+    pub count: u8,
+}
+
+/// The annotation of a frame.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Annotation {
+    /// By threat, in the order of the replay.
+    pub intents: Vec<Intent>,
+    /// For each open tile, by x, then by y: the number of ticks for which no threat can reach it;
+    /// `None` for never.
+    pub arrivals: Vec<Option<u16>>,
+    /// The tiles on which the player would be caught at the end of this tick.
+    pub deadly: Vec<Position>,
+    /// Whether the player has three or more moves and all but one are fatal.
+    pub has_single_safe_move: bool,
+}
+
+/// Computes annotations; keeps the tables of one map.
+#[derive(Debug)]
+pub(super) struct Annotator {
+    caution: Caution,
+    /// Index in the replay of each threat of the world; the replay may have further threats of
+    /// unknown style.
+    indices: Vec<usize>,
+}
+
+impl Annotator {
+    /// For a world whose threats have these indices in the replay.
+    pub fn new(indices: Vec<usize>) -> Self {
+        Self { caution: Caution::new(), indices }
+    }
+
+    /// The annotation of a state; `positions` are those of all threats in the replay.
+    pub fn annotate(&mut self, world: &World, state: &State, positions: &[Position]) -> Annotation {
+        let pursuers: Vec<Pursuer> = positions.iter().copied().map(Pursuer::at).collect();
+        let mut intents = vec![Intent::of(IntentKind::Unknown); positions.len()];
+        for (index, threat) in world.threats(state).enumerate() {
+            intents[self.indices[index]] = intent(world, state, index, &threat);
+        }
+        let is_over = state.is_over();
+        Annotation {
+            intents,
+            arrivals: self.caution.timings(world.layout(), state.tick(), &pursuers).collect(),
+            deadly: if is_over { Vec::new() } else { deadly(world, state) },
+            has_single_safe_move: !is_over && has_single_safe_move(world, state),
+        }
+    }
+}
+
+impl Intent {
+    fn of(kind: IntentKind) -> Self {
+        Self { kind, target: None, path: Vec::new(), count: 0 }
+    }
+
+    fn towards(kind: IntentKind, target: Position) -> Self {
+        Self { target: Some(target), ..Self::of(kind) }
+    }
+
+    /// Adds the path given by `step`: the shared path or the shark path.
+    fn along(mut self, from: Position, step: impl Fn(Position, Position) -> Option<Direction>) -> Self {
+        let Some(target) = self.target else { return self };
+        let mut position = from;
+        // Each step is one nearer to the target, so this terminates.
+        while let Some(direction) = step(position, target) {
+            self.path.push(direction);
+            position = position.towards(direction);
+        }
+        self
+    }
+}
+
+fn intent(world: &World, state: &State, index: usize, threat: &Threat) -> Intent {
+    let player = world.player(state);
+    let shared = |from, to| world.shared_step(from, to);
+    let at = threat.position;
+    match threat.style {
+        Style::Bull => {
+            let free = world.layout().is_open(at.towards(threat.direction));
+            Intent::of(if free { IntentKind::BullStraightOn } else { IntentKind::BullBlocked })
+        }
+        Style::Goldfish => Intent::of(IntentKind::GoldfishWandering),
+        Style::Shark => {
+            Intent::towards(IntentKind::SharkChasing, player).along(at, |from, to| world.shark_step(from, to))
+        }
+        Style::Owl if world.owls_look(state) => Intent::towards(IntentKind::OwlLooking, player).along(at, shared),
+        Style::Owl => match threat.remembered.filter(|&place| place != at) {
+            Some(place) => Intent::towards(IntentKind::OwlReturning, place).along(at, shared),
+            None => Intent::of(IntentKind::OwlWaiting),
+        },
+        Style::Deer => deer(world.layout(), at, world.layout().threats[index].position, player),
+        Style::Hawk if world.sees(at, player) => Intent::towards(IntentKind::HawkChasing, player).along(at, shared),
+        Style::Hawk => match (threat.seen, threat.post) {
+            (Some(place), _) => Intent::towards(IntentKind::HawkTracking, place).along(at, shared),
+            (None, Some(post)) => Intent::towards(IntentKind::HawkPatrolling, post).along(at, shared),
+            (None, None) => Intent { count: World::hawk_waits_moves(threat), ..Intent::of(IntentKind::HawkWaiting) },
+        },
+    }
+}
+
+fn deer(layout: &Layout, at: Position, home: Position, player: Position) -> Intent {
+    let options = Direction::ALL.into_iter().filter(|&direction| layout.is_open(at.towards(direction))).count();
+    match (options, World::is_deer_shy(at, player)) {
+        (1, _) => Intent::of(IntentKind::DeerSingleOption),
+        (_, true) => Intent::towards(IntentKind::DeerShy, home),
+        (_, false) => Intent::towards(IntentKind::DeerApproaching, player),
+    }
+}
+
+/// Tiles onto which a threat would move if the player were there, and, in the no-jump variant, the
+/// threats' own tiles.
+fn deadly(world: &World, state: &State) -> Vec<Position> {
+    let (tick, stale) = (state.tick(), world.player(state));
+    if tick > LAST_TICK {
+        return Vec::new();
+    }
+    let mut tiles = Vec::new();
+    for (index, threat) in world.threats(state).enumerate() {
+        let at = threat.position;
+        let around = Direction::ALL.map(|direction| at.towards(direction));
+        for tile in [at].into_iter().chain(around).filter(|&tile| world.layout().is_open(tile)) {
+            let meets = || {
+                let after = world.threat_after(index, &threat, tick, stale, tile);
+                after.is_ok_and(|after| after.position == tile)
+            };
+            if (world.no_jump() && tile == at) || meets() {
+                tiles.push(tile);
+            }
+        }
+    }
+    tiles.sort_unstable();
+    tiles.dedup();
+    tiles
+}
+
+fn has_single_safe_move(world: &World, state: &State) -> bool {
+    let moves: Vec<_> = world.moves(state).collect();
+    let survives = |player_move| {
+        let mut next = state.clone();
+        world.step(&mut next, player_move);
+        !next.is_caught()
+    };
+    moves.len() >= 3 && moves.into_iter().filter(|&player_move| survives(player_move)).count() == 1
+}

@@ -1,0 +1,142 @@
+// Unpacks a replay packed by pack.rs. Nothing about the game is computed here.
+
+const element = (id) => document.getElementById(id);
+const DRAWING = JSON.parse(element("drawing").textContent);
+
+/** Decodes differences: zigzag varints. */
+class DifferenceReader {
+  constructor(bytes) {
+    this.bytes = bytes;
+    this.at = 0;
+  }
+
+  byte() {
+    return this.bytes[this.at++];
+  }
+
+  number() {
+    let value = 0;
+    for (let shift = 0; ; shift += 7) {
+      const byte = this.bytes[this.at++];
+      value |= (byte & 0x7f) << shift;
+      if (byte < 0x80) return (value >>> 1) ^ -(value & 1);
+    }
+  }
+
+  /** Adds a decoded difference to each number. Inlined, because this is the hot path. */
+  advance(last) {
+    const { bytes } = this;
+    let { at } = this;
+    for (let i = 0; i < last.length; i++) {
+      let byte = bytes[at++];
+      let value = byte & 0x7f;
+      for (let shift = 7; byte >= 0x80; shift += 7) {
+        byte = bytes[at++];
+        value |= (byte & 0x7f) << shift;
+      }
+      last[i] += (value >>> 1) ^ -(value & 1);
+    }
+    this.at = at;
+  }
+}
+
+function readAnnotation(reader, previousIntents, previousArrivals) {
+  const intents = [];
+  for (let i = 0; i < previousIntents.length; i += 5) {
+    for (let j = i; j < i + 5; j++) previousIntents[j] += reader.number();
+    const path = new Uint8Array(previousIntents[i + 4]);
+    for (let step = 0, bits = 0; step < path.length; step++, bits >>= 2) {
+      if (step % 4 === 0) bits = reader.byte();
+      path[step] = bits & 3;
+    }
+    intents.push({ kind: previousIntents[i], count: previousIntents[i + 1], x: previousIntents[i + 2], y: previousIntents[i + 3], path });
+  }
+  const deadly = new Int16Array(2 * reader.number());
+  for (let i = 0; i < deadly.length; i++) deadly[i] = reader.number();
+  reader.advance(previousArrivals);
+  return { intents, deadly, arrivals: previousArrivals.slice() };
+}
+
+/**
+ * The frames and the forecast. The positions of a frame are the player's x and y, then each
+ * threat's x, y and direction.
+ */
+function unpack(header, bytes) {
+  const reader = new DifferenceReader(bytes);
+  const open = header.rows.join("").replaceAll("#", "").length;
+  const positions = new Int16Array(2 + 3 * header.styles.length);
+  const intents = new Int16Array(5 * header.styles.length);
+  const arrivals = new Uint16Array(open);
+  let tick = 0;
+  const frames = [];
+  for (let i = 0; i < header.count; i++) {
+    const hasAnnotation = reader.byte() & 1;
+    tick += reader.number();
+    reader.advance(positions);
+    frames.push({ tick, positions: positions.slice(), annotation: hasAnnotation ? readAnnotation(reader, intents, arrivals) : null });
+  }
+  const forecast = [];
+  for (let i = 0; i < header.forecast; i++) {
+    reader.advance(positions);
+    forecast.push(positions.slice());
+  }
+  return { frames, forecast };
+}
+
+/** A replay, as far as it has been received. */
+class Replay {
+  constructor(header) {
+    this.frames = [];
+    this.forecast = [];
+    this.append(header, { frames: [], forecast: [] });
+    this.tiles = [];
+    for (let x = 0; x < header.width; x++) {
+      for (let y = 0; y < header.height; y++) if (header.rows[y][x] !== "#") this.tiles.push([x, y]);
+    }
+  }
+
+  static async fromPage({ header, data }) {
+    const letters = atob(data);
+    const zipped = new Uint8Array(letters.length);
+    for (let i = 0; i < letters.length; i++) zipped[i] = letters.charCodeAt(i);
+    const stream = new Blob([zipped]).stream().pipeThrough(new DecompressionStream("gzip"));
+    const replay = new Replay(header);
+    replay.append(header, unpack(header, new Uint8Array(await new Response(stream).arrayBuffer())));
+    return replay;
+  }
+
+  /** Parses the response of `GET /replay/GAME/FROM`. */
+  static parts(buffer) {
+    const length = new DataView(buffer).getUint32(0, true);
+    const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, length)));
+    return { header, ...unpack(header, new Uint8Array(buffer, 4 + length)) };
+  }
+
+  /** Adds a range of frames; existing frames in the range are replaced. */
+  append(header, { frames, forecast }) {
+    this.header = header;
+    frames.forEach((frame, i) => (this.frames[header.from + i] = frame));
+    this.forecast = forecast;
+    this.forecastFrom = header.from + frames.length;
+  }
+
+  get last() {
+    return this.frames.length - 1;
+  }
+
+  /**
+   * The positions a number of ticks after a frame: played, or from the forecast if the game has
+   * followed it so far.
+   */
+  positionsAfter(index, ticks) {
+    const at = index + ticks;
+    if (at <= this.last) return this.frames[at].positions;
+    const forecastIndex = this.last - this.forecastFrom;
+    const follows = forecastIndex < 0 || String(this.forecast[forecastIndex]) === String(this.frames[this.last].positions);
+    return follows ? this.forecast[at - this.forecastFrom] : undefined;
+  }
+
+  get isOver() {
+    return this.header.ending === "caught" || this.header.ending === "complete";
+  }
+}

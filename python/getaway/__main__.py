@@ -1,0 +1,21 @@
+"""The command `getaway`, also as `python -m getaway`."""
+
+import signal
+import sys
+
+
+def main() -> int:
+    """Runs the command line; returns the exit code."""
+    try:
+        from getaway._getaway import run_command_line
+    except ImportError:
+        print("error: this build of getaway has no command line: expected one with the feature `cli`", file=sys.stderr)
+        return 2
+    # Python's own handler would only run when the command has ended.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    code: int = run_command_line(sys.argv)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,356 @@
+//! The bot signature: one number for the bot's decisions over whole games, on all our maps, against servers that behave and
+//! servers that do not. It catches what changes the bot's behaviour without meaning to.
+//!
+//! Guarantees: the number depends on the code alone. No script reads the clock: the time is either plentiful or has run out
+//! before the bot is asked. A change that keeps the number is not a functional change; one that does not says so and mints the
+//! number anew, `GETAWAY_MINT_SIGNATURE=1 cargo test --test bot_signature`, and commits `tests/bot_signature.txt`.
+
+mod common;
+
+use std::path::Path;
+use std::sync::Mutex;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use common::our_maps;
+use getaway::bot::{Bot, BotOptions, Decision};
+use getaway::game::{Direction, LAST_TICK, Layout, Move, Position, State, Style, Threat, World};
+use getaway::protocol::{GameMessage, Name};
+use getaway::search::{Generator, below};
+use rand_pcg::rand_core::SeedableRng;
+
+const SEED: u64 = 2025;
+/// Enough for a plan on most maps, and too little on some.
+const EVALUATIONS: u64 = 20_000;
+/// Never used up.
+const BUDGET: Duration = Duration::from_secs(600);
+
+/// What makes a game different from one in which everything works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Script {
+    /// Every message arrives and every command is in time.
+    Prompt,
+    /// The same, by the rules of the no-jump variant.
+    NoJump,
+    /// The same, without slack.
+    WithoutSlack,
+    /// One command in twenty comes too late.
+    LateCommands,
+    /// Now and then up to five messages are missed.
+    MissedMessages,
+    /// 210 messages are missed in a row, while another bot plays.
+    LongSilence,
+    /// Now and then the bot is asked when its time has run out already.
+    LateBot,
+    /// The bot joins in tick 30, 400 or 1100.
+    Join(u16),
+    /// A threat's style is a word that no bot knows.
+    UnknownStyle,
+    /// A threat changes its style, as the messages say.
+    AnnouncedStyle,
+    /// A threat changes its style without a word, another is moved by a tile, and messages are missed.
+    Liar,
+    /// Now and then a message shows a threat in a wall.
+    ThreatInWall,
+    /// Now and then a message comes twice, or again with another threat's position.
+    Repeated,
+    /// Some tiles that look open are see-through.
+    Water,
+}
+
+const SCRIPTS: [Script; 16] = [
+    Script::Prompt,
+    Script::NoJump,
+    Script::WithoutSlack,
+    Script::LateCommands,
+    Script::MissedMessages,
+    Script::LongSilence,
+    Script::LateBot,
+    Script::Join(30),
+    Script::Join(400),
+    Script::Join(1100),
+    Script::UnknownStyle,
+    Script::AnnouncedStyle,
+    Script::Liar,
+    Script::ThreatInWall,
+    Script::Repeated,
+    Script::Water,
+];
+
+/// Planners other than the default play the first ticks of a prompt game.
+const PLANNERS: [&str; 3] = ["safest", "lookahead:4", "cautious"];
+const PLANNER_TICKS: u16 = 200;
+
+fn options(planner: &str, script: Script) -> BotOptions {
+    let mut options = BotOptions {
+        planner: planner.to_owned(),
+        budget: BUDGET,
+        evaluations_max: Some(EVALUATIONS),
+        seed: SEED,
+        no_jump: script == Script::NoJump,
+        ..BotOptions::default()
+    };
+    if script == Script::WithoutSlack {
+        options.patience_moves = 0;
+    }
+    options
+}
+
+/// The server's side of a game, and the record of what the bot does.
+struct Game {
+    script: Script,
+    layout: Layout,
+    world: World,
+    state: State,
+    bot: Bot,
+    random: Generator,
+    record: Vec<u8>,
+}
+
+impl Game {
+    fn new(layout: &Layout, planner: &str, script: Script) -> Self {
+        let mut layout = layout.clone();
+        let mut random = Generator::seed_from_u64(SEED);
+        if script == Script::Water {
+            flood(&mut layout, &mut random);
+        }
+        let world = World::new(&layout, script == Script::NoJump).expect("a map within the limits");
+        let bot = Bot::new(options(planner, script)).expect("a planner");
+        Self { script, layout, state: world.start(), world, bot, random, record: Vec::new() }
+    }
+
+    fn draw(&mut self, count: usize) -> usize {
+        below(&mut self.random, count)
+    }
+
+    fn message(&self) -> GameMessage {
+        GameMessage::of(&self.world, &self.state, "team")
+    }
+
+    fn play(&mut self, player_move: Move) {
+        if !self.state.is_over() {
+            self.world.step(&mut self.state, player_move);
+        }
+    }
+
+    fn ask(&mut self, message: &GameMessage, waited: Duration) -> Move {
+        let arrival = Instant::now() - waited;
+        let decision = self.bot.next_action_since(message, arrival).expect("a decision");
+        self.write(&decision);
+        decision.player_move
+    }
+
+    fn write(&mut self, decision: &Decision) {
+        self.record.extend(decision.tick.to_le_bytes());
+        self.record.push(decision.player_move.letter() as u8);
+        self.record.extend(decision.source.name().bytes());
+        self.record.extend(decision.planned_tick.unwrap_or(0).to_le_bytes());
+        self.record.extend(decision.evaluations.to_le_bytes());
+    }
+
+    /// Lets another bot play until a tick, by the same rules.
+    fn hand_over_until(&mut self, tick: u16) {
+        let mut other = Bot::new(options("survival", Script::Prompt)).expect("a planner");
+        while !self.state.is_over() && self.state.tick() < tick {
+            let decision = other.next_action(&self.message()).expect("a decision");
+            self.play(decision.player_move);
+        }
+    }
+
+    /// Changes threats by hand, in a world whose threats may have other styles.
+    fn rearrange(&mut self, change: impl FnOnce(&Layout, Position, &mut [Threat])) {
+        let player = self.world.player(&self.state);
+        let mut threats: Vec<Threat> = self.world.threats(&self.state).collect();
+        change(&self.layout, player, &mut threats);
+        self.world = World::new(&self.layout, self.script == Script::NoJump).expect("a map within the limits");
+        self.state = self.world.state_at(self.state.tick(), player, &threats).expect("a state");
+    }
+
+    /// Gives a threat the style that follows its own.
+    fn restyle(&mut self, index: usize) -> Style {
+        let said = self.layout.threats[index].style;
+        let place = Style::ALL.iter().position(|&style| style == said).expect("one of all styles");
+        self.layout.threats[index].style = Style::ALL[(place + 1) % Style::ALL.len()];
+        self.rearrange(|_, _, _| {});
+        said
+    }
+
+    fn record_ticks(&mut self, until: u16) {
+        while !self.state.is_over() && self.state.tick() < until {
+            let player_move = self.ask(&self.message(), Duration::ZERO);
+            self.play(player_move);
+        }
+    }
+
+    /// Plays a whole game by the script; returns what the bot did.
+    fn record(mut self) -> Vec<u8> {
+        let threats = self.layout.threats.len();
+        let odd = self.draw(threats);
+        let mut said = None;
+        if let Script::Join(tick) = self.script {
+            self.hand_over_until(tick);
+        }
+        let script = self.script;
+        while !self.state.is_over() {
+            let tick = self.state.tick();
+            let mut message = self.message();
+            match script {
+                Script::UnknownStyle => message.threats[odd].style = Name::Other("ghost".to_owned()),
+                Script::AnnouncedStyle if tick == 200 => {
+                    self.restyle(odd);
+                }
+                Script::Liar if tick == 200 => said = Some(self.restyle(odd)),
+                Script::Liar if tick == 500 => self.rearrange(|layout, player, threats| {
+                    shift(layout, player, &mut threats[(odd + 1) % layout.threats.len()]);
+                }),
+                Script::ThreatInWall if self.draw(10) == 0 => message.threats[odd].position = Position::new(0, 0),
+                _ => {}
+            }
+            if matches!(script, Script::AnnouncedStyle | Script::Liar) {
+                message = self.message();
+            }
+            if let Some(said) = said {
+                message.threats[odd].style = Name::Known(said);
+            }
+            let waited = if script == Script::LateBot && self.draw(10) == 0 { 2 * BUDGET } else { Duration::ZERO };
+            let mut player_move = self.ask(&message, waited);
+            if script == Script::Repeated && self.draw(100) == 0 {
+                if self.draw(2) == 0 {
+                    let position = message.threats[(odd + 1) % threats].position;
+                    message.threats[odd].position = position;
+                }
+                player_move = self.ask(&message, Duration::ZERO);
+            }
+            match script {
+                Script::LateCommands if self.draw(20) == 0 => self.play(Move::Stay),
+                Script::MissedMessages if self.draw(25) == 0 => self.miss(player_move),
+                Script::Liar if self.draw(100) == 0 => self.miss(player_move),
+                Script::LongSilence if tick == 100 => self.hand_over_until(tick + 210),
+                _ => self.play(player_move),
+            }
+        }
+        self.record.extend(self.state.tick().to_le_bytes());
+        self.record.extend(self.bot.mispredictions().into_iter().flat_map(u32::to_le_bytes));
+        self.record
+    }
+
+    /// Plays up to six ticks without a message; the command that was sent may be in time, late, or lost.
+    fn miss(&mut self, player_move: Move) {
+        let missed = 1 + self.draw(5);
+        let applied_at = self.draw(4);
+        for tick in 0..=missed {
+            self.play(if tick == applied_at { player_move } else { Move::Stay });
+        }
+    }
+}
+
+/// Makes one open tile in twelve see-through.
+fn flood(layout: &mut Layout, random: &mut Generator) {
+    for position in layout.open_positions().collect::<Vec<_>>() {
+        if position != layout.player && below(random, 12) == 0 {
+            layout.tiles[(position.y * layout.width + position.x) as usize] = getaway::game::Tile::SeeThrough;
+        }
+    }
+}
+
+/// Moves a threat to a neighbouring tile where the player is not.
+fn shift(layout: &Layout, player: Position, threat: &mut Threat) {
+    let neighbours = Direction::ALL.map(|direction| threat.position.towards(direction));
+    let free = neighbours.into_iter().find(|&next| layout.is_open(next) && next != player);
+    threat.position = free.unwrap_or(threat.position);
+}
+
+/// The first ticks of a game with a planner of its own.
+fn record_planner(layout: &Layout, planner: &str) -> Vec<u8> {
+    let mut game = Game::new(layout, planner, Script::Prompt);
+    while !game.state.is_over() && game.state.tick() < PLANNER_TICKS {
+        let player_move = game.ask(&game.message(), Duration::ZERO);
+        game.play(player_move);
+    }
+    game.record
+}
+
+/// A bot without any time, in a hall whose tables take 49 messages, until it has caught up with the game.
+fn record_hall() -> Vec<u8> {
+    let mut drawing: Vec<String> = vec![".".repeat(28); 28];
+    drawing[2].replace_range(2..3, "P");
+    drawing[25].replace_range(20..26, "bgosdh");
+    let layout = Layout::parse(&drawing.join("\n")).expect("a drawing");
+    let mut game = Game::new(&layout, "survival", Script::Prompt);
+    game.bot =
+        Bot::new(BotOptions { budget: Duration::ZERO, ..options("survival", Script::Prompt) }).expect("a planner");
+    game.record_ticks(90);
+    game.rearrange(|layout, player, threats| shift(layout, player, &mut threats[0]));
+    game.record_ticks(200);
+    game.record.extend(game.bot.mispredictions().into_iter().flat_map(u32::to_le_bytes));
+    game.record
+}
+
+/// The game of a number: what the bot does in it.
+fn record(layouts: &[(String, Layout)], number: usize) -> Option<(String, Vec<u8>)> {
+    let kinds = SCRIPTS.len() + PLANNERS.len();
+    let Some((name, layout)) = layouts.get(number / kinds) else {
+        return (number == layouts.len() * kinds).then(|| ("hall".to_owned(), record_hall()));
+    };
+    Some(match SCRIPTS.get(number % kinds) {
+        Some(&script) => (format!("{name} {script:?}"), Game::new(layout, "survival", script).record()),
+        None => {
+            let planner = PLANNERS[number % kinds - SCRIPTS.len()];
+            (format!("{name} {planner}"), record_planner(layout, planner))
+        }
+    })
+}
+
+/// FNV-1a, 64 bits.
+fn hash(bytes: impl IntoIterator<Item = u8>) -> u64 {
+    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    bytes.into_iter().fold(0xcbf2_9ce4_8422_2325, step)
+}
+
+#[test]
+fn bot_decides_as_before() {
+    let layouts: Vec<(String, Layout)> = our_maps().into_iter().map(|map| (map.name, map.layout)).collect();
+    let games = layouts.len() * (SCRIPTS.len() + PLANNERS.len()) + 1;
+    let waiting = Mutex::new(0..games);
+    let next = || waiting.lock().expect("no game panics with it").next();
+    let work = || {
+        let play = |number| (number, record(&layouts, number).expect("a game of every number"));
+        std::iter::from_fn(next).map(play).collect::<Vec<_>>()
+    };
+    let threads = thread::available_parallelism().map_or(2, usize::from);
+    let mut records = thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().flat_map(|worker| worker.join().expect("bots do not panic")).collect::<Vec<_>>()
+    });
+    records.sort_unstable_by_key(|&(number, _)| number);
+    assert_eq!(records.len(), games);
+    // Shown when the test fails, to find the game that is played differently.
+    for (_, (name, record)) in &records {
+        println!("{:016x} {name}", hash(record.iter().copied()));
+    }
+    let found = format!("{:016x}", hash(records.into_iter().flat_map(|(_, (_, record))| record)));
+
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bot_signature.txt");
+    if std::env::var_os("GETAWAY_MINT_SIGNATURE").is_some_and(|value| value == "1") {
+        std::fs::write(&path, format!("{found}\n")).expect("the signature can be written");
+        return;
+    }
+    let kept = std::fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(
+        kept.trim(),
+        found,
+        "the bot decides differently; if that is intended, mint the signature anew with GETAWAY_MINT_SIGNATURE=1"
+    );
+}
+
+#[test]
+fn scripts_reach_what_they_are_meant_to() {
+    let map = our_maps().into_iter().find(|map| map.name == "market-square").expect("our map");
+    let record = |script| Game::new(&map.layout, "survival", script).record();
+    let prompt = record(Script::Prompt);
+    assert_eq!(prompt, record(Script::Prompt), "a game can be repeated");
+    for script in SCRIPTS.into_iter().skip(1) {
+        assert_ne!(record(script), prompt, "{script:?} is played like a game in which everything works");
+    }
+    assert!(prompt.len() > usize::from(LAST_TICK));
+}
