@@ -1,7 +1,7 @@
 //! How long it takes to solve a whole game, and how many lives a second the grammar tries.
 //!
 //! `solve/MAP` and `solve_no_jump/MAP` solve with another seed each time; before, each of the seeds is solved once, and the median, the 99th percentile and the
-//! expansions are printed, tables excluded. `rollouts/MAP` counts evaluations of `uct-greedy`. On our maps, and on the real ones where they are there.
+//! simulated_ticks are printed, tables excluded. `rollouts/MAP` counts evaluations of `uct-greedy`. On our maps, and on the real ones where they are there.
 //! Every result is asserted, so a quick search that finds nothing cannot pass for an improvement.
 
 use std::hint::black_box;
@@ -11,14 +11,14 @@ use std::time::{Duration, Instant};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use getaway::game::World;
 use getaway::map::{Map, MapLibrary};
-use getaway::planner::{Chase, Limit, Outcome, Solution, Survival, SurvivalOptions};
+use getaway::planner::{Chase, Outcome, Solution, Survival, SurvivalOptions};
 use getaway::search::{Budget, Search};
 
 /// Seeds that are tried; bench code also runs as a test, where a few do.
 const SEEDS: u64 = 200;
 const SEEDS_IN_TEST: u64 = 2;
 /// Enough for every map that can be survived.
-const EXPANSIONS_MAX: u64 = 5_000_000;
+const TICKS_MAX: u64 = 5_000_000;
 /// What the ladder calls `uct-greedy`.
 const UCT_GREEDY: &str = "select(0.2, simulate(greedy))";
 const EVALUATIONS: u64 = 200;
@@ -34,7 +34,7 @@ fn maps() -> Vec<Map> {
 
 fn solve(world: &World, seed: u64) -> Solution {
     let mut survival = Survival::new(SurvivalOptions { seed, ..SurvivalOptions::default() });
-    survival.solve(world, &world.start(), Limit { expansions: Some(EXPANSIONS_MAX), deadline: None })
+    survival.solve(world, &world.start(), Budget::ticks(TICKS_MAX))
 }
 
 /// Solves with every seed and says how long that took; false if the map cannot be survived, or not within the limit.
@@ -43,25 +43,25 @@ fn report(id: &str, world: &World, seeds: u64) -> bool {
         println!("{id}: not survived with seed 0, left out");
         return false;
     }
-    let (mut times, mut expansions): (Vec<Duration>, Vec<u64>) = (0..seeds)
+    let (mut times, mut simulated_ticks): (Vec<Duration>, Vec<u64>) = (0..seeds)
         .map(|seed| {
             let begun = Instant::now();
             let solution = black_box(solve(world, seed));
             let took = begun.elapsed();
             assert_eq!(solution.outcome, Outcome::Survives, "{id}, seed {seed}");
-            (took, solution.expanded)
+            (took, solution.simulated_ticks)
         })
         .unzip();
     times.sort();
-    expansions.sort();
+    simulated_ticks.sort();
     let (median, p99) = (seeds as usize / 2, (seeds as usize * 99).div_ceil(100) - 1);
     println!(
-        "{id}: median {:.2?}, p99 {:.2?}, max {:.2?}; expansions median {}, p99 {}",
+        "{id}: median {:.2?}, p99 {:.2?}, max {:.2?}; simulated_ticks median {}, p99 {}",
         times[median],
         times[p99],
         times[seeds as usize - 1],
-        expansions[median],
-        expansions[p99]
+        simulated_ticks[median],
+        simulated_ticks[p99]
     );
     true
 }

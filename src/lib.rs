@@ -17,11 +17,11 @@
 //!
 //! ```
 //! use getaway::game::{Layout, World};
-//! use getaway::planner::{Limit, Outcome, Survival, SurvivalOptions};
+//! use getaway::planner::{Budget, Outcome, Survival, SurvivalOptions};
 //!
 //! let layout = Layout::parse("#######\n#P....#\n#.###.#\n#....S#\n#######")?;
 //! let world = World::new(&layout, true)?;
-//! let solution = Survival::new(SurvivalOptions::default()).solve(&world, &world.start(), Limit::default());
+//! let solution = Survival::new(SurvivalOptions::default()).solve(&world, &world.start(), Budget::UNLIMITED);
 //! assert_eq!((solution.outcome, solution.moves.len()), (Outcome::Survives, 2000));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -30,14 +30,14 @@
 //!
 //! ```
 //! use getaway::game::{Layout, World};
-//! use getaway::planner::{Limit, by_name};
+//! use getaway::planner::{Budget, by_name};
 //!
 //! let layout = Layout::parse("#######\n#P....#\n#.###.#\n#....S#\n#######")?;
 //! let world = World::new(&layout, false)?;
 //! let mut planner = by_name("step(repeat(10, simulate(greedy)))", 1)?;
 //! let mut state = world.start();
 //! for _ in 0..5 {
-//!     let choice = planner.decide(&world, &state, Limit { expansions: Some(100), ..Limit::default() });
+//!     let choice = planner.decide(&world, &state, Budget::ticks(100));
 //!     world.step(&mut state, choice.player_move);
 //! }
 //! assert_eq!(state.tick(), 6);

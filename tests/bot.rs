@@ -12,19 +12,12 @@ use getaway::bot::{Bot, BotError, BotOptions, Decision};
 use getaway::game::{Direction, LAST_TICK, Layout, Move, Position, State, Style, Threat, World};
 use getaway::planner::Source;
 use getaway::protocol::{GameMessage, Name};
-use getaway::search::{Generator, below};
+use getaway::search::{Budget, Generator, below};
 use rand_pcg::rand_core::SeedableRng;
 
 /// Options for a reproducible game: no time limit, bounded evaluations.
 fn options(planner: &str, no_jump: bool, seed: u64) -> BotOptions {
-    BotOptions {
-        planner: planner.to_owned(),
-        budget: Duration::from_secs(600),
-        evaluations_max: Some(100_000),
-        seed,
-        no_jump,
-        ..BotOptions::default()
-    }
+    BotOptions { planner: planner.to_owned(), budget: Budget::ticks(100_000), seed, no_jump, ..BotOptions::default() }
 }
 
 fn bot(no_jump: bool) -> Bot {
@@ -287,7 +280,7 @@ fn play_with_liar(layout: &Layout, planner: &str, drops: Drops, seed: u64) -> u1
     };
 
     let mut host = Host::new(layout, false);
-    let mut bot = Bot::new(BotOptions { evaluations_max: Some(20_000), ..options(planner, false, seed) }).unwrap();
+    let mut bot = Bot::new(BotOptions { budget: Budget::ticks(20_000), ..options(planner, false, seed) }).unwrap();
     while !host.is_over() {
         match host.tick() {
             200 => host.rearrange(&true_layout, |_| {}),
@@ -382,7 +375,7 @@ fn decisions_keep_to_their_budget_on_a_busy_machine() {
     for planner in ["survival", "uct-greedy", "lookahead:12", "cautious"] {
         let layout = our_layout("metropolis");
         let mut host = Host::new(&layout, true);
-        let timed = BotOptions { budget, evaluations_max: None, ..options(planner, true, 3) };
+        let timed = BotOptions { budget: Budget::time(budget), ..options(planner, true, 3) };
         let mut bot = Bot::new(timed).unwrap();
         for _ in 0..40 {
             if host.is_over() {
@@ -408,7 +401,7 @@ fn largest_hall_is_answered_from_the_first_tick() {
     let layout = Layout::parse(&drawing.join("\n")).unwrap();
     let mut host = Host::new(&layout, false);
     let budget = Duration::from_millis(40);
-    let mut bot = Bot::new(BotOptions { budget, evaluations_max: None, ..options("survival", false, 0) }).unwrap();
+    let mut bot = Bot::new(BotOptions { budget: Budget::time(budget), ..options("survival", false, 0) }).unwrap();
     let mut decisions = Vec::new();
     while !host.is_over() && host.tick() < 200 {
         decisions.push(host.serve(&mut bot));
@@ -428,7 +421,8 @@ fn bot_without_time_builds_its_world_in_slices_and_catches_up() {
     drawing[25].replace_range(20..26, "bgosdh");
     let layout = Layout::parse(&drawing.join("\n")).unwrap();
     let mut host = Host::new(&layout, false);
-    let mut bot = Bot::new(BotOptions { budget: Duration::ZERO, ..options("survival", false, 0) }).unwrap();
+    let mut bot =
+        Bot::new(BotOptions { budget: Budget::time(Duration::ZERO), ..options("survival", false, 0) }).unwrap();
     // 49 messages until the routes are built; then queued observations are processed four per
     // message.
     host.serve_until(&mut bot, 70);

@@ -16,12 +16,13 @@ use common::our_maps;
 use getaway::bot::{Bot, BotOptions, Decision};
 use getaway::game::{Direction, LAST_TICK, Layout, Move, Position, State, Style, Threat, World};
 use getaway::protocol::{GameMessage, Name};
+use getaway::search::Budget;
 use getaway::search::{Generator, below};
 use rand_pcg::rand_core::SeedableRng;
 
 const SEED: u64 = 2025;
 /// Enough for a plan on most maps, and too little on some.
-const EVALUATIONS: u64 = 20_000;
+const TICKS: u64 = 20_000;
 /// Never used up.
 const BUDGET: Duration = Duration::from_secs(600);
 
@@ -84,8 +85,7 @@ const PLANNER_TICKS: u16 = 200;
 fn options(planner: &str, script: Script) -> BotOptions {
     let mut options = BotOptions {
         planner: planner.to_owned(),
-        budget: BUDGET,
-        evaluations_max: Some(EVALUATIONS),
+        budget: Budget::time(BUDGET).and(Budget::ticks(TICKS)),
         seed: SEED,
         no_jump: script == Script::NoJump,
         ..BotOptions::default()
@@ -145,7 +145,7 @@ impl Game {
         self.record.push(decision.player_move.letter() as u8);
         self.record.extend(decision.source.name().bytes());
         self.record.extend(decision.planned_tick.unwrap_or(0).to_le_bytes());
-        self.record.extend(decision.evaluations.to_le_bytes());
+        self.record.extend(decision.simulated_ticks.to_le_bytes());
     }
 
     /// Lets another bot play until a tick, by the same rules.
@@ -277,8 +277,8 @@ fn record_hall() -> Vec<u8> {
     drawing[25].replace_range(20..26, "bgosdh");
     let layout = Layout::parse(&drawing.join("\n")).expect("a drawing");
     let mut game = Game::new(&layout, "survival", Script::Prompt);
-    game.bot =
-        Bot::new(BotOptions { budget: Duration::ZERO, ..options("survival", Script::Prompt) }).expect("a planner");
+    game.bot = Bot::new(BotOptions { budget: Budget::time(Duration::ZERO), ..options("survival", Script::Prompt) })
+        .expect("a planner");
     game.record_ticks(90);
     game.rearrange(|layout, player, threats| shift(layout, player, &mut threats[0]));
     game.record_ticks(200);

@@ -11,7 +11,7 @@ use std::time::Instant;
 use getaway::game::{Action, Direction, Layout, Move, POINTS_PER_TICK, State, World};
 use getaway::map::{GeneratorKind, GeneratorOptions, Map, generate_nth};
 use getaway::planner::{
-    Caution, Choice, Limit, NAMES, Outcome, Planner, Pursuer, Source, Survival, SurvivalOptions, by_name,
+    Budget, Caution, Choice, NAMES, Outcome, Planner, Pursuer, Source, Survival, SurvivalOptions, by_name,
 };
 use getaway_reference as reference;
 
@@ -25,12 +25,8 @@ fn world(layout: &Layout, no_jump: bool) -> World {
     World::new(layout, no_jump).expect("a map within the limits")
 }
 
-fn expansions(count: u64) -> Limit {
-    Limit { expansions: Some(count), ..Limit::default() }
-}
-
 /// Plays at most `ticks` ticks from `state`; every move must be one of the distinct moves.
-fn play(world: &World, planner: &mut dyn Planner, state: &mut State, limit: Limit, ticks: usize) -> Vec<Choice> {
+fn play(world: &World, planner: &mut dyn Planner, state: &mut State, limit: Budget, ticks: usize) -> Vec<Choice> {
     let mut choices = Vec::new();
     while !state.is_over() && choices.len() < ticks {
         let choice = planner.decide(world, state, limit);
@@ -42,7 +38,7 @@ fn play(world: &World, planner: &mut dyn Planner, state: &mut State, limit: Limi
 }
 
 /// The score of a whole game.
-fn score(world: &World, name: &str, seed: u64, limit: Limit) -> u32 {
+fn score(world: &World, name: &str, seed: u64, limit: Budget) -> u32 {
     let mut state = world.start();
     let mut planner = by_name(name, seed).expect("a planner");
     play(world, planner.as_mut(), &mut state, limit, usize::MAX);
@@ -63,7 +59,7 @@ fn every_planner_plays_legal_moves_and_is_reproducible() {
             for name in everybody() {
                 let [first, second] = [(); 2].map(|()| {
                     let mut planner = by_name(name, 5).expect("a planner");
-                    play(&world, planner.as_mut(), &mut world.start(), expansions(20), 150)
+                    play(&world, planner.as_mut(), &mut world.start(), Budget::ticks(400), 150)
                 });
                 assert!(!first.is_empty());
                 assert_eq!(first, second, "{name} on {map}");
@@ -78,16 +74,16 @@ fn every_planner_adapts_to_an_unexpected_state() {
     for name in everybody() {
         let mut planner = by_name(name, 1).expect("a planner");
         let mut state = world.start();
-        play(&world, planner.as_mut(), &mut state, expansions(50), 20);
+        play(&world, planner.as_mut(), &mut state, Budget::ticks(400), 20);
         // Other moves are played for a while, then the game restarts, then it jumps ahead.
         for player_move in [Move::Left, Move::Up, Move::Stay, Move::Right] {
             world.step(&mut state, player_move);
         }
-        play(&world, planner.as_mut(), &mut state, expansions(50), 20);
-        play(&world, planner.as_mut(), &mut world.start(), expansions(50), 20);
+        play(&world, planner.as_mut(), &mut state, Budget::ticks(400), 20);
+        play(&world, planner.as_mut(), &mut world.start(), Budget::ticks(400), 20);
         let threats: Vec<_> = world.threats(&world.start()).collect();
         let mut late = world.state_at(1500, world.layout().player, &threats).expect("a state");
-        play(&world, planner.as_mut(), &mut late, expansions(50), 20);
+        play(&world, planner.as_mut(), &mut late, Budget::ticks(400), 20);
     }
 }
 
@@ -101,7 +97,7 @@ fn non_fatal_move_is_returned_after_the_deadline() {
         for player_move in [Move::Right, Move::Stay, Move::Stay, Move::Stay] {
             world.step(&mut state, player_move);
         }
-        let limit = Limit { deadline: Some(Instant::now()), expansions: None };
+        let limit = Budget::until(Instant::now());
         let choice = by_name(name, 1).expect("a planner").decide(&world, &state, limit);
         world.step(&mut state, choice.player_move);
         // Cautious does not know that the goldfish must come, and may go left, or pass through it;
@@ -113,18 +109,16 @@ fn non_fatal_move_is_returned_after_the_deadline() {
 #[test]
 fn planners_rank_as_expected() {
     let worlds = ["corner-shop", "crossroads", "canal-quarter"].map(|map| world(&our_map(map).layout, true));
-    let mean = |name: &str, limit: Limit| {
+    let mean = |name: &str, limit: Budget| {
         let games = || worlds.iter().flat_map(|world| (0..3).map(move |seed| (world, seed)));
         games().map(|(world, seed)| score(world, name, seed, limit)).sum::<u32>() / games().count() as u32
     };
-    let chance = mean("random", expansions(10));
-    let sampling = mean("sampling", expansions(10));
-    let uct_greedy = mean("uct-greedy", expansions(10));
-    let survival = mean("survival", expansions(20_000));
-    let means = [chance, sampling, uct_greedy, survival];
+    let budget = Budget::ticks(3000);
+    let means = ["random", "sampling", "uct-greedy", "survival"].map(|name| mean(name, budget));
+    let [chance, sampling, uct_greedy, survival] = means;
     assert!(2 * chance < sampling && sampling < uct_greedy && uct_greedy <= survival, "{means:?}");
     for name in ["safest", "paranoid:3", "lookahead"] {
-        let mean = mean(name, expansions(2000));
+        let mean = mean(name, budget);
         assert!(mean > chance, "{name}: {mean} against {chance}");
     }
 }
@@ -135,8 +129,8 @@ fn survival_completes_every_survivable_map() {
         for no_jump in [false, true] {
             let world = world(&map.layout, no_jump);
             let solution =
-                Survival::new(SurvivalOptions::default()).solve(&world, &world.start(), expansions(2_000_000));
-            let played = score(&world, "survival", 0, expansions(200_000));
+                Survival::new(SurvivalOptions::default()).solve(&world, &world.start(), Budget::ticks(2_000_000));
+            let played = score(&world, "survival", 0, Budget::ticks(200_000));
             match solution.outcome {
                 Outcome::Survives => assert_eq!(played, 10_005, "{}, no-jump {no_jump}", map.name),
                 Outcome::Doomed => assert_eq!(played, u32::from(solution.final_tick) * POINTS_PER_TICK, "{}", map.name),
@@ -152,11 +146,11 @@ fn a_complete_plan_is_played_without_searching() {
     for name in ["survival", "uct-greedy"] {
         let mut planner = by_name(name, 0).expect("a planner");
         let mut state = world.start();
-        let choices = play(&world, planner.as_mut(), &mut state, expansions(500), usize::MAX);
+        let choices = play(&world, planner.as_mut(), &mut state, Budget::ticks(500), usize::MAX);
         assert_eq!(world.score(&state), 10_005, "{name}");
         let planned = choices.iter().position(|choice| choice.planned_tick == Some(2001)).expect("a complete plan");
         let rest = &choices[planned + 1..];
-        assert!(rest.iter().all(|choice| choice.source == Source::Plan && choice.evaluations == 0), "{name}");
+        assert!(rest.iter().all(|choice| choice.source == Source::Plan && choice.simulated_ticks == 0), "{name}");
     }
 }
 
@@ -168,7 +162,7 @@ fn show_off_survives_and_gets_closer_to_threats_than_survival() {
         let mut state = world.start();
         let mut sum = 0;
         while !state.is_over() {
-            play(&world, planner.as_mut(), &mut state, expansions(20_000), 1);
+            play(&world, planner.as_mut(), &mut state, Budget::ticks(20_000), 1);
             let player = world.player(&state);
             let distance = |threat: getaway::game::Threat| {
                 (threat.position.x - player.x).abs() + (threat.position.y - player.y).abs()
@@ -247,7 +241,7 @@ fn ticks_beside(layout: &Layout, strangers: usize) -> u32 {
         let (unknown, predicted) = threats.split_at(strangers);
         let pursuers: Vec<_> = unknown.iter().map(|threat| Pursuer::at(threat.position)).collect();
         let known_state = known.state_at(state.tick(), full.player(&state), predicted).expect("a state of the game");
-        let choice = caution.choose_beside(&known, &known_state, &pursuers, expansions(1500));
+        let choice = caution.choose_beside(&known, &known_state, &pursuers, Budget::ticks(1500));
         full.step(&mut state, choice.player_move);
     }
     u32::from(state.tick())
@@ -270,7 +264,7 @@ fn every_solution_is_confirmed_by_the_reference_model() {
     for map in common::our_maps().into_iter().chain(mazes).chain(cities).chain([trap]) {
         for no_jump in [false, true] {
             // The small limit produces undecided results.
-            for limit in [expansions(60_000), expansions(700)] {
+            for limit in [Budget::ticks(60_000), Budget::ticks(700)] {
                 seen.push(judge(&map, no_jump, limit));
             }
         }
@@ -281,7 +275,7 @@ fn every_solution_is_confirmed_by_the_reference_model() {
 }
 
 /// Solves a map and plays the moves in the reference model.
-fn judge(map: &Map, no_jump: bool, limit: Limit) -> Outcome {
+fn judge(map: &Map, no_jump: bool, limit: Budget) -> Outcome {
     let world = world(&map.layout, no_jump);
     let solution = Survival::new(SurvivalOptions::default()).solve(&world, &world.start(), limit);
     let mut game = reference::Game::new(&map.layout, no_jump);

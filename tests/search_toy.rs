@@ -6,7 +6,10 @@ use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 
-use getaway::search::{Budget, Component, Ending, Expression, Generator, Line, Outcome, Policy, Problem, Search};
+use getaway::search::{
+    Budget, Component, Ending, Expression, Generator, Line, ManualTimeSource, Outcome, Policy, Problem, Search,
+    TimeSource,
+};
 
 /// An explicit tree: a leaf has a reward, a fork has one child per action.
 #[derive(Clone, Debug)]
@@ -46,7 +49,7 @@ impl Problem for Tree {
     }
 
     /// The last action.
-    fn greedy(&self, state: &Vec<u8>, actions: &mut Vec<u8>, _: &mut Generator) -> u8 {
+    fn greedy(&self, state: &Vec<u8>, actions: &mut Vec<u8>, _: &mut Generator, _: &mut u64) -> u8 {
         actions.clear();
         self.actions(state, actions);
         *actions.last().expect("not final")
@@ -173,7 +176,7 @@ impl Problem for Guided {
         f64::from(distance)
     }
 
-    fn greedy(&self, _: &(u32, bool), _: &mut Vec<bool>, _: &mut Generator) -> bool {
+    fn greedy(&self, _: &(u32, bool), _: &mut Vec<bool>, _: &mut Generator, _: &mut u64) -> bool {
         let told = self.0.get();
         self.0.set(told + 1);
         told >= 10
@@ -477,6 +480,7 @@ fn the_best_possible_reward_ends_the_search() {
 /// A walk that never ends, with a fixed time per step.
 struct Endless {
     step_time: Duration,
+    clock: &'static ManualTimeSource,
     steps: Cell<u64>,
 }
 
@@ -490,8 +494,7 @@ impl Problem for Endless {
 
     fn apply(&self, (): &mut (), _: u8) {
         self.steps.set(self.steps.get() + 1);
-        let until = Instant::now() + self.step_time;
-        while Instant::now() < until {}
+        self.clock.advance(self.step_time);
     }
 
     fn is_final(&self, (): &()) -> bool {
@@ -504,39 +507,45 @@ impl Problem for Endless {
 }
 
 #[test]
-fn deadline_discards_the_interrupted_rollout() {
-    for step_time_us in [0, 5, 100] {
-        let walk = Endless { step_time: Duration::from_micros(step_time_us), steps: Cell::new(0) };
-        let budget_ms = 20;
-        // The machine may be busy, so the best of several trials counts.
-        let overrun = (0..10).map(|_| {
-            let mut search: Search<u8> = search("step(repeat(3, select(1, simulate)))", 1);
-            let deadline = Instant::now() + Duration::from_millis(budget_ms);
-            let outcome = search.run(&walk, &(), Budget::until(deadline));
-            assert_eq!((outcome.best, outcome.evaluations, outcome.ending), (None, 0, Ending::Deadline));
-            // After a recent stall it ends earlier, but not within the first quarter.
-            let begun = deadline - Duration::from_millis(budget_ms);
-            assert!(begun.elapsed() >= Duration::from_millis(budget_ms / 4), "a quarter is always used");
-            Instant::now().saturating_duration_since(deadline)
-        });
-        let overrun = overrun.min().expect("ten tries");
-        assert!(overrun < Duration::from_millis(1), "{step_time_us} us a step: {overrun:?} late");
-        assert!(walk.steps.get() > 0);
+fn deadline_cuts_a_rollout_short_and_it_yields_nothing() {
+    for step_time_us in [1, 5, 100] {
+        let step_time = Duration::from_micros(step_time_us);
+        let walk = Endless { step_time, clock: ManualTimeSource::leak(), steps: Cell::new(0) };
+        let mut search: Search<u8> = search("step(repeat(3, select(1, simulate)))", 1);
+        let deadline = walk.clock.now() + Duration::from_millis(20);
+        let budget = Budget::until(deadline).with_time_source(walk.clock);
+        let outcome = search.run(&walk, &(), budget);
+        assert_eq!((outcome.best, outcome.evaluations, outcome.ending), (None, 0, Ending::Deadline));
+        let overrun = walk.clock.now() - deadline;
+        assert!(overrun <= Duration::from_micros(40).max(step_time), "{step_time:?} a step: {overrun:?} late");
+        assert_eq!(walk.steps.get(), outcome.simulated_ticks);
     }
 }
 
 #[test]
-fn expired_deadline_allows_no_search() {
-    let outcome = run(&literal(), "simulate", 1, Budget::until(Instant::now()));
-    assert_eq!((outcome.best, outcome.applied, outcome.ending), (None, 0, Ending::Deadline));
+fn ticks_are_met_exactly_and_what_they_cut_short_yields_nothing() {
+    let walk = Endless { step_time: Duration::ZERO, clock: ManualTimeSource::leak(), steps: Cell::new(0) };
+    for expression in ["simulate", "step(repeat(3, select(1, simulate)))", "lookahead(simulate)"] {
+        walk.steps.set(0);
+        let outcome = search(expression, 1).run(&walk, &(), Budget::ticks(1234));
+        assert_eq!((outcome.best, outcome.simulated_ticks, outcome.ending), (None, 1234, Ending::Ticks));
+        assert_eq!(walk.steps.get(), 1234, "{expression}");
+    }
 }
 
 #[test]
-fn deadline_ends_a_search_of_short_rollouts() {
-    let began = Instant::now();
-    let outcome = run(&forest(8, 3), "step(lookahead(simulate))", 1, Budget::time(Duration::from_millis(20)));
-    assert!(began.elapsed() >= Duration::from_millis(5), "a quarter is always used");
+fn passed_deadline_leaves_no_time_to_search() {
+    let outcome = run(&literal(), "simulate", 1, Budget::until(Instant::now()));
+    assert_eq!((outcome.best, outcome.simulated_ticks, outcome.ending), (None, 0, Ending::Deadline));
+}
+
+#[test]
+fn deadline_also_ends_searches_whose_rollouts_are_short() {
+    let clock = ManualTimeSource::leak_with_reading(Duration::from_micros(15));
+    let budget = Budget::time(Duration::from_millis(20)).with_time_source(clock);
+    let outcome = run(&forest(8, 3), "step(lookahead(simulate))", 1, budget);
     assert!(outcome.evaluations > 20 && outcome.best.is_some() && outcome.ending == Ending::Deadline);
+    assert!(clock.readings() > 1000, "{} readings", clock.readings());
 }
 
 fn any_tree() -> impl Strategy<Value = Tree> {

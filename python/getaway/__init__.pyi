@@ -30,7 +30,7 @@ class Bot:
         budget_ms: float = 75.0,
         seed: int = 0,
         *,
-        evaluations_max: int | None = None,
+        budget_ticks: int | None = None,
         no_jump: bool = False,
     ) -> Bot:
         """A bot that has not seen a game.
@@ -38,7 +38,7 @@ class Bot:
         planner: a planner's name (`getaway play --help` lists them) or an expression of the search grammar.
         budget_ms: milliseconds for a decision, reading the message included.
         seed: the seed of every random draw, from 0.
-        evaluations_max: the most that is evaluated for a decision; with one, and a budget that is never reached, games repeat exactly.
+        budget_ticks: ticks simulated for a decision at most; with such a budget, and a budget_ms that is never reached, games repeat exactly.
         no_jump: whether the game is the variant in which a threat that the player steps on catches it.
 
         Raises ValueError for an unknown planner or a budget below 0.
@@ -78,8 +78,8 @@ class Decision:
         """The tick up to which the bot knows how to live, if it looked: 2001 when it knows the whole game."""
 
     @property
-    def evaluations(self) -> int:
-        """What the planner evaluated for this decision."""
+    def simulated_ticks(self) -> int:
+        """The ticks that the planner simulated for this decision."""
 
     @property
     def milliseconds(self) -> float:
@@ -174,8 +174,8 @@ class Solution:
         """What that scores."""
 
     @property
-    def expanded(self) -> int:
-        """How many states were expanded."""
+    def simulated_ticks(self) -> int:
+        """The ticks that the search simulated."""
 
     @property
     def milliseconds(self) -> float:

@@ -11,7 +11,7 @@
 use std::cell::OnceCell;
 
 use crate::game::{LAST_TICK, Move, State, World};
-use crate::planner::{Choice, Limit, Outcome, Source, Survival, SurvivalOptions};
+use crate::planner::{Budget, Choice, Outcome, Source, Survival, SurvivalOptions};
 
 use super::pursuit::Pursuit;
 
@@ -35,7 +35,7 @@ const REFUGE_RETRY_TICKS: u16 = 50;
 /// What a search may use.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Effort {
-    pub limit: Limit,
+    pub limit: Budget,
     pub seed: u64,
 }
 
@@ -81,7 +81,7 @@ pub(super) fn ask(pursuit: &Pursuit, state: &State, effort: Effort) -> Option<Ch
     let player_move = moves.find(|&player_move| {
         explorer.doubtful_life(player_move) >= explorer.enough() && explorer.is_hopeful(player_move, hopeful_until)
     })?;
-    Some(Choice { player_move, source: Source::Search, planned_tick: Some(explorer.enough()), evaluations: 0 })
+    Some(Choice { player_move, source: Source::Search, planned_tick: Some(explorer.enough()), simulated_ticks: 0 })
 }
 
 /// What to do instead of `choice` on a map where a tile has refused the player; plans that do not claim to survive are left alone.
@@ -99,8 +99,7 @@ impl Effort {
     /// The tick in which the longest life that is found ends, or `enough`.
     fn life(&self, world: &World, state: &State, expansions_max: u64, enough: u16) -> u16 {
         let options = SurvivalOptions { seed: self.seed, ..SurvivalOptions::default() };
-        let expansions = self.limit.expansions.unwrap_or(expansions_max).min(expansions_max);
-        let limit = Limit { expansions: Some(expansions), ..self.limit };
+        let limit = self.limit.and(Budget::ticks(expansions_max));
         let solution = Survival::new(options).solve_until(world, state, enough, limit);
         if solution.outcome == Outcome::Survives { LAST_TICK + 1 } else { solution.final_tick.min(enough) }
     }

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use thiserror::Error;
 
 use crate::game::{Action, Move, PlacementError, Position, State, Style, World, WorldBuilder};
-use crate::planner::{self, Caution, Choice, Limit, Planner, PlannerError, Pursuer, Sighting, Source};
+use crate::planner::{self, Budget, Caution, Choice, Planner, PlannerError, Pursuer, Sighting, Source};
 use crate::protocol::{GameMessage, MessageMap, ProtocolError};
 
 mod curiosity;
@@ -30,7 +30,7 @@ use patience::{PATIENCE_MOVES_MAX, Patience};
 use pursuit::Pursuit;
 
 /// The time for a decision unless another is given: three quarters of a tick of the real server.
-pub const BUDGET_DEFAULT: Duration = Duration::from_millis(75);
+pub const BUDGET_DEFAULT: Budget = Budget::time(Duration::from_millis(75));
 /// What is kept of a budget when planning stops, and of a small one at most a quarter: planners look at the clock every few dozen microseconds, but the
 /// system may look away for a time slice.
 const MARGIN: Duration = Duration::from_millis(5);
@@ -51,9 +51,7 @@ pub struct BotOptions {
     /// The name of a planner or an expression: see [`planner::by_name`].
     pub planner: String,
     /// The time for a decision, from the call or from when the message arrived.
-    pub budget: Duration,
-    /// The most that a planner may evaluate for a decision; with one, and a budget that is never reached, games can be repeated exactly.
-    pub evaluations_max: Option<u64>,
+    pub budget: Budget,
     /// The seed of every random draw.
     pub seed: u64,
     /// Whether the game is the no-jump variant.
@@ -75,7 +73,6 @@ impl Default for BotOptions {
         Self {
             planner: planner::DEFAULT_NAME.to_owned(),
             budget: BUDGET_DEFAULT,
-            evaluations_max: None,
             seed: 0,
             no_jump: false,
             patience_moves: PATIENCE_MOVES_MAX,
@@ -105,8 +102,8 @@ pub struct Decision {
     pub source: Source,
     /// The tick up to which the bot knows how to live, if it looked: 2001 when it knows the whole game.
     pub planned_tick: Option<u16>,
-    /// What the planner evaluated for this decision.
-    pub evaluations: u64,
+    /// States that the planner stepped for this decision.
+    pub simulated_ticks: u64,
     /// The time from the message's arrival to the decision.
     pub elapsed: Duration,
 }
@@ -192,7 +189,7 @@ impl Bot {
     /// # Errors
     /// When there is no such planner.
     pub fn new(mut options: BotOptions) -> Result<Self, PlannerError> {
-        options.budget = options.budget.min(BUDGET_MAX);
+        options.budget.time = Some(options.budget.time.unwrap_or(BUDGET_MAX).min(BUDGET_MAX));
         planner::by_name(&options.planner, options.seed)?;
         let (caution, curiosity) = (Caution::new(), Curiosity::default());
         Ok(Self { options, planning: None, caution, curiosity, game: None, last: None })
@@ -234,9 +231,9 @@ impl Bot {
             self.choose_blindly(message, &observation)
         };
         let elapsed = arrival.elapsed();
-        self.remember(&observation, choice.player_move, elapsed <= self.options.budget);
-        let Choice { player_move, source, planned_tick, evaluations } = choice;
-        let decision = Decision { tick: message.tick, player_move, source, planned_tick, evaluations, elapsed };
+        self.remember(&observation, choice.player_move, elapsed <= self.budget_time());
+        let Choice { player_move, source, planned_tick, simulated_ticks } = choice;
+        let decision = Decision { tick: message.tick, player_move, source, planned_tick, simulated_ticks, elapsed };
         self.last = Some((observation, decision));
         Ok(decision)
     }
@@ -261,8 +258,13 @@ impl Bot {
 
     /// When planning must stop.
     fn deadline(&self, arrival: Instant) -> Instant {
-        let budget = self.options.budget;
+        let budget = self.budget_time();
         arrival + budget.saturating_sub(MARGIN.min(budget / 4))
+    }
+
+    /// The time for a decision.
+    fn budget_time(&self) -> Duration {
+        self.options.budget.time.unwrap_or(BUDGET_MAX)
     }
 
     /// Takes in a message, the first of a game or not.
@@ -294,7 +296,7 @@ impl Bot {
             }
             Stage::Following(mut pursuit) => {
                 pursuit.restyle(&styles_before, &game.styles, deadline);
-                pursuit.observe(observation, arrival + self.options.budget / GAP_SHARE, deadline);
+                pursuit.observe(observation, arrival + self.budget_time() / GAP_SHARE, deadline);
                 Stage::Following(pursuit)
             }
         };
@@ -304,7 +306,7 @@ impl Bot {
     /// Decides on a game that is followed as well as it can be.
     fn decide(&mut self, message: &GameMessage, observation: &Observation, arrival: Instant) -> Choice {
         let deadline = self.deadline(arrival);
-        let limit = Limit { deadline: Some(deadline), expansions: self.options.evaluations_max };
+        let limit = Budget { deadline: Some(deadline), time: None, ..self.options.budget };
         let Some(Game { stage: Stage::Following(pursuit), .. }) = &mut self.game else {
             return self.choose_blindly(message, observation);
         };
@@ -377,7 +379,7 @@ fn plan(
     options: &BotOptions,
     pursuit: &Pursuit,
     state: &State,
-    limit: Limit,
+    limit: Budget,
 ) -> Choice {
     let planning = match planning {
         Some((world_count, planning)) if *world_count == pursuit.world_count => planning,

@@ -7,7 +7,7 @@
 use std::time::Instant;
 
 use crate::game::{State, World};
-use crate::planner::{Choice, Limit, Planner};
+use crate::planner::{Budget, Choice, Planner};
 
 /// The most moves of threats that plans try to be able to wait.
 pub(super) const PATIENCE_MOVES_MAX: u8 = 4;
@@ -46,7 +46,7 @@ impl Patience {
     }
 
     /// Decides by the most patient plan that survives; if none does, by the rules alone.
-    pub fn decide(&mut self, state: &State, limit: Limit) -> Choice {
+    pub fn decide(&mut self, state: &State, limit: Budget) -> Choice {
         let is_first = !std::mem::replace(&mut self.has_begun, true);
         if is_first && let Some(choice) = self.begin(state, limit) {
             return choice;
@@ -56,11 +56,11 @@ impl Patience {
     }
 
     /// Asks the most patient level, which saves asking the others where it survives; only a little, because it may not.
-    fn begin(&mut self, state: &State, limit: Limit) -> Option<Choice> {
+    fn begin(&mut self, state: &State, limit: Budget) -> Option<Choice> {
         let top = self.levels.len() - 1;
         let level = &mut self.levels[top];
-        let expansions = limit.expansions.unwrap_or(u64::MAX).min(FIRST_EXPANSIONS_MAX);
-        let choice = level.planner.decide(&level.world, state, Limit { expansions: Some(expansions), ..halved(limit) });
+        let share = halved(limit).and(Budget::ticks(FIRST_EXPANSIONS_MAX));
+        let choice = level.planner.decide(&level.world, state, share);
         choice.survives().then(|| {
             self.at = top;
             choice
@@ -68,7 +68,7 @@ impl Patience {
     }
 
     /// Asks the level that is followed, and less patient ones as long as there is no survival.
-    fn descend(&mut self, state: &State, limit: Limit) -> Choice {
+    fn descend(&mut self, state: &State, limit: Budget) -> Choice {
         loop {
             let level = &mut self.levels[self.at];
             let share = if self.at > 0 { halved(limit) } else { limit };
@@ -83,7 +83,7 @@ impl Patience {
     }
 
     /// Asks more patient levels as long as they survive, for at most half of the time that is left.
-    fn climb(&mut self, state: &State, mut choice: Choice, limit: Limit) -> Choice {
+    fn climb(&mut self, state: &State, mut choice: Choice, limit: Budget) -> Choice {
         let limit = halved(limit);
         while self.at + 1 < self.levels.len() {
             let level = &mut self.levels[self.at + 1];
@@ -94,15 +94,15 @@ impl Patience {
                 break;
             }
             self.at += 1;
-            choice = Choice { evaluations: choice.evaluations + tried.evaluations, ..tried };
+            choice = Choice { simulated_ticks: choice.simulated_ticks + tried.simulated_ticks, ..tried };
         }
         choice
     }
 }
 
 /// The limit with half of the time that is left.
-fn halved(limit: Limit) -> Limit {
-    let now = Instant::now();
+fn halved(limit: Budget) -> Budget {
+    let now = limit.time_source.now();
     let halfway = |deadline: Instant| now + deadline.saturating_duration_since(now) / 2;
-    Limit { deadline: limit.deadline.map(halfway), ..limit }
+    Budget { deadline: limit.deadline.map(halfway), ..limit }
 }

@@ -11,11 +11,10 @@ use std::collections::{BTreeMap, HashSet};
 
 use rand_pcg::rand_core::SeedableRng;
 
-use super::spent::Spent;
 use super::streets::{Streets, Timetable, UNREACHED, Walker};
-use super::{Choice, Limit, Planner, Source};
+use super::{Budget, Choice, Planner, Source, meter_with_default};
 use crate::game::{Layout, Move, Position, State, World};
-use crate::search::{Generator, below};
+use crate::search::{BudgetMeter, Generator, below};
 
 /// How far ahead walks are followed where some threats are predicted.
 const HORIZON_TICKS: u16 = 40;
@@ -152,16 +151,16 @@ impl Caution {
     ///
     /// Follows the predictions some tens of ticks ahead, as far as the limit lets it. With no strangers it is an honest search, with nothing
     /// to predict it is [`choose`](Self::choose).
-    pub fn choose_beside(&mut self, world: &World, state: &State, strangers: &[Pursuer], limit: Limit) -> Choice {
+    pub fn choose_beside(&mut self, world: &World, state: &State, strangers: &[Pursuer], budget: Budget) -> Choice {
         let (tick, player) = (state.tick(), world.player(state));
         if world.threat_count() == 0 {
             return self.choose(world.layout(), &Sighting { tick, player, pursuers: strangers });
         }
         let came_from = self.look(world.layout(), tick, player, strangers);
         let mut walks = Walks::new(world, state, &self.timings);
-        let mut spent = Spent::new(limit);
+        let mut meter = meter_with_default(budget);
         for _ in 0..HORIZON_TICKS.min(crate::game::LAST_TICK + 1 - tick) {
-            if !walks.grow(&mut self.random, &mut spent) {
+            if !walks.grow(&mut self.random, &mut meter) {
                 break;
             }
         }
@@ -181,7 +180,7 @@ impl Caution {
                 }
             })
             .collect();
-        Choice { evaluations: spent.expanded(), ..choice_of(tick, &verdicts) }
+        Choice { simulated_ticks: meter.ticks(), ..choice_of(tick, &verdicts) }
     }
 
     /// The timing of each open tile, by x, then by y: for how many ticks from the start of `tick` it is certain that none of the pursuers stands
@@ -239,7 +238,7 @@ fn choice_of(tick: u16, verdicts: &[Verdict]) -> Choice {
         player_move: first.map_or(Move::Stay, |verdict| verdict.player_move),
         source: Source::Fallback,
         planned_tick: first.map(|verdict| tick.saturating_add(verdict.life_ticks)),
-        evaluations: 0,
+        simulated_ticks: 0,
     }
 }
 
@@ -266,21 +265,20 @@ impl<'a> Walks<'a> {
     }
 
     /// Follows all walks for one more tick; false if none goes on or the limit came first.
-    fn grow(&mut self, random: &mut Generator, spent: &mut Spent) -> bool {
+    fn grow(&mut self, random: &mut Generator, meter: &mut BudgetMeter) -> bool {
         let mut next: Vec<Walk> = Vec::new();
         let mut known: Vec<(u64, usize)> = Vec::new();
         for walk in &self.layer {
             for player_move in self.world.moves(&walk.state) {
-                if spent.is_over() {
-                    return false;
-                }
                 let tile = self.world.tile_after(&walk.state, player_move);
                 if self.ticks + 1 >= self.timings[usize::from(tile)] {
                     continue;
                 }
                 let mut state = walk.state.clone();
+                if meter.tick().is_err() {
+                    return false;
+                }
                 self.world.step(&mut state, player_move);
-                spent.count();
                 if !state.is_caught() {
                     let first_moves = if self.ticks == 0 { 1 << player_move as u8 } else { walk.first_moves };
                     known.push((self.world.fingerprint(&state), next.len()));
@@ -355,7 +353,7 @@ impl Cautious {
 }
 
 impl Planner for Cautious {
-    fn decide(&mut self, world: &World, state: &State, _: Limit) -> Choice {
+    fn decide(&mut self, world: &World, state: &State, _: Budget) -> Choice {
         let pursuers: Vec<Pursuer> = world.threats(state).map(|threat| Pursuer::at(threat.position)).collect();
         let sighting = Sighting { tick: state.tick(), player: world.player(state), pursuers: &pursuers };
         self.caution.choose(world.layout(), &sighting)
@@ -425,7 +423,7 @@ mod tests {
         threat.direction = crate::game::Direction::Right;
         let state = world.state_at(1000, layout.player, &[threat]).expect("a state");
         let strangers = [Pursuer::at(Position::new(4, 0))];
-        let choice = Caution::new().choose_beside(&world, &state, &strangers, Limit::default());
+        let choice = Caution::new().choose_beside(&world, &state, &strangers, Budget::UNLIMITED);
         assert_eq!(choice.player_move, Move::Down);
     }
 

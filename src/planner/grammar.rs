@@ -6,12 +6,10 @@
 use super::course::{self, Course};
 use super::problem::Chase;
 use super::safest::Safest;
-use super::{Choice, Limit, Planner, Source};
+use super::{Budget, Choice, Planner, Source, TICKS_DEFAULT};
 use crate::game::{LAST_TICK, Move, State, World};
-use crate::search::{Budget, Expression, Search};
+use crate::search::{Expression, Search};
 
-/// Evaluations in a tick if the limit names neither a number nor a time.
-const EVALUATIONS_DEFAULT: u64 = 1000;
 /// The most nodes of a tree. Taking the part below the move that was played copies them, and must not take longer than about a millisecond.
 const TREE_NODES_MAX: usize = 1 << 16;
 
@@ -44,25 +42,22 @@ impl Grammar {
 }
 
 impl Planner for Grammar {
-    fn decide(&mut self, world: &World, state: &State, limit: Limit) -> Choice {
+    fn decide(&mut self, world: &World, state: &State, budget: Budget) -> Choice {
         if let Some(player_move) = self.course.as_mut().and_then(|course| course.take(world, state)) {
-            return Choice { player_move, source: Source::Plan, planned_tick: Some(LAST_TICK + 1), evaluations: 0 };
+            return Choice { player_move, source: Source::Plan, planned_tick: Some(LAST_TICK + 1), simulated_ticks: 0 };
         }
         self.follow(state);
-        let outcome = self.search.run(&Chase::new(world), state, budget(limit));
-        let evaluations = outcome.evaluations;
+        let outcome = self.search.run(&Chase::new(world), state, with_default(budget));
+        let (evaluations, simulated_ticks) = (outcome.evaluations, outcome.simulated_ticks);
         let line = outcome.best.filter(|line| !line.actions.is_empty());
         let choice = match &line {
             Some(line) => Choice {
                 player_move: line.actions[0],
                 source: if evaluations > 0 { Source::Search } else { Source::Plan },
                 planned_tick: Some(line.reward as u16),
-                evaluations,
+                simulated_ticks,
             },
-            None => {
-                let player_move = self.safest.choose(world, state);
-                Choice { player_move, source: Source::Fallback, planned_tick: None, evaluations }
-            }
+            None => self.safest.fall_back(world, state, simulated_ticks),
         };
         self.due = Some((choice.player_move, course::successor(world, state, choice.player_move)));
         self.course = line.filter(|_| choice.planned_tick > Some(LAST_TICK)).map(|line| {
@@ -74,12 +69,8 @@ impl Planner for Grammar {
     }
 }
 
-/// The search's words for a limit.
-fn budget(limit: Limit) -> Budget {
-    match (limit.expansions, limit.deadline) {
-        (None, None) => Budget::evaluations(EVALUATIONS_DEFAULT),
-        (Some(count), None) => Budget::evaluations(count),
-        (None, Some(deadline)) => Budget::until(deadline),
-        (Some(count), Some(deadline)) => Budget::evaluations(count).or(Budget::until(deadline)),
-    }
+/// The budget, with a default limit where it has none.
+fn with_default(budget: Budget) -> Budget {
+    let has_limit = budget != Budget::UNLIMITED;
+    if has_limit { budget } else { Budget { ticks: Some(TICKS_DEFAULT), ..budget } }
 }

@@ -5,10 +5,10 @@
 
 use std::collections::HashMap;
 
-use super::spent::Spent;
-use super::{Choice, Limit, Planner, Source};
+use super::{Budget, Choice, Planner, Source, meter_with_default};
 use crate::game::{LAST_TICK, Move, State, World};
 use crate::planner::safest::Safest;
+use crate::search::BudgetMeter;
 
 /// How many ticks `lookahead` looks ahead if it is not told.
 pub const LOOKAHEAD_TICKS: u16 = 8;
@@ -46,18 +46,17 @@ impl Lookahead {
     }
 
     /// Makes the next layer; false if nothing lives in it or the limit came first, and `layer` is as it was.
-    fn grow(&mut self, world: &World, spent: &mut Spent) -> bool {
+    fn grow(&mut self, world: &World, meter: &mut BudgetMeter) -> bool {
         self.next.clear();
         self.known.clear();
         let is_first = self.layer[0].first_moves == 0;
         for node in &self.layer {
             for player_move in world.moves(&node.state) {
-                if spent.is_over() || self.next.len() == LAYER_STATES_MAX {
+                if self.next.len() == LAYER_STATES_MAX || meter.tick().is_err() {
                     return false;
                 }
                 let mut state = node.state.clone();
                 world.step(&mut state, player_move);
-                spent.count();
                 if state.is_caught() {
                     continue;
                 }
@@ -101,26 +100,23 @@ pub(super) fn threat_distance(world: &World, state: &State) -> i32 {
 }
 
 impl Planner for Lookahead {
-    fn decide(&mut self, world: &World, state: &State, limit: Limit) -> Choice {
-        let mut spent = Spent::new(limit);
+    fn decide(&mut self, world: &World, state: &State, budget: Budget) -> Choice {
+        let mut meter = meter_with_default(budget);
         self.layer.clear();
         self.layer.push(Node { state: state.clone(), first_moves: 0 });
         let depth_ticks = self.depth_ticks.min(LAST_TICK + 1 - state.tick());
         for _ in 0..depth_ticks {
-            if !self.grow(world, &mut spent) {
+            if !self.grow(world, &mut meter) {
                 break;
             }
         }
-        let evaluations = spent.expanded();
+        let simulated_ticks = meter.ticks();
         match self.best_first_move(world) {
             Some(player_move) => {
                 let planned_tick = Some(self.layer[0].state.tick());
-                Choice { player_move, source: Source::Search, planned_tick, evaluations }
+                Choice { player_move, source: Source::Search, planned_tick, simulated_ticks }
             }
-            None => {
-                let player_move = self.safest.choose(world, state);
-                Choice { player_move, source: Source::Fallback, planned_tick: None, evaluations }
-            }
+            None => self.safest.fall_back(world, state, simulated_ticks),
         }
     }
 }

@@ -15,7 +15,6 @@ mod random;
 mod safest;
 mod show_off;
 mod signature;
-mod spent;
 mod streets;
 mod survival;
 mod survivor;
@@ -30,10 +29,12 @@ pub use random::Random;
 pub use safest::Safest;
 pub use show_off::ShowOff;
 pub use signature::signature;
-pub use survival::{Limit, Outcome, Solution, Survival, SurvivalOptions};
+pub use survival::{Outcome, Solution, Survival, SurvivalOptions};
 pub use survivor::Survivor;
 
 use crate::game::{LAST_TICK, Move, State, World};
+pub use crate::search::Budget;
+use crate::search::BudgetMeter;
 
 /// Where a move came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,8 +67,8 @@ pub struct Choice {
     pub source: Source,
     /// The tick up to which the planner knows how to live, if it looked: 2001 when it knows the whole game.
     pub planned_tick: Option<u16>,
-    /// How many final states were evaluated, or states expanded where the planner counts these, in this call.
-    pub evaluations: u64,
+    /// States stepped in this call, whatever the planner: the unit of [`Budget::ticks`].
+    pub simulated_ticks: u64,
 }
 
 impl Choice {
@@ -80,5 +81,14 @@ impl Choice {
 /// Something that decides on moves, tick by tick.
 pub trait Planner: Send {
     /// Decides on a move in a state that is not over, within the limit. A limit that has run out already still gets a move.
-    fn decide(&mut self, world: &World, state: &State, limit: Limit) -> Choice;
+    fn decide(&mut self, world: &World, state: &State, budget: Budget) -> Choice;
+}
+
+/// Ticks that planners without a natural end simulate if the budget has no limit that they know.
+const TICKS_DEFAULT: u64 = 100_000;
+
+/// A meter for a planner without a natural end: counts against `budget`, or against a default if it has no limit.
+fn meter_with_default(budget: Budget) -> BudgetMeter {
+    let has_limit = budget.ticks.is_some() || budget.has_time();
+    BudgetMeter::new(if has_limit { budget } else { budget.and(Budget::ticks(TICKS_DEFAULT)) })
 }

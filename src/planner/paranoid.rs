@@ -5,10 +5,10 @@
 //! horizon, whatever both do, is not moved. It remembers nothing from tick to tick.
 
 use super::safest::Safest;
-use super::spent::Spent;
 use super::streets::{Streets, Timetable, UNREACHED, Walker};
-use super::{Choice, Limit, Planner, Source};
+use super::{Budget, Choice, Planner, Source, meter_with_default};
 use crate::game::{Move, State, World};
+use crate::search::BudgetMeter;
 
 /// How many ticks `paranoid` looks ahead if it is not told.
 pub const PARANOID_TICKS: u16 = 6;
@@ -36,7 +36,7 @@ impl Paranoid {
 }
 
 impl Planner for Paranoid {
-    fn decide(&mut self, world: &World, state: &State, limit: Limit) -> Choice {
+    fn decide(&mut self, world: &World, state: &State, budget: Budget) -> Choice {
         let distances = Distances::refresh(&mut self.distances, world);
         let streets = &distances.streets;
         let threats: Vec<u16> = world.threats(state).filter_map(|threat| streets.tile(threat.position)).collect();
@@ -47,7 +47,7 @@ impl Planner for Paranoid {
             distances,
             threats,
             depth: 0,
-            spent: Spent::new(limit),
+            meter: meter_with_default(budget),
         };
         let mut moves: Vec<(Move, u16)> = game.distances.streets.moves(player).collect();
         let mut best = None;
@@ -66,16 +66,13 @@ impl Planner for Paranoid {
                 Err(Stop) => break,
             }
         }
-        let evaluations = game.spent.expanded();
+        let simulated_ticks = game.meter.ticks();
         match best {
             Some((player_move, depth)) => {
                 let planned_tick = Some(state.tick() + depth as u16);
-                Choice { player_move, source: Source::Search, planned_tick, evaluations }
+                Choice { player_move, source: Source::Search, planned_tick, simulated_ticks }
             }
-            None => {
-                let player_move = self.safest.choose(world, state);
-                Choice { player_move, source: Source::Fallback, planned_tick: None, evaluations }
-            }
+            None => self.safest.fall_back(world, state, simulated_ticks),
         }
     }
 }
@@ -125,7 +122,7 @@ struct Game<'a> {
     threats: Vec<u16>,
     /// Ticks to the horizon.
     depth: usize,
-    spent: Spent,
+    meter: BudgetMeter,
 }
 
 impl Game<'_> {
@@ -158,10 +155,7 @@ impl Game<'_> {
     }
 
     fn after_player(&mut self, player: u16, ahead: usize, alpha: i32, beta: i32) -> Result<i32, Stop> {
-        if self.spent.is_over() {
-            return Err(Stop);
-        }
-        self.spent.count();
+        self.meter.tick().map_err(|_| Stop)?;
         if self.no_jump && self.threats.contains(&player) {
             return Ok(ahead as i32);
         }
@@ -228,7 +222,7 @@ mod tests {
         for _ in 0..waits {
             world.step(&mut state, Move::Stay);
         }
-        Paranoid::new(6).decide(&world, &state, Limit::default())
+        Paranoid::new(6).decide(&world, &state, Budget::UNLIMITED)
     }
 
     #[test]

@@ -66,12 +66,13 @@ impl Problem for Chase<'_> {
     /// "Not dead": a random move, or else the next one in the order of [`Move::ALL`], after which the player is not caught. The server notices a
     /// catch only at the start of the next tick; here it shows as soon as the move is tried. If every move is fatal, any will do.
     #[inline]
-    fn greedy(&self, state: &State, actions: &mut Vec<Move>, random: &mut Generator) -> Move {
+    fn greedy(&self, state: &State, actions: &mut Vec<Move>, random: &mut Generator, trial_ticks: &mut u64) -> Move {
         let first = self.random(state, actions, random);
         let mut player_move = first;
         loop {
             let mut successor = state.clone();
             self.world.step(&mut successor, player_move);
+            *trial_ticks += 1;
             if !successor.is_caught() {
                 return player_move;
             }
@@ -127,7 +128,7 @@ mod tests {
         }
         let mut random = Generator::seed_from_u64(1);
         for _ in 0..100 {
-            let player_move = chase.greedy(&state, &mut Vec::new(), &mut random);
+            let player_move = chase.greedy(&state, &mut Vec::new(), &mut random, &mut 0);
             assert!([Move::Left, Move::Right].contains(&player_move), "{player_move:?}");
         }
     }
@@ -138,7 +139,8 @@ mod tests {
         let world = world("P~g");
         let mut state = world.start();
         while !state.is_caught() {
-            let player_move = Chase::new(&world).greedy(&state, &mut Vec::new(), &mut Generator::seed_from_u64(1));
+            let player_move =
+                Chase::new(&world).greedy(&state, &mut Vec::new(), &mut Generator::seed_from_u64(1), &mut 0);
             assert_eq!(player_move, Move::Stay);
             world.step(&mut state, player_move);
         }

@@ -3,7 +3,7 @@
 use rand_pcg::rand_core::SeedableRng;
 
 use super::problem::Chase;
-use super::{Choice, Limit, Planner, Source};
+use super::{Budget, Choice, Planner, Source};
 use crate::game::{State, World};
 use crate::search::{Generator, Problem};
 
@@ -21,8 +21,8 @@ impl Random {
 }
 
 impl Planner for Random {
-    fn decide(&mut self, world: &World, state: &State, _: Limit) -> Choice {
+    fn decide(&mut self, world: &World, state: &State, _: Budget) -> Choice {
         let player_move = Chase::new(world).random(state, &mut Vec::new(), &mut self.random);
-        Choice { player_move, source: Source::Fallback, planned_tick: None, evaluations: 0 }
+        Choice { player_move, source: Source::Fallback, planned_tick: None, simulated_ticks: 0 }
     }
 }

@@ -5,7 +5,7 @@
 //! pace. What the threats really do is looked at one tick ahead only.
 
 use super::streets::{Streets, UNREACHED, Walker};
-use super::{Choice, Limit, Planner, Source, course};
+use super::{Budget, Choice, Planner, Source, course};
 use crate::game::{Move, Personality, State, World};
 
 /// Plays by the one-step rule. It remembers nothing but its scratch space.
@@ -22,8 +22,14 @@ impl Safest {
         Self::default()
     }
 
-    /// Of the moves that are not fatal at once, the one that begins the way with the most margin; some move if all are fatal.
-    pub(super) fn choose(&mut self, world: &World, state: &State) -> Move {
+    /// The choice of a planner that has simulated `simulated_ticks` and found no move.
+    pub(super) fn fall_back(&mut self, world: &World, state: &State, simulated_ticks: u64) -> Choice {
+        let player_move = self.choose(world, state);
+        Choice { player_move, source: Source::Fallback, planned_tick: None, simulated_ticks }
+    }
+
+    /// Of the moves that are not immediately fatal, the one that leads to the most margin; an arbitrary move if all are fatal.
+    fn choose(&mut self, world: &World, state: &State) -> Move {
         let streets = Streets::refresh(&mut self.streets, world.layout());
         let threats = world.threats(state).filter_map(|threat| streets.tile(threat.position)).collect::<Vec<u16>>();
         streets.measure(Walker::Threat, threats, &mut self.threat_steps);
@@ -53,9 +59,8 @@ fn most_margin(player_steps: &[u16], threat_steps: &[u16], period_ticks: u16) ->
 }
 
 impl Planner for Safest {
-    fn decide(&mut self, world: &World, state: &State, _: Limit) -> Choice {
-        let player_move = self.choose(world, state);
-        Choice { player_move, source: Source::Fallback, planned_tick: None, evaluations: 0 }
+    fn decide(&mut self, world: &World, state: &State, _: Budget) -> Choice {
+        self.fall_back(world, state, 0)
     }
 }
 
@@ -68,7 +73,7 @@ mod tests {
     fn it_runs_to_the_far_end_and_not_into_a_threat() {
         let world = World::new(&Layout::parse("b.P......").expect("a drawing"), false).expect("a map");
         let mut safest = Safest::new();
-        assert_eq!(safest.decide(&world, &world.start(), Limit::default()).player_move, Move::Right);
+        assert_eq!(safest.decide(&world, &world.start(), Budget::UNLIMITED).player_move, Move::Right);
     }
 
     #[test]
@@ -79,6 +84,6 @@ mod tests {
         for _ in 0..4 {
             world.step(&mut state, Move::Stay);
         }
-        assert_ne!(Safest::new().decide(&world, &state, Limit::default()).player_move, Move::Right);
+        assert_ne!(Safest::new().decide(&world, &state, Budget::UNLIMITED).player_move, Move::Right);
     }
 }

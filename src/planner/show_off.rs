@@ -9,11 +9,10 @@ use rand_pcg::rand_core::SeedableRng;
 use super::course::successor;
 use super::lookahead::threat_distance;
 use super::problem::Chase;
-use super::spent::Spent;
 use super::survivor::Survivor;
-use super::{Choice, Limit, Outcome, Planner, Source, Survival, SurvivalOptions};
+use super::{Budget, Choice, Outcome, Planner, Source, Survival, SurvivalOptions, meter_with_default};
 use crate::game::{LAST_TICK, Move, State, World};
-use crate::search::{Generator, Problem, below};
+use crate::search::{BudgetMeter, Generator, Problem, below};
 
 /// Over how many ticks plans are compared.
 const HORIZON_TICKS: usize = 48;
@@ -22,7 +21,7 @@ const LEAVE_TICKS_MAX: usize = 24;
 /// A variation is daring for at most so many ticks.
 const DARE_TICKS_MAX: usize = 24;
 /// States expanded to prove that a variation survives.
-const PROOF_EXPANSIONS_MAX: u64 = 12_000;
+const PROOF_TICKS_MAX: u64 = 12_000;
 /// One daring tick in so many is random instead.
 const WHIM: usize = 6;
 
@@ -39,73 +38,88 @@ impl ShowOff {
         Self { survivor: Survivor::new(options), random: Generator::seed_from_u64(options.seed) }
     }
 
-    /// A plan that leaves `plan` somewhere and still survives, if one is found.
-    fn vary(&mut self, world: &World, state: &State, plan: &[Move], spent: &mut Spent) -> Option<Vec<Move>> {
+    /// A plan that leaves `plan` somewhere and still survives, if one is found within the budget.
+    fn vary(&mut self, world: &World, state: &State, plan: &[Move], meter: &mut BudgetMeter) -> Option<Vec<Move>> {
         let mut state = state.clone();
         let mut moves = plan[..below(&mut self.random, LEAVE_TICKS_MAX.min(plan.len()))].to_vec();
-        moves.iter().for_each(|&player_move| world.step(&mut state, player_move));
+        for &player_move in &moves {
+            meter.tick().ok()?;
+            world.step(&mut state, player_move);
+        }
         for _ in 0..1 + below(&mut self.random, DARE_TICKS_MAX) {
             if state.is_over() {
                 break;
             }
-            let player_move = self.dare(world, &state);
+            let player_move = self.dare(world, &state, meter)?;
             world.step(&mut state, player_move);
-            spent.count();
             moves.push(player_move);
         }
         if state.is_caught() {
             return None;
         }
         let options = SurvivalOptions { seed: below(&mut self.random, 1 << 32) as u64, ..SurvivalOptions::default() };
-        let solution = Survival::new(options).solve(world, &state, spent.at_most(PROOF_EXPANSIONS_MAX));
-        spent.add(solution.expanded);
+        let budget = meter.remaining().and(Budget::ticks(PROOF_TICKS_MAX));
+        let solution = Survival::new(options).solve(world, &state, budget);
+        meter.add_search(solution.simulated_ticks);
         moves.extend(solution.moves);
         (solution.outcome == Outcome::Survives).then_some(moves)
     }
 
-    /// Mostly the move after which a threat is nearest, but not fatally so.
-    fn dare(&mut self, world: &World, state: &State) -> Move {
+    /// Usually the move that brings a threat nearest without being fatal; `None` when the budget is used up.
+    fn dare(&mut self, world: &World, state: &State, meter: &mut BudgetMeter) -> Option<Move> {
+        meter.tick().ok()?;
         if below(&mut self.random, WHIM) == 0 {
-            return Chase::new(world).greedy(state, &mut Vec::new(), &mut self.random);
+            let mut trial_ticks = 0;
+            let player_move = Chase::new(world).greedy(state, &mut Vec::new(), &mut self.random, &mut trial_ticks);
+            meter.add_ticks(trial_ticks);
+            return Some(player_move);
         }
-        let successors = world.moves(state).map(|player_move| (player_move, successor(world, state, player_move)));
-        let alive = successors.filter(|(_, state)| !state.is_caught());
-        let nearest = alive.min_by_key(|(_, state)| threat_distance(world, state));
-        nearest.map_or(Move::Stay, |(player_move, _)| player_move)
+        let mut nearest: Option<(i32, Move)> = None;
+        for player_move in world.moves(state) {
+            meter.tick().ok()?;
+            let state = successor(world, state, player_move);
+            let distance = threat_distance(world, &state);
+            if !state.is_caught() && nearest.is_none_or(|(other, _)| distance < other) {
+                nearest = Some((distance, player_move));
+            }
+        }
+        Some(nearest.map_or(Move::Stay, |(_, player_move)| player_move))
     }
 }
 
-/// How close the threats come in the next ticks of a plan; the nearest one counts, and near counts much more than far.
-fn closeness(world: &World, state: &State, plan: &[Move]) -> u32 {
+/// How close the threats come in the next ticks of a plan; only the nearest one counts, and close counts much more than far. `None`
+/// when the budget is used up.
+fn closeness(world: &World, state: &State, plan: &[Move], meter: &mut BudgetMeter) -> Option<u32> {
     const NEAR: i32 = 840;
     let mut state = state.clone();
-    let near = |&player_move: &Move| {
+    let mut sum = 0;
+    for &player_move in plan.iter().take(HORIZON_TICKS) {
+        meter.tick().ok()?;
         world.step(&mut state, player_move);
-        (NEAR / threat_distance(world, &state).saturating_add(1)) as u32
-    };
-    plan.iter().take(HORIZON_TICKS).map(near).sum()
+        sum += (NEAR / threat_distance(world, &state).saturating_add(1)) as u32;
+    }
+    Some(sum)
 }
 
 impl Planner for ShowOff {
-    fn decide(&mut self, world: &World, state: &State, limit: Limit) -> Choice {
-        let mut spent = Spent::new(limit);
+    fn decide(&mut self, world: &World, state: &State, budget: Budget) -> Choice {
         let survives = |plan: &&[Move]| plan.len() == usize::from(LAST_TICK + 1 - state.tick());
         let Some(mut plan) = self.survivor.rest(state).filter(survives).map(<[Move]>::to_vec) else {
-            return self.survivor.decide(world, state, limit);
+            return self.survivor.decide(world, state, budget);
         };
-        let mut best = closeness(world, state, &plan);
+        let mut meter = meter_with_default(budget);
+        let mut best = closeness(world, state, &plan, &mut meter).unwrap_or(u32::MAX);
         let mut source = Source::Plan;
-        while !spent.is_over() {
-            let variation = self.vary(world, state, &plan, &mut spent);
-            // Even a variation that came to nothing must bring the limit nearer.
-            spent.count();
+        while meter.check().is_ok() {
+            let variation = self.vary(world, state, &plan, &mut meter);
+            // Even a variation that comes to nothing must use up some of the budget.
+            let _ = meter.tick();
             let Some(variation) = variation else { continue };
-            let closer = closeness(world, state, &variation);
-            if closer > best {
+            if let Some(closer) = closeness(world, state, &variation, &mut meter).filter(|&closer| closer > best) {
                 (best, plan, source) = (closer, variation, Source::Search);
             }
         }
         self.survivor.set_course(state, plan, LAST_TICK + 1);
-        Choice { source, evaluations: spent.expanded(), ..self.survivor.decide(world, state, limit) }
+        Choice { source, simulated_ticks: meter.ticks(), ..self.survivor.decide(world, state, budget) }
     }
 }

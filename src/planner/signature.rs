@@ -6,7 +6,7 @@
 use std::sync::Mutex;
 use std::thread;
 
-use super::{Limit, Survival, SurvivalOptions, by_name};
+use super::{Budget, Survival, SurvivalOptions, by_name};
 use std::hash::Hasher;
 
 use crate::fnv::FnvHasher;
@@ -14,14 +14,14 @@ use crate::game::{Layout, Move, World, WorldError};
 
 const SEED: u64 = 2025;
 /// States that the survival search may step on each map.
-const EXPANSIONS: u64 = 20_000;
-/// Planners that play the first ticks of each map, and with how many evaluations or expansions a tick.
-const PLAYERS: [(&str, u64); 5] = [
-    ("uct-greedy", 12),
-    ("step(repeat(4, select(0.5, simulate)))", 12),
-    ("lookahead:4", 300),
-    ("paranoid:3", 300),
-    ("cautious", 0),
+const TICKS_TO_SOLVE: u64 = 20_000;
+/// Planners that play the first ticks of each map, and their budget per tick.
+const PLANNERS: [(&str, Budget); 5] = [
+    ("uct-greedy", Budget::evaluations(12)),
+    ("step(repeat(4, select(0.5, simulate)))", Budget::evaluations(12)),
+    ("lookahead:4", Budget::ticks(300)),
+    ("paranoid:3", Budget::ticks(300)),
+    ("cautious", Budget::ticks(0)),
 ];
 const TICKS: usize = 12;
 
@@ -54,7 +54,7 @@ fn record(layout: &Layout, no_jump: bool) -> Result<Record, WorldError> {
     let world = World::new(layout, no_jump)?;
     let mut record = Record::default();
     record.survival(&world);
-    PLAYERS.into_iter().for_each(|(name, expansions)| record.game(&world, name, expansions));
+    PLANNERS.into_iter().for_each(|(name, budget)| record.game(&world, name, budget));
     Ok(record)
 }
 
@@ -73,26 +73,24 @@ impl Record {
     /// Adds a solution of the survival search.
     fn survival(&mut self, world: &World) {
         let options = SurvivalOptions { seed: SEED, ..SurvivalOptions::default() };
-        let limit = Limit { expansions: Some(EXPANSIONS), ..Limit::default() };
-        let solution = Survival::new(options).solve(world, &world.start(), limit);
+        let solution = Survival::new(options).solve(world, &world.start(), Budget::ticks(TICKS_TO_SOLVE));
         self.0.extend(solution.outcome.name().bytes());
         self.number(u64::from(solution.final_tick));
-        self.number(solution.expanded);
+        self.number(solution.simulated_ticks);
         self.moves(solution.moves);
     }
 
     /// Adds the first ticks of a game.
-    fn game(&mut self, world: &World, name: &str, expansions: u64) {
+    fn game(&mut self, world: &World, name: &str, budget: Budget) {
         let mut planner = by_name(name, SEED).expect("a planner");
         let mut state = world.start();
-        let limit = Limit { expansions: Some(expansions), ..Limit::default() };
         for _ in 0..TICKS {
             if state.is_over() {
                 return;
             }
-            let choice = planner.decide(world, &state, limit);
+            let choice = planner.decide(world, &state, budget);
             self.moves([choice.player_move]);
-            self.number(choice.evaluations);
+            self.number(choice.simulated_ticks);
             self.number(u64::from(choice.planned_tick.unwrap_or(0)));
             world.step(&mut state, choice.player_move);
         }

@@ -9,13 +9,10 @@
 //! Promise: with a limit in expansions, the answer depends on the world, the state, the seed and the limit alone. Memory stays
 //! below the bound that was given.
 
-use std::time::Instant;
-
 use rand_pcg::rand_core::SeedableRng;
 
-use super::spent::Spent;
 use crate::game::{LAST_TICK, Move, State, World};
-use crate::search::{Generator, below};
+use crate::search::{Budget, BudgetMeter, Generator, below};
 
 /// States in a layer at first.
 const WIDTH_MIN: usize = 2;
@@ -27,15 +24,6 @@ const CAUTION_TICKS: usize = 8;
 const CHECKPOINT_TICKS: usize = 8;
 /// A layer holds at most one more than this share of its width on one tile of the player.
 const TILE_SHARE: usize = 32;
-
-/// When to stop, whichever comes first; a limit without either runs to the answer.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Limit {
-    /// A point in time.
-    pub deadline: Option<Instant>,
-    /// States stepped, counted over this call.
-    pub expansions: Option<u64>,
-}
 
 /// What a search found out about a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,7 +57,7 @@ pub struct Solution {
     /// The tick in which that life ends: 2001 for a survivor.
     pub final_tick: u16,
     /// States stepped in this call.
-    pub expanded: u64,
+    pub simulated_ticks: u64,
 }
 
 /// How a search is set up.
@@ -166,27 +154,27 @@ impl Survival {
             retreat_ticks: RETREAT_MIN_TICKS,
             caution_until: 0,
             is_squeezed: false,
-            best: Solution { outcome: Outcome::Undecided, moves: Vec::new(), final_tick: 0, expanded: 0 },
+            best: Solution { outcome: Outcome::Undecided, moves: Vec::new(), final_tick: 0, simulated_ticks: 0 },
         }
     }
 
     /// Searches from `state` until the answer is known or the limit is reached. Asked again about the same state, or about one that
     /// the world makes of it in a tick, it goes on where it stopped. One search serves one world.
-    pub fn solve(&mut self, world: &World, state: &State, limit: Limit) -> Solution {
-        self.solve_until(world, state, LAST_TICK + 1, limit)
+    pub fn solve(&mut self, world: &World, state: &State, budget: Budget) -> Solution {
+        self.solve_until(world, state, LAST_TICK + 1, budget)
     }
 
     /// As [`Survival::solve`], but content with a life that reaches a tick: then the outcome is undecided and the life found ends in this tick or later.
-    pub fn solve_until(&mut self, world: &World, state: &State, enough_tick: u16, limit: Limit) -> Solution {
+    pub fn solve_until(&mut self, world: &World, state: &State, enough_tick: u16, budget: Budget) -> Solution {
         if state.is_over() {
             let outcome = if state.is_complete() { Outcome::Survives } else { Outcome::Doomed };
-            return Solution { outcome, moves: Vec::new(), final_tick: state.tick(), expanded: 0 };
+            return Solution { outcome, moves: Vec::new(), final_tick: state.tick(), simulated_ticks: 0 };
         }
         self.root_at(world, state);
-        let mut spent = Spent::within(limit);
+        let mut meter = BudgetMeter::new(budget);
         let mut has_grown = false;
         while self.best.outcome == Outcome::Undecided {
-            match self.grow(world, &mut spent) {
+            match self.grow(world, &mut meter) {
                 Growth::Grown if self.frontier[0].is_complete() => {
                     self.keep_line(Outcome::Survives, LAST_TICK + 1, None)
                 }
@@ -210,7 +198,7 @@ impl Survival {
         if self.best.outcome == Outcome::Undecided && self.frontier[0].tick() > self.best.final_tick {
             self.keep_line(Outcome::Undecided, self.frontier[0].tick(), None);
         }
-        Solution { expanded: spent.expanded(), ..self.best.clone() }
+        Solution { simulated_ticks: meter.ticks(), ..self.best.clone() }
     }
 
     /// Makes `state` the root: keeps what is known of it, or starts anew.
@@ -352,11 +340,11 @@ impl Survival {
             place = node.parent;
         }
         moves.reverse();
-        self.best = Solution { outcome, moves, final_tick, expanded: 0 };
+        self.best = Solution { outcome, moves, final_tick, simulated_ticks: 0 };
     }
 
     /// Makes the next layer from the last one.
-    fn grow(&mut self, world: &World, spent: &mut Spent) -> Growth {
+    fn grow(&mut self, world: &World, meter: &mut BudgetMeter) -> Growth {
         let affordable_width = self.affordable_width(world);
         let width = self.width.min(affordable_width);
         self.is_squeezed |= affordable_width < self.width;
@@ -370,14 +358,13 @@ impl Survival {
                 complete = false;
                 break;
             }
-            if spent.is_over() {
+            if meter.tick().is_err() {
                 self.nodes.truncate(first_node);
                 return Growth::Interrupted;
             }
             let parent = &self.frontier[candidate.parent as usize];
             let mut state = parent.clone();
             world.step(&mut state, candidate.player_move);
-            spent.count();
             if state.is_caught() {
                 if longest.is_none_or(|death| state.tick() > death.final_tick) {
                     longest = Some(Death {
@@ -546,10 +533,6 @@ mod tests {
         SurvivalOptions { seed, ..SurvivalOptions::default() }
     }
 
-    fn expansions(expansions: u64) -> Limit {
-        Limit { expansions: Some(expansions), ..Limit::default() }
-    }
-
     /// Where the moves of a solution lead.
     fn replay(world: &World, from: &State, solution: &Solution) -> State {
         let mut state = from.clone();
@@ -563,7 +546,7 @@ mod tests {
     #[test]
     fn a_dead_end_street_is_doomed_and_the_longest_life_is_found() {
         let world = world("####\n#P.s\n####", true);
-        let solution = Survival::new(options(1)).solve(&world, &world.start(), Limit::default());
+        let solution = Survival::new(options(1)).solve(&world, &world.start(), Budget::UNLIMITED);
         assert_eq!(solution.outcome, Outcome::Doomed);
         let end = replay(&world, &world.start(), &solution);
         assert!(end.is_caught());
@@ -578,8 +561,8 @@ mod tests {
             let mut survival = Survival::new(options(3));
             let mut state = world.start();
             while !state.is_over() {
-                let solution = survival.solve(&world, &state, expansions(40));
-                assert!(solution.expanded <= 40);
+                let solution = survival.solve(&world, &state, Budget::ticks(40));
+                assert!(solution.simulated_ticks <= 40);
                 assert_eq!(replay(&world, &state, &solution).tick(), solution.final_tick);
                 world.step(&mut state, solution.moves.first().copied().unwrap_or(Move::Stay));
             }
@@ -591,12 +574,12 @@ mod tests {
     fn a_root_elsewhere_starts_anew() {
         let world = world(RING, false);
         let mut survival = Survival::new(options(5));
-        survival.solve(&world, &world.start(), Limit::default());
+        survival.solve(&world, &world.start(), Budget::UNLIMITED);
         let mut elsewhere = world.start();
         for player_move in [Move::Down, Move::Down, Move::Right] {
             world.step(&mut elsewhere, player_move);
         }
-        let solution = survival.solve(&world, &elsewhere, Limit::default());
+        let solution = survival.solve(&world, &elsewhere, Budget::UNLIMITED);
         assert_eq!(solution.outcome, Outcome::Survives);
         assert_eq!(replay(&world, &elsewhere, &solution).tick(), LAST_TICK + 1);
     }
@@ -604,7 +587,7 @@ mod tests {
     #[test]
     fn the_seed_and_the_limit_decide_the_answer() {
         let world = world(RING, true);
-        let solve = |seed| Survival::new(options(seed)).solve(&world, &world.start(), expansions(5_000));
+        let solve = |seed| Survival::new(options(seed)).solve(&world, &world.start(), Budget::ticks(5_000));
         assert_eq!(solve(1), solve(1));
         assert_ne!(solve(1).moves, solve(2).moves);
     }
@@ -614,10 +597,10 @@ mod tests {
         let world = world("..........\n.o......o.\n..........\n....P.....\n..........\n.o......h.", false);
         let memory_max_bytes = 2_000_000;
         let mut survival = Survival::new(SurvivalOptions { seed: 1, memory_max_bytes });
-        survival.solve(&world, &world.start(), expansions(1));
+        survival.solve(&world, &world.start(), Budget::ticks(1));
         survival.width = usize::MAX;
         survival.caution_until = usize::MAX;
-        let solution = survival.solve(&world, &world.start(), expansions(400_000));
+        let solution = survival.solve(&world, &world.start(), Budget::ticks(400_000));
         assert!(survival.nodes.capacity() > 5_000, "layers were wide: {}", survival.nodes.capacity());
         assert_eq!(replay(&world, &world.start(), &solution).tick(), solution.final_tick);
         let drawing = &survival.drawing;

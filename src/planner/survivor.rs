@@ -2,7 +2,7 @@
 
 use super::course::Course;
 use super::safest::Safest;
-use super::{Choice, Limit, Outcome, Planner, Solution, Source, Survival, SurvivalOptions};
+use super::{Budget, Choice, Outcome, Planner, Solution, Source, Survival, SurvivalOptions};
 use crate::game::{Move, State, World};
 
 /// Plays what [`Survival`] finds: a line to the end of the game, or the longest life if nobody survives, or the longest found so far.
@@ -24,7 +24,7 @@ impl Survivor {
     fn follow(&mut self, world: &World, state: &State) -> Option<Choice> {
         let (course, final_tick) = self.course.as_mut()?;
         let player_move = course.take(world, state)?;
-        Some(Choice { player_move, source: Source::Plan, planned_tick: Some(*final_tick), evaluations: 0 })
+        Some(Choice { player_move, source: Source::Plan, planned_tick: Some(*final_tick), simulated_ticks: 0 })
     }
 
     /// What is left of the line that is being played from `state`, if it is the final answer.
@@ -39,21 +39,20 @@ impl Survivor {
 }
 
 impl Planner for Survivor {
-    fn decide(&mut self, world: &World, state: &State, limit: Limit) -> Choice {
+    fn decide(&mut self, world: &World, state: &State, budget: Budget) -> Choice {
         if let Some(choice) = self.follow(world, state) {
             return choice;
         }
         self.course = None;
-        let Solution { outcome, moves, final_tick, expanded } = self.survival.solve(world, state, limit);
+        let Solution { outcome, moves, final_tick, simulated_ticks } = self.survival.solve(world, state, budget);
         let Some(&player_move) = moves.first() else {
-            let player_move = self.safest.choose(world, state);
-            return Choice { player_move, source: Source::Fallback, planned_tick: None, evaluations: expanded };
+            return self.safest.fall_back(world, state, simulated_ticks);
         };
         if outcome != Outcome::Undecided {
             self.set_course(state, moves, final_tick);
             self.follow(world, state);
         }
-        let source = if expanded > 0 { Source::Search } else { Source::Plan };
-        Choice { player_move, source, planned_tick: Some(final_tick), evaluations: expanded }
+        let source = if simulated_ticks > 0 { Source::Search } else { Source::Plan };
+        Choice { player_move, source, planned_tick: Some(final_tick), simulated_ticks }
     }
 }

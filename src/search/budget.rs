@@ -1,123 +1,390 @@
-//! How long a search may run, and why it stopped.
+//! How much work a search may do, why it stopped, and the meter that counts the work.
 
 use std::time::{Duration, Instant};
 
-use super::watch::Watch;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// How long a search may run: until a number of evaluations, a moment, or a number of passes is reached, whichever comes first.
+use super::deadline::{Deadline, SystemTimeSource, TimeSource};
+
+/// How much work a search or a planner may do: it stops at the first limit that it reaches. Without any limit it runs to its
+/// natural end, or to a default where it has none.
 ///
-/// The outermost component of the expression is invoked again and again until then; one such invocation is a *pass*.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The unit of work is the *simulated tick*: one state stepped to the next by the search, whichever search it is. Steps that
+/// only follow the game, check a line that is already known, or serve the one-step rule of `safest` (at most five states) do
+/// not count.
+///
+/// As JSON, an object with those of `budget_ticks`, `budget_ms` and `budget_evals` that are set; deadlines and passes belong
+/// to one call and are not written.
+#[derive(Clone, Copy, Debug)]
 pub struct Budget {
-    pub(super) evaluations: u64,
-    pub(super) deadline: Option<Instant>,
-    pub(super) passes: u64,
+    /// Simulated ticks. They are met exactly, except that the policy `greedy` is not interrupted while it tries moves, and
+    /// may step up to five states more.
+    pub ticks: Option<u64>,
+    /// Time from the start of the call.
+    pub time: Option<Duration>,
+    /// The moment at which to stop. On a busy machine a search stops earlier, by the longest time for which the system lately
+    /// preempted the thread, but not in the first quarter of the time. It is overrun by microseconds.
+    pub deadline: Option<Instant>,
+    /// Evaluations of whole sequences, met exactly. Limits the search grammar only.
+    pub evaluations: Option<u64>,
+    /// Passes: one is one invocation of the outermost component, as one pass of a nested search is that search without
+    /// restarts. Limits the search grammar only.
+    pub passes: Option<u64>,
+    /// The clock for time and deadline.
+    pub time_source: &'static dyn TimeSource,
 }
 
 impl Budget {
-    const UNLIMITED: Self = Self { evaluations: u64::MAX, deadline: None, passes: u64::MAX };
+    /// No limit at all.
+    pub const UNLIMITED: Self = Self {
+        ticks: None,
+        time: None,
+        deadline: None,
+        evaluations: None,
+        passes: None,
+        time_source: &SystemTimeSource,
+    };
 
-    /// Exactly this many evaluations, unless the search ends early for a better reason.
-    pub const fn evaluations(count: u64) -> Self {
-        Self { evaluations: count, ..Self::UNLIMITED }
+    /// At most this many simulated ticks.
+    pub const fn ticks(count: u64) -> Self {
+        Self { ticks: Some(count), ..Self::UNLIMITED }
     }
 
-    /// Until this moment; on a busy machine, earlier by the longest time that the system lately took away from the thread, but not in the first quarter.
+    /// For this long, from the start of each call.
+    pub const fn time(duration: Duration) -> Self {
+        Self { time: Some(duration), ..Self::UNLIMITED }
+    }
+
+    /// Until this moment.
     pub const fn until(deadline: Instant) -> Self {
         Self { deadline: Some(deadline), ..Self::UNLIMITED }
     }
 
-    /// For this long, from now.
-    pub fn time(duration: Duration) -> Self {
-        Self { deadline: Instant::now().checked_add(duration), ..Self::UNLIMITED }
+    /// At most this many evaluations of whole sequences.
+    pub const fn evaluations(count: u64) -> Self {
+        Self { evaluations: Some(count), ..Self::UNLIMITED }
     }
 
-    /// This many passes: one pass of a nested search is that search without restarts.
+    /// At most this many passes.
     pub const fn passes(count: u64) -> Self {
-        Self { passes: count, ..Self::UNLIMITED }
+        Self { passes: Some(count), ..Self::UNLIMITED }
     }
 
-    /// Whatever ends first, this or `other`.
+    /// Read from this clock instead of the system's.
     #[must_use]
-    pub fn or(self, other: Self) -> Self {
-        Self {
-            evaluations: self.evaluations.min(other.evaluations),
-            deadline: match (self.deadline, other.deadline) {
-                (Some(one), Some(two)) => Some(one.min(two)),
-                (one, two) => one.or(two),
-            },
-            passes: self.passes.min(other.passes),
+    pub const fn with_time_source(self, time_source: &'static dyn TimeSource) -> Self {
+        Self { time_source, ..self }
+    }
+
+    /// The limits of both budgets; the clock is this one's.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        fn first<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
+            one.into_iter().chain(other).min()
         }
+        Self {
+            ticks: first(self.ticks, other.ticks),
+            time: first(self.time, other.time),
+            deadline: first(self.deadline, other.deadline),
+            evaluations: first(self.evaluations, other.evaluations),
+            passes: first(self.passes, other.passes),
+            time_source: self.time_source,
+        }
+    }
+
+    /// The time from the start of a call in whole milliseconds, if it is limited.
+    pub fn time_ms(&self) -> Option<u64> {
+        self.time.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
+    }
+
+    /// Whether the budget has a limit in time, so that its results depend on the machine.
+    pub const fn has_time(&self) -> bool {
+        self.time.is_some() || self.deadline.is_some()
+    }
+
+    /// The budget with its time turned into a deadline: the call starts now.
+    #[must_use]
+    pub fn started(self) -> Self {
+        let Some(time) = self.time else { return self };
+        let deadline = self.time_source.now().checked_add(time);
+        Self { time: None, ..self }.and(Self { deadline, ..Self::UNLIMITED })
+    }
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self::UNLIMITED
+    }
+}
+
+/// Budgets with the same limits are equal, whichever clock they are read from.
+impl PartialEq for Budget {
+    fn eq(&self, other: &Self) -> bool {
+        let limits = |budget: &Self| (budget.ticks, budget.time, budget.deadline, budget.evaluations, budget.passes);
+        limits(self) == limits(other)
+    }
+}
+
+impl Eq for Budget {}
+
+/// A budget as it is written.
+#[derive(Serialize, Deserialize)]
+struct BudgetText {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    budget_ticks: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    budget_ms: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    budget_evals: Option<u64>,
+}
+
+impl Serialize for Budget {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let text = BudgetText { budget_ticks: self.ticks, budget_ms: self.time_ms(), budget_evals: self.evaluations };
+        text.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Budget {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let BudgetText { budget_ticks, budget_ms, budget_evals } = BudgetText::deserialize(deserializer)?;
+        let time = budget_ms.map(Duration::from_millis);
+        Ok(Self { ticks: budget_ticks, time, evaluations: budget_evals, ..Self::UNLIMITED })
     }
 }
 
 /// Why a search stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Ending {
-    /// It made as many evaluations as it might.
+    /// It simulated as many ticks as allowed.
+    Ticks,
+    /// It made as many evaluations as allowed.
     Evaluations,
-    /// The moment came.
+    /// The deadline was reached.
     Deadline,
-    /// It made as many passes as it might.
+    /// It made as many passes as allowed.
     Passes,
     /// The best reward reached what the problem calls the best possible.
     Optimal,
-    /// There is nothing left to see: the state was final, or a tree was explored to its end. Unless rollouts have a horizon, the best is optimal.
+    /// Nothing is left to explore: the state was final, or a tree was explored to its end. The best is optimal, unless rollouts
+    /// have a horizon.
     Exhausted,
 }
 
-/// When the clock is read: about every 20 microseconds, whatever a step of the problem costs.
+/// Counts the work of one call against its budget.
 ///
-/// Reading it at every step would take longer than many a step; a fixed number of steps between readings would overrun on a slow problem.
-pub(super) struct Clock {
-    watch: Watch,
-    interval: u32,
+/// The clock is checked about every 20 microseconds, whatever a step costs: a check at every step would take longer than many a
+/// step, and a fixed number of steps between checks would overrun the deadline where steps are slow.
+#[derive(Clone, Debug)]
+pub struct BudgetMeter {
+    budget: Budget,
+    deadline: Option<Deadline>,
+    ticks: u64,
+    evaluations: u64,
+    /// The count of ticks at which the limits are checked next.
+    next_check: u64,
+    interval_ticks: u64,
+    /// The limit that was reached, if it is one that stays reached.
+    ending: Option<Ending>,
 }
 
-impl Clock {
-    /// Steps until the first reading.
-    pub(super) const INTERVAL_FIRST: u32 = 16;
-    const INTERVAL_MAX: u32 = 512;
-    const READING_US_MIN: u128 = 10;
-    const READING_US_MAX: u128 = 20;
+impl BudgetMeter {
+    const INTERVAL_FIRST_TICKS: u64 = 16;
+    const INTERVAL_MAX_TICKS: u64 = 512;
+    const CHECK_MIN_US: u128 = 10;
+    const CHECK_MAX_US: u128 = 20;
 
-    pub(super) fn new(deadline: Instant) -> Self {
-        Self { watch: Watch::new(deadline), interval: Self::INTERVAL_FIRST }
+    /// Starts to count against `budget`; its time starts now.
+    pub fn new(budget: Budget) -> Self {
+        let budget = budget.started();
+        Self {
+            budget,
+            deadline: budget.deadline.map(|at| Deadline::new(at, budget.time_source)),
+            ticks: 0,
+            evaluations: 0,
+            next_check: 0,
+            interval_ticks: Self::INTERVAL_FIRST_TICKS,
+            ending: None,
+        }
     }
 
-    /// Reads the clock: how many steps until the next reading, or nothing if the deadline has come.
-    pub(super) fn read(&mut self) -> Option<u32> {
-        let elapsed_us = self.watch.read()?.as_micros();
-        if elapsed_us < Self::READING_US_MIN {
-            self.interval = (self.interval * 2).min(Self::INTERVAL_MAX);
-        } else if elapsed_us > Self::READING_US_MAX {
-            self.interval = (self.interval / 2).max(1);
+    /// Counts one simulated tick, unless a limit is reached.
+    ///
+    /// # Errors
+    /// When the ticks are used up or the deadline is reached.
+    #[inline]
+    pub fn tick(&mut self) -> Result<(), Ending> {
+        if self.ticks >= self.next_check {
+            self.check()?;
         }
-        Some(self.interval)
+        self.ticks += 1;
+        Ok(())
+    }
+
+    /// Checks ticks and deadline without counting.
+    ///
+    /// # Errors
+    /// When the ticks are used up or the deadline is reached.
+    #[cold]
+    pub fn check(&mut self) -> Result<(), Ending> {
+        if let Some(ending) = self.ending {
+            return Err(ending);
+        }
+        let left = self.budget.ticks.map_or(u64::MAX, |most| most.saturating_sub(self.ticks));
+        let checked = self.deadline.as_mut().map(Deadline::check);
+        self.ending = match checked {
+            _ if left == 0 => Some(Ending::Ticks),
+            Some(None) => Some(Ending::Deadline),
+            _ => None,
+        };
+        if let Some(Some(elapsed)) = checked
+            && self.ticks > 0
+        {
+            self.adapt_interval(elapsed);
+        }
+        let interval = if self.deadline.is_some() { self.interval_ticks } else { u64::MAX };
+        self.next_check = self.ticks.saturating_add(left.min(interval));
+        self.ending.map_or(Ok(()), Err)
+    }
+
+    fn adapt_interval(&mut self, elapsed: Duration) {
+        let elapsed_us = elapsed.as_micros();
+        if elapsed_us < Self::CHECK_MIN_US {
+            self.interval_ticks = (self.interval_ticks * 2).min(Self::INTERVAL_MAX_TICKS);
+        } else if elapsed_us > Self::CHECK_MAX_US {
+            self.interval_ticks = (self.interval_ticks / 2).max(1);
+        }
+    }
+
+    /// Counts ticks that were simulated without asking, such as trial steps of a policy.
+    #[inline]
+    pub fn add_ticks(&mut self, ticks: u64) {
+        self.ticks += ticks;
+    }
+
+    /// Counts the ticks of another search that has run meanwhile.
+    pub fn add_search(&mut self, ticks: u64) {
+        self.ticks += ticks;
+        if let Some(deadline) = &mut self.deadline {
+            deadline.pause();
+        }
+    }
+
+    /// Whether another evaluation may start. It is asked before, not after, so that the last one is still offered and backed up
+    /// completely.
+    ///
+    /// # Errors
+    /// When the evaluations are used up.
+    #[inline]
+    pub fn check_evaluation(&self) -> Result<(), Ending> {
+        let is_over = self.budget.evaluations.is_some_and(|most| self.evaluations >= most);
+        if is_over { Err(Ending::Evaluations) } else { Ok(()) }
+    }
+
+    /// Counts an evaluation of a whole sequence.
+    #[inline]
+    pub fn count_evaluation(&mut self) {
+        self.evaluations += 1;
+    }
+
+    /// Simulated ticks so far.
+    pub fn ticks(&self) -> u64 {
+        self.ticks
+    }
+
+    /// Evaluations so far.
+    pub fn evaluations(&self) -> u64 {
+        self.evaluations
+    }
+
+    /// What is left of the budget, for a search within the search.
+    pub fn remaining(&self) -> Budget {
+        let left = |most: Option<u64>, used: u64| most.map(|most| most.saturating_sub(used));
+        Budget {
+            ticks: left(self.budget.ticks, self.ticks),
+            evaluations: left(self.budget.evaluations, self.evaluations),
+            ..self.budget
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::deadline::ManualTimeSource;
     use super::*;
 
+    const MS: Duration = Duration::from_millis(1);
+
     #[test]
-    fn the_first_of_two_budgets_counts() {
+    fn lower_limit_of_two_budgets_counts() {
         let now = Instant::now();
         let later = now + Duration::from_secs(1);
-        let both = Budget::evaluations(5).or(Budget::until(later)).or(Budget::passes(2));
-        assert_eq!(both, Budget { evaluations: 5, deadline: Some(later), passes: 2 });
-        assert_eq!(both.or(Budget::until(now)).deadline, Some(now));
-        assert_eq!(both.or(Budget::evaluations(4)).evaluations, 4);
+        let both = Budget::evaluations(5).and(Budget::until(later)).and(Budget::passes(2));
+        let expected = Budget { evaluations: Some(5), deadline: Some(later), passes: Some(2), ..Budget::UNLIMITED };
+        assert_eq!(both, expected);
+        assert_eq!(both.and(Budget::until(now)).deadline, Some(now));
+        assert_eq!(both.and(Budget::evaluations(4)).evaluations, Some(4));
+        assert_eq!(both.and(Budget::ticks(7)).and(Budget::ticks(8)).ticks, Some(7));
     }
 
     #[test]
-    fn the_clock_is_read_less_often_when_steps_are_quick() {
-        let now = Instant::now();
-        let mut clock = Clock::new(now + Duration::from_secs(60));
-        let intervals: Vec<_> = (0..50).map(|_| clock.read().expect("a minute has not passed")).collect();
-        assert!(intervals[49] > Clock::INTERVAL_FIRST, "{intervals:?}");
-        assert!(intervals.iter().all(|&interval| interval <= Clock::INTERVAL_MAX));
-        assert_eq!(Clock::new(now).read(), None);
+    fn json_names_the_unit_of_each_limit() {
+        let budget = Budget::ticks(20_000).and(Budget::time(75 * MS));
+        let json = serde_json::to_string(&budget).expect("JSON");
+        assert_eq!(json, r#"{"budget_ticks":20000,"budget_ms":75}"#);
+        assert_eq!(serde_json::from_str::<Budget>(&json).expect("a budget"), budget);
+        assert_eq!(serde_json::from_str::<Budget>("{}").expect("a budget"), Budget::UNLIMITED);
+    }
+
+    #[test]
+    fn ticks_are_met_exactly() {
+        for ticks in [0, 1, 15, 16, 17, 1000] {
+            for budget in [Budget::ticks(ticks), Budget::ticks(ticks).and(Budget::time(Duration::from_secs(60)))] {
+                let mut meter = BudgetMeter::new(budget.with_time_source(ManualTimeSource::leak()));
+                let counted = (0..).take_while(|_| meter.tick().is_ok()).count() as u64;
+                assert_eq!((counted, meter.ticks(), meter.tick()), (ticks, ticks, Err(Ending::Ticks)));
+            }
+        }
+    }
+
+    #[test]
+    fn nested_search_gets_what_is_left() {
+        let clock = ManualTimeSource::leak();
+        let mut meter = BudgetMeter::new(Budget::ticks(100).and(Budget::time(2 * MS)).with_time_source(clock));
+        meter.tick().expect("100 ticks");
+        meter.add_search(30);
+        clock.advance(MS / 2);
+        let mut nested = BudgetMeter::new(meter.remaining());
+        assert_eq!(nested.remaining().ticks, Some(69));
+        clock.advance(MS / 2);
+        assert_eq!(nested.tick(), Ok(()));
+        clock.advance(MS);
+        assert_eq!((nested.check(), meter.check()), (Err(Ending::Deadline), Err(Ending::Deadline)));
+    }
+
+    #[test]
+    fn clock_is_checked_about_every_twenty_microseconds() {
+        for tick_ns in [10, 100, 3_000, 50_000] {
+            let clock = ManualTimeSource::leak();
+            let mut meter = BudgetMeter::new(Budget::time(10 * MS).with_time_source(clock));
+            let mut ticks = 0;
+            while meter.tick().is_ok() {
+                clock.advance(Duration::from_nanos(tick_ns));
+                ticks += 1;
+            }
+            let elapsed_ns = ticks * tick_ns;
+            // One interval late at most.
+            let interval_ns = (BudgetMeter::INTERVAL_MAX_TICKS * tick_ns).min(20_000).max(tick_ns);
+            assert!((10_000_000..=10_000_000 + interval_ns).contains(&elapsed_ns), "{tick_ns}: {elapsed_ns}");
+            assert!(clock.readings() <= 10_000_000 / interval_ns * 2 + 20, "{tick_ns}: {}", clock.readings());
+        }
+    }
+
+    #[test]
+    fn reached_deadline_stops_at_once() {
+        let clock = ManualTimeSource::leak();
+        let mut meter = BudgetMeter::new(Budget::until(clock.now()).with_time_source(clock));
+        assert_eq!((meter.tick(), meter.ticks()), (Err(Ending::Deadline), 0));
     }
 }

@@ -54,17 +54,17 @@
 //! ```
 
 mod budget;
+mod deadline;
 mod expression;
 mod parse;
 mod problem;
 mod run;
 mod tree;
-mod watch;
 
-pub use budget::{Budget, Ending};
+pub use budget::{Budget, BudgetMeter, Ending};
+pub use deadline::{ManualTimeSource, SystemTimeSource, TimeSource};
 pub use expression::{C_MAX, Component, DEPTH_MAX, Expression, ExpressionError, HORIZON_MAX, Policy, REPEAT_MAX};
 pub use parse::{ParseError, TEXT_MAX};
 pub use problem::{Generator, Problem, below};
 pub use run::{Line, Outcome, Search};
 pub use tree::TREE_NODES_MAX;
-pub(crate) use watch::Watch;

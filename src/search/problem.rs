@@ -55,7 +55,13 @@ pub trait Problem {
     /// The action of `state`, which is not final, that the problem's own rule of thumb prefers; the policy `greedy`. `actions` is scratch space
     /// with unspecified contents. A problem without such a rule plays at random.
     #[inline]
-    fn greedy(&self, state: &Self::State, actions: &mut Vec<Self::Action>, random: &mut Generator) -> Self::Action {
+    fn greedy(
+        &self,
+        state: &Self::State,
+        actions: &mut Vec<Self::Action>,
+        random: &mut Generator,
+        _trial_ticks: &mut u64,
+    ) -> Self::Action {
         self.random(state, actions, random)
     }
 }

@@ -5,7 +5,7 @@
 
 use rand_pcg::rand_core::SeedableRng;
 
-use super::budget::{Budget, Clock, Ending};
+use super::budget::{Budget, BudgetMeter, Ending};
 use super::expression::{Component, Expression, Policy};
 use super::problem::{Generator, Problem};
 use super::tree::{TREE_NODES_MAX, Tree};
@@ -26,8 +26,8 @@ pub struct Outcome<A> {
     pub best: Option<Line<A>>,
     /// States evaluated in this run.
     pub evaluations: u64,
-    /// Actions applied in this run.
-    pub applied: u64,
+    /// States stepped in this run: actions applied, and the trial steps of policies.
+    pub simulated_ticks: u64,
     /// Whole passes of the outermost component in this run.
     pub passes: u64,
     /// Why it stopped.
@@ -122,18 +122,14 @@ impl<A: Copy + Eq> Search<A> {
             problem,
             root: state,
             search: self,
-            evaluations: 0,
-            evaluations_max: budget.evaluations,
-            applied: 0,
-            clock: budget.deadline.map(Clock::new),
-            until_reading: Clock::INTERVAL_FIRST,
-            goal: problem.best_possible(),
+            meter: BudgetMeter::new(budget),
+            best_possible: problem.best_possible(),
         };
-        let (ending, passes) = run.passes(budget.passes);
-        let (evaluations, applied) = (run.evaluations, run.applied);
+        let (ending, passes) = run.passes(budget.passes.unwrap_or(u64::MAX));
+        let (evaluations, simulated_ticks) = (run.meter.evaluations(), run.meter.ticks());
         let Record { reward, actions } = &self.best;
         let best = reward.map(|reward| Line { reward, actions: actions.clone() });
-        Outcome { best, evaluations, applied, passes, ending }
+        Outcome { best, evaluations, simulated_ticks, passes, ending }
     }
 
     /// Notes that `action` has been played and the next run starts from the successor. If the best sequence begins so, it goes on without
@@ -188,18 +184,14 @@ struct Run<'a, P: Problem> {
     problem: &'a P,
     root: &'a P::State,
     search: &'a mut Search<P::Action>,
-    evaluations: u64,
-    evaluations_max: u64,
-    applied: u64,
-    clock: Option<Clock>,
-    until_reading: u32,
-    goal: f64,
+    meter: BudgetMeter,
+    best_possible: f64,
 }
 
 impl<P: Problem> Run<'_, P> {
     /// Invokes the outermost component until something ends it: why, and how many times it came to its end.
     fn passes(&mut self, passes_max: u64) -> (Ending, u64) {
-        if let Err(Stop(ending)) = self.read_clock() {
+        if let Err(ending) = self.meter.check() {
             return (ending, 0);
         }
         for pass in 0..passes_max {
@@ -252,7 +244,12 @@ impl<P: Problem> Run<'_, P> {
             let list = &mut lists[component];
             let action = match policy {
                 Policy::Random => self.problem.random(&state, list, random),
-                Policy::Greedy => self.problem.greedy(&state, list, random),
+                Policy::Greedy => {
+                    let mut trial_ticks = 0;
+                    let action = self.problem.greedy(&state, list, random, &mut trial_ticks);
+                    self.meter.add_ticks(trial_ticks);
+                    action
+                }
             };
             self.apply(&mut state, action)?;
             if horizon.is_some() {
@@ -358,6 +355,7 @@ impl<P: Problem> Run<'_, P> {
             if !is_expanded && replayed.is_none() {
                 let mut state = self.root.clone();
                 for index in 0..depth {
+                    self.count()?;
                     self.problem.apply(&mut state, self.search.path[index]);
                 }
                 replayed = Some(state);
@@ -366,8 +364,8 @@ impl<P: Problem> Run<'_, P> {
                 if !self.expand(component, state) {
                     return Ok(false);
                 }
-                self.problem.apply(state, action);
                 self.count()?;
+                self.problem.apply(state, action);
             }
             if !self.search.trees[component].follow(action) {
                 return Ok(false);
@@ -406,7 +404,7 @@ impl<P: Problem> Run<'_, P> {
     fn evaluate(&mut self, component: usize, state: &P::State) -> f64 {
         let reward = self.problem.reward(state);
         debug_assert!(reward.is_finite(), "a reward is finite");
-        self.evaluations += 1;
+        self.meter.count_evaluation();
         let Search { records, best, path, .. } = &mut *self.search;
         if records[..component].iter_mut().rev().all(|record| record.offer(reward, path)) {
             best.offer(reward, path);
@@ -417,29 +415,15 @@ impl<P: Problem> Run<'_, P> {
     /// Whether another evaluation may begin. Asked before, not after, so that the last one is still handed up and backed up in full.
     #[inline]
     fn admit(&self) -> Result<(), Stop> {
-        if self.search.best.reward.is_some_and(|reward| reward >= self.goal) {
+        if self.search.best.reward.is_some_and(|reward| reward >= self.best_possible) {
             return Err(Stop(Ending::Optimal));
         }
-        if self.evaluations >= self.evaluations_max {
-            return Err(Stop(Ending::Evaluations));
-        }
-        Ok(())
+        self.meter.check_evaluation().map_err(Stop)
     }
 
-    /// Counts an action applied, and now and then looks at the clock.
+    /// Counts a state stepped, unless the budget is used up.
     #[inline]
     fn count(&mut self) -> Result<(), Stop> {
-        self.applied += 1;
-        self.until_reading -= 1;
-        if self.until_reading == 0 { self.read_clock() } else { Ok(()) }
-    }
-
-    #[cold]
-    fn read_clock(&mut self) -> Result<(), Stop> {
-        self.until_reading = match &mut self.clock {
-            Some(clock) => clock.read().ok_or(Stop(Ending::Deadline))?,
-            None => u32::MAX,
-        };
-        Ok(())
+        self.meter.tick().map_err(Stop)
     }
 }

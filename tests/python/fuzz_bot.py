@@ -146,7 +146,7 @@ def play(seed: int, layouts: list[Path], clock: Callable[[], float]) -> Tally:
     dice = random.Random(seed)
     game = getaway.Game(dice.choice(layouts), no_jump=dice.random() < 0.5)
     budget_ms = dice.choice([0, 1, 10, 50])
-    bot = getaway.Bot(dice.choice(PLANNERS), budget_ms=budget_ms, seed=seed, evaluations_max=dice.choice([0, 1, 30, 100]))
+    bot = getaway.Bot(dice.choice(PLANNERS), budget_ms=budget_ms, seed=seed, budget_ticks=dice.choice([0, 1, 30, 100]))
     tally = Tally()
     for _ in range(MESSAGES_PER_BOT):
         sent = message(game, dice)

@@ -156,15 +156,15 @@ def test_stubs_match_the_module(tmp_path: pathlib.Path) -> None:
 
 
 @pytest.mark.parametrize("planner", ["survival", "uct-greedy", "cautious"])
-def test_bot_and_play_command_make_the_same_game_for_a_seed_and_an_evaluation_limit(
+def test_bot_and_play_command_make_the_same_game_for_a_seed_and_a_budget_in_ticks(
     planner: str, getaway_program: pathlib.Path, tmp_path: pathlib.Path
 ) -> None:
     saved = tmp_path / "game.jsonl"
-    options = ["--planner", planner, "--budget-evals", "40", "--seed", "9", "--no-jump", "--save", str(saved)]
+    options = ["--planner", planner, "--budget-ticks", "40", "--seed", "9", "--no-jump", "--save", str(saved)]
     subprocess.run([getaway_program, "play", str(MAPS / "old-town"), *options], check=True, capture_output=True, timeout=120)
     played = [json.loads(line)["actions"] for line in saved.read_text().splitlines()]
     game = getaway.Game(MAPS / "old-town", no_jump=True)
-    bot = getaway.Bot(planner, budget_ms=86_400_000, seed=9, evaluations_max=40, no_jump=True)
+    bot = getaway.Bot(planner, budget_ms=86_400_000, seed=9, budget_ticks=40, no_jump=True)
     for actions in played:
         action = bot.next_action(game.frame())
         assert ([] if action is None else [action]) == actions, game.tick

@@ -15,12 +15,13 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use getaway::bot::{Bot, BotOptions};
 use getaway::game::World;
 use getaway::map::{Map, MapLibrary};
-use getaway_arena::{Budget, Games, Series, SeriesOptions, play};
+use getaway::search::Budget;
+use getaway_arena::{Games, Series, SeriesOptions, play};
 
 const MAPS: [&str; 4] = ["corner-shop", "crossroads", "roundabout", "snail"];
 const PLANNERS: [&str; 2] = ["safest", "survival"];
 const SAMPLES: u32 = 2;
-const BUDGET: Budget = Budget::evaluations(10_000);
+const BUDGET: Budget = Budget::ticks(10_000);
 const THREADS: [usize; 2] = [1, 2];
 /// Number of turns for the medians; as a test, the bench takes a single turn.
 const TURNS: usize = 41;
@@ -48,7 +49,8 @@ fn scores_alone(series: &Series, worlds: &[World]) -> Vec<u32> {
     let score = |index| {
         let key = series.key(index);
         let planner = PLANNERS[key.planner].to_owned();
-        let options = BotOptions { planner, seed: series.seed(key.map, key.sample), ..BUDGET.bot_options() };
+        let seed = series.seed(key.map, key.sample);
+        let options = BotOptions { planner, seed, budget: BUDGET, ..BotOptions::default() };
         let (world, mut bot) = (&worlds[key.map], Bot::new(options).expect("a planner"));
         match play(world, &mut bot, |_, _| ControlFlow::<()>::Continue(())) {
             Ok(ControlFlow::Continue(state)) => world.score(&state),

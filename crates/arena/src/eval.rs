@@ -29,20 +29,20 @@ pub struct Summary {
     pub decision_p99_ms: f64,
     /// Longest decision time in milliseconds.
     pub decision_max_ms: f64,
-    /// Mean evaluations per tick.
-    pub evaluations_per_tick: f64,
+    /// Mean number of ticks that the planner simulated per decision.
+    pub simulated_ticks_per_decision: f64,
 }
 
 impl Summary {
     /// Summarises games.
     pub fn of<'a>(games: impl Iterator<Item = &'a GameRecord>) -> Self {
         let (mut scores, mut survived, mut times) = (Vec::new(), 0, Times::default());
-        let (mut evaluations, mut decisions) = (0, 0);
+        let (mut simulated_ticks, mut decisions) = (0, 0);
         for game in games {
             scores.push(f64::from(game.score));
             survived += u64::from(game.survived());
             times.merge(&game.times);
-            evaluations += game.evaluations;
+            simulated_ticks += game.simulated_ticks;
             decisions += u64::from(game.decisions());
         }
         let games = scores.len() as u64;
@@ -57,7 +57,7 @@ impl Summary {
             decision_p50_ms: times.quantile_ms(0.5),
             decision_p99_ms: times.quantile_ms(0.99),
             decision_max_ms: times.max_ms(),
-            evaluations_per_tick: evaluations as f64 / decisions.max(1) as f64,
+            simulated_ticks_per_decision: simulated_ticks as f64 / decisions.max(1) as f64,
         }
     }
 }
@@ -102,10 +102,11 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::game::{Budget, SourceCounts};
+    use crate::game::SourceCounts;
     use getaway::game::POINTS_PER_TICK;
+    use getaway::search::Budget;
 
-    fn game(final_tick: u16, evaluations: u64) -> GameRecord {
+    fn game(final_tick: u16, simulated_ticks: u64) -> GameRecord {
         let mut times = Times::default();
         times.add(Duration::from_millis(final_tick.into()));
         GameRecord {
@@ -115,11 +116,11 @@ mod tests {
             sample: 0,
             seed: 0,
             no_jump: false,
-            budget: Budget::evaluations(1),
+            budget: Budget::ticks(1),
             score: u32::from(final_tick) * POINTS_PER_TICK,
             final_tick,
             caught: true,
-            evaluations,
+            simulated_ticks,
             sources: SourceCounts { search: u32::from(final_tick) - 1, ..SourceCounts::default() },
             mispredictions: 0,
             times,
@@ -132,7 +133,7 @@ mod tests {
         let summary = Summary::of(games.iter());
         assert_eq!((summary.games, summary.survived, summary.score_min, summary.score_max), (4, 2, 505, 10_005));
         assert_eq!((summary.score_mean, summary.survived_share.estimate), (Some(5505.0), 0.5));
-        assert_eq!(summary.evaluations_per_tick, 2115.0 / 4400.0);
+        assert_eq!(summary.simulated_ticks_per_decision, 2115.0 / 4400.0);
         assert_eq!(
             [summary.decision_p50_ms, summary.decision_p99_ms, summary.decision_max_ms],
             [300.0, 2000.0, 2001.0]
@@ -145,7 +146,7 @@ mod tests {
     fn summary_of_no_games_is_defined() {
         let summary = Summary::of([].iter());
         assert_eq!((summary.games, summary.score_mean, summary.score_interval), (0, None, None));
-        assert_eq!((summary.score_min, summary.score_max, summary.evaluations_per_tick), (0, 0, 0.0));
+        assert_eq!((summary.score_min, summary.score_max, summary.simulated_ticks_per_decision), (0, 0, 0.0));
         assert_eq!(Summary::of([game(2, 3)].iter()).score_mean, Some(10.0));
     }
 }

@@ -8,15 +8,14 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::stats::nearest_rank;
-use getaway::bot::{BUDGET_DEFAULT, Bot, BotError, BotOptions, Decision};
+use getaway::bot::{Bot, BotError, Decision};
 use getaway::game::{LAST_TICK, State, World};
 use getaway::planner::Source;
 use getaway::protocol::GameMessage;
+use getaway::search::Budget;
 
 /// The team in the messages.
 pub const TEAM: &str = "local";
-/// The time limit of a decision when only evaluations are limited.
-const UNLIMITED_TIME: Duration = Duration::from_secs(86_400);
 
 /// Why a game was aborted.
 #[derive(Debug, Error)]
@@ -49,37 +48,6 @@ pub fn play<B>(
         world.step(&mut state, decision.player_move);
     }
     Ok(ControlFlow::Continue(state))
-}
-
-/// The budget of a decision: time, evaluations, or both, whichever is used up first. Without a time
-/// limit, games are reproducible.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Budget {
-    /// Milliseconds per decision.
-    #[serde(rename = "budget_ms", default, skip_serializing_if = "Option::is_none")]
-    pub time_ms: Option<u64>,
-    /// Evaluations per decision: complete simulated games, or expanded states for planners that
-    /// count those.
-    #[serde(rename = "budget_evals", default, skip_serializing_if = "Option::is_none")]
-    pub evaluations: Option<u64>,
-}
-
-impl Budget {
-    /// The bot's default budget.
-    pub const fn of_the_bot() -> Self {
-        Self { time_ms: Some(BUDGET_DEFAULT.as_millis() as u64), evaluations: None }
-    }
-
-    /// A number of evaluations per decision, without a time limit.
-    pub const fn evaluations(count: u64) -> Self {
-        Self { time_ms: None, evaluations: Some(count) }
-    }
-
-    /// Bot options with this budget and defaults for the rest.
-    pub fn bot_options(&self) -> BotOptions {
-        let budget = self.time_ms.map_or(UNLIMITED_TIME, Duration::from_millis);
-        BotOptions { budget, evaluations_max: self.evaluations, ..BotOptions::default() }
-    }
 }
 
 /// Number of decisions by source.
@@ -190,8 +158,8 @@ pub struct GameRecord {
     pub final_tick: u16,
     /// Whether the player was caught.
     pub caught: bool,
-    /// Total evaluations of the game.
-    pub evaluations: u64,
+    /// Ticks that the planner simulated over the game.
+    pub simulated_ticks: u64,
     /// Where the decisions came from.
     pub sources: SourceCounts,
     /// How often a threat did not do what the bot expected.
@@ -253,11 +221,11 @@ mod tests {
             sample: 3,
             seed: 1 << 52,
             no_jump: true,
-            budget: Budget { time_ms: Some(5), evaluations: None },
+            budget: Budget::time(Duration::from_millis(5)),
             score: 10_005,
             final_tick: 2001,
             caught: true,
-            evaluations: 77,
+            simulated_ticks: 77,
             sources: SourceCounts { plan: 1999, search: 1, fallback: 0 },
             mispredictions: 0,
             times,

@@ -10,14 +10,15 @@
 //! use std::ops::ControlFlow;
 //! use std::sync::atomic::AtomicBool;
 //!
-//! use getaway_arena::{Budget, Games, Match, Series, SeriesOptions};
+//! use getaway::search::Budget;
+//! use getaway_arena::{Games, Match, Series, SeriesOptions};
 //! use getaway::game::Layout;
 //! use getaway::map::Map;
 //!
 //! let layout = Layout::parse("#######\n#P....#\n#.###.#\n#....S#\n#######")?;
 //! let map = Map { name: "ring".into(), kind: "example".into(), difficulty: "easy".into(), layout };
 //! let planners = vec!["survival".into(), "random".into()];
-//! let budget = Budget::evaluations(1000);
+//! let budget = Budget::ticks(1000);
 //! let series = Series::new(&[map], SeriesOptions { planners, samples: 10, seed: 1, no_jump: false, budget })?;
 //! let mut games = Games::new();
 //! let _: ControlFlow<()> = series.play(&mut games, 2, &AtomicBool::new(false), |_, _| ControlFlow::Continue(()))?;
@@ -35,7 +36,7 @@ mod series;
 pub mod stats;
 
 pub use eval::{MapEvaluation, PlannerEvaluation, Summary, evaluate};
-pub use game::{Budget, GameError, GameRecord, SourceCounts, TEAM, Times, play};
+pub use game::{GameError, GameRecord, SourceCounts, TEAM, Times, play};
 pub use matches::{Comparison, MapComparison, Match, SprtMonitor, SprtReport, p_value, pairs};
 pub use report::{ReportText, report};
 pub use results::{ResultsError, ResultsFile};

@@ -250,10 +250,10 @@ mod tests {
     use std::sync::atomic::AtomicBool;
 
     use super::*;
-    use crate::game::Budget;
     use crate::series::SeriesOptions;
     use getaway::game::Layout;
     use getaway::map::Map;
+    use getaway::search::Budget;
 
     /// Two planners on two maps; the scores are made up.
     fn series(samples: u32) -> Series {
@@ -264,7 +264,7 @@ mod tests {
             layout: Layout::parse("P....\n.###.\n....S").expect("a drawing"),
         };
         let planners = vec!["random".to_owned(), "safest".to_owned()];
-        let options = SeriesOptions { planners, samples, seed: 1, no_jump: false, budget: Budget::evaluations(1) };
+        let options = SeriesOptions { planners, samples, seed: 1, no_jump: false, budget: Budget::ticks(1) };
         Series::new(&[map("one"), map("two")], options).expect("a series")
     }
 

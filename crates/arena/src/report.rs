@@ -80,7 +80,7 @@ pub fn report(
         command,
         version: env!("CARGO_PKG_VERSION"),
         sentence: result.map(Match::sentence),
-        is_repeatable: series.options().budget.time_ms.is_none(),
+        is_repeatable: !series.options().budget.has_time(),
         last_tick: LAST_TICK,
         maps: series.maps().iter().map(|map| map.name.as_str()).collect(),
         planners: evaluate(series, games),
@@ -99,17 +99,17 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::game::Budget;
     use crate::series::SeriesOptions;
     use getaway::game::Layout;
     use getaway::map::Map;
+    use getaway::search::Budget;
 
     fn page() -> String {
         let layout = Layout::parse("P....\n.###.\n....S").expect("a drawing");
         let name = "</script><script>alert(1)</script>".to_owned();
         let map = Map { name, kind: String::new(), difficulty: String::new(), layout };
         let planners = vec!["random".to_owned(), "safest".to_owned()];
-        let options = SeriesOptions { planners, samples: 3, seed: 1, no_jump: false, budget: Budget::evaluations(1) };
+        let options = SeriesOptions { planners, samples: 3, seed: 1, no_jump: false, budget: Budget::ticks(1) };
         let series = Series::new(&[map], options).expect("a series");
         let mut games = Games::new();
         let flow = series.play(&mut games, 1, &AtomicBool::new(false), |_, _| ControlFlow::<()>::Continue(()));

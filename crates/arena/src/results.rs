@@ -10,8 +10,9 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use super::game::{Budget, GameRecord};
+use super::game::GameRecord;
 use super::series::{GameKey, Games, Series};
+use getaway::search::Budget;
 
 /// Maximum size of a line: several times that of a game in which every decision took a different
 /// time.
@@ -169,9 +170,9 @@ fn variant(no_jump: bool) -> String {
 }
 
 fn budget(budget: Budget) -> String {
-    let time = budget.time_ms.map(|ms| format!("{ms} ms"));
-    let evaluations = budget.evaluations.map(|count| format!("{count} evaluations"));
-    time.into_iter().chain(evaluations).collect::<Vec<String>>().join(" and ")
+    let limits = [(budget.time_ms(), "ms"), (budget.ticks, "simulated ticks"), (budget.evaluations, "evaluations")];
+    let limits = limits.into_iter().filter_map(|(limit, unit)| limit.map(|limit| format!("{limit} {unit}")));
+    limits.collect::<Vec<String>>().join(" and ")
 }
 
 #[cfg(test)]
@@ -179,6 +180,7 @@ mod tests {
     use std::fs;
     use std::ops::ControlFlow;
     use std::sync::atomic::AtomicBool;
+    use std::time::Duration;
 
     use super::*;
     use crate::series::SeriesOptions;
@@ -193,7 +195,7 @@ mod tests {
             samples: 3,
             seed: 9,
             no_jump: false,
-            budget: Budget::evaluations(1),
+            budget: Budget::ticks(1),
         };
         change(&mut options, &mut map);
         Series::new(&[map], options).expect("a series")
@@ -257,8 +259,8 @@ mod tests {
         };
         assert!(difference(|options, _| options.seed = 8).starts_with("the seed is "));
         assert_eq!(
-            difference(|options, _| options.budget = Budget { time_ms: Some(3), evaluations: Some(1) }),
-            "the budget is 1 evaluations, but this run has 3 ms and 1 evaluations"
+            difference(|options, _| options.budget = Budget::ticks(1).and(Budget::time(Duration::from_millis(3)))),
+            "the budget is 1 simulated ticks, but this run has 3 ms and 1 simulated ticks"
         );
         assert_eq!(
             difference(|options, _| options.no_jump = true),

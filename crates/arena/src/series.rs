@@ -1,7 +1,7 @@
 //! A series of games: every sample of every map with every planner, played on several threads.
 //!
 //! Guarantees: a game depends only on the series and its place in it, so with a budget in
-//! evaluations a series has a single outcome, however many threads there are and however often it
+//! simulated ticks a series has a single outcome, however many threads there are and however often it
 //! is interrupted. All planners play a sample with the same seed, so that games are paired.
 
 use std::collections::HashSet;
@@ -17,13 +17,13 @@ use rayon::ThreadPoolBuilder;
 use rayon::iter::{ParallelBridge, ParallelIterator};
 use thiserror::Error;
 
-use super::game::{Budget, GameError, GameRecord, SourceCounts, Times, play};
+use super::game::{GameError, GameRecord, SourceCounts, Times, play};
 use getaway::bot::{Bot, BotOptions};
 use getaway::fnv::FnvHasher;
 use getaway::game::{Layout, World, WorldError};
 use getaway::map::Map;
 use getaway::planner::{self, PlannerError};
-use getaway::search::Generator;
+use getaway::search::{Budget, Generator};
 
 /// Number of bits of a seed, chosen so that every JSON parser reads it exactly.
 const SEED_BITS: u32 = 53;
@@ -243,10 +243,11 @@ impl Series {
         let SeriesMap { name, layout, world } = &self.maps[map];
         let SeriesOptions { no_jump, budget, ref planners, .. } = self.options;
         let (planner, seed) = (&planners[planner], self.seed(map, sample));
-        let mut bot = Bot::new(BotOptions { planner: planner.clone(), seed, no_jump, ..budget.bot_options() })?;
-        let (mut evaluations, mut sources, mut times) = (0, SourceCounts::default(), Times::default());
+        let mut bot =
+            Bot::new(BotOptions { planner: planner.clone(), seed, no_jump, budget, ..BotOptions::default() })?;
+        let (mut simulated_ticks, mut sources, mut times) = (0, SourceCounts::default(), Times::default());
         let played = play(world, &mut bot, |_, decision| {
-            evaluations += decision.evaluations;
+            simulated_ticks += decision.simulated_ticks;
             sources.add(decision.source);
             times.add(decision.elapsed);
             if is_stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -267,7 +268,7 @@ impl Series {
             score: world.score(&state),
             final_tick: state.tick(),
             caught: state.is_caught(),
-            evaluations,
+            simulated_ticks,
             sources,
             mispredictions: bot.mispredictions().iter().sum(),
             times,
@@ -304,7 +305,7 @@ mod tests {
             samples: 3,
             seed: 1,
             no_jump: false,
-            budget: Budget::evaluations(5),
+            budget: Budget::ticks(5),
         }
     }
 

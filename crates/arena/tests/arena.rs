@@ -8,8 +8,9 @@ use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
 
 use getaway::map::Map;
+use getaway::search::Budget;
 use getaway_arena::stats::{WinDrawLoss, sign_test};
-use getaway_arena::{Budget, Comparison, GameRecord, Games, Match, Series, SeriesOptions, SprtMonitor};
+use getaway_arena::{Comparison, GameRecord, Games, Match, Series, SeriesOptions, SprtMonitor};
 use statrs::distribution::{Binomial, Discrete};
 
 fn our_map(name: &str) -> Map {
@@ -19,7 +20,7 @@ fn our_map(name: &str) -> Map {
 fn series(maps: &[&str], planners: &[&str], samples: u32, seed: u64) -> Series {
     let maps: Vec<Map> = maps.iter().map(|name| our_map(name)).collect();
     let planners = planners.iter().map(ToString::to_string).collect();
-    let budget = Budget::evaluations(20);
+    let budget = Budget::ticks(20);
     Series::new(&maps, SeriesOptions { planners, samples, seed, no_jump: false, budget }).expect("a series")
 }
 

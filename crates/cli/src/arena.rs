@@ -13,16 +13,19 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 
+use getaway::search::Budget;
 use getaway_arena::{
-    Budget, GameRecord, Games, Match, ReportText, ResultsError, ResultsFile, Series, SeriesError, SeriesOptions, report,
+    GameRecord, Games, Match, ReportText, ResultsError, ResultsFile, Series, SeriesError, SeriesOptions, report,
 };
 
+use super::budget::BudgetArgs;
 use super::number::{ANY, integer};
-use super::play::{MAX_BUDGET_MS, REDRAWS_PER_SECOND};
+use super::play::REDRAWS_PER_SECOND;
 use super::{CliError, MapArgs, unwritable};
 
-/// Default number of evaluations per decision: a series then takes minutes and is reproducible.
-const DEFAULT_BUDGET_EVALS: u64 = 100;
+/// Default budget of a decision: a series is reproducible, and `survival` plays as it does within
+/// 75 ms.
+const DEFAULT_BUDGET: Budget = Budget::ticks(20_000);
 const MAX_SAMPLES: u64 = 100_000;
 const MAX_THREADS: u64 = 1024;
 /// Exit code after a second Ctrl-C.
@@ -39,13 +42,8 @@ pub(super) struct SeriesArgs {
     /// Number of games played in parallel [default: number of physical cores]
     #[arg(long, value_name = "N", value_parser = integer::<u16>(1..=MAX_THREADS))]
     threads: Option<u16>,
-    /// Time limit per decision in milliseconds; results then depend on the machine
-    #[arg(long, value_name = "MS", value_parser = integer::<u64>(0..=MAX_BUDGET_MS))]
-    budget_ms: Option<u64>,
-    /// Maximum number of evaluations per decision; without --budget-ms, results are reproducible
-    /// [default: 100, or no limit with --budget-ms]
-    #[arg(long, value_name = "N", value_parser = integer::<u64>(ANY))]
-    budget_evals: Option<u64>,
+    #[command(flatten)]
+    budget: BudgetArgs,
     /// No-jump variant: stepping onto a threat's tile loses the game
     #[arg(long)]
     no_jump: bool,
@@ -116,7 +114,10 @@ impl<'a> SeriesRun<'a> {
         let map_arguments =
             if names.is_empty() { maps.iter().map(|map| map.name.clone()).collect() } else { names.to_vec() };
         let SeriesArgs { samples, seed, no_jump, .. } = *args;
-        let series = Series::new(&maps, SeriesOptions { planners, samples, seed, no_jump, budget: args.budget() })?;
+        let series = Series::new(
+            &maps,
+            SeriesOptions { planners, samples, seed, no_jump, budget: args.budget.or(DEFAULT_BUDGET) },
+        )?;
         Ok(Self { args, map_arguments, series, games: Games::new(), interrupted: false })
     }
 
@@ -169,7 +170,7 @@ impl<'a> SeriesRun<'a> {
     /// The settings as text.
     pub fn heading(&self) -> String {
         let Settings { seed, no_jump, budget, samples, games, games_max } = self.settings();
-        let limits = [(budget.evaluations, "evaluations"), (budget.time_ms, "ms")];
+        let limits = [(budget.ticks, "simulated ticks"), (budget.evaluations, "evaluations"), (budget.time_ms(), "ms")];
         let limits = limits.into_iter().filter_map(|(limit, unit)| limit.map(|limit| format!("{limit} {unit}")));
         let budget = limits.collect::<Vec<String>>().join(" and ");
         let variant = if no_jump { ", no jumping" } else { "" };
@@ -178,7 +179,7 @@ impl<'a> SeriesRun<'a> {
         format!("{samples} per map, at most {budget} per decision{variant}, seed {seed}{missing}")
     }
 
-    /// The command that replays a game; exactly, if the budget is in evaluations only.
+    /// The command that replays a game; exactly, unless its budget has a time limit.
     fn replay_command(&self, map: usize, game: &GameRecord) -> String {
         let mut words = vec!["getaway".to_owned(), "play".to_owned(), shell_quoted(&self.map_arguments[map])];
         let mut option = |name: &str, value: &str| words.extend([format!("--{name}"), shell_quoted(value)]);
@@ -186,11 +187,13 @@ impl<'a> SeriesRun<'a> {
             option("maps", &dir.display().to_string());
         }
         option("planner", &game.planner);
-        if let Some(ms) = game.budget.time_ms {
-            option("budget-ms", &ms.to_string());
-        }
-        if let Some(count) = game.budget.evaluations {
-            option("budget-evals", &count.to_string());
+        let budget = game.budget;
+        let limits =
+            [("budget-ms", budget.time_ms()), ("budget-ticks", budget.ticks), ("budget-evals", budget.evaluations)];
+        for (name, limit) in limits {
+            if let Some(limit) = limit {
+                option(name, &limit.to_string());
+            }
         }
         option("seed", &game.seed.to_string());
         if game.no_jump {
@@ -231,18 +234,11 @@ impl<'a> SeriesRun<'a> {
 }
 
 impl SeriesArgs {
-    fn budget(&self) -> Budget {
-        match (self.budget_ms, self.budget_evals) {
-            (None, None) => Budget::evaluations(DEFAULT_BUDGET_EVALS),
-            (time_ms, evaluations) => Budget { time_ms, evaluations },
-        }
-    }
-
     /// The number of parallel games; warns if there are more than cores.
     fn threads(&self) -> usize {
         let cores = num_cpus::get_physical();
         let threads = self.threads.map_or(cores, usize::from);
-        if self.budget_ms.is_some() && threads > cores {
+        if self.budget.or(DEFAULT_BUDGET).has_time() && threads > cores {
             // If standard error is closed, the warning is lost, which is acceptable.
             let _ = writeln!(
                 io::stderr(),

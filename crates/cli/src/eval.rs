@@ -81,7 +81,7 @@ fn running_score(games: &Games) -> String {
 
 fn write_planner(planner: &PlannerEvaluation, out: &mut impl Write) -> Result<(), CliError> {
     let headings =
-        ["MAP", "GAMES", "SCORE", "95% INTERVAL", "MIN", "MAX", "SURVIVE", "P50 MS", "P99 MS", "MAX MS", "EVALS/TICK"];
+        ["MAP", "GAMES", "SCORE", "95% INTERVAL", "MIN", "MAX", "SURVIVE", "P50 MS", "P99 MS", "MAX MS", "SIMULATED"];
     let mut rows = vec![headings.map(str::to_owned).to_vec()];
     rows.extend(planner.maps.iter().map(|map| row(&one_line(&map.map), &map.summary)));
     rows.push(row("all maps", &planner.overall));
@@ -104,7 +104,7 @@ fn row(name: &str, summary: &Summary) -> Vec<String> {
         milliseconds(summary.decision_p50_ms),
         milliseconds(summary.decision_p99_ms),
         milliseconds(summary.decision_max_ms),
-        format!("{:.1}", summary.evaluations_per_tick),
+        format!("{:.1}", summary.simulated_ticks_per_decision),
     ]);
     row
 }
@@ -136,7 +136,7 @@ fn milliseconds(ms: f64) -> String {
 fn write_standing(mut planners: Vec<PlannerEvaluation>, out: &mut impl Write) -> Result<(), CliError> {
     let mean = |planner: &PlannerEvaluation| planner.overall.score_mean.unwrap_or(0.0);
     planners.sort_by(|one, other| mean(other).total_cmp(&mean(one)));
-    writeln!(out, "evaluations per tick")?;
+    writeln!(out, "simulated ticks")?;
     writeln!(out, "|---|---|---|---|---|---|---|")?;
     for PlannerEvaluation { planner, overall, .. } in &planners {
         let interval =
@@ -152,7 +152,7 @@ fn write_standing(mut planners: Vec<PlannerEvaluation>, out: &mut impl Write) ->
             overall.score_max,
             percentage(share),
             milliseconds(overall.decision_max_ms),
-            overall.evaluations_per_tick
+            overall.simulated_ticks_per_decision
         )?;
     }
     Ok(())

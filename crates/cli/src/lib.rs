@@ -19,6 +19,7 @@ use getaway::recording::RecordingError;
 
 mod arena;
 mod battle;
+mod budget;
 mod eval;
 mod mapgen;
 mod maps;

@@ -10,26 +10,25 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 
-use getaway::bot::{Bot, BotOptions, Decision};
+use getaway::bot::{BUDGET_DEFAULT, Bot, BotOptions, Decision};
 use getaway::game::{LAST_TICK, World};
 use getaway::planner::DEFAULT_NAME;
 use getaway::protocol::MessageWriter;
 use getaway::recording::{RecordingError, RecordingWriter};
 use getaway_arena::stats::nearest_rank;
-use getaway_arena::{Budget, SourceCounts, TEAM};
+use getaway_arena::{SourceCounts, TEAM};
 
+use super::budget::BudgetArgs;
 use super::number::{ANY, integer};
 use super::{CliError, MapArgs, one_line, world_of};
 
-/// The maximum budget.
-pub(super) const MAX_BUDGET_MS: u64 = 3_600_000;
 /// Redraws of the progress bar per second.
 pub(super) const REDRAWS_PER_SECOND: u8 = 5;
 
 const EXAMPLES: &str = "Examples:
   getaway play roundabout                                the default planner, 75 ms per decision
   getaway play roundabout --planner uct-greedy --no-jump
-  getaway play harbour --budget-evals 20000 --save games/harbour.jsonl";
+  getaway play harbour --budget-ticks 20000 --save games/harbour.jsonl";
 
 /// Play a whole local game
 #[derive(Args)]
@@ -43,12 +42,8 @@ pub(super) struct PlayArgs {
     /// Planner: a name or an expression
     #[arg(long, value_name = "NAME|EXPRESSION", default_value = DEFAULT_NAME)]
     planner: String,
-    /// Time limit per decision in milliseconds [default: 75, or no limit with --budget-evals]
-    #[arg(long, value_name = "MS", value_parser = integer::<u64>(0..=MAX_BUDGET_MS))]
-    budget_ms: Option<u64>,
-    /// Maximum number of evaluations per decision; without --budget-ms, games are reproducible
-    #[arg(long, value_name = "N", value_parser = integer::<u64>(ANY))]
-    budget_evals: Option<u64>,
+    #[command(flatten)]
+    budget: BudgetArgs,
     /// Slack of survival's plans, in threat moves, so that late or lost commands do no harm
     /// [default: 4]
     #[arg(long, value_name = "N", value_parser = integer::<u8>(0..=8))]
@@ -108,16 +103,13 @@ pub(super) fn run(args: &PlayArgs, out: &mut impl Write) -> Result<(), CliError>
 }
 
 fn options(args: &PlayArgs) -> BotOptions {
-    let budget = match (args.budget_ms, args.budget_evals) {
-        (None, None) => Budget::of_the_bot(),
-        (time_ms, evaluations) => Budget { time_ms, evaluations },
-    };
     BotOptions {
         planner: args.planner.clone(),
         seed: args.seed,
         no_jump: args.no_jump,
         patience_moves: args.patience.unwrap_or(BotOptions::default().patience_moves),
-        ..budget.bot_options()
+        budget: args.budget.or(BUDGET_DEFAULT),
+        ..BotOptions::default()
     }
 }
 

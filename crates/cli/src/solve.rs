@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use getaway::game::{POINTS_PER_TICK, World};
 use getaway::map::Map;
-use getaway::planner::{Limit, Outcome, Solution, Survival, SurvivalOptions};
+use getaway::planner::{Budget, Outcome, Solution, Survival, SurvivalOptions};
 
 use super::number::{ANY, integer};
 use super::{CliError, MapArgs, one_line, world_of};
@@ -52,7 +52,7 @@ struct Report {
     score: u32,
     actions: String,
     elapsed_ms: f64,
-    expanded: u64,
+    simulated_ticks: u64,
 }
 
 pub(super) fn run(args: &SolveArgs, out: &mut impl Write) -> Result<(), CliError> {
@@ -88,7 +88,7 @@ fn solve(args: &SolveArgs, map: &Map) -> Result<Report, CliError> {
     let mut survival = Survival::new(SurvivalOptions { seed: args.seed, ..SurvivalOptions::default() });
     let start = Instant::now();
     let deadline = start.checked_add(Duration::from_millis(args.time_limit_ms));
-    let solution = survival.solve(&world, &world.start(), Limit { deadline, expansions: None });
+    let solution = survival.solve(&world, &world.start(), Budget { deadline, ..Budget::UNLIMITED });
     let elapsed_ms = (start.elapsed().as_secs_f64() * 1e6).round() / 1e3;
     check(&name, &world, &solution)?;
     Ok(Report {
@@ -97,7 +97,7 @@ fn solve(args: &SolveArgs, map: &Map) -> Result<Report, CliError> {
         score: u32::from(solution.final_tick) * POINTS_PER_TICK,
         actions: solution.moves.iter().map(|player_move| player_move.letter()).collect(),
         elapsed_ms,
-        expanded: solution.expanded,
+        simulated_ticks: solution.simulated_ticks,
     })
 }
 
@@ -121,9 +121,9 @@ fn check(name: &str, world: &World, solution: &Solution) -> Result<(), CliError>
 }
 
 fn write_plan(report: &Report, out: &mut impl Write) -> Result<(), CliError> {
-    let Report { map, outcome, score, actions, elapsed_ms, expanded } = report;
+    let Report { map, outcome, score, actions, elapsed_ms, simulated_ticks } = report;
     let map = one_line(map);
-    writeln!(out, "{map}: {outcome}, {score} points, {elapsed_ms:.1} ms, {expanded} states expanded")?;
+    writeln!(out, "{map}: {outcome}, {score} points, {elapsed_ms:.1} ms, {simulated_ticks} ticks simulated")?;
     for (line, moves) in actions.as_bytes().chunks(MOVES_PER_LINE).enumerate() {
         let tick = line * MOVES_PER_LINE + 1;
         writeln!(out, "{tick:>5} {}", String::from_utf8_lossy(moves))?;
@@ -134,10 +134,10 @@ fn write_plan(report: &Report, out: &mut impl Write) -> Result<(), CliError> {
 fn write_table(reports: &[Report], out: &mut impl Write) -> Result<(), CliError> {
     let names: Vec<String> = reports.iter().map(|report| one_line(&report.map)).collect();
     let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).max("MAP".len());
-    writeln!(out, "{:<width$}  OUTCOME     SCORE  ELAPSED MS  EXPANDED", "MAP")?;
+    writeln!(out, "{:<width$}  OUTCOME     SCORE  ELAPSED MS  SIMULATED TICKS", "MAP")?;
     for (name, report) in names.iter().zip(reports) {
-        let Report { outcome, score, elapsed_ms, expanded, .. } = report;
-        writeln!(out, "{name:<width$}  {outcome:<9}  {score:>6}  {elapsed_ms:>10.1}  {expanded:>8}")?;
+        let Report { outcome, score, elapsed_ms, simulated_ticks, .. } = report;
+        writeln!(out, "{name:<width$}  {outcome:<9}  {score:>6}  {elapsed_ms:>10.1}  {simulated_ticks:>15}")?;
     }
     let counts = [Outcome::Survives, Outcome::Doomed, Outcome::Undecided].map(|outcome| {
         let count = reports.iter().filter(|report| report.outcome == outcome.name()).count();
@@ -159,7 +159,7 @@ mod tests {
             outcome,
             moves: vec![Move::Stay; moves],
             final_tick,
-            expanded: 0,
+            simulated_ticks: 0,
         };
         assert!(check("m", &world, &solution(Outcome::Survives, 2000, 2001)).is_ok());
         for (outcome, moves, final_tick) in

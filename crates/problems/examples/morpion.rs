@@ -67,7 +67,7 @@ fn run(options: &Options) -> Result<(), String> {
         sample.add(reward);
         best = best.max(reward);
         evaluations += outcome.evaluations;
-        applied += outcome.applied;
+        applied += outcome.simulated_ticks;
     }
     let seconds = began.elapsed().as_secs_f64();
     print!(

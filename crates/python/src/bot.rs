@@ -10,6 +10,7 @@ use pyo3::types::{PyBytes, PyDict, PyString};
 use getaway::bot::{self, BotOptions};
 use getaway::planner;
 use getaway::protocol::GameMessage;
+use getaway::search::Budget;
 
 use crate::convert::{
     action_dict, bool_repr, catch_panic, duration, from_python, milliseconds, optional_u64, value_error, without_gil,
@@ -56,20 +57,21 @@ impl Bot {
 #[pymethods]
 impl Bot {
     #[new]
-    #[pyo3(signature = (planner = planner::DEFAULT_NAME, budget_ms = 75.0, seed = None, *, evaluations_max = None, no_jump = false),
-        text_signature = "(planner='survival', budget_ms=75.0, seed=0, *, evaluations_max=None, no_jump=False)")]
+    #[pyo3(signature = (planner = planner::DEFAULT_NAME, budget_ms = 75.0, seed = None, *, budget_ticks = None, no_jump = false),
+        text_signature = "(planner='survival', budget_ms=75.0, seed=0, *, budget_ticks=None, no_jump=False)")]
     fn new(
         planner: &str,
         budget_ms: f64,
         seed: Option<&Bound<'_, PyAny>>,
-        evaluations_max: Option<&Bound<'_, PyAny>>,
+        budget_ticks: Option<&Bound<'_, PyAny>>,
         no_jump: bool,
     ) -> PyResult<Self> {
-        let (seed, evaluations_max) =
-            (optional_u64("seed", seed)?.unwrap_or(0), optional_u64("evaluations_max", evaluations_max)?);
-        let budget = duration("budget_ms", budget_ms)?;
+        let (seed, budget_ticks) =
+            (optional_u64("seed", seed)?.unwrap_or(0), optional_u64("budget_ticks", budget_ticks)?);
+        let time = Some(duration("budget_ms", budget_ms)?);
+        let budget = Budget { time, ticks: budget_ticks, ..Budget::UNLIMITED };
         let planner = planner.to_owned();
-        let options = BotOptions { planner, budget, evaluations_max, seed, no_jump, ..BotOptions::default() };
+        let options = BotOptions { planner, budget, seed, no_jump, ..BotOptions::default() };
         let bot = bot::Bot::new(options).map_err(value_error)?;
         Ok(Self { bot: Mutex::new(BotState { bot, last: None }) })
     }
@@ -98,7 +100,7 @@ impl Bot {
             tick: decision.tick,
             source: decision.source.name(),
             planned_tick: decision.planned_tick,
-            evaluations: decision.evaluations,
+            simulated_ticks: decision.simulated_ticks,
             milliseconds: milliseconds(decision.elapsed),
         })
     }
@@ -111,7 +113,7 @@ impl Bot {
     fn __repr__(&self, py: Python<'_>) -> String {
         let options = py.detach(|| self.lock().bot.options().clone());
         let BotOptions { planner, budget, seed, no_jump, .. } = options;
-        let (budget_ms, no_jump) = (milliseconds(budget), bool_repr(no_jump));
+        let (budget_ms, no_jump) = (milliseconds(budget.time.unwrap_or_default()), bool_repr(no_jump));
         format!("Bot({planner:?}, budget_ms={budget_ms}, seed={seed}, no_jump={no_jump})")
     }
 }
@@ -122,17 +124,17 @@ pub(crate) struct Decision {
     tick: u32,
     source: &'static str,
     planned_tick: Option<u16>,
-    evaluations: u64,
+    simulated_ticks: u64,
     milliseconds: f64,
 }
 
 #[pymethods]
 impl Decision {
     fn __repr__(&self) -> String {
-        let Self { tick, source, evaluations, milliseconds, .. } = self;
+        let Self { tick, source, simulated_ticks, milliseconds, .. } = self;
         let planned_tick = self.planned_tick.map_or_else(|| "None".to_owned(), |tick| tick.to_string());
         format!(
-            "Decision(tick={tick}, source='{source}', planned_tick={planned_tick}, evaluations={evaluations}, milliseconds={milliseconds:.3})"
+            "Decision(tick={tick}, source='{source}', planned_tick={planned_tick}, simulated_ticks={simulated_ticks}, milliseconds={milliseconds:.3})"
         )
     }
 }

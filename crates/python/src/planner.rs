@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 
 use getaway::game::{Layout, Move, POINTS_PER_TICK};
 use getaway::map::Map;
-use getaway::planner::{self, Limit, Outcome, Survival, SurvivalOptions};
+use getaway::planner::{self, Budget, Outcome, Survival, SurvivalOptions};
 
 use crate::convert::{action_dict, duration, milliseconds, optional_u64, value_error, without_gil};
 use crate::game::{Game, load_map};
@@ -23,7 +23,7 @@ pub(crate) struct Solution {
     moves: String,
     final_tick: u16,
     score: u32,
-    expanded: u64,
+    simulated_ticks: u64,
     milliseconds: f64,
 }
 
@@ -36,8 +36,10 @@ impl Solution {
     }
 
     fn __repr__(&self) -> String {
-        let Self { outcome, final_tick, score, expanded, milliseconds, .. } = self;
-        format!("<Solution {outcome}, tick {final_tick}, score {score}, {expanded} states, {milliseconds:.1} ms>")
+        let Self { outcome, final_tick, score, simulated_ticks, milliseconds, .. } = self;
+        format!(
+            "<Solution {outcome}, tick {final_tick}, score {score}, {simulated_ticks} ticks simulated, {milliseconds:.1} ms>"
+        )
     }
 }
 
@@ -63,13 +65,13 @@ pub(crate) fn solve(
     }
     let mut survival = Survival::new(SurvivalOptions { seed, ..SurvivalOptions::default() });
     let start = Instant::now();
-    let mut expanded = 0;
+    let mut simulated_ticks = 0;
     // In slices, so that Ctrl-C works: the search resumes where it stopped.
     let solution = loop {
         let left = time_limit.saturating_sub(start.elapsed());
-        let limit = Limit { deadline: Some(Instant::now() + left.min(SIGNAL_PERIOD)), expansions: None };
+        let limit = Budget::time(left.min(SIGNAL_PERIOD));
         let solution = without_gil(py, || survival.solve(&game.world, &game.state, limit))?;
-        expanded += solution.expanded;
+        simulated_ticks += solution.simulated_ticks;
         py.check_signals()?;
         if solution.outcome != Outcome::Undecided || start.elapsed() >= time_limit {
             break solution;
@@ -80,7 +82,7 @@ pub(crate) fn solve(
         moves: solution.moves.iter().map(|player_move| player_move.letter()).collect(),
         final_tick: solution.final_tick,
         score: u32::from(solution.final_tick) * POINTS_PER_TICK,
-        expanded,
+        simulated_ticks,
         milliseconds: milliseconds(start.elapsed()),
     })
 }

@@ -6,14 +6,14 @@ use serde::Serialize;
 
 use super::annotation::{Annotation, Annotator};
 use getaway::game::{Action, Direction, LAST_TICK, Layout, Move, Personality, Position, State, Tile, World};
-use getaway::planner::{Limit, Survival, SurvivalOptions};
+use getaway::planner::{Budget, Survival, SurvivalOptions};
 use getaway::protocol::GameMessage;
 use getaway::recording::{RecordingError, RecordingReader, Report, verify};
 
 /// Number of ticks forecast after the last frame.
 pub(super) const FORECAST_TICKS: usize = 60;
 /// Maximum number of states for the forecast's search: some tens of milliseconds.
-const FORECAST_EXPANSIONS_MAX: u64 = 200_000;
+const FORECAST_TICKS_MAX: u64 = 200_000;
 /// Maximum number of frames in a replay: five games.
 const FRAMES_MAX: usize = 10_000;
 
@@ -270,8 +270,7 @@ impl ReplayBuilder {
 
 /// A forecast: the moves of the survival search from a state, and the resulting frames.
 pub(super) fn forecast(world: &World, state: &State) -> Vec<Positions> {
-    let limit = Limit { expansions: Some(FORECAST_EXPANSIONS_MAX), ..Limit::default() };
-    let moves = Survival::new(SurvivalOptions::default()).solve(world, state, limit).moves;
+    let moves = Survival::new(SurvivalOptions::default()).solve(world, state, Budget::ticks(FORECAST_TICKS_MAX)).moves;
     let mut state = state.clone();
     let mut frames = Vec::new();
     for player_move in moves.into_iter().take(FORECAST_TICKS) {

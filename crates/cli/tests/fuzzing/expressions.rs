@@ -5,7 +5,7 @@ use std::fmt;
 use std::time::{Duration, Instant};
 
 use getaway::game::{Layout, World};
-use getaway::planner::{Limit, NAMES, by_name};
+use getaway::planner::{Budget, NAMES, by_name};
 use getaway::search::{DEPTH_MAX, Expression};
 use getaway_reference::lockstep::Dice;
 
@@ -90,7 +90,7 @@ fn overtime(text: &str, seed: u64, world: &World) -> Duration {
     for _ in 0..TRIALS {
         let Ok(mut planner) = by_name(text, seed) else { return Duration::ZERO };
         let (own_start, start) = (own_time(), Instant::now());
-        let limit = Limit { deadline: Some(start + BUDGET), expansions: None };
+        let limit = Budget::until(start + BUDGET);
         planner.decide(world, &world.start(), limit);
         least = least.min((own_time() - own_start).saturating_sub(BUDGET));
         if least <= OVERTIME {

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use futures_util::{SinkExt, StreamExt};
 use getaway::game::{Action, Move, World};
 use getaway::map::Map;
-use getaway::planner::{Limit, Survival, SurvivalOptions};
+use getaway::planner::{Budget, Survival, SurvivalOptions};
 use getaway::protocol::MessageWriter;
 use getaway_reference::lockstep::Dice;
 use getaway_server::{Event, GameResult, Server, ServerOptions};
@@ -285,7 +285,7 @@ struct Honest {
 impl Honest {
     fn new(map: &Map, delay: Duration) -> Result<Self, String> {
         let world = World::new(&map.layout, false).map_err(|error| error.to_string())?;
-        let solution = Survival::new(SurvivalOptions::default()).solve(&world, &world.start(), Limit::default());
+        let solution = Survival::new(SurvivalOptions::default()).solve(&world, &world.start(), Budget::UNLIMITED);
         Ok(Self { world, moves: solution.moves, delay })
     }
 

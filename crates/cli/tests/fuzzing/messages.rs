@@ -10,6 +10,7 @@ use getaway::game::{Layout, Move, World};
 use getaway::map::MapLibrary;
 use getaway::planner::NAMES;
 use getaway::protocol::GameMessage;
+use getaway::search::Budget;
 use getaway_reference::lockstep::{Dice, random_layout};
 
 use super::{damage, mutate, own_time, unpanicked, wall_time, wild_json};
@@ -98,7 +99,7 @@ fn play(seed: u64, maps: &[Layout], clock: fn() -> Duration) -> Result<Tally, St
     let layout =
         if dice.one_in(3) { dice.pick(&maps.iter().collect::<Vec<_>>()).clone() } else { random_layout(&mut dice) };
     let options = options(&mut dice, seed);
-    let budget = options.budget;
+    let budget = options.budget.time.expect("a limit in time");
     let mut bot = Bot::new(options).map_err(|error| format!("bot {seed}: {error}"))?;
     let world = World::new(&layout, false).map_err(|error| format!("bot {seed}: {error}"))?;
     let mut state = world.start();
@@ -152,8 +153,11 @@ fn options(dice: &mut Dice, seed: u64) -> BotOptions {
     let budget_ms = if is_unbounded { dice.pick(&[0, 1, 2, 5]) } else { dice.pick(&[0, 1, 10, 50]) };
     BotOptions {
         planner: planner.to_owned(),
-        budget: Duration::from_millis(budget_ms),
-        evaluations_max: (!is_unbounded).then(|| dice.pick(&[0, 1, 30, 100])),
+        budget: Budget {
+            time: Some(Duration::from_millis(budget_ms)),
+            ticks: (!is_unbounded).then(|| dice.pick(&[0, 1, 30, 100])),
+            ..Budget::UNLIMITED
+        },
         seed,
         no_jump: dice.one_in(2),
         ..BotOptions::default()
