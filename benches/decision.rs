@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use getaway::bot::{Bot, BotOptions};
-use getaway::game::{LAST_TICK, World};
+use getaway::game::{LAST_TICK, Rules, World};
 use getaway::map::{Map, MapLibrary};
 use getaway::protocol::GameMessage;
 
@@ -50,7 +50,7 @@ fn deciding(criterion: &mut Criterion) {
     let mut benches = criterion.benchmark_group("decision");
     benches.sample_size(10).warm_up_time(Duration::from_millis(100)).measurement_time(Duration::from_millis(500));
     for map in maps() {
-        let world = World::new(&map.layout, false).expect("a map within the limits");
+        let world = World::new(&map.layout, &Rules::BLITZ_2025).expect("a map within the limits");
         report(&map.name, decision_times(&world, 0));
         let mut seed = 0;
         benches.bench_function(map.name, |bencher| {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use getaway::game::World;
+use getaway::game::{Rules, World};
 use getaway::map::{Map, MapLibrary};
 use getaway::planner::{Chase, Outcome, Solution, Survival, SurvivalOptions};
 use getaway::search::{Budget, Search};
@@ -69,11 +69,11 @@ fn report(id: &str, world: &World, seeds: u64) -> bool {
 fn solving(criterion: &mut Criterion) {
     let is_bench = std::env::args().any(|argument| argument == "--bench");
     let seeds = if is_bench { SEEDS } else { SEEDS_IN_TEST };
-    for (group, no_jump) in [("solve", false), ("solve_no_jump", true)] {
+    for (group, rules) in [("solve", Rules::BLITZ_2025), ("solve_no_jump", Rules::NO_JUMP)] {
         let mut benches = criterion.benchmark_group(group);
         benches.sample_size(10).warm_up_time(Duration::from_millis(300)).measurement_time(Duration::from_secs(1));
         for map in maps() {
-            let world = World::new(&map.layout, no_jump).expect("a map within the limits");
+            let world = World::new(&map.layout, &rules).expect("a map within the limits");
             if report(&format!("{group}/{}", map.name), &world, seeds) {
                 let mut seed = 0;
                 benches.bench_function(map.name, |bencher| {
@@ -93,7 +93,7 @@ fn rollouts(criterion: &mut Criterion) {
     benches.throughput(Throughput::Elements(EVALUATIONS));
     for map in maps() {
         // Without jumping a life is longest in question, and no rollout ends the search early.
-        let world = World::new(&map.layout, true).expect("a map within the limits");
+        let world = World::new(&map.layout, &Rules::NO_JUMP).expect("a map within the limits");
         let mut seed = 0;
         benches.bench_function(map.name, |bencher| {
             bencher.iter(|| {

@@ -12,7 +12,7 @@ use std::hint::black_box;
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use games::{Game, Replay, play_at_random};
-use getaway::game::{Layout, Position, Spawn, State, Style, Tile, World};
+use getaway::game::{Layout, Position, Rules, Spawn, State, Style, Tile, World};
 use getaway::map::{Map, decode_layout, encode_layout};
 
 /// Ticks of random games in one iteration.
@@ -52,7 +52,7 @@ fn load(criterion: &mut Criterion) {
         group.bench_function(name, |bencher| {
             bencher.iter(|| {
                 let map = Map::load(black_box(folder)).expect("a map");
-                let world = World::new(&map.layout, false).expect("a map");
+                let world = World::new(&map.layout, &Rules::BLITZ_2025).expect("a map");
                 assert_eq!(world.open_tiles(), jump.world.open_tiles());
                 world
             });
@@ -62,7 +62,7 @@ fn load(criterion: &mut Criterion) {
     group.sample_size(20).bench_function("hall-64x64", |bencher| {
         bencher.iter(|| {
             let layout = decode_layout(black_box(&picture)).expect("a picture of a hall");
-            let world = World::new(&layout, false).expect("a hall within the limits");
+            let world = World::new(&layout, &Rules::BLITZ_2025).expect("a hall within the limits");
             assert_eq!(world.open_tiles(), 4096);
             world
         });
@@ -73,7 +73,7 @@ fn load(criterion: &mut Criterion) {
     for Game { name, map, jump, .. } in &games {
         group.bench_function(name, |bencher| {
             bencher.iter(|| {
-                let world = World::new(black_box(&map.layout), false).expect("a map");
+                let world = World::new(black_box(&map.layout), &Rules::BLITZ_2025).expect("a map");
                 assert_eq!(world.open_tiles(), jump.world.open_tiles());
                 world
             });

@@ -6,7 +6,7 @@
 //! use getaway::game::{Action, Direction, Layout, World};
 //!
 //! let layout = Layout::parse("#######\n#P....#\n#.###.#\n#....S#\n#######")?;
-//! let world = World::new(&layout, false)?;
+//! let world = World::new(&layout, &Rules::BLITZ_2025)?;
 //! let mut state = world.start();
 //! world.play(&mut state, &[Action::Move(Direction::Right)])?;
 //! assert_eq!((state.tick(), world.player(&state).x), (2, 2));
@@ -20,7 +20,7 @@
 //! use getaway::planner::{Budget, Outcome, Survival, SurvivalOptions};
 //!
 //! let layout = Layout::parse("#######\n#P....#\n#.###.#\n#....S#\n#######")?;
-//! let world = World::new(&layout, true)?;
+//! let world = World::new(&layout, &Rules::NO_JUMP)?;
 //! let solution = Survival::new(SurvivalOptions::default()).solve(&world, &world.start(), Budget::UNLIMITED);
 //! assert_eq!((solution.outcome, solution.moves.len()), (Outcome::Survives, 2000));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -33,7 +33,7 @@
 //! use getaway::planner::{Budget, by_name};
 //!
 //! let layout = Layout::parse("#######\n#P....#\n#.###.#\n#....S#\n#######")?;
-//! let world = World::new(&layout, false)?;
+//! let world = World::new(&layout, &Rules::BLITZ_2025)?;
 //! let mut planner = by_name("step(repeat(10, simulate(greedy)))", 1)?;
 //! let mut state = world.start();
 //! for _ in 0..5 {

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
 
-use crate::game::{Action, Direction, Layout, Personality, Position, Spawn, State, Style, Threat, World};
+use crate::game::{Action, Direction, Personality, Position, Rules, State, Style, Threat, World, variant};
 
 mod frame;
 mod message;
@@ -296,13 +296,14 @@ pub fn write_line(mut writer: impl Write, value: &impl Serialize) -> io::Result<
 }
 
 /// The first line of a trace.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TraceHeader {
     /// The map's name.
     pub map: String,
-    /// Whether the no-jump variant was played.
-    pub no_jump: bool,
+    /// The rules that were played.
+    #[serde(rename = "noJump", with = "variant")]
+    pub rules: Rules,
     /// Columns of the map.
     pub width: i32,
     /// Rows of the map.
@@ -315,16 +316,18 @@ pub struct TraceHeader {
 }
 
 impl TraceHeader {
-    /// The header of a game on a map: all threats face up when they spawn.
-    pub fn new(map: impl Into<String>, layout: &Layout, no_jump: bool) -> Self {
-        let spawn = |&Spawn { style, position }: &Spawn| TraceSpawn { style, position, direction: Direction::Up };
+    /// The header of a game in a world.
+    pub fn new(map: impl Into<String>, world: &World) -> Self {
+        let layout = world.layout();
+        let spawn =
+            |threat: Threat| TraceSpawn { style: threat.style, position: threat.position, direction: threat.direction };
         Self {
             map: map.into(),
-            no_jump,
+            rules: *world.rules(),
             width: layout.width,
             height: layout.height,
             player: layout.player,
-            threats: layout.threats.iter().map(spawn).collect(),
+            threats: world.threats(&world.start()).map(spawn).collect(),
         }
     }
 }
@@ -376,7 +379,7 @@ pub struct TraceTick {
 impl TraceTick {
     /// The line of a state, without actions.
     pub fn of_state(world: &World, state: &State) -> Self {
-        let personality = state.personality();
+        let personality = world.personality(state);
         let threat =
             |threat: Threat| TraceThreat { position: threat.position, direction: threat.direction, personality };
         Self {
@@ -434,6 +437,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::game::Layout;
 
     #[test]
     fn actions_are_read_as_the_server_reads_them() {
@@ -509,7 +513,7 @@ mod tests {
     #[test]
     fn a_trace_is_written_byte_for_byte_as_it_was_read() {
         let trace = Trace::parse(TRACE).unwrap();
-        assert_eq!((trace.header.no_jump, trace.header.threats[0].style), (true, Style::Bull));
+        assert_eq!((trace.header.rules.no_jump, trace.header.threats[0].style), (true, Style::Bull));
         assert_eq!(trace.ticks[0].actions, None);
         assert_eq!(trace.ticks[1].actions, Some(vec![Action::MoveTo { x: 6.5, y: 3.0 }]));
         assert_eq!(trace.ticks[1].threats[0].position, Position::new(2, 1));
@@ -534,15 +538,10 @@ mod tests {
 
     #[test]
     fn a_header_says_what_the_layout_says() {
-        let layout = Layout {
-            width: 2,
-            height: 1,
-            tiles: vec![crate::game::Tile::Open; 2],
-            player: Position::new(1, 0),
-            threats: vec![Spawn { style: Style::Owl, position: Position::new(0, 0) }],
-        };
+        let layout = Layout::parse("oP").unwrap();
+        let world = World::new(&layout, &Rules::BLITZ_2025).unwrap();
         assert_eq!(
-            serde_json::to_string(&TraceHeader::new("pair", &layout, false)).unwrap(),
+            serde_json::to_string(&TraceHeader::new("pair", &world)).unwrap(),
             r#"{"map":"pair","noJump":false,"width":2,"height":1,"player":[1,0],"threats":[["owl",0,0,"up"]]}"#
         );
     }

@@ -7,7 +7,7 @@ mod counting;
 use std::time::{Duration, Instant};
 
 use counting::{Counting, measure};
-use getaway::game::{Action, Direction, Layout, Position, Spawn, State, Style, Tile, World};
+use getaway::game::{Action, Direction, Layout, Position, Rules, Spawn, State, Style, Tile, World};
 
 #[global_allocator]
 static COUNTING: Counting = Counting;
@@ -81,7 +81,8 @@ fn a_state_is_small() {
 fn games_of_up_to_eight_threats_do_not_allocate() {
     let commands = commands();
     for threats in [0, 1, 6, 8] {
-        let world = World::new(&quarter(threats), threats == 6).expect("a map");
+        let world =
+            World::new(&quarter(threats), &Rules { no_jump: threats == 6, ..Rules::BLITZ_2025 }).expect("a map");
         let (_, taken) = measure(|| play(&world, &commands, 20_000));
         assert_eq!(taken.allocations, 0, "{threats} threats: {taken:?}");
     }
@@ -89,7 +90,7 @@ fn games_of_up_to_eight_threats_do_not_allocate() {
 
 #[test]
 fn with_more_threats_only_cloning_allocates() {
-    let (world, commands) = (World::new(&quarter(16), false).expect("a map"), commands());
+    let (world, commands) = (World::new(&quarter(16), &Rules::BLITZ_2025).expect("a map"), commands());
     let mut state = world.start();
     let ((), taken) = measure(|| {
         for command in &commands {
@@ -104,7 +105,7 @@ fn with_more_threats_only_cloning_allocates() {
 #[test]
 fn the_largest_map_takes_little_memory_and_time() {
     let started = Instant::now();
-    let (world, taken) = measure(|| World::new(&hall(), false).expect("a map"));
+    let (world, taken) = measure(|| World::new(&hall(), &Rules::BLITZ_2025).expect("a map"));
     let time = started.elapsed();
     println!("hall of {} tiles: {taken:?}, {time:?}", world.open_tiles());
     assert_eq!(world.open_tiles(), 4096);

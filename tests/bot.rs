@@ -9,19 +9,25 @@ use std::time::Duration;
 
 use common::{maps_in, our_maps, shared_folder};
 use getaway::bot::{Bot, BotError, BotOptions, Decision};
-use getaway::game::{Direction, LAST_TICK, Layout, Move, Position, State, Style, Threat, World};
+use getaway::game::{Direction, LAST_TICK, Layout, Move, Position, Rules, State, Style, Threat, World};
 use getaway::planner::Source;
 use getaway::protocol::{GameMessage, Name};
 use getaway::search::{Budget, Generator, below};
 use rand_pcg::rand_core::SeedableRng;
 
 /// Options for a reproducible game: no time limit, bounded evaluations.
-fn options(planner: &str, no_jump: bool, seed: u64) -> BotOptions {
-    BotOptions { planner: planner.to_owned(), budget: Budget::ticks(100_000), seed, no_jump, ..BotOptions::default() }
+fn options(planner: &str, rules: &Rules, seed: u64) -> BotOptions {
+    BotOptions {
+        planner: planner.to_owned(),
+        budget: Budget::ticks(100_000),
+        seed,
+        rules: *rules,
+        ..BotOptions::default()
+    }
 }
 
-fn bot(no_jump: bool) -> Bot {
-    Bot::new(options("survival", no_jump, 1)).unwrap()
+fn bot(rules: &Rules) -> Bot {
+    Bot::new(options("survival", rules, 1)).unwrap()
 }
 
 fn our_layout(name: &str) -> Layout {
@@ -39,8 +45,8 @@ struct Host {
 }
 
 impl Host {
-    fn new(layout: &Layout, no_jump: bool) -> Self {
-        let world = World::new(layout, no_jump).unwrap();
+    fn new(layout: &Layout, rules: &Rules) -> Self {
+        let world = World::new(layout, rules).unwrap();
         Self { state: world.start(), world }
     }
 
@@ -79,7 +85,7 @@ impl Host {
         let player = self.world.player(&self.state);
         let mut threats: Vec<Threat> = self.world.threats(&self.state).collect();
         change(&mut threats);
-        self.world = World::new(layout, self.world.no_jump()).unwrap();
+        self.world = World::new(layout, self.world.rules()).unwrap();
         self.state = self.world.state_at(self.tick(), player, &threats).unwrap();
     }
 }
@@ -87,11 +93,11 @@ impl Host {
 #[test]
 fn whole_games_are_survived_on_the_bundled_maps_in_both_variants() {
     for map in our_maps() {
-        for no_jump in [false, true] {
-            let (mut host, mut bot) = (Host::new(&map.layout, no_jump), bot(no_jump));
+        for rules in [Rules::BLITZ_2025, Rules::NO_JUMP] {
+            let (mut host, mut bot) = (Host::new(&map.layout, &rules), bot(&rules));
             host.serve_until(&mut bot, u16::MAX);
             let end = (host.world.score(&host.state), mispredictions(&bot));
-            assert_eq!(end, (10_005, 0), "{}, no-jump {no_jump}", map.name);
+            assert_eq!(end, (10_005, 0), "{}, no-jump {}", map.name, rules.no_jump);
         }
     }
 }
@@ -100,11 +106,11 @@ fn whole_games_are_survived_on_the_bundled_maps_in_both_variants() {
 fn whole_games_are_survived_on_the_real_maps_in_both_variants() {
     let Some(shared) = shared_folder() else { return };
     for map in maps_in(&shared.join("maps")) {
-        for no_jump in [false, true] {
-            let (mut host, mut bot) = (Host::new(&map.layout, no_jump), bot(no_jump));
+        for rules in [Rules::BLITZ_2025, Rules::NO_JUMP] {
+            let (mut host, mut bot) = (Host::new(&map.layout, &rules), bot(&rules));
             host.serve_until(&mut bot, u16::MAX);
             let end = (host.world.score(&host.state), mispredictions(&bot));
-            assert_eq!(end, (10_005, 0), "{}, no-jump {no_jump}", map.name);
+            assert_eq!(end, (10_005, 0), "{}, no-jump {}", map.name, rules.no_jump);
         }
     }
 }
@@ -113,9 +119,9 @@ fn whole_games_are_survived_on_the_real_maps_in_both_variants() {
 fn see_through_tiles_are_discovered_in_time() {
     let layout = our_layout("harbour");
     // One game of each variant; the whole games above are two more, with another seed.
-    for (seed, no_jump) in [(0, false), (3, true)] {
-        let mut host = Host::new(&layout, no_jump);
-        let mut bot = Bot::new(options("survival", no_jump, seed)).unwrap();
+    for (seed, rules) in [(0, Rules::BLITZ_2025), (3, Rules::NO_JUMP)] {
+        let mut host = Host::new(&layout, &rules);
+        let mut bot = Bot::new(options("survival", &rules, seed)).unwrap();
         let mut refusals = 0;
         while !host.is_over() {
             let before = host.world.player(&host.state);
@@ -133,7 +139,7 @@ fn late_command_is_a_tick_without_a_command() {
     let mut lates = 0;
     for map in our_maps() {
         let mut random = Generator::seed_from_u64(7);
-        let (mut host, mut bot) = (Host::new(&map.layout, false), bot(false));
+        let (mut host, mut bot) = (Host::new(&map.layout, &Rules::BLITZ_2025), bot(&Rules::BLITZ_2025));
         while !host.is_over() {
             let decision = bot.next_action(&host.message()).unwrap();
             let is_late = below(&mut random, 20) == 0;
@@ -150,7 +156,7 @@ fn missed_messages_do_not_cause_mispredictions() {
     let mut gaps = 0;
     for map in our_maps() {
         let mut random = Generator::seed_from_u64(8);
-        let (mut host, mut bot) = (Host::new(&map.layout, false), bot(false));
+        let (mut host, mut bot) = (Host::new(&map.layout, &Rules::BLITZ_2025), bot(&Rules::BLITZ_2025));
         while !host.is_over() {
             let decision = bot.next_action(&host.message()).unwrap();
             let missed = if below(&mut random, 25) == 0 { 1 + below(&mut random, 5) } else { 0 };
@@ -172,7 +178,7 @@ fn missed_messages_do_not_cause_mispredictions() {
 #[test]
 fn repeated_message_gets_the_same_decision_and_is_not_played_twice() {
     let layout = our_layout("crossroads");
-    let (mut host, mut bot) = (Host::new(&layout, false), bot(false));
+    let (mut host, mut bot) = (Host::new(&layout, &Rules::BLITZ_2025), bot(&Rules::BLITZ_2025));
     while !host.is_over() {
         let first = bot.next_action(&host.message()).unwrap();
         for _ in 0..2 {
@@ -193,9 +199,9 @@ fn game_joined_late_is_tracked_after_a_while() {
             continue;
         }
         for tick in [30, 400, 1100] {
-            let mut host = Host::new(&map.layout, false);
-            host.serve_until(&mut bot(false), tick);
-            let mut late = bot(false);
+            let mut host = Host::new(&map.layout, &Rules::BLITZ_2025);
+            host.serve_until(&mut bot(&Rules::BLITZ_2025), tick);
+            let mut late = bot(&Rules::BLITZ_2025);
             host.serve_until(&mut late, u16::MAX);
             games += 1;
             survived += u32::from(host.tick() > LAST_TICK);
@@ -209,9 +215,9 @@ fn game_joined_late_is_tracked_after_a_while() {
 
 #[test]
 fn new_game_starts_from_scratch() {
-    let mut bot = bot(false);
+    let mut bot = bot(&Rules::BLITZ_2025);
     for (map, until) in [("roundabout", 700), ("stadium", 300), ("stadium", 1), ("stadium", u16::MAX)] {
-        let mut host = Host::new(&our_layout(map), false);
+        let mut host = Host::new(&our_layout(map), &Rules::BLITZ_2025);
         host.serve_until(&mut bot, until);
         if until > 1 {
             assert_eq!(mispredictions(&bot), 0, "{map} until {until}");
@@ -223,7 +229,7 @@ fn new_game_starts_from_scratch() {
 #[test]
 fn unknown_style_is_played_cautiously_until_it_is_identified() {
     let layout = our_layout("market-square");
-    let (mut host, mut bot) = (Host::new(&layout, false), bot(false));
+    let (mut host, mut bot) = (Host::new(&layout, &Rules::BLITZ_2025), bot(&Rules::BLITZ_2025));
     let unknown = layout.threats.iter().position(|threat| threat.style == Style::Shark).unwrap();
     let mut sources = Vec::new();
     while !host.is_over() {
@@ -241,7 +247,7 @@ fn unknown_style_is_played_cautiously_until_it_is_identified() {
 #[test]
 fn announced_change_of_style_is_adopted() {
     let mut layout = our_layout("stadium");
-    let (mut host, mut bot) = (Host::new(&layout, false), bot(false));
+    let (mut host, mut bot) = (Host::new(&layout, &Rules::BLITZ_2025), bot(&Rules::BLITZ_2025));
     host.serve_until(&mut bot, 200);
     let bull = layout.threats.iter().position(|threat| threat.style != Style::Shark).unwrap();
     layout.threats[bull].style = Style::Shark;
@@ -279,8 +285,9 @@ fn play_with_liar(layout: &Layout, planner: &str, drops: Drops, seed: u64) -> u1
         Drops::Burst => (burst..burst + 10).collect(),
     };
 
-    let mut host = Host::new(layout, false);
-    let mut bot = Bot::new(BotOptions { budget: Budget::ticks(20_000), ..options(planner, false, seed) }).unwrap();
+    let mut host = Host::new(layout, &Rules::BLITZ_2025);
+    let mut bot =
+        Bot::new(BotOptions { budget: Budget::ticks(20_000), ..options(planner, &Rules::BLITZ_2025, seed) }).unwrap();
     while !host.is_over() {
         match host.tick() {
             200 => host.rearrange(&true_layout, |_| {}),
@@ -374,8 +381,8 @@ fn decisions_keep_to_their_budget_on_a_busy_machine() {
     let mut over = Vec::new();
     for planner in ["survival", "uct-greedy", "lookahead:12", "cautious"] {
         let layout = our_layout("metropolis");
-        let mut host = Host::new(&layout, true);
-        let timed = BotOptions { budget: Budget::time(budget), ..options(planner, true, 3) };
+        let mut host = Host::new(&layout, &Rules::NO_JUMP);
+        let timed = BotOptions { budget: Budget::time(budget), ..options(planner, &Rules::NO_JUMP, 3) };
         let mut bot = Bot::new(timed).unwrap();
         for _ in 0..40 {
             if host.is_over() {
@@ -399,9 +406,10 @@ fn largest_hall_is_answered_from_the_first_tick() {
     drawing[60].replace_range(60..61, "s");
     drawing[3].replace_range(60..61, "d");
     let layout = Layout::parse(&drawing.join("\n")).unwrap();
-    let mut host = Host::new(&layout, false);
+    let mut host = Host::new(&layout, &Rules::BLITZ_2025);
     let budget = Duration::from_millis(40);
-    let mut bot = Bot::new(BotOptions { budget: Budget::time(budget), ..options("survival", false, 0) }).unwrap();
+    let mut bot =
+        Bot::new(BotOptions { budget: Budget::time(budget), ..options("survival", &Rules::BLITZ_2025, 0) }).unwrap();
     let mut decisions = Vec::new();
     while !host.is_over() && host.tick() < 200 {
         decisions.push(host.serve(&mut bot));
@@ -420,9 +428,10 @@ fn bot_without_time_builds_its_world_in_slices_and_catches_up() {
     drawing[2].replace_range(2..3, "P");
     drawing[25].replace_range(20..26, "bgosdh");
     let layout = Layout::parse(&drawing.join("\n")).unwrap();
-    let mut host = Host::new(&layout, false);
+    let mut host = Host::new(&layout, &Rules::BLITZ_2025);
     let mut bot =
-        Bot::new(BotOptions { budget: Budget::time(Duration::ZERO), ..options("survival", false, 0) }).unwrap();
+        Bot::new(BotOptions { budget: Budget::time(Duration::ZERO), ..options("survival", &Rules::BLITZ_2025, 0) })
+            .unwrap();
     // 49 messages until the routes are built; then queued observations are processed four per
     // message.
     host.serve_until(&mut bot, 70);
@@ -437,7 +446,7 @@ fn bot_without_time_builds_its_world_in_slices_and_catches_up() {
 #[test]
 fn unusable_message_gives_one_clear_error() {
     let layout = our_layout("roundabout");
-    let (mut host, mut bot) = (Host::new(&layout, false), bot(false));
+    let (mut host, mut bot) = (Host::new(&layout, &Rules::BLITZ_2025), bot(&Rules::BLITZ_2025));
     host.serve_until(&mut bot, 20);
     let mut message = host.message();
     message.your_character.position = Position::new(-1, 3);
@@ -457,6 +466,6 @@ fn unusable_message_gives_one_clear_error() {
 
 #[test]
 fn unknown_planners_are_rejected() {
-    assert!(Bot::new(options("clairvoyant", false, 0)).is_err());
-    assert!(Bot::new(options("step(", false, 0)).is_err());
+    assert!(Bot::new(options("clairvoyant", &Rules::BLITZ_2025, 0)).is_err());
+    assert!(Bot::new(options("step(", &Rules::BLITZ_2025, 0)).is_err());
 }

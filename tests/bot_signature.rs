@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use common::our_maps;
 use getaway::bot::{Bot, BotOptions, Decision};
-use getaway::game::{Direction, LAST_TICK, Layout, Move, Position, State, Style, Threat, World};
+use getaway::game::{Direction, LAST_TICK, Layout, Move, Position, Rules, State, Style, Threat, World};
 use getaway::protocol::{GameMessage, Name};
 use getaway::search::Budget;
 use getaway::search::{Generator, below};
@@ -59,6 +59,13 @@ enum Script {
     Water,
 }
 
+impl Script {
+    /// The rules of its games.
+    fn rules(self) -> Rules {
+        Rules { no_jump: self == Self::NoJump, ..Rules::BLITZ_2025 }
+    }
+}
+
 const SCRIPTS: [Script; 16] = [
     Script::Prompt,
     Script::NoJump,
@@ -87,7 +94,7 @@ fn options(planner: &str, script: Script) -> BotOptions {
         planner: planner.to_owned(),
         budget: Budget::time(BUDGET).and(Budget::ticks(TICKS)),
         seed: SEED,
-        no_jump: script == Script::NoJump,
+        rules: script.rules(),
         ..BotOptions::default()
     };
     if script == Script::WithoutSlack {
@@ -114,7 +121,7 @@ impl Game {
         if script == Script::Water {
             flood(&mut layout, &mut random);
         }
-        let world = World::new(&layout, script == Script::NoJump).expect("a map within the limits");
+        let world = World::new(&layout, &script.rules()).expect("a map within the limits");
         let bot = Bot::new(options(planner, script)).expect("a planner");
         Self { script, layout, state: world.start(), world, bot, random, record: Vec::new() }
     }
@@ -162,7 +169,7 @@ impl Game {
         let player = self.world.player(&self.state);
         let mut threats: Vec<Threat> = self.world.threats(&self.state).collect();
         change(&self.layout, player, &mut threats);
-        self.world = World::new(&self.layout, self.script == Script::NoJump).expect("a map within the limits");
+        self.world = World::new(&self.layout, &self.script.rules()).expect("a map within the limits");
         self.state = self.world.state_at(self.state.tick(), player, &threats).expect("a state");
     }
 

@@ -8,7 +8,7 @@ mod common;
 
 use std::time::Duration;
 
-use getaway::game::World;
+use getaway::game::{Rules, World};
 use getaway::planner::{Budget, NAMES, by_name};
 use getaway::search::{ManualTimeSource, TimeSource};
 
@@ -22,7 +22,7 @@ const TICKS_PER_READING_MAX: u64 = 512 + 10;
 fn every_planner_stops_at_the_first_reading_past_its_deadline() {
     let maps = common::our_maps();
     let map = maps.iter().find(|map| map.name == "metropolis").expect("our largest map");
-    let world = World::new(&map.layout, false).expect("a map within the limits");
+    let world = World::new(&map.layout, &Rules::BLITZ_2025).expect("a map within the limits");
     let expressions = ["step(lookahead(select(1, simulate)))", "repeat(1000000, simulate(greedy, 10))"];
     for name in NAMES.into_iter().map(|(name, _)| name).chain(expressions) {
         for time in [0, 5].map(Duration::from_millis) {

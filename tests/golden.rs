@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
-use getaway::game::{Action, Layout, State, World};
+use getaway::game::{Action, Layout, Rules, State, World};
 use getaway::map::Map;
 use getaway::protocol::{Trace, TraceHeader, TraceThreat, TraceTick, write_line};
 use getaway_reference as reference;
@@ -28,7 +28,7 @@ use getaway_reference::lockstep::{Dice, disguise, random_command, surviving_plan
 /// A model of the rules that can be compared with a trace.
 trait Model {
     /// The game before its first tick.
-    fn new(layout: &Layout, no_jump: bool) -> Self;
+    fn new(layout: &Layout, rules: &Rules) -> Self;
     /// Plays one tick.
     fn step(&mut self, actions: &[Action]);
     /// The state in trace format, without actions.
@@ -36,8 +36,8 @@ trait Model {
 }
 
 impl Model for reference::Game {
-    fn new(layout: &Layout, no_jump: bool) -> Self {
-        Self::new(layout, no_jump)
+    fn new(layout: &Layout, rules: &Rules) -> Self {
+        Self::new(layout, rules)
     }
 
     fn step(&mut self, actions: &[Action]) {
@@ -68,8 +68,8 @@ struct Fast {
 }
 
 impl Model for Fast {
-    fn new(layout: &Layout, no_jump: bool) -> Self {
-        let world = World::new(layout, no_jump).expect("the maps of the traces are within the limits");
+    fn new(layout: &Layout, rules: &Rules) -> Self {
+        let world = World::new(layout, rules).expect("the maps of the traces are within the limits");
         let state = world.start();
         Self { world, state }
     }
@@ -144,7 +144,7 @@ fn follow<M: Model>(path: &Path, map_folder: &dyn Fn(&str) -> PathBuf) -> usize 
     let header = &trace.header;
     let layout = load_layout(&map_folder(&header.map));
     let file = path.file_name().unwrap_or_default().to_string_lossy();
-    let mut model = M::new(&layout, header.no_jump);
+    let mut model = M::new(&layout, &header.rules);
     check_header(&Place { file: &file, line: 1 }, header, &layout, &model.observe());
     for (tick, line) in trace.ticks.iter().zip(2..) {
         model.step(tick.actions.as_deref().unwrap_or_default());
@@ -166,23 +166,23 @@ fn our_map(name: &str) -> PathBuf {
 /// The bundled traces: the map, whether it is the no-jump variant, and the beam width of the search
 /// for a long game; with width 0 the player moves at random and is soon caught. Every style in both
 /// variants, small maps and large ones.
-const RECORDED: [(&str, bool, usize); 8] = [
-    ("corner-shop", false, 256),
-    ("crossroads", true, 256),
-    ("harbour", false, 256),
-    ("market-square", true, 256),
-    ("old-town", true, 256),
-    ("roundabout", false, 0),
-    ("stadium", true, 0),
-    ("twin-bridges", false, 256),
+const RECORDED: [(&str, Rules, usize); 8] = [
+    ("corner-shop", Rules::BLITZ_2025, 256),
+    ("crossroads", Rules::NO_JUMP, 256),
+    ("harbour", Rules::BLITZ_2025, 256),
+    ("market-square", Rules::NO_JUMP, 256),
+    ("old-town", Rules::NO_JUMP, 256),
+    ("roundabout", Rules::BLITZ_2025, 0),
+    ("stadium", Rules::NO_JUMP, 0),
+    ("twin-bridges", Rules::BLITZ_2025, 256),
 ];
 
 #[test]
 #[ignore = "regenerates tests/golden/"]
 fn record_golden() {
-    for (name, no_jump, plan_width) in RECORDED {
-        let trace = record(name, no_jump, plan_width);
-        let variant = if no_jump { "-nojump" } else { "" };
+    for (name, rules, plan_width) in RECORDED {
+        let trace = record(name, &rules, plan_width);
+        let variant = if rules.no_jump { "-nojump" } else { "" };
         let path = our_traces().join(format!("{name}{variant}.trace.jsonl.gz"));
         let file = File::create(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let mut gz = GzEncoder::new(file, Compression::best());
@@ -193,13 +193,13 @@ fn record_golden() {
 
 /// A game of the reference model on a bundled map, with each planned move embedded in unusual
 /// actions.
-fn record(name: &str, no_jump: bool, plan_width: usize) -> Trace {
+fn record(name: &str, rules: &Rules, plan_width: usize) -> Trace {
     let layout = load_layout(&our_map(name));
-    let world = World::new(&layout, no_jump).expect("our maps are within the limits");
+    let world = World::new(&layout, rules).expect("our maps are within the limits");
     let (mut state, mut dice) = (world.start(), Dice::from_seed(2025));
     let mut plan = surviving_plan(&world, plan_width, 2025).into_iter();
-    let mut game = reference::Game::new(&layout, no_jump);
-    let mut trace = Trace { header: TraceHeader::new(name, &layout, no_jump), ticks: Vec::new() };
+    let mut game = reference::Game::new(&layout, rules);
+    let mut trace = Trace { header: TraceHeader::new(name, &world), ticks: Vec::new() };
     while !game.over() {
         let command = match plan.next() {
             Some(planned) => disguise(planned, &world, &state, &mut dice),
@@ -236,7 +236,8 @@ impl Place<'_> {
 
 /// Compares the header of a trace with the map and the model's first state.
 fn check_header(place: &Place, expected: &TraceHeader, layout: &Layout, first: &TraceTick) {
-    let found = TraceHeader::new(expected.map.clone(), layout, expected.no_jump);
+    let world = World::new(layout, &expected.rules).expect("the maps of the traces are within the limits");
+    let found = TraceHeader::new(expected.map.clone(), &world);
     place.same("width", expected.width, found.width);
     place.same("height", expected.height, found.height);
     place.same("player", expected.player, first.player);

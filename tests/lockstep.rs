@@ -5,9 +5,9 @@
 //! --example lockstep -- --ticks 10000000 --seed 1`. Bugs found by lockstep have their own tests
 //! below.
 
-use getaway::game::{Action, Direction, Layout, World};
+use getaway::game::{Action, Direction, Layout, Rules, World};
 use getaway_reference::Game;
-use getaway_reference::lockstep::{Coverage, Dice, play, play_seed};
+use getaway_reference::lockstep::{Coverage, Dice, RulesDraw, play, play_seed};
 use proptest::prelude::*;
 
 /// Number of ticks played here: a few seconds.
@@ -20,7 +20,7 @@ fn both_models_agree_on_random_games() {
     let mut coverage = Coverage::default();
     let mut seed = FIRST_SEED;
     while coverage.ticks < TICKS {
-        if let Err(failure) = play_seed(seed, &mut coverage) {
+        if let Err(failure) = play_seed(seed, RulesDraw::Any, &mut coverage) {
             panic!("{failure}");
         }
         seed += 1;
@@ -35,7 +35,7 @@ fn both_models_agree_on_games_from_bytes() {
     for seed in 0..50 {
         let mut dice = Dice::from_seed(seed);
         let bytes: Vec<u8> = (0..2000).map(|_| dice.below(256) as u8).collect();
-        let played = play(&mut Dice::from_bytes(&bytes), &mut coverage);
+        let played = play(&mut Dice::from_bytes(&bytes), RulesDraw::Any, &mut coverage);
         assert_eq!(played, Ok(()), "the bytes of seed {seed}");
     }
     assert!(coverage.ticks > 1000, "{coverage}");
@@ -51,7 +51,7 @@ fn move_to_rounds_the_largest_number_below_one_half_down() {
     // Found by lockstep: `(x + 0.5).floor()` gives 1, `Math.round` gives 0.
     let below_half = 0.5_f64.next_down();
     let layout = odd_streets();
-    let world = World::new(&layout, false).expect("a map");
+    let world = World::new(&layout, &Rules::BLITZ_2025).expect("a map");
     let down = world.attempt(&world.start(), &Action::MoveTo { x: below_half, y: 2.0 });
     assert_eq!(down, Ok(Some(Direction::Down)), "(0, 2), not (1, 2)");
     let here = world.attempt(&world.start(), &Action::MoveTo { x: below_half, y: -below_half });
@@ -67,9 +67,9 @@ proptest! {
         y in prop_oneof![any::<f64>(), -2.0..5.0, (-4..10_i32).prop_map(|y| f64::from(y) / 2.0)],
     ) {
         let layout = odd_streets();
-        let world = World::new(&layout, false).expect("a map");
+        let world = World::new(&layout, &Rules::BLITZ_2025).expect("a map");
         let action = Action::MoveTo { x, y };
         let found = world.attempt(&world.start(), &action).map(|step| step.map(|d| layout.player.towards(d)));
-        prop_assert_eq!(found, Game::new(&layout, false).try_action(action));
+        prop_assert_eq!(found, Game::new(&layout, &Rules::BLITZ_2025).try_action(action));
     }
 }

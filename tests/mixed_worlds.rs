@@ -6,14 +6,14 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use getaway::game::{Direction, Layout, Move, Position, Spawn, State, Style, Threat, Tile, World};
+use getaway::game::{Direction, Layout, Move, Position, Rules, Spawn, State, Style, Threat, Tile, World};
 use proptest::prelude::*;
 
 /// Insane threats, and owls outside their window: a lane's memory is used before it is written.
 const TICK: u16 = 1001;
 
 fn world(layout: &Layout) -> World {
-    World::new(layout, false).expect("a map")
+    World::new(layout, &Rules::BLITZ_2025).expect("a map")
 }
 
 /// The streets of every fixed test, with one threat.
@@ -74,13 +74,13 @@ fn state_of_one_style_steps_in_worlds_of_that_style_alone() {
 }
 
 #[test]
-fn state_of_one_style_does_not_step_after_the_world_is_recast_to_another() {
+fn state_of_one_style_does_not_step_after_the_layout_is_set_to_another() {
     for made in Style::ALL {
-        for recast in Style::ALL {
+        for other in Style::ALL {
             let mut world = streets(made);
             let mut state = world.start();
-            world.recast(streets(recast).layout()).expect("a map");
-            assert_eq!(steps(&world, &mut state), made == recast, "{made} recast to {recast}");
+            world.set_layout(streets(other).layout()).expect("a map");
+            assert_eq!(steps(&world, &mut state), made == other, "{made}, then {other}");
         }
     }
 }
@@ -148,7 +148,7 @@ fn minds(world: &World, numbers: &[u32]) -> Vec<Threat> {
     let think = |(threat, &number): (Threat, &u32)| Threat {
         position: place(number).unwrap_or(threat.position),
         direction: Direction::ALL[number as usize >> 6 & 3],
-        seed: (number >> 16) as u16 % 1000,
+        draws: (number >> 16) as u16 % 1000,
         remembered: place(number >> 8),
         seen: place(number >> 10),
         post: place(number >> 12),
@@ -166,14 +166,14 @@ proptest! {
         (made, stepped) in layouts(),
         numbers in prop::collection::vec(any::<u32>(), 12),
         tick in prop_oneof![Just(TICK), 1..=1990_u16],
-        does_recast in any::<bool>(),
+        does_set_layout in any::<bool>(),
     ) {
         let (maker, mut stepper) = (world(&made), world(&stepped));
         let player = maker.layout().player;
         let mut state = maker.state_at(tick, player, &minds(&maker, &numbers)).expect("positions of this world");
-        if does_recast {
+        if does_set_layout {
             stepper = maker;
-            stepper.recast(&stepped).expect("a map");
+            stepper.set_layout(&stepped).expect("a map");
         }
         for _ in 0..10 {
             if state.is_over() || !steps(&stepper, &mut state) {

@@ -4,7 +4,7 @@
 mod common;
 
 use common::our_maps;
-use getaway::game::{Layout, Move, Position, State, Style, Threat, Tile, World, WorldBuilder};
+use getaway::game::{Layout, Move, Position, Rules, State, Style, Threat, Tile, World, WorldBuilder};
 use getaway::planner::{Budget, Outcome, Survival, SurvivalOptions};
 use getaway::search::{Generator, below};
 use rand_pcg::rand_core::SeedableRng;
@@ -12,7 +12,7 @@ use rand_pcg::rand_core::SeedableRng;
 /// Plays random games on our maps and shows every tick: the world, the state before, the move, the state after.
 fn for_each_tick(mut see: impl FnMut(&World, &State, Move, &State)) {
     for map in our_maps() {
-        let world = World::new(&map.layout, false).unwrap();
+        let world = World::new(&map.layout, &Rules::BLITZ_2025).unwrap();
         for seed in 0..4 {
             let mut random = Generator::seed_from_u64(seed);
             let mut state = world.start();
@@ -48,7 +48,8 @@ fn a_deer_with_its_spawn_for_a_home_does_what_it_does() {
         for (index, spawn) in world.layout().threats.iter().enumerate().filter(|(_, spawn)| spawn.style == Style::Deer)
         {
             let deer = world.threat(before, index);
-            let next = world.deer_after(&deer, spawn.position, before.tick(), world.player(before)).unwrap();
+            let (stale, now) = (world.player(before), world.player(after));
+            let next = world.deer_after(&deer, spawn.position, before.tick(), stale, now).unwrap();
             assert_eq!(next, world.threat(after, index), "tick {}", before.tick());
             deers += 1;
         }
@@ -59,7 +60,7 @@ fn a_deer_with_its_spawn_for_a_home_does_what_it_does() {
 #[test]
 fn what_cannot_be_followed_is_refused() {
     let layout = Layout::parse("P.#s").unwrap();
-    let world = World::new(&layout, false).unwrap();
+    let world = World::new(&layout, &Rules::BLITZ_2025).unwrap();
     let shark = world.threat(&world.start(), 0);
     let (open, wall) = (layout.player, Position::new(2, 0));
     assert!(world.threat_after(0, &shark, 1, open, open).is_ok());
@@ -69,7 +70,7 @@ fn what_cannot_be_followed_is_refused() {
     assert!(world.threat_after(0, &shark, 1, wall, open).is_err());
     assert!(world.threat_after(0, &shark, 1, open, wall).is_err());
     assert!(world.threat_after(0, &Threat { position: wall, ..shark }, 1, open, open).is_err());
-    assert!(world.deer_after(&Threat { position: wall, ..shark }, open, 1, open).is_err());
+    assert!(world.deer_after(&Threat { position: wall, ..shark }, open, 1, open, open).is_err());
 }
 
 /// Two worlds that play the same random game.
@@ -90,7 +91,7 @@ fn assert_same_game(one: &World, other: &World) {
 #[test]
 fn a_recast_world_is_the_world_that_would_have_been_built() {
     let maps = our_maps();
-    let mut world = World::new(&maps[0].layout, true).unwrap();
+    let mut world = World::new(&maps[0].layout, &Rules::NO_JUMP).unwrap();
     for map in &maps {
         let mut layout = map.layout.clone();
         // Another map, then the same with a threat less, another style, and a tile that is closed to the player.
@@ -104,30 +105,30 @@ fn a_recast_world_is_the_world_that_would_have_been_built() {
                 }
                 _ => {}
             }
-            world.recast(&layout).unwrap();
-            assert_same_game(&world, &World::new(&layout, true).unwrap());
+            world.set_layout(&layout).unwrap();
+            assert_same_game(&world, &World::new(&layout, &Rules::NO_JUMP).unwrap());
         }
     }
     let before = world.layout().clone();
     let nobody = Layout { tiles: vec![Tile::Wall; before.tiles.len()], ..before.clone() };
-    assert!(world.recast(&nobody).is_err());
+    assert!(world.set_layout(&nobody).is_err());
     assert_eq!(world.layout(), &before);
 }
 
 #[test]
 fn a_world_made_in_pieces_is_the_world() {
     for map in our_maps() {
-        let mut builder = WorldBuilder::new(&map.layout, false).unwrap();
+        let mut builder = WorldBuilder::new(&map.layout, &Rules::BLITZ_2025).unwrap();
         assert_eq!(builder.layout(), &map.layout);
         let mut pieces = 1;
         while !builder.advance(7) {
             pieces += 1;
         }
-        let world = World::new(&map.layout, false).unwrap();
+        let world = World::new(&map.layout, &Rules::BLITZ_2025).unwrap();
         assert_eq!(pieces, world.open_tiles().div_ceil(7));
         assert_same_game(&builder.finish(), &world);
         // What is missing is made at the end.
-        assert_same_game(&WorldBuilder::new(&map.layout, false).unwrap().finish(), &world);
+        assert_same_game(&WorldBuilder::new(&map.layout, &Rules::BLITZ_2025).unwrap().finish(), &world);
     }
 }
 
@@ -135,7 +136,7 @@ fn a_world_made_in_pieces_is_the_world() {
 fn who_survives_a_patient_world_can_wait_at_any_time() {
     const PATIENCE_MOVES: u8 = 2;
     for map in our_maps() {
-        let world = World::new(&map.layout, true).unwrap();
+        let world = World::new(&map.layout, &Rules::NO_JUMP).unwrap();
         let patient = world.clone().with_patience(PATIENCE_MOVES);
         let limit = Budget::ticks(1_000_000);
         let solution = Survival::new(SurvivalOptions::default()).solve(&patient, &patient.start(), limit);

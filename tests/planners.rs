@@ -8,7 +8,7 @@ mod common;
 
 use std::time::Instant;
 
-use getaway::game::{Action, Direction, Layout, Move, POINTS_PER_TICK, State, World};
+use getaway::game::{Action, Direction, Layout, Move, POINTS_PER_TICK, Rules, State, World};
 use getaway::map::{GeneratorKind, GeneratorOptions, Map, generate_nth};
 use getaway::planner::{
     Budget, Caution, Choice, NAMES, Outcome, Planner, Pursuer, Source, Survival, SurvivalOptions, by_name,
@@ -21,8 +21,8 @@ fn our_map(name: &str) -> Map {
     maps.into_iter().find(|map| map.name == name).unwrap_or_else(|| panic!("no map {name}"))
 }
 
-fn world(layout: &Layout, no_jump: bool) -> World {
-    World::new(layout, no_jump).expect("a map within the limits")
+fn world(layout: &Layout, rules: &Rules) -> World {
+    World::new(layout, rules).expect("a map within the limits")
 }
 
 /// Plays at most `ticks` ticks from `state`; every move must be one of the distinct moves.
@@ -54,8 +54,8 @@ fn everybody() -> impl Iterator<Item = &'static str> {
 #[test]
 fn every_planner_plays_legal_moves_and_is_reproducible() {
     for map in ["corner-shop", "snail"] {
-        for no_jump in [false, true] {
-            let world = world(&our_map(map).layout, no_jump);
+        for rules in [Rules::BLITZ_2025, Rules::NO_JUMP] {
+            let world = world(&our_map(map).layout, &rules);
             for name in everybody() {
                 let [first, second] = [(); 2].map(|()| {
                     let mut planner = by_name(name, 5).expect("a planner");
@@ -70,7 +70,7 @@ fn every_planner_plays_legal_moves_and_is_reproducible() {
 
 #[test]
 fn every_planner_adapts_to_an_unexpected_state() {
-    let world = world(&our_map("market-square").layout, false);
+    let world = world(&our_map("market-square").layout, &Rules::BLITZ_2025);
     for name in everybody() {
         let mut planner = by_name(name, 1).expect("a planner");
         let mut state = world.start();
@@ -91,7 +91,7 @@ fn every_planner_adapts_to_an_unexpected_state() {
 fn non_fatal_move_is_returned_after_the_deadline() {
     // The goldfish comes on tick 5, because it has no other option.
     let layout = Layout::parse("P.g\n.##").expect("a drawing");
-    let world = world(&layout, false);
+    let world = world(&layout, &Rules::BLITZ_2025);
     for name in everybody().filter(|&name| name != "random") {
         let mut state = world.start();
         for player_move in [Move::Right, Move::Stay, Move::Stay, Move::Stay] {
@@ -108,7 +108,7 @@ fn non_fatal_move_is_returned_after_the_deadline() {
 
 #[test]
 fn planners_rank_as_expected() {
-    let worlds = ["corner-shop", "crossroads", "canal-quarter"].map(|map| world(&our_map(map).layout, true));
+    let worlds = ["corner-shop", "crossroads", "canal-quarter"].map(|map| world(&our_map(map).layout, &Rules::NO_JUMP));
     let mean = |name: &str, limit: Budget| {
         let games = || worlds.iter().flat_map(|world| (0..3).map(move |seed| (world, seed)));
         games().map(|(world, seed)| score(world, name, seed, limit)).sum::<u32>() / games().count() as u32
@@ -126,13 +126,13 @@ fn planners_rank_as_expected() {
 #[test]
 fn survival_completes_every_survivable_map() {
     for map in common::our_maps() {
-        for no_jump in [false, true] {
-            let world = world(&map.layout, no_jump);
+        for rules in [Rules::BLITZ_2025, Rules::NO_JUMP] {
+            let world = world(&map.layout, &rules);
             let solution =
                 Survival::new(SurvivalOptions::default()).solve(&world, &world.start(), Budget::ticks(2_000_000));
             let played = score(&world, "survival", 0, Budget::ticks(200_000));
             match solution.outcome {
-                Outcome::Survives => assert_eq!(played, 10_005, "{}, no-jump {no_jump}", map.name),
+                Outcome::Survives => assert_eq!(played, 10_005, "{}, no-jump {}", map.name, rules.no_jump),
                 Outcome::Doomed => assert_eq!(played, u32::from(solution.final_tick) * POINTS_PER_TICK, "{}", map.name),
                 Outcome::Undecided => {}
             }
@@ -142,7 +142,7 @@ fn survival_completes_every_survivable_map() {
 
 #[test]
 fn a_complete_plan_is_played_without_searching() {
-    let world = world(&our_map("stadium").layout, true);
+    let world = world(&our_map("stadium").layout, &Rules::NO_JUMP);
     for name in ["survival", "uct-greedy"] {
         let mut planner = by_name(name, 0).expect("a planner");
         let mut state = world.start();
@@ -156,7 +156,7 @@ fn a_complete_plan_is_played_without_searching() {
 
 #[test]
 fn show_off_survives_and_gets_closer_to_threats_than_survival() {
-    let world = world(&our_map("roundabout").layout, false);
+    let world = world(&our_map("roundabout").layout, &Rules::BLITZ_2025);
     let mean_distance = |name: &str| {
         let mut planner = by_name(name, 3).expect("a planner");
         let mut state = world.start();
@@ -230,10 +230,10 @@ fn fewer_unpredictable_threats_mean_longer_survival() {
 /// How long the player survives if it treats the first threats as unpredictable and predicts the
 /// others.
 fn ticks_beside(layout: &Layout, strangers: usize) -> u32 {
-    let full = world(layout, true);
+    let full = world(layout, &Rules::NO_JUMP);
     let mut known_layout = layout.clone();
     known_layout.threats.drain(..strangers);
-    let known = world(&known_layout, true);
+    let known = world(&known_layout, &Rules::NO_JUMP);
     let mut caution = Caution::new();
     let mut state = full.start();
     while !state.is_over() {
@@ -262,10 +262,10 @@ fn every_solution_is_confirmed_by_the_reference_model() {
     let trap = Map { layout: Layout::parse("P...s").expect("a drawing"), ..our_map("snail") };
     let mut seen = Vec::new();
     for map in common::our_maps().into_iter().chain(mazes).chain(cities).chain([trap]) {
-        for no_jump in [false, true] {
+        for rules in [Rules::BLITZ_2025, Rules::NO_JUMP] {
             // The small limit produces undecided results.
             for limit in [Budget::ticks(60_000), Budget::ticks(700)] {
-                seen.push(judge(&map, no_jump, limit));
+                seen.push(judge(&map, &rules, limit));
             }
         }
     }
@@ -275,17 +275,17 @@ fn every_solution_is_confirmed_by_the_reference_model() {
 }
 
 /// Solves a map and plays the moves in the reference model.
-fn judge(map: &Map, no_jump: bool, limit: Budget) -> Outcome {
-    let world = world(&map.layout, no_jump);
+fn judge(map: &Map, rules: &Rules, limit: Budget) -> Outcome {
+    let world = world(&map.layout, rules);
     let solution = Survival::new(SurvivalOptions::default()).solve(&world, &world.start(), limit);
-    let mut game = reference::Game::new(&map.layout, no_jump);
+    let mut game = reference::Game::new(&map.layout, rules);
     for (index, player_move) in solution.moves.iter().enumerate() {
-        assert!(!game.over(), "{}, no-jump {no_jump}: over after {index} moves", map.name);
+        assert!(!game.over(), "{}, no-jump {}: over after {index} moves", map.name, rules.no_jump);
         let command: Vec<Action> = player_move.direction().map(Action::Move).into_iter().collect();
         game.step(&command);
     }
     let claimed = u32::from(solution.final_tick) * POINTS_PER_TICK;
-    assert_eq!(game.score(), claimed, "{}, no-jump {no_jump}, {:?}", map.name, solution.outcome);
+    assert_eq!(game.score(), claimed, "{}, no-jump {}, {:?}", map.name, rules.no_jump, solution.outcome);
     match solution.outcome {
         Outcome::Survives => assert!(game.over() && !game.caught()),
         Outcome::Doomed => assert!(game.caught()),

@@ -8,7 +8,7 @@ use std::io::Read;
 use std::path::Path;
 
 use flate2::read::GzDecoder;
-use getaway::game::{Action, Direction, Layout, Position, Spawn, Style, Tile, World};
+use getaway::game::{Action, Direction, Layout, Position, Rules, Spawn, Style, Tile, World};
 use getaway::protocol::{
     ClientFrame, Command, GameMessage, MAX_CLIENT_FRAME_BYTES, MAX_JSON_DEPTH, MAX_MESSAGE_BYTES, MAX_MESSAGE_SIDE,
     MAX_MESSAGE_THREATS, MessageWriter, Name, Register,
@@ -21,7 +21,7 @@ fn layout() -> Layout {
 
 /// A message as the real server sends it, as JSON.
 fn message() -> Value {
-    let world = World::new(&layout(), false).unwrap();
+    let world = World::new(&layout(), &Rules::BLITZ_2025).unwrap();
     serde_json::to_value(GameMessage::of(&world, &world.start(), "team")).unwrap()
 }
 
@@ -45,7 +45,7 @@ fn with(pointer: &str, value: Value) -> Value {
 
 #[test]
 fn state_is_serialised_as_by_the_server() {
-    let world = World::new(&layout(), false).unwrap();
+    let world = World::new(&layout(), &Rules::BLITZ_2025).unwrap();
     let expected = concat!(
         r#"{"type":"STATE","tick":1,"currentTickNumber":1,"lastTickErrors":[],"constants":{},"#,
         r#""map":{"width":5,"height":4,"tiles":[["WALL","WALL","WALL","WALL"],["WALL","EMPTY","EMPTY","WALL"],"#,
@@ -63,7 +63,7 @@ fn state_is_serialised_as_by_the_server() {
 
 #[test]
 fn writer_matches_messages_throughout_a_game() {
-    let world = World::new(&layout(), false).unwrap();
+    let world = World::new(&layout(), &Rules::BLITZ_2025).unwrap();
     let writer = MessageWriter::new(&world, "a \"team\"");
     let mut state = world.start();
     while !state.is_over() {

@@ -3,14 +3,15 @@
 
 use std::collections::HashMap;
 
-use getaway::game::{Direction, Layout, Move, Position, State, Style, Threat, World};
+use getaway::game::{Direction, Layout, Move, Position, Rules, State, Style, Threat, World};
 use getaway_reference::lockstep::{Dice, random_layout, surviving_plan};
 
 /// Worlds of unusual random maps, each with the states of a long game where possible.
 fn random_games(seeds: std::ops::Range<u64>) -> impl Iterator<Item = (World, Vec<State>)> {
     seeds.map(|seed| {
         let mut dice = Dice::from_seed(seed);
-        let world = World::new(&random_layout(&mut dice), dice.one_in(2)).expect("random maps are within the limits");
+        let world = World::new(&random_layout(&mut dice), &Rules { no_jump: dice.one_in(2), ..Rules::BLITZ_2025 })
+            .expect("random maps are within the limits");
         let mut states = vec![world.start()];
         for player_move in surviving_plan(&world, 8, seed) {
             let mut next = states[states.len() - 1].clone();
@@ -110,7 +111,7 @@ fn fingerprints_and_futures_ignore_irrelevant_directions() {
 /// sight.
 fn crossing() -> (World, State) {
     let layout = Layout::parse("b.g.s.o\n.#.#.#.\nd.....h\n.#.#.#.\n....P..").expect("a drawing with everybody on it");
-    let world = World::new(&layout, false).expect("a map");
+    let world = World::new(&layout, &Rules::BLITZ_2025).expect("a map");
     let mut state = world.start();
     (0..4).for_each(|_| world.step(&mut state, Move::Stay));
     (world, state)
@@ -132,7 +133,7 @@ fn fingerprints_distinguish_all_relevant_fields() {
         let matters = matches!(style, Style::Bull | Style::Deer);
         assert_eq!(fingerprint != original, matters, "{style}: its direction");
         assert_ne!(with(style, |threat| threat.position = Position::new(3, 4)).1, original, "{style}: its position");
-        assert_ne!(with(style, |threat| threat.seed = 9).1, original, "{style}: its seed");
+        assert_ne!(with(style, |threat| threat.draws = 9).1, original, "{style}: its draws");
     }
     let here = Position::new(2, 2);
     let [mut remembered, mut seen, mut post] = [with(Style::Owl, |_| {}).0, state.clone(), state.clone()];
@@ -168,7 +169,7 @@ fn direction_of_a_bull_changes_its_future() {
 #[test]
 fn states_of_another_world_are_rejected() {
     let worlds = ["P.b", "P..b", "P.bb"]
-        .map(|drawing| World::new(&Layout::parse(drawing).expect("a drawing"), false).expect("a map"));
+        .map(|drawing| World::new(&Layout::parse(drawing).expect("a drawing"), &Rules::BLITZ_2025).expect("a map"));
     for (index, world) in worlds.iter().enumerate() {
         for (other, mut state) in worlds.iter().map(World::start).enumerate() {
             let stepped = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| world.step(&mut state, Move::Stay)));

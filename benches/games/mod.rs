@@ -6,7 +6,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use flate2::read::GzDecoder;
-use getaway::game::{LAST_TICK, Move, State, World};
+use getaway::game::{LAST_TICK, Move, Rules, State, World};
 use getaway::map::Map;
 use getaway::protocol::Trace;
 
@@ -38,8 +38,8 @@ pub struct Replay {
 }
 
 impl Replay {
-    fn new(map: &Map, no_jump: bool, plan: Vec<Move>) -> Self {
-        let world = World::new(&map.layout, no_jump).unwrap_or_else(|error| panic!("{}: {error}", map.name));
+    fn new(map: &Map, rules: &Rules, plan: Vec<Move>) -> Self {
+        let world = World::new(&map.layout, &rules).unwrap_or_else(|error| panic!("{}: {error}", map.name));
         let mut end = world.start();
         for &player_move in &plan {
             assert!(!end.is_over(), "{}: the plan is longer than its game", map.name);
@@ -80,32 +80,33 @@ fn our_game(here: &Path, name: &str) -> Game {
     let plan = letters
         .split_whitespace()
         .flat_map(str::chars)
-        .map(|letter| Move::from_letter(letter).unwrap_or_else(|| panic!("{}: {letter:?} is no move", path.display())));
+        .map(|letter| Move::try_from(letter).unwrap_or_else(|error| panic!("{}: {error}", path.display())));
     let plan: Vec<Move> = plan.collect();
     game(here.join("maps").join(name), |_, _| plan.clone())
 }
 
 /// The recorded games of a map of the challenge.
 fn real_game(shared: &Path, name: &str) -> Game {
-    game(shared.join("maps").join(name), |map, no_jump| {
-        let kind = if no_jump { "nojump" } else { "beam1" };
-        recorded_plan(map, no_jump, &shared.join(format!("golden/traces/{name}-{kind}.trace.jsonl.gz")))
+    game(shared.join("maps").join(name), |map, rules| {
+        let kind = if rules.no_jump { "nojump" } else { "beam1" };
+        recorded_plan(map, rules, &shared.join(format!("golden/traces/{name}-{kind}.trace.jsonl.gz")))
     })
 }
 
-fn game(folder: PathBuf, plan: impl Fn(&Map, bool) -> Vec<Move>) -> Game {
+fn game(folder: PathBuf, plan: impl Fn(&Map, &Rules) -> Vec<Move>) -> Game {
     let map = Map::load(&folder).unwrap_or_else(|error| panic!("{error}"));
-    let [jump, no_jump] = [false, true].map(|no_jump| Replay::new(&map, no_jump, plan(&map, no_jump)));
+    let [jump, no_jump] =
+        [Rules::BLITZ_2025, Rules::NO_JUMP].map(|rules| Replay::new(&map, &rules, plan(&map, &rules)));
     Game { name: map.name.clone(), folder, map, jump, no_jump }
 }
 
 /// The moves that a trace's commands amount to.
-fn recorded_plan(map: &Map, no_jump: bool, path: &Path) -> Vec<Move> {
+fn recorded_plan(map: &Map, rules: &Rules, path: &Path) -> Vec<Move> {
     let mut text = String::new();
     let file = File::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     GzDecoder::new(file).read_to_string(&mut text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let trace = Trace::parse(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let world = World::new(&map.layout, no_jump).expect("a map that is played in a trace");
+    let world = World::new(&map.layout, &rules).expect("a map that is played in a trace");
     let mut state = world.start();
     let mut play = |actions: &[_]| world.play(&mut state, actions).expect("a trace ends with its game");
     trace.ticks.iter().map(|tick| play(tick.actions.as_deref().unwrap_or_default())).collect()

@@ -3,12 +3,12 @@
 //! Without nightly: `cargo run --release --example png_fuzz`.
 #![no_main]
 
-use getaway::game::World;
+use getaway::game::{World, Rules};
 use getaway::map::decode_layout;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
     if let Ok(layout) = decode_layout(bytes) {
-        World::new(&layout, false).expect("a map that is read can be played");
+        World::new(&layout, &Rules::BLITZ_2025).expect("a map that is read can be played");
     }
 });

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use thiserror::Error;
 
-use crate::game::{Action, Move, PlacementError, Position, State, Style, World, WorldBuilder};
+use crate::game::{Action, Move, PlacementError, Position, Rules, State, Style, World, WorldBuilder};
 use crate::planner::{self, Budget, Caution, Choice, Planner, PlannerError, Pursuer, Sighting, Source};
 use crate::protocol::{GameMessage, MessageMap, ProtocolError};
 
@@ -54,8 +54,8 @@ pub struct BotOptions {
     pub budget: Budget,
     /// The seed of every random draw.
     pub seed: u64,
-    /// Whether the game is the no-jump variant.
-    pub no_jump: bool,
+    /// The rules of the game.
+    pub rules: Rules,
     /// How many moves of the threats the plans of `survival` try to be able to wait through, so that lost commands cost nothing; 0 for plans that
     /// merely survive. Other planners have no use for it.
     pub patience_moves: u8,
@@ -74,7 +74,7 @@ impl Default for BotOptions {
             planner: planner::DEFAULT_NAME.to_owned(),
             budget: BUDGET_DEFAULT,
             seed: 0,
-            no_jump: false,
+            rules: Rules::BLITZ_2025,
             patience_moves: PATIENCE_MOVES_MAX,
         }
     }
@@ -122,7 +122,7 @@ impl Decision {
 /// use getaway::game::{Layout, World};
 /// use getaway::protocol::GameMessage;
 ///
-/// let world = World::new(&Layout::parse("P...\n.##.\n...s")?, false)?;
+/// let world = World::new(&Layout::parse("P...\n.##.\n...s")?, &Rules::BLITZ_2025)?;
 /// let mut state = world.start();
 /// let mut bot = Bot::new(BotOptions::default())?;
 /// for _ in 0..100 {
@@ -277,7 +277,7 @@ impl Bot {
                 self.planning = None;
                 self.curiosity = Curiosity::default();
                 // The limits have been checked, so this is a world.
-                let Ok(builder) = WorldBuilder::new(&layout_of(message), self.options.no_jump) else { return };
+                let Ok(builder) = WorldBuilder::new(&layout_of(message), &self.options.rules) else { return };
                 let stage = Stage::Building { builder: Box::new(builder), seen: Backlog::new() };
                 Game { map: message.map.clone(), styles: styles.clone(), tick: observation.tick, stage }
             }

@@ -185,7 +185,7 @@ impl Pursuit {
             *layout.tiles.get_mut(self.tile_index(position)?)? = Tile::SeeThrough;
         }
         let mut world = self.world.clone();
-        world.recast(&layout).ok().map(|()| world)
+        world.set_layout(&layout).ok().map(|()| world)
     }
 
     /// Takes every tile where the player has never been for closed.
@@ -426,7 +426,7 @@ impl Pursuit {
         self.layout.threats = self.cast.iter().filter_map(spawn).collect();
         self.world_count += 1;
         self.has_new_streets = false;
-        self.world.recast(&self.layout)
+        self.world.set_layout(&self.layout)
     }
 }
 
@@ -435,6 +435,7 @@ mod tests {
     use rand_pcg::rand_core::SeedableRng;
 
     use super::*;
+    use crate::game::Rules;
     use crate::search::{Generator, below};
 
     const DRAWING: &str = "
@@ -468,7 +469,7 @@ mod tests {
     /// every message that does, the state must be the server's.
     fn follow(fate: impl Fn(&mut Generator, Move) -> Vec<Move>) {
         let layout = Layout::parse(DRAWING).expect("a drawing");
-        let world = World::new(&layout, false).expect("a map");
+        let world = World::new(&layout, &Rules::BLITZ_2025).expect("a map");
         let mut ticks = 0;
         for seed in 0..60 {
             let mut random = Generator::seed_from_u64(seed);
@@ -512,7 +513,7 @@ mod tests {
     #[test]
     fn a_tile_that_refuses_twice_is_closed_and_one_that_was_visited_is_not() {
         let layout = Layout::parse("P..\n...").expect("a drawing");
-        let world = World::new(&layout, false).expect("a map");
+        let world = World::new(&layout, &Rules::BLITZ_2025).expect("a map");
         let mut state = world.start();
         let mut pursuit = pursuit(&layout, &world, &state);
         for (player_move, becomes) in [

@@ -12,7 +12,7 @@ use std::collections::HashSet;
 use std::sync::LazyLock;
 use std::time::Instant;
 
-use crate::game::{Direction, FIRST_TICK, LAST_TICK, Layout, Personality, Position, Spawn, Style, Threat, World};
+use crate::game::{Clock, Direction, FIRST_TICK, LAST_TICK, Layout, Position, Rules, Spawn, Style, Threat, World};
 
 use super::observation::{Observation, Seen};
 
@@ -165,7 +165,7 @@ impl Suspect {
     ) {
         let seed_count = 1 + moves_before(tick);
         let play = |threat: &Threat| world.threat_after(index, threat, tick, stale, now).unwrap_or(*threat);
-        let go_home = |deer: &Threat, home| world.deer_after(deer, home, tick, stale).unwrap_or(*deer);
+        let go_home = |deer: &Threat, home| world.deer_after(deer, home, tick, stale, now).unwrap_or(*deer);
         let mut advanced = Vec::with_capacity(self.candidates.len());
         let candidates_max = allowance.candidates_max();
         for candidate in &self.candidates {
@@ -176,12 +176,12 @@ impl Suspect {
                 Some(home) => go_home(&candidate.threat, home),
                 None => play(&candidate.threat),
             };
-            if candidate.is_seed_known || threat.seed == candidate.threat.seed {
+            if candidate.is_seed_known || threat.draws == candidate.threat.draws {
                 advanced.push(Candidate { threat, ..*candidate });
                 continue;
             }
             // It drew with a seed that we do not know: now is the time to try them all.
-            let seeds = (1..=seed_count).map(|seed| play(&Threat { seed, ..candidate.threat }));
+            let seeds = (1..=seed_count).map(|draws| play(&Threat { draws, ..candidate.threat }));
             let minds = seeds.map(|threat| Candidate { threat, is_seed_known: true, home: None });
             advanced.extend(minds.take(candidates_max - advanced.len()));
         }
@@ -223,7 +223,7 @@ impl Suspect {
     }
 
     /// Looks for a style that explains everything a stranger has done, and takes it for one of that style if there is one. `index` is its place
-    /// in the observations, which are of consecutive ticks; `probe` is a world with the same streets, to be recast at will.
+    /// in the observations, which are of consecutive ticks; `probe` is a world with the same streets, whose threats are replaced at will.
     pub fn try_styles(
         &mut self,
         index: usize,
@@ -242,7 +242,7 @@ impl Suspect {
         for style in TRIAL_ORDER {
             let spawn = Spawn { style, position: self.spawn() };
             let layout = Layout { threats: vec![spawn], ..layout.clone() };
-            if probe.recast(&layout).is_err() {
+            if probe.set_layout(&layout).is_err() {
                 return;
             }
             if let Some(candidates) = self.trial(style, index, seen, probe, deadline) {
@@ -321,7 +321,7 @@ impl Suspect {
             style,
             position: self.position,
             direction: self.direction,
-            seed: if style == Style::Goldfish { 1 + moves } else { 1 },
+            draws: if style == Style::Goldfish { 1 + moves } else { 1 },
             remembered: None,
             seen: None,
             post: None,
@@ -354,23 +354,8 @@ impl Suspect {
 
 /// How many moves a threat has made before a tick.
 fn moves_before(tick: u16) -> u16 {
-    static MOVES: LazyLock<Vec<u16>> = LazyLock::new(count_moves);
-    MOVES[usize::from(tick.min(LAST_TICK + 1))]
-}
-
-/// By tick, how many moves a threat has made before it: the server's counter, followed from the start.
-fn count_moves() -> Vec<u16> {
-    let (mut moves, mut ticks_since_move) = (0, 0);
-    let mut counts = vec![0; usize::from(FIRST_TICK) + 1];
-    for tick in FIRST_TICK..=LAST_TICK {
-        ticks_since_move += 1;
-        if ticks_since_move >= Personality::at_clock(tick - 1).period_ticks() {
-            ticks_since_move = 0;
-            moves += 1;
-        }
-        counts.push(moves);
-    }
-    counts
+    static CLOCK: LazyLock<Clock> = LazyLock::new(|| Clock::new(&Rules::BLITZ_2025));
+    CLOCK.moves_before(tick.min(LAST_TICK + 1))
 }
 
 #[cfg(test)]
@@ -379,7 +364,7 @@ mod tests {
 
     #[test]
     fn moves_are_counted_as_the_world_schedules_them() {
-        let world = World::new(&Layout::parse("P#b").expect("a drawing"), false).expect("a map");
+        let world = World::new(&Layout::parse("P#b").expect("a drawing"), &Rules::BLITZ_2025).expect("a map");
         let mut state = world.start();
         let mut moves = 0;
         while !state.is_over() {

@@ -1,23 +1,39 @@
 //! The rules and nothing else: no files, clock, threads, globals, or allocation per tick.
+//!
+//! [`Rules`] are the numbers of the game and [`Layout`] its map; a [`World`] is built from both, and plays ticks on a
+//! [`State`]. [`Clock`] and [`StreetGraph`] are the parts of a world that others ask, too.
 
 mod action;
+mod builder;
 mod clock;
 mod graph;
-mod grid;
 mod layout;
-mod random;
-mod route;
+mod moves;
+mod names;
+mod observer;
+mod picks;
+mod position;
+mod routes;
 mod rules;
 mod state;
-mod threat;
+mod style;
+mod tables;
+mod threats;
+mod world;
 
 pub use action::{Action, ActionError};
+pub use builder::{WorldBuilder, WorldError};
 pub use clock::Clock;
 pub use graph::{BreadthFirst, Mover, StreetGraph, UNREACHED};
-pub use grid::{MAX_OPEN_TILES, MAX_THREATS};
-pub use layout::{Direction, DrawingError, Layout, Personality, Position, Spawn, Style, Tile};
-pub use rules::{PeriodTicks, PhaseClocks, Rules, RulesError, View};
-pub use state::{GameOver, Move, PlacementError, State, Threat, World, WorldBuilder, WorldError};
+pub use layout::{DrawingError, Layout, Spawn, Tile};
+pub use moves::{Move, Plan};
+pub use names::NameError;
+pub use position::{Direction, Position};
+pub use rules::{PeriodTicks, PhaseClocks, Rules, RulesError, View, variant};
+pub use state::{State, Status, Threat};
+pub use style::{Personality, Style};
+pub use tables::{MAX_OPEN_TILES, MAX_THREATS};
+pub use world::{GameOver, PlacementError, World};
 
 /// The first tick of a game.
 pub const FIRST_TICK: u16 = 1;

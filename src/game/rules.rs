@@ -171,12 +171,6 @@ impl Rules {
     /// The server's rules with the no-jump variant on, which is ours.
     pub const NO_JUMP: Self = Self { no_jump: true, ..Self::BLITZ_2025 };
 
-    /// These rules with the no-jump variant on or off.
-    #[must_use]
-    pub const fn with_no_jump(self, no_jump: bool) -> Self {
-        Self { no_jump, ..self }
-    }
-
     /// Checks that the rules can be played.
     ///
     /// # Errors
@@ -218,6 +212,44 @@ impl Rules {
 /// An error unless `holds`.
 fn check(holds: bool, field: &'static str, found: impl ToString, expected: &'static str) -> Result<(), RulesError> {
     if holds { Ok(()) } else { Err(RulesError { field, found: found.to_string(), expected }) }
+}
+
+/// For formats that know the server's rules and their no-jump variant alone: `#[serde(with = "getaway::game::variant")]` writes
+/// `true` for the variant, `false` for the server's rules, and the whole object for any other rules, and reads all three.
+pub mod variant {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::Rules;
+
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "true for the no-jump variant, false for the server's rules, or an object of rules")]
+    enum Variant {
+        NoJump(bool),
+        Rules(Box<Rules>),
+    }
+
+    /// Writes the rules.
+    ///
+    /// # Errors
+    /// When the serialiser fails.
+    pub fn serialize<S: Serializer>(rules: &Rules, serializer: S) -> Result<S::Ok, S::Error> {
+        if *rules == (Rules { no_jump: rules.no_jump, ..Rules::BLITZ_2025 }) {
+            serializer.serialize_bool(rules.no_jump)
+        } else {
+            rules.serialize(serializer)
+        }
+    }
+
+    /// Reads the rules.
+    ///
+    /// # Errors
+    /// When they are neither a boolean nor an object of rules.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Rules, D::Error> {
+        Ok(match Variant::deserialize(deserializer)? {
+            Variant::NoJump(no_jump) => Rules { no_jump, ..Rules::BLITZ_2025 },
+            Variant::Rules(rules) => *rules,
+        })
+    }
 }
 
 impl Default for Rules {
@@ -263,6 +295,26 @@ mod tests {
         };
         let json = serde_json::to_string(&rules).unwrap();
         assert_eq!(serde_json::from_str::<Rules>(&json).unwrap(), rules, "{json}");
+    }
+
+    #[test]
+    fn variants_are_booleans_and_other_rules_are_objects() {
+        #[derive(Debug, PartialEq, Serialize, Deserialize)]
+        struct Saved {
+            #[serde(rename = "noJump", with = "variant")]
+            rules: Rules,
+        }
+        let other = Rules { hawk_posts: 3, ..Rules::NO_JUMP };
+        for (rules, json) in [
+            (Rules::BLITZ_2025, r#"{"noJump":false}"#.to_owned()),
+            (Rules::NO_JUMP, r#"{"noJump":true}"#.to_owned()),
+            (other, format!(r#"{{"noJump":{}}}"#, serde_json::to_string(&other).unwrap())),
+        ] {
+            assert_eq!(serde_json::to_string(&Saved { rules }).unwrap(), json);
+            assert_eq!(serde_json::from_str::<Saved>(&json).unwrap(), Saved { rules });
+        }
+        let error = serde_json::from_str::<Saved>(r#"{"noJump":1}"#).unwrap_err().to_string();
+        assert!(error.starts_with("true for the no-jump variant, false"), "{error}");
     }
 
     #[test]

@@ -363,6 +363,7 @@ impl Planner for Cautious {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::game::Rules;
 
     fn layout(drawing: &str) -> Layout {
         Layout::parse(drawing).expect("a drawing")
@@ -418,7 +419,7 @@ mod tests {
     fn strangers_and_predictions_are_minded_at_once() {
         // The bull comes from the left and will not do otherwise; the stranger could come from the right; the way out is down.
         let layout = layout("b.P...\n##.###\n##....");
-        let world = World::new(&layout, false).expect("a map");
+        let world = World::new(&layout, &Rules::BLITZ_2025).expect("a map");
         let mut threat = world.threat(&world.start(), 0);
         threat.direction = crate::game::Direction::Right;
         let state = world.state_at(1000, layout.player, &[threat]).expect("a state");

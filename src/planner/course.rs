@@ -40,11 +40,11 @@ pub(super) fn successor(world: &World, state: &State, player_move: Move) -> Stat
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::game::Layout;
+    use crate::game::{Layout, Rules};
 
     #[test]
     fn a_course_ends_where_the_game_leaves_it() {
-        let world = World::new(&Layout::parse("P...").expect("a drawing"), false).expect("a map");
+        let world = World::new(&Layout::parse("P...").expect("a drawing"), &Rules::BLITZ_2025).expect("a map");
         let start = world.start();
         let mut course = Course::new(&start, vec![Move::Right, Move::Right, Move::Left]);
         assert_eq!(course.take(&world, &start), Some(Move::Right));

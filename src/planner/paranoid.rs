@@ -7,7 +7,7 @@
 use super::safest::Safest;
 use super::streets::{Streets, Timetable, UNREACHED, Walker};
 use super::{Budget, Choice, Planner, Source, meter_with_default};
-use crate::game::{Move, State, World};
+use crate::game::{Move, Rules, State, World};
 use crate::search::BudgetMeter;
 
 /// How many ticks `paranoid` looks ahead if it is not told.
@@ -42,7 +42,7 @@ impl Planner for Paranoid {
         let threats: Vec<u16> = world.threats(state).filter_map(|threat| streets.tile(threat.position)).collect();
         let player = world.tile_after(state, Move::Stay);
         let mut game = Game {
-            no_jump: world.no_jump(),
+            rules: *world.rules(),
             moves_before: moves_before(&self.timetable, state.tick(), self.depth_ticks),
             distances,
             threats,
@@ -117,7 +117,7 @@ struct Stop;
 /// The game as a paranoiac sees it.
 struct Game<'a> {
     distances: &'a mut Distances,
-    no_jump: bool,
+    rules: Rules,
     moves_before: Vec<u16>,
     threats: Vec<u16>,
     /// Ticks to the horizon.
@@ -156,7 +156,7 @@ impl Game<'_> {
 
     fn after_player(&mut self, player: u16, ahead: usize, alpha: i32, beta: i32) -> Result<i32, Stop> {
         self.meter.tick().map_err(|_| Stop)?;
-        if self.no_jump && self.threats.contains(&player) {
+        if self.rules.no_jump && self.threats.contains(&player) {
             return Ok(ahead as i32);
         }
         if self.moves_before[ahead + 1] > self.moves_before[ahead] {
@@ -217,7 +217,7 @@ mod tests {
     use crate::game::Layout;
 
     fn first_move(drawing: &str, waits: usize) -> Choice {
-        let world = World::new(&Layout::parse(drawing).expect("a drawing"), false).expect("a map");
+        let world = World::new(&Layout::parse(drawing).expect("a drawing"), &Rules::BLITZ_2025).expect("a map");
         let mut state = world.start();
         for _ in 0..waits {
             world.step(&mut state, Move::Stay);

@@ -98,10 +98,10 @@ mod tests {
     use rand_pcg::rand_core::SeedableRng;
 
     use super::*;
-    use crate::game::Layout;
+    use crate::game::{Layout, Rules};
 
     fn world(drawing: &str) -> World {
-        World::new(&Layout::parse(drawing).expect("a drawing"), false).expect("a map")
+        World::new(&Layout::parse(drawing).expect("a drawing"), &Rules::BLITZ_2025).expect("a map")
     }
 
     #[test]

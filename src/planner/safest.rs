@@ -6,7 +6,7 @@
 
 use super::streets::{Streets, UNREACHED, Walker};
 use super::{Budget, Choice, Planner, Source, course};
-use crate::game::{Move, Personality, State, World};
+use crate::game::{Move, State, World};
 
 /// Plays by the one-step rule. It remembers nothing but its scratch space.
 #[derive(Clone, Debug, Default)]
@@ -33,7 +33,7 @@ impl Safest {
         let streets = Streets::refresh(&mut self.streets, world.layout());
         let threats = world.threats(state).filter_map(|threat| streets.tile(threat.position)).collect::<Vec<u16>>();
         streets.measure(Walker::Threat, threats, &mut self.threat_steps);
-        let period_ticks = u16::from(Personality::at_clock(state.tick() - 1).period_ticks());
+        let period_ticks = u16::from(world.clock().period_ticks_at(state.tick() - 1));
         let (mut best, mut best_rank) = (Move::Stay, None);
         for player_move in world.moves(state) {
             let tile = world.tile_after(state, player_move);
@@ -67,11 +67,11 @@ impl Planner for Safest {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::game::Layout;
+    use crate::game::{Layout, Rules};
 
     #[test]
     fn it_runs_to_the_far_end_and_not_into_a_threat() {
-        let world = World::new(&Layout::parse("b.P......").expect("a drawing"), false).expect("a map");
+        let world = World::new(&Layout::parse("b.P......").expect("a drawing"), &Rules::BLITZ_2025).expect("a map");
         let mut safest = Safest::new();
         assert_eq!(safest.decide(&world, &world.start(), Budget::UNLIMITED).player_move, Move::Right);
     }
@@ -79,7 +79,8 @@ mod tests {
     #[test]
     fn it_sees_a_catch_one_tick_ahead() {
         // Right leads to the most margin, but the goldfish steps there in tick 5, for it has no other way.
-        let world = World::new(&Layout::parse("#P.g\n#.##\n#.##").expect("a drawing"), false).expect("a map");
+        let world =
+            World::new(&Layout::parse("#P.g\n#.##\n#.##").expect("a drawing"), &Rules::BLITZ_2025).expect("a map");
         let mut state = world.start();
         for _ in 0..4 {
             world.step(&mut state, Move::Stay);

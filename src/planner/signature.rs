@@ -10,7 +10,7 @@ use super::{Budget, Survival, SurvivalOptions, by_name};
 use std::hash::Hasher;
 
 use crate::fnv::FnvHasher;
-use crate::game::{Layout, Move, World, WorldError};
+use crate::game::{Layout, Move, Rules, World, WorldError};
 
 const SEED: u64 = 2025;
 /// States that the survival search may step on each map.
@@ -30,11 +30,12 @@ const TICKS: usize = 12;
 /// # Errors
 /// When a map is not within the limits of a [`World`].
 pub fn signature(layouts: &[Layout], threads: usize) -> Result<String, WorldError> {
-    let games: Vec<(&Layout, bool)> = layouts.iter().flat_map(|layout| [(layout, false), (layout, true)]).collect();
+    let games: Vec<(&Layout, &Rules)> =
+        layouts.iter().flat_map(|layout| [(layout, &Rules::BLITZ_2025), (layout, &Rules::NO_JUMP)]).collect();
     let waiting = Mutex::new(games.iter().enumerate());
     let next = || waiting.lock().expect("nobody panics with it").next();
     let work = || {
-        let done = std::iter::from_fn(next).map(|(index, &(layout, no_jump))| (index, record(layout, no_jump)));
+        let done = std::iter::from_fn(next).map(|(index, &(layout, rules))| (index, record(layout, rules)));
         done.collect::<Vec<(usize, Result<Record, WorldError>)>>()
     };
     let mut records = thread::scope(|scope| {
@@ -50,8 +51,8 @@ pub fn signature(layouts: &[Layout], threads: usize) -> Result<String, WorldErro
 }
 
 /// What the planners do on a map.
-fn record(layout: &Layout, no_jump: bool) -> Result<Record, WorldError> {
-    let world = World::new(layout, no_jump)?;
+fn record(layout: &Layout, rules: &Rules) -> Result<Record, WorldError> {
+    let world = World::new(layout, rules)?;
     let mut record = Record::default();
     record.survival(&world);
     PLANNERS.into_iter().for_each(|(name, budget)| record.game(&world, name, budget));

@@ -2,7 +2,7 @@
 //!
 //! For the planners that do not predict. Tiles have the numbers that the [`World`](crate::game::World) of the same layout gives them: by x, then by y.
 
-use crate::game::{Direction, Layout, Move, Personality, Position, Tile};
+use crate::game::{Clock, Direction, Layout, Move, Position, Rules, Tile};
 
 /// A distance to what cannot be reached.
 pub(super) const UNREACHED: u16 = u16::MAX;
@@ -167,29 +167,18 @@ impl Streets {
 /// The ticks on which threats move, by the server's clock.
 #[derive(Clone, Debug)]
 pub(super) struct Timetable {
-    move_ticks: Vec<u16>,
+    clock: Clock,
 }
 
 impl Timetable {
-    /// Follows the server's counters for as long as a clock can run.
+    /// For the server's rules.
     pub fn new() -> Self {
-        const TICKS: u16 = 4 * crate::game::LAST_TICK;
-        let mut ticks_since_move = 0;
-        let mut move_ticks = Vec::new();
-        for tick in crate::game::FIRST_TICK..TICKS {
-            ticks_since_move += 1;
-            if ticks_since_move >= Personality::at_clock(tick - 1).period_ticks() {
-                ticks_since_move = 0;
-                move_ticks.push(tick);
-            }
-        }
-        Self { move_ticks }
+        Self { clock: Clock::new(&Rules::BLITZ_2025) }
     }
 
     /// How many ticks it takes, from the start of `tick`, until a threat has made 1, 2, ... moves.
     pub fn delays(&self, tick: u16) -> impl Iterator<Item = u16> + '_ {
-        let first = self.move_ticks.partition_point(|&other| other < tick);
-        self.move_ticks[first..].iter().map(move |&other| other - tick + 1)
+        self.clock.move_ticks(tick).map(move |other| other - tick + 1)
     }
 }
 
@@ -205,7 +194,7 @@ mod tests {
     #[test]
     fn tiles_have_the_worlds_numbers() {
         let layout = Layout::parse("P.#\n.~.").expect("a drawing");
-        let (streets, world) = (Streets::new(&layout), World::new(&layout, false).expect("a map"));
+        let (streets, world) = (Streets::new(&layout), World::new(&layout, &Rules::BLITZ_2025).expect("a map"));
         let state = world.start();
         let player = streets.tile(layout.player).expect("an open tile");
         let by_world: Vec<(Move, u16)> = world.moves(&state).map(|m| (m, world.tile_after(&state, m))).collect();
@@ -232,7 +221,7 @@ mod tests {
 
     #[test]
     fn the_timetable_is_the_worlds() {
-        let world = World::new(&Layout::parse("P#b").expect("a drawing"), false).expect("a map");
+        let world = World::new(&Layout::parse("P#b").expect("a drawing"), &Rules::BLITZ_2025).expect("a map");
         let timetable = Timetable::new();
         let mut state = world.start();
         while !state.is_over() {

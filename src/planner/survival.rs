@@ -514,7 +514,7 @@ impl Drawing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::game::Layout;
+    use crate::game::{Layout, Rules};
 
     const RING: &str = "
         #########
@@ -525,8 +525,8 @@ mod tests {
         #......g#
         #########";
 
-    fn world(drawing: &str, no_jump: bool) -> World {
-        World::new(&Layout::parse(drawing).unwrap(), no_jump).unwrap()
+    fn world(drawing: &str, rules: &Rules) -> World {
+        World::new(&Layout::parse(drawing).unwrap(), &rules).unwrap()
     }
 
     fn options(seed: u64) -> SurvivalOptions {
@@ -545,7 +545,7 @@ mod tests {
 
     #[test]
     fn a_dead_end_street_is_doomed_and_the_longest_life_is_found() {
-        let world = world("####\n#P.s\n####", true);
+        let world = world("####\n#P.s\n####", &Rules::NO_JUMP);
         let solution = Survival::new(options(1)).solve(&world, &world.start(), Budget::UNLIMITED);
         assert_eq!(solution.outcome, Outcome::Doomed);
         let end = replay(&world, &world.start(), &solution);
@@ -556,8 +556,8 @@ mod tests {
 
     #[test]
     fn a_search_goes_on_where_it_stopped() {
-        for no_jump in [false, true] {
-            let world = world(RING, no_jump);
+        for rules in [Rules::BLITZ_2025, Rules::NO_JUMP] {
+            let world = world(RING, &rules);
             let mut survival = Survival::new(options(3));
             let mut state = world.start();
             while !state.is_over() {
@@ -572,7 +572,7 @@ mod tests {
 
     #[test]
     fn a_root_elsewhere_starts_anew() {
-        let world = world(RING, false);
+        let world = world(RING, &Rules::BLITZ_2025);
         let mut survival = Survival::new(options(5));
         survival.solve(&world, &world.start(), Budget::UNLIMITED);
         let mut elsewhere = world.start();
@@ -586,7 +586,7 @@ mod tests {
 
     #[test]
     fn the_seed_and_the_limit_decide_the_answer() {
-        let world = world(RING, true);
+        let world = world(RING, &Rules::NO_JUMP);
         let solve = |seed| Survival::new(options(seed)).solve(&world, &world.start(), Budget::ticks(5_000));
         assert_eq!(solve(1), solve(1));
         assert_ne!(solve(1).moves, solve(2).moves);
@@ -594,7 +594,7 @@ mod tests {
 
     #[test]
     fn memory_stays_below_its_bound() {
-        let world = world("..........\n.o......o.\n..........\n....P.....\n..........\n.o......h.", false);
+        let world = world("..........\n.o......o.\n..........\n....P.....\n..........\n.o......h.", &Rules::BLITZ_2025);
         let memory_max_bytes = 2_000_000;
         let mut survival = Survival::new(SurvivalOptions { seed: 1, memory_max_bytes });
         survival.solve(&world, &world.start(), Budget::ticks(1));

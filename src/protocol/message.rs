@@ -553,7 +553,7 @@ impl MessageMap {
 }
 
 fn threats_of(world: &World, state: &State) -> Vec<MessageThreat> {
-    let personality = state.personality();
+    let personality = world.personality(state);
     let threats = world.threats(state).map(|threat| MessageThreat {
         position: threat.position,
         direction: Name::Known(threat.direction),

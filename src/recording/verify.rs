@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{RecordedTick, RecordingError, RecordingReader};
-use crate::game::{Action, Direction, Position, State, Tile, World};
+use crate::game::{Action, Direction, Position, Rules, State, Tile, World};
 use crate::protocol::{GameMessage, MessageThreat, Name, ProtocolError, distances};
 
 /// Ticks shown before and after a divergence.
@@ -97,7 +97,7 @@ struct Difference {
 ///
 /// # Errors
 /// When the file cannot be read: a line before its last is no tick, or it describes a map that cannot be played.
-pub fn verify(path: impl AsRef<Path>, no_jump: bool) -> Result<Report, RecordingError> {
+pub fn verify(path: impl AsRef<Path>, rules: &Rules) -> Result<Report, RecordingError> {
     let mut reader = RecordingReader::open(path)?;
     let Some(mut tick) = reader.next_tick()? else {
         return Err(RecordingError::Empty { path: reader.path().to_owned() });
@@ -113,7 +113,7 @@ pub fn verify(path: impl AsRef<Path>, no_jump: bool) -> Result<Report, Recording
         unverified_threats: tick.game_message.unknown_threats().map(|(index, _)| index).collect(),
     };
     let mut recent = VecDeque::new();
-    let mut replay = match Replay::begin(reader.path(), &tick.game_message, no_jump)? {
+    let mut replay = match Replay::begin(reader.path(), &tick.game_message, rules)? {
         Ok(replay) => replay,
         Err(difference) => {
             report.divergence = Some(difference.at(&mut reader, &recent, &tick));
@@ -161,13 +161,13 @@ struct Replay {
 
 impl Replay {
     /// The game that a first message begins.
-    fn begin(path: &Path, first: &GameMessage, no_jump: bool) -> Result<Result<Self, Difference>, RecordingError> {
+    fn begin(path: &Path, first: &GameMessage, rules: &Rules) -> Result<Result<Self, Difference>, RecordingError> {
         let layout = match first.validate().and_then(|()| first.layout()) {
             Ok(layout) => layout,
             Err(error) => return Ok(Err(Difference::of(error))),
         };
         let world =
-            World::new(&layout, no_jump).map_err(|source| RecordingError::World { path: path.to_owned(), source })?;
+            World::new(&layout, rules).map_err(|source| RecordingError::World { path: path.to_owned(), source })?;
         Ok(Ok(Self {
             state: world.start(),
             world,
@@ -198,7 +198,7 @@ impl Replay {
             }
             let mut layout = self.world.layout().clone();
             layout.tiles[(expected.y * layout.width + expected.x) as usize] = Tile::SeeThrough;
-            let Ok(world) = World::new(&layout, self.world.no_jump()) else { break };
+            let Ok(world) = World::new(&layout, self.world.rules()) else { break };
             let mut state = before.clone();
             let _ = world.play(&mut state, actions);
             (self.world, self.state) = (world, state);
@@ -292,7 +292,7 @@ impl Replay {
 
     fn threat_difference(&self, threat: usize, place: usize, found: &MessageThreat) -> Option<Difference> {
         let expected = self.world.threat(&self.state, threat);
-        let personality = Name::Known(self.state.personality());
+        let personality = Name::Known(self.world.personality(&self.state));
         let direction = Name::Known(expected.direction);
         // The paths are made only where something differs: this runs for every threat of every line.
         let same = expected.position == found.position

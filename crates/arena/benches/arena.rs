@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use getaway::bot::{Bot, BotOptions};
-use getaway::game::World;
+use getaway::game::{Rules, World};
 use getaway::map::{Map, MapLibrary};
 use getaway::search::Budget;
 use getaway_arena::{Games, Series, SeriesOptions, play};
@@ -33,7 +33,7 @@ fn maps() -> Vec<Map> {
 
 fn series() -> Series {
     let planners = PLANNERS.map(str::to_owned).to_vec();
-    let options = SeriesOptions { planners, samples: SAMPLES, seed: 1, no_jump: false, budget: BUDGET };
+    let options = SeriesOptions { planners, samples: SAMPLES, seed: 1, rules: Rules::BLITZ_2025, budget: BUDGET };
     Series::new(&maps(), options).expect("a series")
 }
 
@@ -79,7 +79,8 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
 fn arena(criterion: &mut Criterion) {
     let is_bench = std::env::args().any(|argument| argument == "--bench");
     let series = series();
-    let worlds: Vec<World> = maps().iter().map(|map| World::new(&map.layout, false).expect("a map")).collect();
+    let worlds: Vec<World> =
+        maps().iter().map(|map| World::new(&map.layout, &Rules::BLITZ_2025).expect("a map")).collect();
     let expected = scores_alone(&series, &worlds);
     assert!(expected.contains(&10_005), "some games survive: {expected:?}");
     let alone = || assert_eq!(scores_alone(&series, &worlds), expected);

@@ -103,7 +103,7 @@ mod tests {
 
     use super::*;
     use crate::game::SourceCounts;
-    use getaway::game::POINTS_PER_TICK;
+    use getaway::game::{POINTS_PER_TICK, Rules};
     use getaway::search::Budget;
 
     fn game(final_tick: u16, simulated_ticks: u64) -> GameRecord {
@@ -115,7 +115,7 @@ mod tests {
             planner: "random".to_owned(),
             sample: 0,
             seed: 0,
-            no_jump: false,
+            rules: Rules::BLITZ_2025,
             budget: Budget::ticks(1),
             score: u32::from(final_tick) * POINTS_PER_TICK,
             final_tick,

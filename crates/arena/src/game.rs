@@ -9,7 +9,7 @@ use thiserror::Error;
 
 use super::stats::nearest_rank;
 use getaway::bot::{Bot, BotError, Decision};
-use getaway::game::{LAST_TICK, State, World};
+use getaway::game::{LAST_TICK, Rules, State, World, variant};
 use getaway::planner::Source;
 use getaway::protocol::GameMessage;
 use getaway::search::Budget;
@@ -134,7 +134,7 @@ fn two_digits(number: u64) -> u64 {
 }
 
 /// The record of a complete game: map, planner, seed, budget, and result.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GameRecord {
     /// The name of the map.
     pub map: String,
@@ -147,8 +147,9 @@ pub struct GameRecord {
     pub sample: u32,
     /// The seed of the random number generator.
     pub seed: u64,
-    /// Whether it was the no-jump variant.
-    pub no_jump: bool,
+    /// The rules that were played.
+    #[serde(rename = "no_jump", with = "variant")]
+    pub rules: Rules,
     /// The budget of a decision.
     #[serde(flatten)]
     pub budget: Budget,
@@ -220,7 +221,7 @@ mod tests {
             planner: "select(0.2, simulate(greedy))".to_owned(),
             sample: 3,
             seed: 1 << 52,
-            no_jump: true,
+            rules: Rules::NO_JUMP,
             budget: Budget::time(Duration::from_millis(5)),
             score: 10_005,
             final_tick: 2001,

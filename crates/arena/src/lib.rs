@@ -19,7 +19,7 @@
 //! let map = Map { name: "ring".into(), kind: "example".into(), difficulty: "easy".into(), layout };
 //! let planners = vec!["survival".into(), "random".into()];
 //! let budget = Budget::ticks(1000);
-//! let series = Series::new(&[map], SeriesOptions { planners, samples: 10, seed: 1, no_jump: false, budget })?;
+//! let series = Series::new(&[map], SeriesOptions { planners, samples: 10, seed: 1, rules: Rules::BLITZ_2025, budget })?;
 //! let mut games = Games::new();
 //! let _: ControlFlow<()> = series.play(&mut games, 2, &AtomicBool::new(false), |_, _| ControlFlow::Continue(()))?;
 //! let result = Match::of(&series, &games, [0, 1], None);

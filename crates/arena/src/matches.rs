@@ -251,7 +251,7 @@ mod tests {
 
     use super::*;
     use crate::series::SeriesOptions;
-    use getaway::game::Layout;
+    use getaway::game::{Layout, Rules};
     use getaway::map::Map;
     use getaway::search::Budget;
 
@@ -264,7 +264,7 @@ mod tests {
             layout: Layout::parse("P....\n.###.\n....S").expect("a drawing"),
         };
         let planners = vec!["random".to_owned(), "safest".to_owned()];
-        let options = SeriesOptions { planners, samples, seed: 1, no_jump: false, budget: Budget::ticks(1) };
+        let options = SeriesOptions { planners, samples, seed: 1, rules: Rules::BLITZ_2025, budget: Budget::ticks(1) };
         Series::new(&[map("one"), map("two")], options).expect("a series")
     }
 

@@ -100,7 +100,7 @@ mod tests {
 
     use super::*;
     use crate::series::SeriesOptions;
-    use getaway::game::Layout;
+    use getaway::game::{Layout, Rules};
     use getaway::map::Map;
     use getaway::search::Budget;
 
@@ -109,7 +109,8 @@ mod tests {
         let name = "</script><script>alert(1)</script>".to_owned();
         let map = Map { name, kind: String::new(), difficulty: String::new(), layout };
         let planners = vec!["random".to_owned(), "safest".to_owned()];
-        let options = SeriesOptions { planners, samples: 3, seed: 1, no_jump: false, budget: Budget::ticks(1) };
+        let options =
+            SeriesOptions { planners, samples: 3, seed: 1, rules: Rules::BLITZ_2025, budget: Budget::ticks(1) };
         let series = Series::new(&[map], options).expect("a series");
         let mut games = Games::new();
         let flow = series.play(&mut games, 1, &AtomicBool::new(false), |_, _| ControlFlow::<()>::Continue(()));

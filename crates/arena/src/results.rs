@@ -4,6 +4,8 @@
 //! contains everything that its game depends on, so resuming with different options is detected; a
 //! truncated last line is removed and its game played again.
 
+use getaway::game::Rules;
+use getaway::protocol::to_json;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -159,14 +161,20 @@ fn check(game: &GameRecord, series: &Series) -> Result<Option<GameKey>, Differen
     let map = check_member("the map", &game.map, &mut series.maps().iter().map(|map| &map.name))?;
     let planner = check_member("the planner", &game.planner, &mut options.planners.iter())?;
     check_equal("the layout of the map", game.layout.clone(), series.maps()[map].layout.clone())?;
-    check_equal("the variant", variant(game.no_jump), variant(options.no_jump))?;
+    check_equal("the variant", variant(&game.rules), variant(&options.rules))?;
     check_equal("the budget", budget(game.budget), budget(options.budget))?;
     check_equal("the seed", game.seed.to_string(), series.seed(map, game.sample).to_string())?;
     Ok((game.sample < options.samples).then_some(GameKey { sample: game.sample, map, planner }))
 }
 
-fn variant(no_jump: bool) -> String {
-    if no_jump { "no-jump" } else { "with jumping" }.to_owned()
+fn variant(rules: &Rules) -> String {
+    if *rules == Rules::BLITZ_2025 {
+        "with jumping".to_owned()
+    } else if *rules == Rules::NO_JUMP {
+        "no-jump".to_owned()
+    } else {
+        to_json(rules)
+    }
 }
 
 fn budget(budget: Budget) -> String {
@@ -184,7 +192,7 @@ mod tests {
 
     use super::*;
     use crate::series::SeriesOptions;
-    use getaway::game::Layout;
+    use getaway::game::{Layout, Rules};
     use getaway::map::Map;
 
     fn series(change: impl FnOnce(&mut SeriesOptions, &mut Map)) -> Series {
@@ -194,7 +202,7 @@ mod tests {
             planners: vec!["random".to_owned(), "safest".to_owned()],
             samples: 3,
             seed: 9,
-            no_jump: false,
+            rules: Rules::BLITZ_2025,
             budget: Budget::ticks(1),
         };
         change(&mut options, &mut map);
@@ -263,7 +271,7 @@ mod tests {
             "the budget is 1 simulated ticks, but this run has 3 ms and 1 simulated ticks"
         );
         assert_eq!(
-            difference(|options, _| options.no_jump = true),
+            difference(|options, _| options.rules = Rules::NO_JUMP),
             "the variant is with jumping, but this run has no-jump"
         );
         assert_eq!(difference(|_, map| map.name = "hut".to_owned()), "the map is hall, but this run has hut");

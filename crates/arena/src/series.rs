@@ -20,7 +20,7 @@ use thiserror::Error;
 use super::game::{GameError, GameRecord, SourceCounts, Times, play};
 use getaway::bot::{Bot, BotOptions};
 use getaway::fnv::FnvHasher;
-use getaway::game::{Layout, World, WorldError};
+use getaway::game::{Layout, Rules, World, WorldError};
 use getaway::map::Map;
 use getaway::planner::{self, PlannerError};
 use getaway::search::{Budget, Generator};
@@ -37,8 +37,8 @@ pub struct SeriesOptions {
     pub samples: u32,
     /// The seed from which all others are derived.
     pub seed: u64,
-    /// Whether the games are the no-jump variant.
-    pub no_jump: bool,
+    /// The rules of the games.
+    pub rules: Rules,
     /// The budget of a decision.
     pub budget: Budget,
 }
@@ -131,7 +131,7 @@ impl Series {
         }
         let prepare = |map: &Map| {
             let name = map.name.clone();
-            let world = World::new(&map.layout, options.no_jump)
+            let world = World::new(&map.layout, &options.rules)
                 .map_err(|source| SeriesError::World { map: name.clone(), source })?;
             Ok(SeriesMap { name, layout: fingerprint(&map.layout), world })
         };
@@ -241,10 +241,9 @@ impl Series {
     fn play_one(&self, index: usize, is_stopped: impl Fn() -> bool) -> Result<Option<GameRecord>, SeriesError> {
         let GameKey { sample, map, planner } = self.key(index);
         let SeriesMap { name, layout, world } = &self.maps[map];
-        let SeriesOptions { no_jump, budget, ref planners, .. } = self.options;
+        let SeriesOptions { rules, budget, ref planners, .. } = self.options;
         let (planner, seed) = (&planners[planner], self.seed(map, sample));
-        let mut bot =
-            Bot::new(BotOptions { planner: planner.clone(), seed, no_jump, budget, ..BotOptions::default() })?;
+        let mut bot = Bot::new(BotOptions { planner: planner.clone(), seed, rules, budget, ..BotOptions::default() })?;
         let (mut simulated_ticks, mut sources, mut times) = (0, SourceCounts::default(), Times::default());
         let played = play(world, &mut bot, |_, decision| {
             simulated_ticks += decision.simulated_ticks;
@@ -263,7 +262,7 @@ impl Series {
             planner: planner.clone(),
             sample,
             seed,
-            no_jump,
+            rules,
             budget,
             score: world.score(&state),
             final_tick: state.tick(),
@@ -304,7 +303,7 @@ mod tests {
             planners: planners.iter().map(ToString::to_string).collect(),
             samples: 3,
             seed: 1,
-            no_jump: false,
+            rules: Rules::BLITZ_2025,
             budget: Budget::ticks(5),
         }
     }

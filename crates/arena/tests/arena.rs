@@ -4,6 +4,7 @@
 #[path = "../../../tests/common/mod.rs"]
 mod common;
 
+use getaway::game::Rules;
 use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
 
@@ -21,7 +22,7 @@ fn series(maps: &[&str], planners: &[&str], samples: u32, seed: u64) -> Series {
     let maps: Vec<Map> = maps.iter().map(|name| our_map(name)).collect();
     let planners = planners.iter().map(ToString::to_string).collect();
     let budget = Budget::ticks(20);
-    Series::new(&maps, SeriesOptions { planners, samples, seed, no_jump: false, budget }).expect("a series")
+    Series::new(&maps, SeriesOptions { planners, samples, seed, rules: Rules::BLITZ_2025, budget }).expect("a series")
 }
 
 fn play(series: &Series, threads: usize) -> Games {

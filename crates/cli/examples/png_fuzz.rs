@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 
 use clap::Parser;
-use getaway::game::{Layout, World};
+use getaway::game::{Layout, Rules, World};
 use getaway::map::{decode_layout, encode_layout};
 use getaway_reference::lockstep::Dice;
 
@@ -65,7 +65,7 @@ fn main() -> ExitCode {
 
 /// What was read can be played, and written and read once more it is the same.
 fn check(layout: &Layout) -> Result<(), String> {
-    World::new(layout, false).map_err(|error| format!("the map cannot be played: {error}"))?;
+    World::new(layout, &Rules::BLITZ_2025).map_err(|error| format!("the map cannot be played: {error}"))?;
     let picture = encode_layout(layout).map_err(|error| format!("the map cannot be written: {error}"))?;
     match decode_layout(&picture) {
         Ok(again) if again == *layout => Ok(()),

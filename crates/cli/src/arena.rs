@@ -1,6 +1,7 @@
 //! Shared by `getaway eval` and `getaway battle`: plays a series of games with a progress bar, a
 //! results file and Ctrl-C.
 
+use getaway::game::{Rules, variant};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::ops::ControlFlow;
@@ -21,7 +22,7 @@ use getaway_arena::{
 use super::budget::BudgetArgs;
 use super::number::{ANY, integer};
 use super::play::REDRAWS_PER_SECOND;
-use super::{CliError, MapArgs, unwritable};
+use super::{CliError, MapArgs, RulesArgs, unwritable};
 
 /// Default budget of a decision: a series is reproducible, and `survival` plays as it does within
 /// 75 ms.
@@ -44,9 +45,8 @@ pub(super) struct SeriesArgs {
     threads: Option<u16>,
     #[command(flatten)]
     budget: BudgetArgs,
-    /// No-jump variant: stepping onto a threat's tile loses the game
-    #[arg(long)]
-    no_jump: bool,
+    #[command(flatten)]
+    rules: RulesArgs,
     /// Seed from which the seeds of all games are derived; all planners play a sample with the same
     /// seed
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = integer::<u64>(ANY))]
@@ -67,7 +67,8 @@ pub(super) struct SeriesArgs {
 #[derive(Serialize)]
 pub(super) struct Settings {
     seed: u64,
-    no_jump: bool,
+    #[serde(rename = "no_jump", with = "variant")]
+    rules: Rules,
     #[serde(flatten)]
     budget: Budget,
     samples: u32,
@@ -113,10 +114,11 @@ impl<'a> SeriesRun<'a> {
         }
         let map_arguments =
             if names.is_empty() { maps.iter().map(|map| map.name.clone()).collect() } else { names.to_vec() };
-        let SeriesArgs { samples, seed, no_jump, .. } = *args;
+        let SeriesArgs { samples, seed, .. } = *args;
+        let rules = args.rules.rules()?;
         let series = Series::new(
             &maps,
-            SeriesOptions { planners, samples, seed, no_jump, budget: args.budget.or(DEFAULT_BUDGET) },
+            SeriesOptions { planners, samples, seed, rules, budget: args.budget.or(DEFAULT_BUDGET) },
         )?;
         Ok(Self { args, map_arguments, series, games: Games::new(), interrupted: false })
     }
@@ -163,17 +165,17 @@ impl<'a> SeriesRun<'a> {
 
     /// The settings printed with the results.
     pub fn settings(&self) -> Settings {
-        let &SeriesOptions { samples, seed, no_jump, budget, .. } = self.series.options();
-        Settings { seed, no_jump, budget, samples, games: self.played(), games_max: self.series.len() }
+        let &SeriesOptions { samples, seed, rules, budget, .. } = self.series.options();
+        Settings { seed, rules, budget, samples, games: self.played(), games_max: self.series.len() }
     }
 
     /// The settings as text.
     pub fn heading(&self) -> String {
-        let Settings { seed, no_jump, budget, samples, games, games_max } = self.settings();
+        let Settings { seed, rules, budget, samples, games, games_max } = self.settings();
         let limits = [(budget.ticks, "simulated ticks"), (budget.evaluations, "evaluations"), (budget.time_ms(), "ms")];
         let limits = limits.into_iter().filter_map(|(limit, unit)| limit.map(|limit| format!("{limit} {unit}")));
         let budget = limits.collect::<Vec<String>>().join(" and ");
-        let variant = if no_jump { ", no jumping" } else { "" };
+        let variant = if rules.no_jump { ", no jumping" } else { "" };
         let missing = if games < games_max { format!(", {games} of {games_max} games so far") } else { String::new() };
         let samples = if samples == 1 { "1 sample".to_owned() } else { format!("{samples} samples") };
         format!("{samples} per map, at most {budget} per decision{variant}, seed {seed}{missing}")
@@ -196,9 +198,7 @@ impl<'a> SeriesRun<'a> {
             }
         }
         option("seed", &game.seed.to_string());
-        if game.no_jump {
-            words.push("--no-jump".to_owned());
-        }
+        words.extend(self.args.rules.words());
         words.join(" ")
     }
 
@@ -280,7 +280,7 @@ fn open_report(path: &Path) -> Result<File, CliError> {
 }
 
 /// Quotes a word for the shell.
-fn shell_quoted(word: &str) -> String {
+pub(super) fn shell_quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,=+@%".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
         return word.to_owned();

@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 use clap::error::ErrorKind;
 use clap::{Arg, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use getaway::game::World;
+use getaway::game::{Rules, World};
 use getaway::map::{GeneratorError, Map, MapEntry, MapError, MapLibrary};
 use getaway::recording::RecordingError;
 
@@ -26,11 +26,14 @@ mod maps;
 mod number;
 mod play;
 mod replay;
+mod rules;
 mod serve;
 mod simulate;
 mod solve;
 mod table;
 mod view;
+
+use rules::RulesArgs;
 
 /// Set once by [`run_main`]: inside a Python process, those of the process are not the program's.
 static ARGUMENTS: OnceLock<Vec<OsString>> = OnceLock::new();
@@ -230,8 +233,8 @@ fn report_usage(error: &clap::Error) -> Result<(), CliError> {
 }
 
 /// The world of a map; errors are prefixed with the map's name.
-fn world_of(map: &Map, no_jump: bool) -> Result<World, CliError> {
-    World::new(&map.layout, no_jump).map_err(|error| CliError::Input(format!("{}: {error}", map.name)))
+fn world_of(map: &Map, rules: &Rules) -> Result<World, CliError> {
+    World::new(&map.layout, rules).map_err(|error| CliError::Input(format!("{}: {error}", map.name)))
 }
 
 fn unwritable(path: &Path, error: &io::Error) -> CliError {

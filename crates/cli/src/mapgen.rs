@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
-use getaway::game::Style;
+use getaway::game::{NameError, Style};
 use getaway::map::{GeneratorKind, GeneratorOptions, Map, MapError, generate_nth};
 
 use super::number::{ANY, integer};
@@ -74,7 +74,7 @@ fn parse_size(text: &str) -> Result<(i32, i32), String> {
 }
 
 fn parse_style(text: &str) -> Result<Style, String> {
-    Style::from_name(text).ok_or_else(|| format!("expected one of {}", Style::ALL.map(Style::name).join(", ")))
+    text.parse().map_err(|error: NameError| format!("expected one of {}", error.expected))
 }
 
 fn parse_permille(text: &str) -> Result<u32, String> {

@@ -11,7 +11,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 
 use getaway::bot::{BUDGET_DEFAULT, Bot, BotOptions, Decision};
-use getaway::game::{LAST_TICK, World};
+use getaway::game::{LAST_TICK, Rules, World, variant};
 use getaway::planner::DEFAULT_NAME;
 use getaway::protocol::MessageWriter;
 use getaway::recording::{RecordingError, RecordingWriter};
@@ -20,7 +20,7 @@ use getaway_arena::{SourceCounts, TEAM};
 
 use super::budget::BudgetArgs;
 use super::number::{ANY, integer};
-use super::{CliError, MapArgs, one_line, world_of};
+use super::{CliError, MapArgs, RulesArgs, one_line, world_of};
 
 /// Redraws of the progress bar per second.
 pub(super) const REDRAWS_PER_SECOND: u8 = 5;
@@ -48,9 +48,8 @@ pub(super) struct PlayArgs {
     /// [default: 4]
     #[arg(long, value_name = "N", value_parser = integer::<u8>(0..=8))]
     patience: Option<u8>,
-    /// No-jump variant: stepping onto a threat's tile loses the game
-    #[arg(long)]
-    no_jump: bool,
+    #[command(flatten)]
+    rules: RulesArgs,
     /// Seed of the random number generator
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = integer::<u64>(ANY))]
     seed: u64,
@@ -68,7 +67,8 @@ pub(super) struct PlayArgs {
 struct Report {
     map: String,
     planner: String,
-    no_jump: bool,
+    #[serde(rename = "no_jump", with = "variant")]
+    rules: Rules,
     score: u32,
     /// The last tick of the game: 2001 if it is complete.
     final_tick: u16,
@@ -91,8 +91,9 @@ struct DecisionTimes {
 
 pub(super) fn run(args: &PlayArgs, out: &mut impl Write) -> Result<(), CliError> {
     let map = args.maps.find(&args.map)?;
-    let world = world_of(&map, args.no_jump)?;
-    let mut bot = Bot::new(options(args)).map_err(|error| CliError::Input(error.to_string()))?;
+    let rules = args.rules.rules()?;
+    let world = world_of(&map, &rules)?;
+    let mut bot = Bot::new(options(args, rules)).map_err(|error| CliError::Input(error.to_string()))?;
     let recording = args.save.as_ref().map(RecordingWriter::create).transpose()?;
     let report = play(args, map.name, &world, &mut bot, recording)?;
     if args.json {
@@ -102,11 +103,11 @@ pub(super) fn run(args: &PlayArgs, out: &mut impl Write) -> Result<(), CliError>
     write_report(&report, out)
 }
 
-fn options(args: &PlayArgs) -> BotOptions {
+fn options(args: &PlayArgs, rules: Rules) -> BotOptions {
     BotOptions {
         planner: args.planner.clone(),
         seed: args.seed,
-        no_jump: args.no_jump,
+        rules,
         patience_moves: args.patience.unwrap_or(BotOptions::default().patience_moves),
         budget: args.budget.or(BUDGET_DEFAULT),
         ..BotOptions::default()
@@ -144,7 +145,7 @@ fn play(
     Ok(Report {
         map,
         planner: args.planner.clone(),
-        no_jump: args.no_jump,
+        rules: *world.rules(),
         score: world.score(&state),
         final_tick: state.tick(),
         caught: state.is_caught(),

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use getaway::recording::{Divergence, Outcome, RecordingError, Report, verify};
 
-use super::{CliError, one_line};
+use super::{CliError, RulesArgs, one_line};
 
 const EXAMPLES: &str = "Examples:
   getaway replay games                     every saved game in a folder
@@ -24,9 +24,8 @@ pub(super) struct ReplayArgs {
     /// Recorded games (.jsonl, .jsonl.gz), or folders of them
     #[arg(value_name = "FILE", required = true)]
     paths: Vec<PathBuf>,
-    /// No-jump variant: stepping onto a threat's tile loses the game
-    #[arg(long)]
-    no_jump: bool,
+    #[command(flatten)]
+    rules: RulesArgs,
     /// Print one JSON object per line and file
     #[arg(long)]
     json: bool,
@@ -46,9 +45,10 @@ struct FileReport<'a> {
 pub(super) fn run(args: &ReplayArgs, out: &mut impl Write) -> Result<(), CliError> {
     let files = list_files(&args.paths)?;
     let mut total = Total::default();
+    let rules = args.rules.rules()?;
     for path in &files {
         let start = Instant::now();
-        let result = verify(path, args.no_jump);
+        let result = verify(path, &rules);
         let elapsed = start.elapsed();
         total.count(&result, elapsed);
         if args.json {

@@ -10,7 +10,7 @@ use getaway::map::{Map, MapEntry};
 use getaway_server::{Event, GameEnd, GameResult, Server, ServerOptions};
 
 use super::number::{ANY, integer};
-use super::{CliError, MapArgs, one_line};
+use super::{CliError, MapArgs, RulesArgs, one_line};
 
 /// Protects against a tick of several days by a typing error.
 const MAX_PAUSE_MS: u64 = 3_600_000;
@@ -51,9 +51,8 @@ pub(super) struct ServeArgs {
     /// Seed of the random choice of maps [default: a new one each time]
     #[arg(long, value_name = "S", value_parser = integer::<u64>(ANY))]
     seed: Option<u64>,
-    /// No-jump variant: stepping onto a threat's tile loses the game
-    #[arg(long)]
-    no_jump: bool,
+    #[command(flatten)]
+    rules: RulesArgs,
     /// Record every game: the first in FILE, the second in FILE-2, ...; gzipped if the name ends in
     /// .gz
     #[arg(long, value_name = "FILE")]
@@ -103,7 +102,7 @@ fn options(args: &ServeArgs) -> Result<ServerOptions, CliError> {
         tick_time: Duration::from_millis(args.tick_ms),
         delay: Duration::from_millis(args.delay_ms),
         games: args.games,
-        no_jump: args.no_jump,
+        rules: args.rules.rules()?,
         recording: args.record.clone(),
     })
 }

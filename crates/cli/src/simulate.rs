@@ -9,7 +9,7 @@ use serde_json::Value;
 use getaway::game::Action;
 use getaway::protocol::{TraceTick, parse_actions, parser_words, write_line};
 
-use super::{CliError, MapArgs, world_of};
+use super::{CliError, MapArgs, RulesArgs, world_of};
 
 /// The maximum length of a line.
 const MAX_LINE_BYTES: u64 = 1 << 20;
@@ -28,9 +28,8 @@ Examples:
 pub(super) struct SimulateArgs {
     /// Map, by name or path
     map: String,
-    /// No-jump variant: stepping onto a threat's tile loses the game
-    #[arg(long)]
-    no_jump: bool,
+    #[command(flatten)]
+    rules: RulesArgs,
     #[command(flatten)]
     maps: MapArgs,
 }
@@ -39,7 +38,7 @@ pub(super) struct SimulateArgs {
 /// is read.
 pub(super) fn run(args: &SimulateArgs, input: &mut impl BufRead, out: &mut impl Write) -> Result<(), CliError> {
     let map = args.maps.find(&args.map)?;
-    let world = world_of(&map, args.no_jump)?;
+    let world = world_of(&map, &args.rules.rules()?)?;
     let mut state = world.start();
     let mut lines = Lines { input, line: Vec::new(), number: 0 };
     while !state.is_over() {

@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use serde::Serialize;
 
-use getaway::game::{POINTS_PER_TICK, World};
+use getaway::game::{POINTS_PER_TICK, Plan, World};
 use getaway::map::Map;
 use getaway::planner::{Budget, Outcome, Solution, Survival, SurvivalOptions};
 
 use super::number::{ANY, integer};
-use super::{CliError, MapArgs, one_line, world_of};
+use super::{CliError, MapArgs, RulesArgs, one_line, world_of};
 
 /// Number of moves per line of a printed plan.
 const MOVES_PER_LINE: usize = 100;
@@ -30,9 +30,8 @@ pub(super) struct SolveArgs {
     names: Vec<String>,
     #[command(flatten)]
     maps: MapArgs,
-    /// No-jump variant: stepping onto a threat's tile loses the game
-    #[arg(long)]
-    no_jump: bool,
+    #[command(flatten)]
+    rules: RulesArgs,
     /// Time limit per map in milliseconds, not counting the map's tables
     #[arg(long, value_name = "MS", default_value_t = 1000, value_parser = integer::<u64>(ANY))]
     time_limit_ms: u64,
@@ -84,7 +83,7 @@ fn load(args: &SolveArgs) -> Result<Vec<Map>, CliError> {
 
 fn solve(args: &SolveArgs, map: &Map) -> Result<Report, CliError> {
     let name = one_line(&map.name);
-    let world = world_of(map, args.no_jump)?;
+    let world = world_of(map, &args.rules.rules()?)?;
     let mut survival = Survival::new(SurvivalOptions { seed: args.seed, ..SurvivalOptions::default() });
     let start = Instant::now();
     let deadline = start.checked_add(Duration::from_millis(args.time_limit_ms));
@@ -95,7 +94,7 @@ fn solve(args: &SolveArgs, map: &Map) -> Result<Report, CliError> {
         map: map.name.clone(),
         outcome: solution.outcome.name(),
         score: u32::from(solution.final_tick) * POINTS_PER_TICK,
-        actions: solution.moves.iter().map(|player_move| player_move.letter()).collect(),
+        actions: Plan::from(&solution.moves[..]).to_string(),
         elapsed_ms,
         simulated_ticks: solution.simulated_ticks,
     })
@@ -150,11 +149,11 @@ fn write_table(reports: &[Report], out: &mut impl Write) -> Result<(), CliError>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use getaway::game::{Layout, Move};
+    use getaway::game::{Layout, Move, Rules};
 
     #[test]
     fn wrong_plan_is_not_printed() {
-        let world = World::new(&Layout::parse("P#b").expect("a drawing"), false).expect("a map");
+        let world = World::new(&Layout::parse("P#b").expect("a drawing"), &Rules::BLITZ_2025).expect("a map");
         let solution = |outcome, moves: usize, final_tick| Solution {
             outcome,
             moves: vec![Move::Stay; moves],

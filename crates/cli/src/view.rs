@@ -22,7 +22,7 @@ use getaway_viewer::{
 };
 
 use super::number::{ANY, integer};
-use super::{CliError, MapArgs, one_line, unwritable, world_of};
+use super::{CliError, MapArgs, RulesArgs, one_line, unwritable, world_of};
 
 const EXAMPLES: &str = "Examples:
   getaway view games/last.jsonl                  open a recorded game in the browser
@@ -46,9 +46,8 @@ pub(super) struct ViewArgs {
     /// Seed of the planner's random number generator
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = integer::<u64>(ANY))]
     seed: u64,
-    /// No-jump variant: stepping onto a threat's tile loses the game
-    #[arg(long)]
-    no_jump: bool,
+    #[command(flatten)]
+    rules: RulesArgs,
     /// Local port of the page; 0 picks a free port
     #[arg(long, value_name = "PORT", default_value_t = 8766, value_parser = integer::<u16>(0..=u16::MAX.into()))]
     port: u16,
@@ -131,7 +130,7 @@ fn source(args: &ViewArgs) -> Result<Source, CliError> {
 /// The complete replay of a game.
 fn replay(args: &ViewArgs, source: &Source) -> Result<Replay, CliError> {
     match source {
-        Source::Recording(path) => Ok(Replay::of_recording(path, args.no_jump)?),
+        Source::Recording(path) => Ok(Replay::of_recording(path, &args.rules.rules()?)?),
         Source::Map(map) => {
             let (world, mut bot) = world_and_bot(args, map)?;
             let mut states = Vec::new();
@@ -142,9 +141,9 @@ fn replay(args: &ViewArgs, source: &Source) -> Result<Replay, CliError> {
 }
 
 fn world_and_bot(args: &ViewArgs, map: &Map) -> Result<(World, Bot), CliError> {
-    let world = world_of(map, args.no_jump)?;
-    let options =
-        BotOptions { planner: args.planner.clone(), seed: args.seed, no_jump: args.no_jump, ..BotOptions::default() };
+    let rules = args.rules.rules()?;
+    let world = world_of(map, &rules)?;
+    let options = BotOptions { planner: args.planner.clone(), seed: args.seed, rules, ..BotOptions::default() };
     let bot = Bot::new(options).map_err(|error| CliError::Input(error.to_string()))?;
     Ok((world, bot))
 }

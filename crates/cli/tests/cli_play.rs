@@ -3,6 +3,7 @@
 
 mod program;
 
+use getaway::game::Rules;
 use std::process::Command;
 
 use program::{fine, refused};
@@ -90,6 +91,6 @@ fn full_disk_gives_one_line_and_the_game_continues() {
     );
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((&report["score"], report.get("saved")), (&json!(10_005), None));
-    let report = getaway::recording::verify(&path, false).unwrap();
+    let report = getaway::recording::verify(&path, &Rules::BLITZ_2025).unwrap();
     assert!(report.divergence.is_none() && report.ticks > 0 && report.truncated_line.is_some(), "{report:?}");
 }

@@ -57,7 +57,7 @@ fn replay(path: &Path, map_folder: &Path) {
         input.extend(b"no JSON\n");
     }
     let mut args = vec![map_folder.to_str().expect("a path that is text")];
-    args.extend(trace.header.no_jump.then_some("--no-jump"));
+    args.extend(trace.header.rules.no_jump.then_some("--no-jump"));
     let output = simulate(&args, &input);
     assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), ""), "{}", path.display());
     for ((found, expected), line) in text(&output.stdout).lines().zip(text(&expected).lines()).zip(2..) {

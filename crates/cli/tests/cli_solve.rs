@@ -6,7 +6,7 @@ mod program;
 use std::path::{Path, PathBuf};
 
 use getaway::game::Layout;
-use getaway::game::{Move, World};
+use getaway::game::{Move, Rules, World};
 use getaway::map::Map;
 use program::{fine, refused};
 use serde_json::Value;
@@ -27,21 +27,21 @@ fn our_maps() -> PathBuf {
 }
 
 /// Plays the moves of a report and returns the score.
-fn replay(maps: &Path, report: &Value, no_jump: bool) -> u32 {
+fn replay(maps: &Path, report: &Value, rules: &Rules) -> u32 {
     let map = Map::load(maps.join(report["map"].as_str().unwrap())).unwrap();
-    let world = World::new(&map.layout, no_jump).unwrap();
+    let world = World::new(&map.layout, rules).unwrap();
     let mut state = world.start();
     for letter in report["actions"].as_str().unwrap().chars() {
-        world.step(&mut state, Move::from_letter(letter).unwrap());
+        world.step(&mut state, Move::try_from(letter).unwrap());
     }
     world.score(&state)
 }
 
 #[test]
 fn map_is_solved_and_the_moves_can_be_played() {
-    for no_jump in [false, true] {
+    for rules in [Rules::BLITZ_2025, Rules::NO_JUMP] {
         let mut args = vec!["solve", "roundabout", "--json", "--time-limit-ms", "60000", "--seed", "3"];
-        args.extend(no_jump.then_some("--no-jump"));
+        args.extend(rules.no_jump.then_some("--no-jump"));
         let found = reports(&fine(&args));
         let [report] = &found[..] else { panic!("{found:?}") };
         let mut fields: Vec<&str> = report.as_object().unwrap().keys().map(String::as_str).collect();
@@ -50,7 +50,7 @@ fn map_is_solved_and_the_moves_can_be_played() {
         assert_eq!((report["outcome"].as_str(), report["score"].as_u64()), (Some("survives"), Some(10_005)));
         assert_eq!(report["actions"].as_str().unwrap().len(), 2000);
         assert!(report["elapsed_ms"].as_f64().unwrap() > 0.0);
-        assert_eq!(replay(&our_maps(), report, no_jump), 10_005);
+        assert_eq!(replay(&our_maps(), report, &rules), 10_005);
 
         let again = reports(&fine(&args));
         for field in ["actions", "simulated_ticks"] {
@@ -90,7 +90,7 @@ fn folder_replaces_the_bundled_maps() {
         found.iter().map(|report| (report["map"].as_str().unwrap(), report["outcome"].as_str().unwrap())).collect();
     assert_eq!(seen, [("cell", "survives"), ("trap", "doomed")]);
     for report in &found {
-        assert_eq!(u64::from(replay(dir.path(), report, true)), report["score"].as_u64().unwrap());
+        assert_eq!(u64::from(replay(dir.path(), report, &Rules::NO_JUMP)), report["score"].as_u64().unwrap());
     }
 }
 
@@ -98,7 +98,7 @@ fn folder_replaces_the_bundled_maps() {
 fn zero_time_is_undecided_without_error() {
     let found = reports(&fine(&["solve", "metropolis", "--time-limit-ms", "0", "--json"]));
     assert_eq!(found[0]["outcome"], "undecided");
-    assert_eq!(replay(&our_maps(), &found[0], false), found[0]["score"].as_u64().unwrap() as u32);
+    assert_eq!(replay(&our_maps(), &found[0], &Rules::BLITZ_2025), found[0]["score"].as_u64().unwrap() as u32);
 }
 
 #[test]

@@ -13,7 +13,7 @@ use std::process::{Command, Output};
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
-use getaway::game::{Action, Direction, Layout, Move, Position, State, Tile, World};
+use getaway::game::{Action, Direction, Layout, Move, Position, Rules, State, Tile, World};
 use getaway::map::Map;
 use getaway::protocol::MessageWriter;
 use getaway::recording::{MAX_LINE_BYTES, Outcome, RecordingReader, RecordingWriter, Report, verify};
@@ -29,7 +29,7 @@ fn our_map(name: &str) -> Layout {
 
 /// The lines of a game of at most `ticks` ticks, driven by `drive`.
 fn record(layout: &Layout, ticks: usize, mut drive: impl FnMut(&World, &State) -> Vec<Action>) -> String {
-    let world = World::new(layout, false).unwrap();
+    let world = World::new(layout, &Rules::BLITZ_2025).unwrap();
     let writer = MessageWriter::new(&world, "team");
     let mut state = world.start();
     let mut lines = String::new();
@@ -116,7 +116,7 @@ fn bundled_games_match_their_drivers() {
         let mut kept = String::new();
         GzDecoder::new(fs::File::open(&path).unwrap()).read_to_string(&mut kept).unwrap();
         assert!(kept == lines, "{name}: GETAWAY_WRITE_GAMES=1 cargo test --test replay writes it anew");
-        let report = verify(&path, false).unwrap();
+        let report = verify(&path, &Rules::BLITZ_2025).unwrap();
         assert_eq!((report.divergence, report.ticks), (None, lines.lines().count()), "{name}");
         assert!((100..=300).contains(&report.ticks), "{name}: {} ticks", report.ticks);
         assert_eq!(report.outcome == Outcome::Caught, name.ends_with("caught"), "{name}");
@@ -136,7 +136,7 @@ fn verify_bytes(bytes: &[u8]) -> Result<Report, String> {
     let path = folder.path().join("game.jsonl");
     fs::write(&path, bytes).unwrap();
     let name = format!("{}", path.display());
-    verify(&path, false).map_err(|error| error.to_string().replace(&name, "FILE"))
+    verify(&path, &Rules::BLITZ_2025).map_err(|error| error.to_string().replace(&name, "FILE"))
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn every_recording_verifies_to_its_last_line() {
     let recordings = common::files_ending(&shared.join("golden/recordings"), ".jsonl.gz");
     assert!(!recordings.is_empty());
     for path in recordings {
-        let report = verify(&path, false).unwrap();
+        let report = verify(&path, &Rules::BLITZ_2025).unwrap();
         let name = path.display();
         assert_eq!((report.divergence, report.truncated_line, report.see_through.len()), (None, None, 0), "{name}");
         assert_eq!((report.ticks, report.outcome, report.score), (2000, Outcome::Complete, Some(10_005)), "{name}");
@@ -407,8 +407,12 @@ fn unreadable_file_gives_one_error() {
     }
     let folder = tempfile::tempdir().unwrap();
     let missing = folder.path().join("missing");
-    assert!(verify(&missing, false).unwrap_err().to_string().contains("missing: cannot be read (No such file"));
-    assert!(verify(folder.path(), false).unwrap_err().to_string().ends_with("cannot be read (not a file)"));
+    assert!(
+        verify(&missing, &Rules::BLITZ_2025).unwrap_err().to_string().contains("missing: cannot be read (No such file")
+    );
+    assert!(
+        verify(folder.path(), &Rules::BLITZ_2025).unwrap_err().to_string().ends_with("cannot be read (not a file)")
+    );
 }
 
 #[test]
@@ -430,7 +434,7 @@ fn gzip_bomb_is_rejected() {
         let mut encoder = GzEncoder::new(fs::File::create(&path).unwrap(), Compression::fast());
         (0..pieces).for_each(|_| encoder.write_all(piece).unwrap());
         encoder.finish().unwrap();
-        verify(&path, false).unwrap_err().to_string()
+        verify(&path, &Rules::BLITZ_2025).unwrap_err().to_string()
     };
     let long = bomb("long-line.gz", &[b' '; 1 << 20], 20);
     assert!(long.contains("line 1: too long, expected at most") && long.ends_with("bytes a line"), "{long}");
@@ -442,7 +446,7 @@ fn gzip_bomb_is_rejected() {
 #[test]
 fn recording_round_trips_and_nothing_is_overwritten() {
     let folder = tempfile::tempdir().unwrap();
-    let world = World::new(&our_map("roundabout"), false).unwrap();
+    let world = World::new(&our_map("roundabout"), &Rules::BLITZ_2025).unwrap();
     let frame = MessageWriter::new(&world, "team").write(&world.start());
     let actions = [Action::MoveTo { x: 1.5, y: -2.0 }, Action::MoveNowhere];
     for name in ["new/folder/a.jsonl", "a.jsonl.gz"] {
@@ -561,8 +565,8 @@ mod command {
         let lines = record(&layout, 8, |_, state| if [1, 5].contains(&state.tick()) { right.clone() } else { vec![] });
         let path = folder.path().join("game.jsonl");
         fs::write(&path, &lines).unwrap();
-        assert_eq!(verify(&path, false).unwrap().divergence, None);
-        let divergence = verify(&path, true).unwrap().divergence.unwrap();
+        assert_eq!(verify(&path, &Rules::BLITZ_2025).unwrap().divergence, None);
+        let divergence = verify(&path, &Rules::NO_JUMP).unwrap().divergence.unwrap();
         assert_eq!(
             (divergence.line, divergence.expected.as_str()),
             (6, "no further state, the game is over in tick 5")

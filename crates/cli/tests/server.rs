@@ -4,6 +4,7 @@
 #[allow(dead_code, reason = "the server's own tests use the rest")]
 mod harness;
 
+use getaway::game::Rules;
 use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
 use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
@@ -83,7 +84,7 @@ async fn command_plays_its_games_and_ends() {
     let second = folder.path().join("game-2.jsonl");
     assert!(lines[1].ends_with(&format!("recorded in {}", second.display())));
     for path in [recording, second] {
-        let report = verify(path, false).unwrap();
+        let report = verify(path, &Rules::BLITZ_2025).unwrap();
         assert_eq!((report.divergence, report.outcome, report.score), (None, Outcome::Caught, Some(score)));
     }
 }
@@ -115,7 +116,7 @@ async fn full_disk_is_one_note_and_the_game_continues() {
     assert!(lines[0].contains(&format!("score {}", score_without_bot(&our_map("roundabout")))), "{lines:?}");
     assert_eq!(notes.matches("cannot be written").count(), 1, "{notes}");
     assert!(notes.contains("the recording ends here, the game continues"), "{notes}");
-    let report = verify(&recording, false).unwrap();
+    let report = verify(&recording, &Rules::BLITZ_2025).unwrap();
     assert!(report.divergence.is_none() && report.ticks > 0 && report.truncated_line.is_some(), "{report:?}");
 }
 

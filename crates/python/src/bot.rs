@@ -8,12 +8,14 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
 
 use getaway::bot::{self, BotOptions};
+use getaway::game::Rules;
 use getaway::planner;
 use getaway::protocol::GameMessage;
 use getaway::search::Budget;
 
 use crate::convert::{
-    action_dict, bool_repr, catch_panic, duration, from_python, milliseconds, optional_u64, value_error, without_gil,
+    action_dict, bool_repr, catch_panic, duration, from_python, milliseconds, optional_u64, value_error, variant,
+    without_gil,
 };
 
 /// See `python/getaway/__init__.pyi`.
@@ -57,21 +59,21 @@ impl Bot {
 #[pymethods]
 impl Bot {
     #[new]
-    #[pyo3(signature = (planner = planner::DEFAULT_NAME, budget_ms = 75.0, seed = None, *, budget_ticks = None, no_jump = false),
+    #[pyo3(signature = (planner = planner::DEFAULT_NAME, budget_ms = 75.0, seed = None, *, budget_ticks = None, no_jump = Rules::BLITZ_2025),
         text_signature = "(planner='survival', budget_ms=75.0, seed=0, *, budget_ticks=None, no_jump=False)")]
     fn new(
         planner: &str,
         budget_ms: f64,
         seed: Option<&Bound<'_, PyAny>>,
         budget_ticks: Option<&Bound<'_, PyAny>>,
-        no_jump: bool,
+        #[pyo3(from_py_with = variant)] no_jump: Rules,
     ) -> PyResult<Self> {
         let (seed, budget_ticks) =
             (optional_u64("seed", seed)?.unwrap_or(0), optional_u64("budget_ticks", budget_ticks)?);
         let time = Some(duration("budget_ms", budget_ms)?);
         let budget = Budget { time, ticks: budget_ticks, ..Budget::UNLIMITED };
         let planner = planner.to_owned();
-        let options = BotOptions { planner, budget, seed, no_jump, ..BotOptions::default() };
+        let options = BotOptions { planner, budget, seed, rules: no_jump, ..BotOptions::default() };
         let bot = bot::Bot::new(options).map_err(value_error)?;
         Ok(Self { bot: Mutex::new(BotState { bot, last: None }) })
     }
@@ -112,8 +114,8 @@ impl Bot {
 
     fn __repr__(&self, py: Python<'_>) -> String {
         let options = py.detach(|| self.lock().bot.options().clone());
-        let BotOptions { planner, budget, seed, no_jump, .. } = options;
-        let (budget_ms, no_jump) = (milliseconds(budget.time.unwrap_or_default()), bool_repr(no_jump));
+        let BotOptions { planner, budget, seed, rules, .. } = options;
+        let (budget_ms, no_jump) = (milliseconds(budget.time.unwrap_or_default()), bool_repr(rules.no_jump));
         format!("Bot({planner:?}, budget_ms={budget_ms}, seed={seed}, no_jump={no_jump})")
     }
 }

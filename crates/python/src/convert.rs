@@ -8,7 +8,7 @@ use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyInt;
 
-use getaway::game::{Action, Move};
+use getaway::game::{Action, Move, Rules};
 use getaway::protocol::to_json;
 
 /// Runs `work` without the interpreter lock.
@@ -48,6 +48,11 @@ pub(crate) fn from_python(value: &Bound<'_, PyAny>) -> PyResult<String> {
 /// An action as a dict; `None` to stay.
 pub(crate) fn action_dict<'py>(py: Python<'py>, player_move: Move) -> PyResult<Option<Bound<'py, PyAny>>> {
     player_move.direction().map(|direction| to_python(py, &to_json(&Action::Move(direction)))).transpose()
+}
+
+/// The rules that `no_jump` asks for.
+pub(crate) fn variant(no_jump: &Bound<'_, PyAny>) -> PyResult<Rules> {
+    Ok(Rules { no_jump: no_jump.extract()?, ..Rules::BLITZ_2025 })
 }
 
 /// Converts milliseconds to a duration.

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use pyo3::exceptions::{PyFileNotFoundError, PyTypeError};
 use pyo3::prelude::*;
 
-use getaway::game::{Action, Layout, State, World};
+use getaway::game::{Action, Layout, Rules, State, World};
 use getaway::map::{Map, MapError, MapLibrary};
 use getaway::protocol::{MessageWriter, parse_action};
 
-use crate::convert::{action_dict, catch_panic, from_python, to_python, value_error, without_gil};
+use crate::convert::{action_dict, catch_panic, from_python, to_python, value_error, variant, without_gil};
 
 /// See `python/getaway/__init__.pyi`.
 #[pyclass(module = "getaway")]
@@ -21,16 +21,16 @@ pub(crate) struct Game {
 }
 
 impl Game {
-    fn start(py: Python<'_>, name: String, layout: &Layout, no_jump: bool) -> PyResult<Self> {
-        let world = without_gil(py, || World::new(layout, no_jump))?;
+    fn start(py: Python<'_>, name: String, layout: &Layout, rules: &Rules) -> PyResult<Self> {
+        let world = without_gil(py, || World::new(layout, rules))?;
         let world = world.map_err(|error| value_error(format_args!("{name}: {error}")))?;
         let state = world.start();
         Ok(Self { name, world: Arc::new(world), state })
     }
 
-    pub(crate) fn load(py: Python<'_>, map: &PathBuf, no_jump: bool) -> PyResult<Self> {
+    pub(crate) fn load(py: Python<'_>, map: &PathBuf, rules: &Rules) -> PyResult<Self> {
         let Map { name, layout, .. } = load_map(py, map)?;
-        Self::start(py, name, &layout, no_jump)
+        Self::start(py, name, &layout, rules)
     }
 }
 
@@ -69,16 +69,16 @@ fn actions(action: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Action>> {
 #[pymethods]
 impl Game {
     #[new]
-    #[pyo3(signature = (map, *, no_jump = false))]
-    fn new(py: Python<'_>, map: PathBuf, no_jump: bool) -> PyResult<Self> {
-        Self::load(py, &map, no_jump)
+    #[pyo3(signature = (map, *, no_jump = Rules::BLITZ_2025), text_signature = "(map, *, no_jump=False)")]
+    fn new(py: Python<'_>, map: PathBuf, #[pyo3(from_py_with = variant)] no_jump: Rules) -> PyResult<Self> {
+        Self::load(py, &map, &no_jump)
     }
 
     #[staticmethod]
-    #[pyo3(signature = (drawing, *, no_jump = false))]
-    fn parse(py: Python<'_>, drawing: &str, no_jump: bool) -> PyResult<Self> {
+    #[pyo3(signature = (drawing, *, no_jump = Rules::BLITZ_2025), text_signature = "(drawing, *, no_jump=False)")]
+    fn parse(py: Python<'_>, drawing: &str, #[pyo3(from_py_with = variant)] no_jump: Rules) -> PyResult<Self> {
         let layout = catch_panic(|| Layout::parse(drawing))?.map_err(value_error)?;
-        Self::start(py, "drawing".to_owned(), &layout, no_jump)
+        Self::start(py, "drawing".to_owned(), &layout, &no_jump)
     }
 
     #[pyo3(signature = (action = None, /))]
@@ -118,7 +118,7 @@ impl Game {
 
     #[getter]
     pub(crate) fn no_jump(&self) -> bool {
-        self.world.no_jump()
+        self.world.rules().no_jump
     }
 
     #[getter]

@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
-use getaway::game::{Layout, Move, POINTS_PER_TICK};
+use getaway::game::{Layout, Move, POINTS_PER_TICK, Plan, Rules};
 use getaway::map::Map;
 use getaway::planner::{self, Budget, Outcome, Survival, SurvivalOptions};
 
-use crate::convert::{action_dict, duration, milliseconds, optional_u64, value_error, without_gil};
+use crate::convert::{action_dict, duration, milliseconds, optional_u64, value_error, variant, without_gil};
 use crate::game::{Game, load_map};
 
 /// Interval at which a search checks for Ctrl-C.
@@ -31,7 +31,7 @@ pub(crate) struct Solution {
 impl Solution {
     #[getter]
     fn actions<'py>(&self, py: Python<'py>) -> PyResult<Vec<Option<Bound<'py, PyAny>>>> {
-        let moves = self.moves.chars().filter_map(Move::from_letter);
+        let moves = self.moves.chars().filter_map(|letter| Move::try_from(letter).ok());
         moves.map(|player_move| action_dict(py, player_move)).collect()
     }
 
@@ -45,11 +45,11 @@ impl Solution {
 
 /// See `python/getaway/__init__.pyi`.
 #[pyfunction]
-#[pyo3(signature = (map, no_jump = false, time_limit_ms = 1000.0, seed = None),
+#[pyo3(signature = (map, no_jump = Rules::BLITZ_2025, time_limit_ms = 1000.0, seed = None),
     text_signature = "(map, no_jump=False, time_limit_ms=1000.0, seed=0)")]
 pub(crate) fn solve(
     map: &Bound<'_, PyAny>,
-    no_jump: bool,
+    #[pyo3(from_py_with = variant)] no_jump: Rules,
     time_limit_ms: f64,
     seed: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Solution> {
@@ -58,9 +58,9 @@ pub(crate) fn solve(
     let time_limit = duration("time_limit_ms", time_limit_ms)?;
     let game = match map.cast::<Game>() {
         Ok(game) => game.try_borrow()?.copy(),
-        Err(_) => Game::load(py, &map.extract()?, no_jump)?,
+        Err(_) => Game::load(py, &map.extract()?, &no_jump)?,
     };
-    if no_jump && !game.no_jump() {
+    if no_jump.no_jump && !game.no_jump() {
         return Err(PyValueError::new_err("no_jump: the given game is of the standard variant"));
     }
     let mut survival = Survival::new(SurvivalOptions { seed, ..SurvivalOptions::default() });
@@ -79,7 +79,7 @@ pub(crate) fn solve(
     };
     Ok(Solution {
         outcome: solution.outcome.name(),
-        moves: solution.moves.iter().map(|player_move| player_move.letter()).collect(),
+        moves: Plan::from(&solution.moves[..]).to_string(),
         final_tick: solution.final_tick,
         score: u32::from(solution.final_tick) * POINTS_PER_TICK,
         simulated_ticks,

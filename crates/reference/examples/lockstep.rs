@@ -1,14 +1,14 @@
 //! The long run of the lockstep: `game` against the reference for as many ticks as asked.
 //!
 //! `cargo run --release --example lockstep -- --ticks 10000000 --seed 1` plays the games of seeds 1, 2, 3, ... until so many
-//! ticks are compared; `--seed S --games 1` plays the game of one seed. The first divergence ends the run with exit code 1.
+//! ticks are compared, by random rules or by the server's (`--server-rules`); `--seed S --games 1` plays the game of one seed. The first divergence ends the run with exit code 1.
 
 use std::io::{IsTerminal, Write, stderr};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
-use getaway_reference::lockstep::{Coverage, play_seed};
+use getaway_reference::lockstep::{Coverage, RulesDraw, play_seed};
 
 /// Plays random games in the fast and in the reference model and compares everything after every tick
 #[derive(Parser)]
@@ -22,6 +22,9 @@ struct Args {
     /// The seed of the first game; the next game has the next seed
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Play by the server's rules and their no-jump variant only; by default the rules are random, too
+    #[arg(long)]
+    server_rules: bool,
 }
 
 /// How often the progress line is written again.
@@ -30,11 +33,12 @@ const PROGRESS_INTERVAL: Duration = Duration::from_millis(500);
 fn main() -> ExitCode {
     let args = Args::parse();
     let start = Instant::now();
+    let draw = if args.server_rules { RulesDraw::Server } else { RulesDraw::Any };
     let mut coverage = Coverage::default();
     let mut progress = Progress { shown: None };
     let mut seed = args.seed;
     while coverage.ticks < args.ticks && seed - args.seed < args.games {
-        if let Err(failure) = play_seed(seed, &mut coverage) {
+        if let Err(failure) = play_seed(seed, draw, &mut coverage) {
             progress.clear();
             println!("{failure}");
             return ExitCode::FAILURE;

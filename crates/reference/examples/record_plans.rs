@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 
-use getaway::game::{LAST_TICK, Move, World};
+use getaway::game::{LAST_TICK, Move, Rules, World};
 use getaway::map::Map;
 use getaway_reference::lockstep::surviving_plan;
 
@@ -24,7 +24,7 @@ fn main() -> ExitCode {
     let here = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
     for name in games::OUR_MAPS {
         let map = Map::load(here.join("maps").join(name)).unwrap_or_else(|error| panic!("{error}"));
-        let world = World::new(&map.layout, true).expect("our maps are within the limits");
+        let world = World::new(&map.layout, &Rules::NO_JUMP).expect("our maps are within the limits");
         let mut plans = (1..=MAX_ATTEMPTS).map(|seed| surviving_plan(&world, WIDTH, seed));
         let Some(plan) = plans.find(|plan| plan.len() == usize::from(LAST_TICK)) else {
             println!("{name}: no plan survives");

@@ -1,11 +1,16 @@
 //! What one action of a command asks for.
 
 use super::paths::shared_path_step;
-use getaway::game::{Action, ActionError, Layout, Position, Tile};
+use getaway::game::{Action, ActionError, Layout, Position, Rules, Tile};
 
 /// The tile that `action` takes the player to, or `None` where the server refuses silently: a wall, the edge of the
 /// grid, or a tile that the player may not enter.
-pub(super) fn destination(layout: &Layout, player: Position, action: Action) -> Result<Option<Position>, ActionError> {
+pub(super) fn destination(
+    layout: &Layout,
+    rules: &Rules,
+    player: Position,
+    action: Action,
+) -> Result<Option<Position>, ActionError> {
     let next = match action {
         Action::Unknown => return Err(ActionError::Unknown),
         Action::MoveNowhere => return Err(ActionError::NoPosition),
@@ -15,7 +20,7 @@ pub(super) fn destination(layout: &Layout, player: Position, action: Action) -> 
             if target == player {
                 return Err(ActionError::AlreadyThere(target));
             }
-            shared_path_step(layout, player, target).ok_or(ActionError::Unreachable(target))?
+            shared_path_step(layout, rules, player, target).ok_or(ActionError::Unreachable(target))?
         }
     };
     // Paths cross see-through tiles, the player does not: the step is refused like a step into a wall.
@@ -76,7 +81,7 @@ mod tests {
 
     fn move_to(x: f64, y: f64) -> Result<Option<Position>, ActionError> {
         let layout = room();
-        destination(&layout, layout.player, Action::MoveTo { x, y })
+        destination(&layout, &Rules::BLITZ_2025, layout.player, Action::MoveTo { x, y })
     }
 
     #[test]
@@ -106,15 +111,18 @@ mod tests {
         let layout = room();
         for player in [Position::new(2, 0), Position::new(1, 1)] {
             let asked = Action::MoveTo { x: 2.0, y: 1.0 };
-            assert_eq!(destination(&layout, player, asked), Ok(None), "from {player}");
+            assert_eq!(destination(&layout, &Rules::BLITZ_2025, player, asked), Ok(None), "from {player}");
         }
-        assert_eq!(destination(&layout, Position::new(1, 1), Action::Move(Direction::Right)), Ok(None));
+        assert_eq!(
+            destination(&layout, &Rules::BLITZ_2025, Position::new(1, 1), Action::Move(Direction::Right)),
+            Ok(None)
+        );
     }
 
     #[test]
     fn plain_moves_are_refused_silently_and_nonsense_is_an_error() {
         let layout = room();
-        let from = |player, action| destination(&layout, player, action);
+        let from = |player, action| destination(&layout, &Rules::BLITZ_2025, player, action);
         assert_eq!(from(layout.player, Action::Move(Direction::Left)), Ok(None), "off the grid");
         assert_eq!(from(Position::new(0, 1), Action::Move(Direction::Down)), Ok(None), "a wall");
         assert_eq!(from(layout.player, Action::Move(Direction::Down)), Ok(Some(Position::new(0, 1))));

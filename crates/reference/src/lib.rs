@@ -17,7 +17,7 @@ mod threat;
 #[cfg(test)]
 mod drawing;
 
-use getaway::game::{Action, ActionError, Layout, Position};
+use getaway::game::{Action, ActionError, Layout, Position, Rules};
 
 pub use paths::{shared_path_step, shared_path_steps, shark_path, shark_path_steps};
 pub use sight::{best_intersections, line_of_sight};
@@ -28,8 +28,8 @@ pub use threat::{Memory, Threat};
 pub struct Game {
     /// The map being played.
     pub layout: Layout,
-    /// Whether a threat on the player's tile ends the game before the threats move (our variant, not the server's).
-    pub no_jump: bool,
+    /// The rules being played.
+    pub rules: Rules,
     /// The tick about to be played, from 1.
     pub tick: u16,
     /// Where the player is.
@@ -40,13 +40,13 @@ pub struct Game {
 
 impl Game {
     /// The game before its first tick, every threat spawned.
-    pub fn new(layout: &Layout, no_jump: bool) -> Self {
+    pub fn new(layout: &Layout, rules: &Rules) -> Self {
         Self {
             layout: layout.clone(),
-            no_jump,
+            rules: *rules,
             tick: 1,
             player: layout.player,
-            threats: layout.threats.iter().map(|&spawn| Threat::new(spawn)).collect(),
+            threats: layout.threats.iter().map(|&spawn| Threat::new(spawn, rules)).collect(),
         }
     }
 
@@ -70,7 +70,7 @@ impl Game {
     /// # Errors
     /// The error that the server would log.
     pub fn try_action(&self, action: Action) -> Result<Option<Position>, ActionError> {
-        command::destination(&self.layout, self.player, action)
+        command::destination(&self.layout, &self.rules, self.player, action)
     }
 
     /// Plays one tick: the command, then the threats. A game that is over stays as it is.
@@ -79,7 +79,8 @@ impl Game {
             return;
         }
         self.apply(actions);
-        if self.no_jump && self.caught() {
+        // Our variant, not the server's: a threat on the player's tile ends the game before the threats move.
+        if self.rules.no_jump && self.caught() {
             return;
         }
         let clock = self.tick - 1;
@@ -108,7 +109,7 @@ mod tests {
 
     /// The ticks of a whole quiet game on which the only threat chose a move, and its personality after each tick.
     fn quiet_game() -> (Vec<u16>, Vec<Personality>) {
-        let mut game = Game::new(&draw(&["P#B"]), false);
+        let mut game = Game::new(&draw(&["P#B"]), &Rules::BLITZ_2025);
         let (mut moves, mut personalities) = (Vec::new(), Vec::new());
         while !game.over() {
             let tick = game.tick;
@@ -147,7 +148,7 @@ mod tests {
 
     #[test]
     fn a_complete_game_scores_10_005_and_stays_over() {
-        let mut game = Game::new(&draw(&["P#B"]), false);
+        let mut game = Game::new(&draw(&["P#B"]), &Rules::BLITZ_2025);
         for _ in 0..2000 {
             assert!(!game.over());
             game.step(&[]);
@@ -163,8 +164,8 @@ mod tests {
     fn the_server_lets_player_and_threat_swap_tiles_and_the_variant_does_not() {
         // The goldfish has one option, so on tick 5 it certainly steps left, onto the tile the player leaves.
         let layout = draw(&["P.G"]);
-        for no_jump in [false, true] {
-            let mut game = Game::new(&layout, no_jump);
+        for rules in [Rules::BLITZ_2025, Rules::NO_JUMP] {
+            let mut game = Game::new(&layout, &rules);
             for _ in 1..4 {
                 game.step(&[]);
             }
@@ -173,7 +174,7 @@ mod tests {
             game.step(&[Action::Move(Direction::Right)]);
             assert_eq!(game.player, Position::new(2, 0));
             let threat = game.threats[0].position;
-            if no_jump {
+            if rules.no_jump {
                 assert!(game.caught() && game.over());
                 assert_eq!((game.tick, game.score(), threat), (5, 25, Position::new(2, 0)));
             } else {
@@ -185,7 +186,7 @@ mod tests {
 
     #[test]
     fn a_catch_by_a_threat_counts_the_tick_it_happened_in() {
-        let mut game = Game::new(&draw(&["PG"]), false);
+        let mut game = Game::new(&draw(&["PG"]), &Rules::BLITZ_2025);
         for _ in 0..5 {
             assert!(!game.over());
             game.step(&[]);
@@ -196,7 +197,7 @@ mod tests {
 
     #[test]
     fn only_the_first_move_that_succeeds_counts() {
-        let game = Game::new(&draw(&["###", "P..", "..."]), false);
+        let game = Game::new(&draw(&["###", "P..", "..."]), &Rules::BLITZ_2025);
         let after = |actions: &[Action]| {
             let mut game = game.clone();
             game.step(actions);
@@ -223,17 +224,17 @@ mod tests {
 
     #[test]
     fn a_refused_step_onto_a_see_through_tile_does_not_use_up_the_move() {
-        let mut game = Game::new(&draw(&["P~.", "#.#"]), false);
+        let mut game = Game::new(&draw(&["P~.", "#.#"]), &Rules::BLITZ_2025);
         game.step(&[Action::MoveTo { x: 2.0, y: 0.0 }, Action::Move(Direction::Right)]);
         assert_eq!(game.player, Position::new(0, 0));
-        let mut game = Game::new(&draw(&["P~.", ".##"]), false);
+        let mut game = Game::new(&draw(&["P~.", ".##"]), &Rules::BLITZ_2025);
         game.step(&[Action::MoveTo { x: 2.0, y: 0.0 }, Action::Move(Direction::Down)]);
         assert_eq!(game.player, Position::new(0, 1));
     }
 
     #[test]
     fn the_stale_player_follows_on_every_tick() {
-        let mut game = Game::new(&draw(&["P...#S"]), false);
+        let mut game = Game::new(&draw(&["P...#S"]), &Rules::BLITZ_2025);
         assert_eq!(game.threats[0].stale_player, Position::new(-1, -1));
         for x in 1..=3 {
             game.step(&[Action::Move(Direction::Right)]);

@@ -5,14 +5,11 @@
 use std::collections::VecDeque;
 use std::ops::{Index, IndexMut};
 
-use getaway::game::{Direction, Layout, Position};
+use getaway::game::{Direction, Layout, Position, Rules};
 
-/// The order in which the server lists neighbours and options.
-pub(super) const ORDER: [Direction; 4] = [Direction::Left, Direction::Right, Direction::Up, Direction::Down];
-
-/// The open neighbours of a tile, in the server's order.
-fn open_neighbours(layout: &Layout, position: Position) -> impl Iterator<Item = Position> {
-    ORDER.into_iter().map(move |direction| position.towards(direction)).filter(|&tile| layout.is_open(tile))
+/// The open neighbours of a tile, in an order of directions.
+fn open_neighbours(layout: &Layout, order: [Direction; 4], position: Position) -> impl Iterator<Item = Position> {
+    order.into_iter().map(move |direction| position.towards(direction)).filter(|&tile| layout.is_open(tile))
 }
 
 /// One value a tile, indexed `[x][y]` as on the server.
@@ -49,7 +46,8 @@ fn distances(layout: &Layout, target: Position) -> Columns<Option<u32>> {
     distances[target] = Some(0);
     let mut queue = VecDeque::from([(target, 0)]);
     while let Some((tile, distance)) = queue.pop_front() {
-        for neighbour in open_neighbours(layout, tile) {
+        // The order does not matter to distances.
+        for neighbour in open_neighbours(layout, Direction::ALL, tile) {
             if distances[neighbour].is_none() {
                 distances[neighbour] = Some(distance + 1);
                 queue.push_back((neighbour, distance + 1));
@@ -59,41 +57,46 @@ fn distances(layout: &Layout, target: Position) -> Columns<Option<u32>> {
     distances
 }
 
-/// The next tile on the shared path (owl, hawk, `MOVE_TO`): the first neighbour, in the order left, right, up, down, that
-/// is one step nearer to `to`. `None` if there is no path or `from` is already there.
-pub fn shared_path_step(layout: &Layout, from: Position, to: Position) -> Option<Position> {
+/// The next tile on the shared path (owl, hawk, `MOVE_TO`): the first neighbour, on the server in the order left, right, up, down,
+/// that is one step nearer to `to`. `None` if there is no path or `from` is already there.
+pub fn shared_path_step(layout: &Layout, rules: &Rules, from: Position, to: Position) -> Option<Position> {
     if !layout.is_open(from) {
         return None;
     }
-    nearer_neighbour(layout, &distances(layout, to), from)
+    nearer_neighbour(layout, rules, &distances(layout, to), from)
 }
 
 /// What [`shared_path_step`] says about every open tile on its way to `to`, from one search: the search does not depend
 /// on where the path starts.
-pub fn shared_path_steps(layout: &Layout, to: Position) -> Vec<(Position, Option<Position>)> {
+pub fn shared_path_steps(layout: &Layout, rules: &Rules, to: Position) -> Vec<(Position, Option<Position>)> {
     let distances = distances(layout, to);
-    layout.open_positions().map(|from| (from, nearer_neighbour(layout, &distances, from))).collect()
+    layout.open_positions().map(|from| (from, nearer_neighbour(layout, rules, &distances, from))).collect()
 }
 
 /// The first neighbour that is one step nearer.
-fn nearer_neighbour(layout: &Layout, distances: &Columns<Option<u32>>, from: Position) -> Option<Position> {
+fn nearer_neighbour(
+    layout: &Layout,
+    rules: &Rules,
+    distances: &Columns<Option<u32>>,
+    from: Position,
+) -> Option<Position> {
     let nearer = distances[from]?.checked_sub(1)?;
-    open_neighbours(layout, from).find(|&tile| distances[tile] == Some(nearer))
+    open_neighbours(layout, rules.shared_path_order, from).find(|&tile| distances[tile] == Some(nearer))
 }
 
 /// The shark path: the tiles after `from` up to and with `to`. Empty if `from` is already there, `None` if there is no
 /// path.
-pub fn shark_path(layout: &Layout, from: Position, to: Position) -> Option<Vec<Position>> {
+pub fn shark_path(layout: &Layout, rules: &Rules, from: Position, to: Position) -> Option<Vec<Position>> {
     if !layout.is_open(from) || !layout.is_open(to) {
         return None;
     }
-    follow_back(&shark_search(layout, from), from, to)
+    follow_back(&shark_search(layout, rules, from), from, to)
 }
 
 /// The first tile of [`shark_path`] to every open tile, from one search: the search does not depend on where the path
 /// leads.
-pub fn shark_path_steps(layout: &Layout, from: Position) -> Vec<(Position, Option<Position>)> {
-    let came_from = shark_search(layout, from);
+pub fn shark_path_steps(layout: &Layout, rules: &Rules, from: Position) -> Vec<(Position, Option<Position>)> {
+    let came_from = shark_search(layout, rules, from);
     let first = |to| follow_back(&came_from, from, to).and_then(|path| path.first().copied());
     layout.open_positions().map(|to| (to, first(to))).collect()
 }
@@ -110,8 +113,35 @@ fn follow_back(came_from: &Columns<Option<Position>>, from: Position, to: Positi
     Some(path)
 }
 
-/// The server's search from `from`: for every tile, the tile it was last reached from more cheaply than before.
-fn shark_search(layout: &Layout, from: Position) -> Columns<Option<Position>> {
+/// The shark's search from `from`: for every tile, the tile it was reached from.
+///
+/// The server's search has no order of directions; that it looks right, down, up, left is a fact about it, so that these rules are played
+/// by the server's own search. Rules with another order mean the plain search in that order.
+fn shark_search(layout: &Layout, rules: &Rules, from: Position) -> Columns<Option<Position>> {
+    if rules.shark_path_order == Rules::BLITZ_2025.shark_path_order {
+        listed_search(layout, from)
+    } else {
+        ordered_search(layout, rules.shark_path_order, from)
+    }
+}
+
+/// Breadth first, first in, first out.
+fn ordered_search(layout: &Layout, order: [Direction; 4], from: Position) -> Columns<Option<Position>> {
+    let mut came_from = Columns::filled(layout, None);
+    let mut queue = VecDeque::from([from]);
+    while let Some(tile) = queue.pop_front() {
+        for neighbour in open_neighbours(layout, order, tile) {
+            if neighbour != from && came_from[neighbour].is_none() {
+                came_from[neighbour] = Some(tile);
+                queue.push_back(neighbour);
+            }
+        }
+    }
+    came_from
+}
+
+/// The server's search: for every tile, the tile it was last reached from more cheaply than before.
+fn listed_search(layout: &Layout, from: Position) -> Columns<Option<Position>> {
     let mut came_from = Columns::filled(layout, None);
     let mut cost = Columns::filled(layout, f64::INFINITY);
     cost[from] = 0.0;
@@ -129,7 +159,7 @@ fn shark_search(layout: &Layout, from: Position) -> Columns<Option<Position>> {
         unseen.sort_by(|&a, &b| cost[b].total_cmp(&cost[a]));
         let Some(tile) = unseen.pop() else { break };
         let next_cost = cost[tile] + 1.0;
-        for neighbour in open_neighbours(layout, tile) {
+        for neighbour in open_neighbours(layout, Direction::ALL, tile) {
             if next_cost < cost[neighbour] {
                 cost[neighbour] = next_cost;
                 came_from[neighbour] = Some(tile);
@@ -154,31 +184,31 @@ mod tests {
     #[test]
     fn the_shared_path_prefers_left_then_right_then_up_then_down() {
         let room = draw(&["...", "...", "..."]);
-        let step = |to| shared_path_step(&room, p(1, 1), to);
+        let step = |to| shared_path_step(&room, &Rules::BLITZ_2025, p(1, 1), to);
         assert_eq!(step(p(0, 0)), Some(p(0, 1)), "left before up");
         assert_eq!(step(p(0, 2)), Some(p(0, 1)), "left before down");
         assert_eq!(step(p(2, 0)), Some(p(2, 1)), "right before up");
         assert_eq!(step(p(2, 2)), Some(p(2, 1)), "right before down");
         // Around a block both ways are as long: up comes before down.
         let ring = draw(&[".....", ".###.", "....."]);
-        assert_eq!(shared_path_step(&ring, p(0, 1), p(4, 1)), Some(p(0, 0)));
+        assert_eq!(shared_path_step(&ring, &Rules::BLITZ_2025, p(0, 1), p(4, 1)), Some(p(0, 0)));
     }
 
     #[test]
     fn the_shared_path_ends_where_it_leads_and_needs_a_way() {
         let islands = draw(&["..#.", ".~#."]);
-        assert_eq!(shared_path_step(&islands, p(0, 0), p(0, 0)), None, "already there");
-        assert_eq!(shared_path_step(&islands, p(0, 0), p(3, 0)), None, "another island");
-        assert_eq!(shared_path_step(&islands, p(0, 0), p(2, 0)), None, "a wall");
-        assert_eq!(shared_path_step(&islands, p(0, 0), p(-1, -1)), None, "off the grid");
-        assert_eq!(shared_path_step(&islands, p(-1, 0), p(0, 0)), None, "from off the grid");
-        assert_eq!(shared_path_step(&islands, p(1, 0), p(1, 1)), Some(p(1, 1)), "see-through");
+        assert_eq!(shared_path_step(&islands, &Rules::BLITZ_2025, p(0, 0), p(0, 0)), None, "already there");
+        assert_eq!(shared_path_step(&islands, &Rules::BLITZ_2025, p(0, 0), p(3, 0)), None, "another island");
+        assert_eq!(shared_path_step(&islands, &Rules::BLITZ_2025, p(0, 0), p(2, 0)), None, "a wall");
+        assert_eq!(shared_path_step(&islands, &Rules::BLITZ_2025, p(0, 0), p(-1, -1)), None, "off the grid");
+        assert_eq!(shared_path_step(&islands, &Rules::BLITZ_2025, p(-1, 0), p(0, 0)), None, "from off the grid");
+        assert_eq!(shared_path_step(&islands, &Rules::BLITZ_2025, p(1, 0), p(1, 1)), Some(p(1, 1)), "see-through");
     }
 
     #[test]
     fn the_shark_has_a_taste_of_its_own() {
         let room = draw(&["...", "...", "..."]);
-        let first = |to| shark_path(&room, p(1, 1), to).unwrap()[0];
+        let first = |to| shark_path(&room, &Rules::BLITZ_2025, p(1, 1), to).unwrap()[0];
         assert_eq!(first(p(0, 0)), p(1, 0), "up before left, unlike the shared path");
         assert_eq!(first(p(0, 2)), p(1, 2), "down before left, unlike the shared path");
         assert_eq!(first(p(2, 0)), p(2, 1), "right before up");
@@ -188,27 +218,11 @@ mod tests {
     #[test]
     fn the_shark_path_is_whole_and_needs_a_way() {
         let islands = draw(&["...#.", "##.#."]);
-        assert_eq!(shark_path(&islands, p(0, 0), p(2, 1)), Some(vec![p(1, 0), p(2, 0), p(2, 1)]));
-        assert_eq!(shark_path(&islands, p(0, 0), p(0, 0)), Some(vec![]), "already there");
-        assert_eq!(shark_path(&islands, p(0, 0), p(4, 0)), None, "another island");
-        assert_eq!(shark_path(&islands, p(0, 0), p(3, 0)), None, "a wall");
-        assert_eq!(shark_path(&islands, p(0, 0), p(-1, -1)), None, "off the grid");
-    }
-
-    /// What the shark path is known to equal: first in, first out, looking right, down, up, left.
-    fn fifo_came_from(layout: &Layout, from: Position) -> Columns<Option<Position>> {
-        let mut came_from = Columns::filled(layout, None);
-        let mut queue = VecDeque::from([from]);
-        while let Some(tile) = queue.pop_front() {
-            for direction in [Direction::Right, Direction::Down, Direction::Up, Direction::Left] {
-                let next = tile.towards(direction);
-                if next != from && layout.is_open(next) && came_from[next].is_none() {
-                    came_from[next] = Some(tile);
-                    queue.push_back(next);
-                }
-            }
-        }
-        came_from
+        assert_eq!(shark_path(&islands, &Rules::BLITZ_2025, p(0, 0), p(2, 1)), Some(vec![p(1, 0), p(2, 0), p(2, 1)]));
+        assert_eq!(shark_path(&islands, &Rules::BLITZ_2025, p(0, 0), p(0, 0)), Some(vec![]), "already there");
+        assert_eq!(shark_path(&islands, &Rules::BLITZ_2025, p(0, 0), p(4, 0)), None, "another island");
+        assert_eq!(shark_path(&islands, &Rules::BLITZ_2025, p(0, 0), p(3, 0)), None, "a wall");
+        assert_eq!(shark_path(&islands, &Rules::BLITZ_2025, p(0, 0), p(-1, -1)), None, "off the grid");
     }
 
     fn any_layout() -> impl Strategy<Value = Layout> {
@@ -228,7 +242,8 @@ mod tests {
         #[test]
         fn the_shark_path_is_a_plain_search_in_the_order_right_down_up_left(layout in any_layout()) {
             for from in layout.open_positions() {
-                prop_assert_eq!(shark_search(&layout, from), fifo_came_from(&layout, from), "from {}", from);
+                let order = Rules::BLITZ_2025.shark_path_order;
+                prop_assert_eq!(listed_search(&layout, from), ordered_search(&layout, order, from), "from {}", from);
             }
         }
 
@@ -238,12 +253,12 @@ mod tests {
                 for to in layout.open_positions() {
                     let mut steps = 0;
                     let mut tile = from;
-                    while let Some(next) = shared_path_step(&layout, tile, to) {
+                    while let Some(next) = shared_path_step(&layout, &Rules::BLITZ_2025, tile, to) {
                         tile = next;
                         steps += 1;
                     }
                     let shared = (tile == to).then_some(steps);
-                    prop_assert_eq!(shark_path(&layout, from, to).map(|path| path.len()), shared);
+                    prop_assert_eq!(shark_path(&layout, &Rules::BLITZ_2025, from, to).map(|path| path.len()), shared);
                 }
             }
         }

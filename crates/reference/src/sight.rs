@@ -2,8 +2,7 @@
 
 use std::cmp::Reverse;
 
-use super::paths::ORDER;
-use getaway::game::{Direction, Layout, Position};
+use getaway::game::{Direction, Layout, Position, Rules};
 
 /// Whether two tiles share a row or a column with only open tiles from one to the other, both ends included.
 pub fn line_of_sight(layout: &Layout, from: Position, to: Position) -> bool {
@@ -15,23 +14,24 @@ pub fn line_of_sight(layout: &Layout, from: Position, to: Position) -> bool {
     (left..=right).all(|x| (top..=bottom).all(|y| layout.is_open(Position::new(x, y))))
 }
 
-/// The ten intersections that see most tiles, fewer if there are fewer: the posts a hawk picks from.
+/// The intersections that see most tiles, on the server ten, fewer if there are fewer: the posts a hawk picks from.
 ///
 /// Intersections have at least three open neighbours and do not lie on the map's edge. They are listed by x, then by y,
 /// and those that see as much keep that order.
-pub fn best_intersections(layout: &Layout) -> Vec<Position> {
+pub fn best_intersections(layout: &Layout, rules: &Rules) -> Vec<Position> {
     let mut intersections = Vec::new();
     for x in 1..=layout.width - 2 {
         for y in 1..=layout.height - 2 {
             let position = Position::new(x, y);
-            let ways = ORDER.into_iter().filter(|&direction| layout.is_open(position.towards(direction))).count();
+            let ways =
+                Direction::ALL.into_iter().filter(|&direction| layout.is_open(position.towards(direction))).count();
             if layout.is_open(position) && ways >= 3 {
                 intersections.push(position);
             }
         }
     }
     intersections.sort_by_key(|&position| Reverse(tiles_in_view(layout, position)));
-    intersections.truncate(10);
+    intersections.truncate(rules.hawk_posts.into());
     intersections
 }
 
@@ -75,9 +75,13 @@ mod tests {
     fn intersections_need_three_ways_and_an_inner_tile() {
         // (1, 2) and (2, 2) have three ways each; (2, 0) has too, but lies on the edge.
         let layout = draw(&[".....", "##.##", ".....", "#.###"]);
-        assert_eq!(best_intersections(&layout), [p(2, 2), p(1, 2)]);
-        assert_eq!(best_intersections(&draw(&["####", "#..#", "#..#", "####"])), [], "a loop has none");
-        assert_eq!(best_intersections(&draw(&["."])), [], "nor has a single tile");
+        assert_eq!(best_intersections(&layout, &Rules::BLITZ_2025), [p(2, 2), p(1, 2)]);
+        assert_eq!(
+            best_intersections(&draw(&["####", "#..#", "#..#", "####"]), &Rules::BLITZ_2025),
+            [],
+            "a loop has none"
+        );
+        assert_eq!(best_intersections(&draw(&["."]), &Rules::BLITZ_2025), [], "nor has a single tile");
     }
 
     #[test]
@@ -90,7 +94,7 @@ mod tests {
             "###.###.#",
             "#########",
         ]);
-        assert_eq!(best_intersections(&layout), [p(3, 1), p(7, 1), p(1, 1), p(5, 1)]);
+        assert_eq!(best_intersections(&layout, &Rules::BLITZ_2025), [p(3, 1), p(7, 1), p(1, 1), p(5, 1)]);
     }
 
     #[test]
@@ -100,6 +104,6 @@ mod tests {
         let row = ".........";
         let hall = draw(&[row, row, row, row, "....#....", row, row, row, row]);
         let whole_view = (1..=7).flat_map(|x| (1..=7).map(move |y| p(x, y))).filter(|tile| tile.x != 4 && tile.y != 4);
-        assert_eq!(best_intersections(&hall), whole_view.take(10).collect::<Vec<_>>());
+        assert_eq!(best_intersections(&hall, &Rules::BLITZ_2025), whole_view.take(10).collect::<Vec<_>>());
     }
 }

@@ -1,13 +1,15 @@
 //! A threat: what it remembers, when it moves, and how each style chooses.
 
-use super::paths::{ORDER, shared_path_step, shark_path};
+use super::paths::{shared_path_step, shark_path};
 use super::random::pick;
 use super::sight::{best_intersections, line_of_sight};
-use getaway::game::{Direction, Layout, Personality, Position, Spawn, Style};
+use getaway::game::{Direction, Layout, Personality, PhaseClocks, Position, Rules, Spawn, Style, View};
 
 /// A pursuer, with everything that the server keeps about it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Threat {
+    /// What the server has written into its code.
+    pub rules: Rules,
     /// How it chooses its moves.
     pub style: Style,
     /// Where it is.
@@ -17,7 +19,7 @@ pub struct Threat {
     /// The direction of its last move, or of its spawning.
     pub direction: Direction,
     /// The argument of the next sine.
-    pub seed: u32,
+    pub seed: i32,
     /// Ticks since it last chose a move.
     pub ticks_since_move: u8,
     /// How often it moves.
@@ -43,11 +45,11 @@ pub struct Memory {
 
 impl Threat {
     /// A threat that has just spawned. Its direction is a pick like any other, so its first seed is already used.
-    pub fn new(spawn: Spawn) -> Self {
-        let mut seed = 0;
-        let order = [Direction::Up, Direction::Down, Direction::Left, Direction::Right];
-        let direction = pick(&mut seed, &order).unwrap_or(Direction::Up);
+    pub fn new(spawn: Spawn, rules: &Rules) -> Self {
+        let mut seed = rules.first_seed;
+        let direction = pick(&mut seed, rules.pick_scale, &rules.spawn_order).unwrap_or(Direction::Up);
         Self {
+            rules: *rules,
             style: spawn.style,
             position: spawn.position,
             spawn: spawn.position,
@@ -62,9 +64,9 @@ impl Threat {
 
     /// The threat's part of a tick, after the player's command: `clock` is the tick less one.
     pub fn update(&mut self, layout: &Layout, clock: u16, player: Position) {
-        self.personality = personality_at(clock);
+        self.personality = personality_at(self.rules.phase_clocks, clock);
         self.ticks_since_move += 1;
-        if self.ticks_since_move >= period_ticks(self.personality) {
+        if self.ticks_since_move >= self.period_ticks() {
             self.ticks_since_move = 0;
             if let Some(direction) = self.choose(layout, clock, player) {
                 self.take(layout, direction);
@@ -74,15 +76,34 @@ impl Threat {
         self.stale_player = player;
     }
 
+    /// Ticks from one move to the next.
+    fn period_ticks(&self) -> u8 {
+        match self.personality {
+            Personality::Lazy => self.rules.period_ticks.lazy,
+            Personality::Tease => self.rules.period_ticks.tease,
+            Personality::Awake => self.rules.period_ticks.awake,
+            Personality::Hungry => self.rules.period_ticks.hungry,
+            Personality::Insane => self.rules.period_ticks.insane,
+        }
+    }
+
     /// The direction in which the threat wants to go, if any. All memory changes here, so only on the ticks it moves.
     fn choose(&mut self, layout: &Layout, clock: u16, player: Position) -> Option<Direction> {
         match self.style {
             Style::Goldfish => self.choose_goldfish(layout),
             Style::Bull => self.choose_bull(layout),
-            Style::Deer => self.choose_deer(layout),
-            Style::Shark => self.choose_shark(layout),
-            Style::Owl => self.choose_owl(layout, clock, player),
-            Style::Hawk => self.choose_hawk(layout, player),
+            Style::Deer => self.choose_deer(layout, self.player_in(self.rules.deer_view, player)),
+            Style::Shark => self.choose_shark(layout, self.player_in(self.rules.shark_view, player)),
+            Style::Owl => self.choose_owl(layout, clock, self.player_in(self.rules.owl_view, player)),
+            Style::Hawk => self.choose_hawk(layout, self.player_in(self.rules.hawk_view, player)),
+        }
+    }
+
+    /// The player as a style sees it: on the server, deer and shark read the stale position, owl and hawk the present one.
+    fn player_in(&self, view: View, player: Position) -> Position {
+        match view {
+            View::Stale => self.stale_player,
+            View::Present => player,
         }
     }
 
@@ -97,13 +118,17 @@ impl Threat {
 
     /// The directions whose neighbour is open, in the server's order.
     fn options(&self, layout: &Layout) -> Vec<Direction> {
-        ORDER.into_iter().filter(|&direction| layout.is_open(self.position.towards(direction))).collect()
+        self.rules
+            .option_order
+            .into_iter()
+            .filter(|&direction| layout.is_open(self.position.towards(direction)))
+            .collect()
     }
 
     /// A pick from the options, even from none.
     fn choose_goldfish(&mut self, layout: &Layout) -> Option<Direction> {
         let options = self.options(layout);
-        pick(&mut self.seed, &options)
+        pick(&mut self.seed, self.rules.pick_scale, &options)
     }
 
     /// Straight on; a number is drawn only when there is a wall ahead.
@@ -112,18 +137,18 @@ impl Threat {
         if options.contains(&self.direction) {
             return Some(self.direction);
         }
-        pick(&mut self.seed, &options)
+        pick(&mut self.seed, self.rules.pick_scale, &options)
     }
 
     /// Nearest to its target as the crow flies, without turning back except in a dead end.
-    fn choose_deer(&self, layout: &Layout) -> Option<Direction> {
+    fn choose_deer(&self, layout: &Layout, player: Position) -> Option<Direction> {
         let options = self.options(layout);
         if options.len() == 1 {
             return Some(options[0]);
         }
         // Shy: up close it runs for its spawn instead.
-        let is_far = squared_distance(self.position, self.stale_player) > 36;
-        let target = if is_far { self.stale_player } else { self.spawn };
+        let is_far = squared_distance(self.position, player) > i64::from(self.rules.deer_shy_distance_squared);
+        let target = if is_far { player } else { self.spawn };
         options
             .into_iter()
             .filter(|&direction| direction != self.direction.reverse())
@@ -131,15 +156,15 @@ impl Threat {
             .min_by_key(|&direction| squared_distance(self.position.towards(direction), target))
     }
 
-    /// Along the shark path to where the player was.
-    fn choose_shark(&self, layout: &Layout) -> Option<Direction> {
-        let path = shark_path(layout, self.position, self.stale_player)?;
+    /// Along the shark path to the player.
+    fn choose_shark(&self, layout: &Layout, player: Position) -> Option<Direction> {
+        let path = shark_path(layout, &self.rules, self.position, player)?;
         self.direction_to(*path.first()?)
     }
 
     /// To where it last looked, which it does for ten clocks out of sixty.
     fn choose_owl(&mut self, layout: &Layout, clock: u16, player: Position) -> Option<Direction> {
-        if clock % 60 < 10 {
+        if clock % self.rules.owl_minute_ticks < self.rules.owl_window_ticks {
             self.memory.remembered = Some(player);
         }
         self.step_to(layout, self.memory.remembered?)
@@ -163,15 +188,16 @@ impl Threat {
         if let Some(post) = self.memory.post {
             if post == self.position {
                 self.memory.post = None;
-                self.memory.idle_rounds = -5;
+                self.memory.idle_rounds = -i32::from(self.rules.hawk_rest_moves);
                 return None;
             }
             // The server never gives up a post: one that cannot be reached keeps the hawk where it is.
             return self.step_to(layout, post);
         }
         self.memory.idle_rounds += 1;
-        if self.memory.idle_rounds > 5 {
-            self.memory.post = pick(&mut self.seed, &best_intersections(layout));
+        if self.memory.idle_rounds > i32::from(self.rules.hawk_patience_moves) {
+            let posts = best_intersections(layout, &self.rules);
+            self.memory.post = pick(&mut self.seed, self.rules.pick_scale, &posts);
             self.memory.idle_rounds = 0;
         }
         None
@@ -179,44 +205,33 @@ impl Threat {
 
     /// The direction of the next tile on the shared path to `target`.
     fn step_to(&self, layout: &Layout, target: Position) -> Option<Direction> {
-        self.direction_to(shared_path_step(layout, self.position, target)?)
+        self.direction_to(shared_path_step(layout, &self.rules, self.position, target)?)
     }
 
     /// The direction of a neighbouring tile.
     fn direction_to(&self, neighbour: Position) -> Option<Direction> {
-        ORDER.into_iter().find(|&direction| self.position.towards(direction) == neighbour)
+        Direction::ALL.into_iter().find(|&direction| self.position.towards(direction) == neighbour)
     }
 }
 
 /// How lively threats are at a clock.
-fn personality_at(clock: u16) -> Personality {
-    if clock > 900 {
+fn personality_at(phases: PhaseClocks, clock: u16) -> Personality {
+    if clock > phases.insane {
         Personality::Insane
-    } else if clock > 700 {
+    } else if clock > phases.hungry {
         Personality::Hungry
-    } else if clock > 500 {
+    } else if clock > phases.awake {
         Personality::Awake
-    } else if clock > 300 {
+    } else if clock > phases.tease {
         Personality::Tease
     } else {
         Personality::Lazy
     }
 }
 
-/// Ticks from one move to the next.
-fn period_ticks(personality: Personality) -> u8 {
-    match personality {
-        Personality::Lazy => 5,
-        Personality::Tease => 4,
-        Personality::Awake => 3,
-        Personality::Hungry => 2,
-        Personality::Insane => 1,
-    }
-}
-
 /// The square of the distance as the crow flies.
-fn squared_distance(a: Position, b: Position) -> i32 {
-    (a.x - b.x).pow(2) + (a.y - b.y).pow(2)
+fn squared_distance(a: Position, b: Position) -> i64 {
+    i64::from(a.x - b.x).pow(2) + i64::from(a.y - b.y).pow(2)
 }
 
 #[cfg(test)]
@@ -227,19 +242,22 @@ mod tests {
     /// A clock at which every update moves, outside the owl's window.
     const INSANE: u16 = 930;
 
+    /// The stale player of a threat that was never updated.
+    const NOWHERE: Position = Position::new(-1, -1);
+
     fn p(x: i32, y: i32) -> Position {
         Position::new(x, y)
     }
 
     /// The layout's first threat, facing `direction`.
     fn threat(layout: &Layout, direction: Direction) -> Threat {
-        Threat { direction, ..Threat::new(layout.threats[0]) }
+        Threat { direction, ..Threat::new(layout.threats[0], &Rules::BLITZ_2025) }
     }
 
     #[test]
     fn every_threat_spawns_facing_up_with_seed_1() {
         for style in Style::ALL {
-            let spawned = Threat::new(Spawn { style, position: p(3, 4) });
+            let spawned = Threat::new(Spawn { style, position: p(3, 4) }, &Rules::BLITZ_2025);
             assert_eq!((spawned.direction, spawned.seed), (Direction::Up, 1), "{style}");
             assert_eq!((spawned.position, spawned.spawn, spawned.stale_player), (p(3, 4), p(3, 4), p(-1, -1)));
             assert_eq!((spawned.ticks_since_move, spawned.personality), (0, Personality::Lazy));
@@ -294,9 +312,9 @@ mod tests {
     #[test]
     fn deer_takes_its_only_option_even_backwards() {
         let layout = draw(&[".D#"]);
-        assert_eq!(threat(&layout, Direction::Right).choose_deer(&layout), Some(Direction::Left));
+        assert_eq!(threat(&layout, Direction::Right).choose_deer(&layout, NOWHERE), Some(Direction::Left));
         let layout = draw(&["D#"]);
-        assert_eq!(threat(&layout, Direction::Right).choose_deer(&layout), None, "walled in it stays");
+        assert_eq!(threat(&layout, Direction::Right).choose_deer(&layout, NOWHERE), None, "walled in it stays");
     }
 
     #[test]
@@ -304,7 +322,7 @@ mod tests {
         let layout = draw(&["..D.."]);
         let mut deer = threat(&layout, Direction::Right);
         deer.stale_player = p(-20, 0);
-        assert_eq!(deer.choose_deer(&layout), Some(Direction::Right));
+        assert_eq!(deer.choose_deer(&layout, deer.stale_player), Some(Direction::Right));
     }
 
     #[test]
@@ -317,7 +335,7 @@ mod tests {
             (p(1, 11), Direction::Left),   // down is behind it; left and right tie
         ] {
             deer.stale_player = stale;
-            assert_eq!(deer.choose_deer(&layout), Some(expected), "player at {stale}");
+            assert_eq!(deer.choose_deer(&layout, deer.stale_player), Some(expected), "player at {stale}");
         }
     }
 
@@ -327,11 +345,15 @@ mod tests {
         let mut deer = threat(&layout, Direction::Up);
         deer.position = p(4, 0);
         deer.stale_player = p(10, 0);
-        assert_eq!(deer.choose_deer(&layout), Some(Direction::Left), "36 is not more than 36");
+        assert_eq!(deer.choose_deer(&layout, deer.stale_player), Some(Direction::Left), "36 is not more than 36");
         deer.stale_player = p(10, 1);
-        assert_eq!(deer.choose_deer(&layout), Some(Direction::Right), "37 is");
+        assert_eq!(deer.choose_deer(&layout, deer.stale_player), Some(Direction::Right), "37 is");
         deer.stale_player = p(-1, 4);
-        assert_eq!(deer.choose_deer(&layout), Some(Direction::Left), "the target may lie off the grid");
+        assert_eq!(
+            deer.choose_deer(&layout, deer.stale_player),
+            Some(Direction::Left),
+            "the target may lie off the grid"
+        );
     }
 
     #[test]
@@ -353,7 +375,7 @@ mod tests {
         let mut shark = threat(&layout, Direction::Up);
         for stale in [p(3, 0), p(0, 0), p(2, 0)] {
             shark.stale_player = stale;
-            assert_eq!(shark.choose_shark(&layout), None, "player at {stale}");
+            assert_eq!(shark.choose_shark(&layout, shark.stale_player), None, "player at {stale}");
         }
     }
 

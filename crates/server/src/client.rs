@@ -70,7 +70,7 @@ async fn play(socket: &mut WebSocket, shared: &Shared, team: &str) -> (CloseCode
     };
     let note = |text: String| shared.report(Event::Note { game: number, text });
     let map = shared.options.map_of_game(number);
-    let world = match getaway::game::World::new(&map.layout, shared.options.no_jump) {
+    let world = match getaway::game::World::new(&map.layout, &shared.options.rules) {
         Ok(world) => Arc::new(world),
         Err(error) => {
             note(format!("{}: {error}", map.name));

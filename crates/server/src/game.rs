@@ -14,7 +14,7 @@ use super::bot::{Answer, BotConnection, CommandCounts, Disconnect};
 use super::limits::MAX_NOTES_PER_GAME;
 use super::recorder::Recorder;
 use super::viewers::Viewers;
-use getaway::game::{Action, State, World};
+use getaway::game::{Action, Rules, State, World, variant};
 use getaway::protocol::MessageWriter;
 use getaway_viewer::LiveReplay;
 
@@ -27,8 +27,9 @@ pub struct GameResult {
     pub map: String,
     /// The bot's team.
     pub team: String,
-    /// Whether it was the no-jump variant.
-    pub no_jump: bool,
+    /// The rules that were played.
+    #[serde(rename = "no_jump", with = "variant")]
+    pub rules: Rules,
     /// 5 points per tick reached.
     pub score: u32,
     /// The last tick reached.
@@ -207,7 +208,7 @@ impl Play<'_> {
             game: game.number,
             map: game.map.to_owned(),
             team: game.team.to_owned(),
-            no_jump: game.world.no_jump(),
+            rules: *game.world.rules(),
             score: game.world.score(&state),
             tick: state.tick(),
             end: if state.is_complete() { GameEnd::Complete } else { GameEnd::Caught },

@@ -40,6 +40,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tokio::time::{sleep, timeout};
 
+use getaway::game::Rules;
 use getaway::map::Map;
 use getaway_viewer::{LiveReplay, Page, PageSource};
 use limits::{
@@ -66,8 +67,8 @@ pub struct ServerOptions {
     pub delay: Duration,
     /// The number of games to play; `None` for no limit.
     pub games: Option<u64>,
-    /// Whether the games are the no-jump variant: stepping onto a threat's tile loses the game.
-    pub no_jump: bool,
+    /// The rules of the games.
+    pub rules: Rules,
     /// The recording of the first game; later ones are numbered: `game.jsonl`, `game-2.jsonl`, ...
     pub recording: Option<PathBuf>,
 }
@@ -109,7 +110,7 @@ impl ServerOptions {
             tick_time: Duration::from_millis(100),
             delay: Duration::ZERO,
             games: None,
-            no_jump: false,
+            rules: Rules::BLITZ_2025,
             recording: None,
         }
     }

@@ -1,7 +1,7 @@
 //! Annotations of a frame: the intent of every threat, its earliest arrivals, and the tiles that
 //! are fatal next tick.
 
-use getaway::game::{Direction, LAST_TICK, Layout, Position, State, Style, Threat, World};
+use getaway::game::{Direction, LAST_TICK, Position, State, Style, Threat, World};
 use getaway::planner::{Caution, Pursuer};
 
 /// Why a threat moves as it does.
@@ -182,19 +182,21 @@ fn intent(world: &World, state: &State, index: usize, threat: &Threat) -> Intent
             Some(place) => Intent::towards(IntentKind::OwlReturning, place).along(at, shared),
             None => Intent::of(IntentKind::OwlWaiting),
         },
-        Style::Deer => deer(world.layout(), at, world.layout().threats[index].position, player),
+        Style::Deer => deer(world, at, world.layout().threats[index].position, player),
         Style::Hawk if world.sees(at, player) => Intent::towards(IntentKind::HawkChasing, player).along(at, shared),
         Style::Hawk => match (threat.seen, threat.post) {
             (Some(place), _) => Intent::towards(IntentKind::HawkTracking, place).along(at, shared),
             (None, Some(post)) => Intent::towards(IntentKind::HawkPatrolling, post).along(at, shared),
-            (None, None) => Intent { count: World::hawk_waits_moves(threat), ..Intent::of(IntentKind::HawkWaiting) },
+            (None, None) => {
+                Intent { count: world.rules().hawk_waits_moves(threat), ..Intent::of(IntentKind::HawkWaiting) }
+            }
         },
     }
 }
 
-fn deer(layout: &Layout, at: Position, home: Position, player: Position) -> Intent {
-    let options = Direction::ALL.into_iter().filter(|&direction| layout.is_open(at.towards(direction))).count();
-    match (options, World::is_deer_shy(at, player)) {
+fn deer(world: &World, at: Position, home: Position, player: Position) -> Intent {
+    let options = Direction::ALL.into_iter().filter(|&direction| world.layout().is_open(at.towards(direction))).count();
+    match (options, world.rules().is_deer_shy(at, player)) {
         (1, _) => Intent::of(IntentKind::DeerSingleOption),
         (_, true) => Intent::towards(IntentKind::DeerShy, home),
         (_, false) => Intent::towards(IntentKind::DeerApproaching, player),
@@ -217,7 +219,7 @@ fn deadly(world: &World, state: &State) -> Vec<Position> {
                 let after = world.threat_after(index, &threat, tick, stale, tile);
                 after.is_ok_and(|after| after.position == tile)
             };
-            if (world.no_jump() && tile == at) || meets() {
+            if (world.rules().no_jump && tile == at) || meets() {
                 tiles.push(tile);
             }
         }

@@ -121,7 +121,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use getaway::game::{Layout, Move};
+    use getaway::game::{Layout, Move, Rules};
 
     fn header(packed: &Option<(String, Vec<u8>)>) -> serde_json::Value {
         serde_json::from_str(&packed.as_ref().expect("a game").0).expect("JSON")
@@ -131,8 +131,9 @@ mod tests {
     fn replay_grows_with_the_game_and_restarts_with_the_next() {
         let live = LiveReplay::default();
         assert_eq!(live.pack(0, 0), None, "no game yet");
-        let world =
-            Arc::new(World::new(&Layout::parse("P....\n.###.\n....s").expect("a drawing"), false).expect("a map"));
+        let world = Arc::new(
+            World::new(&Layout::parse("P....\n.###.\n....s").expect("a drawing"), &Rules::BLITZ_2025).expect("a map"),
+        );
         for number in 1..=2 {
             live.begin("map", "team", Arc::clone(&world));
             let mut state = world.start();

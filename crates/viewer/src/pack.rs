@@ -10,11 +10,11 @@
 //! tiles, and their x and y; the earliest arrival on each open tile. Paths and deadly tiles are not
 //! differences. The frames of the forecast have neither tick nor annotation.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::annotation::{Annotation, Intent, IntentKind};
 use super::replay::{Ending, Frame, Mark, Positions, Replay, phases};
-use getaway::game::POINTS_PER_TICK;
+use getaway::game::{POINTS_PER_TICK, Rules};
 
 /// Encodes "never" in the arrivals.
 const NEVER: i32 = 4096;
@@ -28,7 +28,8 @@ struct Header<'a> {
     title: &'a str,
     subtitle: &'a str,
     note: Option<&'a str>,
-    no_jump: bool,
+    #[serde(rename = "noJump", serialize_with = "serialize_no_jump")]
+    rules: &'a Rules,
     width: i32,
     height: i32,
     /// Row by row: `#` a wall, `.` open, `~` see-through.
@@ -50,6 +51,11 @@ struct Header<'a> {
     forecast: usize,
 }
 
+/// The page knows the no-jump variant alone.
+fn serialize_no_jump<S: Serializer>(rules: &Rules, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_bool(rules.no_jump)
+}
+
 /// Packs the header and the frames of a replay from one frame on. `game` identifies the game on
 /// this server.
 pub fn pack(replay: &Replay, game: u64, from: usize) -> (String, Vec<u8>) {
@@ -60,13 +66,16 @@ pub fn pack(replay: &Replay, game: u64, from: usize) -> (String, Vec<u8>) {
         title: &replay.title,
         subtitle: &replay.subtitle,
         note: replay.note.as_deref(),
-        no_jump: replay.no_jump,
+        rules: &replay.rules,
         width: layout.width,
         height: layout.height,
         rows: (0..layout.height).map(row).collect(),
         styles: &replay.styles,
         intent_texts: IntentKind::ALL.map(IntentKind::text),
-        phases: phases().into_iter().map(|(tick, phase)| (tick, phase.name(), phase.period_ticks())).collect(),
+        phases: phases(&replay.rules)
+            .into_iter()
+            .map(|(tick, phase)| (tick, phase.name(), replay.rules.period_ticks.of(phase)))
+            .collect(),
         points_per_tick: POINTS_PER_TICK,
         never: NEVER,
         ending: replay.ending,
@@ -265,9 +274,9 @@ mod tests {
     }
 
     /// A game with every style, in which the player walks back and forth.
-    fn game(no_jump: bool) -> (World, Vec<State>) {
+    fn game(rules: Rules) -> (World, Vec<State>) {
         let drawing = "###########\n#b.......g#\n#.##.#.##.#\n#....P...~#\n#.##.#.##.#\n#s...o..dh#\n###########";
-        let world = World::new(&Layout::parse(drawing).expect("a drawing"), no_jump).expect("a map");
+        let world = World::new(&Layout::parse(drawing).expect("a drawing"), &rules).expect("a map");
         let mut states = vec![world.start()];
         while let Some(state) = states.last().filter(|state| !state.is_over() && states.len() < 300) {
             let moves: Vec<Move> = world.moves(state).collect();
@@ -280,8 +289,8 @@ mod tests {
 
     #[test]
     fn packed_replay_unpacks_to_the_same_game() {
-        for no_jump in [false, true] {
-            let (world, states) = game(no_jump);
+        for rules in [Rules::BLITZ_2025, Rules::NO_JUMP] {
+            let (world, states) = game(rules);
             for length in [1, states.len() / 2, states.len()] {
                 let states = &states[..length];
                 let replay = Replay::of_states("a", "b", &world, states);

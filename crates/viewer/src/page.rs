@@ -102,7 +102,7 @@ fn replay_json(source: PageSource) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use getaway::game::{Layout, World};
+    use getaway::game::{Layout, Rules, World};
 
     #[test]
     fn policy_allows_exactly_the_embedded_script_and_style() {
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn names_cannot_close_the_script_element() {
-        let world = World::new(&Layout::parse("P..").expect("a drawing"), false).expect("a map");
+        let world = World::new(&Layout::parse("P..").expect("a drawing"), &Rules::BLITZ_2025).expect("a map");
         let replay = Replay::new("</script><script>alert(1)</script>", "{{SCRIPT}}", &world);
         let html = Page::new(PageSource::Replay(&replay)).html;
         assert_eq!(html.matches("</script>").count(), 3, "the drawing, the replay, the script");

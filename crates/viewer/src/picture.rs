@@ -459,7 +459,7 @@ impl<'a> Renderer<'a> {
         let state = match self.replay.ending {
             Ending::Caught if is_last => "caught",
             Ending::Complete if is_last => "survived",
-            _ => phase(tick).map_or("", |phase| phase.name()),
+            _ => phase(&self.replay.rules, tick).map_or("", |phase| phase.name()),
         };
         let words = format!("tick {tick}  score {}  {state}", tick * POINTS_PER_TICK);
         let height = caption_height(canvas.width());

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::annotation::{Annotation, Annotator};
-use getaway::game::{Action, Direction, LAST_TICK, Layout, Move, Personality, Position, State, Tile, World};
+use getaway::game::{Action, Direction, LAST_TICK, Layout, Move, Personality, Position, Rules, State, Tile, World};
 use getaway::planner::{Budget, Survival, SurvivalOptions};
 use getaway::protocol::GameMessage;
 use getaway::recording::{RecordingError, RecordingReader, Report, verify};
@@ -92,8 +92,8 @@ pub struct Replay {
     pub layout: Layout,
     /// The styles of all threats, as messages name them.
     pub styles: Vec<String>,
-    /// Whether this is the no-jump variant.
-    pub no_jump: bool,
+    /// The rules that were played.
+    pub rules: Rules,
     /// The frames, in order.
     pub frames: Vec<Frame>,
     /// Forecast after the last frame: the survival search's plan and the threats' moves.
@@ -115,7 +115,7 @@ impl Replay {
             subtitle: subtitle.into(),
             styles: layout.threats.iter().map(|threat| threat.style.name().to_owned()).collect(),
             layout,
-            no_jump: world.no_jump(),
+            rules: *world.rules(),
             frames: Vec::new(),
             forecast: Vec::new(),
             marks: Vec::new(),
@@ -143,14 +143,14 @@ impl Replay {
     ///
     /// # Errors
     /// When the file cannot be read, or its first line is not a playable state.
-    pub fn of_recording(path: impl AsRef<Path>, no_jump: bool) -> Result<Self, RecordingError> {
+    pub fn of_recording(path: impl AsRef<Path>, rules: &Rules) -> Result<Self, RecordingError> {
         let path = path.as_ref();
-        let report = verify(path, no_jump)?;
+        let report = verify(path, rules)?;
         let mut reader = RecordingReader::open(path)?;
         let Some(first) = reader.next_tick()? else {
             return Err(RecordingError::Empty { path: path.to_owned() });
         };
-        let world = world_of(path, &first.game_message, &report, no_jump)?;
+        let world = world_of(path, &first.game_message, &report, rules)?;
         let mut builder = ReplayBuilder::of_message(file_title(path), &world, &first.game_message);
         builder.replay.note = note_on(&report);
         let mut replayed = Some(world.start());
@@ -263,7 +263,7 @@ impl ReplayBuilder {
         let replay = &mut self.replay;
         let index = replay.frames.len();
         replay.frames.push(frame);
-        let marks = marks_of(&replay.frames, replay.ending, &replay.styles);
+        let marks = marks_of(&replay.rules, &replay.frames, replay.ending, &replay.styles);
         replay.marks.extend(marks.map(|(kind, text)| Mark { index, kind, text }));
     }
 }
@@ -299,14 +299,14 @@ fn play(world: &World, mut state: State, actions: &[Action]) -> Option<State> {
 }
 
 /// The world of a recording, as far as it can be reconstructed.
-fn world_of(path: &Path, first: &GameMessage, report: &Report, no_jump: bool) -> Result<World, RecordingError> {
+fn world_of(path: &Path, first: &GameMessage, report: &Report, rules: &Rules) -> Result<World, RecordingError> {
     let unreadable = |source| RecordingError::Line { path: path.to_owned(), line: 1, source };
     first.validate().map_err(unreadable)?;
     let mut layout = first.layout().map_err(unreadable)?;
     for tile in &report.see_through {
         layout.tiles[(tile.y * layout.width + tile.x) as usize] = Tile::SeeThrough;
     }
-    World::new(&layout, no_jump).map_err(|source| RecordingError::World { path: path.to_owned(), source })
+    World::new(&layout, rules).map_err(|source| RecordingError::World { path: path.to_owned(), source })
 }
 
 fn note_on(report: &Report) -> Option<String> {
@@ -330,7 +330,12 @@ fn team_of(message: &GameMessage) -> String {
 }
 
 /// The marks of the last of these frames.
-fn marks_of(frames: &[Frame], ending: Ending, styles: &[String]) -> impl Iterator<Item = (MarkKind, String)> {
+fn marks_of(
+    rules: &Rules,
+    frames: &[Frame],
+    ending: Ending,
+    styles: &[String],
+) -> impl Iterator<Item = (MarkKind, String)> {
     let (before, now) = match frames {
         [.., before, now] => (Some(before), now),
         [now] => (None, now),
@@ -345,13 +350,14 @@ fn marks_of(frames: &[Frame], ending: Ending, styles: &[String]) -> impl Iterato
         };
         (0..styles.len()).filter(has_swapped).map(|threat| styles[threat].as_str()).collect()
     });
-    let phase = phase(now.tick).filter(|&phase| before.is_some_and(|before| self::phase(before.tick) != Some(phase)));
+    let phase = phase(rules, now.tick)
+        .filter(|&phase| before.is_some_and(|before| self::phase(rules, before.tick) != Some(phase)));
     let is_close = |frame: &Frame| frame.annotation.as_ref().is_some_and(|annotation| annotation.has_single_safe_move);
     let close_call = is_close(now) && !before.is_some_and(is_close);
     let catcher = now.positions.threats.iter().position(|&(position, _)| position == now.positions.player);
     [
         phase.map(|phase| {
-            let every = match phase.period_ticks() {
+            let every = match rules.period_ticks.of(phase) {
                 1 => "every tick".to_owned(),
                 period => format!("every {period} ticks"),
             };
@@ -370,16 +376,16 @@ fn marks_of(frames: &[Frame], ending: Ending, styles: &[String]) -> impl Iterato
 }
 
 /// The personality in effect in a tick.
-pub(super) fn phase(tick: u32) -> Option<Personality> {
+pub(super) fn phase(rules: &Rules, tick: u32) -> Option<Personality> {
     let tick = u16::try_from(tick).ok().filter(|tick| (1..=LAST_TICK).contains(tick))?;
-    Some(Personality::at_clock(tick - 1))
+    Some(rules.phase_clocks.personality_at(tick - 1))
 }
 
 /// The first tick of each personality.
-pub(super) fn phases() -> Vec<(u32, Personality)> {
+pub(super) fn phases(rules: &Rules) -> Vec<(u32, Personality)> {
     let mut phases: Vec<(u32, Personality)> = Vec::new();
     for tick in 1..=u32::from(LAST_TICK) {
-        let Some(phase) = phase(tick) else { continue };
+        let Some(phase) = phase(rules, tick) else { continue };
         if phases.last().is_none_or(|&(_, last)| last != phase) {
             phases.push((tick, phase));
         }

@@ -7,7 +7,7 @@ mod common;
 use std::io::Write;
 use std::path::Path;
 
-use getaway::game::{Layout, Move, State, Style, World};
+use getaway::game::{Layout, Move, Rules, State, Style, World};
 use getaway::protocol::{GameMessage, MessageWriter};
 use getaway::recording::{RecordingReader, RecordingWriter};
 use getaway_viewer::{Ending, IntentKind, MarkKind, Page, PageSource, Replay};
@@ -38,8 +38,8 @@ fn after(world: &World, state: &State, player_move: Move) -> State {
 fn deadly_tiles_are_those_on_which_a_move_is_fatal() {
     let (mut fatal, mut harmless) = (0, 0);
     for map in common::our_maps() {
-        for no_jump in [false, true] {
-            let world = World::new(&map.layout, no_jump).unwrap();
+        for rules in [Rules::BLITZ_2025, Rules::NO_JUMP] {
+            let world = World::new(&map.layout, &rules).unwrap();
             let (states, _) = stroll(&world, 400);
             let replay = Replay::of_states(&map.name, "", &world, &states);
             for (state, frame) in states.iter().zip(&replay.frames).filter(|(state, _)| !state.is_over()) {
@@ -60,7 +60,7 @@ fn deadly_tiles_are_those_on_which_a_move_is_fatal() {
 fn threats_follow_their_annotated_intents() {
     let mut seen = std::collections::BTreeMap::new();
     for map in common::our_maps() {
-        let world = World::new(&map.layout, false).unwrap();
+        let world = World::new(&map.layout, &Rules::BLITZ_2025).unwrap();
         // A plan that survives is long enough for every kind of intent.
         let moves =
             getaway::planner::Survival::new(Default::default()).solve(&world, &world.start(), Default::default()).moves;
@@ -104,7 +104,7 @@ fn threats_follow_their_annotated_intents() {
 #[test]
 fn no_threat_arrives_before_its_earliest_arrival() {
     for map in common::our_maps() {
-        let world = World::new(&map.layout, false).unwrap();
+        let world = World::new(&map.layout, &Rules::BLITZ_2025).unwrap();
         let (states, _) = stroll(&world, 300);
         let replay = Replay::of_states(&map.name, "", &world, &states);
         let tiles: Vec<_> = map.layout.open_positions().collect();
@@ -125,7 +125,7 @@ fn recordings_are_shown_as_recorded() {
     for path in
         common::files_ending(&Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join("games"), ".jsonl.gz")
     {
-        let replay = Replay::of_recording(&path, false).unwrap();
+        let replay = Replay::of_recording(&path, &Rules::BLITZ_2025).unwrap();
         let ticks: Vec<_> = RecordingReader::open(&path).unwrap().map(Result::unwrap).collect();
         assert_eq!(replay.note, None);
         assert_eq!(replay.frames.len(), ticks.len() + 1, "and the state after the last command");
@@ -146,7 +146,7 @@ fn recordings_are_shown_as_recorded() {
 
 #[test]
 fn recording_that_diverges_from_the_rules_is_shown_to_its_end() {
-    let world = World::new(&Layout::parse("P....\n.###.\n....s").unwrap(), false).unwrap();
+    let world = World::new(&Layout::parse("P....\n.###.\n....s").unwrap(), &Rules::BLITZ_2025).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("odd.jsonl");
     let mut writer = RecordingWriter::create(&path).unwrap();
@@ -160,7 +160,7 @@ fn recording_that_diverges_from_the_rules_is_shown_to_its_end() {
         world.step(&mut state, Move::Stay);
     }
     writer.finish().unwrap();
-    let replay = Replay::of_recording(&path, false).unwrap();
+    let replay = Replay::of_recording(&path, &Rules::BLITZ_2025).unwrap();
     let known: Vec<bool> = replay.frames.iter().map(|frame| frame.annotation.is_some()).collect();
     assert_eq!(known, [true, true, false, false]);
     assert_eq!(replay.frames[3].positions.threats[0].0.x, 3);
@@ -173,13 +173,13 @@ fn recording_that_diverges_from_the_rules_is_shown_to_its_end() {
 
 #[test]
 fn threats_of_unknown_style_are_shown() {
-    let world = World::new(&Layout::parse("P....\n.###.\ng...s").unwrap(), false).unwrap();
+    let world = World::new(&Layout::parse("P....\n.###.\ng...s").unwrap(), &Rules::BLITZ_2025).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("zebra.jsonl");
     let positions = MessageWriter::new(&world, "me").write(&world.start()).replace("\"goldfish\"", "\"zebra\"");
     let mut file = std::fs::File::create(&path).unwrap();
     writeln!(file, "{{\"game_message\":{positions},\"actions\":[]}}").unwrap();
-    let replay = Replay::of_recording(&path, false).unwrap();
+    let replay = Replay::of_recording(&path, &Rules::BLITZ_2025).unwrap();
     assert!(replay.styles.contains(&"zebra".to_owned()) && replay.styles.contains(&"shark".to_owned()));
     for (index, style) in replay.styles.iter().enumerate() {
         let intent = &replay.frames[0].annotation.as_ref().unwrap().intents[index];
@@ -193,8 +193,8 @@ fn threats_of_unknown_style_are_shown() {
 fn jumps_catches_and_phases_are_marked() {
     // In a dead-end street the shark comes up to the player, who swaps tiles with it.
     let layout = Layout::parse("P.....s").unwrap();
-    for no_jump in [false, true] {
-        let world = World::new(&layout, no_jump).unwrap();
+    for rules in [Rules::BLITZ_2025, Rules::NO_JUMP] {
+        let world = World::new(&layout, &rules).unwrap();
         let mut states = vec![world.start()];
         while let Some(state) = states.last().filter(|state| !state.is_over()) {
             let near = world.threat(state, 0).position.x - world.player(state).x == 1;
@@ -204,16 +204,16 @@ fn jumps_catches_and_phases_are_marked() {
         }
         let replay = Replay::of_states("street", "", &world, &states);
         let kinds: Vec<MarkKind> = replay.marks.iter().map(|mark| mark.kind).collect();
-        let expected = if no_jump { vec![MarkKind::Catch] } else { vec![MarkKind::Jump, MarkKind::Catch] };
+        let expected = if rules.no_jump { vec![MarkKind::Catch] } else { vec![MarkKind::Jump, MarkKind::Catch] };
         assert_eq!(kinds, expected);
         let catch = replay.marks.last().unwrap();
         assert_eq!((catch.index, catch.text.as_str()), (states.len() - 1, "caught by the shark"));
         // No-jump: the game ends within the tick, so the tick is shown twice.
         let [.., before, last] = replay.frames.as_slice() else { panic!("two frames at least") };
-        assert_eq!(before.tick == last.tick, no_jump);
+        assert_eq!(before.tick == last.tick, rules.no_jump);
         assert_eq!(replay.index_of_tick(last.tick), Some(states.len() - 1));
     }
-    let world = World::new(&Layout::parse("P#s").unwrap(), false).unwrap();
+    let world = World::new(&Layout::parse("P#s").unwrap(), &Rules::BLITZ_2025).unwrap();
     let (states, _) = stroll(&world, 2000);
     let replay = Replay::of_states("apart", "", &world, &states);
     let marks: Vec<(u32, MarkKind)> =
@@ -226,7 +226,7 @@ fn jumps_catches_and_phases_are_marked() {
 #[test]
 fn page_of_a_whole_game_is_below_1_mb() {
     let map = common::our_maps().into_iter().find(|map| map.name == "metropolis").unwrap();
-    let world = World::new(&map.layout, true).unwrap();
+    let world = World::new(&map.layout, &Rules::NO_JUMP).unwrap();
     let moves =
         getaway::planner::Survival::new(Default::default()).solve(&world, &world.start(), Default::default()).moves;
     let mut states = vec![world.start()];

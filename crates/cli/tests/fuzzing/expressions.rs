@@ -4,7 +4,7 @@
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use getaway::game::{Layout, World};
+use getaway::game::{Layout, Rules, World};
 use getaway::planner::{Budget, NAMES, by_name};
 use getaway::search::{DEPTH_MAX, Expression};
 use getaway_reference::lockstep::Dice;
@@ -47,7 +47,7 @@ impl fmt::Display for Tally {
 pub fn run(seed: u64, count: u64, is_timed: bool) -> Result<Tally, String> {
     let layout =
         Layout::parse("#########\n#P......#\n#.##.##.#\n#.#...#.#\n#...#..s#\n#########").map_err(|e| e.to_string())?;
-    let world = World::new(&layout, false).map_err(|e| e.to_string())?;
+    let world = World::new(&layout, &Rules::BLITZ_2025).map_err(|e| e.to_string())?;
     let mut tally = Tally::default();
     for number in seed..seed.saturating_add(count) {
         let text = text(&mut Dice::from_seed(number));

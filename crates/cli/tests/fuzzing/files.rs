@@ -9,7 +9,7 @@ use std::process::{Command, Output, Stdio};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use getaway::game::World;
+use getaway::game::{Rules, World};
 use getaway::map::{Map, encode_layout};
 use getaway::protocol::MessageWriter;
 use getaway::recording::verify;
@@ -155,7 +155,7 @@ fn zip(bytes: &[u8], dice: &mut Dice) -> std::io::Result<Vec<u8>> {
 
 /// The lines of a short game on a small map.
 fn game(dice: &mut Dice) -> Vec<Value> {
-    let Ok(world) = World::new(&random_layout(dice), false) else { return Vec::new() };
+    let Ok(world) = World::new(&random_layout(dice), &Rules::BLITZ_2025) else { return Vec::new() };
     let writer = MessageWriter::new(&world, "team");
     let mut state = world.start();
     let mut lines = Vec::new();
@@ -175,7 +175,7 @@ impl Case {
     fn read(&self, tally: &mut Tally) -> Result<(), String> {
         let read = || match self {
             Self::Map(folder) => Map::load(folder).map(drop).map_err(|error| error.to_string()),
-            Self::Recording(path) => verify(path, false).map(drop).map_err(|error| error.to_string()),
+            Self::Recording(path) => verify(path, &Rules::BLITZ_2025).map(drop).map_err(|error| error.to_string()),
         };
         let (result, taken) = counting::measure(|| unpanicked("the reader", read));
         let result = result?;
@@ -214,7 +214,7 @@ impl Case {
                 let args = &recording_args[dice.below(recording_args.len())];
                 // A divergent game is not read further, and where it diverges depends on the
                 // variant.
-                (args, verify(path, args.contains(&"--no-jump")).is_err())
+                (args, verify(path, &Rules { no_jump: args.contains(&"--no-jump"), ..Rules::BLITZ_2025 }).is_err())
             }
             Self::Map(folder) => {
                 let is_broken = Map::load(folder).is_err();

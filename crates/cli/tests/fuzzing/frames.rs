@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use futures_util::{SinkExt, StreamExt};
-use getaway::game::{Action, Move, World};
+use getaway::game::{Action, Move, Rules, World};
 use getaway::map::Map;
 use getaway::planner::{Budget, Survival, SurvivalOptions};
 use getaway::protocol::MessageWriter;
@@ -284,7 +284,7 @@ struct Honest {
 
 impl Honest {
     fn new(map: &Map, delay: Duration) -> Result<Self, String> {
-        let world = World::new(&map.layout, false).map_err(|error| error.to_string())?;
+        let world = World::new(&map.layout, &Rules::BLITZ_2025).map_err(|error| error.to_string())?;
         let solution = Survival::new(SurvivalOptions::default()).solve(&world, &world.start(), Budget::UNLIMITED);
         Ok(Self { world, moves: solution.moves, delay })
     }

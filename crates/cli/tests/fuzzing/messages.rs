@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use getaway::bot::{Bot, BotOptions};
-use getaway::game::{Layout, Move, World};
+use getaway::game::{Layout, Move, Rules, World};
 use getaway::map::MapLibrary;
 use getaway::planner::NAMES;
 use getaway::protocol::GameMessage;
@@ -101,7 +101,7 @@ fn play(seed: u64, maps: &[Layout], clock: fn() -> Duration) -> Result<Tally, St
     let options = options(&mut dice, seed);
     let budget = options.budget.time.expect("a limit in time");
     let mut bot = Bot::new(options).map_err(|error| format!("bot {seed}: {error}"))?;
-    let world = World::new(&layout, false).map_err(|error| format!("bot {seed}: {error}"))?;
+    let world = World::new(&layout, &Rules::BLITZ_2025).map_err(|error| format!("bot {seed}: {error}"))?;
     let mut state = world.start();
     let mut tally = Tally::default();
     while tally.messages < MESSAGES_PER_BOT {
@@ -159,7 +159,7 @@ fn options(dice: &mut Dice, seed: u64) -> BotOptions {
             ..Budget::UNLIMITED
         },
         seed,
-        no_jump: dice.one_in(2),
+        rules: Rules { no_jump: dice.one_in(2), ..Rules::BLITZ_2025 },
         ..BotOptions::default()
     }
 }

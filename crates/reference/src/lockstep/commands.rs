@@ -68,11 +68,12 @@ pub fn disguise(wanted: Move, world: &World, state: &State, dice: &mut Dice) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use getaway::game::Rules;
 
     #[test]
     fn a_disguise_keeps_the_move() {
         let layout = Layout::parse("######\n#P..b#\n#.#~.#\n#....#\n######").unwrap();
-        let world = World::new(&layout, false).unwrap();
+        let world = World::new(&layout, &Rules::BLITZ_2025).unwrap();
         let (mut state, mut dice) = (world.start(), Dice::from_seed(3));
         while !state.is_over() {
             let moves: Vec<Move> = world.moves(&state).collect();

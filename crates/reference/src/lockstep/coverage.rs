@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::{Game, Threat};
-use getaway::game::{Personality, Style};
+use getaway::game::{Personality, Rules, Style};
 
 /// Counts over any number of games.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -14,6 +14,8 @@ pub struct Coverage {
     pub ticks: u64,
     /// Of the games, those of the no-jump variant.
     pub no_jump_games: u64,
+    /// Of the games, those by other rules than the server's and their no-jump variant.
+    pub other_rules_games: u64,
     /// Games that ended after tick 2000.
     pub complete_games: u64,
     /// Games that ended because a threat moved onto the player, or was there from the start.
@@ -21,9 +23,9 @@ pub struct Coverage {
     /// Games that ended between the player's move and the threats', which only happens in the no-jump variant.
     pub no_jump_catches: u64,
     /// Ticks by personality, in the order of [`Personality::ALL`].
-    pub personality_ticks: [u64; 5],
+    pub personality_ticks: [u64; Personality::ALL.len()],
     /// Steps of threats by style, in the order of [`Style::ALL`].
-    pub style_steps: [u64; 6],
+    pub style_steps: [u64; Style::ALL.len()],
     /// Updates of threats: every threat on every tick.
     pub updates: u64,
     /// Times an owl looked at another place than it remembered.
@@ -54,7 +56,7 @@ impl Coverage {
         if before.tick == after.tick {
             return;
         }
-        self.personality_ticks[Personality::at_clock(before.tick - 1) as usize] += 1;
+        self.personality_ticks[before.rules.phase_clocks.personality_at(before.tick - 1) as usize] += 1;
         for (before, after) in before.threats.iter().zip(&after.threats) {
             self.count_update(before, after);
         }
@@ -67,13 +69,16 @@ impl Coverage {
         self.looks += u64::from(old.remembered != new.remembered);
         self.sightings += u64::from(old.seen.is_none() && new.seen.is_some());
         self.posts += u64::from(old.post.is_none() && new.post.is_some());
-        self.rests += u64::from(old.idle_rounds != -5 && new.idle_rounds == -5);
+        let is_at_post = old.post.is_some() && new.post.is_none() && new.seen.is_none();
+        self.rests += u64::from(is_at_post);
     }
 
     /// Counts how a game ended.
     pub(super) fn count_end(&mut self, game: &Game, is_no_jump_catch: bool) {
         self.games += 1;
-        self.no_jump_games += u64::from(game.no_jump);
+        self.no_jump_games += u64::from(game.rules.no_jump);
+        let server = Rules { no_jump: game.rules.no_jump, ..Rules::BLITZ_2025 };
+        self.other_rules_games += u64::from(game.rules != server);
         self.no_jump_catches += u64::from(is_no_jump_catch);
         self.caught_games += u64::from(game.caught() && !is_no_jump_catch);
         self.complete_games += u64::from(!game.caught() && game.tick == 2001);
@@ -103,7 +108,8 @@ impl Coverage {
 
 impl fmt::Display for Coverage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{} ticks in {} games, {} of them no-jump", self.ticks, self.games, self.no_jump_games)?;
+        write!(f, "{} ticks in {} games, {} of them no-jump, ", self.ticks, self.games, self.no_jump_games)?;
+        writeln!(f, "{} by other rules than the server's", self.other_rules_games)?;
         write!(f, "games: {} complete, {} caught, ", self.complete_games, self.caught_games)?;
         writeln!(f, "{} caught before the threats moved", self.no_jump_catches)?;
         write!(f, "ticks:")?;

@@ -171,13 +171,13 @@ fn place_threats(layout: &mut Layout, dice: &mut Dice) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use getaway::game::World;
+    use getaway::game::{Rules, World};
 
     #[test]
     fn every_map_can_be_played_and_every_oddity_comes_up() {
         let layouts: Vec<Layout> = (0..2000).map(|seed| random_layout(&mut Dice::from_seed(seed))).collect();
         for (seed, layout) in layouts.iter().enumerate() {
-            World::new(layout, false).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+            World::new(layout, &Rules::BLITZ_2025).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
         }
         let some = |what: &str, is: &dyn Fn(&Layout) -> bool| assert!(layouts.iter().any(is), "{what}");
         let ways =

@@ -10,18 +10,20 @@ use std::fmt::{self, Debug};
 use thiserror::Error;
 
 use super::{Game, Threat, best_intersections, line_of_sight, shared_path_steps, shark_path_steps};
-use getaway::game::{self, Action, Direction, GameOver, LAST_TICK, Move, Position, State, World};
+use getaway::game::{self, Action, Direction, GameOver, LAST_TICK, Move, Position, State, Status, World};
 
 mod commands;
 mod coverage;
 mod dice;
 mod layouts;
+mod rules;
 mod survival;
 
 pub use commands::{disguise, random_action, random_command};
 pub use coverage::Coverage;
 pub use dice::Dice;
 pub use layouts::random_layout;
+pub use rules::{RulesDraw, random_rules};
 pub use survival::surviving_plan;
 
 /// States that the search for a game's plan keeps: enough for most maps on which one can survive at all.
@@ -46,9 +48,12 @@ pub struct Divergence {
 /// A [`Divergence`] with the seed of its game.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[error(
-    "seed {seed}, {divergence}\nto see it again: cargo run --release --example lockstep -- --seed {seed} --games 1"
+    "seed {seed}, {divergence}\nto see it again: \
+    cargo run --release --example lockstep -- --seed {seed} --games 1{}", if *draw == RulesDraw::Server { " --server-rules" } else { "" }
 )]
 pub struct Failure {
+    /// The rules that it was drawn with.
+    pub draw: RulesDraw,
     /// The game's own seed.
     pub seed: u64,
     /// What differs in it.
@@ -59,21 +64,21 @@ pub struct Failure {
 ///
 /// # Errors
 /// The first divergence.
-pub fn play_seed(seed: u64, coverage: &mut Coverage) -> Result<(), Failure> {
-    play(&mut Dice::from_seed(seed), coverage).map_err(|divergence| Failure { seed, divergence })
+pub fn play_seed(seed: u64, draw: RulesDraw, coverage: &mut Coverage) -> Result<(), Failure> {
+    play(&mut Dice::from_seed(seed), draw, coverage).map_err(|divergence| Failure { draw, seed, divergence })
 }
 
-/// Plays one game to its end, or until the dice are exhausted: map, variant and commands all come from the dice.
+/// Plays one game to its end, or until the dice are exhausted: map, rules and commands all come from the dice.
 ///
 /// # Errors
 /// The first divergence.
-pub fn play(dice: &mut Dice, coverage: &mut Coverage) -> Result<(), Divergence> {
+pub fn play(dice: &mut Dice, draw: RulesDraw, coverage: &mut Coverage) -> Result<(), Divergence> {
     let layout = random_layout(dice);
-    let no_jump = dice.one_in(3);
-    let world = World::new(&layout, no_jump).expect("random maps are within the limits");
+    let rules = draw.draw(dice);
+    let world = World::new(&layout, &rules).expect("random maps are within the limits");
     coverage.pairs += compare_tables(&world)?;
     let mut plan = make_plan(&world, dice).into_iter();
-    let mut pair = Pair { state: world.start(), judge: Game::new(&layout, no_jump), world: &world };
+    let mut pair = Pair { state: world.start(), judge: Game::new(&layout, &rules), world: &world };
     pair.compare()?;
     let mut is_no_jump_catch = false;
     while !pair.judge.over() && !dice.is_exhausted() {
@@ -136,12 +141,12 @@ fn same<T: PartialEq + Debug>(field: impl fmt::Display, game: T, reference: T) -
 
 /// Both paths and the line of sight of every pair of tiles, and the posts. Returns the number of pairs.
 fn compare_tables(world: &World) -> Result<u64, Difference> {
-    let layout = world.layout();
+    let (layout, rules) = (world.layout(), world.rules());
     let neighbour = |from: Position, step: Option<Direction>| step.map(|direction| from.towards(direction));
-    same("best intersections", world.best_intersections(), best_intersections(layout))?;
+    same("best intersections", world.best_intersections(), best_intersections(layout, rules))?;
     let mut pairs = 0;
     for here in layout.open_positions() {
-        for (from, step) in shared_path_steps(layout, here) {
+        for (from, step) in shared_path_steps(layout, rules, here) {
             same(
                 format_args!("shared path from {from} to {here}"),
                 neighbour(from, world.shared_step(from, here)),
@@ -149,7 +154,7 @@ fn compare_tables(world: &World) -> Result<u64, Difference> {
             )?;
             pairs += 1;
         }
-        for (to, step) in shark_path_steps(layout, here) {
+        for (to, step) in shark_path_steps(layout, rules, here) {
             same(format_args!("shark path from {here} to {to}"), neighbour(here, world.shark_step(here, to)), step)?;
             same(format_args!("sight from {here} to {to}"), world.sees(here, to), line_of_sight(layout, here, to))?;
         }
@@ -204,6 +209,12 @@ impl Pair<'_> {
         same("player", world.player(state), judge.player)?;
         same("over", state.is_over(), judge.over())?;
         same("caught", state.is_caught(), judge.caught())?;
+        let status = match (judge.tick > 2000, judge.caught()) {
+            (true, _) => Status::Complete,
+            (false, true) => Status::Caught,
+            (false, false) => Status::Running,
+        };
+        same("status", state.status(), status)?;
         same("score", world.score(state), judge.score())?;
         same("number of threats", world.threat_count(), judge.threats.len())?;
         for (index, (found, expected)) in world.threats(state).zip(&judge.threats).enumerate() {
@@ -213,22 +224,24 @@ impl Pair<'_> {
     }
 
     fn compare_threat(&self, index: usize, found: &game::Threat, expected: &Threat) -> Result<(), Difference> {
-        let (world, state) = (self.world, &self.state);
+        let (world, state, judge) = (self.world, &self.state, &self.judge);
         let memory = &expected.memory;
         let field = |name: &'static str| Field { index, threat: expected, name };
         same(field("style"), found.style, expected.style)?;
         same(field("position"), found.position, expected.position)?;
         same(field("direction"), found.direction, expected.direction)?;
-        same(field("seed"), u32::from(found.seed), expected.seed)?;
+        same(field("seed"), world.rules().first_seed + i32::from(found.draws), expected.seed)?;
         same(field("ticks_since_move"), world.ticks_since_move(state), expected.ticks_since_move)?;
-        same(field("personality"), state.personality(), expected.personality)?;
-        same(field("remembered"), found.remembered, memory.remembered)?;
+        same(field("personality"), world.personality(state), expected.personality)?;
+        // Before the first tick the stale player is off the grid: `game` takes a look at it for none.
+        let remembered = memory.remembered.filter(|&place| judge.layout.is_open(place));
+        same(field("remembered"), found.remembered, remembered)?;
         same(field("seen"), found.seen, memory.seen)?;
         same(field("post"), found.post, memory.post)?;
         same(field("idle_rounds"), i32::from(found.idle_rounds), memory.idle_rounds)?;
         // `game` does not keep the stale player: it takes the player's position before the move for it. Before the first tick there is
-        // none, and no threat moves in that tick; a no-jump catch ends the game before it is brought up to date.
-        if self.judge.tick > 1 && !(self.judge.no_jump && self.judge.over()) {
+        // none; a no-jump catch ends the game before it is brought up to date.
+        if judge.tick > 1 && !(judge.rules.no_jump && judge.over()) {
             same(field("stale player"), world.player(state), expected.stale_player)?;
         }
         Ok(())

@@ -66,7 +66,7 @@ fn trace_back(history: &[Vec<Step>]) -> Vec<Move> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use getaway::game::Layout;
+    use getaway::game::{Layout, Rules};
 
     /// Plays a plan and returns the state it ends in.
     fn follow(world: &World, plan: &[Move]) -> State {
@@ -82,7 +82,7 @@ mod tests {
     fn a_plan_survives_a_whole_game_where_there_is_room() {
         let layout =
             Layout::parse("#########\n#P......#\n#.##.##.#\n#..s...b#\n#.##.##.#\n#......g#\n#########").unwrap();
-        let world = World::new(&layout, true).unwrap();
+        let world = World::new(&layout, &Rules::NO_JUMP).unwrap();
         let plan = surviving_plan(&world, 64, 1);
         let end = follow(&world, &plan);
         assert!(end.is_over() && !end.is_caught(), "caught on tick {}", end.tick());
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn a_plan_stops_before_a_certain_end() {
-        let world = World::new(&Layout::parse("P..s").unwrap(), true).unwrap();
+        let world = World::new(&Layout::parse("P..s").unwrap(), &Rules::NO_JUMP).unwrap();
         let end = follow(&world, &surviving_plan(&world, 64, 1));
         assert!(!end.is_over());
         assert!(world.moves(&end).all(|player_move| {
@@ -105,9 +105,9 @@ mod tests {
     fn a_game_that_is_over_has_an_empty_plan() {
         let mut layout = Layout::parse("Pb").unwrap();
         layout.threats[0].position = layout.player;
-        let world = World::new(&layout, false).unwrap();
+        let world = World::new(&layout, &Rules::BLITZ_2025).unwrap();
         assert_eq!(surviving_plan(&world, 8, 1), []);
-        let world = World::new(&Layout::parse("P.b").unwrap(), false).unwrap();
+        let world = World::new(&Layout::parse("P.b").unwrap(), &Rules::BLITZ_2025).unwrap();
         assert_eq!(surviving_plan(&world, 0, 1), [], "nor does a beam of no width get anywhere");
     }
 }

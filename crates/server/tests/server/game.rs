@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures_util::SinkExt;
-use getaway::game::Position;
+use getaway::game::{Position, Rules};
 use getaway::recording::{Outcome, verify};
 use getaway_server::{GameEnd, ServerOptions, limits};
 use serde_json::json;
@@ -15,18 +15,18 @@ use super::harness::*;
 #[tokio::test]
 async fn game_over_the_websocket_is_the_simulators_game() {
     for map in [safe_map(), deadly_map(), our_map("roundabout"), our_map("harbour"), our_map("canal-quarter")] {
-        for no_jump in [false, true] {
+        for rules in [Rules::BLITZ_2025, Rules::NO_JUMP] {
             let folder = tempfile::tempdir().unwrap();
             let recording = Some(folder.path().join("new/game.jsonl.gz"));
-            let options = ServerOptions { games: Some(1), no_jump, recording, ..options(vec![map.clone()]) };
+            let options = ServerOptions { games: Some(1), rules, recording, ..options(vec![map.clone()]) };
             let server = Running::start(options).await;
-            let (score, tick) = play_along(&server, &map, no_jump).await;
+            let (score, tick) = play_along(&server, &map, &rules).await;
             let result = server.result(1).await;
             assert_eq!((result.score, result.tick, result.map.as_str()), (score, tick, map.name.as_str()));
             assert_eq!((result.missed_ticks, result.late_commands, result.disconnect.as_ref()), (0, 0, None));
-            let over_in_same_tick = u32::from(no_jump && result.end == GameEnd::Caught);
+            let over_in_same_tick = u32::from(rules.no_jump && result.end == GameEnd::Caught);
             assert!([u32::from(tick) - 1, u32::from(tick) - 1 + over_in_same_tick].contains(&result.commands));
-            let report = verify(result.recording.unwrap(), no_jump).unwrap();
+            let report = verify(result.recording.unwrap(), &rules).unwrap();
             assert_eq!((report.divergence, report.tick, report.score), (None, tick, Some(score)));
             server.ended().await;
         }
@@ -36,7 +36,7 @@ async fn game_over_the_websocket_is_the_simulators_game() {
 #[tokio::test]
 async fn whole_game_is_2000_ticks_and_10005_points() {
     let server = Running::start(ServerOptions { games: Some(1), ..options(vec![safe_map()]) }).await;
-    assert_eq!(play_along(&server, &safe_map(), false).await, (10_005, 2001));
+    assert_eq!(play_along(&server, &safe_map(), &Rules::BLITZ_2025).await, (10_005, 2001));
     let result = server.result(1).await;
     assert_eq!((result.end, result.commands), (GameEnd::Complete, 2000));
     assert!(result.seconds < 10.0, "{} s", result.seconds);
@@ -182,7 +182,7 @@ async fn failed_recording_does_not_end_the_game() {
     std::fs::write(&taken, "mine").unwrap();
     let options = ServerOptions { games: Some(1), recording: Some(taken.clone()), ..options(vec![deadly_map()]) };
     let server = Running::start(options).await;
-    play_along(&server, &deadly_map(), false).await;
+    play_along(&server, &deadly_map(), &Rules::BLITZ_2025).await;
     assert_eq!(server.result(1).await.recording, None);
     let expected = format!("{}: exists already and is not overwritten; this game is not recorded", taken.display());
     assert_eq!(server.notes(), [expected]);
@@ -197,13 +197,13 @@ async fn servers_that_record_into_one_file_do_not_mix_their_games() {
     let options = || ServerOptions { games: Some(1), recording: Some(file.clone()), ..options(vec![deadly_map()]) };
     let (one, other) = (Running::start(options()).await, Running::start(options()).await);
     let map = deadly_map();
-    tokio::join!(play_along(&one, &map, false), play_along(&other, &map, false));
+    tokio::join!(play_along(&one, &map, &Rules::BLITZ_2025), play_along(&other, &map, &Rules::BLITZ_2025));
     let (first, second) = (one.result(1).await, other.result(1).await);
     let recorded: Vec<_> = [&first, &second].iter().filter_map(|result| result.recording.as_ref()).collect();
     assert_eq!(recorded, [&file]);
     let expected = format!("{}: exists already and is not overwritten; this game is not recorded", file.display());
     assert_eq!([one.notes(), other.notes()].concat(), [expected]);
-    let report = verify(&file, false).unwrap();
+    let report = verify(&file, &Rules::BLITZ_2025).unwrap();
     assert_eq!((report.divergence, report.outcome), (None, Outcome::Caught));
     one.ended().await;
     other.ended().await;

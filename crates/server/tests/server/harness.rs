@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::{SinkExt, StreamExt};
-use getaway::game::{Action, Direction, Layout, World};
+use getaway::game::{Action, Direction, Layout, Rules, World};
 use getaway::map::Map;
 use getaway::protocol::{GameMessage, MessageWriter};
 use getaway_server::{Event, GameResult, Server, ServerOptions};
@@ -193,8 +193,8 @@ pub fn drive(tick: u32) -> Vec<Action> {
 }
 
 /// Plays a game with [`drive`] and compares every frame with the simulator's.
-pub async fn play_along(server: &Running, map: &Map, no_jump: bool) -> (u32, u16) {
-    let world = World::new(&map.layout, no_jump).unwrap();
+pub async fn play_along(server: &Running, map: &Map, rules: &Rules) -> (u32, u16) {
+    let world = World::new(&map.layout, rules).unwrap();
     let writer = MessageWriter::new(&world, "tester");
     let mut state = world.start();
     let mut client = server.register().await;
@@ -211,7 +211,7 @@ pub async fn play_along(server: &Running, map: &Map, no_jump: bool) -> (u32, u16
 
 /// The score of a game without a bot.
 pub fn score_without_bot(map: &Map) -> u32 {
-    let world = World::new(&map.layout, false).unwrap();
+    let world = World::new(&map.layout, &Rules::BLITZ_2025).unwrap();
     let mut state = world.start();
     while world.play(&mut state, &[]).is_ok() {}
     world.score(&state)

@@ -1,12 +1,12 @@
-//! The tables made once per map. With them a tick is a handful of look-ups.
+//! The tables built once per world. With them a tick is a handful of look-ups.
 //!
 //! Open tiles get small numbers, by x, then by y, the server's own order. A *pose* is a tile and a direction in one
 //! number, `tile * 4 + direction`; what a threat does next is a pose looked up by a pose.
 
-use super::graph::{Mover, StreetGraph};
-use super::layout::{Direction, Layout, Position, Style};
-use super::random::{Numbers, SEEDS, TWELFTHS};
-use super::{route, threat::Memory};
+use super::picks::{DRAWS, Numbers, TWELFTHS};
+use super::routes::{self, ROUTE_BYTES, RouteBuilder};
+use super::threats::{Memory, ThreatRules};
+use super::{Direction, Layout, Mover, Position, Rules, StreetGraph};
 
 /// The most open tiles of a map, see-through ones included (a 64x64 hall): a pose then fits in 14 bits, and the routes, which grow with the
 /// square of this number, in 16 MiB.
@@ -21,10 +21,9 @@ pub(super) const NONE: u16 = u16::MAX;
 pub(super) const DIRECTIONS: usize = 4;
 /// Ways in which a deer may rank the four directions, by where its target lies: the eight octants and the eight lines between them.
 const BEARINGS: usize = 16;
-/// A deer closer to the player than this, squared, makes for its spawn instead.
-pub(super) const DEER_SHY_DISTANCE_SQUARED: i32 = 36;
-/// How many of the best intersections a hawk picks from.
-const HAWK_POSTS: usize = 10;
+
+/// Where the stale player is before the first tick, off the grid: the number of tiles stands for it.
+pub(super) const NOWHERE: Position = Position::new(-1, -1);
 
 /// The pose that stands on `tile` and looks in `direction`.
 pub(super) const fn pose(tile: u16, direction: Direction) -> u16 {
@@ -33,43 +32,56 @@ pub(super) const fn pose(tile: u16, direction: Direction) -> u16 {
 
 /// Everything about a map's streets that the rules look up. See the module's description for tiles and poses.
 #[derive(Clone, Debug)]
-pub(super) struct Grid {
+pub(super) struct Tables {
+    /// Its numbers are the tiles of every other table.
     pub graph: StreetGraph,
+    /// Not a table, but read as often.
+    pub rules: ThreatRules,
+    /// The order of options.
+    option_order: [Direction; 4],
+    shared_path_order: [Direction; 4],
+    shark_path_order: [Direction; 4],
+    deer_shy_distance_squared: i64,
     /// Tile -> directions in which the player can leave it, bits 0 to 3.
     pub player_exits: Vec<u8>,
     /// `tile * 8 + move` -> where the player stands then.
     pub player_next: Vec<u16>,
     /// `pose` -> the pose straight ahead, or [`NONE`].
     pub straight: Vec<u16>,
-    /// `tile * 16 + twelfth` -> the pose after a random pick from the tile's options. An islander of one tile never turns from "up".
+    /// `tile * 16 + twelfth` -> the pose after a random pick from the tile's options.
     pub random_option: Vec<u16>,
-    /// `target * tiles + tile` -> see [`route`]; the last row is for "no target".
+    /// `target * tiles + tile` -> see [`routes`]; the last row is for "no target".
     pub routes: Vec<u8>,
     /// `tile * 32 + routes byte` -> the next pose on the shared path, or [`NONE`].
     pub shared_step: Vec<u16>,
     /// `tile * 32 + routes byte` -> the next pose on the shark path, or [`NONE`].
     pub shark_step: Vec<u16>,
-    /// Tile -> its place on a grid so wide that differences of places are unique: see `bearings`.
+    /// Tile, and the number of tiles for [`NOWHERE`] -> its place on a grid so wide that differences of places are unique: see `bearings`.
     pub places: Vec<i32>,
     /// `places[target] - places[deer] + bearing_offset` -> the bearing (from 1) of a deer's target, 0 for "too close".
     pub bearings: Vec<u8>,
     pub bearing_offset: i32,
     /// `bearing * poses + pose` -> the deer's next pose: 16 bearings from 1; row 0 is unused.
     pub deer_next: Vec<u16>,
-    /// Seed -> which twelfth of [0, 1) is drawn.
-    pub twelfths: Box<[u8; SEEDS]>,
-    /// The intersections with the longest views, at most ten, best first; equals stay in the order of their tiles.
+    /// Draws -> which twelfth of [0, 1) is drawn.
+    pub twelfths: Box<[u8; DRAWS]>,
+    /// The intersections with the longest views, best first; equals stay in the order of their tiles.
     pub best_intersections: Vec<u16>,
-    /// Seed -> the memory of a hawk that draws a post with it.
-    pub hawk_posts: Box<[Memory; SEEDS]>,
+    /// Draws -> the memory of a hawk that picks a post then.
+    pub hawk_posts: Box<[Memory; DRAWS]>,
 }
 
-impl Grid {
-    /// Builds every table but the routes and what is read off them; see [`Grid::finish`]. The caller has checked the limits.
-    pub fn new(layout: &Layout) -> Self {
-        let numbers = Numbers::new();
-        let mut grid = Self {
+impl Tables {
+    /// Builds every table but the routes and those that are made from them; see [`Tables::finish`]. The caller has checked the limits.
+    pub fn new(layout: &Layout, rules: &Rules) -> Self {
+        let numbers = Numbers::new(rules);
+        let mut tables = Self {
             graph: StreetGraph::new(layout),
+            rules: ThreatRules::new(rules),
+            option_order: rules.option_order,
+            shared_path_order: rules.shared_path_order,
+            shark_path_order: rules.shark_path_order,
+            deer_shy_distance_squared: rules.deer_shy_distance_squared.into(),
             player_exits: Vec::new(),
             player_next: Vec::new(),
             straight: Vec::new(),
@@ -83,20 +95,20 @@ impl Grid {
             deer_next: Vec::new(),
             twelfths: numbers.twelfths(),
             best_intersections: Vec::new(),
-            hawk_posts: Box::new([Memory::of_player(0); SEEDS]),
+            hawk_posts: Box::new([Memory::of_player(0); DRAWS]),
         };
-        grid.build_player_tables();
-        grid.rank_options();
-        grid.aim_deer();
-        grid
+        tables.build_player_tables();
+        tables.build_step_tables(numbers.first_direction(rules));
+        tables.build_deer_tables();
+        tables
     }
 
-    /// Takes the routes, once they are made, and builds the rest.
-    pub fn finish(&mut self, survey: route::Survey) {
-        let (routes, views) = survey.into_tables();
+    /// Takes the routes, once they are built, and builds the rest.
+    pub fn finish(&mut self, routes: RouteBuilder, rules: &Rules) {
+        let (routes, views) = routes.into_tables();
         self.routes = routes;
-        self.best_intersections = self.rank_intersections(&views);
-        self.post_hawks(&Numbers::new());
+        self.best_intersections = self.rank_intersections(&views, rules.hawk_posts.into());
+        self.build_hawk_posts(&Numbers::new(rules));
     }
 
     /// Open tiles.
@@ -104,14 +116,20 @@ impl Grid {
         self.graph.len()
     }
 
+    /// The number that stands for no tile, in memories, routes and places.
+    #[inline(always)]
+    pub fn nowhere(&self) -> u16 {
+        self.graph.len() as u16
+    }
+
     /// The threats' neighbours of every tile: see [`StreetGraph::neighbours`].
     pub fn neighbours(&self) -> &[[u16; 4]] {
         self.graph.neighbours(Mover::Threat)
     }
 
-    /// The options of a tile, in the order left, right, up, down.
+    /// The options of a tile, in the order of the rules.
     pub fn options(&self, tile: u16) -> impl Iterator<Item = Direction> + '_ {
-        Direction::ALL.into_iter().filter(move |&direction| self.ahead(tile, direction).is_some())
+        self.option_order.into_iter().filter(move |&direction| self.ahead(tile, direction).is_some())
     }
 
     /// The same as bits 0 to 3.
@@ -144,18 +162,19 @@ impl Grid {
         }
     }
 
-    /// Tables over a tile's options: straight on, a random one, and the first on either path.
-    fn rank_options(&mut self) {
-        let directions = |path: fn(u8) -> Option<Direction>| -> [Option<Direction>; route::ROUTE_BYTES] {
-            std::array::from_fn(|byte| path(byte as u8))
+    /// Tables over a tile's options: straight on, a random one, and the first on either path. A threat on a tile without options
+    /// never turns from its first direction.
+    fn build_step_tables(&mut self, first_direction: Direction) {
+        let directions = |order: [Direction; 4]| -> [Option<Direction>; ROUTE_BYTES] {
+            std::array::from_fn(|byte| routes::first_nearer(byte as u8, order))
         };
-        let (shared_path, shark_path) = (directions(route::shared_direction), directions(route::shark_direction));
+        let (shared_path, shark_path) = (directions(self.shared_path_order), directions(self.shark_path_order));
         for tile in 0..self.len() as u16 {
             let options: Vec<Direction> = self.options(tile).collect();
             let straight = Direction::ALL.map(|direction| self.ahead(tile, direction).unwrap_or(NONE));
             let step = |direction: Option<Direction>| direction.map_or(NONE, |direction| straight[direction as usize]);
             let random: [u16; TWELFTHS] = std::array::from_fn(|twelfth| match options.len() {
-                0 => pose(tile, Direction::Up),
+                0 => pose(tile, first_direction),
                 len => step(options.get(twelfth * len / 12).copied()),
             });
             self.straight.extend(straight);
@@ -175,23 +194,25 @@ impl Grid {
 
     /// Tables of the deer. The tile beyond direction `d` lies at squared distance `|t|^2 - 2 t.d + 1` from a target at offset `t`,
     /// so how the four compare depends on the octant in which the target lies and on nothing else.
-    fn aim_deer(&mut self) {
+    fn build_deer_tables(&mut self) {
         let stride = self.stride();
         let (width, height) = (self.graph.width(), self.graph.height());
-        self.places = self.graph.positions().iter().map(|&position| self.place(position)).collect();
-        self.bearing_offset = (height - 1) * stride + width - 1;
-        self.bearings = vec![0; 2 * self.bearing_offset as usize + 1];
+        let nowhere = [NOWHERE];
+        self.places = self.graph.positions().iter().chain(&nowhere).map(|&position| self.place(position)).collect();
+        self.bearing_offset = height * stride + width;
+        self.bearings = vec![0; (2 * height * stride) as usize];
         let row_length = DIRECTIONS * self.len();
         self.deer_next = vec![NONE; (1 + BEARINGS) * row_length];
         let options: Vec<u8> = (0..self.len() as u16).map(|tile| self.option_bits(tile)).collect();
         let mut known = [false; 1 + BEARINGS];
-        for dy in 1 - height..height {
-            for dx in 1 - width..width {
-                if dx * dx + dy * dy > DEER_SHY_DISTANCE_SQUARED {
+        for dy in -height..height {
+            for dx in -width..width {
+                if squared_length((dx, dy)) > self.deer_shy_distance_squared {
                     let bearing = bearing(dx, dy);
                     self.bearings[(dy * stride + dx + self.bearing_offset) as usize] = bearing;
                     if !std::mem::replace(&mut known[usize::from(bearing)], true) {
-                        let choices: [_; 16] = std::array::from_fn(|options| deer_choices(options as u8, (dx, dy)));
+                        let choices: [_; 16] =
+                            std::array::from_fn(|options| deer_choices(options as u8, self.option_order, (dx, dy)));
                         let row = &mut self.deer_next[usize::from(bearing) * row_length..][..row_length];
                         for (tile, (steps, &options)) in row.chunks_exact_mut(DIRECTIONS).zip(&options).enumerate() {
                             steps.copy_from_slice(&deer_poses(
@@ -208,7 +229,11 @@ impl Grid {
 
     /// A deer's next poses, by where it looks, with its target at this offset.
     pub fn deer_steps(&self, tile: u16, offset: (i32, i32)) -> [u16; DIRECTIONS] {
-        deer_poses(&self.neighbours()[usize::from(tile)], tile, &deer_choices(self.option_bits(tile), offset))
+        deer_poses(
+            &self.neighbours()[usize::from(tile)],
+            tile,
+            &deer_choices(self.option_bits(tile), self.option_order, offset),
+        )
     }
 
     /// Appends the row of a deer that goes home to `spawn`, and returns the row's number.
@@ -230,12 +255,12 @@ impl Grid {
         (self.deer_next.len() / row_length - 1) as u16
     }
 
-    /// Drops the rows that [`Grid::add_deer_home`] appended.
+    /// Drops the rows that [`Tables::add_deer_home`] appended.
     pub fn clear_deer_homes(&mut self) {
         self.deer_next.truncate((1 + BEARINGS) * self.straight.len());
     }
 
-    fn post_hawks(&mut self, numbers: &Numbers) {
+    fn build_hawk_posts(&mut self, numbers: &Numbers) {
         let posts = &self.best_intersections;
         let nowhere = Memory::of_player(self.graph.len() as u16);
         for (memory, pick) in self.hawk_posts.iter_mut().zip(numbers.picks(posts.len())) {
@@ -244,35 +269,40 @@ impl Grid {
     }
 
     /// The best intersections, by how many tiles are seen from each tile; itself included, which shifts every view alike.
-    fn rank_intersections(&self, views: &[u16]) -> Vec<u16> {
+    fn rank_intersections(&self, views: &[u16], posts_max: usize) -> Vec<u16> {
         let (width, height) = (self.graph.width(), self.graph.height());
         let is_inner = |p: Position| p.x >= 1 && p.x <= width - 2 && p.y >= 1 && p.y <= height - 2;
         let mut ranked: Vec<u16> = (0..self.len() as u16)
             .filter(|&tile| is_inner(self.graph.position(tile)) && self.options(tile).count() >= 3)
             .collect();
         ranked.sort_by_key(|&tile| std::cmp::Reverse(views[usize::from(tile)]));
-        ranked.truncate(HAWK_POSTS);
+        ranked.truncate(posts_max);
         ranked
     }
 
-    /// The byte of [`Grid::routes`] for a pair of tiles, for whoever asks rarely.
+    /// The byte of [`Tables::routes`] for a pair of tiles, for whoever asks rarely.
     pub fn route(&self, target: u16, tile: u16) -> u8 {
         self.routes[usize::from(target) * self.len() + usize::from(tile)]
     }
 }
 
+/// The square of an offset's length; maps may be so long that it takes 64 bits.
+pub(super) fn squared_length((dx, dy): (i32, i32)) -> i64 {
+    let (dx, dy) = (i64::from(dx), i64::from(dy));
+    dx * dx + dy * dy
+}
+
 /// Where a deer goes from a tile with these options, by where it looks: the only option; else the option nearest to the target that does not
-/// turn back, the earliest of equals.
-fn deer_choices(options: u8, (dx, dy): (i32, i32)) -> [Option<Direction>; DIRECTIONS] {
+/// turn back, the earliest option of equals.
+fn deer_choices(options: u8, order: [Direction; 4], (dx, dy): (i32, i32)) -> [Option<Direction>; DIRECTIONS] {
     let is_open = |direction: &Direction| options >> *direction as u8 & 1 == 1;
     let only = if options.count_ones() == 1 { Direction::ALL.into_iter().find(is_open) } else { None };
     let distance_squared = |direction: &Direction| {
         let (sx, sy) = direction.delta();
-        (dx - sx) * (dx - sx) + (dy - sy) * (dy - sy)
+        squared_length((dx - sx, dy - sy))
     };
     Direction::ALL.map(|facing| {
-        let forward =
-            Direction::ALL.into_iter().filter(|&direction| direction != facing.reverse() && is_open(&direction));
+        let forward = order.into_iter().filter(|&direction| direction != facing.reverse() && is_open(&direction));
         only.or_else(|| forward.min_by_key(distance_squared))
     })
 }
@@ -307,7 +337,3 @@ fn bearing(dx: i32, dy: i32) -> u8 {
         (_, _, _) => 16,
     }
 }
-
-/// Where each style's threats stand among a block's lanes; see `threat`.
-pub(super) const STYLE_ORDER: [Style; 6] =
-    [Style::Goldfish, Style::Bull, Style::Deer, Style::Shark, Style::Owl, Style::Hawk];

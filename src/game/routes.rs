@@ -1,64 +1,53 @@
-//! Ways from every tile to every tile, for the shared path, the shark path, and lines of sight, in one byte a pair.
+//! Routes from every tile to every tile, for the shared path, the shark path, and lines of sight, in one byte per pair.
 //!
 //! The byte for a target and a tile says which of the tile's neighbours are one step nearer to the target (bits 0 to 3: left, right,
-//! up, down) and whether the two see each other (bit 4). That is enough for both paths:
+//! up, down) and whether the two see each other (bit 4). That is enough for both paths, whatever their order of directions:
 //!
-//! - The *shared path* takes the first nearer neighbour in the order left, right, up, down, by definition.
-//! - The *shark path* comes from a first-in-first-out breadth-first search from the shark that looks right, down, up, left. Such a search
-//!   reaches every tile by the shortest path that is first in the lexicographic order of its directions: within a round, tiles leave the
-//!   queue in the order of their paths, and a tile keeps the first that reaches it. The first step of that path is the first
-//!   direction, in that order, that begins any shortest path: the first nearer neighbour in the order right, down, up, left.
+//! - The *shared path* takes the first nearer neighbour in its order, by definition.
+//! - The *shark path* comes from a first-in-first-out breadth-first search from the shark, which looks at neighbours in its own order
+//!   (the server's is right, down, up, left). Such a search reaches every tile by the shortest path that is first in the
+//!   lexicographic order of its directions: within a round, tiles leave the queue in the order of their paths, and a tile keeps
+//!   the first that reaches it. The first step of that path is the first direction, in that order, that begins any shortest
+//!   path: the first nearer neighbour.
 //!
-//! `reference` walks both paths literally and judges this for every pair of tiles.
+//! The reference walks both paths literally and judges this for every pair of tiles.
 
 use super::Direction;
 
-/// The bit of a [`Routes`] byte that says that the two tiles see each other.
+/// The bit of a route byte that says that the two tiles see each other.
 pub(super) const SEES: u8 = 1 << 4;
-/// The bits of a [`Routes`] byte that name the nearer neighbours.
+/// The bits of a route byte that name the nearer neighbours.
 pub(super) const NEARER: u8 = 0b1111;
 /// How many different bytes there are.
 pub(super) const ROUTE_BYTES: usize = 32;
 
-/// The order in which the shark's search looks at neighbours.
-const SHARK_ORDER: [Direction; 4] = [Direction::Right, Direction::Down, Direction::Up, Direction::Left];
-
-/// The first direction of `nearer` on the shared path.
-pub(super) fn shared_direction(nearer: u8) -> Option<Direction> {
-    first_of(nearer, Direction::ALL)
-}
-
-/// The first direction of `nearer` on the shark path.
-pub(super) fn shark_direction(nearer: u8) -> Option<Direction> {
-    first_of(nearer, SHARK_ORDER)
-}
-
-fn first_of(nearer: u8, order: [Direction; 4]) -> Option<Direction> {
+/// The first direction of `nearer` in an order: the shared path's, or the shark path's.
+pub(super) fn first_nearer(nearer: u8, order: [Direction; 4]) -> Option<Direction> {
     order.into_iter().find(|&direction| nearer >> direction as u8 & 1 == 1)
 }
 
-/// Makes the table row by row, so that whoever is short of time can make it in pieces.
+/// Builds the table row by row, so that a caller that is short of time can build it in pieces.
 #[derive(Debug)]
-pub(super) struct Survey {
+pub(super) struct RouteBuilder {
     table: Vec<u8>,
     /// Tile -> how many tiles are seen from it, itself included.
     views: Vec<u16>,
     search: Search,
 }
 
-impl Survey {
+impl RouteBuilder {
     /// Without rows yet. Memory is touched as they are made: zeroing all that the largest map needs takes milliseconds.
     pub fn new(tiles: usize) -> Self {
         let search = Search { distance: vec![0; tiles], queue: vec![0; tiles + 1] };
         Self { table: Vec::with_capacity((tiles + 1) * tiles), views: Vec::with_capacity(tiles), search }
     }
 
-    /// Makes at most `rows` more rows and says whether that was the last. `neighbours[tile][direction]` is the neighbour's tile, or the tile
+    /// Builds at most `rows` more rows and returns whether the table is complete. `neighbours[tile][direction]` is the neighbour's tile, or the tile
     /// itself where there is a wall.
     pub fn advance(&mut self, neighbours: &[[u16; 4]], rows: usize) -> bool {
         let tiles = neighbours.len();
-        let surveyed = self.views.len();
-        for target in surveyed..tiles.min(surveyed.saturating_add(rows)) {
+        let built = self.views.len();
+        for target in built..tiles.min(built.saturating_add(rows)) {
             self.table.resize((target + 1) * tiles, 0);
             let row = &mut self.table[target * tiles..];
             self.search.fill(neighbours, target, row);
@@ -67,15 +56,16 @@ impl Survey {
         self.views.len() == tiles
     }
 
-    /// The table, a row a target, a byte a tile, and one more row for "no target", which is zero; and by tile how many tiles are seen from it,
-    /// itself included.
+    /// The table, with a row per target and a byte per tile, and one more row for "no target", which is zero; and by tile
+    /// how many tiles are seen from it, itself included.
     pub fn into_tables(mut self) -> (Vec<u8>, Vec<u16>) {
         self.table.resize(self.table.len() + self.views.len(), 0);
         (self.table, self.views)
     }
 }
 
-/// The memory of a breadth-first search, kept from target to target.
+/// The breadth-first search of [`StreetGraph`](super::StreetGraph), once more: without branches, because it runs once per
+/// tile and its time is most of a world's, and noting for each tile which neighbours are nearer.
 #[derive(Debug)]
 struct Search {
     /// Steps from the target plus one; 0 while not reached.

@@ -1,0 +1,113 @@
+//! Random rules for lockstep games.
+
+use getaway::game::{Direction, PeriodTicks, PhaseClocks, Rules, View};
+
+use super::Dice;
+
+/// Which rules lockstep games are played by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RulesDraw {
+    /// The server's, and now and then the no-jump variant of them.
+    Server,
+    /// Any that [`Rules::validate`] accepts.
+    Any,
+}
+
+impl RulesDraw {
+    /// The rules of a game.
+    pub(super) fn draw(self, dice: &mut Dice) -> Rules {
+        let no_jump = dice.one_in(3);
+        match self {
+            Self::Server => Rules { no_jump, ..Rules::BLITZ_2025 },
+            Self::Any => Rules { no_jump, ..random_rules(dice) },
+        }
+    }
+}
+
+/// Scales that make numbers of every kind: with many digits after the point, with few, with none, and such that round to 1.
+const PICK_SCALES: [f64; 8] = [1.0, 3.5, -12.0, 100.0, -9_999.5, 1e15, 0.0, -1e-30];
+
+/// Any rules. About half of the fields are the server's: that keeps games long, and tells which field is at fault.
+pub fn random_rules(dice: &mut Dice) -> Rules {
+    let blitz = Rules::BLITZ_2025;
+    let mut rules = blitz;
+    let changes = |dice: &mut Dice| dice.one_in(2);
+    if changes(dice) {
+        rules.period_ticks = period_ticks(dice);
+    }
+    if changes(dice) {
+        rules.phase_clocks = phase_clocks(dice);
+    }
+    let orders =
+        [&mut rules.option_order, &mut rules.shared_path_order, &mut rules.shark_path_order, &mut rules.spawn_order];
+    for order in orders {
+        if changes(dice) {
+            *order = Direction::ALL;
+            dice.shuffle(order);
+        }
+    }
+    if changes(dice) {
+        rules.first_seed = match dice.below(4) {
+            0 => dice.pick(&[1, -1, 1_000_000_000, -1_000_000_000]),
+            _ => dice.between(-3000, 3000),
+        };
+    }
+    if changes(dice) {
+        rules.pick_scale = dice.pick(&PICK_SCALES);
+    }
+    if changes(dice) {
+        rules.deer_shy_distance_squared = dice.pick(&[0, 1, 2, 9, 37, 100, u32::MAX]);
+    }
+    if changes(dice) {
+        rules.owl_minute_ticks = dice.between(1, 120) as u16;
+        rules.owl_window_ticks = dice.between(0, rules.owl_minute_ticks.into()) as u16;
+    }
+    if changes(dice) {
+        rules.hawk_patience_moves = dice.pick(&[0, 1, 4, 6, 12, 100]);
+    }
+    if changes(dice) {
+        rules.hawk_rest_moves = dice.pick(&[0, 1, 4, 6, 12, 100]);
+    }
+    if changes(dice) {
+        rules.hawk_posts = dice.pick(&[0, 1, 2, 3, 11, 30, u16::MAX]);
+    }
+    for view in [&mut rules.deer_view, &mut rules.shark_view, &mut rules.owl_view, &mut rules.hawk_view] {
+        if changes(dice) {
+            *view = dice.pick(&[View::Stale, View::Present]);
+        }
+    }
+    rules
+}
+
+fn period_ticks(dice: &mut Dice) -> PeriodTicks {
+    let mut period = || if dice.one_in(20) { dice.between(1, 255) as u8 } else { dice.between(1, 7) as u8 };
+    PeriodTicks { lazy: period(), tease: period(), awake: period(), hungry: period(), insane: period() }
+}
+
+fn phase_clocks(dice: &mut Dice) -> PhaseClocks {
+    let longest = dice.pick(&[10, 300, 1200, 3000]);
+    let mut clocks = [0; 4].map(|_: u16| dice.between(0, longest) as u16);
+    clocks.sort_unstable();
+    let [tease, awake, hungry, insane] = clocks;
+    PhaseClocks { tease, awake, hungry, insane }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn random_rules_are_playable_and_change_every_field() {
+        let all: Vec<Rules> = (0..500).map(|seed| random_rules(&mut Dice::from_seed(seed))).collect();
+        for rules in &all {
+            assert_eq!(rules.validate(), Ok(()), "{rules:?}");
+        }
+        let fields =
+            |rules: &Rules| serde_json::to_value(rules).expect("rules").as_object().expect("an object").clone();
+        let blitz = fields(&Rules::BLITZ_2025);
+        for (name, value) in blitz.iter().filter(|(name, _)| *name != "no_jump") {
+            let changed = all.iter().filter(|rules| fields(rules)[name] != *value).count();
+            assert!((100..450).contains(&changed), "{name} is changed in {changed} of 500");
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! How a world is built, whole or in pieces, and rebuilt for another layout.
+
+use thiserror::Error;
+
+use super::picks::Numbers;
+use super::routes::RouteBuilder;
+use super::state::Shape;
+use super::tables::{MAX_OPEN_TILES, MAX_THREATS, Tables};
+use super::{Clock, Layout, Position, Rules, RulesError, Tile, World};
+
+/// Why a world cannot be built.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum WorldError {
+    /// The tiles do not fill the grid.
+    #[error("{tiles} tiles for a grid of {width}x{height}: expected width x height tiles")]
+    Size {
+        /// Columns.
+        width: i32,
+        /// Rows.
+        height: i32,
+        /// Tiles given.
+        tiles: usize,
+    },
+    /// More open tiles than the tables hold.
+    #[error("{0} open tiles: expected at most {MAX_OPEN_TILES}")]
+    TooManyTiles(usize),
+    /// More threats than a state holds.
+    #[error("{0} threats: expected at most {MAX_THREATS}")]
+    TooManyThreats(usize),
+    /// The player starts where it cannot stand.
+    #[error("the player starts on {0}, which is not an open tile")]
+    PlayerOffStreet(Position),
+    /// A threat starts in a wall or off the grid.
+    #[error("threat {0} starts on {1}, which is not an open tile")]
+    ThreatOffStreet(usize, Position),
+    /// The rules cannot be played.
+    #[error(transparent)]
+    Rules(#[from] RulesError),
+}
+
+/// A world in the making, for callers that are short of time: the routes of the largest maps take longer than a tick, and can be built in
+/// pieces.
+///
+/// ```
+/// use getaway::game::{Layout, Rules, World, WorldBuilder};
+///
+/// let layout = Layout::parse("#####\n#P.s#\n#####")?;
+/// let mut builder = WorldBuilder::new(&layout, &Rules::BLITZ_2025)?;
+/// while !builder.advance(1) {} // the routes of one tile at a time
+/// assert_eq!(builder.finish().start(), World::new(&layout, &Rules::BLITZ_2025)?.start());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct WorldBuilder {
+    world: World,
+    routes: RouteBuilder,
+}
+
+impl WorldBuilder {
+    /// Begins a world: everything but the routes.
+    ///
+    /// # Errors
+    /// As for [`World::new`].
+    pub fn new(layout: &Layout, rules: &Rules) -> Result<Self, WorldError> {
+        rules.validate()?;
+        check(layout)?;
+        let tables = Tables::new(layout, rules);
+        let routes = RouteBuilder::new(tables.len());
+        let world = World {
+            layout: layout.clone(),
+            rules: *rules,
+            tables,
+            lane_maps: Vec::new(),
+            lanes: Vec::new(),
+            clock: Clock::new(rules),
+            shape: Shape::new(0, &[]),
+            first_direction: Numbers::new(rules).first_direction(rules),
+            patience_moves: 0,
+        };
+        Ok(Self { world, routes })
+    }
+
+    /// Builds the routes to at most `tiles` more tiles, and returns whether all are built.
+    pub fn advance(&mut self, tiles: usize) -> bool {
+        self.routes.advance(self.world.tables.neighbours(), tiles)
+    }
+
+    /// The map as it was given.
+    pub fn layout(&self) -> &Layout {
+        &self.world.layout
+    }
+
+    /// The world; builds what is missing.
+    pub fn finish(mut self) -> World {
+        self.advance(usize::MAX);
+        self.world.tables.finish(self.routes, &self.world.rules);
+        self.world.assign_lanes();
+        self.world
+    }
+}
+
+impl World {
+    /// Changes the threats and where the player may go, as if the world had been built from `layout`; quick where the walls are
+    /// the same, because the tables of the streets stay. A state of the world before is not one of this world.
+    ///
+    /// # Errors
+    /// As for [`World::new`]; nothing has changed then.
+    pub fn set_layout(&mut self, layout: &Layout) -> Result<(), WorldError> {
+        if *layout == self.layout {
+            return Ok(());
+        }
+        check(layout)?;
+        let is_same_size = (layout.width, layout.height) == (self.layout.width, self.layout.height);
+        let mut pairs = layout.tiles.iter().zip(&self.layout.tiles);
+        if !is_same_size || pairs.any(|(new, old)| new.is_open() != old.is_open()) {
+            *self = Self::new(layout, &self.rules)?.with_patience(self.patience_moves);
+            return Ok(());
+        }
+        self.tables.clear_deer_homes();
+        self.tables.set_layout(layout);
+        self.layout = layout.clone();
+        self.assign_lanes();
+        Ok(())
+    }
+}
+
+fn check(layout: &Layout) -> Result<(), WorldError> {
+    let Layout { width, height, ref tiles, player, ref threats } = *layout;
+    if width < 1 || height < 1 || i64::from(width) * i64::from(height) != tiles.len() as i64 {
+        return Err(WorldError::Size { width, height, tiles: tiles.len() });
+    }
+    let open = tiles.iter().filter(|tile| tile.is_open()).count();
+    if open > MAX_OPEN_TILES {
+        return Err(WorldError::TooManyTiles(open));
+    }
+    if threats.len() > MAX_THREATS {
+        return Err(WorldError::TooManyThreats(threats.len()));
+    }
+    if layout.tile(player) != Tile::Open {
+        return Err(WorldError::PlayerOffStreet(player));
+    }
+    let stray = threats.iter().position(|threat| !layout.is_open(threat.position));
+    stray.map_or(Ok(()), |index| Err(WorldError::ThreatOffStreet(index, threats[index].position)))
+}

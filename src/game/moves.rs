@@ -1,0 +1,182 @@
+//! What the player does in a tick, and lists of it.
+
+use std::fmt;
+use std::ops::Deref;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Direction, NameError};
+
+/// What the player does in a tick, once a command has been reduced to it. As text, and as JSON, it is its letter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[repr(u8)]
+pub enum Move {
+    /// One step to the left.
+    #[serde(rename = "L")]
+    Left = 0,
+    /// One step to the right.
+    #[serde(rename = "R")]
+    Right = 1,
+    /// One step up.
+    #[serde(rename = "U")]
+    Up = 2,
+    /// One step down.
+    #[serde(rename = "D")]
+    Down = 3,
+    /// No step.
+    #[serde(rename = ".")]
+    Stay = 4,
+}
+
+impl Move {
+    /// Every move.
+    pub const ALL: [Self; 5] = [Self::Left, Self::Right, Self::Up, Self::Down, Self::Stay];
+
+    /// The direction of the step, if there is one.
+    pub const fn direction(self) -> Option<Direction> {
+        match self {
+            Self::Left => Some(Direction::Left),
+            Self::Right => Some(Direction::Right),
+            Self::Up => Some(Direction::Up),
+            Self::Down => Some(Direction::Down),
+            Self::Stay => None,
+        }
+    }
+
+    /// The letter in plans: `L`, `R`, `U`, `D`, and `.` for staying.
+    pub const fn letter(self) -> char {
+        match self {
+            Self::Left => 'L',
+            Self::Right => 'R',
+            Self::Up => 'U',
+            Self::Down => 'D',
+            Self::Stay => '.',
+        }
+    }
+}
+
+impl From<Direction> for Move {
+    fn from(direction: Direction) -> Self {
+        Self::ALL[direction as usize]
+    }
+}
+
+impl fmt::Display for Move {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.letter(), f)
+    }
+}
+
+impl TryFrom<char> for Move {
+    type Error = NameError;
+
+    fn try_from(letter: char) -> Result<Self, NameError> {
+        Self::ALL.into_iter().find(|player_move| player_move.letter() == letter).ok_or_else(|| NameError {
+            kind: "move",
+            found: letter.into(),
+            expected: "L, R, U, D, .".to_owned(),
+        })
+    }
+}
+
+impl FromStr for Move {
+    type Err = NameError;
+
+    fn from_str(text: &str) -> Result<Self, NameError> {
+        let mut letters = text.chars();
+        match (letters.next(), letters.next()) {
+            (Some(letter), None) => Self::try_from(letter),
+            _ => Err(NameError { kind: "move", found: text.to_owned(), expected: "L, R, U, D, .".to_owned() }),
+        }
+    }
+}
+
+/// The moves of consecutive ticks. As text, and as JSON, one letter per move: `RRD.L`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct Plan(pub Vec<Move>);
+
+impl Deref for Plan {
+    type Target = [Move];
+
+    fn deref(&self) -> &[Move] {
+        &self.0
+    }
+}
+
+impl From<&[Move]> for Plan {
+    fn from(moves: &[Move]) -> Self {
+        Self(moves.to_vec())
+    }
+}
+
+impl From<Vec<Move>> for Plan {
+    fn from(moves: Vec<Move>) -> Self {
+        Self(moves)
+    }
+}
+
+impl FromIterator<Move> for Plan {
+    fn from_iter<I: IntoIterator<Item = Move>>(moves: I) -> Self {
+        Self(moves.into_iter().collect())
+    }
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|player_move| write!(f, "{player_move}"))
+    }
+}
+
+impl FromStr for Plan {
+    type Err = NameError;
+
+    fn from_str(text: &str) -> Result<Self, NameError> {
+        text.chars().map(Move::try_from).collect()
+    }
+}
+
+impl From<Plan> for String {
+    fn from(plan: Plan) -> Self {
+        plan.to_string()
+    }
+}
+
+impl TryFrom<String> for Plan {
+    type Error = NameError;
+
+    fn try_from(text: String) -> Result<Self, NameError> {
+        text.parse()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moves_and_plans_survive_the_way_through_text_and_json() {
+        for player_move in Move::ALL {
+            assert_eq!(player_move.to_string().parse(), Ok(player_move));
+            let json = serde_json::to_string(&player_move).unwrap();
+            assert_eq!(json, format!("\"{player_move}\""));
+            assert_eq!(serde_json::from_str::<Move>(&json).unwrap(), player_move);
+        }
+        let plan: Plan = "RRD.LU".parse().unwrap();
+        assert_eq!((plan.len(), plan[2], plan.to_string().as_str()), (6, Move::Down, "RRD.LU"));
+        assert_eq!(serde_json::to_string(&plan).unwrap(), "\"RRD.LU\"");
+        assert_eq!(serde_json::from_str::<Plan>("\"RRD.LU\"").unwrap(), plan);
+    }
+
+    #[test]
+    fn unknown_letters_are_named() {
+        let error = |text: &str| text.parse::<Plan>().unwrap_err().to_string();
+        assert_eq!(error("RRx"), "unknown move \"x\": expected one of L, R, U, D, .");
+        assert_eq!("RR".parse::<Move>().unwrap_err().to_string(), "unknown move \"RR\": expected one of L, R, U, D, .");
+        assert_eq!(
+            "cat".parse::<crate::game::Style>().unwrap_err().to_string(),
+            "unknown style \"cat\": expected one of bull, goldfish, shark, owl, deer, hawk"
+        );
+    }
+}

@@ -1,0 +1,65 @@
+//! Enums whose values have names: one list for the values, their names, and the way back from a name.
+
+use thiserror::Error;
+
+/// Text that names nothing of the kind that was expected.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("unknown {kind} {found:?}: expected one of {expected}")]
+pub struct NameError {
+    /// What was expected: "style".
+    pub kind: &'static str,
+    /// The text.
+    pub found: String,
+    /// The names that there are, separated by commas.
+    pub expected: String,
+}
+
+/// Declares an enum with `ALL`, `name`, `Display`, `FromStr` and serde, all made from one list. Code that needs something for each
+/// value matches on it, or destructures an array of `ALL.len()` entries: both stop compiling when the list grows.
+macro_rules! named {
+    (
+        $(#[$meta:meta])*
+        pub enum $Name:ident, $kind:literal {
+            $( $(#[$doc:meta])* $Variant:ident = $name:literal, )*
+        }
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+        #[repr(u8)]
+        pub enum $Name {
+            $( $(#[$doc])* #[serde(rename = $name)] $Variant, )*
+        }
+
+        impl $Name {
+            /// Every value, in the order of their numbers from 0.
+            pub const ALL: [Self; [$($name),*].len()] = [$(Self::$Variant),*];
+
+            /// The name, as on the wire.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $( Self::$Variant => $name, )*
+                }
+            }
+        }
+
+        impl std::fmt::Display for $Name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(self.name())
+            }
+        }
+
+        impl std::str::FromStr for $Name {
+            type Err = $crate::game::NameError;
+
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                Self::ALL.into_iter().find(|value| value.name() == text).ok_or_else(|| $crate::game::NameError {
+                    kind: $kind,
+                    found: text.to_owned(),
+                    expected: Self::ALL.map(Self::name).join(", "),
+                })
+            }
+        }
+    };
+}
+
+pub(super) use named;

@@ -1,0 +1,124 @@
+//! What an observer may ask of a world: what one threat does next, and what it sees and where its paths lead.
+//!
+//! Threats do not see one another, so that one of them can be followed without a [`State`](super::State).
+
+use super::picks::FIRST_DRAWS;
+use super::routes::{ROUTE_BYTES, SEES};
+use super::tables::{DIRECTIONS, NONE, NOWHERE, pose, squared_length};
+use super::threats::{Block, LANES, PlayerView};
+use super::{Direction, FIRST_TICK, LAST_TICK, PlacementError, Position, Rules, State, Threat, View, World};
+
+impl World {
+    /// What one threat does in a tick, for an observer who saw the player go from `stale` to `now`, by whatever way: what
+    /// [`World::step`] does to this threat, be the player caught or not.
+    ///
+    /// # Errors
+    /// When there is no such threat or tick, or a position is not an open tile.
+    pub fn threat_after(
+        &self,
+        index: usize,
+        threat: &Threat,
+        tick: u16,
+        stale: Position,
+        now: Position,
+    ) -> Result<Threat, PlacementError> {
+        if index >= self.lanes.len() {
+            return Err(PlacementError::Threats { expected: self.lanes.len(), found: index + 1 });
+        }
+        if !(FIRST_TICK..=LAST_TICK).contains(&tick) {
+            return Err(PlacementError::Tick(tick));
+        }
+        let clock_tick = self.clock.tick(tick);
+        let (present, stale) = (self.open_tile(now)?, self.open_tile(stale)?);
+        let stale = if tick == FIRST_TICK { self.tables.nowhere() } else { stale };
+        let player = PlayerView { present, stale, owls_look: clock_tick.owls_look };
+        let (number, lane) = self.lane_of(index);
+        // The other lanes of the block move, too, wherever their threats are: on the first tile.
+        let mut block =
+            Block { poses: [pose(0, Direction::Up); LANES], draws: [FIRST_DRAWS; LANES], ..self.vacant_block() };
+        self.place((&mut block, lane), index, threat)?;
+        if clock_tick.threats_move() {
+            block.advance(&self.lane_maps[number], &self.tables, player);
+        }
+        Ok(self.threat_in((&block, lane), index))
+    }
+
+    /// What [`World::threat_after`] says of a deer, were its spawn at `home`: for games that were joined when it had left.
+    ///
+    /// # Errors
+    /// When the deer or the player does not stand on an open tile.
+    pub fn deer_after(
+        &self,
+        deer: &Threat,
+        home: Position,
+        tick: u16,
+        stale: Position,
+        now: Position,
+    ) -> Result<Threat, PlacementError> {
+        let tile = self.open_tile(deer.position)?;
+        self.open_tile(stale)?;
+        self.open_tile(now)?;
+        if !self.clock.threats_move(tick) {
+            return Ok(*deer);
+        }
+        let player = match self.rules.deer_view {
+            View::Stale if tick == FIRST_TICK => NOWHERE,
+            View::Stale => stale,
+            View::Present => now,
+        };
+        let target = if self.rules.is_deer_shy(deer.position, player) { home } else { player };
+        let offset = (target.x - deer.position.x, target.y - deer.position.y);
+        let pose = self.tables.deer_steps(tile, offset)[deer.direction as usize];
+        let position = self.tables.graph.position(pose / DIRECTIONS as u16);
+        Ok(Threat { position, direction: Direction::ALL[usize::from(pose) % DIRECTIONS], ..*deer })
+    }
+
+    /// Whether owls look at the player in the tick that this state is about to play.
+    pub fn owls_look(&self, state: &State) -> bool {
+        self.clock.owls_look(state.tick())
+    }
+
+    /// The first step of the shared path (owl, hawk, `MOVE_TO`) between two positions; none when it is already there, when there is no
+    /// path, or when either is not an open tile.
+    pub fn shared_step(&self, from: Position, to: Position) -> Option<Direction> {
+        self.first_step(&self.tables.shared_step, from, to)
+    }
+
+    /// The first step of the shark path between two positions; none as for [`World::shared_step`].
+    pub fn shark_step(&self, from: Position, to: Position) -> Option<Direction> {
+        self.first_step(&self.tables.shark_step, from, to)
+    }
+
+    /// What a table of steps, which the rules look up, says about a pair of positions.
+    fn first_step(&self, steps: &[u16], from: Position, to: Position) -> Option<Direction> {
+        let (from, to) = (self.tables.graph.tile(from)?, self.tables.graph.tile(to)?);
+        let pose = steps[usize::from(from) * ROUTE_BYTES + usize::from(self.tables.route(to, from))];
+        (pose != NONE).then(|| Direction::ALL[usize::from(pose) % DIRECTIONS])
+    }
+
+    /// Whether two positions share a row or a column with only open tiles from one to the other.
+    pub fn sees(&self, from: Position, to: Position) -> bool {
+        let tiles = self.tables.graph.tile(from).zip(self.tables.graph.tile(to));
+        tiles.is_some_and(|(from, to)| self.tables.route(to, from) & SEES != 0)
+    }
+
+    /// The posts that a hawk picks from: the intersections with the longest views, best first, ten on the server.
+    pub fn best_intersections(&self) -> Vec<Position> {
+        let posts = &self.tables.best_intersections;
+        posts.iter().map(|&tile| self.tables.graph.position(tile)).collect()
+    }
+}
+
+impl Rules {
+    /// Whether a deer here is so close to a player there that it makes for its spawn instead.
+    pub fn is_deer_shy(&self, deer: Position, player: Position) -> bool {
+        let offset = (player.x - deer.x, player.y - deer.y);
+        squared_length(offset) <= self.deer_shy_distance_squared.into()
+    }
+
+    /// How many more of its moves a hawk waits that has nothing to make for.
+    pub fn hawk_waits_moves(&self, hawk: &Threat) -> u8 {
+        let (patience, rest) = (i16::from(self.hawk_patience_moves), i16::from(self.hawk_rest_moves));
+        (patience + 1 - i16::from(hawk.idle_rounds).clamp(-rest, patience)) as u8
+    }
+}

@@ -1,0 +1,370 @@
+//! The six styles: what a threat does on a tick on which it moves.
+//!
+//! Threats do not see one another, so their order among themselves does not matter. They are kept sorted by style in blocks of eight
+//! *lanes*, and each style is a loop over its lanes without a branch on the style.
+
+use std::hint::select_unpredictable;
+
+use super::picks::{DRAWS, TWELFTHS};
+use super::routes::{ROUTE_BYTES, SEES};
+use super::tables::{DIRECTIONS, NONE, Tables};
+use super::{Rules, Spawn, Style, View};
+
+/// Threats in a block.
+pub(super) const LANES: usize = 8;
+/// The place that a threat remembers: a tile, or the number of tiles for none, and whether it is a hawk's post rather than
+/// a place where the player was seen. [`Memory::tile`] alone leads to a number, so that a mark cannot reach a table's index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(transparent)]
+pub(super) struct Memory(u16);
+
+impl Memory {
+    /// Marks a post; above every tile.
+    const POST: u16 = 1 << 15;
+
+    /// A place where the player was, or the number of tiles for none.
+    #[inline(always)]
+    pub const fn of_player(tile: u16) -> Self {
+        Self(tile & !Self::POST)
+    }
+
+    /// An intersection that a hawk is sent to.
+    pub const fn of_post(tile: u16) -> Self {
+        Self(tile | Self::POST)
+    }
+
+    /// The tile, or the number of tiles for none.
+    #[inline(always)]
+    pub const fn tile(self) -> u16 {
+        self.0 & !Self::POST
+    }
+
+    /// Whether the tile is a post.
+    #[inline(always)]
+    pub const fn is_post(self) -> bool {
+        self.0 & Self::POST != 0
+    }
+}
+
+/// Eight threats, a lane each. Lanes without a threat hold a pose that is nowhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Block {
+    /// Tile and direction.
+    pub poses: [u16; LANES],
+    /// How often it has drawn a number.
+    pub draws: [u16; LANES],
+    /// Owl: where it last looked at the player. Hawk: the tile it makes for.
+    pub memories: [Memory; LANES],
+    /// Hawk: idle rounds.
+    pub idle_rounds: [i8; LANES],
+}
+
+/// What does not change about a block: its lanes by style and the deer's homes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct LaneMap {
+    /// Lanes `ends[i - 1]..ends[i]` hold the threats of the style with [`lane_rank`] `i`.
+    ends: [u8; Style::ALL.len()],
+    /// The row of [`Tables::deer_next`] for a deer on its way home.
+    deer_homes: [u16; LANES],
+    /// The bits of each pose that decide its future.
+    pub pose_masks: [u16; LANES],
+}
+
+impl LaneMap {
+    /// The lanes of up to eight threats, sorted by [`lane_rank`].
+    pub fn new(threats: &[Spawn], tables: &mut Tables) -> Self {
+        let mut map = Self { ends: [0; Style::ALL.len()], deer_homes: [0; LANES], pose_masks: [NONE; LANES] };
+        for (rank, end) in map.ends.iter_mut().enumerate() {
+            let last = threats.iter().rposition(|threat| lane_rank(threat.style) <= rank);
+            *end = last.map_or(0, |lane| lane as u8 + 1);
+        }
+        for (lane, threat) in threats.iter().enumerate() {
+            if threat.style == Style::Deer {
+                map.deer_homes[lane] = tables.add_deer_home(threat.position);
+            }
+            if !goes_by_direction(threat.style) {
+                map.pose_masks[lane] = !(DIRECTIONS as u16 - 1);
+            }
+        }
+        map
+    }
+}
+
+/// Where the threats of a style stand among the lanes; [`Block::advance`] takes them in this order.
+pub(super) const fn lane_rank(style: Style) -> usize {
+    match style {
+        Style::Goldfish => 0,
+        Style::Bull => 1,
+        Style::Deer => 2,
+        Style::Shark => 3,
+        Style::Owl => 4,
+        Style::Hawk => 5,
+    }
+}
+
+/// Whether the direction of a threat's last step has a part in its next.
+const fn goes_by_direction(style: Style) -> bool {
+    match style {
+        Style::Bull | Style::Deer => true,
+        Style::Goldfish | Style::Shark | Style::Owl | Style::Hawk => false,
+    }
+}
+
+/// Eight lanes as two words.
+#[inline(always)]
+fn words(lanes: [u16; LANES]) -> [u64; 2] {
+    let word = |from: usize| (0..4).fold(0, |word, lane| word | u64::from(lanes[from + lane]) << (16 * lane));
+    [word(0), word(4)]
+}
+
+/// Folds a word into a hash: the halves of a 128-bit product, as in wyhash.
+#[inline(always)]
+pub(super) fn mix(hash: u64, word: u64) -> u64 {
+    let product = u128::from(hash ^ 0x9e37_79b9_7f4a_7c15) * u128::from(word ^ 0xe703_7ed1_a0b4_28db);
+    product as u64 ^ (product >> 64) as u64
+}
+
+/// What the threats know of the player when they move.
+#[derive(Clone, Copy)]
+pub(super) struct PlayerView {
+    /// Where the player is, after its command.
+    pub present: u16,
+    /// Where the player was at the end of the previous tick; [`Tables::nowhere`] in the first.
+    pub stale: u16,
+    /// Whether owls look now.
+    pub owls_look: bool,
+}
+
+impl PlayerView {
+    /// The position that a style goes by.
+    #[inline(always)]
+    fn of(self, view: View) -> u16 {
+        select_unpredictable(matches!(view, View::Stale), self.stale, self.present)
+    }
+}
+
+/// The rules that are looked up while threats move: all others are in the tables.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ThreatRules {
+    deer_view: View,
+    shark_view: View,
+    owl_view: View,
+    hawk_view: View,
+    hawk_patience_moves: i8,
+    hawk_rest_moves: i8,
+}
+
+impl ThreatRules {
+    pub const fn new(rules: &Rules) -> Self {
+        Self {
+            deer_view: rules.deer_view,
+            shark_view: rules.shark_view,
+            owl_view: rules.owl_view,
+            hawk_view: rules.hawk_view,
+            hawk_patience_moves: rules.hawk_patience_moves as i8,
+            hawk_rest_moves: rules.hawk_rest_moves as i8,
+        }
+    }
+
+    /// Idle rounds within what a hawk can have counted.
+    pub fn clamp_idle_rounds(&self, rounds: i8) -> i8 {
+        rounds.clamp(-self.hawk_rest_moves, self.hawk_patience_moves)
+    }
+}
+
+impl Block {
+    /// No threats at all.
+    pub const EMPTY: Self = Self {
+        poses: [NONE; LANES],
+        draws: [0; LANES],
+        memories: [Memory::of_player(0); LANES],
+        idle_rounds: [0; LANES],
+    };
+
+    /// Whether a threat stands on `tile`.
+    #[inline(always)]
+    pub fn stands_on(&self, tile: u16) -> bool {
+        self.poses.iter().fold(false, |any, pose| any | (pose / DIRECTIONS as u16 == tile))
+    }
+
+    /// A hash of all that decides the threats' future.
+    #[inline(always)]
+    pub fn digest(&self, map: &LaneMap) -> u64 {
+        let mut poses = self.poses;
+        for (pose, mask) in poses.iter_mut().zip(map.pose_masks) {
+            *pose &= mask;
+        }
+        let idle_rounds = u64::from_le_bytes(self.idle_rounds.map(|rounds| rounds as u8));
+        let ([p0, p1], [s0, s1], [m0, m1]) =
+            (words(poses), words(self.draws), words(self.memories.map(|memory| memory.0)));
+        mix(mix(p0, p1), idle_rounds) ^ mix(s0, m1).rotate_left(21) ^ mix(m0, s1).rotate_left(42)
+    }
+
+    /// Every threat chooses and makes a move. The block and the player must be of a state whose shape is the world's: see [`at`].
+    #[inline(always)]
+    pub fn advance(&mut self, map: &LaneMap, tables: &Tables, player: PlayerView) {
+        let [goldfish, bull, deer, shark, owl, hawk] = map.ends;
+        let mut lane = 0;
+        while lane < goldfish {
+            self.goldfish(tables, lane);
+            lane += 1;
+        }
+        while lane < bull {
+            self.bull(tables, lane);
+            lane += 1;
+        }
+        while lane < deer {
+            self.deer(tables, lane, map, player);
+            lane += 1;
+        }
+        while lane < shark {
+            self.shark(tables, lane, player);
+            lane += 1;
+        }
+        while lane < owl {
+            self.owl(tables, lane, player);
+            lane += 1;
+        }
+        while lane < hawk {
+            self.hawk(tables, lane, player);
+            lane += 1;
+        }
+    }
+
+    /// The pose of a lane, and its tile.
+    #[inline(always)]
+    fn pose(&self, lane: u8) -> (u16, usize) {
+        let pose = at(&self.poses, usize::from(lane));
+        (pose, usize::from(pose / DIRECTIONS as u16))
+    }
+
+    #[inline(always)]
+    fn set_pose(&mut self, lane: u8, pose: u16) {
+        *at_mut(&mut self.poses, usize::from(lane)) = pose;
+    }
+
+    #[inline(always)]
+    fn goldfish(&mut self, tables: &Tables, lane: u8) {
+        let (_, tile) = self.pose(lane);
+        let draws = at_mut(&mut self.draws, usize::from(lane));
+        let pose = random_option(tables, tile, *draws);
+        *draws += 1;
+        self.set_pose(lane, pose);
+    }
+
+    #[inline(always)]
+    fn bull(&mut self, tables: &Tables, lane: u8) {
+        let (pose, tile) = self.pose(lane);
+        let straight = at(&tables.straight, usize::from(pose));
+        let draws = at_mut(&mut self.draws, usize::from(lane));
+        let turn = random_option(tables, tile, *draws);
+        let blocked = straight == NONE;
+        *draws += u16::from(blocked);
+        self.set_pose(lane, select_unpredictable(blocked, turn, straight));
+    }
+
+    #[inline(always)]
+    fn deer(&mut self, tables: &Tables, lane: u8, map: &LaneMap, player: PlayerView) {
+        let (pose, tile) = self.pose(lane);
+        let target = at(&tables.places, usize::from(player.of(tables.rules.deer_view))) + tables.bearing_offset;
+        let bearing = at(&tables.bearings, (target - at(&tables.places, tile)) as usize);
+        let row = select_unpredictable(bearing == 0, at(&map.deer_homes, usize::from(lane)), u16::from(bearing));
+        self.set_pose(lane, at(&tables.deer_next, usize::from(row) * tables.straight.len() + usize::from(pose)));
+    }
+
+    #[inline(always)]
+    fn shark(&mut self, tables: &Tables, lane: u8, player: PlayerView) {
+        let (pose, tile) = self.pose(lane);
+        let target = player.of(tables.rules.shark_view);
+        let step = at(&tables.shark_step, tile * ROUTE_BYTES + usize::from(route(tables, usize::from(target), tile)));
+        self.set_pose(lane, select_unpredictable(step == NONE, pose, step));
+    }
+
+    #[inline(always)]
+    fn owl(&mut self, tables: &Tables, lane: u8, player: PlayerView) {
+        let (pose, tile) = self.pose(lane);
+        let memory = at_mut(&mut self.memories, usize::from(lane));
+        *memory = select_unpredictable(player.owls_look, Memory::of_player(player.of(tables.rules.owl_view)), *memory);
+        let byte = route(tables, usize::from(memory.tile()), tile);
+        let step = at(&tables.shared_step, tile * ROUTE_BYTES + usize::from(byte));
+        self.set_pose(lane, select_unpredictable(step == NONE, pose, step));
+    }
+
+    #[inline(always)]
+    fn hawk(&mut self, tables: &Tables, lane: u8, player: PlayerView) {
+        let player = player.of(tables.rules.hawk_view);
+        let (pose, tile) = self.pose(lane);
+        let memory = at_mut(&mut self.memories, usize::from(lane));
+        let idle_rounds = at_mut(&mut self.idle_rounds, usize::from(lane));
+        // Both ways are looked up before it is known which counts: one look-up after another would be the longest wait of a tick.
+        let to_player = route(tables, usize::from(player), tile);
+        let to_memory = route(tables, usize::from(memory.tile()), tile);
+        let sees = to_player & SEES != 0;
+        *memory = select_unpredictable(sees, Memory::of_player(player), *memory);
+        *idle_rounds = select_unpredictable(sees, 0, *idle_rounds);
+        let target = usize::from(memory.tile());
+        if (target == tables.len()) | (target == tile) {
+            self.hawk_stays(tables, lane, target == tile);
+            return;
+        }
+        let byte = select_unpredictable(sees, to_player, to_memory);
+        let step = at(&tables.shared_step, tile * ROUTE_BYTES + usize::from(byte));
+        self.set_pose(lane, select_unpredictable(step == NONE, pose, step));
+    }
+
+    /// A hawk that has reached what it made for, or makes for nothing.
+    #[inline(always)]
+    fn hawk_stays(&mut self, tables: &Tables, lane: u8, arrived: bool) {
+        let memory = at_mut(&mut self.memories, usize::from(lane));
+        let idle_rounds = at_mut(&mut self.idle_rounds, usize::from(lane));
+        if arrived {
+            *idle_rounds = if memory.is_post() { -tables.rules.hawk_rest_moves } else { 0 };
+            *memory = Memory::of_player(tables.len() as u16);
+            return;
+        }
+        *idle_rounds += 1;
+        if *idle_rounds > tables.rules.hawk_patience_moves {
+            // Without an intersection the server draws anyway and the hawk goes on waiting.
+            let draws = at_mut(&mut self.draws, usize::from(lane));
+            *memory = tables.hawk_posts[usize::from(*draws) % DRAWS];
+            *draws += 1;
+            *idle_rounds = 0;
+        }
+    }
+}
+
+/// The byte of [`Tables::routes`] for a target and a tile.
+#[inline(always)]
+fn route(tables: &Tables, target: usize, tile: usize) -> u8 {
+    at(&tables.routes, target * tables.len() + tile)
+}
+
+/// The pose after a random pick from the options.
+#[inline(always)]
+fn random_option(tables: &Tables, tile: usize, draws: u16) -> u16 {
+    let twelfth = tables.twelfths[usize::from(draws) % DRAWS];
+    at(&tables.random_option, tile * TWELFTHS + usize::from(twelfth))
+}
+
+/// `table[index]` without a check, which a measurement paid for: with checks, replaying a plan is a third slower.
+///
+/// Every index is made of a block's lanes, the player's tile, and this world's own tables. Only a world makes a
+/// [`State`](super::State), and `World::step` refuses a state of another [`Shape`](super::state::Shape): with equal shapes both
+/// worlds have as many tiles, and each lane holds a threat of the same style. Then each number in a state is in
+/// range for this world, whatever its streets: poses are below `4 * tiles`, the tile of a [`Memory`] and the stale player are at most `tiles`, which has an entry in the tables that they index, draws
+/// are taken modulo the length of their tables, and the tables hold nothing else. Debug builds, and so the tests and the
+/// fuzzers, check every index.
+#[inline(always)]
+fn at<T: Copy>(table: &[T], index: usize) -> T {
+    debug_assert!(index < table.len());
+    // SAFETY: the index is in range, as explained above.
+    unsafe { *table.get_unchecked(index) }
+}
+
+/// `table[index]` for writing, on the same grounds as [`at`].
+#[inline(always)]
+fn at_mut<T>(table: &mut [T], index: usize) -> &mut T {
+    debug_assert!(index < table.len());
+    // SAFETY: the index is in range, as explained at `at`.
+    unsafe { table.get_unchecked_mut(index) }
+}

@@ -1,0 +1,462 @@
+//! A map made ready to be played: the [`World`] that does not change during a game, and what it does to a
+//! [`State`](super::State).
+
+use thiserror::Error;
+
+use super::picks::FIRST_DRAWS;
+use super::routes;
+use super::state::{Shape, State, split_lane};
+use super::tables::{DIRECTIONS, Tables, pose};
+use super::threats::{Block, LANES, LaneMap, Memory, PlayerView, lane_rank, mix};
+use super::{
+    Action, ActionError, Clock, Direction, FIRST_TICK, LAST_TICK, Layout, Move, POINTS_PER_TICK, Personality, Position,
+    Rules, Spawn, StreetGraph, Style, Threat, WorldBuilder, WorldError,
+};
+
+/// A map made ready to be played: every table that its rules need.
+#[derive(Clone, Debug)]
+pub struct World {
+    pub(super) layout: Layout,
+    pub(super) rules: Rules,
+    pub(super) tables: Tables,
+    pub(super) lane_maps: Vec<LaneMap>,
+    /// Threat, in map order -> lane, counted through the blocks.
+    pub(super) lanes: Vec<u8>,
+    pub(super) clock: Clock,
+    pub(super) shape: Shape,
+    /// The direction of every threat when the game starts.
+    pub(super) first_direction: Direction,
+    /// See [`World::with_patience`].
+    pub(super) patience_moves: u8,
+}
+
+/// The game is over: there is no tick to play.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("the game is over")]
+pub struct GameOver;
+
+/// Why a state cannot be put together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum PlacementError {
+    /// A tick that no game has.
+    #[error("tick {0}: expected 1 to 2001")]
+    Tick(u16),
+    /// Another number of threats than the map's.
+    #[error("{found} threats: expected the map's {expected}")]
+    Threats {
+        /// The map's threats.
+        expected: usize,
+        /// The threats given.
+        found: usize,
+    },
+    /// The player or a threat stands in a wall or off the grid, or a threat remembers such a place.
+    #[error("{0} is not an open tile")]
+    OffStreet(Position),
+}
+
+impl World {
+    /// Makes a map ready: builds the tables, in well under a millisecond for a map of the game's size.
+    ///
+    /// # Errors
+    /// When the layout is larger than [`MAX_OPEN_TILES`](super::MAX_OPEN_TILES) or [`MAX_THREATS`](super::MAX_THREATS)
+    /// allow, when the player or a threat starts where it cannot stand, or when the rules cannot be played.
+    pub fn new(layout: &Layout, rules: &Rules) -> Result<Self, WorldError> {
+        let mut builder = WorldBuilder::new(layout, rules)?;
+        builder.advance(usize::MAX);
+        Ok(builder.finish())
+    }
+
+    /// A stricter variant, ours, for plans with slack: the player is also caught if it comes to stand where standing still through the
+    /// threats' next `moves` would be fatal. A player that survives this survives the rules themselves, and can lose a command now
+    /// and then.
+    #[must_use]
+    pub fn with_patience(mut self, moves: u8) -> Self {
+        self.patience_moves = moves;
+        self
+    }
+
+    /// Gives every threat of the layout its lane.
+    pub(super) fn assign_lanes(&mut self) {
+        let threats = &self.layout.threats;
+        let mut order: Vec<usize> = (0..threats.len()).collect();
+        order.sort_by_key(|&index| lane_rank(threats[index].style));
+        self.lanes = vec![0; order.len()];
+        for (lane, &index) in order.iter().enumerate() {
+            self.lanes[index] = lane as u8;
+        }
+        let sorted: Vec<Spawn> = order.iter().map(|&index| threats[index]).collect();
+        self.lane_maps = sorted.chunks(LANES).map(|block| LaneMap::new(block, &mut self.tables)).collect();
+        if self.lane_maps.is_empty() {
+            self.lane_maps.push(LaneMap::new(&[], &mut self.tables));
+        }
+        self.shape = Shape::new(self.tables.len(), threats);
+    }
+
+    /// The map as it was given.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// The rules that are played.
+    pub fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
+    /// When the threats move.
+    pub fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// The streets, and the numbers of their tiles.
+    pub fn graph(&self) -> &StreetGraph {
+        &self.tables.graph
+    }
+
+    /// How many open tiles the map has.
+    pub fn open_tiles(&self) -> usize {
+        self.tables.len()
+    }
+
+    /// How many threats the map has.
+    pub fn threat_count(&self) -> usize {
+        self.lanes.len()
+    }
+
+    /// Bytes that a state takes, those behind its pointer included.
+    pub fn state_bytes(&self) -> usize {
+        size_of::<State>() + (self.lane_maps.len() - 1) * size_of::<Block>()
+    }
+
+    /// The state at the start of tick 1.
+    pub fn start(&self) -> State {
+        let vacant = self.vacant_block();
+        let mut state = State {
+            tick: FIRST_TICK,
+            player: self.tile(self.layout.player),
+            is_caught: false,
+            shape: self.shape,
+            first: vacant,
+            more: vec![vacant; self.lane_maps.len() - 1].into(),
+        };
+        for (index, spawn) in self.layout.threats.iter().enumerate() {
+            let (block, lane) = state.lane_mut(self.lanes[index]);
+            block.poses[lane] = pose(self.tile(spawn.position), self.first_direction);
+            block.draws[lane] = FIRST_DRAWS;
+        }
+        state.check_caught();
+        state
+    }
+
+    /// A block without threats, whose lanes remember nothing.
+    pub(super) fn vacant_block(&self) -> Block {
+        Block { memories: [self.nothing(); LANES], ..Block::EMPTY }
+    }
+
+    /// The memory of a threat that remembers nothing.
+    fn nothing(&self) -> Memory {
+        Memory::of_player(self.tables.nowhere())
+    }
+
+    /// The state at the start of a tick, put together by hand: for games that are joined late, and for what-ifs.
+    ///
+    /// What the given styles do not remember is ignored, and draws and idle rounds are taken into the range that games reach.
+    ///
+    /// # Errors
+    /// When the tick is not one of 1 to 2001, the number of threats is not the map's, or a position is not an open tile.
+    pub fn state_at(&self, tick: u16, player: Position, threats: &[Threat]) -> Result<State, PlacementError> {
+        if !(FIRST_TICK..=LAST_TICK + 1).contains(&tick) {
+            return Err(PlacementError::Tick(tick));
+        }
+        if threats.len() != self.lanes.len() {
+            return Err(PlacementError::Threats { expected: self.lanes.len(), found: threats.len() });
+        }
+        let mut state = self.start();
+        state.tick = tick;
+        state.is_caught = false;
+        state.player = self.open_tile(player)?;
+        for (index, threat) in threats.iter().enumerate() {
+            self.place(state.lane_mut(self.lanes[index]), index, threat)?;
+        }
+        state.check_caught();
+        Ok(state)
+    }
+
+    /// Puts a threat into its lane.
+    pub(super) fn place(
+        &self,
+        (block, lane): (&mut Block, usize),
+        index: usize,
+        threat: &Threat,
+    ) -> Result<(), PlacementError> {
+        let tile = self.open_tile(threat.position)?;
+        let memory = self.memory_of(self.layout.threats[index].style, threat)?;
+        block.poses[lane] = pose(tile, threat.direction);
+        block.draws[lane] = threat.draws.clamp(FIRST_DRAWS, LAST_TICK + 1);
+        block.memories[lane] = memory;
+        block.idle_rounds[lane] = self.tables.rules.clamp_idle_rounds(threat.idle_rounds);
+        Ok(())
+    }
+
+    /// A threat's memory as a block keeps it.
+    fn memory_of(&self, style: Style, threat: &Threat) -> Result<Memory, PlacementError> {
+        let of_player = |position| self.open_tile(position).map(Memory::of_player);
+        match style {
+            Style::Bull | Style::Goldfish | Style::Shark | Style::Deer => Ok(self.nothing()),
+            Style::Owl => threat.remembered.map_or(Ok(self.nothing()), of_player),
+            Style::Hawk => match (threat.seen, threat.post) {
+                (Some(seen), _) => of_player(seen),
+                (None, Some(post)) => self.open_tile(post).map(Memory::of_post),
+                (None, None) => Ok(self.nothing()),
+            },
+        }
+    }
+
+    pub(super) fn open_tile(&self, position: Position) -> Result<u16, PlacementError> {
+        self.tables.graph.tile(position).ok_or(PlacementError::OffStreet(position))
+    }
+
+    /// The tile of a position that is known to be open.
+    fn tile(&self, position: Position) -> u16 {
+        self.tables.graph.tile(position).expect("positions of a checked layout are open tiles")
+    }
+
+    /// Plays one tick: the player's move, then the threats'. A move into a wall is a stay.
+    ///
+    /// For callers that know that the game is not over; [`World::play`] checks.
+    ///
+    /// # Panics
+    /// When the state is of a world with another number of tiles, or of threats of some style. Other states of another world are played as if
+    /// they were of this one.
+    #[inline]
+    pub fn step(&self, state: &mut State, player_move: Move) {
+        debug_assert!(!state.is_over(), "a game that is over has no next tick");
+        assert!(state.shape == self.shape, "a state is stepped in a world of other tiles or threats than its own");
+        let stale = state.player;
+        let present = self.tables.player_next[usize::from(stale) * 8 + player_move as usize];
+        state.player = present;
+        if self.rules.no_jump && state.is_threat_on(present) {
+            state.is_caught = true;
+            return;
+        }
+        let tick = self.clock.tick(state.tick);
+        state.tick += 1;
+        if tick.threats_move() {
+            // No threat has seen the player before the first tick. The server's do not move in it.
+            let stale = if state.tick == FIRST_TICK + 1 { self.tables.nowhere() } else { stale };
+            self.advance(state, PlayerView { present, stale, owls_look: tick.owls_look });
+        }
+        state.check_caught();
+        if self.patience_moves > 0 && !self.can_wait(state) {
+            state.is_caught = true;
+        }
+    }
+
+    /// Moves every threat.
+    #[inline(always)]
+    fn advance(&self, state: &mut State, player: PlayerView) {
+        state.first.advance(&self.lane_maps[0], &self.tables, player);
+        if !state.more.is_empty() {
+            self.advance_more(state, player);
+        }
+    }
+
+    /// The threats from the ninth on, out of the way of the maps that have none.
+    #[inline(never)]
+    fn advance_more(&self, state: &mut State, player: PlayerView) {
+        for (block, map) in state.more.iter_mut().zip(&self.lane_maps[1..]) {
+            block.advance(map, &self.tables, player);
+        }
+    }
+
+    /// Whether the player is alive after standing still through the threats' next moves.
+    #[inline(never)]
+    fn can_wait(&self, state: &State) -> bool {
+        let mut ahead = state.clone();
+        for _ in 0..self.patience_moves {
+            while ahead.tick <= LAST_TICK && !self.threats_move(&ahead) {
+                ahead.tick += 1;
+            }
+            if ahead.is_over() {
+                break;
+            }
+            let player = ahead.player;
+            let owls_look = self.clock.tick(ahead.tick).owls_look;
+            ahead.tick += 1;
+            self.advance(&mut ahead, PlayerView { present: player, stale: player, owls_look });
+            ahead.check_caught();
+        }
+        !ahead.is_caught()
+    }
+
+    /// Plays the moves of consecutive ticks until one of them ends the game, and returns how many were played.
+    ///
+    /// # Panics
+    /// As [`World::step`].
+    pub fn play_moves(&self, state: &mut State, moves: &[Move]) -> usize {
+        for (played, &player_move) in moves.iter().enumerate() {
+            if state.is_over() {
+                return played;
+            }
+            self.step(state, player_move);
+        }
+        moves.len()
+    }
+
+    /// The moves that differ, each with the state that it leads to; none when the game is over. See [`World::moves`].
+    ///
+    /// # Panics
+    /// As [`World::step`].
+    pub fn successors<'a>(&'a self, state: &'a State) -> impl Iterator<Item = (Move, State)> + 'a {
+        self.moves(state).filter(|_| !state.is_over()).map(|player_move| {
+            let mut next = state.clone();
+            self.step(&mut next, player_move);
+            (player_move, next)
+        })
+    }
+
+    /// Plays one tick with a command as it came from the wire: a list of actions, of which the first move that succeeds counts.
+    /// Returns that move, or [`Move::Stay`].
+    ///
+    /// # Errors
+    /// When the game is over; nothing has changed then.
+    ///
+    /// # Panics
+    /// As [`World::step`].
+    pub fn play(&self, state: &mut State, command: &[Action]) -> Result<Move, GameOver> {
+        if state.is_over() {
+            return Err(GameOver);
+        }
+        let player_move = self.resolve(state, command);
+        self.step(state, player_move);
+        Ok(player_move)
+    }
+
+    /// The one move that a command amounts to.
+    pub fn resolve(&self, state: &State, command: &[Action]) -> Move {
+        let successes = command.iter().filter_map(|action| self.attempt(state, action).ok().flatten());
+        successes.map(Move::from).next().unwrap_or(Move::Stay)
+    }
+
+    /// What an action does if it is the first to succeed: a step, or nothing, silently, where the player may not go.
+    ///
+    /// # Errors
+    /// What the server would log.
+    pub fn attempt(&self, state: &State, action: &Action) -> Result<Option<Direction>, ActionError> {
+        let direction = match *action {
+            Action::Move(direction) => direction,
+            Action::MoveTo { x, y } => self.first_step_to(state.player, x, y)?,
+            Action::MoveNowhere => return Err(ActionError::NoPosition),
+            Action::Unknown => return Err(ActionError::Unknown),
+        };
+        let exits = self.tables.player_exits[usize::from(state.player)];
+        Ok((exits >> direction as u8 & 1 == 1).then_some(direction))
+    }
+
+    fn first_step_to(&self, player: u16, x: f64, y: f64) -> Result<Direction, ActionError> {
+        if !x.is_finite() || !y.is_finite() {
+            return Err(ActionError::NoPosition);
+        }
+        let position = Position::new(math_round(x), math_round(y));
+        let off_grid =
+            position.x < 0 || position.y < 0 || position.x >= self.layout.width || position.y >= self.layout.height;
+        if off_grid {
+            return Err(ActionError::OffGrid);
+        }
+        let target = self.tables.graph.tile(position).ok_or(ActionError::Wall(position))?;
+        if target == player {
+            return Err(ActionError::AlreadyThere(position));
+        }
+        let nearer = self.tables.route(target, player) & routes::NEARER;
+        routes::first_nearer(nearer, self.rules.shared_path_order).ok_or(ActionError::Unreachable(position))
+    }
+
+    /// The moves that differ: the open ways in the order left, right, up, down, then staying.
+    pub fn moves(&self, state: &State) -> impl Iterator<Item = Move> + use<> {
+        let exits = self.tables.player_exits[usize::from(state.player)];
+        Move::ALL.into_iter().filter(move |&m| m == Move::Stay || exits >> m as u8 & 1 == 1)
+    }
+
+    /// Where a move leads the player, as the number of a tile of [`World::graph`].
+    #[inline]
+    pub fn tile_after(&self, state: &State, player_move: Move) -> u16 {
+        self.tables.player_next[usize::from(state.player) * 8 + player_move as usize]
+    }
+
+    /// Where the player is.
+    pub fn player(&self, state: &State) -> Position {
+        self.tables.graph.position(state.player)
+    }
+
+    /// A threat, by its place in map order.
+    ///
+    /// # Panics
+    /// When there is no such threat.
+    pub fn threat(&self, state: &State, index: usize) -> Threat {
+        self.threat_in(state.lane(self.lanes[index]), index)
+    }
+
+    pub(super) fn threat_in(&self, (block, lane): (&Block, usize), index: usize) -> Threat {
+        let style = self.layout.threats[index].style;
+        let memory = block.memories[lane];
+        let place = self.tables.graph.positions().get(usize::from(memory.tile())).copied();
+        let is_post = memory.is_post();
+        let pose = block.poses[lane];
+        Threat {
+            style,
+            position: self.tables.graph.position(pose / DIRECTIONS as u16),
+            direction: Direction::ALL[usize::from(pose) % DIRECTIONS],
+            draws: block.draws[lane],
+            remembered: place.filter(|_| style == Style::Owl),
+            seen: place.filter(|_| style == Style::Hawk && !is_post),
+            post: place.filter(|_| style == Style::Hawk && is_post),
+            idle_rounds: block.idle_rounds[lane],
+        }
+    }
+
+    /// Every threat in map order.
+    pub fn threats<'a>(&'a self, state: &'a State) -> impl Iterator<Item = Threat> + 'a {
+        (0..self.threat_count()).map(|index| self.threat(state, index))
+    }
+
+    /// Whether the threats move in the tick that this state is about to play.
+    pub fn threats_move(&self, state: &State) -> bool {
+        self.clock.threats_move(state.tick)
+    }
+
+    /// Ticks that the threats have counted since their last move: the same for all of them.
+    pub fn ticks_since_move(&self, state: &State) -> u8 {
+        self.clock.ticks_since_move(state.tick - 1)
+    }
+
+    /// The threats' personality as messages report it: the one that was set in the tick before.
+    pub fn personality(&self, state: &State) -> Personality {
+        self.clock.personality_at(state.tick.saturating_sub(2))
+    }
+
+    /// What the player scores if the game ends in this state.
+    pub fn score(&self, state: &State) -> u32 {
+        u32::from(state.tick) * POINTS_PER_TICK
+    }
+
+    /// A 64-bit hash of all that decides the state's future, and of nothing else: two states that differ only in the direction of a
+    /// threat that does not go by it have one fingerprint.
+    #[inline]
+    pub fn fingerprint(&self, state: &State) -> u64 {
+        let header = u64::from(state.tick) | u64::from(state.player) << 16 | u64::from(state.is_caught) << 32;
+        let first = mix(header, state.first.digest(&self.lane_maps[0]));
+        state.more.iter().zip(&self.lane_maps[1..]).fold(first, |hash, (block, map)| mix(hash, block.digest(map)))
+    }
+
+    /// The block and lane of a threat.
+    pub(super) fn lane_of(&self, index: usize) -> (usize, usize) {
+        split_lane(self.lanes[index])
+    }
+}
+
+/// JavaScript's `Math.round`: halves go up. The cast saturates, which leaves what is off the grid off the grid.
+fn math_round(value: f64) -> i32 {
+    let floor = value.floor();
+    // Not `(value + 0.5).floor()`: the sum of the largest number below one half and one half is 1.
+    (floor + f64::from(u8::from(value - floor >= 0.5))) as i32
+}
