@@ -136,7 +136,10 @@ fn milliseconds(ms: f64) -> String {
 fn write_standing(mut planners: Vec<PlannerEvaluation>, out: &mut impl Write) -> Result<(), CliError> {
     let mean = |planner: &PlannerEvaluation| planner.overall.score_mean.unwrap_or(0.0);
     planners.sort_by(|one, other| mean(other).total_cmp(&mean(one)));
-    writeln!(out, "simulated ticks")?;
+    writeln!(
+        out,
+        "| planner | mean score (95% interval) | min | max | survive | decision ms p50, p99, max | simulated ticks per decision |"
+    )?;
     writeln!(out, "|---|---|---|---|---|---|---|")?;
     for PlannerEvaluation { planner, overall, .. } in &planners {
         let interval =

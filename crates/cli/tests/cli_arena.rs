@@ -49,7 +49,7 @@ fn battle<'a>(more: &[&'a str]) -> Vec<&'a str> {
 fn planners_are_evaluated_by_map_and_overall() {
     let text = fine(&eval(&["--planner", "random", "--planner", "safest"]));
     let lines: Vec<&str> = text.lines().collect();
-    assert_eq!(lines[0], "3 samples a map, at most 5 evaluations a decision, seed 0");
+    assert_eq!(lines[0], "3 samples per map, at most 5 evaluations per decision, seed 0");
     assert_eq!((lines[2], lines[8]), ("random", "safest"));
     let head: Vec<&str> = lines[3].split_whitespace().collect();
     assert_eq!(head[..3], ["MAP", "GAMES", "SCORE"]);
@@ -107,7 +107,7 @@ fn a_sequential_test_stops_early() {
     // A smaller error rate requires more pairs.
     let report = json(&battle(&["--sprt", "--sprt-alpha", "0.001", "--samples", "1000", "--json"]));
     assert!(report["sprt"]["pairs"].as_u64().unwrap() > 17);
-    assert!(refused(&battle(&["--sprt", "--sprt-p1", "0.4"])).contains("make no test: expected 0 < p0 < p1 < 1"));
+    assert!(refused(&battle(&["--sprt", "--sprt-p1", "0.4"])).contains("sprt-beta 0.05: expected 0 < p0 < p1 < 1"));
     assert!(refused(&battle(&["--sprt-p1", "0.7"])).contains("--sprt"));
 }
 
@@ -207,7 +207,7 @@ fn invalid_input_gives_one_line() {
     assert!(refused(&["eval", "snail", "snail"]).starts_with("two maps are named snail"));
     assert!(refused(&["battle", "random", "random"]).starts_with("planner random is given twice"));
     assert!(refused(&["eval", "snail", "--samples", "0"]).contains("0"));
-    assert!(refused(&["eval", "snail", "--report", "/nowhere/report.html"]).contains("cannot be written"));
+    assert!(refused(&["eval", "snail", "--report", "/nowhere/report.html"]).contains("cannot write /nowhere"));
     assert!(refused(&["eval", "snail", "--resume", "/nowhere/results.jsonl"]).contains("cannot read or write"));
     assert!(refused(&["eval", "--maps", "/nowhere"]).contains("no such folder"));
 }

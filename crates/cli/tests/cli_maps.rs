@@ -108,7 +108,7 @@ fn maps_draws_a_map() {
 drawn: 4x2, 6 open tiles, easy
 ██P   ░░
 ██B B S 
-P player  B bull (2)  S shark  ░░ see-through (threats pass, the player does not)
+P player  B bull (2)  S shark  ░░ see-through (passable for threats, not for the player)
 ";
     assert_eq!(fine(&["maps", folder]), expected);
     let json: Value = serde_json::from_str(&fine(&["maps", "--json", folder])).unwrap();
@@ -138,7 +138,7 @@ fn a_broken_map_does_not_hide_the_others() {
     fs::write(dir.path().join("good/meta.json"), "[]").unwrap();
     let output = getaway(&["maps", "--maps", dir.path().to_str().unwrap()]);
     let line = error_line(&output);
-    assert!(line.starts_with("2 maps failed: ") && line.contains("good/meta.json"), "{line}");
+    assert!(line.starts_with("2 maps cannot be read: ") && line.contains("good/meta.json"), "{line}");
 }
 
 #[test]
@@ -291,7 +291,7 @@ fn mapgen_rejects_invalid_arguments_in_one_line() {
             "bull,cat",
             "invalid value 'cat' for '--styles <STYLES>': expected one of bull, goldfish, shark, owl, deer, hawk (try --help)",
         ),
-        ("--size", "21", "invalid value '21' for '--size <WxH>': expected WxH, as in 21x17"),
+        ("--size", "21", "invalid value '21' for '--size <WxH>': expected WxH, for example 21x17"),
         ("--size", "20x17", "a maze cannot be 20x17: expected odd numbers"),
         ("--size", "5x5", "a size of 5x5 is out of range: expected 7 to 1024 a side"),
         ("--size", "99999x99999", "a size of 99999x99999 is out of range"),
@@ -314,7 +314,7 @@ fn mapgen_rejects_invalid_arguments_in_one_line() {
 #[test]
 fn usage_errors_give_one_line_and_help_succeeds() {
     assert_eq!(refused(&["zzz"]), "unrecognized subcommand 'zzz' (try --help)");
-    assert!(refused(&[]).starts_with("no command, expected one of battle, eval, maps, mapgen, "));
+    assert!(refused(&[]).starts_with("missing command: expected one of battle, eval, maps, mapgen, "));
     for command in ["maps", "mapgen"] {
         assert!(fine(&[command, "--help"]).contains(&format!("  getaway {command} ")), "an example");
     }

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 fn whole_game_is_played_and_reported() {
     let text = fine(&["play", "roundabout", "--budget-evals", "100000"]);
     let lines: Vec<&str> = text.lines().collect();
-    assert_eq!(lines[0], "roundabout: 10005 points, complete, played by survival");
+    assert_eq!(lines[0], "roundabout: 10005 points, complete, planner survival");
     assert!(lines[1].starts_with("decisions: first ") && lines[1].contains("p99"), "{}", lines[1]);
     assert!(lines[2].ends_with("; 0 mispredictions"), "{}", lines[2]);
     assert_eq!(lines.len(), 3);
@@ -52,7 +52,7 @@ fn game_is_saved_and_reproducible() {
 #[test]
 fn expressions_can_play() {
     let text = fine(&["play", "corner-shop", "--planner", "simulate(greedy)", "--budget-evals", "1"]);
-    assert!(text.contains("played by simulate(greedy)"), "{text}");
+    assert!(text.contains("planner simulate(greedy)"), "{text}");
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn full_disk_gives_one_line_and_the_game_continues() {
     let errors = String::from_utf8(output.stderr).unwrap();
     assert_eq!((output.status.code(), errors.lines().count()), (Some(0), 1), "{errors}");
     assert!(
-        errors.contains("game.jsonl: cannot be written (") && errors.contains("the game is played to its end"),
+        errors.contains("game.jsonl: cannot be written (") && errors.contains("the game continues"),
         "{errors}"
     );
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();

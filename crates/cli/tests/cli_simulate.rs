@@ -122,14 +122,14 @@ fn invalid_line_is_reported_after_the_lines_before_it_are_answered() {
     for (line, reason) in [
         ("{}", "actions: expected an array of actions, found an object"),
         ("null", "actions: expected an array of actions, found null"),
-        ("", "expected a JSON array of actions, found no JSON (EOF while parsing a value at column 0)"),
-        ("[{]", "expected a JSON array of actions, found no JSON (key must be a string at column 3)"),
-        ("[] []", "expected a JSON array of actions, found no JSON (trailing characters at column 4)"),
-        ("MOVE_UP", "expected a JSON array of actions, found no JSON (expected value at column 1)"),
-        (&long, "expected at most 1048576 bytes"),
+        ("", "expected a JSON array of actions: no JSON (EOF while parsing a value at column 0)"),
+        ("[{]", "expected a JSON array of actions: no JSON (key must be a string at column 3)"),
+        ("[] []", "expected a JSON array of actions: no JSON (trailing characters at column 4)"),
+        ("MOVE_UP", "expected a JSON array of actions: no JSON (expected value at column 1)"),
+        (&long, "line too long: expected at most 1048576 bytes"),
         (
             &"[".repeat(100_000),
-            "expected a JSON array of actions, found no JSON (recursion limit exceeded at column 128)",
+            "expected a JSON array of actions: no JSON (recursion limit exceeded at column 128)",
         ),
     ] {
         let output = simulate(&["roundabout"], format!("[]\n[{{}}]\n{line}\n[]\n").as_bytes());

@@ -103,7 +103,7 @@ fn zero_time_is_undecided_without_error() {
 
 #[test]
 fn invalid_input_gives_one_line() {
-    assert_eq!(refused(&["solve"]), "no map, expected MAP or --maps DIR (try --help)");
+    assert_eq!(refused(&["solve"]), "no maps: expected MAP or --maps DIR (try --help)");
     assert!(refused(&["solve", "atlantis"]).starts_with("no map named atlantis, expected "));
     assert!(refused(&["solve", "stadium", "--time-limit-ms", "soon"]).contains("--time-limit-ms"));
     assert!(refused(&["solve", "--maps", "nowhere"]).starts_with("nowhere: no such folder"));

@@ -111,9 +111,9 @@ fn invalid_input_gives_one_line_and_nothing_is_overwritten() {
         (vec!["atlantis"], "no map named atlantis"),
         (vec![missing.as_str()], "missing.jsonl: cannot be read"),
         (vec![&broken], "broken.jsonl, line 1: "),
-        (vec![GAME, "--html", &taken], "exists already and is not overwritten"),
-        (vec![GAME, "--png", &taken, "--tick", "1"], "exists already and is not overwritten"),
-        (vec![GAME, "--gif", &taken], "exists already and is not overwritten"),
+        (vec![GAME, "--html", &taken], "already exists"),
+        (vec![GAME, "--png", &taken, "--tick", "1"], "already exists"),
+        (vec![GAME, "--gif", &taken], "already exists"),
         (vec![GAME, "--png", &new, "--tick", "0"], "no tick 0 in this game: expected 1 to 108"),
         (vec![GAME, "--png", &new, "--tick", "109"], "no tick 109 in this game: expected 1 to 108"),
         (vec![GAME, "--png", &new], "--tick <N>"),
@@ -122,8 +122,8 @@ fn invalid_input_gives_one_line_and_nothing_is_overwritten() {
         (vec![GAME, "--png", &new, "--tick", "1", "--layers", "plan,fog"], "unknown layer fog"),
         (vec![GAME, "--html", &new, "--png", &new, "--tick", "1"], "cannot be used with"),
         (vec!["corner-shop", "--planner", "clairvoyant", "--html", &new], "no planner named clairvoyant"),
-        (vec![GAME, "--html", "/no/such/folder/a.html"], "cannot be written"),
-        (vec![GAME, "--port", &port], "cannot be listened on"),
+        (vec![GAME, "--html", "/no/such/folder/a.html"], "cannot write /no/such"),
+        (vec![GAME, "--port", &port], "cannot listen on port"),
     ] {
         let error = refused(&args);
         assert!(error.contains(expected), "{args:?}: {error}");

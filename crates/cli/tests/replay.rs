@@ -512,13 +512,13 @@ mod command {
         assert!(lines[4].starts_with("> line 10, tick 10: player ("), "{out}");
         assert!(lines[1].starts_with("  line 7, tick 7: player (") && lines[1].contains("; actions ["), "{out}");
         let cut = format!(
-            "{}: 59 ticks, ends before the game does, in tick 60; line 60 is cut off and was left out",
+            "{}: 59 ticks, ends in tick 60, before the game does; line 60 is truncated and was ignored",
             path(&folder, "cut.jsonl")
         );
         assert_eq!(lines[8], cut);
         assert_eq!(
             lines[9],
-            format!("{}: 60 ticks, ends before the game does, in tick 61", path(&folder, "good.jsonl.gz"))
+            format!("{}: 60 ticks, ends in tick 61, before the game does", path(&folder, "good.jsonl.gz"))
         );
         assert!(lines[10].starts_with("3 files in ") && lines[10].ends_with(" ticks/s)"), "{out}");
         assert_eq!(lines.len(), 11);
@@ -537,7 +537,7 @@ mod command {
         let empty = tempfile::tempdir().unwrap();
         let (code, out, err) = texts(&replay(&[empty.path().to_str().unwrap()]));
         assert_eq!((code, out.as_str()), (Some(2), ""));
-        assert!(err.contains("no saved games, expected files that end in .jsonl or .jsonl.gz"), "{err}");
+        assert!(err.contains("no recorded games: expected files that end in .jsonl or .jsonl.gz"), "{err}");
         assert_eq!(texts(&replay(&[])).0, Some(2));
     }
 
