@@ -85,10 +85,7 @@ fn full_disk_gives_one_line_and_the_game_continues() {
     let output = shell.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).output().unwrap();
     let errors = String::from_utf8(output.stderr).unwrap();
     assert_eq!((output.status.code(), errors.lines().count()), (Some(0), 1), "{errors}");
-    assert!(
-        errors.contains("game.jsonl: cannot be written (") && errors.contains("the game continues"),
-        "{errors}"
-    );
+    assert!(errors.contains("game.jsonl: cannot be written (") && errors.contains("the game continues"), "{errors}");
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((&report["score"], report.get("saved")), (&json!(10_005), None));
     let report = getaway::recording::verify(&path, &Rules::BLITZ_2025).unwrap();

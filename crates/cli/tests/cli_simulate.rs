@@ -127,10 +127,7 @@ fn invalid_line_is_reported_after_the_lines_before_it_are_answered() {
         ("[] []", "expected a JSON array of actions: no JSON (trailing characters at column 4)"),
         ("MOVE_UP", "expected a JSON array of actions: no JSON (expected value at column 1)"),
         (&long, "line too long: expected at most 1048576 bytes"),
-        (
-            &"[".repeat(100_000),
-            "expected a JSON array of actions: no JSON (recursion limit exceeded at column 128)",
-        ),
+        (&"[".repeat(100_000), "expected a JSON array of actions: no JSON (recursion limit exceeded at column 128)"),
     ] {
         let output = simulate(&["roundabout"], format!("[]\n[{{}}]\n{line}\n[]\n").as_bytes());
         let expected = format!("error: standard input, line 3: {reason}\n");
