@@ -138,7 +138,7 @@ pub struct Match {
     pub overall: Comparison,
     /// On each map.
     pub maps: Vec<MapComparison>,
-    /// The sequential test, if one was tested for.
+    /// The sequential test, if one was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sprt: Option<SprtReport>,
 }

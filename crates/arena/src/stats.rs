@@ -1,5 +1,4 @@
-//! Confidence intervals and tests, as pure functions of counts and scores. Nothing here has seen a
-//! game.
+//! Confidence intervals and tests, as pure functions of counts and scores.
 //!
 //! Every function is defined for every count, zero included; without information it returns the
 //! widest possible interval or `None`. The tests compare with published values and cite them.
@@ -109,7 +108,7 @@ impl WinDrawLoss {
 
 /// The exact two-sided sign test: the probability of a split at least this uneven if each side wins
 /// a decisive pair with probability one half. Ties carry no information about that and are left out
-/// (...). 1 without decisive pairs.
+/// (Dixon and Mood, *The Statistical Sign Test*, 1946). 1 without decisive pairs.
 pub fn sign_test(counts: WinDrawLoss) -> f64 {
     let (decisive, fewer) = (counts.decisive(), counts.wins.min(counts.losses));
     // As even as possible.
@@ -121,7 +120,8 @@ pub fn sign_test(counts: WinDrawLoss) -> f64 {
 }
 
 /// The win share, wins plus half the ties over all pairs: one half means that the sides are equal.
-/// The interval is that of Bonett and Price (2012) for wins minus losses, mapped from [-1, 1] to
+/// The interval is that of Bonett and Price, *Adjusted Wald Confidence Interval for a Difference of
+/// Binomial Proportions Based on Paired Data* (2012), for wins minus losses, mapped from [-1, 1] to
 /// [0, 1]; it keeps its coverage with few pairs and with only wins, ties or losses.
 pub fn win_share(counts: WinDrawLoss, confidence: f64) -> Interval {
     let pairs = counts.pairs();
