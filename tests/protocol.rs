@@ -269,7 +269,7 @@ fn any_json_is_a_frame() {
         Ok(ClientFrame::Viewer) => "viewer".to_owned(),
         Ok(ClientFrame::Command(command)) => format!("tick {}, {} actions", command.tick, command.actions.len()),
         Ok(ClientFrame::InvalidCommand(error)) => error.to_string(),
-        Ok(ClientFrame::Unknown) => "unknown".to_owned(),
+        Ok(ClientFrame::Unknown(what)) => what,
         Err(error) => format!("error: {error}"),
     };
     for (frame, expected) in [
@@ -284,19 +284,19 @@ fn any_json_is_a_frame() {
         (r#"{"type":"COMMAND","tick":-1,"actions":[]}"#, "tick: expected the tick of a state, found -1"),
         (r#"{"type":"COMMAND","tick":1.5,"actions":[]}"#, "tick: expected the tick of a state, found 1.5"),
         (r#"{"type":"COMMAND","tick":"1","actions":[]}"#, "tick: expected the tick of a state, found \"1\""),
-        (r#"{"type":"DANCE"}"#, "unknown"),
-        (r#"{"type":7}"#, "unknown"),
-        ("{}", "unknown"),
-        ("3", "unknown"),
-        ("[]", "unknown"),
-        ("null", "unknown"),
+        (r#"{"type":"DANCE"}"#, r#"a frame of type "DANCE""#),
+        (r#"{"type":7}"#, "a frame of type 7"),
+        ("{}", "an object without a type"),
+        ("3", "a number"),
+        ("[]", "an array"),
+        ("null", "null"),
         ("{", "error: no JSON (EOF while parsing an object at column 1)"),
         ("", "error: no JSON (EOF while parsing a value at column 0)"),
     ] {
         assert_eq!(kind(frame), expected, "{frame}");
     }
     let long = format!("{}{{}}", " ".repeat(MAX_CLIENT_FRAME_BYTES - 2));
-    assert_eq!(kind(&long), "unknown");
+    assert_eq!(kind(&long), "an object without a type");
     assert_eq!(kind(&format!(" {long}")), "error: 65537 bytes: expected at most 65536");
     let deep = kind(&"[".repeat(10_000));
     assert!(deep.contains("recursion limit exceeded") && deep.len() < 1000, "{deep}");

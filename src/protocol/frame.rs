@@ -3,7 +3,7 @@
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-use super::{ProtocolError, from_json, parse_actions};
+use super::{ProtocolError, from_json, kind, parse_actions};
 use crate::game::Action;
 
 /// Bytes of a client's frame at most: a command takes less than 100, and this is room for a few hundred actions.
@@ -75,8 +75,8 @@ pub enum ClientFrame {
     Command(Command),
     /// A command that counts for nothing, and why.
     InvalidCommand(ProtocolError),
-    /// A frame of another type, or of none.
-    Unknown,
+    /// A frame of another type, or of none; says what it is.
+    Unknown(String),
 }
 
 impl ClientFrame {
@@ -92,7 +92,7 @@ impl ClientFrame {
         let frame = match from_json::<Value>(frame)? {
             object @ Value::Object(_) => object,
             // Only an object has fields: this is a frame without a type.
-            _ => return Ok(Self::Unknown),
+            other => return Ok(Self::Unknown(kind(Some(&other)).to_owned())),
         };
         let text = |field: &str| frame.get(field).and_then(Value::as_str);
         let owned = |field: &str| text(field).map(str::to_owned);
@@ -100,7 +100,10 @@ impl ClientFrame {
             Some(REGISTER) => Ok(Self::Register(Register { token: owned("token"), team_name: owned("teamName") })),
             Some(VIEWER) => Ok(Self::Viewer),
             Some(COMMAND) => Ok(Self::command(frame.get("tick"), frame.get("actions"))),
-            _ => Ok(Self::Unknown),
+            _ => Ok(Self::Unknown(match frame.get("type") {
+                Some(other) => format!("a frame of type {}", short(other)),
+                None => "an object without a type".to_owned(),
+            })),
         }
     }
 

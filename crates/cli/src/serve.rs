@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::Args;
 
 use getaway::map::{Map, MapEntry};
-use getaway_server::{Event, GameEnd, GameResult, Server, ServerOptions};
+use getaway_server::{Event, GameEnd, GameResult, Server, ServerError, ServerOptions};
 
 use super::number::{ANY, integer};
 use super::{CliError, MapArgs, RulesArgs, one_line};
@@ -70,10 +70,9 @@ pub(super) fn run(args: &ServeArgs, out: &mut impl Write) -> Result<(), CliError
         .build()
         .map_err(|error| CliError::Input(format!("cannot start threads: {error}")))?;
     runtime.block_on(async {
-        let address = format!("{}:{}", args.host, args.port);
-        let failed = |error: io::Error| CliError::Input(format!("cannot listen on {address}: {error}"));
-        let server = Server::bind(&args.host, args.port, options).await.map_err(failed)?;
-        let address = server.local_addr().map_err(failed)?;
+        let server = Server::bind(&args.host, args.port, options).await.map_err(cannot_start)?;
+        let unknown = |error: io::Error| CliError::Input(format!("cannot find out the server's address: {error}"));
+        let address = server.local_addr().map_err(unknown)?;
         let listening = format!("listening on ws://{address} (in a browser: http://{address}/)");
         if args.json {
             print_note(&listening);
@@ -85,6 +84,14 @@ pub(super) fn run(args: &ServeArgs, out: &mut impl Write) -> Result<(), CliError
     })
 }
 
+fn cannot_start(error: ServerError) -> CliError {
+    let hint = match &error {
+        ServerError::Listen { source, .. } if source.kind() == io::ErrorKind::AddrInUse => " (try --port 0)",
+        _ => "",
+    };
+    CliError::Input(format!("{error}{hint}"))
+}
+
 fn options(args: &ServeArgs) -> Result<ServerOptions, CliError> {
     let maps = match &args.map {
         Some(map) => vec![args.maps.find(map)?],
@@ -92,9 +99,6 @@ fn options(args: &ServeArgs) -> Result<ServerOptions, CliError> {
     };
     if maps.is_empty() {
         return Err(CliError::Input("no maps: expected MAP or --maps DIR".to_owned()));
-    }
-    if let Some(path) = args.record.as_ref().filter(|path| path.symlink_metadata().is_ok()) {
-        return Err(CliError::Input(format!("{} already exists", path.display())));
     }
     Ok(ServerOptions {
         maps,
@@ -118,6 +122,8 @@ fn print_event(event: Event, json: bool, out: &mut impl Write) -> Result<(), Cli
     match event {
         Event::Start { game, map, team } => print_note(&format!("game {game}: {team} plays {map}")),
         Event::Note { game, text } => print_note(&format!("game {game}, {text}")),
+        Event::ClientNote { text } => print_note(&format!("client: {text}")),
+        Event::Refused { reason, remedy } => print_note(&format!("refused a websocket: {reason}; {remedy}")),
         Event::End(result) => {
             if json {
                 serde_json::to_writer(&mut *out, &result)?;
@@ -131,8 +137,7 @@ fn print_event(event: Event, json: bool, out: &mut impl Write) -> Result<(), Cli
     Ok(())
 }
 
-/// Writes a line to standard error, if it is open. With standard error gone there is nobody to
-/// print_event.
+/// Writes a line to standard error, if it is open.
 fn print_note(text: &str) {
     let _ = writeln!(io::stderr(), "{}", one_line(text));
 }
@@ -147,6 +152,9 @@ fn sentence(result: &GameResult) -> String {
     let mut text = format!(
         "game {game}: {map}, score {score}, {end}, {late_commands} late commands, {missed_ticks} ticks without a command, {seconds:.1} s"
     );
+    if result.invalid_commands > 0 {
+        text += &format!(", {} commands that could not be read", result.invalid_commands);
+    }
     if let Some(disconnect) = &result.disconnect {
         text += &format!(", disconnected in tick {} ({})", disconnect.tick, disconnect.reason);
     }

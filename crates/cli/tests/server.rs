@@ -14,7 +14,7 @@ use getaway::recording::{Outcome, verify};
 use getaway_server::limits;
 use serde_json::{Value, json};
 
-use harness::{connect, our_map, score_without_bot};
+use harness::{connect, our_map, score_without_bot, try_connect};
 
 /// The running program, killed when dropped.
 struct Program {
@@ -138,18 +138,53 @@ async fn command_prints_json_and_nothing_else() {
     }
 }
 
+#[tokio::test]
+async fn command_reports_mistakes_and_refused_handshakes() {
+    let mut program = Program::serve(&["roundabout", "--games", "1"]);
+    let evil = try_connect(&program.address, &[("origin", "https://evil.example")]).await;
+    assert!(evil.is_err());
+    let mut bot = connect(&program.address).await;
+    bot.command(1, json!([])).await;
+    bot.send(json!({"type": "REGISTER", "teamName": "tester"})).await;
+    while let Ok(frame) = bot.next().await {
+        let tick = GameMessage::parse(&frame).unwrap().tick;
+        bot.send(json!({"type": "COMMAND", "tick": tick})).await;
+        bot.send(json!({"type": "LEFT"})).await;
+        bot.command(tick, json!([])).await;
+    }
+    let mut notes = String::new();
+    program.stderr.read_to_string(&mut notes).unwrap();
+    let (_, lines) = program.end();
+    let ticks = score_without_bot(&our_map("roundabout")) / 5 - 1;
+    assert!(lines[0].contains(&format!(", {ticks} commands that could not be read")), "{lines:?}");
+    let notes: Vec<&str> = notes.lines().collect();
+    let expected = [
+        "refused a websocket: the Origin header is \"https://evil.example\": expected none, or this server's own page; ",
+        "client: ignored a COMMAND before REGISTER: expected {\"type\":\"REGISTER\"",
+        "game 1: tester plays roundabout",
+        "game 1, tick 1: ignored a command that cannot be read: actions: expected an array of actions, found nothing",
+        "game 1, tick 1: ignored a frame of type \"LEFT\": expected {\"type\":\"COMMAND\",\"tick\":1,",
+    ];
+    assert_eq!(notes.len(), expected.len(), "{notes:#?}");
+    for (note, expected) in notes.iter().zip(expected) {
+        assert!(note.starts_with(expected), "{notes:#?}");
+    }
+}
+
 #[test]
 fn command_rejects_bad_usage_in_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let taken: PathBuf = folder.path().join("taken.jsonl");
     std::fs::write(&taken, "mine").unwrap();
+    let below = taken.join("game.jsonl");
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port().to_string();
     for (args, expected) in [
         (vec!["nowhere"], "no map named nowhere"),
         (vec!["--record", taken.to_str().unwrap()], "exists already and is not overwritten"),
-        (vec!["--port", &port], "cannot be listened on"),
-        (vec!["--host", "no.such.host.invalid"], "no.such.host.invalid:8765: cannot be listened on"),
+        (vec!["--record", below.to_str().unwrap()], "taken.jsonl"),
+        (vec!["--port", &port], "(try --port 0)"),
+        (vec!["--host", "no.such.host.invalid"], "cannot listen on no.such.host.invalid:8765: "),
         (vec!["--tick-ms", "0"], "invalid value '0' for '--tick-ms <MS>'"),
         (vec!["--games", "0"], "invalid value '0' for '--games <N>'"),
     ] {

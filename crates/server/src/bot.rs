@@ -4,9 +4,10 @@ use axum::extract::ws::{CloseCode, Message, Utf8Bytes, WebSocket, close_code};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::limits::{MAX_FRAMES_PER_TICK, WRITE_TIMEOUT};
+use super::mistakes::{Mistake, Mistakes, early_frame};
 use super::socket::{Incoming, parse_incoming};
 use getaway::game::{Action, FIRST_TICK};
-use getaway::protocol::ClientFrame;
+use getaway::protocol::{ClientFrame, Command};
 
 /// Why a bot was disconnected; it cannot reconnect to its game.
 #[derive(Clone, Debug)]
@@ -40,6 +41,8 @@ pub(super) struct CommandCounts {
     pub commands: u32,
     /// Commands that arrived after their tick had been played without one.
     pub late_commands: u32,
+    /// Commands that could not be read.
+    pub invalid_commands: u32,
 }
 
 /// The connection to a registered bot.
@@ -48,11 +51,12 @@ pub(super) struct BotConnection<'a> {
     /// The last tick for which a command was accepted.
     answered_tick: Option<u32>,
     pub counts: CommandCounts,
+    mistakes: Mistakes,
 }
 
 impl<'a> BotConnection<'a> {
     pub fn new(socket: &'a mut WebSocket) -> Self {
-        Self { socket, answered_tick: None, counts: CommandCounts::default() }
+        Self { socket, answered_tick: None, counts: CommandCounts::default(), mistakes: Mistakes::default() }
     }
 
     /// Sends a state. A bot that does not read gets a short grace period.
@@ -64,8 +68,9 @@ impl<'a> BotConnection<'a> {
         }
     }
 
-    /// Waits for the command of a tick. Other frames are logged and ignored.
-    pub async fn answer(&mut self, tick: u32, deadline: Instant, note: &mut impl FnMut(String)) -> Answer {
+    /// Waits for the command of a tick. Other frames are ignored; the first one of each kind in a
+    /// game is noted.
+    pub async fn answer(&mut self, tick: u32, deadline: Instant, note: &impl Fn(String)) -> Answer {
         for _ in 0..MAX_FRAMES_PER_TICK {
             let Ok(received) = timeout_at(deadline, self.socket.recv()).await else { return Answer::None };
             match parse_incoming(received) {
@@ -74,13 +79,14 @@ impl<'a> BotConnection<'a> {
                     self.counts.commands += 1;
                     return Answer::Actions(command.actions);
                 }
-                Incoming::Frame(ClientFrame::Command(command)) => note(self.ignored(command.tick, tick)),
-                Incoming::Frame(ClientFrame::InvalidCommand(error)) => note(format!("ignored a command: {error}")),
                 Incoming::Frame(ClientFrame::Register(_)) => {
                     return Answer::Disconnected(Disconnect::new(close_code::POLICY, "already registered"));
                 }
-                Incoming::Frame(ClientFrame::Viewer | ClientFrame::Unknown) => {
-                    note("ignored a frame: expected a COMMAND".to_owned());
+                Incoming::Frame(frame) => {
+                    let (mistake, text) = self.ignored(&frame, tick);
+                    if self.mistakes.is_first(mistake) {
+                        note(format!("ignored {text} (reported once per game)"));
+                    }
                 }
                 Incoming::Control => {}
                 Incoming::Disconnected(disconnect) => return Answer::Disconnected(disconnect),
@@ -92,15 +98,30 @@ impl<'a> BotConnection<'a> {
         ))
     }
 
-    /// The note for a command with another tick.
-    fn ignored(&mut self, found: u32, expected: u32) -> String {
+    /// Counts a frame that is not the command of the tick; returns the kind of mistake, what came
+    /// and what was expected.
+    fn ignored(&mut self, frame: &ClientFrame, expected: u32) -> (Mistake, String) {
+        match frame {
+            ClientFrame::Command(Command { tick, .. }) => self.ignored_command(*tick, expected),
+            ClientFrame::InvalidCommand(error) => {
+                self.counts.invalid_commands += 1;
+                (Mistake::InvalidCommand, format!("a command that cannot be read: {error}"))
+            }
+            other => {
+                let (mistake, what) = early_frame(other);
+                (mistake, format!(r#"{what}: expected {{"type":"COMMAND","tick":{expected},"actions":[...]}}"#))
+            }
+        }
+    }
+
+    fn ignored_command(&mut self, found: u32, expected: u32) -> (Mistake, String) {
         if self.answered_tick == Some(found) {
-            return format!("ignored a second command for tick {found}");
+            return (Mistake::SecondCommand, format!("a second command for tick {found}: expected one per tick"));
         }
         if (u32::from(FIRST_TICK)..expected).contains(&found) {
             self.counts.late_commands += 1;
-            return format!("ignored a late command for tick {found}");
+            return (Mistake::LateCommand, format!("a late command for tick {found}: expected tick {expected}"));
         }
-        format!("ignored a command for tick {found}: expected {expected}")
+        (Mistake::OtherTick, format!("a command for tick {found}: expected tick {expected}"))
     }
 }

@@ -10,6 +10,7 @@ use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep, tim
 use super::bot::Disconnect;
 use super::game::Game;
 use super::limits::{MAX_IDLE_FRAMES_PER_SECOND, PING_INTERVAL, REGISTRATION_TIMEOUT, VIEWER_SHUTDOWN_TIMEOUT};
+use super::mistakes::{Mistakes, early_frame};
 use super::recorder::Recorder;
 use super::socket::{Incoming, close, parse_incoming, send};
 use super::{Event, Shared, wait_for_end};
@@ -26,23 +27,47 @@ enum Role {
 
 /// Serves a connection until it is closed.
 pub(super) async fn serve(mut socket: WebSocket, shared: Arc<Shared>) {
-    let (code, reason) = match timeout(REGISTRATION_TIMEOUT, role(&mut socket)).await {
-        Ok(Ok(Role::Bot(register))) => bot(&mut socket, &shared, register).await,
-        Ok(Ok(Role::Viewer)) => viewer(&mut socket, &shared).await,
-        Ok(Err(disconnect)) => (disconnect.code, disconnect.reason),
-        Err(_) => (close_code::POLICY, format!("no REGISTER within {} s", REGISTRATION_TIMEOUT.as_secs())),
+    let too_late = || {
+        let seconds = REGISTRATION_TIMEOUT.as_secs();
+        Disconnect::new(close_code::POLICY, format!("no REGISTER within {seconds} s"))
+    };
+    let role = timeout(REGISTRATION_TIMEOUT, role(&mut socket, &shared)).await.unwrap_or_else(|_| Err(too_late()));
+    let (code, reason) = match role {
+        Ok(Role::Bot(register)) => bot(&mut socket, &shared, register).await,
+        Ok(Role::Viewer) => viewer(&mut socket, &shared).await,
+        Err(disconnect) => rejected(&shared, disconnect),
     };
     close(socket, code, &reason).await;
 }
 
-/// Waits for the frame that determines the role; other frames are ignored.
-async fn role(socket: &mut WebSocket) -> Result<Role, Disconnect> {
-    let mut rate_limiter = RateLimiter::new();
+/// Reports why a client is disconnected before its game, unless it left by itself or the server has
+/// no game for it; returns the close code and reason.
+fn rejected(shared: &Shared, disconnect: Disconnect) -> (CloseCode, String) {
+    let Disconnect { reason, code } = disconnect;
+    if matches!(code, close_code::POLICY | close_code::INVALID | close_code::SIZE | close_code::AGAIN) {
+        shared.report(Event::ClientNote { text: format!("disconnected before its game: {reason}") });
+    }
+    (code, reason)
+}
+
+/// Waits for the frame that determines the role; other frames are ignored, and the first one of
+/// each kind is reported.
+async fn role(socket: &mut WebSocket, shared: &Shared) -> Result<Role, Disconnect> {
+    let (mut rate_limiter, mut mistakes) = (RateLimiter::new(), Mistakes::default());
     loop {
         match parse_incoming(socket.recv().await) {
             Incoming::Frame(ClientFrame::Register(register)) => return Ok(Role::Bot(register)),
             Incoming::Frame(ClientFrame::Viewer) => return Ok(Role::Viewer),
-            Incoming::Frame(_) | Incoming::Control => rate_limiter.count_frame()?,
+            Incoming::Frame(frame) => {
+                let (mistake, what) = early_frame(&frame);
+                if mistakes.is_first(mistake) {
+                    let expected = r#"{"type":"REGISTER","teamName":"..."} or {"type":"VIEWER"}"#;
+                    let text = format!("ignored {what} before REGISTER: expected {expected} first");
+                    shared.report(Event::ClientNote { text });
+                }
+                rate_limiter.count_frame()?;
+            }
+            Incoming::Control => rate_limiter.count_frame()?,
             Incoming::Disconnected(disconnect) => return Err(disconnect),
         }
     }
@@ -52,11 +77,12 @@ async fn role(socket: &mut WebSocket) -> Result<Role, Disconnect> {
 async fn bot(socket: &mut WebSocket, shared: &Shared, register: Register) -> (CloseCode, String) {
     let team = register.team_name.unwrap_or_else(|| DEFAULT_TEAM.to_owned());
     if team.chars().count() > MAX_TEAM_NAME_CHARS {
-        return (close_code::POLICY, format!("teamName: expected at most {MAX_TEAM_NAME_CHARS} characters"));
+        let reason = format!("teamName: expected at most {MAX_TEAM_NAME_CHARS} characters");
+        return rejected(shared, Disconnect::new(close_code::POLICY, reason));
     }
     let turn = match wait_for_turn(socket, shared).await {
         Ok(turn) => turn,
-        Err(disconnect) => return (disconnect.code, disconnect.reason),
+        Err(disconnect) => return rejected(shared, disconnect),
     };
     let close = play(socket, shared, &team).await;
     drop(turn);
@@ -112,6 +138,7 @@ async fn wait_for_turn<'a>(socket: &mut WebSocket, shared: &'a Shared) -> Result
     };
     let (mut rate_limiter, mut all_played, mut keepalive) =
         (RateLimiter::new(), shared.all_played.subscribe(), Keepalive::new());
+    let mut mistakes = Mistakes::default();
     let turn = shared.turn.acquire();
     tokio::pin!(turn);
     loop {
@@ -127,7 +154,15 @@ async fn wait_for_turn<'a>(socket: &mut WebSocket, shared: &'a Shared) -> Result
                     Incoming::Frame(ClientFrame::Register(_)) => {
                         return Err(Disconnect::new(close_code::POLICY, "already registered"));
                     }
-                    Incoming::Frame(_) | Incoming::Control => rate_limiter.count_frame()?,
+                    Incoming::Frame(frame) => {
+                        let (mistake, what) = early_frame(&frame);
+                        if mistakes.is_first(mistake) {
+                            let text = format!("ignored {what} before its game: expected no frame until the first state");
+                            shared.report(Event::ClientNote { text });
+                        }
+                        rate_limiter.count_frame()?;
+                    }
+                    Incoming::Control => rate_limiter.count_frame()?,
                     Incoming::Disconnected(disconnect) => return Err(disconnect),
                 }
             }

@@ -11,7 +11,6 @@ use serde::Serialize;
 use tokio::time::{Instant, sleep};
 
 use super::bot::{Answer, BotConnection, CommandCounts, Disconnect};
-use super::limits::MAX_NOTES_PER_GAME;
 use super::recorder::Recorder;
 use super::viewers::Viewers;
 use getaway::game::{Action, Rules, State, World, variant};
@@ -42,6 +41,8 @@ pub struct GameResult {
     pub missed_ticks: u32,
     /// Commands that arrived after their tick had been played without one.
     pub late_commands: u32,
+    /// Commands that could not be read.
+    pub invalid_commands: u32,
     /// When and why the bot was disconnected; the rest of the game was played without it.
     #[serde(rename = "left")]
     pub disconnect: Option<BotDisconnect>,
@@ -81,7 +82,7 @@ pub(super) struct Game<'a> {
     pub viewers: &'a Viewers,
     pub live: &'a LiveReplay,
     pub recording: Option<Recorder>,
-    /// Called with log messages: late, duplicate or invalid commands.
+    /// Called with log messages: the first mistake of each kind, the disconnect, a failed recording.
     pub note: &'a (dyn Fn(String) + Sync),
 }
 
@@ -92,7 +93,6 @@ struct Play<'a> {
     state: State,
     missed_ticks: u32,
     disconnect: Option<(u16, Disconnect)>,
-    notes: usize,
 }
 
 impl<'a> Game<'a> {
@@ -101,7 +101,7 @@ impl<'a> Game<'a> {
         let (world, team) = (self.world, self.team);
         let writer = MessageWriter::new(world, team);
         let recording = self.recording.as_ref().map(|recording| recording.path().to_owned());
-        let mut play = Play { game: self, writer, state: world.start(), missed_ticks: 0, disconnect: None, notes: 0 };
+        let mut play = Play { game: self, writer, state: world.start(), missed_ticks: 0, disconnect: None };
         let mut bot = BotConnection::new(socket);
         let start = Instant::now();
         while !play.state.is_over() {
@@ -149,16 +149,8 @@ impl Play<'_> {
         }
         let deadline = Instant::now() + self.game.tick_time;
         let tick = self.state.tick();
-        let (notes, note) = (&mut self.notes, self.game.note);
-        let mut take_note = |text: String| {
-            *notes += 1;
-            match *notes {
-                ..MAX_NOTES_PER_GAME => note(format!("tick {tick}: {text}")),
-                MAX_NOTES_PER_GAME => note(format!("tick {tick}: {text}; no further notes on this game")),
-                _ => {}
-            }
-        };
-        bot.answer(tick.into(), deadline, &mut take_note).await
+        let note = self.game.note;
+        bot.answer(tick.into(), deadline, &|text: String| note(format!("tick {tick}: {text}"))).await
     }
 
     /// Plays a tick without a command.
@@ -215,6 +207,7 @@ impl Play<'_> {
             commands: counts.commands,
             missed_ticks,
             late_commands: counts.late_commands,
+            invalid_commands: counts.invalid_commands,
             disconnect: disconnect.map(|(tick, disconnect)| BotDisconnect { tick, reason: disconnect.reason }),
             seconds,
             recording,

@@ -12,13 +12,13 @@ mod bot;
 mod client;
 mod game;
 pub mod limits;
+mod mistakes;
 mod origin;
 mod recorder;
 mod socket;
 mod viewer_server;
 mod viewers;
 
-use std::future;
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -29,29 +29,31 @@ use std::time::Duration;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::{Extension, Path as UrlPath, State};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Router, routing};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use rand_pcg::Pcg32;
 use rand_pcg::rand_core::Rng;
+use thiserror::Error;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tokio::time::{sleep, timeout};
 
 use getaway::game::Rules;
 use getaway::map::Map;
+use getaway::recording::{RecordingError, RecordingWriter};
 use getaway_viewer::{LiveReplay, Page, PageSource};
 use limits::{
     ACCEPT_RETRY_DELAY, CLOSE_TIMEOUT, HTTP_TIMEOUT, MAX_CONNECTIONS, MAX_FRAME_BYTES, MAX_REQUEST_HEAD_BYTES,
     MAX_WAITING_BOTS, READ_BUFFER_BYTES,
 };
+use origin::Refusal;
 use viewer_server::{LiveEndpoint, page_response};
 use viewers::Viewers;
 
 pub use game::{BotDisconnect, GameEnd, GameResult};
-pub(crate) use origin::is_allowed;
 pub use viewer_server::ViewerServer;
 
 /// The options of a server.
@@ -75,6 +77,10 @@ pub struct ServerOptions {
 
 /// Upper bound on files that the server has open besides its connections.
 const OTHER_FILES_MAX: usize = 64;
+/// Maximum number of recordings that are checked when the server starts.
+const CHECKED_RECORDINGS_MAX: u64 = 1000;
+/// Maximum length of a path in an event.
+const PATH_CHARS_MAX: usize = 100;
 /// Interval at which the server checks for open connections during shutdown.
 const SHUTDOWN_POLL_INTERVAL: Duration = Duration::from_millis(10);
 
@@ -96,6 +102,18 @@ pub enum Event {
         game: u64,
         /// The text.
         text: String,
+    },
+    /// A note on a client that is not in a game.
+    ClientNote {
+        /// The text.
+        text: String,
+    },
+    /// A websocket handshake was refused.
+    Refused {
+        /// The reason: what was found and what was expected.
+        reason: String,
+        /// What to change.
+        remedy: String,
     },
     /// A game has ended.
     End(Box<GameResult>),
@@ -141,6 +159,32 @@ fn numbered(path: &Path, number: u64) -> PathBuf {
         known.or_else(|| name.rfind('.').filter(|&dot| dot > 0).map(|dot| &name[dot..])).unwrap_or_default();
     let stem = &name[..name.len() - extension.len()];
     path.with_file_name(format!("{stem}-{number}{extension}"))
+}
+
+/// Checks that a recording can be written, and leaves no file behind. Missing folders are created.
+fn check_recording(path: PathBuf) -> Result<(), RecordingError> {
+    drop(RecordingWriter::create(&path)?);
+    std::fs::remove_file(&path).map_err(|source| RecordingError::Write { path, source })
+}
+
+/// Why a server cannot start.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ServerError {
+    /// No maps were given.
+    #[error("no maps to play on: expected at least one")]
+    NoMaps,
+    /// A game could not be recorded.
+    #[error(transparent)]
+    Recording(#[from] RecordingError),
+    /// The address cannot be bound.
+    #[error("cannot listen on {address}: {source}")]
+    Listen {
+        /// The address.
+        address: String,
+        /// The system's error.
+        source: io::Error,
+    },
 }
 
 /// State shared by all connections.
@@ -202,11 +246,21 @@ impl Server {
     /// Binds the port, or a free one if it is 0.
     ///
     /// # Errors
-    /// When there are no maps, or the address cannot be bound.
-    pub async fn bind(host: &str, port: u16, options: ServerOptions) -> io::Result<Self> {
+    /// When there are no maps, a recording cannot be written, or the address cannot be bound.
+    pub async fn bind(host: &str, port: u16, options: ServerOptions) -> Result<Self, ServerError> {
         if options.maps.is_empty() {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "no maps to play on"));
+            return Err(ServerError::NoMaps);
         }
+        for number in 1..=options.games.unwrap_or(1).min(CHECKED_RECORDINGS_MAX) {
+            if let Some(path) = options.recording_of_game(number) {
+                check_recording(path)?;
+            }
+        }
+        let address = if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") };
+        Self::listen(host, port, options).await.map_err(|source| ServerError::Listen { address, source })
+    }
+
+    async fn listen(host: &str, port: u16, options: ServerOptions) -> io::Result<Self> {
         let listener = TcpListener::bind((host, port)).await?.into_std()?;
         grow_file_table(&listener);
         let listener = TcpListener::from_std(listener)?;
@@ -307,11 +361,17 @@ async fn handle_root(
 ) -> Response {
     let upgrade = match upgrade {
         Ok(upgrade) => upgrade,
-        Err(rejection) if headers.contains_key(header::UPGRADE) => return rejection.into_response(),
+        Err(rejection) if headers.contains_key(header::UPGRADE) => {
+            let reason = format!("not a websocket handshake: {rejection}");
+            shared.report(Event::Refused { reason, remedy: "use a websocket client (RFC 6455)".to_owned() });
+            return rejection.into_response();
+        }
         Err(_) => return page_response(&shared.page),
     };
-    if !origin::is_allowed(&headers, shared.on_loopback) {
-        return (StatusCode::FORBIDDEN, "Forbidden: the origin of this page is not this server.\n").into_response();
+    if let Err(Refusal { reason, remedy }) = origin::check(&headers, shared.on_loopback) {
+        let answer = format!("Forbidden: {reason}; {remedy}.\n");
+        shared.report(Event::Refused { reason, remedy: remedy.to_owned() });
+        return (StatusCode::FORBIDDEN, answer).into_response();
     }
     upgrade
         .max_message_size(MAX_FRAME_BYTES)
@@ -329,14 +389,19 @@ async fn replay(
     UrlPath((game, from)): UrlPath<(u64, usize)>,
     headers: HeaderMap,
 ) -> Response {
-    if !origin::is_allowed(&headers, shared.on_loopback) {
+    if origin::check(&headers, shared.on_loopback).is_err() {
         return StatusCode::FORBIDDEN.into_response();
     }
     shared.live_endpoint.replay(game, from).await
 }
 
-fn not_found() -> future::Ready<(StatusCode, &'static str)> {
-    future::ready((StatusCode::NOT_FOUND, "Not found; the page is at /.\n"))
+async fn not_found(State(shared): State<Arc<Shared>>, uri: Uri, headers: HeaderMap) -> (StatusCode, &'static str) {
+    if headers.contains_key(header::UPGRADE) {
+        let path: String = uri.path().chars().take(PATH_CHARS_MAX).collect();
+        let reason = format!("no websocket at {path:?}: expected the path /");
+        shared.report(Event::Refused { reason, remedy: "connect to the address without a path".to_owned() });
+    }
+    (StatusCode::NOT_FOUND, "Not found; the page is at /.\n")
 }
 
 #[cfg(test)]

@@ -50,8 +50,6 @@ pub const MAX_RECORDING_BACKLOG_TICKS: usize = 4096;
 /// Time limit for creating a recording and for finishing it after the game. A slower disk must not
 /// delay the next bot.
 pub const RECORDING_TIMEOUT: Duration = Duration::from_secs(2);
-/// Maximum number of notes on a game: a misbehaving bot must not flood the terminal.
-pub const MAX_NOTES_PER_GAME: usize = 20;
 /// Size of a socket's read buffer: most frames are below 100 bytes.
 pub const READ_BUFFER_BYTES: usize = 4 << 10;
 /// Pause after a failed accept, which happens when file descriptors run out.

@@ -3,27 +3,67 @@
 //! A browser lets any web page open a websocket to any address, the user's own machine included,
 //! but sends the page's origin in `Origin`. With DNS rebinding the origin agrees with `Host`, but
 //! `Host` is not a name of this machine.
+//!
+//! The unspecified address (`0.0.0.0`, `[::]`) is accepted as a `Host`: clients that connect to it
+//! reach this machine, and it is not a name that DNS rebinding can use. As an origin it is only
+//! accepted for our own page, with the same port.
 
 use std::net::IpAddr;
 
 use axum::http::{HeaderMap, HeaderValue, header};
 
-/// Whether a request with these headers may open a websocket. `on_loopback`: whether the server
-/// listens on the loopback interface only.
-pub(crate) fn is_allowed(headers: &HeaderMap, on_loopback: bool) -> bool {
-    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
-    if on_loopback && !host.is_some_and(is_loopback) {
-        return false;
+/// Why a request is refused, and what to change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    /// What was found and what was expected.
+    pub reason: String,
+    /// What to change.
+    pub remedy: &'static str,
+}
+
+/// Maximum length of a header's value in a reason.
+const VALUE_CHARS_MAX: usize = 100;
+
+/// Checks whether a request with these headers may open a websocket. `on_loopback`: whether the
+/// server listens on the loopback interface only.
+///
+/// # Errors
+/// The reason and the remedy, when it may not.
+pub(crate) fn check(headers: &HeaderMap, on_loopback: bool) -> Result<(), Refusal> {
+    let host = headers.get(header::HOST);
+    let host_name = host.and_then(|host| host.to_str().ok());
+    if on_loopback && !host_name.is_some_and(|host| is_loopback(host) || is_unspecified(host)) {
+        return Err(Refusal {
+            reason: format!("the Host header is {}: expected a name of this machine, such as localhost", quoted(host)),
+            remedy: "connect to localhost, 127.0.0.1 or 0.0.0.0, or serve other names with --host 0.0.0.0",
+        });
     }
     let mut origins = headers.get_all(header::ORIGIN).iter();
-    match (origins.next(), origins.next()) {
-        // Programs send no origin.
-        (None, _) => true,
-        (Some(origin), None) => authority(origin).is_some_and(|authority| {
-            is_loopback(authority) || host.is_some_and(|host| host.eq_ignore_ascii_case(authority))
-        }),
-        (Some(_), Some(_)) => false,
+    let (origin, further) = (origins.next(), origins.next());
+    // Programs send no origin.
+    let is_allowed = origin.is_none_or(|origin| {
+        authority(origin).is_some_and(|authority| {
+            is_loopback(authority) || host_name.is_some_and(|host| host.eq_ignore_ascii_case(authority))
+        })
+    });
+    if is_allowed && further.is_none() {
+        return Ok(());
     }
+    Err(Refusal {
+        reason: format!("the Origin header is {}: expected none, or this server's own page", quoted(origin)),
+        remedy: "connect from a program, or open the page that this server serves",
+    })
+}
+
+/// The value of a header, for a reason.
+fn quoted(value: Option<&HeaderValue>) -> String {
+    value.map_or_else(
+        || "missing".to_owned(),
+        |value| {
+            let text: String = String::from_utf8_lossy(value.as_bytes()).chars().take(VALUE_CHARS_MAX).collect();
+            format!("{text:?}")
+        },
+    )
 }
 
 /// The `name:port` of an origin. Pages opened from files, and sandboxed frames, have the origin
@@ -35,12 +75,22 @@ fn authority(origin: &HeaderValue) -> Option<&str> {
 
 /// Whether `name:port` is the loopback interface.
 fn is_loopback(authority: &str) -> bool {
+    let name = name_of(authority);
+    name.eq_ignore_ascii_case("localhost") || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+/// Whether `name:port` is the unspecified address.
+fn is_unspecified(authority: &str) -> bool {
+    name_of(authority).parse::<IpAddr>().is_ok_and(|address| address.is_unspecified())
+}
+
+/// The name of `name:port` or `[address]:port`.
+fn name_of(authority: &str) -> &str {
     let name = match authority.strip_prefix('[') {
         Some(rest) => rest.split(']').next(),
         None => authority.split(':').next(),
     };
-    let name = name.unwrap_or_default();
-    name.eq_ignore_ascii_case("localhost") || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+    name.unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -64,6 +114,19 @@ mod tests {
             ("127.0.0.1:8765", &[][..], true, true),
             ("localhost:8765", &[], true, true),
             ("[::1]:8765", &[], true, true),
+            ("0.0.0.0:8765", &[], true, true),
+            ("[::]:8765", &[], true, true),
+            ("0.0.0.0", &[], true, true),
+            ("0.0.0.0:8765", &["http://0.0.0.0:8765"], true, true),
+            ("[::]:8765", &["http://[::]:8765"], true, true),
+            ("0.0.0.0:8765", &["http://0.0.0.0:9999"], true, false),
+            ("127.0.0.1:8765", &["http://0.0.0.0:9999"], true, false),
+            ("127.0.0.1:8765", &["http://0.0.0.0:8765"], true, false),
+            ("0.0.0.0:8765", &["https://evil.example"], true, false),
+            ("0.0.0.0:8765", &["http://0.0.0.0.evil.example:8765"], true, false),
+            ("0.0.0.0:8765", &["null"], true, false),
+            ("0.0.0.0.evil.example:8765", &[], true, false),
+            ("0.0.0.0@evil.example:8765", &[], true, false),
             ("127.0.0.1:8765", &["http://127.0.0.1:8765"], true, true),
             ("127.0.0.1:8765", &["http://localhost:3000"], true, true),
             ("localhost:8765", &["https://LOCALHOST"], true, true),
@@ -87,9 +150,23 @@ mod tests {
             ("192.168.1.7:8765", &["http://192.168.1.7:80"], false, false),
             ("192.168.1.7:8765", &["https://evil.example"], false, false),
         ] {
-            assert_eq!(is_allowed(&headers(Some(host), origins), on_loopback), allowed, "{host} {origins:?}");
+            assert_eq!(check(&headers(Some(host), origins), on_loopback).is_ok(), allowed, "{host} {origins:?}");
         }
-        assert!(!is_allowed(&headers(None, &[]), true));
-        assert!(is_allowed(&headers(None, &[]), false));
+        assert!(check(&headers(None, &[]), true).is_err());
+        assert!(check(&headers(None, &[]), false).is_ok());
+    }
+
+    #[test]
+    fn refusals_say_what_was_found_and_what_to_change() {
+        let reason = |host, origins| check(&headers(host, origins), true).expect_err("a refusal").reason;
+        assert_eq!(
+            reason(Some("evil.example:8765"), &[]),
+            "the Host header is \"evil.example:8765\": expected a name of this machine, such as localhost"
+        );
+        assert!(reason(None, &[]).starts_with("the Host header is missing: "));
+        assert_eq!(
+            reason(Some("0.0.0.0:8765"), &["https://evil.example"]),
+            "the Origin header is \"https://evil.example\": expected none, or this server's own page"
+        );
     }
 }

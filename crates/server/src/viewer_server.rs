@@ -13,7 +13,7 @@ use axum::routing::get;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
-use crate::is_allowed;
+use crate::origin::check;
 use getaway_viewer::{LiveReplay, Page, PageSource};
 
 /// Headers of every response: the page must not be framed or cached.
@@ -104,7 +104,7 @@ impl ViewerServer {
 }
 
 async fn page(State(state): State<Arc<AppState>>, headers: HeaderMap) -> Response {
-    if is_allowed(&headers, true) { page_response(&state.page) } else { StatusCode::FORBIDDEN.into_response() }
+    if check(&headers, true).is_ok() { page_response(&state.page) } else { StatusCode::FORBIDDEN.into_response() }
 }
 
 async fn replay(
@@ -112,7 +112,7 @@ async fn replay(
     Path((game, from)): Path<(u64, usize)>,
     headers: HeaderMap,
 ) -> Response {
-    if is_allowed(&headers, true) {
+    if check(&headers, true).is_ok() {
         state.live_endpoint.replay(game, from).await
     } else {
         StatusCode::FORBIDDEN.into_response()

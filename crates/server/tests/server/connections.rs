@@ -19,7 +19,12 @@ async fn connection_without_register_is_closed() {
     let start = Instant::now();
     let (mut silent, mut early) = (server.connect().await, server.connect().await);
     early.command(1, json!([])).await;
+    early.command(2, json!([])).await;
     early.send(json!({"type": "HELLO"})).await;
+    early.send(json!({"type": "LEFT"})).await;
+    // The pong comes after both frames have been reported.
+    early.socket.send(Message::Ping(Default::default())).await.unwrap();
+    assert!(matches!(early.socket.next().await, Some(Ok(Message::Pong(_)))));
     let malformed = {
         let mut client = server.connect().await;
         client.send_text("{").await;
@@ -34,6 +39,18 @@ async fn connection_without_register_is_closed() {
     }
     assert!(start.elapsed() >= limits::REGISTRATION_TIMEOUT);
     assert!(server.results().is_empty());
+    let expected = "expected {\"type\":\"REGISTER\",\"teamName\":\"...\"} or {\"type\":\"VIEWER\"} first";
+    let mut notes = server.client_notes();
+    assert!(notes.remove(2).starts_with("disconnected before its game: sent "), "{notes:?}");
+    assert_eq!(
+        notes,
+        [
+            format!("ignored a COMMAND before REGISTER: {expected}"),
+            format!("ignored a frame of type \"HELLO\" before REGISTER: {expected}"),
+            "disconnected before its game: no REGISTER within 5 s".to_owned(),
+            "disconnected before its game: no REGISTER within 5 s".to_owned(),
+        ]
+    );
 }
 
 #[tokio::test]

@@ -5,8 +5,8 @@ use std::time::Duration;
 use futures_util::SinkExt;
 use getaway::game::{Position, Rules};
 use getaway::recording::{Outcome, verify};
-use getaway_server::{GameEnd, ServerOptions, limits};
-use serde_json::json;
+use getaway_server::{GameEnd, Server, ServerOptions, limits};
+use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 use tokio_tungstenite::tungstenite::Message;
 
@@ -64,7 +64,7 @@ async fn late_command_has_no_effect() {
     let result = server.result(1).await;
     assert!(result.late_commands >= 1 && result.missed_ticks >= 2 && result.commands >= 1, "{result:?}");
     let notes = server.notes();
-    assert!(notes[0].ends_with("ignored a late command for tick 1"), "{notes:?}");
+    assert!(notes[0].contains("ignored a late command for tick 1: expected tick "), "{notes:?}");
 }
 
 #[tokio::test]
@@ -76,25 +76,26 @@ async fn only_the_first_command_for_the_current_tick_counts() {
     client.command(0, json!([{"type": "MOVE_DOWN"}])).await;
     client.send(json!({"type": "COMMAND", "actions": [{"type": "MOVE_DOWN"}]})).await;
     client.send(json!({"type": "COMMAND", "tick": 1})).await;
-    client.send(json!({"type": "DANCE", "tick": 1})).await;
+    client.send(json!({"type": "LEFT"})).await;
     client.send(json!([1, 2])).await;
     client.command(1, json!([{"type": "MOVE_RIGHT"}])).await;
     client.command(1, json!([{"type": "MOVE_DOWN"}])).await;
     let state = client.state().await;
     assert_eq!((state.tick, state.your_character.position), (2, Position::new(2, 1)));
     client.command(2, json!([])).await;
-    let state = client.state().await;
-    assert_eq!((state.tick, state.your_character.position), (3, Position::new(2, 1)));
+    let state: Value = serde_json::from_str(&client.next().await.expect("a state")).unwrap();
+    assert_eq!((&state["tick"], &state["yourCharacter"]["position"]), (&json!(3), &json!({"x": 2, "y": 1})));
+    assert_eq!(state["lastTickErrors"], json!([]), "as on the real server");
+    // Once for each kind of mistake.
     let expected = [
-        "tick 1: ignored a command for tick 2: expected 1",
-        "tick 1: ignored a command for tick 0: expected 1",
-        "tick 1: ignored a command: tick: expected the tick of a state, found nothing",
-        "tick 1: ignored a command: actions: expected an array of actions, found nothing",
-        "tick 1: ignored a frame: expected a COMMAND",
-        "tick 1: ignored a frame: expected a COMMAND",
-        "tick 2: ignored a second command for tick 1",
+        "tick 1: ignored a command for tick 2: expected tick 1 (reported once per game)",
+        "tick 1: ignored a command that cannot be read: tick: expected the tick of a state, found nothing (reported once per game)",
+        "tick 1: ignored a frame of type \"LEFT\": expected {\"type\":\"COMMAND\",\"tick\":1,\"actions\":[...]} (reported once per game)",
+        "tick 2: ignored a second command for tick 1: expected one per tick (reported once per game)",
     ];
     assert_eq!(server.notes(), expected);
+    drop(client);
+    assert_eq!(server.result(1).await.invalid_commands, 2);
 }
 
 #[tokio::test]
@@ -168,20 +169,17 @@ async fn bot_that_floods_the_server_is_disconnected() {
     let _ = client.socket.flush().await;
     let result = server.result(1).await;
     assert!(result.disconnect.unwrap().reason.starts_with("more than 100 frames in a tick"));
-    assert_eq!(
-        server.notes().len(),
-        limits::MAX_NOTES_PER_GAME + 1,
-        "notes are limited, but the disconnect is always reported"
-    );
+    let notes = server.notes();
+    assert_eq!(notes.len(), 2, "the kind of mistake and the disconnect: {notes:?}");
 }
 
 #[tokio::test]
 async fn failed_recording_does_not_end_the_game() {
     let folder = tempfile::tempdir().unwrap();
     let taken = folder.path().join("game.jsonl");
-    std::fs::write(&taken, "mine").unwrap();
     let options = ServerOptions { games: Some(1), recording: Some(taken.clone()), ..options(vec![deadly_map()]) };
     let server = Running::start(options).await;
+    std::fs::write(&taken, "mine").unwrap();
     play_along(&server, &deadly_map(), &Rules::BLITZ_2025).await;
     assert_eq!(server.result(1).await.recording, None);
     let expected = format!("{}: exists already and is not overwritten; this game is not recorded", taken.display());
@@ -265,4 +263,32 @@ async fn bot_that_does_not_read_is_disconnected_and_the_next_one_plays() {
     while awake.next().await.is_ok() {}
     assert_eq!(server.result(2).await.disconnect, None);
     server.ended().await;
+}
+
+#[tokio::test]
+async fn recording_that_cannot_be_written_is_rejected_at_the_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    std::fs::write(path("taken.jsonl"), "mine").unwrap();
+    std::fs::write(path("second-2.jsonl"), "mine").unwrap();
+    for (name, games, expected) in [
+        ("taken.jsonl", None, Some("taken.jsonl: exists already")),
+        ("second.jsonl", Some(2), Some("second-2.jsonl: exists already")),
+        ("second.jsonl", Some(1), None),
+        ("taken.jsonl/game.jsonl", None, Some("taken.jsonl")),
+        ("new/game.jsonl.gz", Some(3), None),
+    ] {
+        let options = ServerOptions { games, recording: Some(path(name)), ..options(vec![safe_map()]) };
+        let error = Server::bind("127.0.0.1", 0, options).await.err().map(|error| error.to_string());
+        match expected {
+            None => assert_eq!(error, None, "{name}"),
+            Some(expected) => {
+                assert!(error.as_ref().is_some_and(|error| error.contains(expected)), "{name}: {error:?}")
+            }
+        }
+    }
+    let mut left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    left.sort();
+    assert_eq!(left, ["new", "second-2.jsonl", "taken.jsonl"], "no empty recordings");
+    assert_eq!(std::fs::read_dir(path("new")).unwrap().count(), 0);
 }

@@ -110,6 +110,16 @@ impl Running {
         self.events.lock().unwrap().iter().filter_map(note).collect()
     }
 
+    /// Notes on clients outside of games, and refused handshakes with reason and remedy.
+    pub fn client_notes(&self) -> Vec<String> {
+        let note = |event: &Event| match event {
+            Event::ClientNote { text } => Some(text.clone()),
+            Event::Refused { reason, remedy } => Some(format!("refused: {reason}; {remedy}")),
+            _ => None,
+        };
+        self.events.lock().unwrap().iter().filter_map(note).collect()
+    }
+
     pub async fn ended(self) {
         timeout(TIMEOUT, self.task).await.expect("the server is shutting down").unwrap();
     }
@@ -224,4 +234,16 @@ pub async fn raw(address: &str, request: &[u8]) -> String {
     let mut answer = Vec::new();
     let _ = timeout(TIMEOUT, stream.read_to_end(&mut answer)).await.expect("the server closes");
     String::from_utf8_lossy(&answer).into_owned()
+}
+
+/// Sends raw bytes and returns the first line of the answer.
+pub async fn first_line(address: &str, request: &[u8]) -> String {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream.write_all(request).await.unwrap();
+    let mut line = Vec::new();
+    while !line.ends_with(b"\n") {
+        let byte = timeout(TIMEOUT, stream.read_u8()).await.expect("an answer").unwrap();
+        line.push(byte);
+    }
+    String::from_utf8(line).unwrap()
 }

@@ -12,6 +12,9 @@ use super::harness::*;
 async fn foreign_pages_are_rejected() {
     let server = Running::start(options(vec![safe_map()])).await;
     let own = format!("http://{}", server.address);
+    let port = server.address.rsplit(':').next().unwrap();
+    let (unspecified, own_unspecified) = (format!("0.0.0.0:{port}"), format!("http://0.0.0.0:{port}"));
+    let mut refused = Vec::new();
     for (headers, fine) in [
         (vec![], true),
         (vec![("origin", own.as_str())], true),
@@ -20,16 +23,50 @@ async fn foreign_pages_are_rejected() {
         (vec![("origin", "null")], false),
         (vec![("origin", "http://evil.example"), ("host", "evil.example")], false),
         (vec![("host", "evil.example")], false),
+        (vec![("host", &unspecified)], true),
+        (vec![("host", &unspecified), ("origin", &own_unspecified)], true),
+        (vec![("host", &unspecified), ("origin", "http://0.0.0.0:1")], false),
+        (vec![("host", &unspecified), ("origin", "https://evil.example")], false),
     ] {
         match try_connect(&server.address, &headers).await {
             Ok(_) => assert!(fine, "{headers:?}"),
             Err(tungstenite::Error::Http(response)) => {
                 assert!(!fine, "{headers:?}");
                 assert_eq!(response.status(), StatusCode::FORBIDDEN);
+                refused.push(String::from_utf8(response.into_body().unwrap_or_default()).unwrap());
             }
             Err(error) => panic!("{headers:?}: {error}"),
         }
     }
+    let notes = server.client_notes();
+    assert_eq!(notes.len(), refused.len(), "one event per refused handshake: {notes:?}");
+    assert_eq!(
+        notes[0],
+        "refused: the Origin header is \"https://evil.example\": expected none, or this server's own page; \
+         connect from a program, or open the page that this server serves"
+    );
+    assert!(notes[3].starts_with("refused: the Host header is \"evil.example\": expected a name of this machine"));
+}
+
+#[tokio::test]
+async fn broken_handshakes_are_reported() {
+    let server = Running::start(options(vec![safe_map()])).await;
+    let upgrade = "Connection: upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n";
+    let key = "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
+    for (path, more, status) in [("/", "", "400"), ("/game", key, "404"), ("/", "Sec-WebSocket-Version: 8\r\n", "400")]
+    {
+        let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n{upgrade}{more}\r\n");
+        // An upgrade keeps the connection open, so only the first line is read.
+        let answer = first_line(&server.address, request.as_bytes()).await;
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{path}: {answer}");
+    }
+    let notes = server.client_notes();
+    assert_eq!(notes.len(), 3, "{notes:?}");
+    assert!(notes[0].starts_with("refused: not a websocket handshake: "), "{notes:?}");
+    assert_eq!(
+        notes[1],
+        "refused: no websocket at \"/game\": expected the path /; connect to the address without a path"
+    );
 }
 
 #[tokio::test]
