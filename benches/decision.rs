@@ -1,8 +1,9 @@
 //! How long a decision takes: the whole of `next_action`, message in, move out.
 //!
-//! `decision/MAP` plays whole games through a bot and reports the mean time of a decision; before, one game's times are printed: the first tick, then
-//! the median, the 99th percentile and the longest. On our maps, and on the real ones where they are there. Every game that is
-//! measured must be survived.
+//! `decision/MAP` plays whole games through a bot and reports the mean time of a decision; before,
+//! one game's times are printed: the first tick, then the median, the 99th percentile and the
+//! longest. On our maps, and on the real ones where they are there. Every game that is measured
+//! must be survived.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

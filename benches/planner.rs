@@ -1,8 +1,10 @@
 //! How long it takes to solve a whole game, and how many lives a second the grammar tries.
 //!
-//! `solve/MAP` and `solve_no_jump/MAP` solve with another seed each time; before, each of the seeds is solved once, and the median, the 99th percentile and the
-//! simulated_ticks are printed, tables excluded. `rollouts/MAP` counts evaluations of `uct-greedy`. On our maps, and on the real ones where they are there.
-//! Every result is asserted, so a quick search that finds nothing cannot pass for an improvement.
+//! `solve/MAP` and `solve_no_jump/MAP` solve with another seed each time; before, each of the seeds
+//! is solved once, and the median, the 99th percentile and the simulated_ticks are printed, tables
+//! excluded. `rollouts/MAP` counts evaluations of `uct-greedy`. On our maps, and on the real ones
+//! where they are there. Every result is asserted, so a quick search that finds nothing cannot pass
+//! for an improvement.
 
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
@@ -11,7 +13,7 @@ use std::time::{Duration, Instant};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use getaway::game::{Rules, World};
 use getaway::map::{Map, MapLibrary};
-use getaway::planner::{Chase, Outcome, Solution, Survival, SurvivalOptions};
+use getaway::planner::{Outcome, Solution, SurvivalOptions, SurvivalProblem, SurvivalSearch};
 use getaway::search::{Budget, Search};
 
 /// Seeds that are tried; bench code also runs as a test, where a few do.
@@ -33,11 +35,12 @@ fn maps() -> Vec<Map> {
 }
 
 fn solve(world: &World, seed: u64) -> Solution {
-    let mut survival = Survival::new(SurvivalOptions { seed, ..SurvivalOptions::default() });
+    let mut survival = SurvivalSearch::new(SurvivalOptions { seed, ..SurvivalOptions::default() });
     survival.solve(world, &world.start(), Budget::ticks(TICKS_MAX))
 }
 
-/// Solves with every seed and says how long that took; false if the map cannot be survived, or not within the limit.
+/// Solves with every seed and says how long that took; false if the map cannot be survived, or not
+/// within the limit.
 fn report(id: &str, world: &World, seeds: u64) -> bool {
     if solve(world, 0).outcome != Outcome::Survives {
         println!("{id}: not survived with seed 0, left out");
@@ -99,7 +102,8 @@ fn rollouts(criterion: &mut Criterion) {
             bencher.iter(|| {
                 seed += 1;
                 let mut search = Search::new(UCT_GREEDY.parse().expect("an expression"), seed);
-                let outcome = search.run(&Chase::new(&world), &world.start(), Budget::evaluations(EVALUATIONS));
+                let outcome =
+                    search.run(&SurvivalProblem::new(&world), &world.start(), Budget::evaluations(EVALUATIONS));
                 assert!(outcome.best.is_some_and(|line| line.reward > 1.0));
                 assert!(outcome.evaluations <= EVALUATIONS);
             });

@@ -17,11 +17,11 @@
 //!
 //! ```
 //! use getaway::game::{Layout, World};
-//! use getaway::planner::{Budget, Outcome, Survival, SurvivalOptions};
+//! use getaway::planner::{Budget, Outcome, SurvivalSearch, SurvivalOptions};
 //!
 //! let layout = Layout::parse("#######\n#P....#\n#.###.#\n#....S#\n#######")?;
 //! let world = World::new(&layout, &Rules::NO_JUMP)?;
-//! let solution = Survival::new(SurvivalOptions::default()).solve(&world, &world.start(), Budget::UNLIMITED);
+//! let solution = SurvivalSearch::new(SurvivalOptions::default()).solve(&world, &world.start(), Budget::UNLIMITED);
 //! assert_eq!((solution.outcome, solution.moves.len()), (Outcome::Survives, 2000));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -1,8 +1,9 @@
 //! Every planner keeps to its deadline, whatever it is doing when the deadline is reached.
 //!
-//! Time is a manual clock that advances by a fixed time at each reading, so that nothing here depends on the machine: what is
-//! tested is that a planner stops at the first reading past its deadline, and that it never simulates many ticks without a
-//! reading. How long a reading's worth of ticks takes on a real machine is a matter for the soak and the benches.
+//! Time is a manual clock that advances by a fixed time at each reading, so that nothing here
+//! depends on the machine: what is tested is that a planner stops at the first reading past its
+//! deadline, and that it never simulates many ticks without a reading. How long a reading's worth
+//! of ticks takes on a real machine is a matter for the soak and the benches.
 
 mod common;
 
@@ -37,7 +38,8 @@ fn every_planner_stops_at_the_first_reading_past_its_deadline() {
                 let budget = Budget::until(start + time).with_time_source(clock);
                 let choice = planner.decide(&world, &state, budget);
                 let (readings, elapsed) = (clock.readings(), clock.now() - start);
-                // One reading for the deadline that was reached, one for this test's own, and a second meter's first two.
+                // One reading for the deadline that was reached, one for this test's own, and a
+                // second meter's first two.
                 assert!(elapsed <= time + 4 * READING, "{name}: {elapsed:?} of {time:?}");
                 let ticks_max = readings * TICKS_PER_READING_MAX;
                 assert!(

@@ -5,7 +5,7 @@ mod common;
 
 use common::our_maps;
 use getaway::game::{Layout, Move, Position, Rules, State, Style, Threat, Tile, World, WorldBuilder};
-use getaway::planner::{Budget, Outcome, Survival, SurvivalOptions};
+use getaway::planner::{Budget, Outcome, SurvivalOptions, SurvivalSearch};
 use getaway::search::{Generator, below};
 use rand_pcg::rand_core::SeedableRng;
 
@@ -139,7 +139,7 @@ fn who_survives_a_patient_world_can_wait_at_any_time() {
         let world = World::new(&map.layout, &Rules::NO_JUMP).unwrap();
         let patient = world.clone().with_patience(PATIENCE_MOVES);
         let limit = Budget::ticks(1_000_000);
-        let solution = Survival::new(SurvivalOptions::default()).solve(&patient, &patient.start(), limit);
+        let solution = SurvivalSearch::new(SurvivalOptions::default()).solve(&patient, &patient.start(), limit);
         assert_eq!(solution.outcome, Outcome::Survives, "{}", map.name);
         let mut state = world.start();
         for &player_move in &solution.moves {

@@ -11,7 +11,8 @@ use std::time::Instant;
 use getaway::game::{Action, Direction, Layout, Move, POINTS_PER_TICK, Rules, State, World};
 use getaway::map::{GeneratorKind, GeneratorOptions, Map, generate_nth};
 use getaway::planner::{
-    Budget, Caution, Choice, NAMES, Outcome, Planner, Pursuer, Source, Survival, SurvivalOptions, by_name,
+    Budget, CautiousRules, Choice, NAMES, ObservedThreat, Outcome, Planner, Source, SurvivalOptions, SurvivalSearch,
+    by_name,
 };
 use getaway_reference as reference;
 
@@ -129,7 +130,7 @@ fn survival_completes_every_survivable_map() {
         for rules in [Rules::BLITZ_2025, Rules::NO_JUMP] {
             let world = world(&map.layout, &rules);
             let solution =
-                Survival::new(SurvivalOptions::default()).solve(&world, &world.start(), Budget::ticks(2_000_000));
+                SurvivalSearch::new(SurvivalOptions::default()).solve(&world, &world.start(), Budget::ticks(2_000_000));
             let played = score(&world, "survival", 0, Budget::ticks(200_000));
             match solution.outcome {
                 Outcome::Survives => assert_eq!(played, 10_005, "{}, no-jump {}", map.name, rules.no_jump),
@@ -193,10 +194,11 @@ fn lawless_ticks(layout: &Layout, seed: u64, cautious: bool) -> u32 {
     use rand::{RngExt, SeedableRng};
     let mut random = rand_pcg::Pcg32::seed_from_u64(seed);
     let mut threats: Vec<_> = layout.threats.iter().map(|spawn| spawn.position).collect();
-    let (mut player, mut caution) = (layout.player, Caution::new());
+    let (mut player, mut caution) = (layout.player, CautiousRules::new());
     for tick in 1..=2000 {
-        let pursuers: Vec<_> = threats.iter().map(|&position| Pursuer { position, period_ticks: Some(2) }).collect();
-        let sighting = getaway::planner::Sighting { tick, player, pursuers: &pursuers };
+        let pursuers: Vec<_> =
+            threats.iter().map(|&position| ObservedThreat { position, period_ticks: Some(2) }).collect();
+        let sighting = getaway::planner::Sighting { tick, player, threats: &pursuers };
         let player_move = match cautious {
             true => caution.choose(layout, &sighting).player_move,
             false => Move::ALL[random.random_range(0..5)],
@@ -234,14 +236,14 @@ fn ticks_beside(layout: &Layout, strangers: usize) -> u32 {
     let mut known_layout = layout.clone();
     known_layout.threats.drain(..strangers);
     let known = world(&known_layout, &Rules::NO_JUMP);
-    let mut caution = Caution::new();
+    let mut caution = CautiousRules::new();
     let mut state = full.start();
     while !state.is_over() {
         let threats: Vec<_> = full.threats(&state).collect();
         let (unknown, predicted) = threats.split_at(strangers);
-        let pursuers: Vec<_> = unknown.iter().map(|threat| Pursuer::at(threat.position)).collect();
+        let pursuers: Vec<_> = unknown.iter().map(|threat| ObservedThreat::at(threat.position)).collect();
         let known_state = known.state_at(state.tick(), full.player(&state), predicted).expect("a state of the game");
-        let choice = caution.choose_beside(&known, &known_state, &pursuers, Budget::ticks(1500));
+        let choice = caution.choose_with_predictions(&known, &known_state, &pursuers, Budget::ticks(1500));
         full.step(&mut state, choice.player_move);
     }
     u32::from(state.tick())
@@ -277,7 +279,7 @@ fn every_solution_is_confirmed_by_the_reference_model() {
 /// Solves a map and plays the moves in the reference model.
 fn judge(map: &Map, rules: &Rules, limit: Budget) -> Outcome {
     let world = world(&map.layout, rules);
-    let solution = Survival::new(SurvivalOptions::default()).solve(&world, &world.start(), limit);
+    let solution = SurvivalSearch::new(SurvivalOptions::default()).solve(&world, &world.start(), limit);
     let mut game = reference::Game::new(&map.layout, rules);
     for (index, player_move) in solution.moves.iter().enumerate() {
         assert!(!game.over(), "{}, no-jump {}: over after {index} moves", map.name, rules.no_jump);

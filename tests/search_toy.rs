@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use proptest::prelude::*;
 
 use getaway::search::{
-    Budget, Component, Ending, Expression, Generator, Line, ManualTimeSource, Outcome, Policy, Problem, Search,
+    Budget, Component, Expression, Generator, Line, ManualTimeSource, Outcome, Policy, Problem, Search, StopReason,
     TimeSource,
 };
 
@@ -146,7 +146,7 @@ fn each_component_evaluates_as_often_as_defined() {
     ] {
         let outcome = run(&bush, expression, 3, Budget::passes(1));
         assert_eq!(outcome.evaluations, evaluations, "{expression}");
-        assert_eq!((outcome.passes, outcome.ending), (1, Ending::Passes), "{expression}");
+        assert_eq!((outcome.passes, outcome.ending), (1, StopReason::Passes), "{expression}");
     }
 }
 
@@ -213,7 +213,7 @@ fn budgets_in_evaluations_are_met_exactly() {
     ] {
         for budget in 0..40 {
             let outcome = run(&literal(), expression, 1, Budget::evaluations(budget));
-            assert_eq!((outcome.evaluations, outcome.ending), (budget, Ending::Evaluations), "{expression}");
+            assert_eq!((outcome.evaluations, outcome.ending), (budget, StopReason::Evaluations), "{expression}");
             assert_eq!(outcome.best.is_some(), budget > 0);
         }
     }
@@ -272,7 +272,7 @@ fn fully_explored_tree_ends_the_search() {
     for seed in 0..50 {
         let tree = literal();
         let outcome = run(&tree, "select(1, simulate)", seed, Budget::evaluations(1_000_000));
-        assert_eq!(outcome.ending, Ending::Exhausted);
+        assert_eq!(outcome.ending, StopReason::Exhausted);
         // No leaf is entered twice as a tree node; a rollout may have visited it before.
         assert!(outcome.evaluations <= 2 * tree.leaves() as u64, "{}", outcome.evaluations);
         for nested in [
@@ -281,7 +281,11 @@ fn fully_explored_tree_ends_the_search() {
             "repeat(1000000000, repeat(1000000000, select(1, simulate)))",
         ] {
             let outcome = run(&tree, nested, seed, Budget::evaluations(1_000_000));
-            assert_eq!((outcome.ending, outcome.best.expect("leaves").reward), (Ending::Exhausted, 9.0), "{nested}");
+            assert_eq!(
+                (outcome.ending, outcome.best.expect("leaves").reward),
+                (StopReason::Exhausted, 9.0),
+                "{nested}"
+            );
         }
     }
 }
@@ -291,14 +295,14 @@ fn exhausted_search_still_returns_its_result() {
     let mut search = search("select(1, simulate)", 1);
     let first = search.run(&literal(), &vec![], Budget::evaluations(1000));
     let again = search.run(&literal(), &vec![], Budget::evaluations(1000));
-    assert_eq!((again.best, again.evaluations, again.ending), (first.best, 0, Ending::Exhausted));
+    assert_eq!((again.best, again.evaluations, again.ending), (first.best, 0, StopReason::Exhausted));
 }
 
 #[test]
 fn a_final_state_is_evaluated_once() {
     let outcome = run(&Leaf(4.0), "step(repeat(5, simulate))", 1, Budget::evaluations(100));
     assert_eq!(outcome.best, Some(Line { reward: 4.0, actions: vec![] }));
-    assert_eq!((outcome.evaluations, outcome.ending), (1, Ending::Exhausted));
+    assert_eq!((outcome.evaluations, outcome.ending), (1, StopReason::Exhausted));
 }
 
 #[test]
@@ -365,7 +369,7 @@ fn trees_stay_within_their_limit() {
     for nodes_max in [0, 1, 4, 10, 100] {
         let mut search = search("step(repeat(5, select(1, simulate)))", 1).with_tree_nodes_max(nodes_max);
         let outcome = search.run(&forest(6, 3), &vec![], Budget::evaluations(500));
-        assert_eq!((outcome.evaluations, outcome.ending), (500, Ending::Evaluations), "{nodes_max}");
+        assert_eq!((outcome.evaluations, outcome.ending), (500, StopReason::Evaluations), "{nodes_max}");
     }
 }
 
@@ -407,7 +411,7 @@ fn unplayable_sequence_resets_the_search() {
     // The search was not told of the action, so its sequence does not fit the state.
     let outcome = search.run(&tree, &vec![2, 1], Budget::evaluations(300));
     assert_eq!(outcome.best, Some(Line { reward: 2.0, actions: vec![0] }));
-    search.forget();
+    search.reset();
     assert_eq!(search.run(&tree, &vec![], Budget::evaluations(0)).best, None);
 }
 
@@ -420,7 +424,7 @@ fn kept_tree_is_continued() {
     let state = vec![first.actions[0]];
     let rest = search.run(&tree, &state, Budget::evaluations(1_000_000));
     let fresh = run_from(&tree, &state);
-    assert_eq!(rest.ending, Ending::Exhausted);
+    assert_eq!(rest.ending, StopReason::Exhausted);
     assert_eq!(rest.best.expect("leaves").reward, fresh.best.expect("leaves").reward);
     assert!(rest.evaluations < fresh.evaluations);
 }
@@ -470,7 +474,7 @@ fn the_best_possible_reward_ends_the_search() {
         let mut search = search(expression, 1);
         let outcome = search.run(&known, &vec![], Budget::evaluations(1_000_000));
         assert!(outcome.evaluations < 500 && outcome.best.is_some_and(|best| best.actions == BEST));
-        assert!(matches!(outcome.ending, Ending::Optimal | Ending::Exhausted));
+        assert!(matches!(outcome.ending, StopReason::Optimal | StopReason::Exhausted));
         assert!(search.advance(BEST[0]));
         let outcome = search.run(&known, &vec![BEST[0]], Budget::evaluations(1000));
         assert_eq!(outcome.evaluations, 0, "a kept sequence with the best possible reward needs no search");
@@ -515,7 +519,7 @@ fn deadline_cuts_a_rollout_short_and_it_yields_nothing() {
         let deadline = walk.clock.now() + Duration::from_millis(20);
         let budget = Budget::until(deadline).with_time_source(walk.clock);
         let outcome = search.run(&walk, &(), budget);
-        assert_eq!((outcome.best, outcome.evaluations, outcome.ending), (None, 0, Ending::Deadline));
+        assert_eq!((outcome.best, outcome.evaluations, outcome.ending), (None, 0, StopReason::Deadline));
         let overrun = walk.clock.now() - deadline;
         assert!(overrun <= Duration::from_micros(40).max(step_time), "{step_time:?} a step: {overrun:?} late");
         assert_eq!(walk.steps.get(), outcome.simulated_ticks);
@@ -528,7 +532,7 @@ fn ticks_are_met_exactly_and_what_they_cut_short_yields_nothing() {
     for expression in ["simulate", "step(repeat(3, select(1, simulate)))", "lookahead(simulate)"] {
         walk.steps.set(0);
         let outcome = search(expression, 1).run(&walk, &(), Budget::ticks(1234));
-        assert_eq!((outcome.best, outcome.simulated_ticks, outcome.ending), (None, 1234, Ending::Ticks));
+        assert_eq!((outcome.best, outcome.simulated_ticks, outcome.ending), (None, 1234, StopReason::Ticks));
         assert_eq!(walk.steps.get(), 1234, "{expression}");
     }
 }
@@ -536,7 +540,7 @@ fn ticks_are_met_exactly_and_what_they_cut_short_yields_nothing() {
 #[test]
 fn passed_deadline_leaves_no_time_to_search() {
     let outcome = run(&literal(), "simulate", 1, Budget::until(Instant::now()));
-    assert_eq!((outcome.best, outcome.simulated_ticks, outcome.ending), (None, 0, Ending::Deadline));
+    assert_eq!((outcome.best, outcome.simulated_ticks, outcome.ending), (None, 0, StopReason::Deadline));
 }
 
 #[test]
@@ -544,7 +548,7 @@ fn deadline_also_ends_searches_whose_rollouts_are_short() {
     let clock = ManualTimeSource::leak_with_reading(Duration::from_micros(15));
     let budget = Budget::time(Duration::from_millis(20)).with_time_source(clock);
     let outcome = run(&forest(8, 3), "step(lookahead(simulate))", 1, budget);
-    assert!(outcome.evaluations > 20 && outcome.best.is_some() && outcome.ending == Ending::Deadline);
+    assert!(outcome.evaluations > 20 && outcome.best.is_some() && outcome.ending == StopReason::Deadline);
     assert!(clock.readings() > 1000, "{} readings", clock.readings());
 }
 
@@ -584,8 +588,8 @@ proptest! {
         prop_assert!(tree.is_final(&best.actions));
         prop_assert_eq!(tree.reward(&best.actions), best.reward);
         match outcome.ending {
-            Ending::Evaluations => prop_assert_eq!(outcome.evaluations, budget),
-            Ending::Exhausted => {
+            StopReason::Evaluations => prop_assert_eq!(outcome.evaluations, budget),
+            StopReason::Exhausted => {
                 prop_assert!(outcome.evaluations <= budget);
                 prop_assert_eq!(best.reward, tree.highest());
             }

@@ -11,7 +11,7 @@
 use std::cell::OnceCell;
 
 use crate::game::{LAST_TICK, Move, State, World};
-use crate::planner::{Budget, Choice, Outcome, Source, Survival, SurvivalOptions};
+use crate::planner::{Budget, Choice, Outcome, Source, SurvivalOptions, SurvivalSearch};
 
 use super::pursuit::Pursuit;
 
@@ -100,7 +100,7 @@ impl Effort {
     fn life(&self, world: &World, state: &State, expansions_max: u64, enough: u16) -> u16 {
         let options = SurvivalOptions { seed: self.seed, ..SurvivalOptions::default() };
         let limit = self.limit.and(Budget::ticks(expansions_max));
-        let solution = Survival::new(options).solve_until(world, state, enough, limit);
+        let solution = SurvivalSearch::new(options).solve_until(world, state, enough, limit);
         if solution.outcome == Outcome::Survives { LAST_TICK + 1 } else { solution.final_tick.min(enough) }
     }
 }

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use thiserror::Error;
 
 use crate::game::{Action, Move, PlacementError, Position, Rules, State, Style, World, WorldBuilder};
-use crate::planner::{self, Budget, Caution, Choice, Planner, PlannerError, Pursuer, Sighting, Source};
+use crate::planner::{self, Budget, CautiousRules, Choice, ObservedThreat, Planner, PlannerError, Sighting, Source};
 use crate::protocol::{GameMessage, MessageMap, ProtocolError};
 
 mod curiosity;
@@ -137,7 +137,7 @@ pub struct Bot {
     options: BotOptions,
     /// Made for the world of the game, with the number of that world: see [`Pursuit::world_count`].
     planning: Option<(u32, Planning)>,
-    caution: Caution,
+    caution: CautiousRules,
     curiosity: Curiosity,
     game: Option<Game>,
     last: Option<(Observation, Decision)>,
@@ -191,7 +191,7 @@ impl Bot {
     pub fn new(mut options: BotOptions) -> Result<Self, PlannerError> {
         options.budget.time = Some(options.budget.time.unwrap_or(BUDGET_MAX).min(BUDGET_MAX));
         planner::by_name(&options.planner, options.seed)?;
-        let (caution, curiosity) = (Caution::new(), Curiosity::default());
+        let (caution, curiosity) = (CautiousRules::new(), Curiosity::default());
         Ok(Self { options, planning: None, caution, curiosity, game: None, last: None })
     }
 
@@ -317,7 +317,7 @@ impl Bot {
         };
         let strangers = pursuit.strangers();
         if !strangers.is_empty() {
-            return self.caution.choose_beside(pursuit.world(), &state, &strangers, limit);
+            return self.caution.choose_with_predictions(pursuit.world(), &state, &strangers, limit);
         }
         let plan = |planning: &mut _, pursuit: &Pursuit| {
             Ok::<_, PlacementError>(plan(planning, &self.options, pursuit, &pursuit.state()?, limit))
@@ -353,10 +353,10 @@ impl Bot {
             }
             _ => window(message),
         };
-        let pursuers: Vec<Pursuer> =
-            observation.threats.iter().map(|seen| Pursuer::at(at(seen.position, from))).collect();
+        let pursuers: Vec<ObservedThreat> =
+            observation.threats.iter().map(|seen| ObservedThreat::at(at(seen.position, from))).collect();
         let player = at(observation.player, from);
-        self.caution.choose(&layout, &Sighting { tick: observation.clock_tick(), player, pursuers: &pursuers })
+        self.caution.choose(&layout, &Sighting { tick: observation.clock_tick(), player, threats: &pursuers })
     }
 
     /// Keeps what was sent until its effect is seen.

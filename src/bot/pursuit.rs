@@ -11,7 +11,7 @@ use std::time::Instant;
 use crate::game::{
     Direction, FIRST_TICK, Layout, Move, PlacementError, Position, Spawn, State, Style, Tile, World, WorldError,
 };
-use crate::planner::Pursuer;
+use crate::planner::ObservedThreat;
 
 use super::gap::{Gap, Path};
 use super::observation::{Observation, Seen};
@@ -138,9 +138,9 @@ impl Pursuit {
     }
 
     /// The threats that cannot be predicted.
-    pub fn strangers(&self) -> Vec<Pursuer> {
+    pub fn strangers(&self) -> Vec<ObservedThreat> {
         let strangers = self.suspects.iter().filter(|suspect| suspect.is_stranger());
-        strangers.map(|suspect| Pursuer::at(suspect.position)).collect()
+        strangers.map(|suspect| ObservedThreat::at(suspect.position)).collect()
     }
 
     /// The tile that a move leads to, if the player has never been there.

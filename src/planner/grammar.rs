@@ -1,53 +1,56 @@
-//! Any expression of the search grammar as a planner, and the known algorithms by their names.
+//! Runs an expression of the search grammar as a planner; the known algorithms have names.
 //!
-//! The search runs within each tick's limit; the best sequence and the trees are kept from tick to tick, and once a sequence reaches the end
-//! of the game it is played without further search. A limit in expansions counts evaluations here: whole lives.
+//! The search runs within each tick's limit; the best sequence and the trees are kept between
+//! ticks, and a sequence that reaches the end of the game is played without further search. A limit
+//! in expansions counts evaluations here: complete games.
 
-use super::course::{self, Course};
-use super::problem::Chase;
-use super::safest::Safest;
+use super::follower::{self, PlanFollower};
+use super::problem::SurvivalProblem;
+use super::safest::SafestPlanner;
 use super::{Budget, Choice, Planner, Source, TICKS_DEFAULT};
 use crate::game::{LAST_TICK, Move, State, World};
 use crate::search::{Expression, Search};
 
-/// The most nodes of a tree. Taking the part below the move that was played copies them, and must not take longer than about a millisecond.
+/// Maximum number of nodes in a tree. After a move the subtree below it is copied, which must not
+/// next_move longer than about a millisecond. Taking the part below the move that was played copies
+/// them, and must not next_move longer than about a millisecond.
 const TREE_NODES_MAX: usize = 1 << 16;
 
 /// Plays what an expression finds.
-pub struct Grammar {
+pub struct ExpressionPlanner {
     search: Search<Move>,
-    /// The last move, and the state to which it leads.
-    due: Option<(Move, State)>,
+    /// The last move, and the state it is expected to lead to.
+    expected: Option<(Move, State)>,
     /// A sequence to the end of the game.
-    course: Option<Course>,
-    safest: Safest,
+    follower: Option<PlanFollower>,
+    safest: SafestPlanner,
 }
 
-impl Grammar {
-    /// A planner that searches with `expression`, with all randomness from `seed`.
+impl ExpressionPlanner {
+    /// Creates a planner that searches with `expression`; all randomness comes from `seed`.
     pub fn new(expression: Expression, seed: u64) -> Self {
         let search = Search::new(expression, seed).with_tree_nodes_max(TREE_NODES_MAX);
-        Self { search, due: None, course: None, safest: Safest::new() }
+        Self { search, expected: None, follower: None, safest: SafestPlanner::new() }
     }
 
-    /// Tells the search what has become of the game since it last looked.
-    fn follow(&mut self, state: &State) {
-        match self.due.take() {
-            Some((player_move, due)) if due == *state => {
+    /// Advances the search by the move played, or resets it if the game is in another state.
+    fn synchronise(&mut self, state: &State) {
+        match self.expected.take() {
+            Some((player_move, expected)) if expected == *state => {
                 self.search.advance(player_move);
             }
-            _ => self.search.forget(),
+            _ => self.search.reset(),
         }
     }
 }
 
-impl Planner for Grammar {
+impl Planner for ExpressionPlanner {
     fn decide(&mut self, world: &World, state: &State, budget: Budget) -> Choice {
-        if let Some(player_move) = self.course.as_mut().and_then(|course| course.take(world, state)) {
+        if let Some(player_move) = self.follower.as_mut().and_then(|follower| follower.next_move(world, state)) {
             return Choice { player_move, source: Source::Plan, planned_tick: Some(LAST_TICK + 1), simulated_ticks: 0 };
         }
-        self.follow(state);
-        let outcome = self.search.run(&Chase::new(world), state, with_default(budget));
+        self.synchronise(state);
+        let outcome = self.search.run(&SurvivalProblem::new(world), state, with_default(budget));
         let (evaluations, simulated_ticks) = (outcome.evaluations, outcome.simulated_ticks);
         let line = outcome.best.filter(|line| !line.actions.is_empty());
         let choice = match &line {
@@ -59,11 +62,11 @@ impl Planner for Grammar {
             },
             None => self.safest.fall_back(world, state, simulated_ticks),
         };
-        self.due = Some((choice.player_move, course::successor(world, state, choice.player_move)));
-        self.course = line.filter(|_| choice.planned_tick > Some(LAST_TICK)).map(|line| {
-            let mut course = Course::new(state, line.actions);
-            course.take(world, state);
-            course
+        self.expected = Some((choice.player_move, follower::successor(world, state, choice.player_move)));
+        self.follower = line.filter(|_| choice.planned_tick > Some(LAST_TICK)).map(|line| {
+            let mut follower = PlanFollower::new(state, line.actions);
+            follower.next_move(world, state);
+            follower
         });
         choice
     }

@@ -1,54 +1,59 @@
-//! `lookahead`: everything that can happen within so many ticks, on exact predictions, as far as the limit lets it see.
+//! `lookahead`: exhaustive search over a number of ticks, on exact predictions, as far as the limit
+//! allows.
 //!
-//! Breadth first, a tick at a time, over *distinct* states: two ways to the same state are one from then on. Of the first moves that live longest,
-//! the one that leads to the state farthest from the nearest threat is played. It remembers nothing from tick to tick.
+//! Breadth-first, tick by tick, over *distinct* states: paths that reach the same state are merged.
+//! Of the first moves that survive longest, it plays the one that leads to the state farthest from
+//! the nearest threat. It keeps no state between ticks.
 
 use std::collections::HashMap;
 
 use super::{Budget, Choice, Planner, Source, meter_with_default};
 use crate::game::{LAST_TICK, Move, State, World};
-use crate::planner::safest::Safest;
+use crate::planner::safest::SafestPlanner;
 use crate::search::BudgetMeter;
 
-/// How many ticks `lookahead` looks ahead if it is not told.
+/// The default search depth in ticks.
 pub const LOOKAHEAD_TICKS: u16 = 8;
-/// The most states in a layer: a search that would go beyond stops as if its limit were reached.
+/// Maximum number of states in a layer: a search that would exceed it stops as if its limit were
+/// reached.
 const LAYER_STATES_MAX: usize = 1 << 17;
 
 /// Plays by exhaustive search to a fixed depth.
 #[derive(Clone, Debug)]
-pub struct Lookahead {
+pub struct LookaheadPlanner {
     depth_ticks: u16,
     layer: Vec<Node>,
     next: Vec<Node>,
-    /// Fingerprint -> place in `next`. Only ever asked for a key, so its order does not matter.
-    known: HashMap<u64, u32>,
-    safest: Safest,
+    /// Fingerprint -> index in `next`. Used for lookups only, never iterated, so its order does not
+    /// matter.
+    seen: HashMap<u64, u32>,
+    safest: SafestPlanner,
 }
 
-/// A state, and which first moves lead to it: a bit a move.
+/// A state, and a bit set of the first moves that lead to it.
 #[derive(Clone, Debug)]
 struct Node {
     state: State,
     first_moves: u8,
 }
 
-impl Lookahead {
-    /// A planner that looks `depth_ticks` ahead, at least one.
+impl LookaheadPlanner {
+    /// Creates a planner with a search depth of at least one tick.
     pub fn new(depth_ticks: u16) -> Self {
         Self {
             depth_ticks: depth_ticks.max(1),
             layer: Vec::new(),
             next: Vec::new(),
-            known: HashMap::new(),
-            safest: Safest::new(),
+            seen: HashMap::new(),
+            safest: SafestPlanner::new(),
         }
     }
 
-    /// Makes the next layer; false if nothing lives in it or the limit came first, and `layer` is as it was.
+    /// Builds the next layer; returns false, with `layer` unchanged, if no state survives or the
+    /// limit is reached first.
     fn grow(&mut self, world: &World, meter: &mut BudgetMeter) -> bool {
         self.next.clear();
-        self.known.clear();
+        self.seen.clear();
         let is_first = self.layer[0].first_moves == 0;
         for node in &self.layer {
             for player_move in world.moves(&node.state) {
@@ -61,9 +66,9 @@ impl Lookahead {
                     continue;
                 }
                 let first_moves = if is_first { 1 << player_move as u8 } else { node.first_moves };
-                let place = *self.known.entry(world.fingerprint(&state)).or_insert(self.next.len() as u32) as usize;
-                match self.next.get_mut(place) {
-                    Some(known) => known.first_moves |= first_moves,
+                let index = *self.seen.entry(world.fingerprint(&state)).or_insert(self.next.len() as u32) as usize;
+                match self.next.get_mut(index) {
+                    Some(seen) => seen.first_moves |= first_moves,
                     None => self.next.push(Node { state, first_moves }),
                 }
             }
@@ -75,7 +80,8 @@ impl Lookahead {
         true
     }
 
-    /// Of the first moves that lead to the last layer, the one with the state farthest from the nearest threat.
+    /// Of the first moves that reach the last layer, the one whose state is farthest from the
+    /// nearest threat.
     fn best_first_move(&self, world: &World) -> Option<Move> {
         let mut best: Option<(i32, Move)> = None;
         for player_move in Move::ALL {
@@ -89,7 +95,7 @@ impl Lookahead {
     }
 }
 
-/// Columns and rows to the nearest threat.
+/// Manhattan distance to the nearest threat.
 pub(super) fn threat_distance(world: &World, state: &State) -> i32 {
     let player = world.player(state);
     let distances = world.threats(state).map(|threat| {
@@ -99,7 +105,7 @@ pub(super) fn threat_distance(world: &World, state: &State) -> i32 {
     distances.min().unwrap_or(i32::MAX)
 }
 
-impl Planner for Lookahead {
+impl Planner for LookaheadPlanner {
     fn decide(&mut self, world: &World, state: &State, budget: Budget) -> Choice {
         let mut meter = meter_with_default(budget);
         self.layer.clear();

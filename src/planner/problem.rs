@@ -1,31 +1,33 @@
 //! This game as a search problem: where the grammar of [`search`](crate::search) meets the rules.
 //!
-//! Promise: no rollout allocates on a map of up to eight threats, and every play ends, at the latest with tick 2000.
+//! Guarantees: on a map of up to eight threats a rollout does not allocate, and every game ends,
+//! with tick 2000 at the latest.
 
 use crate::game::{LAST_TICK, Move, State, World};
 use crate::search::{Generator, Problem, below};
 
-/// Surviving in a world, move by move; the reward is the tick in which the life ends, and so the score but for a factor.
+/// Surviving in a world, move by move; the reward is the final tick, which is the score except for
+/// a factor.
 #[derive(Clone, Copy, Debug)]
-pub struct Chase<'w> {
+pub struct SurvivalProblem<'w> {
     world: &'w World,
 }
 
-impl<'w> Chase<'w> {
-    /// The problem of surviving in `world`, from whatever state a search starts in.
+impl<'w> SurvivalProblem<'w> {
+    /// The problem of surviving in `world`, from the state in which a search starts.
     pub const fn new(world: &'w World) -> Self {
         Self { world }
     }
 
-    /// Whether a move differs from staying, or is it.
+    /// Whether a move changes the player's tile, or is a stay.
     #[inline]
-    fn leads_somewhere(&self, state: &State, player_move: Move) -> bool {
+    fn is_distinct(&self, state: &State, player_move: Move) -> bool {
         player_move == Move::Stay
             || self.world.tile_after(state, player_move) != self.world.tile_after(state, Move::Stay)
     }
 }
 
-impl Problem for Chase<'_> {
+impl Problem for SurvivalProblem<'_> {
     type State = State;
     type Action = Move;
 
@@ -52,19 +54,21 @@ impl Problem for Chase<'_> {
         f64::from(LAST_TICK + 1)
     }
 
-    /// Draws from all five moves until one is open: on streets that is quicker than counting the open ones first.
+    /// Draws from all five moves until one is open: on streets that is quicker than counting the
+    /// open ones first.
     #[inline]
     fn random(&self, state: &State, _: &mut Vec<Move>, random: &mut Generator) -> Move {
         loop {
             let player_move = Move::ALL[below(random, Move::ALL.len())];
-            if self.leads_somewhere(state, player_move) {
+            if self.is_distinct(state, player_move) {
                 return player_move;
             }
         }
     }
 
-    /// "Not dead": a random move, or else the next one in the order of [`Move::ALL`], after which the player is not caught. The server notices a
-    /// catch only at the start of the next tick; here it shows as soon as the move is tried. If every move is fatal, any will do.
+    /// "Not dead": a random move, or else the next one in the order of [`Move::ALL`], after which
+    /// the player is not caught. The server detects a catch only at the start of the next tick;
+    /// here it is detected as soon as the move is tried. If every move is fatal, returns the first.
     #[inline]
     fn greedy(&self, state: &State, actions: &mut Vec<Move>, random: &mut Generator, trial_ticks: &mut u64) -> Move {
         let first = self.random(state, actions, random);
@@ -77,7 +81,7 @@ impl Problem for Chase<'_> {
                 return player_move;
             }
             player_move = next_move(player_move);
-            while !self.leads_somewhere(state, player_move) {
+            while !self.is_distinct(state, player_move) {
                 player_move = next_move(player_move);
             }
             if player_move == first {
@@ -87,7 +91,7 @@ impl Problem for Chase<'_> {
     }
 }
 
-/// The move after this one in a circle.
+/// The next move in cyclic order.
 #[inline]
 const fn next_move(player_move: Move) -> Move {
     Move::ALL[(player_move as usize + 1) % Move::ALL.len()]
@@ -107,40 +111,40 @@ mod tests {
     #[test]
     fn random_draws_every_open_move_about_equally_often() {
         let world = world("P..\n.##");
-        let (chase, state) = (Chase::new(&world), world.start());
+        let (problem, state) = (SurvivalProblem::new(&world), world.start());
         let mut random = Generator::seed_from_u64(1);
         let mut counts = [0; 5];
         for _ in 0..3000 {
-            counts[chase.random(&state, &mut Vec::new(), &mut random) as usize] += 1;
+            counts[problem.random(&state, &mut Vec::new(), &mut random) as usize] += 1;
         }
         assert_eq!([counts[0], counts[2]], [0, 0], "walls");
         assert!([counts[1], counts[3], counts[4]].iter().all(|&count| count > 900), "{counts:?}");
     }
 
     #[test]
-    fn greedy_does_not_step_into_a_catch_that_can_be_avoided() {
-        // The goldfish has one way to go, left, and takes it on tick 5; staying where the player is would be fatal then.
+    fn greedy_avoids_a_catch_where_possible() {
+        // The goldfish can only move left, which it does on tick 5; staying would then be fatal.
         let world = world("P.g\n.##");
-        let chase = Chase::new(&world);
+        let problem = SurvivalProblem::new(&world);
         let mut state = world.start();
         for player_move in [Move::Right, Move::Stay, Move::Stay, Move::Stay] {
             world.step(&mut state, player_move);
         }
         let mut random = Generator::seed_from_u64(1);
         for _ in 0..100 {
-            let player_move = chase.greedy(&state, &mut Vec::new(), &mut random, &mut 0);
+            let player_move = problem.greedy(&state, &mut Vec::new(), &mut random, &mut 0);
             assert!([Move::Left, Move::Right].contains(&player_move), "{player_move:?}");
         }
     }
 
     #[test]
-    fn greedy_still_moves_when_all_is_lost() {
-        // Tick 5: the goldfish, which has one way to go, comes onto the only tile there is.
+    fn greedy_returns_a_move_when_all_are_fatal() {
+        // On tick 5 the goldfish, which can only move left, reaches the player's only tile.
         let world = world("P~g");
         let mut state = world.start();
         while !state.is_caught() {
             let player_move =
-                Chase::new(&world).greedy(&state, &mut Vec::new(), &mut Generator::seed_from_u64(1), &mut 0);
+                SurvivalProblem::new(&world).greedy(&state, &mut Vec::new(), &mut Generator::seed_from_u64(1), &mut 0);
             assert_eq!(player_move, Move::Stay);
             world.step(&mut state, player_move);
         }

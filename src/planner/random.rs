@@ -1,28 +1,28 @@
-//! `random`: where everybody starts. Any move that differs from the others, each as likely.
+//! `random`: plays any of the distinct moves with equal probability.
 
 use rand_pcg::rand_core::SeedableRng;
 
-use super::problem::Chase;
+use super::problem::SurvivalProblem;
 use super::{Budget, Choice, Planner, Source};
 use crate::game::{State, World};
 use crate::search::{Generator, Problem};
 
 /// Plays at random.
 #[derive(Clone, Debug)]
-pub struct Random {
+pub struct RandomPlanner {
     random: Generator,
 }
 
-impl Random {
+impl RandomPlanner {
     /// A planner that draws its moves from `seed`.
     pub fn new(seed: u64) -> Self {
         Self { random: Generator::seed_from_u64(seed) }
     }
 }
 
-impl Planner for Random {
+impl Planner for RandomPlanner {
     fn decide(&mut self, world: &World, state: &State, _: Budget) -> Choice {
-        let player_move = Chase::new(world).random(state, &mut Vec::new(), &mut self.random);
+        let player_move = SurvivalProblem::new(world).random(state, &mut Vec::new(), &mut self.random);
         Choice { player_move, source: Source::Fallback, planned_tick: None, simulated_ticks: 0 }
     }
 }

@@ -1,23 +1,25 @@
-//! `safest`: one tick ahead, then towards the tile with the most margin. The one-step rule that people write first, and what the other planners
-//! fall back on when they have neither a plan nor time.
+//! `safest`: checks one tick ahead, then heads for the tile with the most margin. The one-step rule
+//! that people write first, and the fallback of the other planners when they have neither a plan
+//! nor time.
 //!
-//! The *margin* of a tile is how many ticks after the player a threat can be there, if each takes the shortest way and the threats keep their
-//! pace. What the threats really do is looked at one tick ahead only.
+//! The *margin* of a tile is the number of ticks between the player's and the first threat's
+//! earliest arrival, if each takes a shortest path and the threats keep their pace. The threats'
+//! actual moves are predicted one tick ahead only.
 
 use super::streets::{Streets, UNREACHED, Walker};
-use super::{Budget, Choice, Planner, Source, course};
+use super::{Budget, Choice, Planner, Source, follower};
 use crate::game::{Move, State, World};
 
-/// Plays by the one-step rule. It remembers nothing but its scratch space.
+/// Plays by the one-step rule. It keeps only scratch space.
 #[derive(Clone, Debug, Default)]
-pub struct Safest {
+pub struct SafestPlanner {
     streets: Option<Streets>,
     threat_steps: Vec<u16>,
     player_steps: Vec<u16>,
 }
 
-impl Safest {
-    /// A planner that has not begun.
+impl SafestPlanner {
+    /// Creates the planner.
     pub fn new() -> Self {
         Self::default()
     }
@@ -28,7 +30,8 @@ impl Safest {
         Choice { player_move, source: Source::Fallback, planned_tick: None, simulated_ticks }
     }
 
-    /// Of the moves that are not immediately fatal, the one that leads to the most margin; an arbitrary move if all are fatal.
+    /// Of the moves that are not immediately fatal, the one that leads to the most margin; an
+    /// arbitrary move if all are fatal.
     fn choose(&mut self, world: &World, state: &State) -> Move {
         let streets = Streets::refresh(&mut self.streets, world.layout());
         let threats = world.threats(state).filter_map(|threat| streets.tile(threat.position)).collect::<Vec<u16>>();
@@ -39,7 +42,7 @@ impl Safest {
             let tile = world.tile_after(state, player_move);
             streets.measure(Walker::Player, [tile], &mut self.player_steps);
             let rank = (
-                !course::successor(world, state, player_move).is_caught(),
+                !follower::successor(world, state, player_move).is_caught(),
                 most_margin(&self.player_steps, &self.threat_steps, period_ticks),
                 self.threat_steps[usize::from(tile)],
             );
@@ -51,14 +54,14 @@ impl Safest {
     }
 }
 
-/// The most ticks by which the player can be ahead of every threat on a tile that he can reach.
+/// The largest margin of any tile that the player can reach.
 fn most_margin(player_steps: &[u16], threat_steps: &[u16], period_ticks: u16) -> i32 {
     let reached = player_steps.iter().zip(threat_steps).filter(|&(&steps, _)| steps != UNREACHED);
     let margin = |(&player, &threat): (&u16, &u16)| i32::from(threat) * i32::from(period_ticks) - i32::from(player);
     reached.map(margin).max().unwrap_or(0)
 }
 
-impl Planner for Safest {
+impl Planner for SafestPlanner {
     fn decide(&mut self, world: &World, state: &State, _: Budget) -> Choice {
         self.fall_back(world, state, 0)
     }
@@ -70,21 +73,22 @@ mod tests {
     use crate::game::{Layout, Rules};
 
     #[test]
-    fn it_runs_to_the_far_end_and_not_into_a_threat() {
+    fn runs_to_the_far_end_away_from_the_threat() {
         let world = World::new(&Layout::parse("b.P......").expect("a drawing"), &Rules::BLITZ_2025).expect("a map");
-        let mut safest = Safest::new();
+        let mut safest = SafestPlanner::new();
         assert_eq!(safest.decide(&world, &world.start(), Budget::UNLIMITED).player_move, Move::Right);
     }
 
     #[test]
-    fn it_sees_a_catch_one_tick_ahead() {
-        // Right leads to the most margin, but the goldfish steps there in tick 5, for it has no other way.
+    fn avoids_a_catch_one_tick_ahead() {
+        // Right leads to the most margin, but the goldfish moves there on tick 5, because it has no
+        // other option.
         let world =
             World::new(&Layout::parse("#P.g\n#.##\n#.##").expect("a drawing"), &Rules::BLITZ_2025).expect("a map");
         let mut state = world.start();
         for _ in 0..4 {
             world.step(&mut state, Move::Stay);
         }
-        assert_ne!(Safest::new().decide(&world, &state, Budget::UNLIMITED).player_move, Move::Right);
+        assert_ne!(SafestPlanner::new().decide(&world, &state, Budget::UNLIMITED).player_move, Move::Right);
     }
 }

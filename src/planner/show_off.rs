@@ -1,47 +1,48 @@
-//! `show-off`: survives, and among survivals prefers those with threats close by.
+//! `show-off`: survives, and among surviving plans prefers those in which the threats come close.
 //!
-//! First it solves the game as `survival` does. From then on it spends each tick on variations of the plan it holds: along the plan for a while, then a
-//! few daring ticks, then a survival search for the rest. A variation replaces the plan only if it survives to the end, proven by its moves, and the
-//! threats are closer in the next ticks: survival, once proven, is never given up.
+//! It first solves the game as `survival` does. From then on it spends each tick on variations of
+//! its plan: a prefix of the plan, a few daring ticks, then a survival search for the rest. A
+//! variation replaces the plan only if its moves provably survive to the end and the threats come
+//! closer in the next ticks, so a surviving plan is never given up.
 
 use rand_pcg::rand_core::SeedableRng;
 
-use super::course::successor;
+use super::follower::successor;
 use super::lookahead::threat_distance;
-use super::problem::Chase;
-use super::survivor::Survivor;
-use super::{Budget, Choice, Outcome, Planner, Source, Survival, SurvivalOptions, meter_with_default};
+use super::problem::SurvivalProblem;
+use super::survival_planner::SurvivalPlanner;
+use super::{Budget, Choice, Outcome, Planner, Source, SurvivalOptions, SurvivalSearch, meter_with_default};
 use crate::game::{LAST_TICK, Move, State, World};
 use crate::search::{BudgetMeter, Generator, Problem, below};
 
-/// Over how many ticks plans are compared.
+/// The number of ticks over which plans are compared.
 const HORIZON_TICKS: usize = 48;
-/// A variation leaves the plan within so many ticks.
-const LEAVE_TICKS_MAX: usize = 24;
-/// A variation is daring for at most so many ticks.
+/// A variation leaves the plan within this many ticks.
+const PREFIX_TICKS_MAX: usize = 24;
+/// A variation has at most this many daring ticks.
 const DARE_TICKS_MAX: usize = 24;
-/// States expanded to prove that a variation survives.
+/// Maximum number of states expanded to prove that a variation survives.
 const PROOF_TICKS_MAX: u64 = 12_000;
-/// One daring tick in so many is random instead.
-const WHIM: usize = 6;
+/// On average one in this many daring ticks is random.
+const RANDOM_TICK_INTERVAL: usize = 6;
 
-/// Plays plans that survive, varied for closeness.
+/// Plays surviving plans, varied so that threats come close.
 #[derive(Debug)]
-pub struct ShowOff {
-    survivor: Survivor,
+pub struct ShowOffPlanner {
+    survival: SurvivalPlanner,
     random: Generator,
 }
 
-impl ShowOff {
-    /// A planner that draws its variations from the options' seed.
+impl ShowOffPlanner {
+    /// Creates a planner whose variations are drawn with the options' seed.
     pub fn new(options: SurvivalOptions) -> Self {
-        Self { survivor: Survivor::new(options), random: Generator::seed_from_u64(options.seed) }
+        Self { survival: SurvivalPlanner::new(options), random: Generator::seed_from_u64(options.seed) }
     }
 
     /// A plan that leaves `plan` somewhere and still survives, if one is found within the budget.
     fn vary(&mut self, world: &World, state: &State, plan: &[Move], meter: &mut BudgetMeter) -> Option<Vec<Move>> {
         let mut state = state.clone();
-        let mut moves = plan[..below(&mut self.random, LEAVE_TICKS_MAX.min(plan.len()))].to_vec();
+        let mut moves = plan[..below(&mut self.random, PREFIX_TICKS_MAX.min(plan.len()))].to_vec();
         for &player_move in &moves {
             meter.tick().ok()?;
             world.step(&mut state, player_move);
@@ -50,7 +51,7 @@ impl ShowOff {
             if state.is_over() {
                 break;
             }
-            let player_move = self.dare(world, &state, meter)?;
+            let player_move = self.closest_safe_move(world, &state, meter)?;
             world.step(&mut state, player_move);
             moves.push(player_move);
         }
@@ -59,18 +60,20 @@ impl ShowOff {
         }
         let options = SurvivalOptions { seed: below(&mut self.random, 1 << 32) as u64, ..SurvivalOptions::default() };
         let budget = meter.remaining().and(Budget::ticks(PROOF_TICKS_MAX));
-        let solution = Survival::new(options).solve(world, &state, budget);
+        let solution = SurvivalSearch::new(options).solve(world, &state, budget);
         meter.add_search(solution.simulated_ticks);
         moves.extend(solution.moves);
         (solution.outcome == Outcome::Survives).then_some(moves)
     }
 
-    /// Usually the move that brings a threat nearest without being fatal; `None` when the budget is used up.
-    fn dare(&mut self, world: &World, state: &State, meter: &mut BudgetMeter) -> Option<Move> {
+    /// Usually the move that brings a threat nearest without being fatal; `None` when the budget is
+    /// used up.
+    fn closest_safe_move(&mut self, world: &World, state: &State, meter: &mut BudgetMeter) -> Option<Move> {
         meter.tick().ok()?;
-        if below(&mut self.random, WHIM) == 0 {
+        if below(&mut self.random, RANDOM_TICK_INTERVAL) == 0 {
             let mut trial_ticks = 0;
-            let player_move = Chase::new(world).greedy(state, &mut Vec::new(), &mut self.random, &mut trial_ticks);
+            let player_move =
+                SurvivalProblem::new(world).greedy(state, &mut Vec::new(), &mut self.random, &mut trial_ticks);
             meter.add_ticks(trial_ticks);
             return Some(player_move);
         }
@@ -87,8 +90,8 @@ impl ShowOff {
     }
 }
 
-/// How close the threats come in the next ticks of a plan; only the nearest one counts, and close counts much more than far. `None`
-/// when the budget is used up.
+/// How close the threats come in the next ticks of a plan; only the nearest one counts, and close
+/// counts much more than far. `None` when the budget is used up.
 fn closeness(world: &World, state: &State, plan: &[Move], meter: &mut BudgetMeter) -> Option<u32> {
     const NEAR: i32 = 840;
     let mut state = state.clone();
@@ -101,11 +104,11 @@ fn closeness(world: &World, state: &State, plan: &[Move], meter: &mut BudgetMete
     Some(sum)
 }
 
-impl Planner for ShowOff {
+impl Planner for ShowOffPlanner {
     fn decide(&mut self, world: &World, state: &State, budget: Budget) -> Choice {
         let survives = |plan: &&[Move]| plan.len() == usize::from(LAST_TICK + 1 - state.tick());
-        let Some(mut plan) = self.survivor.rest(state).filter(survives).map(<[Move]>::to_vec) else {
-            return self.survivor.decide(world, state, budget);
+        let Some(mut plan) = self.survival.remaining(state).filter(survives).map(<[Move]>::to_vec) else {
+            return self.survival.decide(world, state, budget);
         };
         let mut meter = meter_with_default(budget);
         let mut best = closeness(world, state, &plan, &mut meter).unwrap_or(u32::MAX);
@@ -119,7 +122,7 @@ impl Planner for ShowOff {
                 (best, plan, source) = (closer, variation, Source::Search);
             }
         }
-        self.survivor.set_course(state, plan, LAST_TICK + 1);
-        Choice { source, simulated_ticks: meter.ticks(), ..self.survivor.decide(world, state, budget) }
+        self.survival.set_plan(state, plan, LAST_TICK + 1);
+        Choice { source, simulated_ticks: meter.ticks(), ..self.survival.decide(world, state, budget) }
     }
 }

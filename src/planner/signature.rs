@@ -1,19 +1,19 @@
-//! The search signature: one number for what the planners do with a fixed seed and a fixed budget.
+//! The search signature: a hash of what the planners do with a fixed seed and a fixed budget.
 //!
-//! A change of the code that keeps the number on enough maps is no change of any search. The idea is that of chess programs, which name the nodes
-//! that a fixed benchmark takes.
+//! A code change that keeps the signature on enough maps does not change any search. The idea comes
+//! from chess engines, which report the node count of a fixed benchmark.
 
 use std::sync::Mutex;
 use std::thread;
 
-use super::{Budget, Survival, SurvivalOptions, by_name};
+use super::{Budget, SurvivalOptions, SurvivalSearch, by_name};
 use std::hash::Hasher;
 
 use crate::fnv::FnvHasher;
 use crate::game::{Layout, Move, Rules, World, WorldError};
 
 const SEED: u64 = 2025;
-/// States that the survival search may step on each map.
+/// Maximum number of states for the survival search on each map.
 const TICKS_TO_SOLVE: u64 = 20_000;
 /// Planners that play the first ticks of each map, and their budget per tick.
 const PLANNERS: [(&str, Budget); 5] = [
@@ -25,7 +25,8 @@ const PLANNERS: [(&str, Budget); 5] = [
 ];
 const TICKS: usize = 12;
 
-/// The search signature on these maps, in both variants: 16 hexadecimal digits, whatever the number of threads and the machine.
+/// The search signature on these maps, in both variants: 16 hexadecimal digits that do not depend
+/// on the number of threads or the machine.
 ///
 /// # Errors
 /// When a map is not within the limits of a [`World`].
@@ -33,7 +34,7 @@ pub fn signature(layouts: &[Layout], threads: usize) -> Result<String, WorldErro
     let games: Vec<(&Layout, &Rules)> =
         layouts.iter().flat_map(|layout| [(layout, &Rules::BLITZ_2025), (layout, &Rules::NO_JUMP)]).collect();
     let waiting = Mutex::new(games.iter().enumerate());
-    let next = || waiting.lock().expect("nobody panics with it").next();
+    let next = || waiting.lock().expect("the lock is not poisoned").next();
     let work = || {
         let done = std::iter::from_fn(next).map(|(index, &(layout, rules))| (index, record(layout, rules)));
         done.collect::<Vec<(usize, Result<Record, WorldError>)>>()
@@ -50,7 +51,7 @@ pub fn signature(layouts: &[Layout], threads: usize) -> Result<String, WorldErro
     Ok(format!("{:016x}", hash.finish()))
 }
 
-/// What the planners do on a map.
+/// The behaviour of the planners on one map.
 fn record(layout: &Layout, rules: &Rules) -> Result<Record, WorldError> {
     let world = World::new(layout, rules)?;
     let mut record = Record::default();
@@ -74,7 +75,7 @@ impl Record {
     /// Adds a solution of the survival search.
     fn survival(&mut self, world: &World) {
         let options = SurvivalOptions { seed: SEED, ..SurvivalOptions::default() };
-        let solution = Survival::new(options).solve(world, &world.start(), Budget::ticks(TICKS_TO_SOLVE));
+        let solution = SurvivalSearch::new(options).solve(world, &world.start(), Budget::ticks(TICKS_TO_SOLVE));
         self.0.extend(solution.outcome.name().bytes());
         self.number(u64::from(solution.final_tick));
         self.number(solution.simulated_ticks);

@@ -1,23 +1,25 @@
-//! The streets as somebody sees them who knows the map and no rules: who can go where, and how far it is.
+//! The street graph: which tiles the player and the threats can enter, and the distances between
+//! them, without the rules.
 //!
-//! For the planners that do not predict. Tiles have the numbers that the [`World`](crate::game::World) of the same layout gives them: by x, then by y.
+//! For the planners that do not predict. Tile numbers are those of the [`World`] of the same
+//! layout: by x, then by y.
 
 use crate::game::{Clock, Direction, Layout, Move, Position, Rules, Tile};
 
-/// A distance to what cannot be reached.
+/// The distance of an unreachable tile.
 pub(super) const UNREACHED: u16 = u16::MAX;
 
 /// No tile.
 const NONE: u16 = u16::MAX;
 
-/// Who walks: threats pass see-through tiles, the player does not.
+/// Who moves: threats enter see-through tiles, the player does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Walker {
     Player,
     Threat,
 }
 
-/// A map's open tiles and the ways between them.
+/// A map's open tiles and their neighbours.
 #[derive(Clone, Debug)]
 pub(super) struct Streets {
     layout: Layout,
@@ -26,7 +28,7 @@ pub(super) struct Streets {
     tiles: Vec<u16>,
     /// Tile, then direction -> the neighbour, or the tile itself at a wall.
     neighbours: [Vec<[u16; 4]>; 2],
-    /// Tile -> whether the player, having gone in, can only come out the way he came.
+    /// Tile -> whether it is part of a dead end for the player.
     dead_ends: Vec<bool>,
     queue: Vec<u16>,
 }
@@ -51,7 +53,7 @@ impl Streets {
         streets
     }
 
-    /// The streets of `layout`: those that are there already if they are the same.
+    /// The graph of `layout`; rebuilt only if the layout has changed.
     pub fn refresh<'a>(known: &'a mut Option<Self>, layout: &Layout) -> &'a mut Self {
         if known.as_ref().is_none_or(|streets| !streets.are_of(layout)) {
             *known = Some(Self::new(layout));
@@ -59,7 +61,7 @@ impl Streets {
         known.as_mut().expect("filled just now")
     }
 
-    /// Whether these are the streets of `layout`.
+    /// Whether this graph was built from `layout`.
     pub fn are_of(&self, layout: &Layout) -> bool {
         self.layout == *layout
     }
@@ -78,7 +80,7 @@ impl Streets {
         self.positions.iter().enumerate().map(link).collect()
     }
 
-    /// Takes away tiles with one way out until none is left: what was taken is a dead end.
+    /// Removes tiles with at most one exit until none is left; the removed tiles are the dead ends.
     fn mark_dead_ends(&mut self) {
         let neighbours = &self.neighbours[Walker::Player as usize];
         let mut dead = vec![false; neighbours.len()];
@@ -111,12 +113,13 @@ impl Streets {
         Some(self.tiles[(y * width + x) as usize]).filter(|&tile| tile != NONE)
     }
 
-    /// The neighbours of a tile by direction: the tile itself where there is no way.
+    /// The neighbours of a tile by direction, or the tile itself where there is no neighbour.
     pub fn neighbours(&self, walker: Walker, tile: u16) -> [u16; 4] {
         self.neighbours[walker as usize][usize::from(tile)]
     }
 
-    /// The player's moves from a tile that differ, and where they lead: open ways in the order left, right, up, down, then staying.
+    /// The player's distinct moves from a tile and their targets: open directions in the order
+    /// left, right, up, down, then staying.
     pub fn moves(&self, tile: u16) -> impl Iterator<Item = (Move, u16)> + use<> {
         let [left, right, up, down] = self.neighbours(Walker::Player, tile);
         let all = Move::ALL.into_iter().zip([left, right, up, down, tile]);
@@ -127,13 +130,13 @@ impl Streets {
         self.dead_ends[usize::from(tile)]
     }
 
-    /// Fills `steps` with the distance of each tile from the nearest source.
+    /// Fills `steps` with each tile's distance from the nearest source.
     pub fn measure(&mut self, walker: Walker, sources: impl IntoIterator<Item = u16>, steps: &mut Vec<u16>) {
         self.measure_safe(walker, sources.into_iter().map(|source| (source, 0)), steps, |_, _| true);
     }
 
-    /// The same, entering a tile only if `enters(tile, steps)`. Sources come with the steps that were made to get there, in ascending order, and
-    /// are entered in any case.
+    /// Like [`measure`](Self::measure), but enters a tile only if `enters(tile, steps)` holds.
+    /// Sources come with an initial distance, in ascending order, and are always entered.
     pub fn measure_safe(
         &mut self,
         walker: Walker,
@@ -171,12 +174,12 @@ pub(super) struct Timetable {
 }
 
 impl Timetable {
-    /// For the server's rules.
+    /// Runs the server's counter to the end of any game.
     pub fn new() -> Self {
         Self { clock: Clock::new(&Rules::BLITZ_2025) }
     }
 
-    /// How many ticks it takes, from the start of `tick`, until a threat has made 1, 2, ... moves.
+    /// The number of ticks, from the start of `tick`, until a threat has made 1, 2, ... moves.
     pub fn delays(&self, tick: u16) -> impl Iterator<Item = u16> + '_ {
         self.clock.move_ticks(tick).map(move |other| other - tick + 1)
     }
@@ -192,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn tiles_have_the_worlds_numbers() {
+    fn tile_numbers_match_the_world() {
         let layout = Layout::parse("P.#\n.~.").expect("a drawing");
         let (streets, world) = (Streets::new(&layout), World::new(&layout, &Rules::BLITZ_2025).expect("a map"));
         let state = world.start();
@@ -202,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn threats_pass_where_the_player_does_not() {
+    fn threats_enter_see_through_tiles_and_the_player_does_not() {
         let mut streets = streets("P~.");
         let mut steps = Vec::new();
         streets.measure(Walker::Threat, [0], &mut steps);
@@ -212,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ring_has_no_dead_end_and_its_spurs_are() {
+    fn spurs_are_dead_ends_and_the_ring_is_not() {
         let streets = streets("P..##\n.#...\n...##");
         let dead: Vec<bool> =
             (0..5).filter_map(|x| streets.tile(Position::new(x, 1))).map(|t| streets.is_dead_end(t)).collect();
@@ -220,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn the_timetable_is_the_worlds() {
+    fn timetable_matches_the_world() {
         let world = World::new(&Layout::parse("P#b").expect("a drawing"), &Rules::BLITZ_2025).expect("a map");
         let timetable = Timetable::new();
         let mut state = world.start();

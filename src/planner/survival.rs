@@ -1,43 +1,46 @@
-//! The survival search: the whole game as one search problem, on exact predictions.
+//! The survival search: treats the whole game as one search problem, with exact predictions.
 //!
-//! A *layer* holds distinct states of one tick. The next layer is made of moves drawn at random, at most a share of them to one tile of the
-//! player, until it holds as many states as the beam is wide: chance and spread beat every score that was tried, because scored beams
-//! fill up with states that are alike and die together. A narrow beam runs ahead; where it dies, it goes back some ticks, further and
-//! wider each time that it dies near the same place. A layer that was never cut short holds *every* state that can be reached, so when one
-//! such layer has no successor the search was exhaustive: nobody survives longer, proven.
+//! A *layer* holds distinct states of one tick. The next layer is filled with randomly drawn moves,
+//! at most a share of them onto any one tile of the player, until it has as many states as the beam
+//! is wide: randomness and diversity beat every score that was tried, because scored beams fill up
+//! with similar states that all die together. A narrow beam runs ahead; where it dies, the search
+//! backtracks a number of ticks, further and with a wider beam each time it dies near the same
+//! place. A layer that was never truncated holds *every* reachable state, so when such a layer has
+//! no successor, the search was exhaustive and proves that no line survives longer.
 //!
-//! Promise: with a limit in expansions, the answer depends on the world, the state, the seed and the limit alone. Memory stays
-//! below the bound that was given.
+//! Guarantees: with a limit in expansions, the answer depends on the world, the state, the seed and
+//! the limit alone, and memory stays below the given bound. Memory stays below the bound that was
+//! given.
 
 use rand_pcg::rand_core::SeedableRng;
 
 use crate::game::{LAST_TICK, Move, State, World};
 use crate::search::{Budget, BudgetMeter, Generator, below};
 
-/// States in a layer at first.
-const WIDTH_MIN: usize = 2;
-/// How far the search goes back when it first dies at a place.
-const RETREAT_MIN_TICKS: usize = 16;
-/// How far past a place where it died the beam stays wide.
-const CAUTION_TICKS: usize = 8;
-/// Layers from one whose states are kept to the next.
+/// The initial width of the beam.
+const BEAM_WIDTH_MIN: usize = 2;
+/// How many ticks the search backtracks when it first dies at a place.
+const BACKTRACK_TICKS_MIN: usize = 16;
+/// How many ticks past a dead end the beam stays wide.
+const WIDE_TICKS: usize = 8;
+/// Layers between two checkpoints, whose states are kept.
 const CHECKPOINT_TICKS: usize = 8;
-/// A layer holds at most one more than this share of its width on one tile of the player.
+/// The maximum share of a layer's states on one tile of the player: one over this, plus one state.
 const TILE_SHARE: usize = 32;
 
-/// What a search found out about a state.
+/// The result of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The moves lead to the end of the game.
     Survives,
-    /// No moves lead to the end of the game, and none lead further than these.
+    /// No line survives to the end of the game, and none survives longer than these moves.
     Doomed,
-    /// The limit came first; the moves are the longest life found.
+    /// The limit was reached first; the moves are the longest line found.
     Undecided,
 }
 
 impl Outcome {
-    /// The word that the command line prints.
+    /// The name that the command line prints.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Survives => "survives",
@@ -47,25 +50,25 @@ impl Outcome {
     }
 }
 
-/// An answer, with the moves that prove it.
+/// The result of a search, with the moves that prove it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Solution {
-    /// What is known.
+    /// The outcome.
     pub outcome: Outcome,
-    /// From the state that was asked about to the end of the life found.
+    /// The moves from the given state to the end of the longest line.
     pub moves: Vec<Move>,
-    /// The tick in which that life ends: 2001 for a survivor.
+    /// The last tick of that line: 2001 if it survives.
     pub final_tick: u16,
-    /// States stepped in this call.
+    /// States expanded in this call.
     pub simulated_ticks: u64,
 }
 
-/// How a search is set up.
+/// The options of a search.
 #[derive(Clone, Copy, Debug)]
 pub struct SurvivalOptions {
-    /// The seed of every random draw.
+    /// The seed of the random number generator.
     pub seed: u64,
-    /// The most memory that layers may take.
+    /// Maximum memory for the layers, in bytes.
     pub memory_max_bytes: usize,
 }
 
@@ -75,25 +78,26 @@ impl Default for SurvivalOptions {
     }
 }
 
-/// How a state of a layer came about.
+/// The parent and the move that led to a state.
 #[derive(Clone, Copy, Debug)]
 struct Node {
-    /// Its parent's place in the layer before.
+    /// Index of the parent in the previous layer.
     parent: u32,
     player_move: Move,
 }
 
-/// The states of one tick: a stretch of the nodes, and of the kept states if the layer is a checkpoint.
+/// The states of one tick: a range of the nodes and, if the layer is a checkpoint, a range of the
+/// kept states.
 #[derive(Clone, Copy, Debug)]
 struct Layer {
     first_node: usize,
-    first_kept: usize,
+    first_checkpoint_state: usize,
     is_checkpoint: bool,
-    /// Whether every state that can be reached is here.
+    /// Whether the layer holds every reachable state.
     complete: bool,
 }
 
-/// A life that ended: where, and by which last move.
+/// The end of a line: the state and the fatal move.
 #[derive(Clone, Copy, Debug)]
 struct Death {
     final_tick: u16,
@@ -101,43 +105,44 @@ struct Death {
     last_move: Move,
 }
 
-/// A search that can be asked again and goes on where it stopped.
+/// A search that can be resumed.
 #[derive(Debug)]
-pub struct Survival {
+pub struct SurvivalSearch {
     options: SurvivalOptions,
     random: Generator,
     root: Option<State>,
-    /// Layers from the root's on. The search goes forth and back along them, so that they and what is in them are stacks.
+    /// The layers from the root on. The search extends and backtracks along them, so they and their
+    /// contents are stacks.
     layers: Vec<Layer>,
     nodes: Vec<Node>,
     /// The states of checkpoints.
-    kept: Vec<State>,
+    checkpoint_states: Vec<State>,
     /// The states of the last layer.
     frontier: Vec<State>,
-    /// The states of the layer that is being made.
+    /// The states of the layer under construction.
     next: Vec<State>,
-    drawing: Drawing,
+    sampler: CandidateSampler,
     width: usize,
-    retreat_ticks: usize,
-    /// The beam narrows again past this layer.
-    caution_until: usize,
-    /// Whether memory made a layer narrower than wanted since the last retreat.
-    is_squeezed: bool,
+    backtrack_ticks: usize,
+    /// The beam becomes narrow again beyond this layer.
+    wide_until: usize,
+    /// Whether memory limited the width of a layer since the last backtracking.
+    is_memory_limited: bool,
     best: Solution,
 }
 
-/// How a layer's growth ended.
+/// The result of growing a layer.
 enum Growth {
-    /// A new layer is there.
+    /// A new layer was added.
     Grown,
-    /// Every successor is caught; this one lives longest.
+    /// Every successor is caught; this one survives longest.
     Died(Death),
-    /// The limit came first; the last layer is as it was.
+    /// The limit was reached; the last layer is unchanged.
     Interrupted,
 }
 
-impl Survival {
-    /// A search that has not begun.
+impl SurvivalSearch {
+    /// Creates a search that has not started.
     pub fn new(options: SurvivalOptions) -> Self {
         let random = Generator::seed_from_u64(options.seed);
         Self {
@@ -146,37 +151,39 @@ impl Survival {
             root: None,
             layers: Vec::new(),
             nodes: Vec::new(),
-            kept: Vec::new(),
+            checkpoint_states: Vec::new(),
             frontier: Vec::new(),
             next: Vec::new(),
-            drawing: Drawing::default(),
-            width: WIDTH_MIN,
-            retreat_ticks: RETREAT_MIN_TICKS,
-            caution_until: 0,
-            is_squeezed: false,
+            sampler: CandidateSampler::default(),
+            width: BEAM_WIDTH_MIN,
+            backtrack_ticks: BACKTRACK_TICKS_MIN,
+            wide_until: 0,
+            is_memory_limited: false,
             best: Solution { outcome: Outcome::Undecided, moves: Vec::new(), final_tick: 0, simulated_ticks: 0 },
         }
     }
 
-    /// Searches from `state` until the answer is known or the limit is reached. Asked again about the same state, or about one that
-    /// the world makes of it in a tick, it goes on where it stopped. One search serves one world.
+    /// Searches from `state` until the answer is known or the limit is reached. Called again with
+    /// the same state, or with a successor of it, it resumes. A search must be used with one world
+    /// only.
     pub fn solve(&mut self, world: &World, state: &State, budget: Budget) -> Solution {
         self.solve_until(world, state, LAST_TICK + 1, budget)
     }
 
-    /// As [`Survival::solve`], but content with a life that reaches a tick: then the outcome is undecided and the life found ends in this tick or later.
+    /// Like [`SurvivalSearch::solve`], but stops as soon as a line reaches `enough_tick`; the outcome is
+    /// then undecided.
     pub fn solve_until(&mut self, world: &World, state: &State, enough_tick: u16, budget: Budget) -> Solution {
         if state.is_over() {
             let outcome = if state.is_complete() { Outcome::Survives } else { Outcome::Doomed };
             return Solution { outcome, moves: Vec::new(), final_tick: state.tick(), simulated_ticks: 0 };
         }
-        self.root_at(world, state);
+        self.set_root(world, state);
         let mut meter = BudgetMeter::new(budget);
         let mut has_grown = false;
         while self.best.outcome == Outcome::Undecided {
             match self.grow(world, &mut meter) {
                 Growth::Grown if self.frontier[0].is_complete() => {
-                    self.keep_line(Outcome::Survives, LAST_TICK + 1, None)
+                    self.store_best(Outcome::Survives, LAST_TICK + 1, None)
                 }
                 Growth::Grown => {
                     has_grown = true;
@@ -185,24 +192,25 @@ impl Survival {
                         break;
                     }
                 }
-                Growth::Died(death) => self.die(death),
+                Growth::Died(death) => self.handle_dead_end(death),
                 Growth::Interrupted => {
-                    // A layer so wide that a call cannot make one would never be made.
+                    // A layer too wide to be built within one call would never be finished, so
+                    // start again with a narrow beam.
                     if !has_grown {
-                        self.width = WIDTH_MIN;
+                        self.width = BEAM_WIDTH_MIN;
                     }
                     break;
                 }
             }
         }
         if self.best.outcome == Outcome::Undecided && self.frontier[0].tick() > self.best.final_tick {
-            self.keep_line(Outcome::Undecided, self.frontier[0].tick(), None);
+            self.store_best(Outcome::Undecided, self.frontier[0].tick(), None);
         }
         Solution { simulated_ticks: meter.ticks(), ..self.best.clone() }
     }
 
-    /// Makes `state` the root: keeps what is known of it, or starts anew.
-    fn root_at(&mut self, world: &World, state: &State) {
+    /// Makes `state` the root: keeps what is known about it, or starts over.
+    fn set_root(&mut self, world: &World, state: &State) {
         if self.root.as_ref() == Some(state) {
             return;
         }
@@ -216,13 +224,14 @@ impl Survival {
         if !played.is_some_and(|player_move| self.follow(player_move, state)) {
             let random = self.random.clone();
             *self = Self { random, ..Self::new(self.options) };
-            self.plant(state);
+            self.init_layers(state);
             self.best.final_tick = state.tick();
         }
         self.root = Some(state.clone());
     }
 
-    /// Takes a step from the root: keeps what comes after it. Returns whether anything is left.
+    /// Moves the root forward by one move and keeps its descendants; returns whether any are left.
+    /// Returns whether anything is left.
     fn follow(&mut self, player_move: Move, root: &State) -> bool {
         let on_plan = self.best.moves.first() == Some(&player_move);
         if self.best.outcome != Outcome::Undecided {
@@ -240,53 +249,58 @@ impl Survival {
         self.keep_descendants(player_move, root)
     }
 
-    /// Makes a layer of a state alone.
-    fn plant(&mut self, root: &State) {
-        self.layers.push(Layer { first_node: 0, first_kept: 0, is_checkpoint: true, complete: true });
+    /// Creates the first layer from a single state.
+    fn init_layers(&mut self, root: &State) {
+        self.layers.push(Layer { first_node: 0, first_checkpoint_state: 0, is_checkpoint: true, complete: true });
         self.nodes.push(Node { parent: 0, player_move: Move::Stay });
-        self.kept.push(root.clone());
+        self.checkpoint_states.push(root.clone());
         self.frontier.push(root.clone());
     }
 
-    /// Drops every node that does not come from the root by `player_move`, and goes back to the last layer whose states are known.
+    /// Drops every node that is not a descendant of the root by `player_move`, then backtracks to
+    /// the last checkpoint.
     fn keep_descendants(&mut self, player_move: Move, root: &State) -> bool {
-        let (layers, nodes, kept) =
-            (std::mem::take(&mut self.layers), std::mem::take(&mut self.nodes), std::mem::take(&mut self.kept));
+        let (layers, nodes, checkpoint_states) = (
+            std::mem::take(&mut self.layers),
+            std::mem::take(&mut self.nodes),
+            std::mem::take(&mut self.checkpoint_states),
+        );
         self.frontier.clear();
-        self.plant(root);
-        // Where the nodes of the layer before went; those of the first layer went to the new root, or nowhere.
-        let mut places: Vec<Option<u32>> = Vec::new();
+        self.init_layers(root);
+        // New index of each node of the previous layer; nodes of the first layer map to the new
+        // root or are dropped.
+        let mut new_indices: Vec<Option<u32>> = Vec::new();
         for (depth, layer) in layers.iter().enumerate().skip(1) {
             let nodes_end = layers.get(depth + 1).map_or(nodes.len(), |next| next.first_node);
             let of_layer = &nodes[layer.first_node..nodes_end];
             if depth == 1 {
-                places = of_layer.iter().map(|node| (node.player_move == player_move).then_some(0)).collect();
+                new_indices = of_layer.iter().map(|node| (node.player_move == player_move).then_some(0)).collect();
                 continue;
             }
-            let (first_node, first_kept) = (self.nodes.len(), self.kept.len());
-            let mut next_places = Vec::with_capacity(of_layer.len());
+            let (first_node, first_checkpoint_state) = (self.nodes.len(), self.checkpoint_states.len());
+            let mut next_indices = Vec::with_capacity(of_layer.len());
             for (index, node) in of_layer.iter().enumerate() {
-                let place = places[node.parent as usize].map(|parent| {
+                let place = new_indices[node.parent as usize].map(|parent| {
                     self.nodes.push(Node { parent, ..*node });
                     if layer.is_checkpoint {
-                        self.kept.push(kept[layer.first_kept + index].clone());
+                        self.checkpoint_states.push(checkpoint_states[layer.first_checkpoint_state + index].clone());
                     }
                     (self.nodes.len() - first_node - 1) as u32
                 });
-                next_places.push(place);
+                next_indices.push(place);
             }
             if self.nodes.len() == first_node {
                 break;
             }
-            self.layers.push(Layer { first_node, first_kept, ..*layer });
-            places = next_places;
+            self.layers.push(Layer { first_node, first_checkpoint_state, ..*layer });
+            new_indices = next_indices;
         }
-        self.caution_until = self.caution_until.saturating_sub(1);
+        self.wide_until = self.wide_until.saturating_sub(1);
         self.go_back_to(self.layers.len() - 1);
-        places.iter().any(Option::is_some)
+        new_indices.iter().any(Option::is_some)
     }
 
-    /// Goes back to the last layer at or before `depth` whose states are known.
+    /// Backtracks to the last checkpoint at or before `depth`.
     fn go_back_to(&mut self, depth: usize) {
         let nodes_end =
             |layers: &[Layer], depth: usize, all: usize| layers.get(depth + 1).map_or(all, |next| next.first_node);
@@ -294,44 +308,46 @@ impl Survival {
         let layer = self.layers[depth];
         self.nodes.truncate(nodes_end(&self.layers, depth, self.nodes.len()));
         self.layers.truncate(depth + 1);
-        self.kept.truncate(layer.first_kept + self.nodes.len() - layer.first_node);
+        self.checkpoint_states.truncate(layer.first_checkpoint_state + self.nodes.len() - layer.first_node);
         self.frontier.clear();
-        self.frontier.extend_from_slice(&self.kept[layer.first_kept..]);
+        self.frontier.extend_from_slice(&self.checkpoint_states[layer.first_checkpoint_state..]);
     }
 
-    /// The beam is past the place where it died: it can be narrow again.
+    /// Narrows the beam again once it is past the place where it died.
     fn narrow(&mut self) {
-        if self.layers.len() > self.caution_until {
-            self.width = WIDTH_MIN;
-            self.retreat_ticks = RETREAT_MIN_TICKS;
+        if self.layers.len() > self.wide_until {
+            self.width = BEAM_WIDTH_MIN;
+            self.backtrack_ticks = BACKTRACK_TICKS_MIN;
         }
     }
 
-    /// Nothing lives beyond the last layer: that is a proof, or a reason to go back and look wider.
-    fn die(&mut self, death: Death) {
+    /// The last layer has no surviving successor: either this proves the game lost, or the search
+    /// backtracks and widens.
+    fn handle_dead_end(&mut self, death: Death) {
         let depth = self.layers.len() - 1;
         if death.final_tick > LAST_TICK {
-            // Caught in the last tick, which is too late to matter: the game is complete.
-            self.keep_line(Outcome::Survives, death.final_tick, Some(death));
+            // The player is caught in the last tick, after which the game is complete anyway.
+            self.store_best(Outcome::Survives, death.final_tick, Some(death));
             return;
         }
         if self.layers[depth].complete {
-            self.keep_line(Outcome::Doomed, death.final_tick, Some(death));
+            self.store_best(Outcome::Doomed, death.final_tick, Some(death));
             return;
         }
         if death.final_tick > self.best.final_tick {
-            self.keep_line(Outcome::Undecided, death.final_tick, Some(death));
+            self.store_best(Outcome::Undecided, death.final_tick, Some(death));
         }
-        self.caution_until = self.caution_until.max(depth + CAUTION_TICKS);
-        self.go_back_to(depth.saturating_sub(self.retreat_ticks));
-        // A beam that fills the memory on its way is too wide to arrive; the next attempt is one that fits.
-        let is_squeezed = std::mem::take(&mut self.is_squeezed);
-        self.width = if is_squeezed { (self.width / 4).max(WIDTH_MIN) } else { self.width.saturating_mul(2) };
-        self.retreat_ticks = self.retreat_ticks.saturating_mul(2);
+        self.wide_until = self.wide_until.max(depth + WIDE_TICKS);
+        self.go_back_to(depth.saturating_sub(self.backtrack_ticks));
+        // A beam that fills the memory is too wide to get through, so the next attempt is narrower.
+        let is_memory_limited = std::mem::take(&mut self.is_memory_limited);
+        self.width =
+            if is_memory_limited { (self.width / 4).max(BEAM_WIDTH_MIN) } else { self.width.saturating_mul(2) };
+        self.backtrack_ticks = self.backtrack_ticks.saturating_mul(2);
     }
 
-    /// Writes down the line to a state of the last layer, and a last move from there, as the best known.
-    fn keep_line(&mut self, outcome: Outcome, final_tick: u16, death: Option<Death>) {
+    /// Stores the line to a state of the last layer, plus an optional last move, as the best.
+    fn store_best(&mut self, outcome: Outcome, final_tick: u16, death: Option<Death>) {
         let mut moves: Vec<Move> = death.map(|death| death.last_move).into_iter().collect();
         let mut place = death.map_or(0, |death| death.parent);
         for layer in self.layers[1..].iter().rev() {
@@ -343,17 +359,17 @@ impl Survival {
         self.best = Solution { outcome, moves, final_tick, simulated_ticks: 0 };
     }
 
-    /// Makes the next layer from the last one.
+    /// Builds the next layer from the last one.
     fn grow(&mut self, world: &World, meter: &mut BudgetMeter) -> Growth {
         let affordable_width = self.affordable_width(world);
         let width = self.width.min(affordable_width);
-        self.is_squeezed |= affordable_width < self.width;
+        self.is_memory_limited |= affordable_width < self.width;
         self.next.clear();
         let first_node = self.nodes.len();
         let mut longest: Option<Death> = None;
         let mut complete = self.layers[self.layers.len() - 1].complete;
-        self.drawing.begin(world, &self.frontier, width);
-        while let Some(candidate) = self.drawing.draw(world, &self.frontier, &mut self.random) {
+        self.sampler.begin(world, &self.frontier, width);
+        while let Some(candidate) = self.sampler.draw(world, &self.frontier, &mut self.random) {
             if self.next.len() == width {
                 complete = false;
                 break;
@@ -373,7 +389,7 @@ impl Survival {
                         last_move: candidate.player_move,
                     });
                 }
-            } else if self.drawing.is_new(world, &state, &self.next) {
+            } else if self.sampler.is_new(world, &state, &self.next) {
                 self.next.push(state);
                 self.nodes.push(candidate);
             }
@@ -383,56 +399,66 @@ impl Survival {
         }
         std::mem::swap(&mut self.frontier, &mut self.next);
         let is_checkpoint = self.layers.len().is_multiple_of(CHECKPOINT_TICKS);
-        self.layers.push(Layer { first_node, first_kept: self.kept.len(), is_checkpoint, complete });
+        self.layers.push(Layer {
+            first_node,
+            first_checkpoint_state: self.checkpoint_states.len(),
+            is_checkpoint,
+            complete,
+        });
         if is_checkpoint {
-            self.kept.extend_from_slice(&self.frontier);
+            self.checkpoint_states.extend_from_slice(&self.frontier);
         }
         Growth::Grown
     }
 
-    /// How many states a layer may have before memory runs out. A quarter of the memory is for the layer in the making, where a state is
-    /// parent and child, with five candidates in two lists and four places in the table of fingerprints; the rest is for what is
-    /// kept of each layer. A vector that grows may take twice what it holds.
+    /// The maximum width of a layer within the memory bound. A quarter of the memory is reserved
+    /// for the layer under construction, where each state is stored as parent and child, with five
+    /// candidates in two lists and four slots of the fingerprint table; the rest is for the kept
+    /// part of each layer. A growing vector may take twice its contents.
     fn affordable_width(&self, world: &World) -> usize {
-        let making_bytes = self.options.memory_max_bytes / 4;
-        let made_bytes = 2 * world.state_bytes() + 10 * size_of::<Node>() + 4 * size_of::<(u64, u32)>();
-        let kept_bytes = self.kept.len() * world.state_bytes() + self.nodes.len() * size_of::<Node>();
-        let keeping_bytes = (self.options.memory_max_bytes - making_bytes).saturating_sub(2 * kept_bytes);
+        let building_bytes = self.options.memory_max_bytes / 4;
+        let built_bytes = 2 * world.state_bytes() + 10 * size_of::<Node>() + 4 * size_of::<(u64, u32)>();
+        let stored_bytes = self.checkpoint_states.len() * world.state_bytes() + self.nodes.len() * size_of::<Node>();
+        let storing_bytes = (self.options.memory_max_bytes - building_bytes).saturating_sub(2 * stored_bytes);
         let layer_bytes = world.state_bytes() + size_of::<Node>();
-        (making_bytes / (2 * made_bytes)).min(keeping_bytes / (2 * layer_bytes)).max(1)
+        (building_bytes / (2 * built_bytes)).min(storing_bytes / (2 * layer_bytes)).max(1)
     }
 }
 
-/// Draws the moves that make a layer: in random order, first at most a share of them to each tile of the player, then the rest.
+/// Draws the moves that fill a layer, in random order: first at most a share of them onto each tile
+/// of the player, then the rest.
 #[derive(Debug, Default)]
-struct Drawing {
+struct CandidateSampler {
     candidates: Vec<Node>,
-    /// Candidates whose tile had its share.
-    passed_over: Vec<Node>,
+    /// Candidates whose tile had used up its share.
+    deferred: Vec<Node>,
     drawn: usize,
     /// Whether everything fits, so that order and shares do not matter.
-    roomy: bool,
+    fits: bool,
     share: u32,
-    /// By tile of the player: how many candidates were drawn to it, in the layer whose number stands beside.
+    /// For each tile of the player, the layer number and the number of candidates drawn onto it in
+    /// that layer.
     shares: Vec<(u32, u32)>,
     layer: u32,
-    /// Fingerprints of the layer's states, open addressing; an entry counts if it carries the layer's number.
+    /// Fingerprints of the layer's states in an open-addressing table; an entry is valid if it has
+    /// the layer's number.
     known: Vec<(u64, u32)>,
-    /// Fingerprints are not needed while each tile of the player is drawn once.
+    /// Number of states whose fingerprints are in the table; unused while each tile is drawn at
+    /// most once.
     fingerprinted: usize,
 }
 
-impl Drawing {
-    /// Lists every move from every state.
+impl CandidateSampler {
+    /// Lists all moves from all states.
     fn begin(&mut self, world: &World, frontier: &[State], width: usize) {
         self.candidates.clear();
-        self.passed_over.clear();
+        self.deferred.clear();
         self.drawn = 0;
         for (parent, state) in frontier.iter().enumerate() {
             let parent = parent as u32;
             self.candidates.extend(world.moves(state).map(|player_move| Node { parent, player_move }));
         }
-        self.roomy = self.candidates.len() <= width;
+        self.fits = self.candidates.len() <= width;
         self.share = (width / TILE_SHARE + 1) as u32;
         self.layer += 1;
         self.fingerprinted = 0;
@@ -448,28 +474,28 @@ impl Drawing {
     fn draw(&mut self, world: &World, frontier: &[State], random: &mut Generator) -> Option<Node> {
         loop {
             if self.drawn == self.candidates.len() {
-                if self.passed_over.is_empty() {
+                if self.deferred.is_empty() {
                     return None;
                 }
-                std::mem::swap(&mut self.candidates, &mut self.passed_over);
-                self.passed_over.clear();
+                std::mem::swap(&mut self.candidates, &mut self.deferred);
+                self.deferred.clear();
                 self.drawn = 0;
                 self.share = u32::MAX;
             }
-            if !self.roomy {
+            if !self.fits {
                 let picked = self.drawn + below(random, self.candidates.len() - self.drawn);
                 self.candidates.swap(self.drawn, picked);
             }
             let candidate = self.candidates[self.drawn];
             self.drawn += 1;
-            if self.roomy || self.has_share(world, frontier, candidate) {
+            if self.fits || self.has_share(world, frontier, candidate) {
                 return Some(candidate);
             }
-            self.passed_over.push(candidate);
+            self.deferred.push(candidate);
         }
     }
 
-    /// Whether the tile that a candidate leads to has a share left, which it then takes.
+    /// Takes one unit of the share of the candidate's target tile; returns whether one was left.
     #[inline]
     fn has_share(&mut self, world: &World, frontier: &[State], candidate: Node) -> bool {
         let tile = world.tile_after(&frontier[candidate.parent as usize], candidate.player_move);
@@ -481,10 +507,10 @@ impl Drawing {
         *taken <= self.share
     }
 
-    /// Whether the layer, whose states so far are given, does not hold this state yet.
+    /// Whether the layer (`states` so far) does not contain this state yet.
     #[inline]
     fn is_new(&mut self, world: &World, state: &State, states: &[State]) -> bool {
-        if self.share == 1 && !self.roomy {
+        if self.share == 1 && !self.fits {
             return true;
         }
         while self.fingerprinted < states.len() {
@@ -533,7 +559,7 @@ mod tests {
         SurvivalOptions { seed, ..SurvivalOptions::default() }
     }
 
-    /// Where the moves of a solution lead.
+    /// The state after the moves of a solution.
     fn replay(world: &World, from: &State, solution: &Solution) -> State {
         let mut state = from.clone();
         for &player_move in &solution.moves {
@@ -544,21 +570,22 @@ mod tests {
     }
 
     #[test]
-    fn a_dead_end_street_is_doomed_and_the_longest_life_is_found() {
+    fn dead_end_street_is_doomed_with_the_longest_line() {
         let world = world("####\n#P.s\n####", &Rules::NO_JUMP);
-        let solution = Survival::new(options(1)).solve(&world, &world.start(), Budget::UNLIMITED);
+        let solution = SurvivalSearch::new(options(1)).solve(&world, &world.start(), Budget::UNLIMITED);
         assert_eq!(solution.outcome, Outcome::Doomed);
         let end = replay(&world, &world.start(), &solution);
         assert!(end.is_caught());
-        // The shark moves on ticks 5 and 10: staying in the corner is caught by its second move, which ends the game at tick 11.
+        // The shark moves on ticks 5 and 10: a player that stays in the corner is caught by its
+        // second move, so the game ends at tick 11.
         assert_eq!((end.tick(), solution.final_tick), (11, 11));
     }
 
     #[test]
-    fn a_search_goes_on_where_it_stopped() {
+    fn search_resumes_where_it_stopped() {
         for rules in [Rules::BLITZ_2025, Rules::NO_JUMP] {
             let world = world(RING, &rules);
-            let mut survival = Survival::new(options(3));
+            let mut survival = SurvivalSearch::new(options(3));
             let mut state = world.start();
             while !state.is_over() {
                 let solution = survival.solve(&world, &state, Budget::ticks(40));
@@ -566,14 +593,14 @@ mod tests {
                 assert_eq!(replay(&world, &state, &solution).tick(), solution.final_tick);
                 world.step(&mut state, solution.moves.first().copied().unwrap_or(Move::Stay));
             }
-            assert_eq!(state.tick(), LAST_TICK + 1, "forty states a tick are enough when none is looked at twice");
+            assert_eq!(state.tick(), LAST_TICK + 1, "forty states per tick suffice when no state is expanded twice");
         }
     }
 
     #[test]
-    fn a_root_elsewhere_starts_anew() {
+    fn unrelated_root_restarts_the_search() {
         let world = world(RING, &Rules::BLITZ_2025);
-        let mut survival = Survival::new(options(5));
+        let mut survival = SurvivalSearch::new(options(5));
         survival.solve(&world, &world.start(), Budget::UNLIMITED);
         let mut elsewhere = world.start();
         for player_move in [Move::Down, Move::Down, Move::Right] {
@@ -585,9 +612,9 @@ mod tests {
     }
 
     #[test]
-    fn the_seed_and_the_limit_decide_the_answer() {
+    fn answer_depends_on_seed_and_limit_only() {
         let world = world(RING, &Rules::NO_JUMP);
-        let solve = |seed| Survival::new(options(seed)).solve(&world, &world.start(), Budget::ticks(5_000));
+        let solve = |seed| SurvivalSearch::new(options(seed)).solve(&world, &world.start(), Budget::ticks(5_000));
         assert_eq!(solve(1), solve(1));
         assert_ne!(solve(1).moves, solve(2).moves);
     }
@@ -596,19 +623,19 @@ mod tests {
     fn memory_stays_below_its_bound() {
         let world = world("..........\n.o......o.\n..........\n....P.....\n..........\n.o......h.", &Rules::BLITZ_2025);
         let memory_max_bytes = 2_000_000;
-        let mut survival = Survival::new(SurvivalOptions { seed: 1, memory_max_bytes });
+        let mut survival = SurvivalSearch::new(SurvivalOptions { seed: 1, memory_max_bytes });
         survival.solve(&world, &world.start(), Budget::ticks(1));
         survival.width = usize::MAX;
-        survival.caution_until = usize::MAX;
+        survival.wide_until = usize::MAX;
         let solution = survival.solve(&world, &world.start(), Budget::ticks(400_000));
         assert!(survival.nodes.capacity() > 5_000, "layers were wide: {}", survival.nodes.capacity());
         assert_eq!(replay(&world, &world.start(), &solution).tick(), solution.final_tick);
-        let drawing = &survival.drawing;
-        let states = survival.kept.capacity() + survival.frontier.capacity() + survival.next.capacity();
-        let nodes = survival.nodes.capacity() + drawing.candidates.capacity() + drawing.passed_over.capacity();
+        let sampler = &survival.sampler;
+        let states = survival.checkpoint_states.capacity() + survival.frontier.capacity() + survival.next.capacity();
+        let nodes = survival.nodes.capacity() + sampler.candidates.capacity() + sampler.deferred.capacity();
         let bytes = states * world.state_bytes()
             + nodes * size_of::<Node>()
-            + drawing.known.capacity() * size_of::<(u64, u32)>();
+            + sampler.known.capacity() * size_of::<(u64, u32)>();
         assert!(bytes <= memory_max_bytes, "{bytes}");
     }
 }

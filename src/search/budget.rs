@@ -6,29 +6,30 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::deadline::{Deadline, SystemTimeSource, TimeSource};
 
-/// How much work a search or a planner may do: it stops at the first limit that it reaches. Without any limit it runs to its
-/// natural end, or to a default where it has none.
+/// How much work a search or a planner may do: it stops at the first limit that it reaches. Without
+/// any limit it runs to its natural end, or to a default where it has none.
 ///
-/// The unit of work is the *simulated tick*: one state stepped to the next by the search, whichever search it is. Steps that
-/// only follow the game, check a line that is already known, or serve the one-step rule of `safest` (at most five states) do
-/// not count.
+/// The unit of work is the *simulated tick*: one state stepped to the next by the search, whichever
+/// search it is. Steps that only follow the game, check a line that is already known, or serve the
+/// one-step rule of `safest` (at most five states) do not count.
 ///
-/// As JSON, an object with those of `budget_ticks`, `budget_ms` and `budget_evals` that are set; deadlines and passes belong
-/// to one call and are not written.
+/// As JSON, an object with those of `budget_ticks`, `budget_ms` and `budget_evals` that are set;
+/// deadlines and passes belong to one call and are not written.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
-    /// Simulated ticks. They are met exactly, except that the policy `greedy` is not interrupted while it tries moves, and
-    /// may step up to five states more.
+    /// Simulated ticks. They are met exactly, except that the policy `greedy` is not interrupted
+    /// while it tries moves, and may step up to five states more.
     pub ticks: Option<u64>,
     /// Time from the start of the call.
     pub time: Option<Duration>,
-    /// The moment at which to stop. On a busy machine a search stops earlier, by the longest time for which the system lately
-    /// preempted the thread, but not in the first quarter of the time. It is overrun by microseconds.
+    /// The moment at which to stop. On a busy machine a search stops earlier, by the longest time
+    /// for which the system lately preempted the thread, but not in the first quarter of the time.
+    /// It is overrun by microseconds.
     pub deadline: Option<Instant>,
     /// Evaluations of whole sequences, met exactly. Limits the search grammar only.
     pub evaluations: Option<u64>,
-    /// Passes: one is one invocation of the outermost component, as one pass of a nested search is that search without
-    /// restarts. Limits the search grammar only.
+    /// Passes: one is one invocation of the outermost component, as one pass of a nested search is
+    /// that search without restarts. Limits the search grammar only.
     pub passes: Option<u64>,
     /// The clock for time and deadline.
     pub time_source: &'static dyn TimeSource,
@@ -156,7 +157,7 @@ impl<'de> Deserialize<'de> for Budget {
 /// Why a search stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Ending {
+pub enum StopReason {
     /// It simulated as many ticks as allowed.
     Ticks,
     /// It made as many evaluations as allowed.
@@ -165,17 +166,18 @@ pub enum Ending {
     Deadline,
     /// It made as many passes as allowed.
     Passes,
-    /// The best reward reached what the problem calls the best possible.
+    /// The best reward equals the problem's upper bound.
     Optimal,
-    /// Nothing is left to explore: the state was final, or a tree was explored to its end. The best is optimal, unless rollouts
-    /// have a horizon.
+    /// Nothing is left to explore: the state was final, or a tree was explored to its end. The best
+    /// is optimal, unless rollouts have a horizon.
     Exhausted,
 }
 
 /// Counts the work of one call against its budget.
 ///
-/// The clock is checked about every 20 microseconds, whatever a step costs: a check at every step would take longer than many a
-/// step, and a fixed number of steps between checks would overrun the deadline where steps are slow.
+/// The clock is checked about every 20 microseconds, whatever a step costs: a check at every step
+/// would take longer than many a step, and a fixed number of steps between checks would overrun the
+/// deadline where steps are slow.
 #[derive(Clone, Debug)]
 pub struct BudgetMeter {
     budget: Budget,
@@ -186,7 +188,7 @@ pub struct BudgetMeter {
     next_check: u64,
     interval_ticks: u64,
     /// The limit that was reached, if it is one that stays reached.
-    ending: Option<Ending>,
+    ending: Option<StopReason>,
 }
 
 impl BudgetMeter {
@@ -214,7 +216,7 @@ impl BudgetMeter {
     /// # Errors
     /// When the ticks are used up or the deadline is reached.
     #[inline]
-    pub fn tick(&mut self) -> Result<(), Ending> {
+    pub fn tick(&mut self) -> Result<(), StopReason> {
         if self.ticks >= self.next_check {
             self.check()?;
         }
@@ -227,15 +229,15 @@ impl BudgetMeter {
     /// # Errors
     /// When the ticks are used up or the deadline is reached.
     #[cold]
-    pub fn check(&mut self) -> Result<(), Ending> {
+    pub fn check(&mut self) -> Result<(), StopReason> {
         if let Some(ending) = self.ending {
             return Err(ending);
         }
         let left = self.budget.ticks.map_or(u64::MAX, |most| most.saturating_sub(self.ticks));
         let checked = self.deadline.as_mut().map(Deadline::check);
         self.ending = match checked {
-            _ if left == 0 => Some(Ending::Ticks),
-            Some(None) => Some(Ending::Deadline),
+            _ if left == 0 => Some(StopReason::Ticks),
+            Some(None) => Some(StopReason::Deadline),
             _ => None,
         };
         if let Some(Some(elapsed)) = checked
@@ -271,15 +273,15 @@ impl BudgetMeter {
         }
     }
 
-    /// Whether another evaluation may start. It is asked before, not after, so that the last one is still offered and backed up
-    /// completely.
+    /// Whether another evaluation may start. It is asked before, not after, so that the last one is
+    /// still offered and backed up completely.
     ///
     /// # Errors
     /// When the evaluations are used up.
     #[inline]
-    pub fn check_evaluation(&self) -> Result<(), Ending> {
+    pub fn check_evaluation(&self) -> Result<(), StopReason> {
         let is_over = self.budget.evaluations.is_some_and(|most| self.evaluations >= most);
-        if is_over { Err(Ending::Evaluations) } else { Ok(()) }
+        if is_over { Err(StopReason::Evaluations) } else { Ok(()) }
     }
 
     /// Counts an evaluation of a whole sequence.
@@ -343,7 +345,7 @@ mod tests {
             for budget in [Budget::ticks(ticks), Budget::ticks(ticks).and(Budget::time(Duration::from_secs(60)))] {
                 let mut meter = BudgetMeter::new(budget.with_time_source(ManualTimeSource::leak()));
                 let counted = (0..).take_while(|_| meter.tick().is_ok()).count() as u64;
-                assert_eq!((counted, meter.ticks(), meter.tick()), (ticks, ticks, Err(Ending::Ticks)));
+                assert_eq!((counted, meter.ticks(), meter.tick()), (ticks, ticks, Err(StopReason::Ticks)));
             }
         }
     }
@@ -360,7 +362,7 @@ mod tests {
         clock.advance(MS / 2);
         assert_eq!(nested.tick(), Ok(()));
         clock.advance(MS);
-        assert_eq!((nested.check(), meter.check()), (Err(Ending::Deadline), Err(Ending::Deadline)));
+        assert_eq!((nested.check(), meter.check()), (Err(StopReason::Deadline), Err(StopReason::Deadline)));
     }
 
     #[test]
@@ -385,6 +387,6 @@ mod tests {
     fn reached_deadline_stops_at_once() {
         let clock = ManualTimeSource::leak();
         let mut meter = BudgetMeter::new(Budget::until(clock.now()).with_time_source(clock));
-        assert_eq!((meter.tick(), meter.ticks()), (Err(Ending::Deadline), 0));
+        assert_eq!((meter.tick(), meter.ticks()), (Err(StopReason::Deadline), 0));
     }
 }

@@ -1,9 +1,10 @@
 //! Deadlines on a machine that has other work to do.
 //!
-//! The system preempts a thread for whole time slices: milliseconds may pass between two checks of the clock that are
-//! microseconds of work apart. A search that stops at the first check after its deadline then stops late. Such stalls come in
-//! series, so a deadline counts as reached as soon as the time left is no more than the longest recent stall of this thread.
-//! On an idle machine there are none.
+//! The system preempts a thread for whole time slices: milliseconds may pass between two checks of
+//! the clock that are microseconds of work apart. A search that stops at the first check after its
+//! deadline then stops late. Such stalls come in series, so a deadline counts as reached as soon as
+//! the time left is no more than the longest recent stall of this thread. On an idle machine there
+//! are none.
 
 use std::cell::Cell;
 use std::fmt;
@@ -47,13 +48,14 @@ pub struct ManualTimeSource {
 }
 
 impl ManualTimeSource {
-    /// A clock that only [`advance`](Self::advance) moves. It lives for the rest of the process, as budgets require.
+    /// A clock that only [`advance`](Self::advance) moves. It lives for the rest of the process, as
+    /// budgets require.
     pub fn leak() -> &'static Self {
         Self::leak_with_reading(Duration::ZERO)
     }
 
-    /// A clock that also advances by `reading` whenever it is read: the work that a search does between two readings then
-    /// takes that long.
+    /// A clock that also advances by `reading` whenever it is read: the work that a search does
+    /// between two readings then takes that long.
     pub fn leak_with_reading(reading: Duration) -> &'static Self {
         let reading_ns = nanoseconds(reading);
         let (elapsed_ns, readings) = (AtomicU64::new(0), AtomicU64::new(0));
@@ -115,7 +117,8 @@ pub(super) struct Deadline {
     at: Instant,
     time_source: &'static dyn TimeSource,
     last_check: Option<Instant>,
-    /// The most time that is kept in reserve for stalls: most of the time that there was, but never all.
+    /// The most time that is kept in reserve for stalls: most of the time that there was, but never
+    /// all.
     reserve_max: Duration,
 }
 

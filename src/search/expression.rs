@@ -1,7 +1,8 @@
-//! A search as a value: the components of an expression, their limits, and how they are written.
+//! A search as a value: the components of an expression, their limits, and their textual form.
 //!
-//! Every component but the last wraps exactly one other, so an expression is a chain and is stored as one: no recursion, however deep.
-//! What [`Display`](fmt::Display) writes, [`FromStr`](std::str::FromStr) reads back to an equal expression.
+//! Every component but the last wraps exactly one other, so an expression is a chain and is stored
+//! as a list, without recursion. [`FromStr`](std::str::FromStr) parses what
+//! [`Display`](fmt::Display) writes to an equal expression.
 
 use std::fmt;
 
@@ -26,10 +27,10 @@ pub enum Policy {
 }
 
 impl Policy {
-    /// All of them, in the order in which they are listed to a person.
+    /// All policies, in the order in which help texts list them.
     pub const ALL: [Self; 2] = [Self::Random, Self::Greedy];
 
-    /// As it is written.
+    /// The name in an expression.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Random => "random",
@@ -45,21 +46,24 @@ pub enum Component {
     Simulate {
         /// How actions are chosen.
         policy: Policy,
-        /// After how many actions to stop and evaluate anyway, 1 to [`HORIZON_MAX`]; never if there is none.
+        /// Number of actions, 1 to [`HORIZON_MAX`], after which to stop and evaluate; `None` for no
+        /// limit.
         horizon: Option<u32>,
     },
     /// Invokes the next component this many times, 1 to [`REPEAT_MAX`], from the same state.
     Repeat(u32),
     /// Invokes the next component from every successor.
     Lookahead,
-    /// Invokes the next component, plays the next action of the best sequence that this step has seen, and so on to the end.
+    /// Invokes the next component, plays the next action of the best sequence seen so far, and
+    /// repeats until a final state.
     Step,
-    /// Invokes the next component from a leaf of a tree that grows by UCB1 with this constant, 0 to [`C_MAX`].
+    /// Invokes the next component from a leaf of a tree that grows by UCB1 with this constant, 0 to
+    /// [`C_MAX`].
     Select(f64),
 }
 
 impl Component {
-    /// As it is written.
+    /// The name in an expression.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Simulate { .. } => "simulate",
@@ -75,23 +79,23 @@ impl Component {
             Self::Simulate { horizon, .. } => horizon.is_none_or(|actions| (1..=HORIZON_MAX).contains(&actions)),
             Self::Repeat(count) => (1..=REPEAT_MAX).contains(&count),
             Self::Lookahead | Self::Step => true,
-            // The sign is asked for because -0 would not print back.
+            // Check the sign, because -0 would not round-trip.
             Self::Select(c) => c.is_sign_positive() && (0.0..=C_MAX).contains(&c),
         }
     }
 }
 
-/// Why a list of components is no expression.
+/// Why a list of components is not a valid expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum ExpressionError {
-    /// Nothing, or too much.
+    /// None, or too many components.
     #[error("an expression has 1 to {DEPTH_MAX} components, not {0}")]
     Length(usize),
-    /// `simulate` wraps nothing, everything else wraps something.
-    #[error("component {0} is out of place: simulate comes last, and only there")]
+    /// `simulate` must be last; every other component must not be.
+    #[error("component {0} is misplaced: simulate must be the last component and may not occur elsewhere")]
     Place(usize),
-    /// A number beyond the limits of its component.
-    #[error("component {0} has a number beyond its limits")]
+    /// A number outside the limits of its component.
+    #[error("component {0} has a number out of range")]
     Limit(usize),
 }
 
@@ -105,7 +109,8 @@ impl Expression {
     /// The expression of these components, the outermost first.
     ///
     /// # Errors
-    /// If there are none or more than [`DEPTH_MAX`], if `simulate` is not the last and only the last, or if a number is out of its limits.
+    /// If there are none or more than [`DEPTH_MAX`], if `simulate` is not the last and only the
+    /// last, or if a number is out of its limits.
     pub fn new(components: Vec<Component>) -> Result<Self, ExpressionError> {
         if components.is_empty() || components.len() > DEPTH_MAX {
             return Err(ExpressionError::Length(components.len()));
@@ -140,7 +145,8 @@ impl fmt::Display for Expression {
                 }
                 Component::Repeat(count) => write!(f, "({count}, ")?,
                 Component::Lookahead | Component::Step => f.write_str("(")?,
-                // The shortest digits that read back to the same number; tiny ones would be a row of zeros.
+                // The shortest digits that parse to the same number; tiny numbers would print as a
+                // row of zeros.
                 Component::Select(c) if c != 0.0 && c < 1e-4 => write!(f, "({c:e}, ")?,
                 Component::Select(c) => write!(f, "({c}, ")?,
             }
@@ -156,7 +162,7 @@ mod tests {
     const SIMULATE: Component = Component::Simulate { policy: Policy::Random, horizon: None };
 
     #[test]
-    fn components_out_of_place_or_limits_are_refused() {
+    fn misplaced_components_and_numbers_out_of_range_are_rejected() {
         assert_eq!(Expression::new(vec![]), Err(ExpressionError::Length(0)));
         assert_eq!(Expression::new(vec![Component::Step; 33]), Err(ExpressionError::Length(33)));
         assert_eq!(Expression::new(vec![SIMULATE, SIMULATE]), Err(ExpressionError::Place(0)));
@@ -175,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn expressions_are_written_as_people_write_them() {
+    fn expressions_print_in_their_usual_form() {
         let greedy = Component::Simulate { policy: Policy::Greedy, horizon: Some(40) };
         let components = vec![Component::Step, Component::Repeat(100), Component::Select(1.41), greedy];
         let expression = Expression::new(components).expect("a well-formed expression");

@@ -1,8 +1,9 @@
-//! A grammar of Monte Carlo searches for one-player problems; knows nothing of this game.
+//! A grammar of Monte Carlo searches for one-player problems; independent of this game.
 //!
-//! A [`Problem`] is a state that lists its legal actions, applies one, says whether it is final, and yields a reward. An [`Expression`] composes a
-//! search for it out of five components, after Maes, Lupien St-Pierre and Ernst, *Monte Carlo Search Algorithm Discovery for One Player
-//! Games* (arXiv 1208.4692):
+//! A [`Problem`] lists the legal actions of a state, applies one, says whether a state is final,
+//! and gives its reward. An [`Expression`] composes a search for it out of five components, after
+//! Maes, Lupien St-Pierre and Ernst, *Monte Carlo Search Algorithm Discovery for One Player Games*
+//! (arXiv 1208.4692):
 //!
 //! | component | what it does from a state, with the actions already decided |
 //! |---|---|
@@ -12,12 +13,14 @@
 //! | `step(S)` | invokes `S`, plays the next action of the best sequence that this step has seen, and so on to the end |
 //! | `select(C, S)` | one tree, kept for the whole search: descends by mean + `C` sqrt(ln n / n_k), expands a leaf, invokes `S` there, backs up what it returned |
 //!
-//! `simulate` alone is `simulate(random)`. Known algorithms: `step(repeat(100, simulate))` is iterative sampling,
-//! `step(lookahead(simulate))` nested Monte Carlo of level 1, `step(repeat(100, select(1.41, simulate)))` UCT.
+//! `simulate` alone is `simulate(random)`. Known algorithms: `step(repeat(100, simulate))` is
+//! iterative sampling, `step(lookahead(simulate))` nested Monte Carlo of level 1, `step(repeat(100,
+//! select(1.41, simulate)))` UCT.
 //!
-//! **Promises.** The answer is the best of *all* sequences evaluated, whole, and only a strictly better one replaces it. A budget in evaluations is
-//! met exactly; a deadline is overrun by microseconds; a rollout cut short yields nothing. The same expression, seed, problem and evaluation
-//! budgets give the same answer on every platform. Memory is bounded. Nothing is allocated per action in a rollout.
+//! **Guarantees.** The result is the best of *all* complete sequences evaluated; only a strictly better one replaces it. A budget in evaluations is
+//! met exactly; a deadline is overrun by microseconds; a rollout cut short yields nothing. The same
+//! expression, seed, problem and evaluation budgets give the same answer on every platform. Memory
+//! is bounded. A rollout does not allocate per action.
 //!
 //! ```
 //! use getaway::search::{Budget, Generator, Problem, Search};
@@ -61,7 +64,7 @@ mod problem;
 mod run;
 mod tree;
 
-pub use budget::{Budget, BudgetMeter, Ending};
+pub use budget::{Budget, BudgetMeter, StopReason};
 pub use deadline::{ManualTimeSource, SystemTimeSource, TimeSource};
 pub use expression::{C_MAX, Component, DEPTH_MAX, Expression, ExpressionError, HORIZON_MAX, Policy, REPEAT_MAX};
 pub use parse::{ParseError, TEXT_MAX};

@@ -1,18 +1,19 @@
-//! Reading an expression, and saying where and why it cannot be read.
+//! Parses expressions, and reports where and why a text is invalid.
 //!
-//! Any text whatever is answered: by an expression within the limits, or by a place in the text and what was expected there.
+//! Every text gives either an expression within the limits or an error with a position and unit was
+//! expected there.
 
 use std::fmt;
 use std::str::FromStr;
 
 use super::expression::{C_MAX, Component, DEPTH_MAX, Expression, HORIZON_MAX, Policy, REPEAT_MAX};
 
-/// The longest text of an expression, in characters.
+/// The maximum length of an expression, in characters.
 pub const TEXT_MAX: usize = 4096;
 
 const COMPONENTS: &str = "simulate, repeat, lookahead, step or select";
 
-/// Where a text stopped being an expression.
+/// Where and why a text is not an expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseError {
     text: String,
@@ -22,7 +23,7 @@ pub struct ParseError {
 }
 
 impl ParseError {
-    /// Where, in characters from 0; the length of the text if it ended too early.
+    /// The position, in characters from 0; the length of the text if it ends too early.
     pub fn position(&self) -> usize {
         self.position
     }
@@ -32,12 +33,12 @@ impl ParseError {
         &self.expected
     }
 
-    /// What was there instead, in quotes, or `the end`.
+    /// What was found instead, in quotes, or `the end`.
     pub fn found(&self) -> &str {
         &self.found
     }
 
-    /// Two lines: the text around the place, and a caret under it.
+    /// Two lines: the text around the position, and a caret under it.
     pub fn caret(&self) -> String {
         const BEFORE: usize = 60;
         const AFTER: usize = 20;
@@ -47,7 +48,7 @@ impl ParseError {
             .chars()
             .skip(start)
             .take(BEFORE + AFTER)
-            // A line break or tab would part the caret from its place.
+            // A line break or tab would shift the caret.
             .map(|character| if character.is_control() { ' ' } else { character })
             .collect();
         format!("{part}\n{}^", " ".repeat(self.position - start))
@@ -55,7 +56,7 @@ impl ParseError {
 }
 
 impl fmt::Display for ParseError {
-    /// One line; positions are counted from 1 for people.
+    /// One line; positions are 1-based.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "character {}: expected {}, found {}", self.position + 1, self.expected, self.found)
     }
@@ -66,7 +67,8 @@ impl std::error::Error for ParseError {}
 impl FromStr for Expression {
     type Err = ParseError;
 
-    /// Reads what [`Display`](fmt::Display) writes; spaces are free. `simulate` alone is `simulate(random)`.
+    /// Parses unit [`Display`](fmt::Display) writes; whitespace is ignored. `simulate` alone is
+    /// `simulate(random)`.
     fn from_str(text: &str) -> Result<Self, ParseError> {
         Parser { text, characters: text.chars().collect(), position: 0 }.expression()
     }
@@ -78,7 +80,7 @@ struct Parser<'a> {
     position: usize,
 }
 
-/// A word or number and where it began.
+/// A word or number and its start position.
 struct Token {
     start: usize,
     text: String,
@@ -108,11 +110,11 @@ impl Parser<'_> {
         if end < self.characters.len() {
             return Err(self.error(end, "the end"));
         }
-        // Every limit was checked where its number stood.
+        // Every limit was already checked at its number.
         Expression::new(components).map_err(|error| self.error(end, error.to_string()))
     }
 
-    /// A component up to the one it wraps.
+    /// Parses a component up to the one it wraps.
     fn component(&mut self) -> Result<Component, ParseError> {
         let name = self.token(char::is_alphanumeric);
         if name.text == "simulate" {
@@ -151,17 +153,17 @@ impl Parser<'_> {
         Ok(Component::Simulate { policy, horizon })
     }
 
-    fn count(&mut self, what: &str, max: u32) -> Result<u32, ParseError> {
+    fn count(&mut self, unit: &str, max: u32) -> Result<u32, ParseError> {
         let number = self.token(|character| character.is_ascii_digit());
         let value = number.text.parse().ok().filter(|count| (1..=max).contains(count));
-        value.ok_or_else(|| self.error(number.start, format!("a number of {what}, 1 to {max}")))
+        value.ok_or_else(|| self.error(number.start, format!("a number of {unit}, 1 to {max}")))
     }
 
     fn constant(&mut self) -> Result<f64, ParseError> {
         let start = self.skip_spaces();
         let mut text = String::new();
         while let Some(&character) = self.characters.get(self.position) {
-            // A sign belongs to a number only behind its exponent.
+            // A sign is part of a number only after the exponent.
             let is_sign = matches!(character, '+' | '-') && text.ends_with(['e', 'E']);
             if !(character.is_ascii_digit() || matches!(character, '.' | 'e' | 'E') || is_sign) {
                 break;
@@ -194,14 +196,14 @@ impl Parser<'_> {
         self.position
     }
 
-    fn token(&mut self, belongs: impl Fn(char) -> bool) -> Token {
+    fn token(&mut self, is_part: impl Fn(char) -> bool) -> Token {
         let start = self.skip_spaces();
-        let text: String = self.characters[start..].iter().copied().take_while(|&c| belongs(c)).collect();
+        let text: String = self.characters[start..].iter().copied().take_while(|&c| is_part(c)).collect();
         self.position += text.chars().count();
         Token { start, text }
     }
 
-    /// The error at `position`, with the word or the single character that stands there.
+    /// The error at `position`, with the word or character found there.
     fn error(&self, position: usize, expected: impl Into<String>) -> ParseError {
         const FOUND_MAX: usize = 20;
         let is_word = |character: &char| character.is_alphanumeric() || matches!(character, '.' | '_' | '-' | '+');
@@ -226,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn known_algorithms_print_back_to_themselves() {
+    fn known_algorithms_round_trip() {
         for text in [
             "simulate",
             "simulate(greedy)",
@@ -237,12 +239,12 @@ mod tests {
         ] {
             assert_eq!(text.parse::<Expression>().expect(text).to_string(), text);
         }
-        let random: Expression = " simulate ( random ) ".parse().expect("spaces are free");
+        let random: Expression = " simulate ( random ) ".parse().expect("whitespace is ignored");
         assert_eq!(random.to_string(), "simulate");
     }
 
     #[test]
-    fn errors_name_the_place_and_what_was_expected() {
+    fn errors_have_the_position_and_what_was_expected() {
         for (text, message) in [
             ("", "character 1: expected simulate, repeat, lookahead, step or select, found the end"),
             ("stepp(simulate)", "character 1: expected simulate, repeat, lookahead, step or select, found \"stepp\""),
@@ -264,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn the_caret_stands_under_the_place() {
+    fn caret_is_under_the_position() {
         assert_eq!(error("step(\trepeat(x, simulate))").caret(), "step( repeat(x, simulate))\n             ^");
         let long = format!("{}simulate]", "step(".repeat(30));
         let caret = error(&long).caret();
@@ -273,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn bombs_are_answered_at_once() {
+    fn huge_inputs_are_rejected_at_once() {
         let deep = format!("{}simulate{}", "step(".repeat(500), ")".repeat(500));
         assert!(error(&deep).to_string().contains("expected at most 32 components, found \"step\""));
         assert_eq!(error(&"step(".repeat(1_000_000)).position(), TEXT_MAX);
@@ -304,12 +306,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_expression_reads_back(expression in expression()) {
+        fn every_expression_round_trips(expression in expression()) {
             prop_assert_eq!(expression.to_string().parse(), Ok(expression));
         }
 
         #[test]
-        fn any_text_is_answered_within_itself(
+        fn any_text_gives_an_expression_or_an_error_inside_it(
             text in prop_oneof![".*", "[a-z(), .0-9e+-]{0,80}", "(step\\(|repeat\\(|select\\(|simulate|random|greedy|lookahead|[0-9.,()é ]){0,12}"]
         ) {
             match text.parse::<Expression>() {
@@ -323,7 +325,7 @@ mod tests {
         }
 
         #[test]
-        fn a_damaged_expression_is_answered_within_itself(expression in expression(), at in 0_usize..400, with in any::<char>()) {
+        fn damaged_expression_gives_an_error_inside_it(expression in expression(), at in 0_usize..400, with in any::<char>()) {
             let mut characters: Vec<char> = expression.to_string().chars().collect();
             let at = at % characters.len();
             characters[at] = with;

@@ -1,44 +1,44 @@
-//! Running an expression: bookkeeping of the best, the budget, and the five components.
+//! Runs an expression: the best sequence, the budget, and the five components.
 //!
-//! An evaluation is offered to every component on the way to it, from the inside out: each keeps the best score and whole sequence since it was last
-//! invoked, and none can hold a better one than the component around it, so the first that is not improved ends the offer.
+//! Every evaluated sequence is offered to the enclosing components from the innermost outwards:
+//! each keeps the best since its last invocation.
 
 use rand_pcg::rand_core::SeedableRng;
 
-use super::budget::{Budget, BudgetMeter, Ending};
+use super::budget::{Budget, BudgetMeter, StopReason};
 use super::expression::{Component, Expression, Policy};
 use super::problem::{Generator, Problem};
 use super::tree::{TREE_NODES_MAX, Tree};
 
-/// A sequence of actions and what it is worth.
+/// A sequence of actions and its reward.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line<A> {
-    /// The reward of the state in which the actions end.
+    /// The reward of the final state of the sequence.
     pub reward: f64,
     /// All actions, from the state in which the search started.
     pub actions: Vec<A>,
 }
 
-/// What a search found, and what it took.
+/// The result of a run and its cost.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome<A> {
-    /// The best of all sequences evaluated, in this run or kept from the ones before; nothing if none was.
+    /// The best sequence evaluated in this or an earlier run; `None` if there is none.
     pub best: Option<Line<A>>,
     /// States evaluated in this run.
     pub evaluations: u64,
     /// States stepped in this run: actions applied, and the trial steps of policies.
     pub simulated_ticks: u64,
-    /// Whole passes of the outermost component in this run.
+    /// Completed passes of the outermost component in this run.
     pub passes: u64,
     /// Why it stopped.
-    pub ending: Ending,
+    pub ending: StopReason,
 }
 
-/// The best that a component has seen since it was last invoked.
+/// The best sequence that a component has seen since its last invocation.
 #[derive(Clone)]
 struct Record<A> {
     reward: Option<f64>,
-    /// Meaningful only beside a reward; kept otherwise for its memory.
+    /// Valid only if there is a reward; otherwise kept for its allocation.
     actions: Vec<A>,
 }
 
@@ -47,7 +47,7 @@ impl<A: Copy> Record<A> {
         Self { reward: None, actions: Vec::new() }
     }
 
-    /// Replaces the best by a strictly better one; false if it is not better.
+    /// Replaces the best by a strictly better one; returns whether it did.
     #[inline]
     fn offer(&mut self, reward: f64, actions: &[A]) -> bool {
         let better = self.reward.is_none_or(|best| reward > best);
@@ -60,28 +60,28 @@ impl<A: Copy> Record<A> {
     }
 }
 
-/// A search that can be run, interrupted by its budget, and run again from where it stopped.
+/// A search that can be run, stopped by its budget, and resumed.
 ///
-/// Between runs it keeps the best sequence and the trees. When an action has really been played, [`advance`](Self::advance) tells it; when
-/// anything else has happened, [`forget`](Self::forget) does.
+/// Between runs it keeps the best sequence and the trees. Call [`advance`](Self::advance) after an
+/// action has been played, and [`reset`](Self::reset) after any other change of state.
 #[derive(Clone)]
 pub struct Search<A> {
     expression: Expression,
     random: Generator,
-    /// The best of the whole search.
+    /// The best sequence of the whole search.
     best: Record<A>,
-    /// One for each component.
+    /// One per component.
     records: Vec<Record<A>>,
-    /// One for each component, grown only by `select`.
+    /// One per component, used by `select` only.
     trees: Vec<Tree<A>>,
-    /// The legal actions of a state, one list for each component.
-    lists: Vec<Vec<A>>,
-    /// The actions decided on the way to where the search is now.
+    /// Buffers for the legal actions, one per component.
+    action_buffers: Vec<Vec<A>>,
+    /// The actions from the root to the current state.
     path: Vec<A>,
 }
 
 impl<A: Copy + Eq> Search<A> {
-    /// A search that draws all its randomness from `seed`.
+    /// Creates a search whose randomness comes from `seed`.
     pub fn new(expression: Expression, seed: u64) -> Self {
         let count = expression.components().len();
         Self {
@@ -90,34 +90,36 @@ impl<A: Copy + Eq> Search<A> {
             best: Record::new(),
             records: vec![Record::new(); count],
             trees: vec![Tree::new(TREE_NODES_MAX); count],
-            lists: vec![Vec::new(); count],
+            action_buffers: vec![Vec::new(); count],
             path: Vec::new(),
         }
     }
 
-    /// Limits the tree of each `select` to this many nodes instead of [`TREE_NODES_MAX`]; drops the trees there are.
+    /// Limits the tree of each `select` to this many nodes instead of [`TREE_NODES_MAX`]; drops the
+    /// trees there are.
     #[must_use]
     pub fn with_tree_nodes_max(mut self, nodes_max: usize) -> Self {
         self.trees.fill(Tree::new(nodes_max));
         self
     }
 
-    /// What is being run.
+    /// The expression being run.
     pub fn expression(&self) -> &Expression {
         &self.expression
     }
 
-    /// Searches from `state` until the budget is spent, or earlier if there is nothing left to find.
+    /// Searches from `state` until the budget is used up, or until nothing is remaining to find.
     ///
-    /// A sequence kept from before is replayed first, and counts with the reward it has now; if it cannot be played from `state`, everything
-    /// kept is forgotten. This counts neither as evaluation nor as actions applied.
+    /// A sequence kept from an earlier run is first replayed and its reward updated; if it cannot
+    /// be played from `state`, the search is reset. The replay does not count towards evaluations
+    /// or applied actions.
     pub fn run<P>(&mut self, problem: &P, state: &P::State, budget: Budget) -> Outcome<A>
     where
         P: Problem<Action = A>,
     {
         self.replay(problem, state);
         self.path.clear();
-        self.trees.iter_mut().for_each(Tree::rewind);
+        self.trees.iter_mut().for_each(Tree::reset_path);
         let mut run = Run {
             problem,
             root: state,
@@ -132,52 +134,55 @@ impl<A: Copy + Eq> Search<A> {
         Outcome { best, evaluations, simulated_ticks, passes, ending }
     }
 
-    /// Notes that `action` has been played and the next run starts from the successor. If the best sequence begins so, it goes on without
-    /// the action, and of each tree the part below it is kept. Otherwise everything is forgotten and the answer is false: the trees alone would be of
-    /// no use, for what they have fully explored would never be seen again.
+    /// Call this after `action` has been played, so that the next run starts from the successor. If
+    /// the best sequence starts with the action, its rest and the subtrees below the action are
+    /// kept. Otherwise the search is reset and false is returned: the trees alone would be useless,
+    /// because their fully explored parts would never be visited again.
     pub fn advance(&mut self, action: A) -> bool {
         let follows = self.best.reward.is_some() && self.best.actions.first() == Some(&action);
         if follows {
             self.best.actions.remove(0);
             self.trees.iter_mut().for_each(|tree| tree.advance(action));
         } else {
-            self.forget();
+            self.reset();
         }
         follows
     }
 
-    /// Forgets the best sequence and the trees, as is right when the next state is not where the search expects to be. Randomness goes on.
-    pub fn forget(&mut self) {
+    /// Resets the best sequence and the trees; call it when the next state is not the expected one.
+    /// The random number generator is not reset.
+    pub fn reset(&mut self) {
         self.best.reward = None;
         self.trees.iter_mut().for_each(Tree::clear);
     }
 
-    /// Values the kept sequence anew; forgets everything if it cannot be played, or if it has run out where more could follow.
+    /// Updates the reward of the kept sequence; resets the search if the sequence cannot be played,
+    /// or ends in a state that is not final.
     fn replay<P: Problem<Action = A>>(&mut self, problem: &P, state: &P::State) {
         if self.best.reward.is_none() {
             return;
         }
         let mut state = state.clone();
-        let list = &mut self.lists[0];
+        let actions = &mut self.action_buffers[0];
         for &action in &self.best.actions {
-            list.clear();
+            actions.clear();
             if !problem.is_final(&state) {
-                problem.actions(&state, list);
+                problem.actions(&state, actions);
             }
-            if !list.contains(&action) {
-                return self.forget();
+            if !actions.contains(&action) {
+                return self.reset();
             }
             problem.apply(&mut state, action);
         }
         if self.best.actions.is_empty() && !problem.is_final(&state) {
-            return self.forget();
+            return self.reset();
         }
         self.best.reward = Some(problem.reward(&state));
     }
 }
 
-/// The search must stop, for this reason.
-struct Stop(Ending);
+/// Stops the search for this reason.
+struct Stop(StopReason);
 
 /// One run of a search.
 struct Run<'a, P: Problem> {
@@ -189,30 +194,31 @@ struct Run<'a, P: Problem> {
 }
 
 impl<P: Problem> Run<'_, P> {
-    /// Invokes the outermost component until something ends it: why, and how many times it came to its end.
-    fn passes(&mut self, passes_max: u64) -> (Ending, u64) {
+    /// Invokes the outermost component until a limit is reached; returns the reason and the number
+    /// of completed passes.
+    fn passes(&mut self, passes_max: u64) -> (StopReason, u64) {
         if let Err(ending) = self.meter.check() {
             return (ending, 0);
         }
         for pass in 0..passes_max {
             match self.invoke(0, self.root) {
                 Err(Stop(ending)) => return (ending, pass),
-                Ok(None) => return (Ending::Exhausted, pass),
-                // Nothing can follow a final state, so once is enough.
+                Ok(None) => return (StopReason::Exhausted, pass),
+                // Nothing follows a final state, so one pass is enough.
                 Ok(Some(_)) if self.problem.is_final(self.root) => {
-                    return (Ending::Exhausted, pass + 1);
+                    return (StopReason::Exhausted, pass + 1);
                 }
                 Ok(Some(_)) => {}
             }
         }
-        (Ending::Passes, passes_max)
+        (StopReason::Passes, passes_max)
     }
 
-    /// Evaluates `state` if it is final, and otherwise runs the component there. Answers with the best reward of this invocation alone;
-    /// with nothing if all below was seen before.
+    /// Evaluates `state` if it is final, and otherwise runs the component there. Returns the best
+    /// reward of this invocation, or `None` if everything below was seen before.
     fn invoke(&mut self, component: usize, state: &P::State) -> Result<Option<f64>, Stop> {
         if self.problem.is_final(state) {
-            self.admit()?;
+            self.check_limits()?;
             return Ok(Some(self.evaluate(component, state)));
         }
         self.search.records[component].reward = None;
@@ -235,29 +241,29 @@ impl<P: Problem> Run<'_, P> {
         policy: Policy,
         horizon: Option<u32>,
     ) -> Result<f64, Stop> {
-        self.admit()?;
+        self.check_limits()?;
         let start = self.search.path.len();
         let mut state = state.clone();
-        let mut left = horizon.unwrap_or(u32::MAX);
-        while left > 0 && !self.problem.is_final(&state) {
-            let Search { lists, random, .. } = &mut *self.search;
-            let list = &mut lists[component];
+        let mut remaining = horizon.unwrap_or(u32::MAX);
+        while remaining > 0 && !self.problem.is_final(&state) {
+            let Search { action_buffers, random, .. } = &mut *self.search;
+            let actions = &mut action_buffers[component];
             let action = match policy {
-                Policy::Random => self.problem.random(&state, list, random),
+                Policy::Random => self.problem.random(&state, actions, random),
                 Policy::Greedy => {
                     let mut trial_ticks = 0;
-                    let action = self.problem.greedy(&state, list, random, &mut trial_ticks);
+                    let action = self.problem.greedy(&state, actions, random, &mut trial_ticks);
                     self.meter.add_ticks(trial_ticks);
                     action
                 }
             };
             self.apply(&mut state, action)?;
             if horizon.is_some() {
-                left -= 1;
+                remaining -= 1;
             }
         }
         let reward = self.evaluate(component, &state);
-        // Trees reach no further than where this began, so there is nothing to cut from them.
+        // Trees do not extend beyond this point, so they need no truncation.
         self.search.path.truncate(start);
         Ok(reward)
     }
@@ -273,16 +279,16 @@ impl<P: Problem> Run<'_, P> {
 
     fn lookahead(&mut self, component: usize, state: &P::State) -> Result<(), Stop> {
         let start = self.search.path.len();
-        let mut list = std::mem::take(&mut self.search.lists[component]);
-        list.clear();
-        self.problem.actions(state, &mut list);
-        for &action in &list {
+        let mut actions = std::mem::take(&mut self.search.action_buffers[component]);
+        actions.clear();
+        self.problem.actions(state, &mut actions);
+        for &action in &actions {
             let mut successor = state.clone();
             self.apply(&mut successor, action)?;
             self.invoke(component + 1, &successor)?;
-            self.cut(start);
+            self.truncate_path(start);
         }
-        self.search.lists[component] = list;
+        self.search.action_buffers[component] = actions;
         Ok(())
     }
 
@@ -291,23 +297,24 @@ impl<P: Problem> Run<'_, P> {
         let mut state = state.clone();
         while !self.problem.is_final(&state) {
             self.invoke(component + 1, &state)?;
-            // The best sequence begins with the path, for the path was played from it.
+            // The best sequence starts with the current path, which was taken from it.
             let record = &self.search.records[component];
             let next = record.actions.get(self.search.path.len());
-            // Nothing is next if all below was seen before, or where the horizon of the best rollout was.
+            // There is no next action if everything below was seen before, or beyond the horizon of
+            // the best rollout.
             let (Some(_), Some(&action)) = (record.reward, next) else {
                 break;
             };
             self.apply(&mut state, action)?;
         }
-        self.cut(start);
+        self.truncate_path(start);
         Ok(())
     }
 
     fn select(&mut self, component: usize, state: &P::State, c: f64) -> Result<(), Stop> {
         let start = self.search.path.len();
-        if !self.locate(component)? {
-            // The tree is full and does not reach here.
+        if !self.follow_path(component)? {
+            // The tree is full and does not contain this state.
             return self.invoke(component + 1, state).map(|_| ());
         }
         while !self.search.trees[component].is_explored() {
@@ -318,9 +325,9 @@ impl<P: Problem> Run<'_, P> {
                 tree.back_up(reward);
             }
             if returned.is_none() || self.problem.is_final(&leaf) {
-                tree.close();
+                tree.mark_explored();
             }
-            self.cut(start);
+            self.truncate_path(start);
             if returned.is_some() {
                 break;
             }
@@ -328,7 +335,8 @@ impl<P: Problem> Run<'_, P> {
         Ok(())
     }
 
-    /// Goes down the tree of a `select` from `state` to a leaf: a node never visited, or one that the tree has no room to expand.
+    /// Descends the tree of a `select` from `state` to a leaf: an unvisited node, or one for whose
+    /// children the tree has no room.
     fn descend(&mut self, component: usize, state: &P::State, c: f64) -> Result<P::State, Stop> {
         let mut state = state.clone();
         while self.expand(component, &state) {
@@ -342,8 +350,9 @@ impl<P: Problem> Run<'_, P> {
         Ok(state)
     }
 
-    /// Follows the whole path in the tree of a `select`, listing what it does not have yet; false if there is no room.
-    fn locate(&mut self, component: usize) -> Result<bool, Stop> {
+    /// Follows the whole path in the tree of a `select`, expanding nodes where needed; returns
+    /// false if the tree is full.
+    fn follow_path(&mut self, component: usize) -> Result<bool, Stop> {
         let mut replayed: Option<P::State> = None;
         loop {
             let depth = self.search.trees[component].depth();
@@ -373,16 +382,17 @@ impl<P: Problem> Run<'_, P> {
         }
     }
 
-    /// Lists the actions of `state` at the node where the tree of a `select` is, if it has not yet; false if there is no room.
+    /// Expands the current node of a `select`'s tree with the actions of `state`; returns false if
+    /// the tree is full.
     fn expand(&mut self, component: usize, state: &P::State) -> bool {
-        let Search { trees, lists, .. } = &mut *self.search;
+        let Search { trees, action_buffers, .. } = &mut *self.search;
         if trees[component].is_expanded() {
             return true;
         }
-        let list = &mut lists[component];
-        list.clear();
-        self.problem.actions(state, list);
-        trees[component].expand(list)
+        let actions = &mut action_buffers[component];
+        actions.clear();
+        self.problem.actions(state, actions);
+        trees[component].expand(actions)
     }
 
     /// Plays `action` and adds it to the path.
@@ -394,13 +404,14 @@ impl<P: Problem> Run<'_, P> {
         Ok(())
     }
 
-    /// Takes back all but the first `length` actions of the path.
-    fn cut(&mut self, length: usize) {
+    /// Truncates the path to its first `length` actions.
+    fn truncate_path(&mut self, length: usize) {
         self.search.path.truncate(length);
-        self.search.trees.iter_mut().for_each(|tree| tree.cut(length));
+        self.search.trees.iter_mut().for_each(|tree| tree.truncate_path(length));
     }
 
-    /// Offers the path to every component around, from the inside out, and to the search.
+    /// Offers the path to every enclosing component, from the innermost outwards, and to the
+    /// search.
     fn evaluate(&mut self, component: usize, state: &P::State) -> f64 {
         let reward = self.problem.reward(state);
         debug_assert!(reward.is_finite(), "a reward is finite");
@@ -412,11 +423,13 @@ impl<P: Problem> Run<'_, P> {
         reward
     }
 
-    /// Whether another evaluation may begin. Asked before, not after, so that the last one is still handed up and backed up in full.
+    /// Whether another evaluation may start; checked before, so that the last evaluation is still
+    /// offered and backed up completely. Asked before, not after, so that the last one is still
+    /// handed up and backed up in full.
     #[inline]
-    fn admit(&self) -> Result<(), Stop> {
+    fn check_limits(&self) -> Result<(), Stop> {
         if self.search.best.reward.is_some_and(|reward| reward >= self.best_possible) {
-            return Err(Stop(Ending::Optimal));
+            return Err(Stop(StopReason::Optimal));
         }
         self.meter.check_evaluation().map_err(Stop)
     }

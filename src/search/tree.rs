@@ -1,29 +1,31 @@
-//! The tree of one `select`: which actions were tried where, how good they were, and what is fully explored.
+//! The tree of one `select`: the actions tried in each state, their results, and which subtrees are
+//! fully explored.
 //!
-//! All nodes lie in one vector, the children of a node side by side. The tree never has more nodes than its limit: when it is full it
-//! stops growing and goes on counting.
+//! All nodes are in one vector, with the children of a node adjacent. The tree never exceeds its
+//! node limit: when it is full, it stops growing but still updates its statistics.
 
 use super::problem::{Generator, below};
 
-/// The most nodes in one tree, unless a search is told otherwise: about 40 MB.
+/// Default limit on the nodes of one tree: about 40 MB.
 pub const TREE_NODES_MAX: usize = 1 << 20;
 
-/// The node of the state in which the search starts.
+/// The node of the initial state.
 const ROOT: u32 = 0;
 
 #[derive(Clone, Copy)]
 struct Node<A> {
-    /// Sum of the rewards backed up, each less the tree's first reward: adding a constant to all rewards changes nothing, to the last bit.
+    /// Sum of the rewards backed up, relative to the tree's first reward, so that adding a constant
+    /// to all rewards does not change a single bit.
     sum: f64,
     visits: u32,
-    /// Children are `first..first + count`; none before the node is expanded.
+    /// Children are `first..first + count`; empty until the node is expanded.
     first: u32,
     count: u32,
     /// Children that are not fully explored.
     open: u32,
-    /// Nothing is left to see below.
+    /// Whether the subtree is fully explored.
     explored: bool,
-    /// What leads here from the parent; the root has none.
+    /// The action that leads from the parent to this node; `None` for the root.
     action: Option<A>,
 }
 
@@ -38,80 +40,80 @@ impl<A> Node<A> {
 pub(super) struct Tree<A> {
     nodes: Vec<Node<A>>,
     nodes_max: usize,
-    /// The nodes of the first actions of the path, root first: `trail[i]` is where `i` actions lead.
-    trail: Vec<u32>,
-    /// The first reward backed up, from which all others are measured.
-    origin: Option<f64>,
-    /// The lowest and highest reward seen, less the origin.
-    low: f64,
-    high: f64,
+    /// The nodes along the path, root first: `path[i]` is the node after `i` actions.
+    path: Vec<u32>,
+    /// The first reward backed up; all others are stored relative to it.
+    reward_origin: Option<f64>,
+    /// The lowest and highest reward, relative to the reward_origin.
+    reward_min: f64,
+    reward_max: f64,
 }
 
 impl<A: Copy + Eq> Tree<A> {
     pub(super) fn new(nodes_max: usize) -> Self {
-        Self { nodes: Vec::new(), nodes_max, trail: Vec::new(), origin: None, low: 0.0, high: 0.0 }
+        Self { nodes: Vec::new(), nodes_max, path: Vec::new(), reward_origin: None, reward_min: 0.0, reward_max: 0.0 }
     }
 
-    /// Forgets everything but the limit.
+    /// Clears everything but the limit.
     pub(super) fn clear(&mut self) {
         *self = Self::new(self.nodes_max);
     }
 
-    /// Goes back to the root, which exists from now on.
-    pub(super) fn rewind(&mut self) {
+    /// Returns to the root, which is created if necessary.
+    pub(super) fn reset_path(&mut self) {
         if self.nodes.is_empty() {
             self.nodes.push(Node::new(None));
         }
-        self.trail.clear();
-        self.trail.push(ROOT);
+        self.path.clear();
+        self.path.push(ROOT);
     }
 
-    /// Forgets the nodes of all but the first `length` actions of the path.
+    /// Truncates the path to its first `length` actions.
     #[inline]
-    pub(super) fn cut(&mut self, length: usize) {
-        self.trail.truncate(length + 1);
+    pub(super) fn truncate_path(&mut self, length: usize) {
+        self.path.truncate(length + 1);
     }
 
-    /// How many actions of the path are located: the last of them led to the node that the other methods speak of.
+    /// Length of the path that is in the tree; the other methods act on its last node.
     pub(super) fn depth(&self) -> usize {
-        self.trail.len() - 1
+        self.path.len() - 1
     }
 
-    fn here(&self) -> &Node<A> {
-        &self.nodes[*self.trail.last().expect("a trail begins at the root") as usize]
+    fn current(&self) -> &Node<A> {
+        &self.nodes[*self.path.last().expect("a path begins at the root") as usize]
     }
 
     pub(super) fn is_explored(&self) -> bool {
-        self.here().explored
+        self.current().explored
     }
 
     pub(super) fn is_expanded(&self) -> bool {
-        self.here().count > 0
+        self.current().count > 0
     }
 
     pub(super) fn is_visited(&self) -> bool {
-        self.here().visits > 0
+        self.current().visits > 0
     }
 
-    /// Lists the legal actions of the node; false if there is no room for them.
+    /// Adds a child for each legal action; returns false if the tree has no room for them.
     pub(super) fn expand(&mut self, actions: &[A]) -> bool {
         if actions.len() > self.nodes_max.min(u32::MAX as usize).saturating_sub(self.nodes.len()) {
             return false;
         }
         let first = self.nodes.len() as u32;
         self.nodes.extend(actions.iter().map(|&action| Node::new(Some(action))));
-        let here = *self.trail.last().expect("a trail begins at the root");
-        let node = &mut self.nodes[here as usize];
+        let current = *self.path.last().expect("a path begins at the root");
+        let node = &mut self.nodes[current as usize];
         node.first = first;
         node.count = actions.len() as u32;
         node.open = node.count;
         true
     }
 
-    /// Follows `action`; false if the node does not list it.
+    /// Follows `action` to a child; returns false if the node has no such child.
     pub(super) fn follow(&mut self, action: A) -> bool {
-        let child = self.child(self.here(), action);
-        self.trail.extend(child);
+        let child = self.child(self.current(), action);
+        self.path.extend(child);
         child.is_some()
     }
 
@@ -119,13 +121,15 @@ impl<A: Copy + Eq> Tree<A> {
         (node.first..node.first + node.count).find(|&child| self.nodes[child as usize].action == Some(action))
     }
 
-    /// Chooses a child that is not fully explored, and goes there: a random one of those never visited; if there are none, the highest
-    /// mean + C sqrt(ln n / n_k), with rewards scaled to 0..1 by the lowest and highest seen (UCB1: Auer, Cesa-Bianchi and Fischer, *Finite-time
-    /// Analysis of the Multiarmed Bandit Problem*, 2002, figure 1, where C is sqrt(2)). Ties are broken at random.
+    /// Chooses a child that is not fully explored, and goes there: a random one of those never
+    /// visited; if there are none, the highest mean + C sqrt(ln n / n_k), with rewards scaled to
+    /// 0..1 by the lowest and highest seen (UCB1: Auer, Cesa-Bianchi and Fischer, *Finite-time
+    /// Analysis of the Multiarmed Bandit Problem*, 2002, figure 1, where C is sqrt(2)). Ties are
+    /// broken at random.
     ///
     /// The node must be expanded and not fully explored.
     pub(super) fn descend(&mut self, c: f64, random: &mut Generator) -> A {
-        let node = self.here();
+        let node = self.current();
         let first = node.first as usize;
         let children = &self.nodes[first..first + node.count as usize];
         let unvisited = || (0..children.len()).filter(|&k| children[k].visits == 0 && !children[k].explored);
@@ -134,19 +138,20 @@ impl<A: Copy + Eq> Tree<A> {
             count => unvisited().nth(below(random, count)).expect("an index below the count"),
         };
         let action = children[chosen].action.expect("a child has an action");
-        self.trail.push((first + chosen) as u32);
+        self.path.push((first + chosen) as u32);
         action
     }
 
     fn best_child(&self, node: &Node<A>, children: &[Node<A>], c: f64, random: &mut Generator) -> usize {
-        // Not the standard library's logarithm, whose last bit depends on the platform; a square root is exact everywhere.
+        // Not the standard library's logarithm, whose last bit is platform-dependent; square roots
+        // are exact everywhere.
         let log_visits = libm::log(f64::from(node.visits.max(1)));
-        let spread = self.high - self.low;
+        let spread = self.reward_max - self.reward_min;
         let scale = if spread > 0.0 { 1.0 / spread } else { 0.0 };
         let (mut best, mut best_value, mut ties) = (0, f64::NEG_INFINITY, 0);
         for (index, child) in children.iter().enumerate().filter(|(_, child)| !child.explored) {
             let visits = f64::from(child.visits);
-            let value = (child.sum / visits - self.low) * scale + c * (log_visits / visits).sqrt();
+            let value = (child.sum / visits - self.reward_min) * scale + c * (log_visits / visits).sqrt();
             if value > best_value {
                 (best, best_value, ties) = (index, value, 1);
             } else if value == best_value {
@@ -159,23 +164,23 @@ impl<A: Copy + Eq> Tree<A> {
         best
     }
 
-    /// Adds `reward` to every node of the trail, back to the root.
+    /// Adds `reward` to every node on the path.
     pub(super) fn back_up(&mut self, reward: f64) {
-        let reward = reward - *self.origin.get_or_insert(reward);
-        self.low = self.low.min(reward);
-        self.high = self.high.max(reward);
-        for &index in &self.trail {
+        let reward = reward - *self.reward_origin.get_or_insert(reward);
+        self.reward_min = self.reward_min.min(reward);
+        self.reward_max = self.reward_max.max(reward);
+        for &index in &self.path {
             let node = &mut self.nodes[index as usize];
             node.visits = node.visits.saturating_add(1);
             node.sum += reward;
         }
     }
 
-    /// Notes that nothing is left to see below the node, and so perhaps below those above it.
-    pub(super) fn close(&mut self) {
-        for (depth, &index) in self.trail.iter().enumerate().rev() {
+    /// Marks the node as fully explored, and its ancestors where that was their last open child.
+    pub(super) fn mark_explored(&mut self) {
+        for (depth, &index) in self.path.iter().enumerate().rev() {
             let node = &mut self.nodes[index as usize];
-            if depth < self.trail.len() - 1 {
+            if depth < self.path.len() - 1 {
                 node.open -= 1;
                 if node.open > 0 {
                     return;
@@ -185,7 +190,7 @@ impl<A: Copy + Eq> Tree<A> {
         }
     }
 
-    /// Makes the successor by `action` the new root, and keeps its part of the tree alone.
+    /// Makes the successor by `action` the new root and drops the rest of the tree.
     pub(super) fn advance(&mut self, action: A) {
         let child = self.nodes.first().and_then(|root| self.child(root, action));
         let Some(child) = child else {
@@ -193,7 +198,7 @@ impl<A: Copy + Eq> Tree<A> {
         };
         let mut root = self.nodes[child as usize];
         root.action = None;
-        // Breadth first: a node is copied, then its children behind all that were copied before.
+        // Breadth-first: each node's children are appended after all nodes copied so far.
         let mut kept = vec![root];
         let mut next = 0;
         while next < kept.len() {
@@ -203,7 +208,7 @@ impl<A: Copy + Eq> Tree<A> {
             next += 1;
         }
         self.nodes = kept;
-        self.trail.clear();
+        self.path.clear();
     }
 
     #[cfg(test)]
@@ -220,12 +225,12 @@ mod tests {
 
     fn tree(nodes_max: usize) -> Tree<u8> {
         let mut tree = Tree::new(nodes_max);
-        tree.rewind();
+        tree.reset_path();
         tree
     }
 
     #[test]
-    fn every_child_is_visited_before_any_twice_then_the_better_more_often() {
+    fn every_child_is_visited_once_before_the_best_is_preferred() {
         let mut tree = tree(100);
         let mut random = Generator::seed_from_u64(1);
         assert!(tree.expand(&[0, 1, 2]));
@@ -235,13 +240,13 @@ mod tests {
             counts[usize::from(action)] += 1;
             assert!(visit != 2 || counts == [1, 1, 1]);
             tree.back_up(1000.0 * f64::from(action));
-            tree.cut(0);
+            tree.truncate_path(0);
         }
         assert!(counts[2] > 2900 && counts[1] > counts[0] && counts[0] >= 2, "{counts:?}");
     }
 
     #[test]
-    fn a_tree_whose_children_are_closed_is_closed() {
+    fn node_is_explored_when_all_children_are() {
         let mut tree = tree(100);
         let mut random = Generator::seed_from_u64(1);
         tree.expand(&[0, 1]);
@@ -250,8 +255,8 @@ mod tests {
             tree.descend(1.0, &mut random);
             assert!(!tree.is_visited(), "visit {visit} went to an explored child");
             tree.back_up(0.0);
-            tree.close();
-            tree.cut(0);
+            tree.mark_explored();
+            tree.truncate_path(0);
         }
         assert!(tree.is_explored());
     }
@@ -266,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn advancing_keeps_exactly_what_lies_below() {
+    fn advancing_keeps_exactly_the_subtree() {
         let mut tree = tree(100);
         tree.expand(&[0, 1]);
         assert!(tree.follow(1));
@@ -275,7 +280,7 @@ mod tests {
         tree.expand(&[7]);
         tree.back_up(3.0);
         tree.advance(1);
-        tree.rewind();
+        tree.reset_path();
         assert_eq!(tree.len(), 4);
         assert!(tree.follow(6) && tree.is_visited() && tree.follow(7) && !tree.is_visited());
         tree.advance(9);

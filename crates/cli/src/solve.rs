@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use getaway::game::{POINTS_PER_TICK, Plan, World};
 use getaway::map::Map;
-use getaway::planner::{Budget, Outcome, Solution, Survival, SurvivalOptions};
+use getaway::planner::{Budget, Outcome, Solution, SurvivalOptions, SurvivalSearch};
 
 use super::number::{ANY, integer};
 use super::{CliError, MapArgs, RulesArgs, one_line, world_of};
@@ -84,7 +84,7 @@ fn load(args: &SolveArgs) -> Result<Vec<Map>, CliError> {
 fn solve(args: &SolveArgs, map: &Map) -> Result<Report, CliError> {
     let name = one_line(&map.name);
     let world = world_of(map, &args.rules.rules()?)?;
-    let mut survival = Survival::new(SurvivalOptions { seed: args.seed, ..SurvivalOptions::default() });
+    let mut survival = SurvivalSearch::new(SurvivalOptions { seed: args.seed, ..SurvivalOptions::default() });
     let start = Instant::now();
     let deadline = start.checked_add(Duration::from_millis(args.time_limit_ms));
     let solution = survival.solve(&world, &world.start(), Budget { deadline, ..Budget::UNLIMITED });

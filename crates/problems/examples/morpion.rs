@@ -1,10 +1,12 @@
-//! Runs any expression of the grammar on Morpion Solitaire and compares its mean score with the published one.
+//! Runs any expression of the grammar on Morpion Solitaire and compares its mean score with the
+//! published one.
 //!
 //! ```text
 //! cargo run --release --example morpion -- --variant 5D --expression "step(lookahead(simulate))" --games 1000
 //! ```
 //!
-//! `--seed N` chooses other games. `--evaluations N` restarts each search until so many games are played out, instead of one pass.
+//! `--seed N` chooses other games. `--evaluations N` restarts each search until so many games are
+//! played out, instead of one pass.
 
 #[path = "../tests/published/mod.rs"]
 mod published;

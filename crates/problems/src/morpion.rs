@@ -1,15 +1,18 @@
-//! Morpion Solitaire, the classic trial of nested Monte Carlo search: a problem that nobody here made, with published figures.
+//! Morpion Solitaire, the classic trial of nested Monte Carlo search: a problem that nobody here
+//! made, with published figures.
 //!
-//! On a grid, a cross of dots is given. A move adds one dot and draws a line through it along `LENGTH` consecutive dots, across, down or diagonally.
-//! Lines of the same direction may touch at their ends in the *touching* variants (5T, 4T), and share no dot in the *disjoint* ones (5D, 4D). The score is
-//! the number of moves.
+//! On a grid, a cross of dots is given. A move adds one dot and draws a line through it along
+//! `LENGTH` consecutive dots, across, down or diagonally. Lines of the same direction may touch at
+//! their ends in the *touching* variants (5T, 4T), and share no dot in the *disjoint* ones (5D,
+//! 4D). The score is the number of moves.
 //!
-//! Everything that a move changes is kept as words of bits along the four directions, so that the moves through a new dot are found by
-//! looking up nine dots at a time.
+//! Everything that a move changes is kept as words of bits along the four directions, so that the
+//! moves through a new dot are found by looking up nine dots at a time.
 
 use getaway::search::{Generator, Problem, below};
 
-/// Columns and rows; a random or nested game stays far from the border, and one that reached it would panic rather than be wrong.
+/// Columns and rows; a random or nested game stays far from the border, and one that reached it
+/// would panic rather than be wrong.
 const SIZE: usize = 32;
 /// The most moves that are legal at once: far more than any game was seen to have.
 const MOVES_MAX: usize = 128;
@@ -21,7 +24,8 @@ const STEPS: [(i32, i32); 4] = [(1, 0), (0, 1), (1, 1), (1, -1)];
 /// How many different windows of dots there are: a place and four to either side of it.
 const WINDOWS: usize = 1 << 9;
 
-/// For lines of four and of five dots, and each window of dots: a bit for each start of a line in it that lacks exactly one dot.
+/// For lines of four and of five dots, and each window of dots: a bit for each start of a line in
+/// it that lacks exactly one dot.
 const LACKING: [[u8; WINDOWS]; 2] = [lacking(4), lacking(5)];
 
 const fn lacking(length: usize) -> [u8; WINDOWS] {
@@ -88,8 +92,8 @@ impl Move {
 pub struct Board {
     /// For each direction and lane, a bit for each dot.
     dots: [[u32; LANES]; 4],
-    /// For each direction and lane, a bit for each dot (disjoint) or each segment from a dot to the next (touching) that lines of this
-    /// direction use.
+    /// For each direction and lane, a bit for each dot (disjoint) or each segment from a dot to the
+    /// next (touching) that lines of this direction use.
     used: [[u32; LANES]; 4],
     legal: [Move; MOVES_MAX],
     legal_count: usize,
@@ -151,7 +155,8 @@ impl Morpion {
         for &(x, y) in &cross {
             board.add_dot(x, y);
         }
-        // A line that lacks one dot lacks it at an empty place, so ask all of those that lines can reach.
+        // A line that lacks one dot lacks it at an empty place, so ask all of those that lines can
+        // reach.
         let places = (8..24).flat_map(|x| (8..24).map(move |y| (x, y)));
         for (x, y) in places.filter(|dot| !cross.contains(dot)) {
             self.add_moves_through(&mut board, x, y);
@@ -208,7 +213,8 @@ impl Morpion {
     }
 }
 
-/// A stretch of one lane, with some place at bit `length - 1` and those around it before and behind.
+/// A stretch of one lane, with some place at bit `length - 1` and those around it before and
+/// behind.
 #[derive(Clone, Copy)]
 struct Window {
     dots: u32,
@@ -269,12 +275,14 @@ impl Problem for Morpion {
 
         let used = board.used[direction][lane];
 
-        // Gone: the other moves that would have added this dot, and those that this line is in the way of.
+        // Gone: the other moves that would have added this dot, and those that this line is in the
+        // way of.
         let mut kept = 0;
         for index in 0..board.legal_count {
             let other = board.legal[index];
             let is_same_dot = other.x == action.x && other.y == action.y;
-            // Placed along the line that was drawn, whatever the direction of the other: no branch that is hard to foresee.
+            // Placed along the line that was drawn, whatever the direction of the other: no branch
+            // that is hard to foresee.
             let (other_lane, other_new) = place(direction, usize::from(other.x), usize::from(other.y));
             let other_first = other_new as u32 - u32::from(other.before);
             let is_crossed = (other.direction == action.direction)

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 
 use getaway::game::{Layout, Move, POINTS_PER_TICK, Plan, Rules};
 use getaway::map::Map;
-use getaway::planner::{self, Budget, Outcome, Survival, SurvivalOptions};
+use getaway::planner::{self, Budget, Outcome, SurvivalOptions, SurvivalSearch};
 
 use crate::convert::{action_dict, duration, milliseconds, optional_u64, value_error, variant, without_gil};
 use crate::game::{Game, load_map};
@@ -63,7 +63,7 @@ pub(crate) fn solve(
     if no_jump.no_jump && !game.no_jump() {
         return Err(PyValueError::new_err("no_jump: the given game is of the standard variant"));
     }
-    let mut survival = Survival::new(SurvivalOptions { seed, ..SurvivalOptions::default() });
+    let mut survival = SurvivalSearch::new(SurvivalOptions { seed, ..SurvivalOptions::default() });
     let start = Instant::now();
     let mut simulated_ticks = 0;
     // In slices, so that Ctrl-C works: the search resumes where it stopped.

@@ -2,7 +2,7 @@
 //! are fatal next tick.
 
 use getaway::game::{Direction, LAST_TICK, Position, State, Style, Threat, World};
-use getaway::planner::{Caution, Pursuer};
+use getaway::planner::{CautiousRules, ObservedThreat};
 
 /// Why a threat moves as it does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -113,7 +113,7 @@ pub struct Annotation {
 /// Computes annotations; keeps the tables of one map.
 #[derive(Debug)]
 pub(super) struct Annotator {
-    caution: Caution,
+    caution: CautiousRules,
     /// Index in the replay of each threat of the world; the replay may have further threats of
     /// unknown style.
     indices: Vec<usize>,
@@ -122,12 +122,12 @@ pub(super) struct Annotator {
 impl Annotator {
     /// For a world whose threats have these indices in the replay.
     pub fn new(indices: Vec<usize>) -> Self {
-        Self { caution: Caution::new(), indices }
+        Self { caution: CautiousRules::new(), indices }
     }
 
     /// The annotation of a state; `positions` are those of all threats in the replay.
     pub fn annotate(&mut self, world: &World, state: &State, positions: &[Position]) -> Annotation {
-        let pursuers: Vec<Pursuer> = positions.iter().copied().map(Pursuer::at).collect();
+        let pursuers: Vec<ObservedThreat> = positions.iter().copied().map(ObservedThreat::at).collect();
         let mut intents = vec![Intent::of(IntentKind::Unknown); positions.len()];
         for (index, threat) in world.threats(state).enumerate() {
             intents[self.indices[index]] = intent(world, state, index, &threat);
@@ -135,7 +135,7 @@ impl Annotator {
         let is_over = state.is_over();
         Annotation {
             intents,
-            arrivals: self.caution.timings(world.layout(), state.tick(), &pursuers).collect(),
+            arrivals: self.caution.arrivals(world.layout(), state.tick(), &pursuers).collect(),
             deadly: if is_over { Vec::new() } else { deadly(world, state) },
             has_single_safe_move: !is_over && has_single_safe_move(world, state),
         }

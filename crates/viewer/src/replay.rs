@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::annotation::{Annotation, Annotator};
 use getaway::game::{Action, Direction, LAST_TICK, Layout, Move, Personality, Position, Rules, State, Tile, World};
-use getaway::planner::{Budget, Survival, SurvivalOptions};
+use getaway::planner::{Budget, SurvivalOptions, SurvivalSearch};
 use getaway::protocol::GameMessage;
 use getaway::recording::{RecordingError, RecordingReader, Report, verify};
 
@@ -42,7 +42,7 @@ pub struct Frame {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Ending {
+pub enum StopReason {
     /// The game is still running.
     Running,
     /// A threat has caught the player.
@@ -101,7 +101,7 @@ pub struct Replay {
     /// Marked frames, in order.
     pub marks: Vec<Mark>,
     /// How it ends.
-    pub ending: Ending,
+    pub ending: StopReason,
     /// A note for the viewer about the whole replay.
     pub note: Option<String>,
 }
@@ -119,7 +119,7 @@ impl Replay {
             frames: Vec::new(),
             forecast: Vec::new(),
             marks: Vec::new(),
-            ending: Ending::Running,
+            ending: StopReason::Running,
             note: None,
         }
     }
@@ -132,7 +132,7 @@ impl Replay {
         }
         let mut replay = builder.replay;
         if let Some(state) = states.last().filter(|state| !state.is_over()) {
-            replay.ending = Ending::Unfinished;
+            replay.ending = StopReason::Unfinished;
             replay.forecast = forecast(world, state);
         }
         replay
@@ -174,8 +174,8 @@ impl Replay {
             }
         }
         let mut replay = builder.replay;
-        if replay.ending == Ending::Running {
-            replay.ending = Ending::Unfinished;
+        if replay.ending == StopReason::Running {
+            replay.ending = StopReason::Unfinished;
         }
         Ok(replay)
     }
@@ -237,9 +237,9 @@ impl ReplayBuilder {
             positions.threats = threats;
         }
         self.replay.ending = match (state.is_complete(), state.is_over()) {
-            (true, _) => Ending::Complete,
-            (false, true) => Ending::Caught,
-            (false, false) => Ending::Running,
+            (true, _) => StopReason::Complete,
+            (false, true) => StopReason::Caught,
+            (false, false) => StopReason::Running,
         };
         let annotation = self.annotator.annotate(world, state, &threat_positions(&positions));
         self.add(Frame { tick: state.tick().into(), positions, annotation: Some(annotation) });
@@ -270,7 +270,8 @@ impl ReplayBuilder {
 
 /// A forecast: the moves of the survival search from a state, and the resulting frames.
 pub(super) fn forecast(world: &World, state: &State) -> Vec<Positions> {
-    let moves = Survival::new(SurvivalOptions::default()).solve(world, state, Budget::ticks(FORECAST_TICKS_MAX)).moves;
+    let moves =
+        SurvivalSearch::new(SurvivalOptions::default()).solve(world, state, Budget::ticks(FORECAST_TICKS_MAX)).moves;
     let mut state = state.clone();
     let mut frames = Vec::new();
     for player_move in moves.into_iter().take(FORECAST_TICKS) {
@@ -333,7 +334,7 @@ fn team_of(message: &GameMessage) -> String {
 fn marks_of(
     rules: &Rules,
     frames: &[Frame],
-    ending: Ending,
+    ending: StopReason,
     styles: &[String],
 ) -> impl Iterator<Item = (MarkKind, String)> {
     let (before, now) = match frames {
@@ -365,11 +366,11 @@ fn marks_of(
         }),
         (!jumps.is_empty()).then(|| (MarkKind::Jump, format!("passes through the {}", jumps.join(" and the ")))),
         close_call.then(|| (MarkKind::CloseCall, "close call: one safe move".to_owned())),
-        (ending == Ending::Caught).then(|| {
+        (ending == StopReason::Caught).then(|| {
             let who = catcher.map_or("a threat", |index| styles[index].as_str());
             (MarkKind::Catch, format!("caught by the {who}").replace("the a ", "a "))
         }),
-        (ending == Ending::Complete).then(|| (MarkKind::Complete, "survived every tick".to_owned())),
+        (ending == StopReason::Complete).then(|| (MarkKind::Complete, "survived every tick".to_owned())),
     ]
     .into_iter()
     .flatten()

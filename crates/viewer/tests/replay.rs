@@ -10,7 +10,7 @@ use std::path::Path;
 use getaway::game::{Layout, Move, Rules, State, Style, World};
 use getaway::protocol::{GameMessage, MessageWriter};
 use getaway::recording::{RecordingReader, RecordingWriter};
-use getaway_viewer::{Ending, IntentKind, MarkKind, Page, PageSource, Replay};
+use getaway_viewer::{IntentKind, MarkKind, Page, PageSource, Replay, StopReason};
 
 /// A game in which the player walks at random, always the same one on the same map.
 fn stroll(world: &World, ticks: usize) -> (Vec<State>, Vec<Move>) {
@@ -62,8 +62,9 @@ fn threats_follow_their_annotated_intents() {
     for map in common::our_maps() {
         let world = World::new(&map.layout, &Rules::BLITZ_2025).unwrap();
         // A plan that survives is long enough for every kind of intent.
-        let moves =
-            getaway::planner::Survival::new(Default::default()).solve(&world, &world.start(), Default::default()).moves;
+        let moves = getaway::planner::SurvivalSearch::new(Default::default())
+            .solve(&world, &world.start(), Default::default())
+            .moves;
         let mut states = vec![world.start()];
         moves.iter().for_each(|&player_move| states.push(after(&world, states.last().unwrap(), player_move)));
         let replay = Replay::of_states(&map.name, "", &world, &states);
@@ -138,8 +139,8 @@ fn recordings_are_shown_as_recorded() {
         }
         let catches = replay.marks.iter().filter(|mark| mark.kind == MarkKind::Catch).count();
         match replay.ending {
-            Ending::Caught => assert_eq!((catches, replay.forecast.len()), (1, 0)),
-            ending => assert_eq!((ending, catches, replay.forecast.is_empty()), (Ending::Unfinished, 0, false)),
+            StopReason::Caught => assert_eq!((catches, replay.forecast.len()), (1, 0)),
+            ending => assert_eq!((ending, catches, replay.forecast.is_empty()), (StopReason::Unfinished, 0, false)),
         }
     }
 }
@@ -168,7 +169,7 @@ fn recording_that_diverges_from_the_rules_is_shown_to_its_end() {
         replay.note.as_ref().is_some_and(|note| note.starts_with("diverges from the rules in tick 3")),
         "{replay:?}"
     );
-    assert_eq!((replay.ending, replay.subtitle.as_str()), (Ending::Unfinished, "saved game of me"));
+    assert_eq!((replay.ending, replay.subtitle.as_str()), (StopReason::Unfinished, "saved game of me"));
 }
 
 #[test]
@@ -220,15 +221,16 @@ fn jumps_catches_and_phases_are_marked() {
         replay.marks.iter().map(|mark| (replay.frames[mark.index].tick, mark.kind)).collect();
     let phases = [302, 502, 702, 902].map(|tick| (tick, MarkKind::Phase));
     assert_eq!(marks, [&phases[..], &[(2001, MarkKind::Complete)]].concat());
-    assert_eq!((replay.ending, replay.score()), (Ending::Complete, 10_005));
+    assert_eq!((replay.ending, replay.score()), (StopReason::Complete, 10_005));
 }
 
 #[test]
 fn page_of_a_whole_game_is_below_1_mb() {
     let map = common::our_maps().into_iter().find(|map| map.name == "metropolis").unwrap();
     let world = World::new(&map.layout, &Rules::NO_JUMP).unwrap();
-    let moves =
-        getaway::planner::Survival::new(Default::default()).solve(&world, &world.start(), Default::default()).moves;
+    let moves = getaway::planner::SurvivalSearch::new(Default::default())
+        .solve(&world, &world.start(), Default::default())
+        .moves;
     let mut states = vec![world.start()];
     moves.iter().for_each(|&player_move| states.push(after(&world, states.last().unwrap(), player_move)));
     assert_eq!(states.len(), 2001);

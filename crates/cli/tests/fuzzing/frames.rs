@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use futures_util::{SinkExt, StreamExt};
 use getaway::game::{Action, Move, Rules, World};
 use getaway::map::Map;
-use getaway::planner::{Budget, Survival, SurvivalOptions};
+use getaway::planner::{Budget, SurvivalOptions, SurvivalSearch};
 use getaway::protocol::MessageWriter;
 use getaway_reference::lockstep::Dice;
 use getaway_server::{Event, GameResult, Server, ServerOptions};
@@ -285,7 +285,7 @@ struct Honest {
 impl Honest {
     fn new(map: &Map, delay: Duration) -> Result<Self, String> {
         let world = World::new(&map.layout, &Rules::BLITZ_2025).map_err(|error| error.to_string())?;
-        let solution = Survival::new(SurvivalOptions::default()).solve(&world, &world.start(), Budget::UNLIMITED);
+        let solution = SurvivalSearch::new(SurvivalOptions::default()).solve(&world, &world.start(), Budget::UNLIMITED);
         Ok(Self { world, moves: solution.moves, delay })
     }
 

@@ -1,0 +1,58 @@
+//! Follows a plan, and detects when the game no longer matches it.
+
+use crate::game::{Move, State, World};
+
+/// The remaining moves, and the state in which the position one is to be played.
+#[derive(Clone, Debug)]
+pub(super) struct PlanFollower {
+    moves: Vec<Move>,
+    position: usize,
+    expected: State,
+}
+
+impl PlanFollower {
+    /// The plan `moves`, to be played from `state`.
+    pub fn new(state: &State, moves: Vec<Move>) -> Self {
+        Self { moves, position: 0, expected: state.clone() }
+    }
+
+    /// The remaining moves, if the game is in the expected state.
+    pub fn remaining(&self, state: &State) -> Option<&[Move]> {
+        (self.expected == *state).then(|| &self.moves[self.position..])
+    }
+
+    /// The position move, if the game is in the expected state and the plan has one. The move counts as
+    /// played.
+    pub fn next_move(&mut self, world: &World, state: &State) -> Option<Move> {
+        let player_move = *self.remaining(state)?.first()?;
+        self.position += 1;
+        world.step(&mut self.expected, player_move);
+        Some(player_move)
+    }
+}
+
+/// The state after a move.
+pub(super) fn successor(world: &World, state: &State, player_move: Move) -> State {
+    let mut state = state.clone();
+    world.step(&mut state, player_move);
+    state
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::game::{Layout, Rules};
+
+    #[test]
+    fn follower_stops_when_the_game_leaves_the_plan() {
+        let world = World::new(&Layout::parse("P...").expect("a drawing"), &Rules::BLITZ_2025).expect("a map");
+        let start = world.start();
+        let mut follower = PlanFollower::new(&start, vec![Move::Right, Move::Right, Move::Left]);
+        assert_eq!(follower.next_move(&world, &start), Some(Move::Right));
+        let on_plan = successor(&world, &start, Move::Right);
+        let off_plan = successor(&world, &start, Move::Stay);
+        assert_eq!(follower.next_move(&world, &off_plan), None);
+        assert_eq!(follower.remaining(&on_plan), Some(&[Move::Right, Move::Left][..]));
+        assert_eq!(follower.next_move(&world, &on_plan), Some(Move::Right));
+    }
+}
