@@ -4,6 +4,7 @@
 //! [`State`]. [`Clock`] and [`StreetGraph`] are the parts of a world that others ask, too.
 
 mod action;
+mod batch;
 mod builder;
 mod clock;
 mod graph;

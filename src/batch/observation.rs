@@ -1,0 +1,187 @@
+//! What a learner sees of a game, as numbers.
+//!
+//! Three forms, all of fixed size for the worlds of a batch: maps that are smaller, and threats that a map does not have,
+//! leave -1 in vectors and 0 in planes.
+
+use crate::game::{LAST_TICK, MAX_OPEN_TILES, Move, Mover, State, Tile, UNREACHED, World};
+
+/// Numbers of a compact observation before the threats': the tick; the ticks until the threats move, 0 when they move in the
+/// next step; the player's x and y; and the clearances.
+pub const COMPACT_HEADER: usize = CLEARANCE + Move::ALL.len();
+/// Where the clearances begin: for each move (left, right, up, down, stay) the steps from the nearest threat to the tile
+/// that the move leads to, along the streets; -1 where the way is blocked, [`FAR_STEPS`] where no threat can come.
+pub const CLEARANCE: usize = 4;
+/// Numbers of a compact observation for each threat, in map order: x, y, direction (0 to 3: left, right, up, down), style (0 to
+/// 5: as in `Style::ALL`), and its steps to the player along the streets, [`FAR_STEPS`] if it cannot come.
+pub const COMPACT_THREAT: usize = 5;
+/// Steps to a place where a threat cannot come.
+pub const FAR_STEPS: i16 = MAX_OPEN_TILES as i16;
+
+/// Numbers of a whole state before the threats': the tick, the ticks since the threats' last move, the player's x and y.
+pub const STATE_HEADER: usize = 4;
+/// Numbers of a whole state for each threat, in map order: x, y, direction, style, random numbers drawn, the kind of the place that it
+/// remembers (0: none, 1: where the player was, 2: a hawk's post), that place's x and y (-1 for none), and idle rounds.
+pub const STATE_THREAT: usize = 9;
+
+/// Planes of a picture: tiles that the player may enter; tiles that threats may enter; the player; threats by style (six planes);
+/// threats by direction (four); everywhere the ticks until the threats move; everywhere the tick, scaled to 0 to 255.
+pub const PLANES: usize = PLANE_TICK + 1;
+
+const PLANE_PLAYER: usize = 2;
+const PLANE_STYLES: usize = 3;
+const PLANE_DIRECTIONS: usize = PLANE_STYLES + crate::game::Style::ALL.len();
+const PLANE_WAIT: usize = PLANE_DIRECTIONS + crate::game::Direction::ALL.len();
+const PLANE_TICK: usize = PLANE_WAIT + 1;
+
+/// What the observations of a batch have room for: the most of any of its worlds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Shape {
+    /// Columns.
+    pub width: usize,
+    /// Rows.
+    pub height: usize,
+    /// Threats.
+    pub threats: usize,
+}
+
+impl Shape {
+    /// Room for every one of these worlds.
+    pub fn of<'a>(worlds: impl Iterator<Item = &'a World>) -> Self {
+        worlds.fold(Self::default(), |shape, world| Self {
+            width: shape.width.max(world.layout().width as usize),
+            height: shape.height.max(world.layout().height as usize),
+            threats: shape.threats.max(world.threat_count()),
+        })
+    }
+
+    /// Numbers of a compact observation: [`COMPACT_HEADER`], then [`COMPACT_THREAT`] for each threat.
+    pub fn compact(self) -> usize {
+        COMPACT_HEADER + COMPACT_THREAT * self.threats
+    }
+
+    /// Numbers of a whole state: [`STATE_HEADER`], then [`STATE_THREAT`] for each threat.
+    pub fn state(self) -> usize {
+        STATE_HEADER + STATE_THREAT * self.threats
+    }
+
+    /// Planes, rows and columns of a picture, stored in that order.
+    pub fn planes(self) -> [usize; 3] {
+        [PLANES, self.height, self.width]
+    }
+}
+
+/// The tables from which the observations of a world are made.
+#[derive(Clone, Debug)]
+pub(super) struct Observer {
+    shape: Shape,
+    /// Tile -> x and y.
+    places: Vec<[i16; 2]>,
+    /// `tile * tiles + tile` -> steps of a threat from one to the other.
+    steps: Vec<i16>,
+    /// Tick -> ticks until the threats move.
+    waits: Vec<u8>,
+    /// Threat -> its style.
+    styles: Vec<u8>,
+    /// The planes before the player and the threats are on them.
+    streets: Vec<u8>,
+}
+
+impl Observer {
+    pub fn new(world: &World, shape: Shape) -> Self {
+        let graph = world.graph();
+        let far = |steps: u16| if steps == UNREACHED { FAR_STEPS } else { steps as i16 };
+        let tiles = 0..graph.len() as u16;
+        let clock = world.clock();
+        let wait = |tick| clock.move_ticks(tick).next().map_or(u8::MAX, |next| (next - tick).min(255) as u8);
+        let mut streets = vec![0; shape.planes().iter().product()];
+        for &position in graph.positions() {
+            let place = position.y as usize * shape.width + position.x as usize;
+            streets[place] = u8::from(world.layout().tile(position) == Tile::Open);
+            streets[shape.height * shape.width + place] = 1;
+        }
+        Self {
+            shape,
+            places: graph.positions().iter().map(|position| [position.x as i16, position.y as i16]).collect(),
+            steps: tiles.flat_map(|tile| graph.distances(Mover::Threat, tile)).map(far).collect(),
+            waits: (0..=LAST_TICK + 1).map(wait).collect(),
+            styles: world.layout().threats.iter().map(|threat| threat.style as u8).collect(),
+            streets,
+        }
+    }
+
+    /// Ticks until the threats move.
+    fn wait(&self, state: &State) -> u8 {
+        self.waits[usize::from(state.tick())]
+    }
+
+    pub fn write_compact(&self, world: &World, state: &State, out: &mut [i16]) {
+        let (header, threats) = out.split_at_mut(COMPACT_HEADER);
+        let player = world.tile_after(state, Move::Stay);
+        let [x, y] = self.places[usize::from(player)];
+        let next = Move::ALL.map(|player_move| usize::from(world.tile_after(state, player_move)));
+        let mut clearance = [FAR_STEPS; Move::ALL.len()];
+        let mut rows = threats.chunks_exact_mut(COMPACT_THREAT);
+        for (index, (row, &style)) in rows.by_ref().zip(&self.styles).enumerate() {
+            let (tile, direction) = world.threat_pose(state, index);
+            let tile = usize::from(tile);
+            let steps = &self.steps[tile * self.places.len()..][..self.places.len()];
+            let reach = next.map(|next| steps[next]);
+            for (clearance, reach) in clearance.iter_mut().zip(reach) {
+                *clearance = reach.min(*clearance);
+            }
+            let [x, y] = self.places[tile];
+            row.copy_from_slice(&[x, y, direction as i16, i16::from(style), reach[Move::Stay as usize]]);
+        }
+        rows.for_each(|row| row.fill(-1));
+        let [left, right, up, down, stay] = std::array::from_fn(|index| {
+            let is_blocked = index < Move::Stay as usize && next[index] == usize::from(player);
+            if is_blocked { -1 } else { clearance[index] }
+        });
+        let (tick, wait) = (state.tick() as i16, i16::from(self.wait(state)));
+        header.copy_from_slice(&[tick, wait, x, y, left, right, up, down, stay]);
+    }
+
+    pub fn write_state(&self, world: &World, state: &State, out: &mut [i16]) {
+        let (header, threats) = out.split_at_mut(STATE_HEADER);
+        let player = world.player(state);
+        let since_move = i16::from(world.ticks_since_move(state));
+        header.copy_from_slice(&[state.tick() as i16, since_move, player.x as i16, player.y as i16]);
+        let mut rows = threats.chunks_exact_mut(STATE_THREAT);
+        for (row, threat) in rows.by_ref().zip(world.threats(state)) {
+            let place = threat.remembered.or(threat.seen).or(threat.post);
+            let kind = i16::from(place.is_some()) + i16::from(threat.post.is_some());
+            let [place_x, place_y] = place.map_or([-1; 2], |place| [place.x as i16, place.y as i16]);
+            row.copy_from_slice(&[
+                threat.position.x as i16,
+                threat.position.y as i16,
+                threat.direction as i16,
+                threat.style as i16,
+                threat.draws as i16,
+                kind,
+                place_x,
+                place_y,
+                i16::from(threat.idle_rounds),
+            ]);
+        }
+        rows.for_each(|row| row.fill(-1));
+    }
+
+    pub fn write_planes(&self, world: &World, state: &State, out: &mut [u8]) {
+        out.copy_from_slice(&self.streets);
+        let plane = self.shape.height * self.shape.width;
+        let place = |tile: u16| {
+            let [x, y] = self.places[usize::from(tile)];
+            y as usize * self.shape.width + x as usize
+        };
+        out[PLANE_PLAYER * plane + place(world.tile_after(state, Move::Stay))] = 1;
+        for (index, &style) in self.styles.iter().enumerate() {
+            let (tile, direction) = world.threat_pose(state, index);
+            for number in [PLANE_STYLES + usize::from(style), PLANE_DIRECTIONS + direction as usize] {
+                out[number * plane + place(tile)] += 1;
+            }
+        }
+        out[PLANE_WAIT * plane..][..plane].fill(self.wait(state));
+        let tick = u32::from(state.tick()) * 255 / u32::from(LAST_TICK + 1);
+        out[PLANE_TICK * plane..][..plane].fill(tick as u8);
+    }
+}

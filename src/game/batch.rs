@@ -1,0 +1,36 @@
+//! Many games of one world, stepped side by side.
+
+use super::tables::DIRECTIONS;
+use super::threats::LANES;
+use super::{Direction, Move, State, World};
+
+impl World {
+    /// Plays one tick of every game that is not over, each with its own move; games that are over stay as they are.
+    ///
+    /// The same as [`World::step`] on each of them. Games do not depend on one another, so the processor overlaps the
+    /// look-ups of one with those of the next.
+    ///
+    /// # Panics
+    /// When there are not as many moves as states, or as [`World::step`].
+    pub fn step_batch(&self, states: &mut [State], moves: &[Move]) {
+        assert_eq!(states.len(), moves.len(), "{} states and {} moves", states.len(), moves.len());
+        for (state, &player_move) in states.iter_mut().zip(moves) {
+            if !state.is_over() {
+                self.step(state, player_move);
+            }
+        }
+    }
+
+    /// Where a threat stands and looks, as the number of a tile of [`World::graph`] and a direction: what
+    /// [`World::threat`] says, for callers in a hurry.
+    ///
+    /// # Panics
+    /// When there is no such threat.
+    #[inline]
+    pub fn threat_pose(&self, state: &State, index: usize) -> (u16, Direction) {
+        let lane = usize::from(self.lanes[index]);
+        let block = if lane < LANES { &state.first } else { &state.more[lane / LANES - 1] };
+        let pose = block.poses[lane % LANES];
+        (pose / DIRECTIONS as u16, Direction::ALL[usize::from(pose) % DIRECTIONS])
+    }
+}

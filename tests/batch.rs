@@ -1,0 +1,270 @@
+//! Guarantees: a game of a batch is the game that is stepped alone, whatever the other games are, however the batch is
+//! divided; observations say what the state says.
+
+mod common;
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use flate2::read::GzDecoder;
+use getaway::batch::{Batch, CLEARANCE, COMPACT_HEADER, COMPACT_THREAT, FAR_STEPS, PLANES, STATE_HEADER, STATE_THREAT};
+use getaway::game::{Layout, Move, Mover, Rules, State, Style, UNREACHED, World};
+use getaway::map::Map;
+use getaway::protocol::{Trace, TraceTick};
+use getaway_reference::lockstep::{Dice, random_layout};
+
+#[test]
+fn batch_follows_every_trace_at_once() {
+    let Some(shared) = common::shared_folder() else { return };
+    follow_at_once(&shared.join("golden/traces"), &|map| common::map_folder(&shared, map));
+}
+
+#[test]
+fn batch_follows_our_own_traces_at_once() {
+    follow_at_once(&common::root().join("tests/golden"), &|map| common::root().join("maps").join(map));
+}
+
+/// Plays all traces of a folder in one batch, a game each, and compares every line.
+fn follow_at_once(folder: &Path, map_folder: &dyn Fn(&str) -> PathBuf) {
+    let files = common::files_ending(folder, ".trace.jsonl.gz");
+    let traces: Vec<Trace> = files.iter().map(|path| read_trace(path)).collect();
+    assert!(!traces.is_empty(), "no traces in {}", folder.display());
+    let world = |trace: &Trace| {
+        let map = Map::load(&map_folder(&trace.header.map)).unwrap_or_else(|error| panic!("{error}"));
+        Arc::new(World::new(&map.layout, &trace.header.rules).expect("the maps of the traces are within the limits"))
+    };
+    let mut batch = Batch::new(traces.iter().map(world).collect(), (0..traces.len()).collect());
+    let (mut rewards, mut terminations) = (vec![0.0; traces.len()], vec![false; traces.len()]);
+    let mut lines = 0;
+    for line in 0..traces.iter().map(|trace| trace.ticks.len()).max().unwrap_or_default() {
+        let moves: Vec<Move> = (0..traces.len())
+            .map(|game| match traces[game].ticks.get(line) {
+                Some(tick) => {
+                    batch.world(game).resolve(&batch.states()[game], tick.actions.as_deref().unwrap_or_default())
+                }
+                // The trace is over; its game has been put back to its start.
+                None => Move::Stay,
+            })
+            .collect();
+        batch.step(&moves, &mut rewards, &mut terminations);
+        for (game, (trace, path)) in traces.iter().zip(&files).enumerate() {
+            let Some(tick) = trace.ticks.get(line) else { continue };
+            let found = TraceTick::of_state(batch.world(game), &batch.states()[game]);
+            assert_eq!(found, TraceTick { actions: None, ..tick.clone() }, "{}, line {}", path.display(), line + 2);
+            assert_eq!(terminations[game], tick.over, "{}, line {}", path.display(), line + 2);
+            lines += 1;
+        }
+    }
+    println!("{} traces, {lines} lines", traces.len());
+}
+
+fn read_trace(path: &Path) -> Trace {
+    let file = std::fs::File::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let mut text = String::new();
+    GzDecoder::new(file).read_to_string(&mut text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    Trace::parse(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Worlds of odd random maps, in both variants.
+fn random_worlds(seeds: std::ops::Range<u64>) -> Vec<Arc<World>> {
+    let world = |seed| {
+        let mut dice = Dice::from_seed(seed);
+        let rules = Rules { no_jump: dice.one_in(2), ..Rules::BLITZ_2025 };
+        Arc::new(World::new(&random_layout(&mut dice), &rules).expect("random maps are within the limits"))
+    };
+    seeds.map(world).collect()
+}
+
+/// A batch of random games of several worlds, in runs of random lengths.
+fn random_batch(dice: &mut Dice, games: usize) -> Batch {
+    let worlds = random_worlds(0..12);
+    let mut world_of = Vec::new();
+    while world_of.len() < games {
+        let world = dice.below(worlds.len());
+        world_of.extend(std::iter::repeat_n(world, 1 + dice.below(90)));
+    }
+    world_of.truncate(games);
+    Batch::new(worlds, world_of)
+}
+
+#[test]
+fn games_of_a_batch_are_games_stepped_alone() {
+    let mut dice = Dice::from_seed(14);
+    let mut batch = random_batch(&mut dice, 700);
+    let (mut rewards, mut terminations) = (vec![9.0; 700], vec![true; 700]);
+    let mut alone: Vec<State> = batch.states().to_vec();
+    let mut resets = 0;
+    for _ in 0..400 {
+        let moves: Vec<Move> = alone.iter().map(|_| dice.pick(&Move::ALL)).collect();
+        batch.step(&moves, &mut rewards, &mut terminations);
+        for (game, state) in alone.iter_mut().enumerate() {
+            let world = batch.world(game);
+            let expected = if state.is_over() {
+                (*state, resets) = (world.start(), resets + 1);
+                (0.0, false)
+            } else {
+                let tick = state.tick();
+                world.step(state, moves[game]);
+                (f32::from(state.tick() - tick), state.is_over())
+            };
+            assert_eq!((rewards[game], terminations[game]), expected, "game {game}");
+            assert_eq!(&batch.states()[game], state, "game {game}");
+        }
+    }
+    assert!(resets > 1000, "{resets} games were put back");
+}
+
+#[test]
+fn step_batch_leaves_games_that_are_over() {
+    let world = World::new(&Layout::parse("P.B").unwrap(), &Rules::BLITZ_2025).unwrap();
+    let mut over = world.start();
+    while !over.is_over() {
+        world.step(&mut over, Move::Stay);
+    }
+    let mut states = [over.clone(), world.start()];
+    world.step_batch(&mut states, &[Move::Right; 2]);
+    let mut expected = world.start();
+    world.step(&mut expected, Move::Right);
+    assert_eq!(states, [over, expected]);
+}
+
+#[test]
+fn parts_of_a_batch_do_what_the_whole_does() {
+    let mut dice = Dice::from_seed(15);
+    let mut whole = random_batch(&mut dice, 333);
+    let mut divided = whole.clone();
+    let (compact, planes) = (whole.shape().compact(), whole.shape().planes().iter().product::<usize>());
+    for count in [1, 2, 3, 7, 333, 1000] {
+        for _ in 0..30 {
+            let moves: Vec<Move> = (0..333).map(|_| dice.pick(&Move::ALL)).collect();
+            let mut results = [0, 1].map(|_| (vec![0.0; 333], vec![false; 333], vec![0; 333 * compact]));
+            let mut pictures = [vec![0; 333 * planes], vec![0; 333 * planes]];
+            for (batch, parts, (rewards, terminations, observations), pictures) in
+                [(&mut whole, 1), (&mut divided, count)]
+                    .into_iter()
+                    .zip(&mut results)
+                    .zip(&mut pictures)
+                    .map(|(((batch, parts), results), pictures)| (batch, parts, results, pictures))
+            {
+                let games = batch.part_games(parts);
+                let mut from = 0;
+                for mut part in batch.parts(parts) {
+                    let games = from..from + games.min(part.len());
+                    part.step(&moves[games.clone()], &mut rewards[games.clone()], &mut terminations[games.clone()]);
+                    part.write_compact(&mut observations[games.start * compact..games.end * compact]);
+                    part.write_planes(&mut pictures[games.start * planes..games.end * planes]);
+                    from = games.end;
+                }
+                assert_eq!(from, 333);
+            }
+            assert!(results[0] == results[1] && pictures[0] == pictures[1], "{count} parts");
+        }
+    }
+    assert_eq!(whole.states(), divided.states());
+}
+
+#[test]
+fn observations_say_what_the_state_says() {
+    let mut dice = Dice::from_seed(16);
+    let mut batch = random_batch(&mut dice, 200);
+    let shape = batch.shape();
+    let plane = shape.width * shape.height;
+    let (mut compact, mut states) = (vec![7; 200 * shape.compact()], vec![7; 200 * shape.state()]);
+    let mut planes = vec![7; 200 * PLANES * plane];
+    for _ in 0..120 {
+        let moves: Vec<Move> = (0..200).map(|_| dice.pick(&Move::ALL)).collect();
+        batch.step(&moves, &mut [0.0; 200], &mut [false; 200]);
+        let part = batch.parts(1).next().expect("a batch of games");
+        part.write_compact(&mut compact);
+        part.write_states(&mut states);
+        part.write_planes(&mut planes);
+        for (game, state) in batch.states().iter().enumerate() {
+            let world = batch.world(game);
+            check_compact(world, state, &compact[game * shape.compact()..][..shape.compact()]);
+            check_state(world, state, &states[game * shape.state()..][..shape.state()]);
+            check_planes(world, state, shape.width, plane, &planes[game * PLANES * plane..][..PLANES * plane]);
+        }
+    }
+}
+
+/// Steps from a threat to a tile, counted anew.
+fn steps(world: &World, from: u16, to: u16) -> i16 {
+    let steps = world.graph().distances(Mover::Threat, from)[usize::from(to)];
+    if steps == UNREACHED { FAR_STEPS } else { steps as i16 }
+}
+
+fn check_compact(world: &World, state: &State, found: &[i16]) {
+    let player = world.player(state);
+    let wait = (state.tick()..).position(|tick| world.clock().threats_move(tick)).expect("threats never rest");
+    assert_eq!(found[..CLEARANCE], [state.tick() as i16, wait as i16, player.x as i16, player.y as i16]);
+    let tile = |position| world.graph().tile(position).expect("a street");
+    let threats: Vec<_> = world.threats(state).collect();
+    let open: Vec<Move> = world.moves(state).collect();
+    for player_move in Move::ALL {
+        let clearance = if open.contains(&player_move) {
+            let next = world.tile_after(state, player_move);
+            let steps = threats.iter().map(|threat| steps(world, tile(threat.position), next));
+            steps.min().unwrap_or(FAR_STEPS)
+        } else {
+            -1
+        };
+        assert_eq!(found[CLEARANCE + player_move as usize], clearance, "{player_move:?}");
+    }
+    let mut rows = found[COMPACT_HEADER..].chunks_exact(COMPACT_THREAT);
+    for (row, threat) in rows.by_ref().zip(&threats) {
+        let (place, steps) = (threat.position, steps(world, tile(threat.position), tile(player)));
+        let style = Style::ALL.iter().position(|&style| style == threat.style).expect("one of all");
+        assert_eq!(row, [place.x as i16, place.y as i16, threat.direction as i16, style as i16, steps]);
+    }
+    assert!(rows.flatten().all(|&number| number == -1), "threats that the map does not have");
+}
+
+/// The numbers are enough to put the state together again.
+fn check_state(world: &World, state: &State, found: &[i16]) {
+    let position = |x: i16, y: i16| getaway::game::Position::new(i32::from(x), i32::from(y));
+    let rows = found[STATE_HEADER..].chunks_exact(STATE_THREAT).take(world.threat_count());
+    let threats: Vec<_> = rows
+        .map(|row| {
+            let place = (row[5] > 0).then(|| position(row[6], row[7]));
+            let style = Style::ALL[row[3] as usize];
+            getaway::game::Threat {
+                style,
+                position: position(row[0], row[1]),
+                direction: getaway::game::Direction::ALL[row[2] as usize],
+                draws: row[4] as u16,
+                remembered: place.filter(|_| style == Style::Owl),
+                seen: place.filter(|_| style == Style::Hawk && row[5] == 1),
+                post: place.filter(|_| row[5] == 2),
+                idle_rounds: row[8] as i8,
+            }
+        })
+        .collect();
+    let again = world.state_at(found[0] as u16, position(found[2], found[3]), &threats).expect("a state of this world");
+    assert_eq!(&again, state);
+    assert_eq!(found[1], i16::from(world.ticks_since_move(state)));
+}
+
+fn check_planes(world: &World, state: &State, width: usize, plane: usize, found: &[u8]) {
+    let layout = world.layout();
+    let at = |number: usize, x: i32, y: i32| found[number * plane + y as usize * width + x as usize];
+    let sum = |number: usize| found[number * plane..][..plane].iter().map(|&value| u32::from(value)).sum::<u32>();
+    for (y, x) in (0..layout.height).flat_map(|y| (0..layout.width).map(move |x| (y, x))) {
+        let position = getaway::game::Position::new(x, y);
+        assert_eq!(at(0, x, y) == 1, layout.tile(position) == getaway::game::Tile::Open);
+        assert_eq!(at(1, x, y) == 1, layout.is_open(position));
+    }
+    let player = world.player(state);
+    assert_eq!((at(2, player.x, player.y), sum(2)), (1, 1));
+    let threats: Vec<_> = world.threats(state).collect();
+    for threat in &threats {
+        let same = |other: &&getaway::game::Threat| other.position == threat.position;
+        let alike = threats.iter().filter(same).filter(|other| other.style == threat.style).count();
+        let heading = threats.iter().filter(same).filter(|other| other.direction == threat.direction).count();
+        assert_eq!(usize::from(at(3 + threat.style as usize, threat.position.x, threat.position.y)), alike);
+        assert_eq!(usize::from(at(9 + threat.direction as usize, threat.position.x, threat.position.y)), heading);
+    }
+    assert_eq!((3..9).map(sum).sum::<u32>() as usize, threats.len());
+    assert_eq!((9..13).map(sum).sum::<u32>() as usize, threats.len());
+    assert_eq!(u32::from(found[14 * plane]), u32::from(state.tick()) * 255 / 2001);
+}
