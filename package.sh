@@ -3,7 +3,10 @@
 # folder and installed into a fresh environment from its requirements.txt alone, it must play 200
 # ticks with TOKEN set.
 #
-# Usage: ./package.sh [--aarch64]     (cross-compiled and checked, but not played, because this machine cannot run it). Has the requirements of run.sh; the wheel is linked with zig (from PyPI) against the oldest supported glibc, so that this machine's glibc does not matter.
+# Usage: ./package.sh [--aarch64]
+# --aarch64 builds and checks the package for the other architecture, but cannot play with it here.
+# Has the requirements of run.sh. The wheel is linked with zig (from PyPI) against the oldest
+# supported glibc, so that this machine's glibc does not matter.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 # shellcheck source=tools/environment.sh
@@ -11,15 +14,15 @@ source tools/environment.sh
 
 zip=getaway-bot.zip
 ticks=200
-processor=$(uname -m)
+architecture=$(uname -m)
 case ${1:-} in
   '') ;;
-  --aarch64) processor=aarch64 ;;
+  --aarch64) architecture=aarch64 ;;
   *) echo "error: $1: unknown option (expected --aarch64 or nothing)" >&2; exit 2 ;;
 esac
 [ $# -le 1 ] || { echo 'error: expected at most one option' >&2; exit 2; }
-[ "$processor" != arm64 ] || processor=aarch64
-rust_target=$processor-unknown-linux-gnu
+[ "$architecture" != arm64 ] || architecture=aarch64
+rust_target=$architecture-unknown-linux-gnu
 if ! [ -d "$(rustc --print target-libdir --target "$rust_target")" ]; then
   rustup target add "$rust_target" || {
     echo "error: no Rust standard library for $rust_target, and rustup could not install it" >&2
@@ -42,26 +45,26 @@ trap finish EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-echo '== the wheel'
+echo '== wheel'
 # zig from PyPI is a Python module; maturin finds it through the Python it runs in.
 PATH=$PWD/.venv/bin:$PATH "$venv_python" -m maturin build --quiet --release --locked --zig --compatibility manylinux2014 \
   --target "$rust_target" --out "$scratch/wheel"
 wheels=("$scratch"/wheel/*.whl)
 wheel=${wheels[0]}
 case $(basename "$wheel") in
-  getaway-*-cp310-abi3-manylinux_2_17_"$processor".manylinux2014_"$processor".whl) ;;
-  getaway-*-cp310-abi3-manylinux2014_"$processor".manylinux_2_17_"$processor".whl) ;;
-  *) echo "error: $(basename "$wheel"): expected an abi3 wheel for manylinux2014 on $processor" >&2; exit 1 ;;
+  getaway-*-cp310-abi3-manylinux_2_17_"$architecture".manylinux2014_"$architecture".whl) ;;
+  getaway-*-cp310-abi3-manylinux2014_"$architecture".manylinux_2_17_"$architecture".whl) ;;
+  *) echo "error: $(basename "$wheel"): expected an abi3 wheel for manylinux2014 on $architecture" >&2; exit 1 ;;
 esac
 # auditwheel reports the glibc that the wheel really needs, which may be older than its tag.
 .venv/bin/auditwheel show "$wheel" | tee "$scratch/auditwheel"
-tr -s '[:space:]' ' ' <"$scratch/auditwheel" | grep -qE "consistent with the following platform tag: \"manylinux_2_(5|12|17)_$processor\"" || {
+tr -s '[:space:]' ' ' <"$scratch/auditwheel" | grep -qE "consistent with the following platform tag: \"manylinux_2_(5|12|17)_$architecture\"" || {
   echo 'error: the wheel needs a newer glibc than 2.17' >&2
   exit 1
 }
 .venv/bin/abi3audit --strict --summary "$wheel"
 
-echo '== the zip'
+echo '== zip'
 folder=$scratch/zip
 mkdir "$folder"
 cp bot/application.py bot/client.py "$wheel" "$folder"
@@ -71,7 +74,7 @@ cp bot/application.py bot/client.py "$wheel" "$folder"
 } >"$folder/requirements.txt"
 rm -f "$zip"
 "$venv_python" - "$folder" "$zip" <<'PYTHON'
-"""Zips the files of a folder without subfolders, sorted by name and without timestamps, so that the zip is reproducible."""
+"""Zips the files of a folder, sorted by name and without timestamps, so that the zip is reproducible."""
 import pathlib, sys, zipfile
 
 with zipfile.ZipFile(sys.argv[2], "w", zipfile.ZIP_DEFLATED) as archive:
@@ -83,17 +86,17 @@ with zipfile.ZipFile(sys.argv[2]) as archive:
 print(f"{pathlib.Path(sys.argv[2]).stat().st_size:>9}  {sys.argv[2]}")
 PYTHON
 
-if [ "$processor" != "$(uname -m)" ]; then
-  echo "$zip is built for $processor and was not tested: this machine is $(uname -m)"
+if [ "$architecture" != "$(uname -m)" ]; then
+  echo "$zip is built for $architecture and was not tested: this machine is $(uname -m)"
   exit
 fi
 
 echo '== test of the zip'
-proof=$scratch/proof
-mkdir "$proof"
-"$venv_python" -m zipfile --extract "$zip" "$proof"
+test_folder=$scratch/test
+mkdir "$test_folder"
+"$venv_python" -m zipfile --extract "$zip" "$test_folder"
 make_venv "$scratch/venv"
-(cd "$proof" && "$scratch/venv/bin/python" -m pip install --quiet --disable-pip-version-check --requirement requirements.txt)
+(cd "$test_folder" && "$scratch/venv/bin/python" -m pip install --quiet --disable-pip-version-check --requirement requirements.txt)
 "$target/release/getaway" serve maps/roundabout --port 0 --games 1 --json >"$scratch/results" 2>"$scratch/log" &
 server_pid=$!
 url=
@@ -103,17 +106,17 @@ for _ in {1..100}; do
   sleep 0.1
 done
 [ -n "$url" ] || { cat "$scratch/log" >&2; exit 1; }
-# A clean environment with only the token: no Rust, and only the fresh Python.
-(cd "$proof" && env -i PATH=/usr/bin:/bin TOKEN=proof SAVE_JSONL_PATH=game.jsonl "$scratch/venv/bin/python" application.py --url "$url")
+# A clean environment with only the token: no Rust, and no Python but the fresh one.
+(cd "$test_folder" && env -i PATH=/usr/bin:/bin TOKEN=test SAVE_JSONL_PATH=game.jsonl "$scratch/venv/bin/python" application.py --url "$url")
 wait "$server_pid" || true
 server_pid=
-played=$(wc -l <"$proof/game.jsonl")
+played=$(wc -l <"$test_folder/game.jsonl")
 [ "$played" -ge "$ticks" ] || { echo "error: only $played ticks were played, expected $ticks" >&2; exit 1; }
-"$target/release/getaway" replay "$proof/game.jsonl"
+"$target/release/getaway" replay "$test_folder/game.jsonl"
 "$venv_python" -c '
 import json, sys
 result = json.loads(open(sys.argv[1]).readline())
 late, missed = result["late_commands"], result["missed_ticks"]
 sys.exit(f"error: {late} late commands, {missed} ticks without one" if late or missed else 0)
 ' "$scratch/results"
-echo "$zip works: $played ticks, each with a command in time, on a fresh $(... --version)"$scratch/venv/bin/python" --version)"
+echo "$zip works: $played ticks, each with a command in time, with a fresh $("$scratch/venv/bin/python" --version)"

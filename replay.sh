@@ -4,7 +4,7 @@
 set -eu
 here=$(cd -- "$(dirname -- "$0")" && pwd)
 cargo build --quiet --release --manifest-path "$here/Cargo.toml" --package getaway-cli
-# The cargo target folder can be configured.
+# Cargo's target folder may be configured.
 target=${CARGO_TARGET_DIR:-$here/target}
 # With options only, all of games/ is replayed.
 for argument; do

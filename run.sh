@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds, installs, starts a local server if none is running, plays, and prints the score. `./run.sh
-# --help` lists the options. `./run.sh --help` tells the options.
+# Builds, installs, starts a local server if none is running, plays, and prints the score.
+# `./run.sh --help` lists the options.
 #
 # Needs a Rust toolchain and Python 3.10+. Everything is written to this folder: .venv, the build,
 # and the games in games/played.
@@ -16,10 +16,10 @@ Usage: ./run.sh [OPTION]...
   --budget-ms MS     time per decision [default: 75]
   --games N          number of games [default: 1]
   --seed S           seed of the bot and of the choice of maps
-  --url URL          server to play on [default: SERVER_URL if set, otherwise the server on port 8765 if one is running]
-Options of the server that is started otherwise, on a free port:
-  --map NAME         the map, by name or by path [default: a random one for each game]
-  --maps DIR         a folder of maps
+  --url URL          server to play on [default: SERVER_URL, or else a server that listens on port 8765]
+If there is no such server, the script starts one on a free port, with these options:
+  --map NAME         name or path of the map [default: a random one for each game]
+  --maps DIR         folder of maps
   --delay-ms MS      pause after each tick [default: 0]
   --no-jump          no-jump variant: stepping onto a threat's tile loses the game
 TEXT
@@ -46,7 +46,7 @@ while [ $# -gt 0 ]; do
       continue
       ;;
     --planner | --budget-ms | --games | --seed | --url | --map | --maps | --delay-ms) ;;
-    *) fail "$option: no such option" ;;
+    *) fail "$option: unknown option" ;;
   esac
   [ $# -ge 2 ] || fail "$option: expected a value"
   value=$2

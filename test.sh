@@ -19,7 +19,7 @@ section() {
   printf '== %s: passed in %d s\n' "$name" "$((SECONDS - start))"
 }
 
-# The bot as it runs in the competition, against the server built above.
+# The bot as it runs in the competition, against the server of this checkout.
 python_tests() {
   prepare_python && install --requirement tools/requirements-test.txt || return
   "$venv_python" tools/supply_chain.py --check || return
@@ -30,12 +30,12 @@ python_tests() {
 section formatting cargo fmt --all --check
 section lints cargo clippy --locked --all-targets -- -D warnings
 section documentation env RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps --quiet
-section 'library alone' cargo clippy --locked --package getaway -- -D warnings
+section 'library without features' cargo clippy --locked --package getaway -- -D warnings
 section 'Python extension' cargo clippy --locked --package getaway-python -- -D warnings
 section tests cargo test --locked
 # The benches without the optimised build of cargo bench: each runs once, with its checks.
-section 'benches, once each' cargo test --locked --package getaway --package getaway-arena --bench world --bench arena -- --test
-section 'broken pictures' cargo run --locked --quiet --package getaway-cli --example png_fuzz -- --count 5000 --seed 1
-section 'Python: the extension and the bot' python_tests
+section 'bench checks' cargo test --locked --package getaway --package getaway-arena --bench world --bench arena -- --test
+section 'PNG fuzzing' cargo run --locked --quiet --package getaway-cli --example png_fuzz -- --count 5000 --seed 1
+section 'Python extension and bot' python_tests
 
 printf '\nall passed in %d s\n' "$SECONDS"

@@ -1,8 +1,8 @@
-//! How long a decision takes: the whole of `next_action`, message in, move out.
+//! Decision time: all of `next_action`, from the message to the move.
 //!
-//! `decision/MAP` plays whole games through a bot and reports the mean time of a decision; before,
-//! one game's times are printed: the first tick, then the median, the 99th percentile and the
-//! longest. On our maps, and on the real ones where they are there. Every game that is measured
+//! `decision/MAP` plays whole games with a bot and reports the mean decision time. First, the times
+//! of one game are printed: the first tick, then the median, the 99th percentile and the maximum of
+//! the others. Runs on our maps, and on the real ones if they are available. Every measured game
 //! must be survived.
 
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use getaway::game::{LAST_TICK, Rules, World};
 use getaway::map::{Map, MapLibrary};
 use getaway::protocol::GameMessage;
 
-/// Our maps, then the real ones if the shared folder is there.
+/// Our maps, then the real ones if the shared folder exists.
 fn maps() -> Vec<Map> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let shared = std::env::var_os("GETAWAY_SHARED").map_or_else(|| here.join("../shared"), PathBuf::from);
@@ -23,7 +23,7 @@ fn maps() -> Vec<Map> {
     entries.iter().map(|entry| entry.load().expect("a map")).collect()
 }
 
-/// The times of a game's decisions; the messages are made outside of them.
+/// The decision times of one game, without the time for building the messages.
 fn decision_times(world: &World, seed: u64) -> Vec<Duration> {
     let mut bot = Bot::new(BotOptions { seed, ..BotOptions::default() }).expect("the default planner");
     let mut state = world.start();
@@ -35,7 +35,7 @@ fn decision_times(world: &World, seed: u64) -> Vec<Duration> {
         times.push(begun.elapsed());
         world.step(&mut state, decision.player_move);
     }
-    assert_eq!(state.tick(), LAST_TICK + 1, "a game that is measured is survived");
+    assert_eq!(state.tick(), LAST_TICK + 1, "a measured game must be survived");
     times
 }
 
@@ -47,7 +47,7 @@ fn report(map: &str, mut times: Vec<Duration>) {
     println!("decision/{map}: first {first:.2?}, then p50 {p50:.2?}, p99 {p99:.2?}, max {max:.2?}");
 }
 
-fn deciding(criterion: &mut Criterion) {
+fn decision(criterion: &mut Criterion) {
     let mut benches = criterion.benchmark_group("decision");
     benches.sample_size(10).warm_up_time(Duration::from_millis(100)).measurement_time(Duration::from_millis(500));
     for map in maps() {
@@ -58,7 +58,7 @@ fn deciding(criterion: &mut Criterion) {
             bencher.iter_custom(|decisions| {
                 seed += 1;
                 let times = decision_times(&world, seed);
-                // The mean of a whole game, so that the first tick counts for what it is.
+                // The mean over a whole game, so that the first tick has its proper weight.
                 times.iter().sum::<Duration>() * decisions as u32 / times.len() as u32
             });
         });
@@ -66,5 +66,5 @@ fn deciding(criterion: &mut Criterion) {
     benches.finish();
 }
 
-criterion_group!(benches, deciding);
+criterion_group!(benches, decision);
 criterion_main!(benches);

@@ -1,10 +1,10 @@
-//! How long it takes to solve a whole game, and how many lives a second the grammar tries.
+//! Time to solve a whole game, and rollouts per second of the search grammar.
 //!
-//! `solve/MAP` and `solve_no_jump/MAP` solve with another seed each time; before, each of the seeds
-//! is solved once, and the median, the 99th percentile and the simulated_ticks are printed, tables
-//! excluded. `rollouts/MAP` counts evaluations of `uct-greedy`. On our maps, and on the real ones
-//! where they are there. Every result is asserted, so a quick search that finds nothing cannot pass
-//! for an improvement.
+//! `solve/MAP` and `solve_no_jump/MAP` solve with a different seed each time. First, each seed is
+//! solved once; the median and 99th percentile of the times, which exclude building the tables, and
+//! of the simulated ticks are printed. `rollouts/MAP` counts evaluations of `uct-greedy`. Runs on
+//! our maps, and on the real ones if they are available. Every result is asserted, so that a search
+//! that is fast but finds nothing does not look like an improvement.
 
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
@@ -16,16 +16,16 @@ use getaway::map::{Map, MapLibrary};
 use getaway::planner::{Outcome, Solution, SurvivalOptions, SurvivalProblem, SurvivalSearch};
 use getaway::search::{Budget, Search};
 
-/// Seeds that are tried; bench code also runs as a test, where a few do.
+/// Number of seeds; as a test, the bench tries only a few.
 const SEEDS: u64 = 200;
 const SEEDS_IN_TEST: u64 = 2;
-/// Enough for every map that can be survived.
+/// Enough for every survivable map.
 const TICKS_MAX: u64 = 5_000_000;
-/// What the ladder calls `uct-greedy`.
+/// The planner that the ladder calls `uct-greedy`.
 const UCT_GREEDY: &str = "select(0.2, simulate(greedy))";
 const EVALUATIONS: u64 = 200;
 
-/// Our maps, then the real ones if the shared folder is there.
+/// Our maps, then the real ones if the shared folder exists.
 fn maps() -> Vec<Map> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let shared = std::env::var_os("GETAWAY_SHARED").map_or_else(|| here.join("../shared"), PathBuf::from);
@@ -39,11 +39,11 @@ fn solve(world: &World, seed: u64) -> Solution {
     survival.solve(world, &world.start(), Budget::ticks(TICKS_MAX))
 }
 
-/// Solves with every seed and says how long that took; false if the map cannot be survived, or not
-/// within the limit.
+/// Solves with every seed and prints the times; returns `false` if the map is not survived within
+/// the limit.
 fn report(id: &str, world: &World, seeds: u64) -> bool {
     if solve(world, 0).outcome != Outcome::Survives {
-        println!("{id}: not survived with seed 0, left out");
+        println!("{id}: skipped, seed 0 does not survive");
         return false;
     }
     let (mut times, mut simulated_ticks): (Vec<Duration>, Vec<u64>) = (0..seeds)
@@ -69,7 +69,7 @@ fn report(id: &str, world: &World, seeds: u64) -> bool {
     true
 }
 
-fn solving(criterion: &mut Criterion) {
+fn solve_whole_games(criterion: &mut Criterion) {
     let is_bench = std::env::args().any(|argument| argument == "--bench");
     let seeds = if is_bench { SEEDS } else { SEEDS_IN_TEST };
     for (group, rules) in [("solve", Rules::BLITZ_2025), ("solve_no_jump", Rules::NO_JUMP)] {
@@ -95,7 +95,8 @@ fn rollouts(criterion: &mut Criterion) {
     benches.sample_size(10).warm_up_time(Duration::from_millis(300)).measurement_time(Duration::from_secs(1));
     benches.throughput(Throughput::Elements(EVALUATIONS));
     for map in maps() {
-        // Without jumping a life is longest in question, and no rollout ends the search early.
+        // Survival is hardest in the no-jump variant, so no rollout survives and ends the search
+        // early.
         let world = World::new(&map.layout, &Rules::NO_JUMP).expect("a map within the limits");
         let mut seed = 0;
         benches.bench_function(map.name, |bencher| {
@@ -111,5 +112,5 @@ fn rollouts(criterion: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, solving, rollouts);
+criterion_group!(benches, solve_whole_games, rollouts);
 criterion_main!(benches);

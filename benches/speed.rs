@@ -1,28 +1,29 @@
-//! How fast a tick is at best: `cargo bench --bench speed`.
+//! The best-case speed of a tick: `cargo bench --bench speed`.
 //!
-//! On a machine with other work to do, an average says more about the others. This takes the shortest of many short runs, which
-//! is what the processor can do when it is let; criterion's estimates stand beside it.
+//! On a shared machine, an average mostly measures the other processes. This bench takes the
+//! shortest of many short runs, which shows what the processor can do; criterion's estimates are in
+//! `benches/world.rs`.
 
 use std::hint::black_box;
 use std::time::Instant;
 
-#[allow(dead_code, reason = "nothing is loaded here")]
+#[allow(dead_code, reason = "loading is not measured here")]
 mod games;
 
-/// Runs of each kind, of some tens of microseconds.
+/// Runs per measurement, each a few tens of microseconds long.
 const RUNS: usize = 20_000;
-/// Ticks in a run of random games.
+/// Ticks per run of random games.
 const RANDOM_TICKS: u32 = 2_000;
 
 fn main() {
     println!(
-        "{:<14} {:>16} {:>16} {:>16}   (million ticks a second, best of {RUNS})",
+        "{:<14} {:>16} {:>16} {:>16}   (million ticks per second, best of {RUNS})",
         "map", "step", "no jump", "random"
     );
     for game in games::all() {
-        let [step, no_jump] = [&game.jump, &game.no_jump].map(|replay| {
-            let start = replay.world.start();
-            best_rate(replay.plan.len() as f64, || replay.run(black_box(&start)))
+        let [step, no_jump] = [&game.jump, &game.no_jump].map(|game| {
+            let start = game.world.start();
+            best_rate(game.plan.len() as f64, || game.replay(black_box(&start)))
         });
         let world = &game.jump.world;
         let start = world.start();
@@ -32,14 +33,14 @@ fn main() {
     }
 }
 
-/// Millions of ticks a second in the shortest run, and nanoseconds a tick.
+/// Millions of ticks per second, and nanoseconds per tick, of the shortest run.
 fn best_rate(ticks: f64, work: impl Fn() -> u64) -> String {
     let expected = work();
     let time = || {
         let started = Instant::now();
         let checksum = work();
         let seconds = started.elapsed().as_secs_f64();
-        assert_eq!(checksum, expected, "the same games end the same way");
+        assert_eq!(checksum, expected, "the same games must end the same way");
         seconds
     };
     let shortest = (0..RUNS).map(|_| time()).fold(f64::INFINITY, f64::min);

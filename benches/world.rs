@@ -1,23 +1,24 @@
-//! Benches of the game and of loading maps. Ids are `group/map`; `cargo bench -- --test` runs each once, on the same inputs and with
-//! the same checks.
+//! Benches of the game and of loading maps. Benchmark ids are `group/map`; `cargo bench -- --test`
+//! runs each once, with the same inputs and checks.
 //!
-//! - `step`, `step_no_jump`: a whole game replayed, in ticks;
-//! - `step_random`: games of random moves, in ticks;
-//! - `load`: from the files to a world; `routes`: from the layout to a world, whose route tables are most of the work;
-//! - `clone`: copies of a state.
+//! - `step`, `step_no_jump`: replays a whole game; throughput in ticks
+//! - `step_random`: plays random moves; throughput in ticks
+//! - `load`: from the files to a world
+//! - `routes`: from the layout to a world, which is mostly building the route tables
+//! - `clone`: copies a state
 
 mod games;
 
 use std::hint::black_box;
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
-use games::{Game, Replay, play_at_random};
+use games::{Game, PlannedGame, play_at_random};
 use getaway::game::{Layout, Position, Rules, Spawn, State, Style, Tile, World};
 use getaway::map::{Map, decode_layout, encode_layout};
 
-/// Ticks of random games in one iteration.
+/// Ticks of random games per iteration.
 const RANDOM_TICKS: u32 = 10_000;
-/// Copies in one iteration.
+/// Copies per iteration.
 const COPIES: usize = 1024;
 
 fn step(criterion: &mut Criterion) {
@@ -26,7 +27,7 @@ fn step(criterion: &mut Criterion) {
     replay(criterion, "step_no_jump", &games, |game| &game.no_jump);
     let mut group = criterion.benchmark_group("step_random");
     group.throughput(Throughput::Elements(u64::from(RANDOM_TICKS)));
-    for Game { name, jump: Replay { world, .. }, .. } in &games {
+    for Game { name, jump: PlannedGame { world, .. }, .. } in &games {
         let start = world.start();
         let checksum = play_at_random(world, &start, RANDOM_TICKS);
         group.bench_function(name, |bencher| {
@@ -35,13 +36,13 @@ fn step(criterion: &mut Criterion) {
     }
 }
 
-fn replay(criterion: &mut Criterion, name: &str, games: &[Game], replay: impl Fn(&Game) -> &Replay) {
+fn replay(criterion: &mut Criterion, name: &str, games: &[Game], variant: impl Fn(&Game) -> &PlannedGame) {
     let mut group = criterion.benchmark_group(name);
     for game in games {
-        let replay = replay(game);
-        let start = replay.world.start();
-        group.throughput(Throughput::Elements(replay.plan.len() as u64));
-        group.bench_function(&game.name, |bencher| bencher.iter(|| replay.run(black_box(&start))));
+        let planned = variant(game);
+        let start = planned.world.start();
+        group.throughput(Throughput::Elements(planned.plan.len() as u64));
+        group.bench_function(&game.name, |bencher| bencher.iter(|| planned.replay(black_box(&start))));
     }
 }
 
@@ -58,11 +59,11 @@ fn load(criterion: &mut Criterion) {
             });
         });
     }
-    let picture = encode_layout(&hall()).expect("a hall within the limits");
-    group.sample_size(20).bench_function("hall-64x64", |bencher| {
+    let picture = encode_layout(&open_map()).expect("a map within the limits");
+    group.sample_size(20).bench_function("open-64x64", |bencher| {
         bencher.iter(|| {
-            let layout = decode_layout(black_box(&picture)).expect("a picture of a hall");
-            let world = World::new(&layout, &Rules::BLITZ_2025).expect("a hall within the limits");
+            let layout = decode_layout(black_box(&picture)).expect("a picture of the map");
+            let world = World::new(&layout, &Rules::BLITZ_2025).expect("a map within the limits");
             assert_eq!(world.open_tiles(), 4096);
             world
         });
@@ -81,8 +82,8 @@ fn load(criterion: &mut Criterion) {
     }
 }
 
-/// The largest map there may be: all open, with a threat of each style.
-fn hall() -> Layout {
+/// The largest possible map: all open, with one threat of each style.
+fn open_map() -> Layout {
     let threat = |(index, style)| Spawn { style, position: Position::new(40 + index, 60) };
     Layout {
         width: 64,
@@ -96,7 +97,7 @@ fn hall() -> Layout {
 fn clone(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("clone");
     group.throughput(Throughput::Elements(COPIES as u64));
-    for Game { name, jump: Replay { world, .. }, .. } in &games::all() {
+    for Game { name, jump: PlannedGame { world, .. }, .. } in &games::all() {
         let states = vec![world.start(); COPIES];
         group.bench_function(name, |bencher| {
             let target = || Vec::with_capacity(COPIES);

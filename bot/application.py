@@ -1,7 +1,9 @@
 """The competition bot: `python application.py` plays one game and prints a summary.
 
-Environment: TOKEN (if set, the bot registers with it instead of the team name), SAVE_JSONL_PATH (the game is recorded there; the file must not exist).
-Exit code: 0 if a game was played, 1 if not, 2 for an invalid option or an existing file, 130 after Ctrl-C.
+Environment: TOKEN (if set, the bot registers with it instead of the team name), SAVE_JSONL_PATH
+(the game is recorded there; the file must not exist).
+Exit code: 0 if a game was played, 1 if not, 2 for an invalid option or an existing file, 130 after
+Ctrl-C.
 """
 
 from __future__ import annotations
@@ -67,7 +69,7 @@ def parse_options() -> argparse.Namespace:
     parser = Parser(description="Play one game.", formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     parser.add_argument("--url", default="ws://127.0.0.1:8765", help="server URL")
     parser.add_argument("--team-name", default="getaway", help="team name to register with if TOKEN is not set")
-    parser.add_argument("--planner", default="survival", help="a planner's name, or an expression of the search grammar")
+    parser.add_argument("--planner", default="survival", help="name of a planner, or an expression of the search grammar")
     parser.add_argument("--budget-ms", type=float, default=75.0, help="time per decision in milliseconds")
     parser.add_argument("--seed", type=int, default=0, help="random seed")
     parser.add_argument("--no-jump", action="store_true", help="the server plays the no-jump variant: stepping onto a threat's tile loses the game")

@@ -1,6 +1,8 @@
 """The network side of the bot: plays one game over a websocket and records it as it goes.
 
-Guarantees: each state is answered with exactly one command that carries its tick, whatever the bot does; a message that is not a state is logged and ignored; however the connection ends, the game is over and no error is raised.
+Guarantees: each state is answered with exactly one command that carries its tick, even if the bot
+fails; a message that is not a state is logged and ignored; however the connection ends, the game
+is over and no error is raised.
 """
 
 from __future__ import annotations
@@ -19,10 +21,10 @@ from websockets.sync.client import ClientConnection, connect
 
 MAX_FRAME_BYTES = 16 << 20
 """Largest accepted frame: a state of the largest map that the bot accepts."""
-CONNECT_TIME_S = 30.0
+CONNECT_TIMEOUT_S = 30.0
 """How long to keep trying to connect to a server that is not up yet."""
-FIRST_PAUSE_S = 0.1
-LONGEST_PAUSE_S = 4.0
+INITIAL_PAUSE_S = 0.1
+MAX_PAUSE_S = 4.0
 POINTS_PER_TICK = 5
 """Points for each tick reached."""
 
@@ -36,8 +38,8 @@ class Decision(Protocol):
     def tick(self) -> int: ...
 
 
-class Player(Protocol):
-    """The player's decision maker: `getaway.Bot`, or a stand-in for it."""
+class DecisionMaker(Protocol):
+    """Chooses the actions: `getaway.Bot`, or a stand-in for it."""
 
     @property
     def last_decision(self) -> Decision | None: ...
@@ -47,7 +49,7 @@ class Player(Protocol):
 
 @dataclass
 class Summary:
-    """Result of a game."""
+    """The result of a game."""
 
     last_tick: int = 0
     """The tick of the last state; 0 before the first."""
@@ -60,13 +62,13 @@ class Summary:
 
     @property
     def score(self) -> int:
-        """The score, as far as it is known: the last state received was played, but its outcome is never sent."""
+        """The score as far as the client knows: the server does not send the final state."""
         return POINTS_PER_TICK * (self.last_tick + 1) if self.last_tick else 0
 
-    def quantile_ms(self, share: float) -> float:
-        """Quantile of the decision times, in milliseconds."""
+    def quantile_ms(self, q: float) -> float:
+        """The quantile `q` (0 to 1) of the decision times, in milliseconds."""
         times = sorted(self.decision_times_s)
-        return times[min(int(share * len(times)), len(times) - 1)] * 1e3 if times else 0.0
+        return times[min(int(q * len(times)), len(times) - 1)] * 1e3 if times else 0.0
 
     def __str__(self) -> str:
         if not self.last_tick:
@@ -79,12 +81,13 @@ class Summary:
 
 
 class Recorder:
-    """A game recording, written as it is played: one JSON line per tick, on disk before the next state is read."""
+    """Records a game as it is played: one line per tick, on disk before the next state is read."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        """Creates the file, and its parent folders.
+        """Creates the file and its parent folders.
 
-        Raises FileExistsError if the file exists (two games never share one), OSError if it cannot be created.
+        Raises FileExistsError if the file exists (two games never share one), OSError if it cannot
+        be created.
         """
         self.path = Path(path)
         try:
@@ -96,7 +99,7 @@ class Recorder:
         self._is_empty = True
 
     def write(self, frame: str, actions: list[dict[str, Any]]) -> None:
-        """Appends a tick. A disk that fails ends the recording, not the game."""
+        """Appends a tick. If writing fails, the recording ends but the game goes on."""
         if self._file.closed:
             return
         if "\n" in frame or "\r" in frame:
@@ -107,7 +110,7 @@ class Recorder:
             self._is_empty = False
         except OSError as error:
             log.error("%s: %s; recording stopped, the game goes on", self.path, error)
-            self._drop(is_told=True)
+            self._drop(is_logged=True)
 
     def close(self) -> None:
         """Closes the file; deletes it if it contains no tick."""
@@ -115,12 +118,12 @@ class Recorder:
         if self._is_empty:
             self.path.unlink(missing_ok=True)
 
-    def _drop(self, is_told: bool = False) -> None:
+    def _drop(self, is_logged: bool = False) -> None:
         try:
             self._file.close()
         except OSError as error:
             # Closing flushes the same data again, and fails again.
-            if not is_told:
+            if not is_logged:
                 log.error("%s: %s", self.path, error)
 
 
@@ -130,37 +133,41 @@ def register_frame(token: str | None, team_name: str) -> str:
     return json.dumps({"type": "REGISTER", **identity})
 
 
-def open_connection(url: str, patience_s: float = CONNECT_TIME_S) -> ClientConnection:
-    """Connects; while the server is not up yet, retries with growing pauses for up to `timeout_s` seconds.
+def open_connection(url: str, timeout_s: float = CONNECT_TIMEOUT_S) -> ClientConnection:
+    """Connects; while the server is not up, retries with growing pauses for up to `timeout_s`.
 
-    Raises OSError on timeout, ValueError for an invalid URL, and the exceptions of `websockets` if the server speaks another protocol.
+    Raises OSError on timeout, ValueError for an invalid URL, and the exceptions of `websockets` if
+    the server speaks another protocol.
     """
-    deadline = time.monotonic() + patience_s
-    pause_s = FIRST_PAUSE_S
+    deadline = time.monotonic() + timeout_s
+    pause_s = INITIAL_PAUSE_S
     while True:
         try:
-            # The server is local or nearby: no proxy, no compression; and no pings, so that a
-            # hanging server does not end the game.
+            # The server is local or nearby: no proxy and no compression. No pings either, so that
+            # a server that hangs does not end the game.
             return connect(url, max_size=MAX_FRAME_BYTES, compression=None, proxy=None, ping_interval=None, close_timeout=1)
         except OSError as error:
             if time.monotonic() + pause_s > deadline:
                 raise
             log.info("%s: %s; trying again in %.1f s", url, error, pause_s)
             time.sleep(pause_s)
-            pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+            pause_s = min(2 * pause_s, MAX_PAUSE_S)
 
 
 class Game:
     """One game, from the first state until the connection ends."""
 
-    def __init__(self, connection: ClientConnection, player: Player, recorder: Recorder | None = None) -> None:
+    def __init__(self, connection: ClientConnection, decision_maker: DecisionMaker, recorder: Recorder | None = None) -> None:
         self.summary = Summary()
         self._connection = connection
-        self._player = player
+        self._decision_maker = decision_maker
         self._recorder = recorder
 
     def play(self, token: str | None, team_name: str) -> None:
-        """Registers, then answers until the connection ends for any reason. `summary` is up to date at any time, also during the game."""
+        """Registers, then answers until the connection ends for any reason.
+
+        `summary` is up to date at all times, also during the game.
+        """
         try:
             self._connection.send(register_frame(token, team_name))
             while True:
@@ -172,13 +179,13 @@ class Game:
     def _answer(self, frame: str | bytes, arrival_s: float) -> None:
         """Answers a frame if it is a state."""
         try:
-            action = self._player.next_action(frame)
-            decision = self._player.last_decision
+            action = self._decision_maker.next_action(frame)
+            decision = self._decision_maker.last_decision
             tick = decision.tick if decision else _tick_of(frame)
-        except Exception as error:  # the game goes on whatever the bot raises
+        except Exception as error:  # noqa: BLE001: the game goes on whatever the bot raises
             action, tick = None, _tick_of(frame)
             if tick is not None:
-                self._report(tick, error)
+                self._count_error(tick, error)
         if tick is None:
             log.warning("ignored a message that is not a state: %.80r", frame)
             return
@@ -191,7 +198,7 @@ class Game:
             if self._recorder:
                 self._recorder.write(frame if isinstance(frame, str) else frame.decode(errors="replace"), actions)
 
-    def _report(self, tick: int, error: Exception) -> None:
+    def _count_error(self, tick: int, error: Exception) -> None:
         """Logs the first state without a decision; later ones are only counted."""
         if not self.summary.errors:
             log.error("tick %d: no decision, staying: %s: %s (further ones are only counted)", tick, type(error).__name__, error)
@@ -199,7 +206,7 @@ class Game:
 
 
 def _tick_of(frame: str | bytes) -> int | None:
-    """The tick of a state that the bot could not use; `None` if it is not a state."""
+    """The tick of a state that the bot could not use; `None` if the frame is not a state."""
     try:
         message = json.loads(frame)
     except (ValueError, RecursionError):

@@ -1,5 +1,5 @@
-# Sourced by run.sh, test.sh and package.sh from the root of the checkout: sets up the Python
-# environment.
+# Sets up the Python environment. run.sh, test.sh and package.sh source this file from the root of
+# the checkout.
 #
 # Creates .venv once; reinstalls the extension when a source file has changed. Needs Python 3.10 or
 # newer with venv or pip; PYTHON selects another interpreter.
@@ -20,14 +20,14 @@ find_python() {
   return 2
 }
 
-# make_venv FOLDER: creates a virtual environment with pip.
+# make_venv FOLDER: creates a virtual environment that has pip.
 make_venv() {
   local python
   python=$(find_python) || return
   if "$python" -m venv "$1" >/dev/null 2>&1; then
     return
   fi
-  # Some systems ship Python without venv; virtualenv does the same.
+  # Some systems ship Python without venv; there virtualenv replaces it.
   rm -rf "$1"
   "$python" -m pip install --quiet --target "$target/virtualenv" virtualenv
   PYTHONPATH=$target/virtualenv "$python" -m virtualenv --quiet "$1"
@@ -38,8 +38,8 @@ install() {
   "$venv_python" -m pip install --quiet --disable-pip-version-check "$@"
 }
 
-# stamp PATH...: prints a hash of these files and of the environment's Python version.
-stamp() {
+# hash_files PATH...: prints a hash of the files and folders, and of the environment's Python version.
+hash_files() {
   "$venv_python" - "$@" <<'PYTHON'
 import hashlib, pathlib, sys
 
@@ -60,8 +60,8 @@ prepare_python() {
     rm -rf .venv
     make_venv .venv || return
   fi
-  now=$(stamp src crates/python python Cargo.toml Cargo.lock pyproject.toml bot/requirements.txt tools)
-  if [ "$(cat .venv/getaway.stamp 2>/dev/null)" = "$now" ]; then
+  now=$(hash_files src crates/python python Cargo.toml Cargo.lock pyproject.toml bot/requirements.txt tools)
+  if [ "$(cat .venv/getaway.hash 2>/dev/null)" = "$now" ]; then
     return
   fi
   echo 'building the Python extension'
@@ -70,5 +70,5 @@ prepare_python() {
   rm -rf "$wheels"
   "$venv_python" -m maturin build --quiet --release --locked --compatibility linux --out "$wheels" || return
   install --force-reinstall --no-deps "$wheels"/getaway-*.whl || return
-  echo "$now" >.venv/getaway.stamp
+  echo "$now" >.venv/getaway.hash
 }

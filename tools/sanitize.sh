@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Runs the library's and the simulator's tests under AddressSanitizer: every read and write outside an allocation stops
-# the test that did it. Arguments go to `cargo test`, e.g. `tools/sanitize.sh --test mixed_worlds`.
+# Runs the library's and the simulator's tests under AddressSanitizer: a read or write outside an
+# allocation stops the test. Arguments go to `cargo test`: `tools/sanitize.sh --test mixed_worlds`.
 #
-# Uses the nightly toolchain if one is installed; the stable one has the same runtime behind RUSTC_BOOTSTRAP.
+# Uses the nightly toolchain if one is installed; the stable toolchain has the same runtime behind
+# RUSTC_BOOTSTRAP.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -14,7 +15,7 @@ else
 fi
 target=$(rustc -vV | sed -n 's/^host: //p')
 
-# Release builds, because that is where look-ups are unchecked; debug assertions off for the same reason.
+# Release builds without debug assertions, because only they leave look-ups unchecked.
 export RUSTFLAGS="-Zsanitizer=address ${RUSTFLAGS:-}"
 export ASAN_OPTIONS="detect_leaks=1:${ASAN_OPTIONS:-}"
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target/sanitize}"
@@ -22,5 +23,5 @@ if [ $# -eq 0 ]; then
     set -- --no-default-features --features reference --lib --test mixed_worlds --test states --test observer \
         --test lockstep --test golden
 fi
-# shellcheck disable=SC2086 # no toolchain is no argument
+# shellcheck disable=SC2086 # an empty toolchain must not become an argument
 exec cargo $toolchain test --release --target "$target" "$@"

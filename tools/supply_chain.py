@@ -1,9 +1,15 @@
 #!/usr/bin/env python3
 """Checks the project's dependencies, and generates docs/dependencies.md.
 
-Checks that every package in Cargo.lock and fuzz/Cargo.lock comes from crates.io with a checksum and has an allowed licence. Cargo.toml says what each direct dependency is for, and every package names each of its own somewhere. Every Python package is pinned. Needs only cargo, and the packages that it has fetched.
+Checks that every package in Cargo.lock and fuzz/Cargo.lock comes from crates.io with a checksum and
+has an allowed licence, that every direct dependency has a comment in Cargo.toml that gives its
+purpose and is used by its package, and that every Python package is pinned. Needs only cargo, and
+the packages that it has fetched.
 
-    tools/supply_chain.py           checks, and writes the table; tools/supply_chain.py --check   checks, and compares the table; exit code 1 on any failure
+    tools/supply_chain.py           checks, and writes the table
+    tools/supply_chain.py --check   checks, and compares the table
+
+Exit code 1 if a check fails.
 """
 
 import argparse
@@ -17,13 +23,13 @@ from pathlib import Path
 
 try:
     import tomllib
-except ModuleNotFoundError:  # Python 3.10: installed there with pytest
+except ModuleNotFoundError:  # Python 3.10, where pytest installs tomli
     import tomli as tomllib
 
 ROOT = Path(__file__).resolve().parent.parent
 TABLE = ROOT / "docs/dependencies.md"
 REGISTRY = "registry+https://github.com/rust-lang/crates.io-index"
-# Licences that require no more than a notice.
+# Licences that require at most a notice.
 ALLOWED = {
     "0BSD", "Apache-2.0", "Apache-2.0 WITH LLVM-exception", "BSD-1-Clause", "BSD-2-Clause", "BSD-3-Clause", "BSL-1.0",
     "CC0-1.0", "ISC", "MIT", "MIT-0", "NCSA", "OFL-1.1", "Unicode-3.0", "Unlicense", "Zlib",
@@ -35,24 +41,24 @@ def is_allowed(expression: str) -> bool:
     """Whether an SPDX expression can be satisfied by allowed licences; the old `/` means OR."""
     words = re.findall(r"\(|\)|[^\s()]+", expression.replace("/", " OR "))
 
-    def either() -> bool:
-        result = both()
+    def parse_or() -> bool:
+        result = parse_and()
         while words and words[0] == "OR":
             words.pop(0)
-            result = both() or result
+            result = parse_and() or result
         return result
 
-    def both() -> bool:
-        result = licence()
+    def parse_and() -> bool:
+        result = parse_licence()
         while words and words[0] == "AND":
             words.pop(0)
-            result = licence() and result
+            result = parse_licence() and result
         return result
 
-    def licence() -> bool:
+    def parse_licence() -> bool:
         name = words.pop(0)
         if name == "(":
-            result = either()
+            result = parse_or()
             words.pop(0)
             return result
         if words and words[0] == "WITH":
@@ -60,7 +66,7 @@ def is_allowed(expression: str) -> bool:
         return name in ALLOWED
 
     try:
-        return either() and not words
+        return parse_or() and not words
     except IndexError:
         return False
 
@@ -72,49 +78,49 @@ def metadata(manifest: Path) -> dict:
 
 
 def check_lock(manifest: Path) -> list[str]:
-    """Problems with the packages in a manifest's lock file."""
+    """Returns the problems with the packages in a manifest's lock file."""
     lock = tomllib.loads(manifest.with_name("Cargo.lock").read_text())
     where = manifest.with_name("Cargo.lock").relative_to(ROOT)
-    wrong = []
+    problems = []
     for package in lock["package"]:
         if package["name"].startswith("getaway"):
             continue
         if package.get("source") != REGISTRY or "checksum" not in package:
-            wrong.append(f"{where}: {package['name']}: not a crates.io package with a checksum")
+            problems.append(f"{where}: {package['name']}: not a crates.io package with a checksum")
     for package in metadata(manifest)["packages"]:
         if package["source"] is not None and not is_allowed(package["license"] or ""):
-            wrong.append(f"{where}: {package['name']} {package['version']}: licence {package['license']} is not on the list")
-    return wrong
+            problems.append(f"{where}: {package['name']} {package['version']}: licence {package['license']} is not allowed")
+    return problems
 
 
-def reasons() -> dict[str, str]:
-    """By dependency of the workspace, the comment behind it in Cargo.toml."""
+def purposes() -> dict[str, str]:
+    """For each dependency of the workspace, the comment behind it in Cargo.toml."""
     lines = re.findall(r"^([a-z0-9_-]+) = .*?(?:[\"}])\s*#\s*(.+)$", (ROOT / "Cargo.toml").read_text(), re.M)
     return dict(reversed(lines))
 
 
 def manifests() -> dict[str, tuple[Path, dict]]:
-    """By package of the workspace, its folder and its manifest."""
+    """For each package of the workspace, its folder and its manifest."""
     files = [ROOT / "Cargo.toml", *sorted(ROOT.glob("crates/*/Cargo.toml"))]
     read = [(file.parent, tomllib.loads(file.read_text())) for file in files]
     return {manifest["package"]["name"]: (folder, manifest) for folder, manifest in read}
 
 
 def check_direct() -> list[str]:
-    """What is wrong with the direct dependencies: one without a reason, or one that its package does not use."""
-    known = reasons()
-    wrong = []
+    """Returns the direct dependencies without a purpose, or not used by their package."""
+    purpose_of = purposes()
+    problems = []
     for package, (folder, manifest) in manifests().items():
         source = "".join(path.read_text() for path in (folder / "src").rglob("*.rs"))
         for name in external(manifest["dependencies"]):
-            if name not in known:
-                wrong.append(f"Cargo.toml: {name}: needs a comment that gives its purpose")
+            if name not in purpose_of:
+                problems.append(f"Cargo.toml: {name}: needs a comment that gives its purpose")
             if not re.search(rf"\b{name.replace('-', '_')}\b", source):
-                wrong.append(f"{package}: {name}: expected the package to use it")
+                problems.append(f"{package}: {name}: not used by the package")
         for name in external(manifest.get("dev-dependencies", {})):
-            if name not in known:
-                wrong.append(f"Cargo.toml: {name}: needs a comment that gives its purpose")
-    return wrong
+            if name not in purpose_of:
+                problems.append(f"Cargo.toml: {name}: needs a comment that gives its purpose")
+    return problems
 
 
 def external(names: Iterable[str]) -> list[str]:
@@ -123,21 +129,21 @@ def external(names: Iterable[str]) -> list[str]:
 
 
 def check_python() -> list[str]:
-    wrong = []
+    problems = []
     for path in [ROOT / "bot/requirements.txt", *sorted((ROOT / "tools").glob("requirements-*.txt"))]:
         for line in path.read_text().splitlines():
             if line.strip() and not line.startswith("#") and not PINNED.fullmatch(line.strip()):
-                wrong.append(f"{path.relative_to(ROOT)}: {line}: expected NAME==VERSION")
-    return wrong
+                problems.append(f"{path.relative_to(ROOT)}: {line}: expected NAME==VERSION")
+    return problems
 
 
 def table() -> str:
-    """The direct dependencies with their reasons, and the number of packages behind them by licence."""
+    """The direct dependencies with their purposes, and the number of packages by licence."""
     packages = metadata(ROOT / "Cargo.toml")["packages"]
     by_name: dict[str, list[dict]] = {}
     for package in packages:
         by_name.setdefault(package["name"], []).append(package)
-    known = reasons()
+    purpose_of = purposes()
     users: dict[str, list[str]] = {}
     test_users: dict[str, list[str]] = {}
     for package, (_, manifest) in manifests().items():
@@ -153,25 +159,25 @@ def table() -> str:
         out = []
         for name in sorted(names):
             newest = max(by_name[name], key=lambda package: [int(x) for x in re.findall(r"\d+", package["version"])[:3]])
-            out.append(f"| {name} | {newest['version']} | {used_by(name)} | {known.get(name, '')} | {newest['license']} |")
+            out.append(f"| {name} | {newest['version']} | {used_by(name)} | {purpose_of.get(name, '')} | {newest['license']} |")
         return out
 
     licences: dict[str, int] = {}
-    outside = [package for package in packages if package["source"] is not None]
-    for package in outside:
+    external_packages = [package for package in packages if package["source"] is not None]
+    for package in external_packages:
         licences[package["license"]] = licences.get(package["license"], 0) + 1
     return "\n".join([
         "# Dependencies",
         "",
-        "Written by `tools/supply_chain.py` and checked by `./test.sh`. The library `getaway` needs the crates marked with its name; the others belong to",
+        "Generated by `tools/supply_chain.py` and checked by `./test.sh`. The library `getaway` uses the crates marked with its name; the others are used by",
         "the packages under `crates/`.",
         "",
-        "| crate | version | used by | what for | licence |",
+        "| crate | version | used by | purpose | licence |",
         "|---|---|---|---|---|",
         *rows(users, lambda name: ", ".join(users[name])),
         *rows((name for name in test_users if name not in users), lambda _: "tests"),
         "",
-        f"Behind them stand {len(outside)} packages on all platforms, tests and benches included. Their licences:",
+        f"With transitive dependencies there are {len(external_packages)} packages, for all platforms and including tests and benches. Licences:",
         "",
         "| licence | packages |",
         "|---|---|",
@@ -186,15 +192,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--check", action="store_true", help="compare the table instead of writing it")
     args = parser.parse_args()
-    wrong = check_lock(ROOT / "Cargo.toml") + check_lock(ROOT / "fuzz/Cargo.toml") + check_direct() + check_python()
+    problems = check_lock(ROOT / "Cargo.toml") + check_lock(ROOT / "fuzz/Cargo.toml") + check_direct() + check_python()
     text = table()
     if not args.check:
         TABLE.write_text(text)
     elif not TABLE.exists() or TABLE.read_text() != text:
-        wrong.append("docs/dependencies.md is out of date (run tools/supply_chain.py)")
-    for line in wrong:
+        problems.append("docs/dependencies.md: out of date (run tools/supply_chain.py)")
+    for line in problems:
         print(f"error: {line}", file=sys.stderr)
-    return 1 if wrong else 0
+    return 1 if problems else 0
 
 
 if __name__ == "__main__":

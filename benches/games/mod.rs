@@ -1,5 +1,5 @@
-//! The games that are timed: whole ones, replayed from plans, and random ones. What is computed is known beforehand and checked, so
-//! that a timing cannot be that of a game that went wrong.
+//! The games used by the benches: whole games replayed from plans, and random games. Results are
+//! checked against known values, so that a game that went wrong is not timed.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -10,10 +10,11 @@ use getaway::game::{LAST_TICK, Move, Rules, State, World};
 use getaway::map::Map;
 use getaway::protocol::Trace;
 
-/// Our maps that are timed, from small to large; the last has more threats than a state holds without a further allocation.
+/// Our maps that are timed, from small to large; the last has more threats than a state stores
+/// without a heap allocation.
 pub const OUR_MAPS: [&str; 6] = ["corner-shop", "crossroads", "twin-bridges", "harbour", "old-town", "metropolis"];
 
-/// A map with a whole game in either variant.
+/// A map with a whole game in each variant.
 pub struct Game {
     /// The map's name.
     pub name: String,
@@ -22,27 +23,27 @@ pub struct Game {
     /// The map.
     pub map: Map,
     /// The server's game.
-    pub jump: Replay,
+    pub jump: PlannedGame,
     /// The no-jump variant.
-    pub no_jump: Replay,
+    pub no_jump: PlannedGame,
 }
 
-/// A whole game: played by its plan, nobody is caught and the last tick is reached.
-pub struct Replay {
-    /// The map made ready for the variant.
+/// A whole game that survives to the last tick when its plan is played.
+pub struct PlannedGame {
+    /// The world for this map and variant.
     pub world: World,
-    /// One move a tick.
+    /// One move per tick.
     pub plan: Vec<Move>,
-    /// The fingerprint of the state in which the game ends.
+    /// Fingerprint of the final state.
     pub checksum: u64,
 }
 
-impl Replay {
+impl PlannedGame {
     fn new(map: &Map, rules: &Rules, plan: Vec<Move>) -> Self {
-        let world = World::new(&map.layout, &rules).unwrap_or_else(|error| panic!("{}: {error}", map.name));
+        let world = World::new(&map.layout, rules).unwrap_or_else(|error| panic!("{}: {error}", map.name));
         let mut end = world.start();
         for &player_move in &plan {
-            assert!(!end.is_over(), "{}: the plan is longer than its game", map.name);
+            assert!(!end.is_over(), "{}: the plan goes on after the game is over", map.name);
             world.step(&mut end, player_move);
         }
         assert_eq!((end.tick(), end.is_caught()), (LAST_TICK + 1, false), "{}: the plan does not survive", map.name);
@@ -50,20 +51,21 @@ impl Replay {
         Self { world, plan, checksum }
     }
 
-    /// Plays the whole game from its start and checks where it ends.
+    /// Plays the whole game and checks its final state.
     #[inline]
-    pub fn run(&self, start: &State) -> u64 {
+    pub fn replay(&self, start: &State) -> u64 {
         let mut state = start.clone();
         for &player_move in &self.plan {
             self.world.step(&mut state, player_move);
         }
         let checksum = self.world.fingerprint(&state);
-        assert_eq!(checksum, self.checksum, "the game went another way");
+        assert_eq!(checksum, self.checksum, "the replay ended in a different state");
         checksum
     }
 }
 
-/// Our maps, and the six of the challenge where the shared folder is there: `GETAWAY_SHARED`, or else `../shared`.
+/// Our maps, plus the six of the challenge if the shared folder (`GETAWAY_SHARED`, default
+/// `../shared`) exists.
 pub fn all() -> Vec<Game> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let ours = OUR_MAPS.map(|name| our_game(here, name));
@@ -73,7 +75,8 @@ pub fn all() -> Vec<Game> {
     ours.into_iter().chain(real).collect()
 }
 
-/// One plan serves both variants: where nobody is caught in the no-jump variant, the two are the same game.
+/// One plan serves both variants: as long as the player does not step onto a threat, they are the
+/// same game.
 fn our_game(here: &Path, name: &str) -> Game {
     let path = here.join("benches/plans").join(name).with_extension("txt");
     let letters = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
@@ -96,11 +99,11 @@ fn real_game(shared: &Path, name: &str) -> Game {
 fn game(folder: PathBuf, plan: impl Fn(&Map, &Rules) -> Vec<Move>) -> Game {
     let map = Map::load(&folder).unwrap_or_else(|error| panic!("{error}"));
     let [jump, no_jump] =
-        [Rules::BLITZ_2025, Rules::NO_JUMP].map(|rules| Replay::new(&map, &rules, plan(&map, &rules)));
+        [Rules::BLITZ_2025, Rules::NO_JUMP].map(|rules| PlannedGame::new(&map, &rules, plan(&map, &rules)));
     Game { name: map.name.clone(), folder, map, jump, no_jump }
 }
 
-/// The moves that a trace's commands amount to.
+/// The moves that result from a trace's commands.
 fn recorded_plan(map: &Map, rules: &Rules, path: &Path) -> Vec<Move> {
     let mut text = String::new();
     let file = File::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
@@ -108,17 +111,19 @@ fn recorded_plan(map: &Map, rules: &Rules, path: &Path) -> Vec<Move> {
     let trace = Trace::parse(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let world = World::new(&map.layout, &rules).expect("a map that is played in a trace");
     let mut state = world.start();
-    let mut play = |actions: &[_]| world.play(&mut state, actions).expect("a trace ends with its game");
+    let mut play =
+        |actions: &[_]| world.play(&mut state, actions).expect("a trace does not go on after the end of its game");
     trace.ticks.iter().map(|tick| play(tick.actions.as_deref().unwrap_or_default())).collect()
 }
 
-/// Plays games of random moves, blocked ones included, one after another for so many ticks, and folds their ends into a number.
+/// Plays random moves (including blocked ones) for `ticks` ticks, restarting finished games, and
+/// returns a checksum of the final states.
 #[inline]
 pub fn play_at_random(world: &World, start: &State, ticks: u32) -> u64 {
     let (mut state, mut checksum) = (start.clone(), 0_u64);
     let mut random = 0x9e37_79b9_7f4a_7c15_u64;
     for _ in 0..ticks {
-        // A linear congruential generator (Knuth's MMIX) is random enough to walk about.
+        // A linear congruential generator (Knuth's MMIX) is random enough here.
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let choice = ((random >> 32) * Move::ALL.len() as u64) >> 32;
         world.step(&mut state, Move::ALL[choice as usize]);

@@ -1,5 +1,6 @@
-//! `game` against the reference: map, rules and commands are made of the fuzzer's bytes. `cargo +nightly fuzz run lockstep`.
-//! Without nightly, the same games by seed: `cargo run --release --example lockstep`.
+//! Compares `game` with the reference: `cargo +nightly fuzz run lockstep`. Map, rules and
+//! commands are derived from the fuzzer's bytes. Without nightly, `cargo run --release --example
+//! lockstep` plays such games by seed.
 #![no_main]
 
 use getaway_reference::lockstep::{Coverage, Dice, RulesDraw, play};

@@ -1,6 +1,6 @@
-//! The map loader on arbitrary bytes: an error or a map that can be played, and never more than 100 MB:
-//! `cargo +nightly fuzz run png -- -rss_limit_mb=200 -malloc_limit_mb=100`, of which the fuzzer takes its own share.
-//! Without nightly: `cargo run --release --example png_fuzz`.
+//! The map loader on arbitrary bytes: it must give an error or a playable map, within 100 MB.
+//! `cargo +nightly fuzz run png -- -rss_limit_mb=200 -malloc_limit_mb=100` (the first limit
+//! includes the fuzzer's own memory). Without nightly: `cargo run --release --example png_fuzz`.
 #![no_main]
 
 use getaway::game::{World, Rules};

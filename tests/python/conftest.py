@@ -18,11 +18,11 @@ from websockets.sync.server import ServerConnection, serve
 ROOT = Path(__file__).resolve().parents[2]
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 MAPS = ROOT / "maps"
-PATIENCE_S = 60
+TIMEOUT_S = 60
 
 Script = Callable[[ServerConnection], None]
 
-# A shell that starts the tests in the background makes them, and their child processes, ignore
+# A shell that starts the tests in the background makes them and their child processes ignore
 # Ctrl-C.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -37,7 +37,10 @@ def getaway_program() -> Path:
 
 @pytest.fixture
 def real_server(getaway_program: Path) -> Iterator[Callable[..., tuple[str, subprocess.Popen[str]]]]:
-    """Starts `getaway serve` for one game with the given options; returns its URL and the process, which prints a JSON result."""
+    """Starts `getaway serve` for one game with the given options.
+
+    Returns its URL and the process, which prints a JSON result.
+    """
     processes: list[subprocess.Popen[str]] = []
 
     def start(*options: str) -> tuple[str, subprocess.Popen[str]]:
@@ -58,7 +61,10 @@ def real_server(getaway_program: Path) -> Iterator[Callable[..., tuple[str, subp
 
 @pytest.fixture
 def scripted_server() -> Iterator[Callable[[Script], str]]:
-    """Starts a server that runs a script on its one connection; returns its URL. An exception in the script fails the test."""
+    """Starts a server that runs a script on its one connection; returns its URL.
+
+    An exception in the script fails the test.
+    """
     errors: list[BaseException] = []
     servers = []
 
@@ -95,7 +101,7 @@ def run_bot() -> Callable[..., subprocess.CompletedProcess[str]]:
     def run(url: str, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "application.py", "--url", url, *options]
         return subprocess.run(
-            command, cwd=ROOT / "bot", env=clean_environment() | environment, capture_output=True, text=True, timeout=PATIENCE_S
+            command, cwd=ROOT / "bot", env=clean_environment() | environment, capture_output=True, text=True, timeout=TIMEOUT_S
         )
 
     return run
@@ -103,7 +109,7 @@ def run_bot() -> Callable[..., subprocess.CompletedProcess[str]]:
 
 def read_command(connection: ServerConnection, tick: int) -> list[object]:
     """Receives the command for a tick and returns its actions."""
-    command = json.loads(connection.recv(timeout=PATIENCE_S))
+    command = json.loads(connection.recv(timeout=TIMEOUT_S))
     assert command["type"] == "COMMAND"
     assert command["tick"] == tick
     assert set(command) == {"type", "tick", "actions"}

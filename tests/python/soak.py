@@ -1,8 +1,11 @@
-"""Plays many games in a row in one process, optionally with other processes loading the machine, and reports decision times and memory use.
+"""Plays many games in a row in one process; reports decision times and memory use.
 
-    .venv/bin/python tests/python/soak.py --games 20 --busy 2      load test: saturates both cores of a small machine; ... --games 500              soak test
+    .venv/bin/python tests/python/soak.py --games 20 --busy 2      load test for a machine of 2 cores
+    .venv/bin/python tests/python/soak.py --games 500              soak test
 
-The bot and the client are those of the competition, the server is this project's release build (`cargo build --release`). Exit code 1 if a decision other than a game's first took longer than a tick, if a game ended early, or if memory grew.
+The bot and the client are those of the competition, the server is this project's release build
+(`cargo build --release`). Exit code 1 if a decision other than a game's first took longer than a
+tick, if a game ended early, or if memory grew.
 """
 
 from __future__ import annotations
@@ -29,12 +32,15 @@ TICK_S = 0.1
 """How long the real server waits for a command."""
 MEMORY_MAX_MB = 200
 GROWTH_MAX_MB = 10
-"""Growth from a tenth of the way through to the end; caches fill up before that."""
+"""Growth after the first tenth of the games, in which caches fill up."""
 BOUNDS_MS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 75, 100)
 
 
 def start_server(program: Path, options: argparse.Namespace, results: Path) -> tuple[str, Process]:
-    """Starts a server for the requested number of games on random maps; it writes one JSON result per line to a file, because an unread pipe would fill up."""
+    """Starts a server for the requested number of games on random maps.
+
+    It writes one JSON result per line to a file, because an unread pipe would fill up.
+    """
     command = [str(program), "serve", "--port", "0", "--json", "--games", str(options.games), "--seed", str(options.seed)]
     command += ["--maps", str(options.maps)] if options.maps else []
     command += ["--no-jump"] if options.no_jump else []
@@ -43,7 +49,7 @@ def start_server(program: Path, options: argparse.Namespace, results: Path) -> t
         process = subprocess.Popen(command, stdout=out, stderr=err, text=True)
     while not (line := log.read_text()).endswith("\n"):
         if process.poll() is not None:
-            sys.exit(f"the server ended: {line}")
+            sys.exit(f"the server exited: {line}")
         time.sleep(0.05)
     return line.split()[2], process
 
@@ -59,7 +65,7 @@ def memory_mb() -> float:
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
-class Times:
+class Histogram:
     """Decision times as a histogram of fixed size, so that the measurement itself does not grow."""
 
     def __init__(self) -> None:
@@ -74,11 +80,11 @@ class Times:
             self.late += time_s > TICK_S
         self.longest_s = max(self.longest_s, *times_s, 0.0)
 
-    def histogram(self) -> str:
+    def __str__(self) -> str:
         """One line per bin: its upper bound, its count and a bar."""
         names = [f"up to {bound:g} ms" for bound in BOUNDS_MS] + ["longer"]
-        most = max(1, *self.counts)
-        return "\n".join(f"{name:>13} {count:8} {'#' * (50 * count // most)}" for name, count in zip(names, self.counts))
+        peak = max(1, *self.counts)
+        return "\n".join(f"{name:>13} {count:8} {'#' * (50 * count // peak)}" for name, count in zip(names, self.counts))
 
 
 def play(url: str, bot: getaway.Bot) -> Summary:
@@ -92,20 +98,20 @@ def play(url: str, bot: getaway.Bot) -> Summary:
 
 
 def parse_options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Play whole games in a row.", formatter_class=argparse.ArgumentDefaultsHelpFormatter)
+    parser = argparse.ArgumentParser(description="Play many games in a row.", formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     parser.add_argument("--games", type=int, default=20)
     parser.add_argument("--busy", type=int, default=0, help="number of processes that load the machine")
     parser.add_argument("--planner", default="survival")
     parser.add_argument("--budget-ms", type=float, default=75.0)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--maps", type=Path, help="folder of additional maps")
+    parser.add_argument("--maps", type=Path, help="folder of maps to use in addition to the built-in ones")
     parser.add_argument("--no-jump", action="store_true")
     return parser.parse_args()
 
 
 def main() -> int:
     options = parse_options()
-    first, later = Times(), Times()
+    first, later = Histogram(), Histogram()
     memories_mb: list[float] = []
     with ExitStack() as stack:
         file = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "results.jsonl"
@@ -123,13 +129,16 @@ def main() -> int:
         results = [json.loads(line) for line in file.read_text().splitlines()]
     early = [f"{result['map']} at {result['tick']}" for result in results if result["score"] < 10_005]
     missed = sum(result["missed_ticks"] for result in results)
-    settled_mb = memories_mb[len(memories_mb) // 10]
-    print(f"{options.games} games with {options.busy} load processes, ...")
-    print(f"first decisions: at most {first.longest_s * 1e3:.1f} ms; all others, {sum(later.counts)}:")
-    print(later.histogram())
+    baseline_mb = memories_mb[len(memories_mb) // 10]
+    print(
+        f"{options.games} games with {options.busy} load processes, {options.planner} at {options.budget_ms:g} ms; "
+        f"ended early: {early or 'none'}"
+    )
+    print(f"first decisions: at most {first.longest_s * 1e3:.1f} ms; the other {sum(later.counts)}:")
+    print(later)
     print(f"longest {later.longest_s * 1e3:.1f} ms; {later.late} longer than a tick; the server missed {missed} commands")
-    print(f"memory: {memories_mb[0]:.1f} MB after the first game, {settled_mb:.1f} after a tenth of them, {memories_mb[-1]:.1f} at the end")
-    has_grown = memories_mb[-1] > MEMORY_MAX_MB or memories_mb[-1] - settled_mb > GROWTH_MAX_MB
+    print(f"memory: {memories_mb[0]:.1f} MB after the first game, {baseline_mb:.1f} MB after a tenth of the games, {memories_mb[-1]:.1f} MB at the end")
+    has_grown = memories_mb[-1] > MEMORY_MAX_MB or memories_mb[-1] - baseline_mb > GROWTH_MAX_MB
     return 1 if later.late or early or has_grown else 0
 
 

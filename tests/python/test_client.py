@@ -19,7 +19,7 @@ from websockets.sync.server import ServerConnection
 
 import getaway
 from client import open_connection, register_frame
-from conftest import MAPS, PATIENCE_S, ROOT, Script, read_command
+from conftest import MAPS, ROOT, TIMEOUT_S, Script, read_command
 
 Done = subprocess.CompletedProcess[str]
 RunBot = Callable[..., Done]
@@ -35,8 +35,8 @@ def play(connection: ServerConnection, game: getaway.Game, ticks: int) -> None:
         game.step(actions)  # type: ignore[arg-type]
 
 
-def registered(connection: ServerConnection) -> Any:
-    return json.loads(connection.recv(timeout=PATIENCE_S))
+def receive_registration(connection: ServerConnection) -> Any:
+    return json.loads(connection.recv(timeout=TIMEOUT_S))
 
 
 def new_game() -> getaway.Game:
@@ -53,7 +53,7 @@ def test_bot_survives_and_records_whole_games(
     done = run_bot(url, *variant, SAVE_JSONL_PATH=str(recording))
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("score 10005, last tick 2000 (closed by the server: 1000"), done.stdout
-    output, _ = server.communicate(timeout=PATIENCE_S)
+    output, _ = server.communicate(timeout=TIMEOUT_S)
     result = json.loads(output)
     assert (result["score"], result["map"], result["team"]) == (10_005, name, "getaway")
     assert (result["commands"], result["missed_ticks"], result["late_commands"]) == (2000, 0, 0)
@@ -64,7 +64,7 @@ def test_bot_survives_and_records_whole_games(
 
 def test_first_frame_is_the_token_or_else_the_team_name(scripted_server: Serve, run_bot: RunBot) -> None:
     frames: list[Any] = []
-    url = scripted_server(lambda connection: frames.append(registered(connection)))
+    url = scripted_server(lambda connection: frames.append(receive_registration(connection)))
     for environment in ({"TOKEN": "secret"}, {"TOKEN": ""}):
         run_bot(url, "--team-name", "us", **environment)
     assert frames == [{"type": "REGISTER", "token": "secret"}, {"type": "REGISTER", "teamName": "us"}]
@@ -73,7 +73,7 @@ def test_first_frame_is_the_token_or_else_the_team_name(scripted_server: Serve, 
 
 def test_server_that_closes_without_a_game_is_reported(scripted_server: Serve, run_bot: RunBot, tmp_path: Path) -> None:
     recording = tmp_path / "game.jsonl"
-    done = run_bot(scripted_server(registered), SAVE_JSONL_PATH=str(recording))
+    done = run_bot(scripted_server(receive_registration), SAVE_JSONL_PATH=str(recording))
     assert done.returncode == 1
     assert done.stdout.startswith("no game was played")
     assert not recording.exists()
@@ -81,11 +81,11 @@ def test_server_that_closes_without_a_game_is_reported(scripted_server: Serve, r
 
 def test_bot_waits_for_a_slow_and_silent_server(scripted_server: Serve, run_bot: RunBot) -> None:
     def script(connection: ServerConnection) -> None:
-        registered(connection)
+        receive_registration(connection)
         time.sleep(1.5)
         game = new_game()
         play(connection, game, 3)
-        # The bot sends nothing unprompted.
+        # The bot sends nothing on its own.
         with pytest.raises(TimeoutError):
             connection.recv(timeout=1)
         play(connection, game, 3)
@@ -102,7 +102,7 @@ def test_invalid_messages_are_ignored(scripted_server: Serve, run_bot: RunBot, t
     ]
 
     def script(connection: ServerConnection) -> None:
-        registered(connection)
+        receive_registration(connection)
         game = new_game()
         for frame in garbage:
             connection.send(frame)
@@ -119,14 +119,14 @@ def test_invalid_messages_are_ignored(scripted_server: Serve, run_bot: RunBot, t
     done = run_bot(scripted_server(script), SAVE_JSONL_PATH=str(recording))
     assert done.returncode == 0
     assert done.stdout.startswith("score 30, last tick 5")
-    assert done.stderr.count("skipped a frame") == len(garbage) + 3
+    assert done.stderr.count("ignored a message") == len(garbage) + 3
     lines = [json.loads(line) for line in recording.read_text().splitlines()]
     assert [line["game_message"]["tick"] for line in lines] == [1, 2, 3, 4, 5]
 
 
 def test_unknown_style_and_message_type_are_tolerated(scripted_server: Serve, run_bot: RunBot) -> None:
     def script(connection: ServerConnection) -> None:
-        registered(connection)
+        receive_registration(connection)
         game = new_game()
         for _ in range(20):
             message = game.message() | {"type": "SOMETHING", "weather": ["rain"]}
@@ -142,7 +142,7 @@ def test_unknown_style_and_message_type_are_tolerated(scripted_server: Serve, ru
 
 def test_unusable_state_is_answered_with_no_action(scripted_server: Serve, run_bot: RunBot) -> None:
     def script(connection: ServerConnection) -> None:
-        registered(connection)
+        receive_registration(connection)
         game = new_game()
         for broken in (False, True, True, False):
             message = game.message()
@@ -162,7 +162,7 @@ def test_unusable_state_is_answered_with_no_action(scripted_server: Serve, run_b
 @pytest.mark.parametrize("code", [1000, 1001, 1011, 4000, None])
 def test_any_close_ends_the_game_without_an_error(code: int | None, scripted_server: Serve, run_bot: RunBot, tmp_path: Path) -> None:
     def script(connection: ServerConnection) -> None:
-        registered(connection)
+        receive_registration(connection)
         play(connection, new_game(), 10)
         if code is None:
             connection.socket.shutdown(socket.SHUT_RDWR)
@@ -172,14 +172,14 @@ def test_any_close_ends_the_game_without_an_error(code: int | None, scripted_ser
     recording = tmp_path / "game.jsonl"
     done = run_bot(scripted_server(script), SAVE_JSONL_PATH=str(recording))
     assert (done.returncode, done.stderr) == (0, "")
-    end = "the connection ended without a word" if code is None else f"closed by the server: {code} enough"
+    end = "connection lost" if code is None else f"closed by the server: {code} enough"
     assert done.stdout.startswith(f"score 55, last tick 10 ({end})")
     assert len(recording.read_text().splitlines()) == 10
 
 
 def test_large_frame_is_accepted(scripted_server: Serve, run_bot: RunBot) -> None:
     def script(connection: ServerConnection) -> None:
-        registered(connection)
+        receive_registration(connection)
         game = new_game()
         connection.send(json.dumps(game.message() | {"constants": {"padding": "x" * (8 << 20)}}))
         read_command(connection, 1)
@@ -193,7 +193,7 @@ def test_connecting_is_retried_until_the_timeout(scripted_server: Serve) -> None
     # Nothing listens on the port any more.
     start = time.monotonic()
     with pytest.raises(ConnectionRefusedError):
-        open_connection(f"ws://127.0.0.1:{port}", patience_s=1)
+        open_connection(f"ws://127.0.0.1:{port}", timeout_s=1)
     assert 0.2 < time.monotonic() - start < 2
 
 
@@ -203,8 +203,8 @@ def test_bot_can_be_started_before_the_server(getaway_program: Path) -> None:
     command = [sys.executable, "application.py", "--url", f"ws://127.0.0.1:{port}"]
     bot = subprocess.Popen(command, cwd=ROOT / "bot", stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     time.sleep(1)
-    subprocess.run([getaway_program, "serve", str(MAPS / "roundabout"), "--port", port, "--games", "1"], timeout=PATIENCE_S)
-    output, log = bot.communicate(timeout=PATIENCE_S)
+    subprocess.run([getaway_program, "serve", str(MAPS / "roundabout"), "--port", port, "--games", "1"], timeout=TIMEOUT_S)
+    output, log = bot.communicate(timeout=TIMEOUT_S)
     assert output.startswith("score 10005"), log
     assert "trying again" in log
 
@@ -222,27 +222,27 @@ def test_full_disk_stops_the_recording_but_not_the_game(scripted_server: Serve, 
     recording = tmp_path / "game.jsonl"
 
     def script(connection: ServerConnection) -> None:
-        registered(connection)
+        receive_registration(connection)
         play(connection, new_game(), 20)
 
-    # Files are limited to 64 blocks of 512 bytes; Python ignores the accompanying SIGXFSZ, so the
-    # write fails with an error.
+    # Limits files to 64 blocks of 512 bytes. Python ignores SIGXFSZ, so the write fails with an
+    # error.
     limited = f'ulimit -f 64; exec "{sys.executable}" application.py --url {scripted_server(script)}'
     environment = {**os.environ, "SAVE_JSONL_PATH": str(recording)}
-    done = subprocess.run(["sh", "-c", limited], cwd=ROOT / "bot", env=environment, capture_output=True, text=True, timeout=PATIENCE_S)
+    done = subprocess.run(["sh", "-c", limited], cwd=ROOT / "bot", env=environment, capture_output=True, text=True, timeout=TIMEOUT_S)
     assert (done.returncode, done.stderr.count("\n")) == (0, 1), done.stderr
-    assert str(recording) in done.stderr and "the recording ends here and the game goes on" in done.stderr
+    assert str(recording) in done.stderr and "recording stopped, the game goes on" in done.stderr
     assert done.stdout.startswith("score 105, last tick 20")
-    *whole, torn = recording.read_text().split("\n")
-    assert [json.loads(line)["game_message"]["tick"] for line in whole] == list(range(1, len(whole) + 1))
-    assert 0 < len(whole) < 20 and torn
+    *complete, partial = recording.read_text().split("\n")
+    assert [json.loads(line)["game_message"]["tick"] for line in complete] == list(range(1, len(complete) + 1))
+    assert 0 < len(complete) < 20 and partial
 
 
 def test_recording_that_cannot_be_created_does_not_stop_the_game(scripted_server: Serve, run_bot: RunBot, tmp_path: Path) -> None:
-    (tmp_path / "taken").write_text("a file where a folder would have to be")
+    (tmp_path / "taken").write_text("a file in place of the folder")
 
     def script(connection: ServerConnection) -> None:
-        registered(connection)
+        receive_registration(connection)
         play(connection, new_game(), 5)
 
     for path in (tmp_path / "taken" / "game.jsonl", Path("/proc/1/game.jsonl"), tmp_path / ("x" * 300)):
@@ -258,7 +258,7 @@ def test_second_bot_with_the_same_file_is_refused(scripted_server: Serve, run_bo
     second: list[Done] = []
 
     def script(connection: ServerConnection) -> None:
-        registered(connection)
+        receive_registration(connection)
         game = new_game()
         play(connection, game, 3)
         second.append(run_bot("ws://127.0.0.1:1", SAVE_JSONL_PATH=str(recording)))
@@ -274,12 +274,12 @@ def test_every_tick_is_on_disk_before_the_next_one(scripted_server: Serve, run_b
     recording = tmp_path / "game.jsonl"
 
     def script(connection: ServerConnection) -> None:
-        registered(connection)
+        receive_registration(connection)
         game = new_game()
         for lines in range(1, 6):
             play(connection, game, 1)
-            connection.ping().wait(PATIENCE_S)
-            deadline = time.monotonic() + PATIENCE_S
+            connection.ping().wait(TIMEOUT_S)
+            deadline = time.monotonic() + TIMEOUT_S
             while len(recording.read_text().splitlines()) < lines and time.monotonic() < deadline:
                 time.sleep(0.01)
             assert recording.read_text().endswith("]}\n")
@@ -300,18 +300,18 @@ def test_ctrl_c_ends_the_game_and_prints_the_summary(scripted_server: Serve) -> 
     played = threading.Event()
 
     def script(connection: ServerConnection) -> None:
-        registered(connection)
+        receive_registration(connection)
         play(connection, new_game(), 5)
         played.set()
         with pytest.raises(Exception):
-            connection.recv(timeout=PATIENCE_S)
+            connection.recv(timeout=TIMEOUT_S)
 
     command = [sys.executable, "application.py", "--url", scripted_server(script)]
     bot = subprocess.Popen(command, cwd=ROOT / "bot", stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert played.wait(PATIENCE_S)
+    assert played.wait(TIMEOUT_S)
     time.sleep(0.2)
     bot.send_signal(signal.SIGINT)
-    output, log = bot.communicate(timeout=PATIENCE_S)
+    output, log = bot.communicate(timeout=TIMEOUT_S)
     assert bot.returncode == 130
     assert output.startswith("score 30, last tick 5 (interrupted)")
     assert "Traceback" not in log

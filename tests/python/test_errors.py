@@ -1,6 +1,6 @@
 """All error messages in one place: `tests/errors.txt`, compared word for word.
 
-`GETAWAY_UPDATE_ERRORS=1 .venv/bin/python -m pytest tests/python/test_errors.py` rewrites the file with the current messages.
+`GETAWAY_UPDATE_ERRORS=1 .venv/bin/python -m pytest tests/python/test_errors.py` rewrites the file.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import MAPS, PATIENCE_S, ROOT, clean_environment
+from conftest import MAPS, ROOT, TIMEOUT_S, clean_environment
 
 import getaway
 
 TRANSCRIPT = ROOT / "tests" / "errors.txt"
-MARKS = ("$ ", ">>> ")
+PROMPTS = ("$ ", ">>> ")
 
 
-def make_scene(folder: Path, program: Path) -> None:
+def write_fixture_files(folder: Path, program: Path) -> None:
     """Creates valid and broken files, named by what is wrong with them."""
     picture, description = (MAPS / "roundabout" / "layout.png").read_bytes(), '{"type": "challenge", "difficulty": "easy"}'
     maps: dict[str, tuple[bytes | None, str | None]] = {
         "text": (b"not a picture", description),
-        "cut": (picture[: len(picture) // 2], description),
-        "bare": (None, description),
-        "undescribed": (picture, None),
-        "misdescribed": (picture, '{"type": "challenge"'),
-        "untyped": (picture, '{"difficulty": "easy"}'),
+        "truncated": (picture[: len(picture) // 2], description),
+        "no-layout": (None, description),
+        "no-meta": (picture, None),
+        "invalid-meta": (picture, '{"type": "challenge"'),
+        "no-type": (picture, '{"difficulty": "easy"}'),
     }
     for name, files in maps.items():
         (folder / name).mkdir()
@@ -44,11 +44,11 @@ def make_scene(folder: Path, program: Path) -> None:
     (folder / "taken").write_text("mine")
     (folder / "object.json").write_text("{}\n")
     command = [str(program), "play", "cul-de-sacs", "--planner", "random", "--budget-evals", "1", "--save", "good.jsonl"]
-    subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=PATIENCE_S)
+    subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=TIMEOUT_S)
     lines = (folder / "good.jsonl").read_text().splitlines(keepends=True)
     (folder / "empty.jsonl").write_text("")
     (folder / "text.jsonl").write_text(lines[0] + "not JSON\n")
-    (folder / "cut.jsonl.gz").write_bytes(gzip.compress("".join(lines[:2]).encode())[:-40])
+    (folder / "truncated.jsonl.gz").write_bytes(gzip.compress("".join(lines[:2]).encode())[:-40])
     changed = json.loads(lines[4])
     changed["game_message"]["threats"][0]["position"]["x"] += 1
     (folder / "changed.jsonl").write_text("".join([*lines[:4], json.dumps(changed) + "\n"]))
@@ -59,7 +59,7 @@ def message(**changes: Any) -> dict[str, Any]:
     return getaway.Game(MAPS / "roundabout").message() | changes
 
 
-def said_by_command(line: str, folder: Path, program: Path) -> str:
+def command_output(line: str, folder: Path, program: Path) -> str:
     """The output of a command, followed by its exit code unless that is 2."""
     words = shlex.split(line)
     environment = clean_environment()
@@ -74,40 +74,40 @@ def said_by_command(line: str, folder: Path, program: Path) -> str:
     command = programs.get(words[0]) or [str(ROOT / words[0])]
     with open(folder / stdin if stdin else os.devnull, "rb") as source:
         output = subprocess.run(
-            [*command, *words[1:]], cwd=folder, env=environment, stdin=source, capture_output=True, text=True, timeout=PATIENCE_S
+            [*command, *words[1:]], cwd=folder, env=environment, stdin=source, capture_output=True, text=True, timeout=TIMEOUT_S
         )
     code = f"exit {output.returncode}\n" if output.returncode != 2 else ""
     return output.stdout + output.stderr + code
 
 
-def said_by_python(expression: str) -> str:
-    """The exception that an expression raises."""
+def exception_text(expression: str) -> str:
+    """The type and the message of the exception that an expression raises."""
     try:
         value = eval(expression, {"getaway": getaway, "message": message, "MAPS": MAPS})
-    except Exception as error:  # every exception is reported
+    except Exception as error:  # noqa: BLE001: every exception is reported
         return f"{type(error).__name__}: {error}\n"
     return f"no error: {value!r}\n"
 
 
 def test_error_messages_match_the_transcript(getaway_program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    make_scene(tmp_path, getaway_program.resolve())
+    write_fixture_files(tmp_path, getaway_program.resolve())
     before = sorted(path.name for path in tmp_path.rglob("*"))
     monkeypatch.chdir(tmp_path)
     parts: list[str] = []
     for part in re.split(r"\n{2,}", TRANSCRIPT.read_text().strip()):
         line = part.splitlines()[0]
-        mark = next((mark for mark in MARKS if line.startswith(mark)), None)
-        if mark is None:
+        prompt = next((prompt for prompt in PROMPTS if line.startswith(prompt)), None)
+        if prompt is None:
             parts.append(part)
             continue
-        text = line.removeprefix(mark)
-        said = said_by_command(text, tmp_path, getaway_program.resolve()) if mark == "$ " else said_by_python(text)
-        said = re.sub(r"\d+\.\d\d s, (\d+ ticks?) \(\d+ ticks/s\)", r"... s, \1 (... ticks/s)", said)
-        parts.append(f"{line}\n{said}".rstrip())
+        text = line.removeprefix(prompt)
+        output = command_output(text, tmp_path, getaway_program.resolve()) if prompt == "$ " else exception_text(text)
+        output = re.sub(r"\d+\.\d\d s, (\d+ ticks?) \(\d+ ticks/s\)", r"... s, \1 (... ticks/s)", output)
+        parts.append(f"{line}\n{output}".rstrip())
     found = "\n\n".join(parts) + "\n"
     assert sorted(path.name for path in tmp_path.rglob("*")) == before, "a failing command created or removed a file"
     assert (tmp_path / "taken").read_text() == "mine"
-    if os.environ.get("GETAWAY_MINT_ERRORS") == "1":
+    if os.environ.get("GETAWAY_UPDATE_ERRORS") == "1":
         TRANSCRIPT.write_text(found)
         return
     assert found == TRANSCRIPT.read_text()

@@ -74,12 +74,12 @@ def test_solution_can_be_replayed_to_its_score() -> None:
 
 
 @pytest.mark.parametrize(
-    ("call", "error", "sentence"),
+    ("call", "error", "text"),
     [
         (lambda: getaway.Bot("clever"), ValueError, "no planner named clever"),
-        (lambda: getaway.Bot(budget_ms=-1), ValueError, ""budget_ms: expected a non-negative number of milliseconds, found -1" (the text is in python.rs)"),
+        (lambda: getaway.Bot(budget_ms=-1), ValueError, "budget_ms: expected a non-negative number of milliseconds, found -1"),
         (lambda: getaway.Bot(budget_ms=float("nan")), ValueError, "budget_ms: expected"),
-        (lambda: getaway.Bot(seed=-1), ValueError, ""seed: expected a non-negative integer" (the text is in python.rs)"),
+        (lambda: getaway.Bot(seed=-1), ValueError, "seed: expected a whole number from 0"),
         (lambda: getaway.Bot().next_action("{"), ValueError, "EOF"),
         (lambda: getaway.Bot().next_action('{"tick": "x"}'), ValueError, "cannot be read: tick: "),
         (lambda: getaway.Bot().next_action(b"\xff"), ValueError, "expected value"),
@@ -87,23 +87,22 @@ def test_solution_can_be_replayed_to_its_score() -> None:
         (lambda: getaway.Bot().next_action(3), TypeError, "expected str, bytes or dict, found int"),  # type: ignore[arg-type]
         (lambda: getaway.Game("no/such/map"), FileNotFoundError, "no such folder"),
         (lambda: getaway.Game("no-such-map"), FileNotFoundError, "no map named no-such-map"),
-        (lambda: getaway.Game.parse("P?"), ValueError, "is not a tile"),
+        (lambda: getaway.Game.parse("P?"), ValueError, "expected one of # "),
         (lambda: getaway.Game.parse("P").step(3), TypeError, "expected a dict, a list of dicts or None"),  # type: ignore[arg-type]
         (lambda: getaway.solve(getaway.Game.parse("P"), no_jump=True), ValueError, "other variant"),
         (lambda: getaway.solve("no/such/map"), FileNotFoundError, "no such folder"),
     ],
 )
-def test_errors_are_exceptions_with_a_message(call: object, error: type[Exception], sentence: str) -> None:
+def test_errors_are_exceptions_with_a_message(call: object, error: type[Exception], text: str) -> None:
     assert callable(call)
-    with pytest.raises(error, match=sentence):
+    with pytest.raises(error, match=text):
         call()
 
 
 def test_any_message_gets_an_action_or_a_clean_error() -> None:
-    # Not timed: other tests run on the machine at the same time. The long run of `fuzz_bot.py`
-    # checks the time.
-    tally = fuzz_bot.run(seed=1_000_000_000, count=1000, is_timed=False)
-    assert tally.actions > 200 and tally.errors > 200, tally
+    # Not timed, because the machine may be busy; a long run of `fuzz_bot.py` checks the times.
+    counts = fuzz_bot.run(seed=1_000_000_000, count=1000, is_timed=False)
+    assert counts.actions > 200 and counts.errors > 200, counts
 
 
 def test_stepping_a_finished_game_raises() -> None:
@@ -120,11 +119,11 @@ def test_other_threads_run_while_a_bot_thinks() -> None:
     bot = getaway.Bot("uct", budget_ms=600)
     thinking = threading.Thread(target=bot.next_action, args=(game.frame(),))
     thinking.start()
-    turns = 0
+    wakeups = 0
     while thinking.is_alive():
         time.sleep(0.005)
-        turns += 1
-    assert turns > 20
+        wakeups += 1
+    assert wakeups > 20
 
 
 def test_ctrl_c_ends_a_long_search() -> None:
@@ -156,7 +155,7 @@ def test_stubs_match_the_module(tmp_path: pathlib.Path) -> None:
 
 
 @pytest.mark.parametrize("planner", ["survival", "uct-greedy", "cautious"])
-def test_bot_and_play_command_make_the_same_game_for_a_seed_and_a_budget_in_ticks(
+def test_bot_and_play_command_play_the_same_game_for_the_same_seed_and_budget(
     planner: str, getaway_program: pathlib.Path, tmp_path: pathlib.Path
 ) -> None:
     saved = tmp_path / "game.jsonl"
@@ -173,8 +172,8 @@ def test_bot_and_play_command_make_the_same_game_for_a_seed_and_a_budget_in_tick
 
 
 def test_search_signature_matches_rust_with_one_thread_and_with_two() -> None:
-    kept = (ROOT / "tests" / "signature.txt").read_text().strip()
+    expected = (ROOT / "tests" / "signature.txt").read_text().strip()
     maps = sorted(path for path in MAPS.iterdir() if (path / "layout.png").is_file())
-    assert [getaway.signature(maps, threads=threads) for threads in (1, 2)] == [kept, kept]
+    assert [getaway.signature(maps, threads=threads) for threads in (1, 2)] == [expected, expected]
     with pytest.raises(FileNotFoundError):
         getaway.signature([MAPS / "nowhere"])

@@ -8,5 +8,5 @@ import kill_runs
 
 
 def test_recordings_survive_kills(getaway_program: Path) -> None:
-    told = kill_runs.run(getaway_program, seed=1_000_000, count=4)
-    assert len(told) == 4
+    reports = kill_runs.run(getaway_program, seed=1_000_000, count=4)
+    assert len(reports) == 4

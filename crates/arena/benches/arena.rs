@@ -1,10 +1,10 @@
-//! Games per second of the arena, and its overhead over bare games.
+//! Games per second in the arena, and its overhead over plain games.
 //!
-//! `series/threads-N` plays the same series on one thread and on two; `overhead/play` plays its
-//! games one after the other without an arena, `overhead/series` in a series on a single thread.
-//! Before that, the three are played in turns, and the medians of the ratios within a turn are
-//! printed: those are stable on a shared machine, absolute times are not. The scores of every
-//! series are asserted to be those of the bare games.
+//! `series/threads-N` plays the same series with one thread and with two; `overhead/play` plays its
+//! games one after the other without the arena, `overhead/series` plays them in the arena with one
+//! thread. First, the three variants are run alternately, and the medians of the ratios within a
+//! round are printed: these are stable on a shared machine, absolute times are not. Asserts that
+//! every series has the same scores as the plain games.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -23,8 +23,8 @@ const PLANNERS: [&str; 2] = ["safest", "survival"];
 const SAMPLES: u32 = 2;
 const BUDGET: Budget = Budget::ticks(10_000);
 const THREADS: [usize; 2] = [1, 2];
-/// Number of turns for the medians; as a test, the bench takes a single turn.
-const TURNS: usize = 41;
+/// Rounds of which the median is taken; as a test, the bench runs one.
+const ROUNDS: usize = 41;
 
 fn maps() -> Vec<Map> {
     let library = MapLibrary::new([Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join("maps")]);
@@ -41,11 +41,11 @@ fn scores_in_series(series: &Series, threads: usize) -> Vec<u32> {
     let mut games = Games::new();
     let flow = series.play(&mut games, threads, &AtomicBool::new(false), |_, _| ControlFlow::<()>::Continue(()));
     assert!(matches!(flow, Ok(ControlFlow::Continue(()))));
-    games.into_iter().map(|game| game.expect("every game").score).collect()
+    games.into_iter().map(|game| game.expect("every game was played").score).collect()
 }
 
-/// The scores of the same games without an arena.
-fn scores_alone(series: &Series, worlds: &[World]) -> Vec<u32> {
+/// The scores of the same games, played without the arena.
+fn plain_scores(series: &Series, worlds: &[World]) -> Vec<u32> {
     let score = |index| {
         let key = series.key(index);
         let planner = PLANNERS[key.planner].to_owned();
@@ -54,20 +54,20 @@ fn scores_alone(series: &Series, worlds: &[World]) -> Vec<u32> {
         let (world, mut bot) = (&worlds[key.map], Bot::new(options).expect("a planner"));
         match play(world, &mut bot, |_, _| ControlFlow::<()>::Continue(())) {
             Ok(ControlFlow::Continue(state)) => world.score(&state),
-            _ => panic!("the game does not end"),
+            _ => panic!("the game was stopped"),
         }
     };
     (0..series.len()).map(score).collect()
 }
 
-/// Runs each way once per turn; returns the seconds that each took, by turn.
-fn take_turns<const N: usize>(turns: usize, ways: [&dyn Fn(); N]) -> Vec<[f64; N]> {
-    let time = |way: &dyn Fn()| {
+/// Runs the variants alternately; returns the seconds per round and variant.
+fn run_alternately<const N: usize>(rounds: usize, variants: [&dyn Fn(); N]) -> Vec<[f64; N]> {
+    let time = |variant: &dyn Fn()| {
         let begun = Instant::now();
-        way();
+        variant();
         begun.elapsed().as_secs_f64()
     };
-    (0..turns).map(|_| ways.map(time)).collect()
+    (0..rounds).map(|_| variants.map(time)).collect()
 }
 
 fn median(values: impl Iterator<Item = f64>) -> f64 {
@@ -81,16 +81,16 @@ fn arena(criterion: &mut Criterion) {
     let series = series();
     let worlds: Vec<World> =
         maps().iter().map(|map| World::new(&map.layout, &Rules::BLITZ_2025).expect("a map")).collect();
-    let expected = scores_alone(&series, &worlds);
-    assert!(expected.contains(&10_005), "some games survive: {expected:?}");
-    let alone = || assert_eq!(scores_alone(&series, &worlds), expected);
-    let together = |threads| assert_eq!(scores_in_series(&series, threads), expected);
+    let expected = plain_scores(&series, &worlds);
+    assert!(expected.contains(&10_005), "at least one game should survive: {expected:?}");
+    let run_plain = || assert_eq!(plain_scores(&series, &worlds), expected);
+    let run_series = |threads| assert_eq!(scores_in_series(&series, threads), expected);
 
-    let turns = take_turns(if is_bench { TURNS } else { 1 }, [&alone, &|| together(1), &|| together(2)]);
-    let games = |way: usize| series.len() as f64 / median(turns.iter().map(|seconds| seconds[way]));
-    let ratio = |way: usize, to: usize| median(turns.iter().map(|seconds| seconds[way] / seconds[to]));
+    let rounds = run_alternately(if is_bench { ROUNDS } else { 1 }, [&run_plain, &|| run_series(1), &|| run_series(2)]);
+    let games = |variant: usize| series.len() as f64 / median(rounds.iter().map(|seconds| seconds[variant]));
+    let ratio = |variant: usize, to: usize| median(rounds.iter().map(|seconds| seconds[variant] / seconds[to]));
     println!(
-        "arena: {:.0} games/s on one thread, {:.0} on two, {:.2} times as many; {:+.1}% time compared with bare games",
+        "arena: {:.0} games/s on one thread, {:.0} on two ({:.2} times as many); overhead over plain games {:+.1}%",
         games(1),
         games(2),
         ratio(1, 2),
@@ -101,14 +101,14 @@ fn arena(criterion: &mut Criterion) {
     benches.sample_size(10).warm_up_time(Duration::from_millis(300)).measurement_time(Duration::from_secs(2));
     benches.throughput(Throughput::Elements(series.len() as u64));
     for threads in THREADS {
-        benches.bench_function(format!("threads-{threads}"), |bencher| bencher.iter(|| together(threads)));
+        benches.bench_function(format!("threads-{threads}"), |bencher| bencher.iter(|| run_series(threads)));
     }
     benches.finish();
     let mut benches = criterion.benchmark_group("overhead");
     benches.sample_size(10).warm_up_time(Duration::from_millis(300)).measurement_time(Duration::from_secs(2));
     benches.throughput(Throughput::Elements(series.len() as u64));
-    benches.bench_function("play", |bencher| bencher.iter(alone));
-    benches.bench_function("series", |bencher| bencher.iter(|| together(1)));
+    benches.bench_function("play", |bencher| bencher.iter(run_plain));
+    benches.bench_function("series", |bencher| bencher.iter(|| run_series(1)));
 }
 
 criterion_group!(benches, arena);

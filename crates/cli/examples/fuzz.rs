@@ -1,7 +1,9 @@
-//! Throws broken input at everything that reads any, for as long as is wanted; `tests/fuzz.rs` does a little of it in every test run.
+//! Fuzzes everything that reads input, for as long as requested; `tests/fuzz.rs` runs a short
+//! version in every test run.
 //!
-//! `cargo run --release --example fuzz -- messages --count 1000000`, or `expressions`, `files`, `frames`. Case N is made of the number
-//! `seed + N` alone, so a failure is shown again by `--seed NUMBER --count 1`. Times are judged on a machine that has nothing else to do.
+//! `cargo run --release --example fuzz -- messages --count 1000000`, or `expressions`, `files`,
+//! `frames`, `flood`. Case N depends only on the number `seed + N`, so a failure is reproduced
+//! by `--seed NUMBER --count 1`. The time limits assume an otherwise idle machine.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -17,39 +19,40 @@ mod fuzzing;
 #[global_allocator]
 static COUNTING: counting::Counting = counting::Counting;
 
-/// Runs of commands, one for so many files: starting a program takes a hundred times as long as reading a file.
+/// Commands run for every 50th file only: starting a process takes a hundred times as long as
+/// reading a file.
 const RUN_EVERY: u64 = 50;
 
-/// Throws broken input at everything that reads any
+/// Fuzz everything that reads input
 #[derive(Parser)]
 struct Args {
-    /// Where to throw
+    /// What to fuzz
     target: Target,
-    /// How many messages, texts, files or frames
+    /// Number of messages, expressions, files, frames or connections
     #[arg(long, default_value_t = 1_000_000, default_value_if("target", "flood", "1000"))]
     count: u64,
-    /// The number of the first one
+    /// Seed of the first case
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Being late is no failure: for a machine that has other things to do
+    /// Do not fail on late answers (for a busy machine)
     #[arg(long)]
     untimed: bool,
-    /// The program that reads files [default: the one beside this example's folder]
+    /// The getaway program [default: the one in the same target folder]
     #[arg(long)]
     program: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Target {
-    /// Messages into the bot
+    /// Messages to the bot
     Messages,
-    /// Expressions of the search grammar into their parser, and what can be read into a planner
+    /// Expressions for the search grammar's parser; the valid ones also build a planner
     Expressions,
-    /// Maps and saved games into the readers and the commands
+    /// Maps and saved games for the readers and the commands
     Files,
-    /// Frames and requests into a server on which games go on
+    /// Frames and requests to a server with running games
     Frames,
-    /// Connections, 1,000 unless told, all held open at once: what a tick takes beside them
+    /// Connections (default 1,000), all held open at once, and the tick time meanwhile
     Flood,
 }
 
@@ -57,9 +60,11 @@ fn main() -> ExitCode {
     let args = Args::parse();
     let start = Instant::now();
     let result = match args.target {
-        Target::Messages => fuzzing::messages::run(args.seed, args.count, !args.untimed).map(|tally| tally.to_string()),
+        Target::Messages => {
+            fuzzing::messages::run(args.seed, args.count, !args.untimed).map(|counts| counts.to_string())
+        }
         Target::Expressions => {
-            fuzzing::expressions::run(args.seed, args.count, !args.untimed).map(|tally| tally.to_string())
+            fuzzing::expressions::run(args.seed, args.count, !args.untimed).map(|counts| counts.to_string())
         }
         Target::Files => files(&args),
         Target::Frames => block_on(fuzzing::frames::run(args.seed, args.count)),
@@ -67,30 +72,27 @@ fn main() -> ExitCode {
     };
     let seconds = start.elapsed().as_secs_f64();
     match result {
-        Ok(tally) => {
-            println!("{tally}; {seconds:.0} s");
+        Ok(counts) => {
+            println!("{counts}; {seconds:.0} s");
             ExitCode::SUCCESS
         }
-        Err(what) => {
-            println!("{what}");
+        Err(failure) => {
+            println!("{failure}");
             ExitCode::FAILURE
         }
     }
 }
 
 fn files(args: &Args) -> Result<String, String> {
-    let beside = || Some(std::env::current_exe().ok()?.parent()?.parent()?.join("getaway"));
-    let program = args.program.clone().or_else(beside).unwrap_or_default();
+    let default_program = || Some(std::env::current_exe().ok()?.parent()?.parent()?.join("getaway"));
+    let program = args.program.clone().or_else(default_program).unwrap_or_default();
     if !program.is_file() {
-        return Err(format!(
-            "{}: no such program, expected `cargo build --release` to have made it",
-            program.display()
-        ));
+        return Err(format!("{}: no such program (run `cargo build --release`)", program.display()));
     }
-    fuzzing::files::run(args.seed, args.count, &program, RUN_EVERY).map(|tally| tally.to_string())
+    fuzzing::files::run(args.seed, args.count, &program, RUN_EVERY).map(|counts| counts.to_string())
 }
 
-/// Runs with two threads, as `getaway serve` does.
+/// Runs on two threads, like `getaway serve`.
 fn block_on<T: ToString>(work: impl Future<Output = Result<T, String>>) -> Result<String, String> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     runtime.map_err(|error| error.to_string())?.block_on(work).map(|done| done.to_string())

@@ -1,12 +1,12 @@
-//! Runs any expression of the grammar on Morpion Solitaire and compares its mean score with the
-//! published one.
+//! Runs a search expression on Morpion Solitaire; compares its mean score with the published one.
 //!
 //! ```text
-//! cargo run --release --example morpion -- --variant 5D --expression "step(lookahead(simulate))" --games 1000
+//! cargo run --release --example morpion -- \
+//!     --variant 5D --expression "step(lookahead(simulate))" --games 1000
 //! ```
 //!
-//! `--seed N` chooses other games. `--evaluations N` restarts each search until so many games are
-//! played out, instead of one pass.
+//! `--seed N` plays different games. With `--evaluations N` each search is restarted until N games
+//! have been played out, instead of making one pass.
 
 #[path = "../tests/published/mod.rs"]
 mod published;
@@ -36,8 +36,8 @@ fn options(arguments: impl Iterator<Item = String>) -> Result<Options, String> {
     };
     let mut arguments = arguments.peekable();
     while let Some(name) = arguments.next() {
-        let value = arguments.next().ok_or_else(|| format!("{name}: a value is missing"))?;
-        let number = || value.parse::<u64>().map_err(|_| format!("{name} {value}: a number is expected"));
+        let value = arguments.next().ok_or_else(|| format!("{name}: expected a value"))?;
+        let number = || value.parse::<u64>().map_err(|_| format!("{name} {value}: expected a number"));
         match name.as_str() {
             "--variant" => options.variant = value,
             "--expression" => {
@@ -48,7 +48,7 @@ fn options(arguments: impl Iterator<Item = String>) -> Result<Options, String> {
             "--seed" => options.seed = number()?,
             "--evaluations" => options.evaluations = Some(number()?),
             _ => {
-                return Err(format!("{name}: --variant, --expression, --games, --seed or --evaluations is expected"));
+                return Err(format!("{name}: expected --variant, --expression, --games, --seed or --evaluations"));
             }
         }
     }
@@ -57,11 +57,11 @@ fn options(arguments: impl Iterator<Item = String>) -> Result<Options, String> {
 
 fn run(options: &Options) -> Result<(), String> {
     let morpion = Morpion::named(&options.variant)
-        .ok_or_else(|| format!("--variant {}: one of {:?} is expected", options.variant, Morpion::NAMES))?;
+        .ok_or_else(|| format!("--variant {}: expected one of {:?}", options.variant, Morpion::NAMES))?;
     let start = morpion.start();
     let budget = options.evaluations.map_or(Budget::passes(1), Budget::evaluations);
     let began = Instant::now();
-    let (mut sample, mut best, mut evaluations, mut applied) = (Sample::default(), 0.0_f64, 0, 0);
+    let (mut sample, mut best, mut evaluations, mut moves) = (Sample::default(), 0.0_f64, 0, 0);
     for game in 0..options.games {
         let mut search = Search::new(options.expression.clone(), options.seed.wrapping_add(game));
         let outcome = search.run(&morpion, &start, budget);
@@ -69,7 +69,7 @@ fn run(options: &Options) -> Result<(), String> {
         sample.add(reward);
         best = best.max(reward);
         evaluations += outcome.evaluations;
-        applied += outcome.simulated_ticks;
+        moves += outcome.simulated_ticks;
     }
     let seconds = began.elapsed().as_secs_f64();
     print!(
@@ -87,7 +87,7 @@ fn run(options: &Options) -> Result<(), String> {
         print!(" (published {mean} +- {error}: {sigma:+.1} sigma)");
     }
     println!();
-    println!("{seconds:.1} s, {evaluations} evaluations, {:.1} million moves a second", applied as f64 / seconds / 1e6);
+    println!("{seconds:.1} s, {evaluations} evaluations, {:.1} million moves per second", moves as f64 / seconds / 1e6);
     Ok(())
 }
 

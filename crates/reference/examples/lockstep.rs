@@ -1,7 +1,9 @@
-//! The long run of the lockstep: `game` against the reference for as many ticks as asked.
+//! The long lockstep run: compares `game` with the reference for a given number of ticks.
 //!
-//! `cargo run --release --example lockstep -- --ticks 10000000 --seed 1` plays the games of seeds 1, 2, 3, ... until so many
-//! ticks are compared, by random rules or by the server's (`--server-rules`); `--seed S --games 1` plays the game of one seed. The first divergence ends the run with exit code 1.
+//! `cargo run --release --example lockstep -- --ticks 10000000 --seed 1` plays the games of seeds
+//! 1, 2, 3, ... until that many ticks have been compared, with random rules or with the server's
+//! (`--server-rules`); `--seed S --games 1` plays a single game. The run stops at the first
+//! divergence with exit code 1.
 
 use std::io::{IsTerminal, Write, stderr};
 use std::process::ExitCode;
@@ -10,7 +12,8 @@ use std::time::{Duration, Instant};
 use clap::Parser;
 use getaway_reference::lockstep::{Coverage, RulesDraw, play_seed};
 
-/// Plays random games in the fast and in the reference model and compares everything after every tick
+/// Play random games in the fast and in the reference model and compare the full state after every
+/// tick
 #[derive(Parser)]
 struct Args {
     /// Stop after the game that reaches this many ticks
@@ -27,7 +30,7 @@ struct Args {
     server_rules: bool,
 }
 
-/// How often the progress line is written again.
+/// Interval between updates of the progress line.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(500);
 
 fn main() -> ExitCode {
@@ -35,7 +38,7 @@ fn main() -> ExitCode {
     let start = Instant::now();
     let draw = if args.server_rules { RulesDraw::Server } else { RulesDraw::Any };
     let mut coverage = Coverage::default();
-    let mut progress = Progress { shown: None };
+    let mut progress = Progress { last_shown: None };
     let mut seed = args.seed;
     while coverage.ticks < args.ticks && seed - args.seed < args.games {
         if let Err(failure) = play_seed(seed, draw, &mut coverage) {
@@ -50,29 +53,29 @@ fn main() -> ExitCode {
     println!("seeds {} to {}: no divergence", args.seed, seed - 1);
     println!("{coverage}");
     let seconds = start.elapsed().as_secs_f64();
-    println!("{seconds:.1} s, {:.0} ticks a second", coverage.ticks as f64 / seconds);
+    println!("{seconds:.1} s, {:.0} ticks per second", coverage.ticks as f64 / seconds);
     ExitCode::SUCCESS
 }
 
-/// One line on standard error that is written over and over, where that is a terminal.
+/// A progress line on standard error, rewritten in place, if that is a terminal.
 struct Progress {
-    shown: Option<Instant>,
+    last_shown: Option<Instant>,
 }
 
 impl Progress {
     fn show(&mut self, start: Instant, coverage: &Coverage, ticks: u64) {
-        let is_due = self.shown.is_none_or(|shown| shown.elapsed() >= PROGRESS_INTERVAL);
+        let is_due = self.last_shown.is_none_or(|shown| shown.elapsed() >= PROGRESS_INTERVAL);
         if is_due && stderr().is_terminal() {
             let seconds = start.elapsed().as_secs_f64();
             eprint!("\r{} of {ticks} ticks, {} games, {seconds:.0} s ", coverage.ticks, coverage.games);
-            // A progress line that cannot be shown is no reason to stop.
+            // Failing to show progress is not an error.
             let _ = stderr().flush();
-            self.shown = Some(Instant::now());
+            self.last_shown = Some(Instant::now());
         }
     }
 
     fn clear(&self) {
-        if self.shown.is_some() {
+        if self.last_shown.is_some() {
             eprint!("\r\x1b[K");
         }
     }

@@ -1,5 +1,6 @@
-//! Records the plans in `benches/plans/`: one letter a tick (`L R U D .`), a whole game in which nobody is caught, not even in the no-jump
-//! variant. Only needed when the maps change: `cargo run --release --example record_plans`.
+//! Writes the plans in `benches/plans/`: one letter per tick (`L R U D .`), a whole game that
+//! survives in both variants. Only needed when the maps change: `cargo run --release --example
+//! record_plans`.
 
 use std::fs;
 use std::path::Path;
@@ -13,25 +14,25 @@ use getaway_reference::lockstep::surviving_plan;
 #[allow(dead_code, reason = "only the names of the maps are needed")]
 mod games;
 
-/// States that the search keeps.
-const WIDTH: usize = 512;
-/// Attempts, each with another seed.
+/// Number of states that the beam search keeps per tick.
+const BEAM_WIDTH: usize = 512;
+/// Attempts, each with a different seed.
 const MAX_ATTEMPTS: u64 = 20;
-/// Letters in a line.
-const LINE: usize = 100;
+/// Letters per line.
+const LINE_LENGTH: usize = 100;
 
 fn main() -> ExitCode {
     let here = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
     for name in games::OUR_MAPS {
         let map = Map::load(here.join("maps").join(name)).unwrap_or_else(|error| panic!("{error}"));
         let world = World::new(&map.layout, &Rules::NO_JUMP).expect("our maps are within the limits");
-        let mut plans = (1..=MAX_ATTEMPTS).map(|seed| surviving_plan(&world, WIDTH, seed));
+        let mut plans = (1..=MAX_ATTEMPTS).map(|seed| surviving_plan(&world, BEAM_WIDTH, seed));
         let Some(plan) = plans.find(|plan| plan.len() == usize::from(LAST_TICK)) else {
             println!("{name}: no plan survives");
             return ExitCode::FAILURE;
         };
         let letters: Vec<char> = plan.into_iter().map(Move::letter).collect();
-        let lines: String = letters.chunks(LINE).map(|line| line.iter().collect::<String>() + "\n").collect();
+        let lines: String = letters.chunks(LINE_LENGTH).map(|line| line.iter().collect::<String>() + "\n").collect();
         let path = here.join("benches/plans").join(name).with_extension("txt");
         fs::write(&path, lines).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         println!("{name}: a plan of {} ticks", letters.len());

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-OPTIONS = [
+CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+CHROMIUM_OPTIONS = [
     "--no-sandbox",
     "--disable-gpu",
     "--no-first-run",
@@ -18,7 +18,7 @@ OPTIONS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-PATIENCE_MS = 30_000
+TIMEOUT_MS = 30_000
 
 OpenPage = Callable[..., Page]
 
@@ -26,24 +26,27 @@ OpenPage = Callable[..., Page]
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """The system's Chromium."""
-    program = next(filter(None, map(shutil.which, NAMES)), None)
+    program = next(filter(None, map(shutil.which, CHROMIUM_NAMES)), None)
     if program is None:
-        pytest.skip(f"no browser found: expected one of {', '.join(NAMES)} on the PATH")
+        pytest.skip(f"no browser found: expected one of {', '.join(CHROMIUM_NAMES)} on the PATH")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=OPTIONS)
+        browser = playwright.chromium.launch(executable_path=program, args=CHROMIUM_OPTIONS)
         yield browser
         browser.close()
 
 
 @pytest.fixture
 def open_page(browser: Browser) -> Iterator[OpenPage]:
-    """Opens pages, optionally in dark mode or with a phone's screen size. Logged errors, warnings and uncaught exceptions fail the test."""
-    complaints: list[str] = []
+    """Opens pages, optionally in dark mode or with a phone's screen size.
+
+    Logged errors and warnings, and uncaught exceptions, fail the test.
+    """
+    problems: list[str] = []
     contexts = []
 
     def listen(message: ConsoleMessage) -> None:
         if message.type in ("error", "warning"):
-            complaints.append(f"{message.type}: {message.text}")
+            problems.append(f"{message.type}: {message.text}")
 
     def make(dark: bool = False, phone: bool = False) -> Page:
         context = browser.new_context(
@@ -53,15 +56,15 @@ def open_page(browser: Browser) -> Iterator[OpenPage]:
         )
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(PATIENCE_MS)
+        page.set_default_timeout(TIMEOUT_MS)
         page.on("console", listen)
-        page.on("pageerror", lambda error: complaints.append(f"uncaught: {error}"))
+        page.on("pageerror", lambda error: problems.append(f"uncaught: {error}"))
         return page
 
     yield make
     for context in contexts:
         context.close()
-    assert not complaints, complaints
+    assert not problems, problems
 
 
 @pytest.fixture
@@ -71,8 +74,11 @@ def page(open_page: OpenPage) -> Page:
 
 
 def wait_until(page: Page, expression: str) -> None:
-    """Waits until an expression is true. Playwright's own wait evaluates in the page, which the content security policy forbids."""
-    deadline = time.monotonic() + PATIENCE_MS / 1000
+    """Waits until an expression is true.
+
+    Playwright's own wait evaluates it in the page, which the content security policy forbids.
+    """
+    deadline = time.monotonic() + TIMEOUT_MS / 1000
     while not page.evaluate(expression):
         assert time.monotonic() < deadline, f"never true: {expression}"
         page.wait_for_timeout(20)

@@ -20,15 +20,15 @@ MAPS = ["corner-shop", "snail"]
 SAMPLES = 4
 
 
-def run(program: Path, *words: str) -> str:
-    return subprocess.run([program, *words], cwd=ROOT, check=True, capture_output=True, text=True, timeout=120).stdout
+def run(program: Path, *arguments: str) -> str:
+    return subprocess.run([program, *arguments], cwd=ROOT, check=True, capture_output=True, text=True, timeout=120).stdout
 
 
 @pytest.fixture(scope="module")
 def evaluation(getaway_program: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
     """A report on three planners, and the same numbers as JSON."""
     file = tmp_path_factory.mktemp("report") / "eval.html"
-    planners = [word for planner in PLANNERS for word in ("--planner", planner)]
+    planners = [argument for planner in PLANNERS for argument in ("--planner", planner)]
     options = ["--samples", str(SAMPLES), "--budget-evals", "2000", "--report", str(file), "--json"]
     return file, json.loads(run(getaway_program, "eval", *MAPS, *planners, *options))
 
@@ -76,7 +76,7 @@ def test_selecting_a_map_filters_the_report(page: Page, evaluation: tuple[Path, 
     expect(row.locator("td").nth(2)).to_have_text(f"{on_snail['score_min']:,}")
 
 
-def test_the_matrix_counts_the_pairs(page: Page, evaluation: tuple[Path, Any]) -> None:
+def test_matrix_counts_pairs_by_map(page: Page, evaluation: tuple[Path, Any]) -> None:
     page.goto(evaluation[0].as_uri())
     page.locator("#left").select_option("survival")
     cells = page.locator("#matrix tbody tr").first.locator("td")
@@ -94,9 +94,9 @@ def test_command_of_a_game_reproduces_its_score(
     page.locator("#order").select_option("lowest score")
     row = page.locator("#games tbody tr").first
     score = row.locator("td").nth(3).inner_text()
-    words = shlex.split(row.locator("code").inner_text())
-    assert words[0] == "getaway"
-    played = json.loads(run(getaway_program, *words[1:], "--json"))
+    command = shlex.split(row.locator("code").inner_text())
+    assert command[0] == "getaway"
+    played = json.loads(run(getaway_program, *command[1:], "--json"))
     assert f"{played['score']:,}" == score
     page.locator("#player").select_option("safest")
     expect(page.locator("#games tbody tr")).to_have_count(len(MAPS) * SAMPLES)
@@ -105,11 +105,11 @@ def test_command_of_a_game_reproduces_its_score(
 def test_battle_report_shows_the_verdict(page: Page, getaway_program: Path, tmp_path: Path) -> None:
     file = tmp_path / "battle.html"
     expression = "step(repeat(2, simulate(greedy)))"
-    told = run(
+    output = run(
         getaway_program, "battle", "random", expression, "corner-shop", "--budget-evals", "2", "--report", str(file)
     )
     page.goto(file.as_uri())
-    expect(page.locator("#sentence")).to_have_text(told.splitlines()[-1])
+    expect(page.locator("#sentence")).to_have_text(output.splitlines()[-1])
     expect(page.locator("h1")).to_have_text(f"random against {expression}")
     assert f"'{expression}'" in page.locator("#command").inner_text()
 
@@ -119,14 +119,14 @@ def test_report_is_readable_on_a_phone_and_in_dark_mode(
     open_page: OpenPage, evaluation: tuple[Path, Any], dark: bool
 ) -> None:
     page = open_page(dark=dark, phone=True)
-    asked: list[Request] = []
-    page.on("request", lambda request: asked.append(request))
+    requests: list[Request] = []
+    page.on("request", lambda request: requests.append(request))
     page.goto(evaluation[0].as_uri())
     expect(page.locator("#curves path.curve")).to_have_count(len(PLANNERS))
     width = page.evaluate("document.documentElement.scrollWidth")
-    assert width <= 390, f"the page is {width} pixels wide; only tables may scroll, inside their own frame"
+    assert width <= 390, f"the page is {width} pixels wide; only tables may scroll, each inside its own frame"
     colours = page.evaluate("(({color, backgroundColor}) => [color, backgroundColor])(getComputedStyle(document.body))")
     lightness = [sum(map(int, colour[4:-1].split(","))) / 3 for colour in colours]
     assert (lightness[0] > lightness[1]) == dark
     assert abs(lightness[0] - lightness[1]) > 150
-    assert [request.url for request in asked if request.url.startswith("http")] == [], "the report must not use the network"
+    assert [request.url for request in requests if request.url.startswith("http")] == [], "the report must not use the network"

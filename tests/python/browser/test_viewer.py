@@ -56,8 +56,8 @@ def open_replay(page: Page, url: str) -> None:
     wait_until(page, "window.viewer?.replay?.last >= 0")
 
 
-def shown(page: Page) -> Any:
-    """The positions in the frame that is shown, and where the canvas has drawn the threats, in tiles."""
+def read_view(page: Page) -> Any:
+    """The positions in the current frame, and where the canvas drew the threats, in tiles."""
     # Two animation frames, so that the requested frame has been drawn.
     page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
     return page.evaluate(
@@ -70,13 +70,13 @@ def shown(page: Page) -> Any:
 
 
 def assert_shows(page: Page, message: Any) -> None:
-    state = shown(page)
+    state = read_view(page)
     player = message["yourCharacter"]["position"]
-    places = [[threat["position"]["x"], threat["position"]["y"]] for threat in message["threats"]]
+    positions = [[threat["position"]["x"], threat["position"]["y"]] for threat in message["threats"]]
     assert state["tick"] == message["tick"]
     assert state["positions"][:2] == [player["x"], player["y"]]
-    assert [state["positions"][i : i + 2] for i in range(2, len(state["positions"]), 3)] == places
-    for drawn, place in zip(state["tiles"], places, strict=True):
+    assert [state["positions"][i : i + 2] for i in range(2, len(state["positions"]), 3)] == positions
+    for drawn, place in zip(state["tiles"], positions, strict=True):
         assert drawn == pytest.approx(place)
     expect(page.locator("#tick")).to_have_text(str(message["tick"]))
     expect(page.locator("#score")).to_have_text(str(5 * message["tick"]))
@@ -103,7 +103,7 @@ def test_a_recording_is_shown_tick_by_tick(page: Page, view: View, messages: lis
         page.locator("#scrub").fill(str(tick - 1))
         assert_shows(page, messages[tick - 1])
     page.locator("#scrub").fill(str(len(messages)))
-    shown(page)
+    read_view(page)
     expect(page.locator("#tick")).to_have_text(str(len(messages) + 1))
     expect(page.locator("#outcome")).to_have_text("caught")
 
@@ -128,7 +128,7 @@ def test_keyboard_shortcuts(page: Page, view: View, messages: list[Any]) -> None
     expect(page.locator("input[name=timing]")).to_be_checked()
     page.keyboard.press("Home")
     page.keyboard.press("n")
-    assert shown(page)["tick"] == len(messages) + 1, "the tick of the tick of the catch"
+    assert read_view(page)["tick"] == len(messages) + 1, "the tick of the catch"
 
 
 def test_playback_stops_at_the_end_of_the_game(page: Page, view: View, messages: list[Any]) -> None:
@@ -143,7 +143,7 @@ def test_hovering_a_threat_shows_its_card(page: Page, view: View, messages: list
     open_replay(page, view(str(GAME)))
     page.locator("#scrub").fill("40")
     for threat, recorded in enumerate(messages[40]["threats"]):
-        shown(page)
+        read_view(page)
         x, y = page.evaluate(
             "(i) => { const { drawn, ratio, canvas } = viewer.mapView; const box = canvas.getBoundingClientRect();"
             " return [box.left + drawn[i].x / ratio, box.top + drawn[i].y / ratio]; }",
@@ -161,15 +161,15 @@ def test_hovering_a_threat_shows_its_card(page: Page, view: View, messages: list
 def test_layers_change_the_picture(page: Page, view: View) -> None:
     open_replay(page, view(str(GAME)))
     page.locator("#scrub").fill("60")
-    shown(page)
+    read_view(page)
     picture = "viewer.mapView.canvas.toDataURL()"
     for layer in ("plan", "paths", "timing", "deadly", "trail"):
         before = page.evaluate(picture)
         page.locator(f"input[name={layer}]").click()
-        shown(page)
+        read_view(page)
         assert page.evaluate(picture) != before, layer
         page.locator(f"input[name={layer}]").click()
-        shown(page)
+        read_view(page)
         assert page.evaluate(picture) == before, layer
 
 
@@ -207,7 +207,7 @@ def test_a_map_is_shown_while_it_is_played(page: Page, view: View) -> None:
     expect(page.locator("#score")).to_have_text("10005")
     expect(page.locator("#outcome")).to_have_text("survived every tick")
     page.keyboard.press("Home")
-    assert shown(page)["tick"] == 1
+    assert read_view(page)["tick"] == 1
 
 
 def test_page_polls_again_while_a_started_game_has_no_state(page: Page, view: View) -> None:
@@ -246,4 +246,4 @@ def test_live_page_follows_a_game_to_its_final_score(page: Page, real_server: Re
     assert page.evaluate("viewer.replay.frames.every((frame) => frame.annotation)")
     # What was seen live can be played back.
     page.keyboard.press("Home")
-    assert shown(page)["tick"] == 1
+    assert read_view(page)["tick"] == 1

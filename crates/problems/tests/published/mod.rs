@@ -1,8 +1,10 @@
 //! Published mean scores of Morpion Solitaire, and the statistics to compare with them.
 
-/// The published mean score of one pass and its standard error, if the expression is one of the published searches.
+/// The published mean score of one pass and its standard error, if the expression is one of the
+/// published searches.
 ///
-/// The figures are rounded: where no error is given, or a smaller one than the rounding hides, half a unit of the last digit counts.
+/// The scores are rounded: if no error is published, or one smaller than the rounding error, half a
+/// unit of the last digit is used.
 pub fn published_mean(variant: &str, expression: &str) -> Option<(f64, f64)> {
     let level = ["simulate", "step(lookahead(simulate))", "step(lookahead(step(lookahead(simulate))))"]
         .iter()
@@ -17,7 +19,7 @@ pub fn published_mean(variant: &str, expression: &str) -> Option<(f64, f64)> {
     Some(figures[level])
 }
 
-/// Scores, and what can be said of their mean.
+/// The mean of the scores, and its standard error.
 #[derive(Default)]
 pub struct Sample {
     count: f64,
@@ -27,7 +29,8 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// Adds a score (Welford, *Note on a Method for Calculating Corrected Sums of Squares and Products*, 1962).
+    /// Adds a score (Welford, *Note on a Method for Calculating Corrected Sums of Squares and
+    /// Products*, 1962).
     pub fn add(&mut self, score: f64) {
         self.count += 1.0;
         let difference = score - self.mean;
