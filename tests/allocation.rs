@@ -20,10 +20,10 @@ const MAX_HALL_BYTES: usize = 100_000_000;
 const MAX_HALL_TIME: Duration = Duration::from_millis(200);
 /// Unoptimised builds and busy machines are slower; this detects a change by an order of magnitude,
 /// not by percents.
-const SLOWNESS: u32 = if cfg!(debug_assertions) { 20 } else { 3 };
+const SLOWDOWN: u32 = if cfg!(debug_assertions) { 20 } else { 3 };
 
-/// A map with every style; repeated threats for more than six.
-fn quarter(threats: usize) -> Layout {
+/// A map with every style; for sixteen threats, each of them twice.
+fn layout_with(threats: usize) -> Layout {
     let drawing =
         "#############\n#P..........#\n#.##.###.##.#\n#...........#\n#.##.###.##.#\n#b.g.s.o.d.h#\n#############";
     let mut layout = Layout::parse(drawing).expect("a drawing");
@@ -73,7 +73,7 @@ fn play(world: &World, commands: &[Vec<Action>], ticks: usize) -> u64 {
 }
 
 #[test]
-fn a_state_is_small() {
+fn state_is_small() {
     assert!(size_of::<State>() <= MAX_STATE_BYTES, "a state takes {} bytes", size_of::<State>());
 }
 
@@ -82,33 +82,33 @@ fn games_of_up_to_eight_threats_do_not_allocate() {
     let commands = commands();
     for threats in [0, 1, 6, 8] {
         let world =
-            World::new(&quarter(threats), &Rules { no_jump: threats == 6, ..Rules::BLITZ_2025 }).expect("a map");
-        let (_, taken) = measure(|| play(&world, &commands, 20_000));
-        assert_eq!(taken.allocations, 0, "{threats} threats: {taken:?}");
+            World::new(&layout_with(threats), &Rules { no_jump: threats == 6, ..Rules::BLITZ_2025 }).expect("a map");
+        let (_, allocated) = measure(|| play(&world, &commands, 20_000));
+        assert_eq!(allocated.allocations, 0, "{threats} threats: {allocated:?}");
     }
 }
 
 #[test]
 fn with_more_threats_only_cloning_allocates() {
-    let (world, commands) = (World::new(&quarter(16), &Rules::BLITZ_2025).expect("a map"), commands());
+    let (world, commands) = (World::new(&layout_with(16), &Rules::BLITZ_2025).expect("a map"), commands());
     let mut state = world.start();
-    let ((), taken) = measure(|| {
+    let ((), allocated) = measure(|| {
         for command in &commands {
             let _ = world.play(&mut state, command);
             std::hint::black_box(world.fingerprint(&state));
         }
     });
-    assert_eq!(taken.allocations, 0, "{taken:?}");
+    assert_eq!(allocated.allocations, 0, "{allocated:?}");
     assert_eq!(measure(|| state.clone()).1.allocations, 1);
 }
 
 #[test]
-fn the_largest_map_takes_little_memory_and_time() {
+fn largest_map_takes_little_memory_and_time() {
     let started = Instant::now();
-    let (world, taken) = measure(|| World::new(&hall(), &Rules::BLITZ_2025).expect("a map"));
+    let (world, allocated) = measure(|| World::new(&hall(), &Rules::BLITZ_2025).expect("a map"));
     let time = started.elapsed();
-    println!("hall of {} tiles: {taken:?}, {time:?}", world.open_tiles());
+    println!("hall of {} tiles: {allocated:?}, {time:?}", world.open_tiles());
     assert_eq!(world.open_tiles(), 4096);
-    assert!(taken.peak_bytes < MAX_HALL_BYTES, "{taken:?}");
-    assert!(time < MAX_HALL_TIME * SLOWNESS, "building the hall took {time:?}");
+    assert!(allocated.peak_bytes < MAX_HALL_BYTES, "{allocated:?}");
+    assert!(time < MAX_HALL_TIME * SLOWDOWN, "building the hall took {time:?}");
 }

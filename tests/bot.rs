@@ -15,7 +15,7 @@ use getaway::protocol::{GameMessage, Name};
 use getaway::search::{Budget, Generator, below};
 use rand_pcg::rand_core::SeedableRng;
 
-/// Options for a reproducible game: no time limit, bounded evaluations.
+/// Options for a reproducible game: no time limit, a bounded number of simulated ticks.
 fn options(planner: &str, rules: &Rules, seed: u64) -> BotOptions {
     BotOptions {
         planner: planner.to_owned(),
@@ -39,12 +39,12 @@ fn mispredictions(bot: &Bot) -> u32 {
 }
 
 /// The server's side of a game.
-struct Host {
+struct FakeServer {
     world: World,
     state: State,
 }
 
-impl Host {
+impl FakeServer {
     fn new(layout: &Layout, rules: &Rules) -> Self {
         let world = World::new(layout, rules).unwrap();
         Self { state: world.start(), world }
@@ -81,7 +81,7 @@ impl Host {
     }
 
     /// Changes threats, and switches to a world in which they may have other styles.
-    fn rearrange(&mut self, layout: &Layout, change: impl FnOnce(&mut [Threat])) {
+    fn set_threats(&mut self, layout: &Layout, change: impl FnOnce(&mut [Threat])) {
         let player = self.world.player(&self.state);
         let mut threats: Vec<Threat> = self.world.threats(&self.state).collect();
         change(&mut threats);
@@ -94,9 +94,9 @@ impl Host {
 fn whole_games_are_survived_on_the_bundled_maps_in_both_variants() {
     for map in our_maps() {
         for rules in [Rules::BLITZ_2025, Rules::NO_JUMP] {
-            let (mut host, mut bot) = (Host::new(&map.layout, &rules), bot(&rules));
-            host.serve_until(&mut bot, u16::MAX);
-            let end = (host.world.score(&host.state), mispredictions(&bot));
+            let (mut server, mut bot) = (FakeServer::new(&map.layout, &rules), bot(&rules));
+            server.serve_until(&mut bot, u16::MAX);
+            let end = (server.world.score(&server.state), mispredictions(&bot));
             assert_eq!(end, (10_005, 0), "{}, no-jump {}", map.name, rules.no_jump);
         }
     }
@@ -107,9 +107,9 @@ fn whole_games_are_survived_on_the_real_maps_in_both_variants() {
     let Some(shared) = shared_folder() else { return };
     for map in maps_in(&shared.join("maps")) {
         for rules in [Rules::BLITZ_2025, Rules::NO_JUMP] {
-            let (mut host, mut bot) = (Host::new(&map.layout, &rules), bot(&rules));
-            host.serve_until(&mut bot, u16::MAX);
-            let end = (host.world.score(&host.state), mispredictions(&bot));
+            let (mut server, mut bot) = (FakeServer::new(&map.layout, &rules), bot(&rules));
+            server.serve_until(&mut bot, u16::MAX);
+            let end = (server.world.score(&server.state), mispredictions(&bot));
             assert_eq!(end, (10_005, 0), "{}, no-jump {}", map.name, rules.no_jump);
         }
     }
@@ -120,16 +120,16 @@ fn see_through_tiles_are_discovered_in_time() {
     let layout = our_layout("harbour");
     // One game of each variant; the whole games above are two more, with another seed.
     for (seed, rules) in [(0, Rules::BLITZ_2025), (3, Rules::NO_JUMP)] {
-        let mut host = Host::new(&layout, &rules);
+        let mut server = FakeServer::new(&layout, &rules);
         let mut bot = Bot::new(options("survival", &rules, seed)).unwrap();
         let mut refusals = 0;
-        while !host.is_over() {
-            let before = host.world.player(&host.state);
-            let decision = host.serve(&mut bot);
-            let stays = decision.player_move == Move::Stay || host.is_over();
-            refusals += u32::from(!stays && host.world.player(&host.state) == before);
+        while !server.is_over() {
+            let before = server.world.player(&server.state);
+            let decision = server.serve(&mut bot);
+            let stays = decision.player_move == Move::Stay || server.is_over();
+            refusals += u32::from(!stays && server.world.player(&server.state) == before);
         }
-        assert_eq!((host.tick(), mispredictions(&bot)), (LAST_TICK + 1, 0), "seed {seed}");
+        assert_eq!((server.tick(), mispredictions(&bot)), (LAST_TICK + 1, 0), "seed {seed}");
         assert!(refusals > 0, "the bot never tried to enter a see-through tile: nothing was tested");
     }
 }
@@ -139,14 +139,14 @@ fn late_command_is_a_tick_without_a_command() {
     let mut lates = 0;
     for map in our_maps() {
         let mut random = Generator::seed_from_u64(7);
-        let (mut host, mut bot) = (Host::new(&map.layout, &Rules::BLITZ_2025), bot(&Rules::BLITZ_2025));
-        while !host.is_over() {
-            let decision = bot.next_action(&host.message()).unwrap();
+        let (mut server, mut bot) = (FakeServer::new(&map.layout, &Rules::BLITZ_2025), bot(&Rules::BLITZ_2025));
+        while !server.is_over() {
+            let decision = bot.next_action(&server.message()).unwrap();
             let is_late = below(&mut random, 20) == 0;
             lates += u32::from(is_late);
-            host.play(if is_late { Move::Stay } else { decision.player_move });
+            server.play(if is_late { Move::Stay } else { decision.player_move });
         }
-        assert_eq!(mispredictions(&bot), 0, "{}, caught in tick {}", map.name, host.tick());
+        assert_eq!(mispredictions(&bot), 0, "{}, caught in tick {}", map.name, server.tick());
     }
     assert!(lates > 300, "{lates} late commands in all games");
 }
@@ -156,21 +156,21 @@ fn missed_messages_do_not_cause_mispredictions() {
     let mut gaps = 0;
     for map in our_maps() {
         let mut random = Generator::seed_from_u64(8);
-        let (mut host, mut bot) = (Host::new(&map.layout, &Rules::BLITZ_2025), bot(&Rules::BLITZ_2025));
-        while !host.is_over() {
-            let decision = bot.next_action(&host.message()).unwrap();
+        let (mut server, mut bot) = (FakeServer::new(&map.layout, &Rules::BLITZ_2025), bot(&Rules::BLITZ_2025));
+        while !server.is_over() {
+            let decision = bot.next_action(&server.message()).unwrap();
             let missed = if below(&mut random, 25) == 0 { 1 + below(&mut random, 5) } else { 0 };
             gaps += u32::from(missed > 0);
             // The command sent before the gap may be applied in time, late, or never.
             let applied_at = below(&mut random, 4);
             for tick in 0..=missed {
                 let is_applied = missed == 0 || tick == applied_at;
-                if !host.is_over() {
-                    host.play(if is_applied { decision.player_move } else { Move::Stay });
+                if !server.is_over() {
+                    server.play(if is_applied { decision.player_move } else { Move::Stay });
                 }
             }
         }
-        assert_eq!(mispredictions(&bot), 0, "{}, caught in tick {}", map.name, host.tick());
+        assert_eq!(mispredictions(&bot), 0, "{}, caught in tick {}", map.name, server.tick());
     }
     assert!(gaps > 200, "{gaps} gaps in all games");
 }
@@ -178,16 +178,16 @@ fn missed_messages_do_not_cause_mispredictions() {
 #[test]
 fn repeated_message_gets_the_same_decision_and_is_not_played_twice() {
     let layout = our_layout("crossroads");
-    let (mut host, mut bot) = (Host::new(&layout, &Rules::BLITZ_2025), bot(&Rules::BLITZ_2025));
-    while !host.is_over() {
-        let first = bot.next_action(&host.message()).unwrap();
+    let (mut server, mut bot) = (FakeServer::new(&layout, &Rules::BLITZ_2025), bot(&Rules::BLITZ_2025));
+    while !server.is_over() {
+        let first = bot.next_action(&server.message()).unwrap();
         for _ in 0..2 {
-            let again = bot.next_action(&host.message()).unwrap();
+            let again = bot.next_action(&server.message()).unwrap();
             assert_eq!(Decision { elapsed: first.elapsed, ..again }, first);
         }
-        host.play(first.player_move);
+        server.play(first.player_move);
     }
-    assert_eq!((host.tick(), mispredictions(&bot)), (LAST_TICK + 1, 0));
+    assert_eq!((server.tick(), mispredictions(&bot)), (LAST_TICK + 1, 0));
 }
 
 #[test]
@@ -195,16 +195,16 @@ fn game_joined_late_is_tracked_after_a_while() {
     let (mut games, mut survived) = (0, 0);
     for map in our_maps() {
         if map.name == "harbour" {
-            // Exploring its water would take too long.
+            // There would be too little time to explore its see-through tiles.
             continue;
         }
         for tick in [30, 400, 1100] {
-            let mut host = Host::new(&map.layout, &Rules::BLITZ_2025);
-            host.serve_until(&mut bot(&Rules::BLITZ_2025), tick);
+            let mut server = FakeServer::new(&map.layout, &Rules::BLITZ_2025);
+            server.serve_until(&mut bot(&Rules::BLITZ_2025), tick);
             let mut late = bot(&Rules::BLITZ_2025);
-            host.serve_until(&mut late, u16::MAX);
+            server.serve_until(&mut late, u16::MAX);
             games += 1;
-            survived += u32::from(host.tick() > LAST_TICK);
+            survived += u32::from(server.tick() > LAST_TICK);
             let counts = late.mispredictions();
             assert!(counts.iter().all(|&count| count < 3), "{}, joined in tick {tick}: {counts:?}", map.name);
         }
@@ -217,11 +217,11 @@ fn game_joined_late_is_tracked_after_a_while() {
 fn new_game_starts_from_scratch() {
     let mut bot = bot(&Rules::BLITZ_2025);
     for (map, until) in [("roundabout", 700), ("stadium", 300), ("stadium", 1), ("stadium", u16::MAX)] {
-        let mut host = Host::new(&our_layout(map), &Rules::BLITZ_2025);
-        host.serve_until(&mut bot, until);
+        let mut server = FakeServer::new(&our_layout(map), &Rules::BLITZ_2025);
+        server.serve_until(&mut bot, until);
         if until > 1 {
             assert_eq!(mispredictions(&bot), 0, "{map} until {until}");
-            assert_eq!(host.tick(), until.min(LAST_TICK + 1));
+            assert_eq!(server.tick(), until.min(LAST_TICK + 1));
         }
     }
 }
@@ -229,36 +229,36 @@ fn new_game_starts_from_scratch() {
 #[test]
 fn unknown_style_is_played_cautiously_until_it_is_identified() {
     let layout = our_layout("market-square");
-    let (mut host, mut bot) = (Host::new(&layout, &Rules::BLITZ_2025), bot(&Rules::BLITZ_2025));
+    let (mut server, mut bot) = (FakeServer::new(&layout, &Rules::BLITZ_2025), bot(&Rules::BLITZ_2025));
     let unknown = layout.threats.iter().position(|threat| threat.style == Style::Shark).unwrap();
     let mut sources = Vec::new();
-    while !host.is_over() {
-        let mut message = host.message();
+    while !server.is_over() {
+        let mut message = server.message();
         message.threats[unknown].style = Name::Other("ghost".to_owned());
         let decision = bot.next_action(&message).unwrap();
         sources.push(decision.source);
-        host.play(decision.player_move);
+        server.play(decision.player_move);
     }
     assert_eq!(sources[0], Source::Fallback);
-    assert_eq!(host.tick(), LAST_TICK + 1, "{:?}", bot.mispredictions());
+    assert_eq!(server.tick(), LAST_TICK + 1, "{:?}", bot.mispredictions());
     assert_eq!(sources[1999], Source::Plan);
 }
 
 #[test]
 fn announced_change_of_style_is_adopted() {
     let mut layout = our_layout("stadium");
-    let (mut host, mut bot) = (Host::new(&layout, &Rules::BLITZ_2025), bot(&Rules::BLITZ_2025));
-    host.serve_until(&mut bot, 200);
+    let (mut server, mut bot) = (FakeServer::new(&layout, &Rules::BLITZ_2025), bot(&Rules::BLITZ_2025));
+    server.serve_until(&mut bot, 200);
     let bull = layout.threats.iter().position(|threat| threat.style != Style::Shark).unwrap();
     layout.threats[bull].style = Style::Shark;
-    host.rearrange(&layout, |_| {});
-    host.serve_until(&mut bot, u16::MAX);
-    assert_eq!((host.tick(), mispredictions(&bot)), (LAST_TICK + 1, 0));
+    server.set_threats(&layout, |_| {});
+    server.serve_until(&mut bot, u16::MAX);
+    assert_eq!((server.tick(), mispredictions(&bot)), (LAST_TICK + 1, 0));
 }
 
 /// Which messages the lying server drops.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Drops {
+enum DroppedMessages {
     None,
     /// Ten messages, anywhere after tick 200, are not delivered; those ticks are played without a
     /// command.
@@ -270,43 +270,43 @@ enum Drops {
 /// A game against a lying server: from tick 200 on a threat has another style than reported, in
 /// tick 500 a threat is moved by one tile, and messages are dropped. Returns the tick in which it
 /// ended.
-fn play_with_liar(layout: &Layout, planner: &str, drops: Drops, seed: u64) -> u16 {
+fn play_against_lying_server(layout: &Layout, planner: &str, dropped: DroppedMessages, seed: u64) -> u16 {
     let mut random = Generator::seed_from_u64(seed);
     let mut draw = |count: usize| below(&mut random, count);
-    let (liar, shifted) = (draw(layout.threats.len()), draw(layout.threats.len()));
-    let said = layout.threats[liar].style;
-    let styles: Vec<Style> = Style::ALL.into_iter().filter(|&style| style != said).collect();
+    let (misreported, shifted) = (draw(layout.threats.len()), draw(layout.threats.len()));
+    let reported = layout.threats[misreported].style;
+    let styles: Vec<Style> = Style::ALL.into_iter().filter(|&style| style != reported).collect();
     let mut true_layout = layout.clone();
-    true_layout.threats[liar].style = styles[draw(styles.len())];
+    true_layout.threats[misreported].style = styles[draw(styles.len())];
     let burst = 300 + draw(390) as u16;
-    let dropped: Vec<u16> = match drops {
-        Drops::None => Vec::new(),
-        Drops::Scattered => (0..10).map(|_| 201 + draw(1800) as u16).collect(),
-        Drops::Burst => (burst..burst + 10).collect(),
+    let dropped_ticks: Vec<u16> = match dropped {
+        DroppedMessages::None => Vec::new(),
+        DroppedMessages::Scattered => (0..10).map(|_| 201 + draw(1800) as u16).collect(),
+        DroppedMessages::Burst => (burst..burst + 10).collect(),
     };
 
-    let mut host = Host::new(layout, &Rules::BLITZ_2025);
+    let mut server = FakeServer::new(layout, &Rules::BLITZ_2025);
     let mut bot =
         Bot::new(BotOptions { budget: Budget::ticks(20_000), ..options(planner, &Rules::BLITZ_2025, seed) }).unwrap();
-    while !host.is_over() {
-        match host.tick() {
-            200 => host.rearrange(&true_layout, |_| {}),
-            500 => shift(&mut host, &true_layout, shifted),
+    while !server.is_over() {
+        match server.tick() {
+            200 => server.set_threats(&true_layout, |_| {}),
+            500 => shift(&mut server, &true_layout, shifted),
             _ => {}
         }
-        let mut message = host.message();
-        message.threats[liar].style = Name::Known(said);
-        let is_dropped = dropped.contains(&host.tick());
+        let mut message = server.message();
+        message.threats[misreported].style = Name::Known(reported);
+        let is_dropped = dropped_ticks.contains(&server.tick());
         let player_move = if is_dropped { Move::Stay } else { bot.next_action(&message).unwrap().player_move };
-        host.play(player_move);
+        server.play(player_move);
     }
-    host.tick()
+    server.tick()
 }
 
-/// Moves a threat to a neighbouring tile where the player is not.
-fn shift(host: &mut Host, layout: &Layout, index: usize) {
-    let player = host.world.player(&host.state);
-    host.rearrange(layout, |threats| {
+/// Moves a threat to a neighbouring tile that is free of the player.
+fn shift(server: &mut FakeServer, layout: &Layout, index: usize) {
+    let player = server.world.player(&server.state);
+    server.set_threats(layout, |threats| {
         let position = threats[index].position;
         let neighbours = Direction::ALL.map(|direction| position.towards(direction));
         let free = neighbours.into_iter().find(|&next| layout.is_open(next) && next != player);
@@ -316,32 +316,33 @@ fn shift(host: &mut Host, layout: &Layout, index: usize) {
 
 /// Compares the mean survival of `survival` and `safest` over two games per map. The map with
 /// see-through tiles is excluded: decisions take ten times as long there, and other tests cover it.
-fn assert_lives_longer_than_the_safest_next_step(drops: Drops, factor: f64) {
+fn assert_outlives_the_one_step_rule(dropped: DroppedMessages, factor: f64) {
     let maps: Vec<_> = our_maps().into_iter().filter(|map| map.name != "harbour").collect();
     let mean = |planner: &str| {
         let games = maps.iter().flat_map(|map| (0..2).map(move |seed| (map, seed)));
-        let ticks: Vec<f64> =
-            games.map(|(map, seed)| f64::from(play_with_liar(&map.layout, planner, drops, seed))).collect();
+        let ticks: Vec<f64> = games
+            .map(|(map, seed)| f64::from(play_against_lying_server(&map.layout, planner, dropped, seed)))
+            .collect();
         ticks.iter().sum::<f64>() / ticks.len() as f64
     };
     let (safest, survival) = (mean("safest"), mean("survival"));
-    println!("drops {drops:?}: survival survives {survival:.0} ticks, safest {safest:.0}");
-    assert!(survival > factor * safest, "drops {drops:?}: survival {survival:.0}, safest {safest:.0}");
+    println!("dropped {dropped:?}: survival lasts {survival:.0} ticks, safest {safest:.0}");
+    assert!(survival > factor * safest, "dropped {dropped:?}: survival {survival:.0}, safest {safest:.0}");
 }
 
 #[test]
 fn outlives_the_one_step_rule_against_a_lying_server() {
-    assert_lives_longer_than_the_safest_next_step(Drops::None, 1.4);
+    assert_outlives_the_one_step_rule(DroppedMessages::None, 1.4);
 }
 
 #[test]
 fn outlives_the_one_step_rule_when_messages_are_lost() {
-    assert_lives_longer_than_the_safest_next_step(Drops::Scattered, 1.2);
+    assert_outlives_the_one_step_rule(DroppedMessages::Scattered, 1.2);
 }
 
 #[test]
-fn outlives_the_one_step_rule_during_an_outage() {
-    assert_lives_longer_than_the_safest_next_step(Drops::Burst, 1.2);
+fn outlives_the_one_step_rule_when_ten_messages_in_a_row_are_lost() {
+    assert_outlives_the_one_step_rule(DroppedMessages::Burst, 1.2);
 }
 
 /// Threads that keep all processors busy until dropped.
@@ -381,14 +382,14 @@ fn decisions_keep_to_their_budget_on_a_busy_machine() {
     let mut over = Vec::new();
     for planner in ["survival", "uct-greedy", "lookahead:12", "cautious"] {
         let layout = our_layout("metropolis");
-        let mut host = Host::new(&layout, &Rules::NO_JUMP);
+        let mut server = FakeServer::new(&layout, &Rules::NO_JUMP);
         let timed = BotOptions { budget: Budget::time(budget), ..options(planner, &Rules::NO_JUMP, 3) };
         let mut bot = Bot::new(timed).unwrap();
         for _ in 0..40 {
-            if host.is_over() {
+            if server.is_over() {
                 break;
             }
-            over.push(host.serve(&mut bot).elapsed.saturating_sub(budget));
+            over.push(server.serve(&mut bot).elapsed.saturating_sub(budget));
         }
     }
     // On an overloaded machine threads are preempted for whole time slices, which the bot cannot
@@ -406,13 +407,13 @@ fn largest_hall_is_answered_from_the_first_tick() {
     drawing[60].replace_range(60..61, "s");
     drawing[3].replace_range(60..61, "d");
     let layout = Layout::parse(&drawing.join("\n")).unwrap();
-    let mut host = Host::new(&layout, &Rules::BLITZ_2025);
+    let mut server = FakeServer::new(&layout, &Rules::BLITZ_2025);
     let budget = Duration::from_millis(40);
     let mut bot =
         Bot::new(BotOptions { budget: Budget::time(budget), ..options("survival", &Rules::BLITZ_2025, 0) }).unwrap();
     let mut decisions = Vec::new();
-    while !host.is_over() && host.tick() < 200 {
-        decisions.push(host.serve(&mut bot));
+    while !server.is_over() && server.tick() < 200 {
+        decisions.push(server.serve(&mut bot));
     }
     assert_eq!(decisions[0].source, Source::Fallback, "the world cannot be ready yet");
     assert!(decisions.iter().any(|decision| decision.source != Source::Fallback), "the world is built in slices");
@@ -428,27 +429,27 @@ fn bot_without_time_builds_its_world_in_slices_and_catches_up() {
     drawing[2].replace_range(2..3, "P");
     drawing[25].replace_range(20..26, "bgosdh");
     let layout = Layout::parse(&drawing.join("\n")).unwrap();
-    let mut host = Host::new(&layout, &Rules::BLITZ_2025);
+    let mut server = FakeServer::new(&layout, &Rules::BLITZ_2025);
     let mut bot =
         Bot::new(BotOptions { budget: Budget::time(Duration::ZERO), ..options("survival", &Rules::BLITZ_2025, 0) })
             .unwrap();
     // 49 messages until the routes are built; then queued observations are processed four per
     // message.
-    host.serve_until(&mut bot, 70);
-    assert!(!host.is_over());
+    server.serve_until(&mut bot, 70);
+    assert!(!server.is_over());
     assert_eq!(mispredictions(&bot), 0);
     // It has caught up: a rule violation is now detected.
-    shift(&mut host, &layout, 0);
-    host.serve(&mut bot);
+    shift(&mut server, &layout, 0);
+    server.serve(&mut bot);
     assert_eq!(mispredictions(&bot), 1);
 }
 
 #[test]
 fn unusable_message_gives_one_clear_error() {
     let layout = our_layout("roundabout");
-    let (mut host, mut bot) = (Host::new(&layout, &Rules::BLITZ_2025), bot(&Rules::BLITZ_2025));
-    host.serve_until(&mut bot, 20);
-    let mut message = host.message();
+    let (mut server, mut bot) = (FakeServer::new(&layout, &Rules::BLITZ_2025), bot(&Rules::BLITZ_2025));
+    server.serve_until(&mut bot, 20);
+    let mut message = server.message();
     message.your_character.position = Position::new(-1, 3);
     let error = bot.next_action(&message).unwrap_err();
     assert!(matches!(error, BotError::PlayerOffStreet(_)));
@@ -460,8 +461,8 @@ fn unusable_message_gives_one_clear_error() {
     let error = bot.next_action(&message).unwrap_err().to_string();
     assert!(error.starts_with("the message cannot be used: map.width: expected"), "{error}");
     // The bot continues unaffected.
-    host.serve_until(&mut bot, u16::MAX);
-    assert_eq!((host.tick(), mispredictions(&bot)), (LAST_TICK + 1, 0));
+    server.serve_until(&mut bot, u16::MAX);
+    assert_eq!((server.tick(), mispredictions(&bot)), (LAST_TICK + 1, 0));
 }
 
 #[test]

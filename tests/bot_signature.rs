@@ -1,9 +1,11 @@
-//! The bot signature: one number for the bot's decisions over whole games, on all our maps, against servers that behave and
-//! servers that do not. It catches what changes the bot's behaviour without meaning to.
+//! The bot signature: one number for the bot's decisions over whole games, on all bundled maps,
+//! against servers that behave and servers that do not. It detects unintended changes of the bot's
+//! behaviour.
 //!
-//! Guarantees: the number depends on the code alone. No script reads the clock: the time is either plentiful or has run out
-//! before the bot is asked. A change that keeps the number is not a functional change; one that does not says so and mints the
-//! number anew, `GETAWAY_MINT_SIGNATURE=1 cargo test --test bot_signature`, and commits `tests/bot_signature.txt`.
+//! Guarantees: the number depends on the code alone. No script reads the clock: the time is either
+//! plentiful or has run out before the bot is called. A change that keeps the signature is not a
+//! functional change; one that changes it must update `tests/bot_signature.txt` by
+//! `GETAWAY_UPDATE_SIGNATURE=1 cargo test --test bot_signature` and commit it.
 
 mod common;
 
@@ -26,7 +28,7 @@ const TICKS: u64 = 20_000;
 /// Never used up.
 const BUDGET: Duration = Duration::from_secs(600);
 
-/// What makes a game different from one in which everything works.
+/// How a game differs from one in which everything works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Script {
     /// Every message arrives and every command is in time.
@@ -37,23 +39,24 @@ enum Script {
     WithoutSlack,
     /// One command in twenty comes too late.
     LateCommands,
-    /// Now and then up to five messages are missed.
+    /// Occasionally up to five messages are missed.
     MissedMessages,
     /// 210 messages are missed in a row, while another bot plays.
     LongSilence,
-    /// Now and then the bot is asked when its time has run out already.
+    /// Occasionally the bot is called when its time has already run out.
     LateBot,
     /// The bot joins in tick 30, 400 or 1100.
     Join(u16),
-    /// A threat's style is a word that no bot knows.
+    /// A threat's style is a name that the bot does not know.
     UnknownStyle,
-    /// A threat changes its style, as the messages say.
+    /// A threat changes its style, and the messages report the new one.
     AnnouncedStyle,
-    /// A threat changes its style without a word, another is moved by a tile, and messages are missed.
+    /// A threat changes its style and the messages keep reporting the old one, another threat is
+    /// moved by a tile, and messages are missed.
     Liar,
-    /// Now and then a message shows a threat in a wall.
+    /// Occasionally a message places a threat in a wall.
     ThreatInWall,
-    /// Now and then a message comes twice, or again with another threat's position.
+    /// Occasionally a message is repeated, unchanged or with another position of a threat.
     Repeated,
     /// Some tiles that look open are see-through.
     Water,
@@ -85,7 +88,7 @@ const SCRIPTS: [Script; 16] = [
     Script::Water,
 ];
 
-/// Planners other than the default play the first ticks of a prompt game.
+/// Planners other than the default, which play the first ticks of a prompt game.
 const PLANNERS: [&str; 3] = ["safest", "lookahead:4", "cautious"];
 const PLANNER_TICKS: u16 = 200;
 
@@ -103,7 +106,7 @@ fn options(planner: &str, script: Script) -> BotOptions {
     options
 }
 
-/// The server's side of a game, and the record of what the bot does.
+/// The server's side of a game, and a record of the bot's decisions.
 struct Game {
     script: Script,
     layout: Layout,
@@ -164,8 +167,8 @@ impl Game {
         }
     }
 
-    /// Changes threats by hand, in a world whose threats may have other styles.
-    fn rearrange(&mut self, change: impl FnOnce(&Layout, Position, &mut [Threat])) {
+    /// Changes threats, and switches to a world in which they may have other styles.
+    fn set_threats(&mut self, change: impl FnOnce(&Layout, Position, &mut [Threat])) {
         let player = self.world.player(&self.state);
         let mut threats: Vec<Threat> = self.world.threats(&self.state).collect();
         change(&self.layout, player, &mut threats);
@@ -178,7 +181,7 @@ impl Game {
         let said = self.layout.threats[index].style;
         let place = Style::ALL.iter().position(|&style| style == said).expect("one of all styles");
         self.layout.threats[index].style = Style::ALL[(place + 1) % Style::ALL.len()];
-        self.rearrange(|_, _, _| {});
+        self.set_threats(|_, _, _| {});
         said
     }
 
@@ -189,7 +192,7 @@ impl Game {
         }
     }
 
-    /// Plays a whole game by the script; returns what the bot did.
+    /// Plays a whole game by the script; returns the record of the decisions.
     fn record(mut self) -> Vec<u8> {
         let threats = self.layout.threats.len();
         let odd = self.draw(threats);
@@ -207,7 +210,7 @@ impl Game {
                     self.restyle(odd);
                 }
                 Script::Liar if tick == 200 => said = Some(self.restyle(odd)),
-                Script::Liar if tick == 500 => self.rearrange(|layout, player, threats| {
+                Script::Liar if tick == 500 => self.set_threats(|layout, player, threats| {
                     shift(layout, player, &mut threats[(odd + 1) % layout.threats.len()]);
                 }),
                 Script::ThreatInWall if self.draw(10) == 0 => message.threats[odd].position = Position::new(0, 0),
@@ -241,7 +244,7 @@ impl Game {
         self.record
     }
 
-    /// Plays up to six ticks without a message; the command that was sent may be in time, late, or lost.
+    /// Plays up to six ticks without a message; the command sent may be in time, late, or lost.
     fn miss(&mut self, player_move: Move) {
         let missed = 1 + self.draw(5);
         let applied_at = self.draw(4);
@@ -260,14 +263,14 @@ fn flood(layout: &mut Layout, random: &mut Generator) {
     }
 }
 
-/// Moves a threat to a neighbouring tile where the player is not.
+/// Moves a threat to a neighbouring tile that is free of the player.
 fn shift(layout: &Layout, player: Position, threat: &mut Threat) {
     let neighbours = Direction::ALL.map(|direction| threat.position.towards(direction));
     let free = neighbours.into_iter().find(|&next| layout.is_open(next) && next != player);
     threat.position = free.unwrap_or(threat.position);
 }
 
-/// The first ticks of a game with a planner of its own.
+/// Plays the first ticks of a game with this planner.
 fn record_planner(layout: &Layout, planner: &str) -> Vec<u8> {
     let mut game = Game::new(layout, planner, Script::Prompt);
     while !game.state.is_over() && game.state.tick() < PLANNER_TICKS {
@@ -277,7 +280,8 @@ fn record_planner(layout: &Layout, planner: &str) -> Vec<u8> {
     game.record
 }
 
-/// A bot without any time, in a hall whose tables take 49 messages, until it has caught up with the game.
+/// Plays a bot without any time, in a hall whose tables take 49 messages, until it has caught up
+/// with the game.
 fn record_hall() -> Vec<u8> {
     let mut drawing: Vec<String> = vec![".".repeat(28); 28];
     drawing[2].replace_range(2..3, "P");
@@ -287,13 +291,13 @@ fn record_hall() -> Vec<u8> {
     game.bot = Bot::new(BotOptions { budget: Budget::time(Duration::ZERO), ..options("survival", Script::Prompt) })
         .expect("a planner");
     game.record_ticks(90);
-    game.rearrange(|layout, player, threats| shift(layout, player, &mut threats[0]));
+    game.set_threats(|layout, player, threats| shift(layout, player, &mut threats[0]));
     game.record_ticks(200);
     game.record.extend(game.bot.mispredictions().into_iter().flat_map(u32::to_le_bytes));
     game.record
 }
 
-/// The game of a number: what the bot does in it.
+/// Plays the game with this number; returns its name and the record of the decisions.
 fn record(layouts: &[(String, Layout)], number: usize) -> Option<(String, Vec<u8>)> {
     let kinds = SCRIPTS.len() + PLANNERS.len();
     let Some((name, layout)) = layouts.get(number / kinds) else {
@@ -315,7 +319,7 @@ fn hash(bytes: impl IntoIterator<Item = u8>) -> u64 {
 }
 
 #[test]
-fn bot_decides_as_before() {
+fn bot_signature_is_unchanged() {
     let layouts: Vec<(String, Layout)> = our_maps().into_iter().map(|map| (map.name, map.layout)).collect();
     let games = layouts.len() * (SCRIPTS.len() + PLANNERS.len()) + 1;
     let waiting = Mutex::new(0..games);
@@ -331,14 +335,14 @@ fn bot_decides_as_before() {
     });
     records.sort_unstable_by_key(|&(number, _)| number);
     assert_eq!(records.len(), games);
-    // Shown when the test fails, to find the game that is played differently.
+    // Shown if the test fails, to find the game that is played differently.
     for (_, (name, record)) in &records {
         println!("{:016x} {name}", hash(record.iter().copied()));
     }
     let found = format!("{:016x}", hash(records.into_iter().flat_map(|(_, (_, record))| record)));
 
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bot_signature.txt");
-    if std::env::var_os("GETAWAY_MINT_SIGNATURE").is_some_and(|value| value == "1") {
+    if std::env::var_os("GETAWAY_UPDATE_SIGNATURE").is_some_and(|value| value == "1") {
         std::fs::write(&path, format!("{found}\n")).expect("the signature can be written");
         return;
     }
@@ -346,18 +350,18 @@ fn bot_decides_as_before() {
     assert_eq!(
         kept.trim(),
         found,
-        "the bot decides differently; if that is intended, mint the signature anew with GETAWAY_MINT_SIGNATURE=1"
+        "the bot decides differently; if this is intended, update the signature with GETAWAY_UPDATE_SIGNATURE=1"
     );
 }
 
 #[test]
-fn scripts_reach_what_they_are_meant_to() {
+fn every_script_changes_the_game() {
     let map = our_maps().into_iter().find(|map| map.name == "market-square").expect("our map");
     let record = |script| Game::new(&map.layout, "survival", script).record();
     let prompt = record(Script::Prompt);
-    assert_eq!(prompt, record(Script::Prompt), "a game can be repeated");
+    assert_eq!(prompt, record(Script::Prompt), "a game must be reproducible");
     for script in SCRIPTS.into_iter().skip(1) {
-        assert_ne!(record(script), prompt, "{script:?} is played like a game in which everything works");
+        assert_ne!(record(script), prompt, "{script:?} has no effect");
     }
     assert!(prompt.len() > usize::from(LAST_TICK));
 }

@@ -1,9 +1,9 @@
 //! Every planner keeps to its deadline, whatever it is doing when the deadline is reached.
 //!
 //! Time is a manual clock that advances by a fixed time at each reading, so that nothing here
-//! depends on the machine: what is tested is that a planner stops at the first reading past its
-//! deadline, and that it never simulates many ticks without a reading. How long a reading's worth
-//! of ticks takes on a real machine is a matter for the soak and the benches.
+//! depends on the machine. The tests check that a planner stops at the first reading past its
+//! deadline, and that it never simulates many ticks without a reading. How long those ticks take on
+//! a real machine is measured by the soak test and the benches.
 
 mod common;
 
@@ -14,9 +14,9 @@ use getaway::planner::{Budget, NAMES, by_name};
 use getaway::search::{ManualTimeSource, TimeSource};
 
 const DECISIONS: usize = 12;
-/// What a reading takes: about as long as planners are meant to work between two.
+/// Time per reading: about as long as planners should work between two readings.
 const READING: Duration = Duration::from_micros(15);
-/// Simulated ticks between two readings, and a rule of thumb that is not interrupted.
+/// Simulated ticks between two readings, plus a fallback rule that is not interrupted.
 const TICKS_PER_READING_MAX: u64 = 512 + 10;
 
 #[test]
@@ -38,8 +38,8 @@ fn every_planner_stops_at_the_first_reading_past_its_deadline() {
                 let budget = Budget::until(start + time).with_time_source(clock);
                 let choice = planner.decide(&world, &state, budget);
                 let (readings, elapsed) = (clock.readings(), clock.now() - start);
-                // One reading for the deadline that was reached, one for this test's own, and a
-                // second meter's first two.
+                // One reading at the deadline, one by this test, and the first two of a second
+                // meter.
                 assert!(elapsed <= time + 4 * READING, "{name}: {elapsed:?} of {time:?}");
                 let ticks_max = readings * TICKS_PER_READING_MAX;
                 assert!(

@@ -1,9 +1,9 @@
 //! Guarantees: `game` and the reference model agree on every field of every tick and on every pair
 //! of tiles.
 //!
-//! The games here are a taste, the same on every run; the long run is `cargo run --release
-//! --example lockstep -- --ticks 10000000 --seed 1`. Bugs found by lockstep have their own tests
-//! below.
+//! The games here are a short, reproducible sample; the long run is
+//! `cargo run --release --example lockstep -- --ticks 10000000 --seed 1`. Bugs found by lockstep
+//! have their own tests below.
 
 use getaway::game::{Action, Direction, Layout, Rules, World};
 use getaway_reference::Game;
@@ -12,7 +12,7 @@ use proptest::prelude::*;
 
 /// Number of ticks played here: a few seconds.
 const TICKS: u64 = 150_000;
-/// The first seed; far from those of the long run.
+/// The first seed, far from those of the long run.
 const FIRST_SEED: u64 = 1_000_000_000;
 
 #[test]

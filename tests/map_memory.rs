@@ -30,7 +30,7 @@ fn zeros(count: usize) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// A 16-bit RGBA picture, the largest kind, with these chunks.
+/// A 16-bit RGBA image, the largest kind, with these chunks.
 fn png_file(side: u32, is_interlaced: bool, chunks: &[Vec<u8>]) -> Vec<u8> {
     let mut ihdr = [side.to_be_bytes(), side.to_be_bytes()].concat();
     ihdr.extend([16, 6, 0, 0, u8::from(is_interlaced)]);
@@ -61,5 +61,5 @@ fn no_file_takes_100_mb() {
     }
     let huge = png_file(10_000, false, &[]);
     let peak = peak_bytes(&huge);
-    assert!(peak < 1 << 20, "an image of 10,000x10,000 is rejected by its header: {peak} bytes");
+    assert!(peak < 1 << 20, "an image of 10,000x10,000 must be rejected by its header: {peak} bytes");
 }

@@ -16,7 +16,7 @@ use getaway::map::{
 use png::{BitDepth, ColorType};
 use proptest::prelude::*;
 
-const EVERYTHING: &str = "
+const ALL_PIXELS: &str = "
     ###########
     #B.S.O.G.D#
     #.#.#.#.#.#
@@ -77,8 +77,8 @@ fn tiles_after_player(pixels: &[[u8; 4]]) -> Layout {
 
 #[test]
 fn every_png_kind_gives_the_same_map() {
-    let expected = Layout::parse(EVERYTHING).unwrap();
-    let (width, height, letters) = letters(EVERYTHING);
+    let expected = Layout::parse(ALL_PIXELS).unwrap();
+    let (width, height, letters) = letters(ALL_PIXELS);
     let size = (width, height);
     let rgb: Vec<u8> = letters.iter().flat_map(|&letter| color(letter)).collect();
     let rgba: Vec<u8> = rgb.chunks(3).flat_map(|rgb| [rgb[0], rgb[1], rgb[2], 255]).collect();
@@ -234,7 +234,7 @@ fn limits_are_exact() {
 
 #[test]
 fn every_truncation_is_an_error() {
-    let bytes = encode_layout(&Layout::parse(EVERYTHING).unwrap()).unwrap();
+    let bytes = encode_layout(&Layout::parse(ALL_PIXELS).unwrap()).unwrap();
     assert!(decode_layout(&bytes).is_ok());
     for length in 0..bytes.len() {
         assert!(decode_layout(&bytes[..length]).is_err(), "{length} of {} bytes", bytes.len());
@@ -243,7 +243,7 @@ fn every_truncation_is_an_error() {
 
 /// Every other map that is available: the real challenge's and those of the golden traces.
 #[test]
-fn the_shared_maps_load() {
+fn shared_maps_load() {
     let shared = std::env::var_os("GETAWAY_SHARED").map_or_else(|| crate_dir().join("../shared"), PathBuf::from);
     let dirs = [shared.join("maps"), shared.join("golden/maps")];
     if !dirs.iter().all(|dir| dir.is_dir()) {
@@ -270,7 +270,7 @@ fn bundled_maps_are_valid() {
         assert!(["easy", "medium", "hard"].contains(&map.difficulty.as_str()), "{}", map.name);
         let steps = steps_from(layout, layout.player);
         let is_reached = |position: Position| steps[(position.y * layout.width + position.x) as usize].is_some();
-        assert!(layout.open_positions().all(is_reached), "{} falls apart", map.name);
+        assert!(layout.open_positions().all(is_reached), "{} is not connected", map.name);
     }
     let is_used = |style| maps.iter().any(|map| map.layout.threats.iter().any(|spawn| spawn.style == style));
     assert!(Style::ALL.into_iter().all(is_used));
@@ -309,12 +309,12 @@ fn saving_does_not_overwrite() {
 #[test]
 fn layout_that_no_image_can_represent_is_not_saved() {
     let good = Layout::parse("P..B\n~..#").unwrap();
-    let spoil = |change: fn(&mut Layout)| {
+    let invalidate = |change: fn(&mut Layout)| {
         let mut layout = good.clone();
         change(&mut layout);
         encode_layout(&layout)
     };
-    assert!(spoil(|_| {}).is_ok());
+    assert!(invalidate(|_| {}).is_ok());
     let spoilt: [fn(&mut Layout); 7] = [
         |layout| layout.player = Position::new(0, 1),
         |layout| layout.player = Position::new(3, 1),
@@ -325,7 +325,7 @@ fn layout_that_no_image_can_represent_is_not_saved() {
         |layout| layout.height = -2,
     ];
     for (case, change) in spoilt.into_iter().enumerate() {
-        assert!(matches!(spoil(change), Err(LayoutError::NotDrawable)), "case {case}");
+        assert!(matches!(invalidate(change), Err(LayoutError::NotDrawable)), "case {case}");
     }
 }
 
@@ -370,7 +370,7 @@ fn hash(bytes: &[u8]) -> u64 {
 }
 
 #[test]
-fn a_seed_gives_the_same_bytes_on_every_machine() {
+fn seed_gives_the_same_bytes_on_every_machine() {
     let file = |kind, seed, index| {
         let map = generate_nth(&options(kind, 25, 17, 6, 500), seed, index).unwrap();
         hash(&encode_layout(&map.layout).unwrap())
@@ -507,7 +507,7 @@ proptest! {
 
     #[test]
     fn damaged_map_does_not_panic(place in 0..300_usize, byte: u8, cut in 0..300_usize) {
-        let mut bytes = encode_layout(&Layout::parse(EVERYTHING).unwrap()).unwrap();
+        let mut bytes = encode_layout(&Layout::parse(ALL_PIXELS).unwrap()).unwrap();
         let place = place % bytes.len();
         bytes[place] = byte;
         let _ = decode_layout(&bytes);

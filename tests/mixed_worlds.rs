@@ -1,29 +1,30 @@
-//! Guarantee: a state that is stepped in a world other than its own is refused with a panic or stays a valid state of
-//! that world. It never reads outside a table; run under AddressSanitizer, these tests show it.
+//! Guarantees: a state that is stepped in a world other than its own is rejected with a panic or
+//! stays a valid state of that world. No table is read out of bounds; run under AddressSanitizer,
+//! these tests show it.
 //!
-//! Caught: a state made with a hawk on its way to a post, stepped in a world with an owl on the same streets, read far
-//! outside the table of routes.
+//! Found: a state with a hawk on its way to a post, stepped in a world with an owl on the same
+//! streets, read far outside the table of routes.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use getaway::game::{Direction, Layout, Move, Position, Rules, Spawn, State, Style, Threat, Tile, World};
 use proptest::prelude::*;
 
-/// Insane threats, and owls outside their window: a lane's memory is used before it is written.
+/// Threats are insane, owls outside their window: a lane's memory is used before it is written.
 const TICK: u16 = 1001;
 
 fn world(layout: &Layout) -> World {
     World::new(layout, &Rules::BLITZ_2025).expect("a map")
 }
 
-/// The streets of every fixed test, with one threat.
+/// The street map of every test without random maps, with one threat.
 fn streets(style: Style) -> World {
     let mut layout = Layout::parse("#####\n#P..#\n#.#.#\n#..b#\n#####").expect("a drawing");
     layout.threats[0].style = style;
     world(&layout)
 }
 
-/// Whether the state could be stepped; the panic otherwise must be the one that names the reason.
+/// Whether the state could be stepped; otherwise the panic must give the reason.
 fn steps(world: &World, state: &mut State) -> bool {
     let stepped = catch_unwind(AssertUnwindSafe(|| world.step(state, Move::Stay)));
     if let Err(panic) = &stepped {
@@ -33,7 +34,7 @@ fn steps(world: &World, state: &mut State) -> bool {
     stepped.is_ok()
 }
 
-/// Fails unless everything that can be asked about a state has an answer, and the answers make the same state.
+/// Fails unless every query about a state has a result, and the results give the same state.
 fn assert_valid(world: &World, state: &State) {
     let threats: Vec<Threat> = world.threats(state).collect();
     let twin = world.state_at(state.tick(), world.player(state), &threats).expect("positions of this world");
@@ -45,7 +46,7 @@ fn assert_valid(world: &World, state: &State) {
 }
 
 #[test]
-fn hawk_state_with_a_post_in_an_owl_world_is_refused() {
+fn hawk_state_with_a_post_is_rejected_by_an_owl_world() {
     let (hawks, owls) = (streets(Style::Hawk), streets(Style::Owl));
     let hawk = hawks.threat(&hawks.start(), 0);
     let threat = Threat { post: Some(hawk.position), ..hawk };
@@ -54,7 +55,7 @@ fn hawk_state_with_a_post_in_an_owl_world_is_refused() {
 }
 
 #[test]
-fn state_of_one_style_steps_in_worlds_of_that_style_alone() {
+fn state_of_one_style_steps_only_in_worlds_of_that_style() {
     for made in Style::ALL {
         for stepped in Style::ALL {
             let (maker, stepper) = (streets(made), streets(stepped));
@@ -86,7 +87,7 @@ fn state_of_one_style_does_not_step_after_the_layout_is_set_to_another() {
 }
 
 #[test]
-fn order_of_threats_in_the_map_does_not_matter_to_the_lanes() {
+fn order_of_threats_in_the_map_does_not_affect_the_lanes() {
     let [one, other] =
         ["P..#\n.#bh\n#s.o", "P..#\n.#oh\n#s.b"].map(|drawing| Layout::parse(drawing).expect("a drawing"));
     let (one, other) = (world(&one), world(&other));
@@ -97,7 +98,7 @@ fn order_of_threats_in_the_map_does_not_matter_to_the_lanes() {
     }
 }
 
-/// A map of up to `6 x 6` tiles, and the numbers that its variations are drawn from.
+/// A map of up to `6 x 6` tiles, and a variation of it.
 fn layouts() -> impl Strategy<Value = (Layout, Layout)> {
     let spawns = prop::collection::vec((0..Style::ALL.len(), any::<prop::sample::Index>()), 0..12);
     let tiles = (1..7_i32, 1..7_i32).prop_flat_map(|(width, height)| {
@@ -125,7 +126,7 @@ fn layouts() -> impl Strategy<Value = (Layout, Layout)> {
                 Layout { width, height, tiles, player: at(spot), threats }
             };
             let one = map(&tiles, &spawns);
-            // Mostly worlds that are hard to tell apart: the same streets, as many tiles, one style exchanged.
+            // Mostly similar worlds: the same streets, or as many tiles, or one style exchanged.
             let mut cast = spawns.clone();
             if kinship % 2 == 1 && !cast.is_empty() {
                 let odd_one = odd_one.index(cast.len());
@@ -141,8 +142,8 @@ fn layouts() -> impl Strategy<Value = (Layout, Layout)> {
     )
 }
 
-/// Threats with anything in mind that a state can hold.
-fn minds(world: &World, numbers: &[u32]) -> Vec<Threat> {
+/// Threats with arbitrary memories, within what a state can hold.
+fn arbitrary_threats(world: &World, numbers: &[u32]) -> Vec<Threat> {
     let open: Vec<Position> = world.layout().open_positions().collect();
     let place = |number: u32| open.get(number as usize % (open.len() + 1)).copied();
     let think = |(threat, &number): (Threat, &u32)| Threat {
@@ -162,7 +163,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(3000))]
 
     #[test]
-    fn any_state_in_any_other_world_is_refused_or_valid(
+    fn any_state_in_any_other_world_is_rejected_or_valid(
         (made, stepped) in layouts(),
         numbers in prop::collection::vec(any::<u32>(), 12),
         tick in prop_oneof![Just(TICK), 1..=1990_u16],
@@ -170,7 +171,7 @@ proptest! {
     ) {
         let (maker, mut stepper) = (world(&made), world(&stepped));
         let player = maker.layout().player;
-        let mut state = maker.state_at(tick, player, &minds(&maker, &numbers)).expect("positions of this world");
+        let mut state = maker.state_at(tick, player, &arbitrary_threats(&maker, &numbers)).expect("positions of this world");
         if does_set_layout {
             stepper = maker;
             stepper.set_layout(&stepped).expect("a map");

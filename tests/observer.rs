@@ -1,5 +1,6 @@
-//! Promise: what an observer asks of a world is what the game does. One threat followed alone does what it does among the others, a world that is recast is
-//! the world that would have been built, and who survives a patient world can wait.
+//! Guarantees: the single-threat functions of a world agree with its game. A threat stepped alone
+//! moves as in the game, a world with a new layout equals one built from that layout, and a plan
+//! with slack can wait.
 
 mod common;
 
@@ -9,7 +10,8 @@ use getaway::planner::{Budget, Outcome, SurvivalOptions, SurvivalSearch};
 use getaway::search::{Generator, below};
 use rand_pcg::rand_core::SeedableRng;
 
-/// Plays random games on our maps and shows every tick: the world, the state before, the move, the state after.
+/// Plays random games on the bundled maps and calls `see` on every tick with the world, the state
+/// before, the move, and the state after.
 fn for_each_tick(mut see: impl FnMut(&World, &State, Move, &State)) {
     for map in our_maps() {
         let world = World::new(&map.layout, &Rules::BLITZ_2025).unwrap();
@@ -28,7 +30,7 @@ fn for_each_tick(mut see: impl FnMut(&World, &State, Move, &State)) {
 }
 
 #[test]
-fn a_threat_followed_alone_does_what_it_does_among_the_others() {
+fn threat_stepped_alone_moves_as_in_the_game() {
     let mut threats = 0;
     for_each_tick(|world, before, _, after| {
         let (stale, now) = (world.player(before), world.player(after));
@@ -42,8 +44,8 @@ fn a_threat_followed_alone_does_what_it_does_among_the_others() {
 }
 
 #[test]
-fn a_deer_with_its_spawn_for_a_home_does_what_it_does() {
-    let mut deers = 0;
+fn deer_stepped_with_its_spawn_as_home_moves_as_in_the_game() {
+    let mut deer_moves = 0;
     for_each_tick(|world, before, _, after| {
         for (index, spawn) in world.layout().threats.iter().enumerate().filter(|(_, spawn)| spawn.style == Style::Deer)
         {
@@ -51,14 +53,14 @@ fn a_deer_with_its_spawn_for_a_home_does_what_it_does() {
             let (stale, now) = (world.player(before), world.player(after));
             let next = world.deer_after(&deer, spawn.position, before.tick(), stale, now).unwrap();
             assert_eq!(next, world.threat(after, index), "tick {}", before.tick());
-            deers += 1;
+            deer_moves += 1;
         }
     });
-    assert!(deers > 1000, "{deers} moves seen");
+    assert!(deer_moves > 1000, "{deer_moves} moves seen");
 }
 
 #[test]
-fn what_cannot_be_followed_is_refused() {
+fn invalid_queries_are_rejected() {
     let layout = Layout::parse("P.#s").unwrap();
     let world = World::new(&layout, &Rules::BLITZ_2025).unwrap();
     let shark = world.threat(&world.start(), 0);
@@ -73,7 +75,7 @@ fn what_cannot_be_followed_is_refused() {
     assert!(world.deer_after(&Threat { position: wall, ..shark }, open, 1, open, open).is_err());
 }
 
-/// Two worlds that play the same random game.
+/// Plays the same random game in two worlds.
 fn assert_same_game(one: &World, other: &World) {
     assert_eq!(one.layout(), other.layout());
     let mut random = Generator::seed_from_u64(5);
@@ -89,12 +91,13 @@ fn assert_same_game(one: &World, other: &World) {
 }
 
 #[test]
-fn a_recast_world_is_the_world_that_would_have_been_built() {
+fn world_with_a_new_layout_equals_one_built_from_it() {
     let maps = our_maps();
     let mut world = World::new(&maps[0].layout, &Rules::NO_JUMP).unwrap();
     for map in &maps {
         let mut layout = map.layout.clone();
-        // Another map, then the same with a threat less, another style, and a tile that is closed to the player.
+        // Another map; the same with one threat less, with another style, and with a tile closed to
+        // the player.
         for change in 0..4 {
             match change {
                 1 => drop(layout.threats.pop()),
@@ -110,34 +113,34 @@ fn a_recast_world_is_the_world_that_would_have_been_built() {
         }
     }
     let before = world.layout().clone();
-    let nobody = Layout { tiles: vec![Tile::Wall; before.tiles.len()], ..before.clone() };
-    assert!(world.set_layout(&nobody).is_err());
+    let all_walls = Layout { tiles: vec![Tile::Wall; before.tiles.len()], ..before.clone() };
+    assert!(world.set_layout(&all_walls).is_err());
     assert_eq!(world.layout(), &before);
 }
 
 #[test]
-fn a_world_made_in_pieces_is_the_world() {
+fn world_built_in_slices_equals_one_built_at_once() {
     for map in our_maps() {
         let mut builder = WorldBuilder::new(&map.layout, &Rules::BLITZ_2025).unwrap();
         assert_eq!(builder.layout(), &map.layout);
-        let mut pieces = 1;
+        let mut slices = 1;
         while !builder.advance(7) {
-            pieces += 1;
+            slices += 1;
         }
         let world = World::new(&map.layout, &Rules::BLITZ_2025).unwrap();
-        assert_eq!(pieces, world.open_tiles().div_ceil(7));
+        assert_eq!(slices, world.open_tiles().div_ceil(7));
         assert_same_game(&builder.finish(), &world);
-        // What is missing is made at the end.
+        // `finish` builds whatever is missing.
         assert_same_game(&WorldBuilder::new(&map.layout, &Rules::BLITZ_2025).unwrap().finish(), &world);
     }
 }
 
 #[test]
-fn who_survives_a_patient_world_can_wait_at_any_time() {
-    const PATIENCE_MOVES: u8 = 2;
+fn plan_with_slack_can_wait_at_any_time() {
+    const SLACK_MOVES: u8 = 2;
     for map in our_maps() {
         let world = World::new(&map.layout, &Rules::NO_JUMP).unwrap();
-        let patient = world.clone().with_patience(PATIENCE_MOVES);
+        let patient = world.clone().with_patience(SLACK_MOVES);
         let limit = Budget::ticks(1_000_000);
         let solution = SurvivalSearch::new(SurvivalOptions::default()).solve(&patient, &patient.start(), limit);
         assert_eq!(solution.outcome, Outcome::Survives, "{}", map.name);
@@ -146,7 +149,7 @@ fn who_survives_a_patient_world_can_wait_at_any_time() {
             world.step(&mut state, player_move);
             let mut waiting = state.clone();
             let mut moves = 0;
-            while !waiting.is_over() && moves < PATIENCE_MOVES {
+            while !waiting.is_over() && moves < SLACK_MOVES {
                 moves += u8::from(world.threats_move(&waiting));
                 world.step(&mut waiting, Move::Stay);
             }

@@ -47,7 +47,7 @@ fn score(world: &World, name: &str, seed: u64, limit: Budget) -> u32 {
 }
 
 /// All planner names and some expressions.
-fn everybody() -> impl Iterator<Item = &'static str> {
+fn all_planners() -> impl Iterator<Item = &'static str> {
     let expressions = ["step(repeat(3, select(1, simulate(greedy, 30))))", "lookahead(simulate)"];
     NAMES.into_iter().map(|(name, _)| name).chain(expressions)
 }
@@ -57,7 +57,7 @@ fn every_planner_plays_legal_moves_and_is_reproducible() {
     for map in ["corner-shop", "snail"] {
         for rules in [Rules::BLITZ_2025, Rules::NO_JUMP] {
             let world = world(&our_map(map).layout, &rules);
-            for name in everybody() {
+            for name in all_planners() {
                 let [first, second] = [(); 2].map(|()| {
                     let mut planner = by_name(name, 5).expect("a planner");
                     play(&world, planner.as_mut(), &mut world.start(), Budget::ticks(400), 150)
@@ -72,7 +72,7 @@ fn every_planner_plays_legal_moves_and_is_reproducible() {
 #[test]
 fn every_planner_adapts_to_an_unexpected_state() {
     let world = world(&our_map("market-square").layout, &Rules::BLITZ_2025);
-    for name in everybody() {
+    for name in all_planners() {
         let mut planner = by_name(name, 1).expect("a planner");
         let mut state = world.start();
         play(&world, planner.as_mut(), &mut state, Budget::ticks(400), 20);
@@ -93,7 +93,7 @@ fn non_fatal_move_is_returned_after_the_deadline() {
     // The goldfish comes on tick 5, because it has no other option.
     let layout = Layout::parse("P.g\n.##").expect("a drawing");
     let world = world(&layout, &Rules::BLITZ_2025);
-    for name in everybody().filter(|&name| name != "random") {
+    for name in all_planners().filter(|&name| name != "random") {
         let mut state = world.start();
         for player_move in [Move::Right, Move::Stay, Move::Stay, Move::Stay] {
             world.step(&mut state, player_move);
@@ -101,7 +101,7 @@ fn non_fatal_move_is_returned_after_the_deadline() {
         let limit = Budget::until(Instant::now());
         let choice = by_name(name, 1).expect("a planner").decide(&world, &state, limit);
         world.step(&mut state, choice.player_move);
-        // Cautious does not know that the goldfish must come, and may go left, or pass through it;
+        // Cautious does not know that the goldfish must come, and may go left or pass through it;
         // both are fine.
         assert!(!state.is_caught(), "{name}: {choice:?}");
     }
@@ -142,7 +142,7 @@ fn survival_completes_every_survivable_map() {
 }
 
 #[test]
-fn a_complete_plan_is_played_without_searching() {
+fn complete_plan_is_played_without_searching() {
     let world = world(&our_map("stadium").layout, &Rules::NO_JUMP);
     for name in ["survival", "uct-greedy"] {
         let mut planner = by_name(name, 0).expect("a planner");
@@ -184,13 +184,14 @@ fn show_off_survives_and_gets_closer_to_threats_than_survival() {
 #[test]
 fn cautious_outlives_random_against_lawless_threats() {
     let map = our_map("canal-quarter");
-    let mean = |cautious: bool| (0..6).map(|seed| lawless_ticks(&map.layout, seed, cautious)).sum::<u32>() / 6;
+    let mean =
+        |cautious: bool| (0..6).map(|seed| survival_against_lawless(&map.layout, seed, cautious)).sum::<u32>() / 6;
     let (careful, careless) = (mean(true), mean(false));
     assert!(careful > 2 * careless, "{careful} against {careless}");
 }
 
-/// How long the player survives against threats that walk at random on every second tick.
-fn lawless_ticks(layout: &Layout, seed: u64, cautious: bool) -> u32 {
+/// How many ticks the player survives against threats that walk at random on every second tick.
+fn survival_against_lawless(layout: &Layout, seed: u64, cautious: bool) -> u32 {
     use rand::{RngExt, SeedableRng};
     let mut random = rand_pcg::Pcg32::seed_from_u64(seed);
     let mut threats: Vec<_> = layout.threats.iter().map(|spawn| spawn.position).collect();
@@ -221,26 +222,28 @@ fn lawless_ticks(layout: &Layout, seed: u64, cautious: bool) -> u32 {
 #[test]
 fn fewer_unpredictable_threats_mean_longer_survival() {
     let maps = ["crossroads", "harbour", "canal-quarter", "market-square"].map(our_map);
-    let mean = |strangers: Option<usize>| {
-        let lives = maps.iter().map(|map| ticks_beside(&map.layout, strangers.unwrap_or(map.layout.threats.len())));
+    let mean = |unpredictable: Option<usize>| {
+        let lives = maps
+            .iter()
+            .map(|map| survival_with_unpredictable(&map.layout, unpredictable.unwrap_or(map.layout.threats.len())));
         lives.sum::<u32>() / maps.len() as u32
     };
     let [none, one, all] = [Some(0), Some(1), None].map(mean);
     assert!(none > one && 2 * one > 3 * all, "{none}, {one}, {all}");
 }
 
-/// How long the player survives if it treats the first threats as unpredictable and predicts the
-/// others.
-fn ticks_beside(layout: &Layout, strangers: usize) -> u32 {
+/// How many ticks the player survives if it treats the first `unpredictable` threats as
+/// unpredictable and predicts the others.
+fn survival_with_unpredictable(layout: &Layout, unpredictable: usize) -> u32 {
     let full = world(layout, &Rules::NO_JUMP);
     let mut known_layout = layout.clone();
-    known_layout.threats.drain(..strangers);
+    known_layout.threats.drain(..unpredictable);
     let known = world(&known_layout, &Rules::NO_JUMP);
     let mut caution = CautiousRules::new();
     let mut state = full.start();
     while !state.is_over() {
         let threats: Vec<_> = full.threats(&state).collect();
-        let (unknown, predicted) = threats.split_at(strangers);
+        let (unknown, predicted) = threats.split_at(unpredictable);
         let pursuers: Vec<_> = unknown.iter().map(|threat| ObservedThreat::at(threat.position)).collect();
         let known_state = known.state_at(state.tick(), full.player(&state), predicted).expect("a state of the game");
         let choice = caution.choose_with_predictions(&known, &known_state, &pursuers, Budget::ticks(1500));
@@ -267,7 +270,7 @@ fn every_solution_is_confirmed_by_the_reference_model() {
         for rules in [Rules::BLITZ_2025, Rules::NO_JUMP] {
             // The small limit produces undecided results.
             for limit in [Budget::ticks(60_000), Budget::ticks(700)] {
-                seen.push(judge(&map, &rules, limit));
+                seen.push(check_solution(&map, &rules, limit));
             }
         }
     }
@@ -277,7 +280,7 @@ fn every_solution_is_confirmed_by_the_reference_model() {
 }
 
 /// Solves a map and plays the moves in the reference model.
-fn judge(map: &Map, rules: &Rules, limit: Budget) -> Outcome {
+fn check_solution(map: &Map, rules: &Rules, limit: Budget) -> Outcome {
     let world = world(&map.layout, rules);
     let solution = SurvivalSearch::new(SurvivalOptions::default()).solve(&world, &world.start(), limit);
     let mut game = reference::Game::new(&map.layout, rules);
@@ -291,7 +294,7 @@ fn judge(map: &Map, rules: &Rules, limit: Budget) -> Outcome {
     match solution.outcome {
         Outcome::Survives => assert!(game.over() && !game.caught()),
         Outcome::Doomed => assert!(game.caught()),
-        // It may end in a catch, or where the search stopped.
+        // The moves may end in a catch, or where the search stopped.
         Outcome::Undecided => assert!(game.caught() || !game.over()),
     }
     solution.outcome

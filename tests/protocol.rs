@@ -147,7 +147,7 @@ fn unknown_identifiers_pass_through() {
 }
 
 #[test]
-fn whole_numbers_may_be_written_as_floats() {
+fn integers_may_be_written_as_floats() {
     let mut floats = with("/tick", json!(1.0));
     floats["yourCharacter"]["position"] = json!({"x": 1.0, "y": 1.0});
     floats["threats"][0]["position"]["x"] = json!(3.0);

@@ -203,7 +203,7 @@ fn only_a_strictly_better_sequence_replaces_the_best() {
 }
 
 #[test]
-fn budgets_in_evaluations_are_met_exactly() {
+fn evaluation_budgets_are_met_exactly() {
     for expression in [
         "simulate",
         "repeat(7, simulate)",
@@ -263,8 +263,8 @@ fn results_are_pinned() {
         (digits, best.reward)
     })
     .into();
-    let minted = [("20001111", 1016.0), ("12220112", 1015.0), ("10100120", 1023.0), ("12121022", 1022.0)];
-    assert_eq!(signature, minted.map(|(digits, reward)| (digits.to_owned(), reward)));
+    let expected = [("20001111", 1016.0), ("12220112", 1015.0), ("10100120", 1023.0), ("12121022", 1022.0)];
+    assert_eq!(signature, expected.map(|(digits, reward)| (digits.to_owned(), reward)));
 }
 
 #[test]
@@ -299,7 +299,7 @@ fn exhausted_search_still_returns_its_result() {
 }
 
 #[test]
-fn a_final_state_is_evaluated_once() {
+fn final_state_is_evaluated_once() {
     let outcome = run(&Leaf(4.0), "step(repeat(5, simulate))", 1, Budget::evaluations(100));
     assert_eq!(outcome.best, Some(Line { reward: 4.0, actions: vec![] }));
     assert_eq!((outcome.evaluations, outcome.ending), (1, StopReason::Exhausted));
@@ -434,7 +434,7 @@ fn run_from(tree: &Tree, state: &Vec<u8>) -> Outcome<u8> {
 }
 
 #[test]
-fn a_rollout_ends_at_its_horizon_and_is_evaluated_there() {
+fn rollout_ends_at_its_horizon_and_is_evaluated_there() {
     // At every fork of a deep tree a step sees one action further, so it reaches the end.
     let deep = forest(5, 2);
     let outcome = run(&deep, "simulate(greedy, 2)", 1, Budget::passes(1));
@@ -448,7 +448,7 @@ fn a_rollout_ends_at_its_horizon_and_is_evaluated_there() {
 }
 
 #[test]
-fn the_best_possible_reward_ends_the_search() {
+fn best_possible_reward_ends_the_search() {
     struct Known(Tree);
     impl Problem for Known {
         type State = Vec<u8>;
@@ -511,7 +511,7 @@ impl Problem for Endless {
 }
 
 #[test]
-fn deadline_cuts_a_rollout_short_and_it_yields_nothing() {
+fn deadline_discards_the_interrupted_rollout() {
     for step_time_us in [1, 5, 100] {
         let step_time = Duration::from_micros(step_time_us);
         let walk = Endless { step_time, clock: ManualTimeSource::leak(), steps: Cell::new(0) };
@@ -521,13 +521,13 @@ fn deadline_cuts_a_rollout_short_and_it_yields_nothing() {
         let outcome = search.run(&walk, &(), budget);
         assert_eq!((outcome.best, outcome.evaluations, outcome.ending), (None, 0, StopReason::Deadline));
         let overrun = walk.clock.now() - deadline;
-        assert!(overrun <= Duration::from_micros(40).max(step_time), "{step_time:?} a step: {overrun:?} late");
+        assert!(overrun <= Duration::from_micros(40).max(step_time), "{step_time:?} per step: {overrun:?} late");
         assert_eq!(walk.steps.get(), outcome.simulated_ticks);
     }
 }
 
 #[test]
-fn ticks_are_met_exactly_and_what_they_cut_short_yields_nothing() {
+fn tick_budget_is_met_exactly_and_discards_the_interrupted_rollout() {
     let walk = Endless { step_time: Duration::ZERO, clock: ManualTimeSource::leak(), steps: Cell::new(0) };
     for expression in ["simulate", "step(repeat(3, select(1, simulate)))", "lookahead(simulate)"] {
         walk.steps.set(0);
@@ -538,13 +538,13 @@ fn ticks_are_met_exactly_and_what_they_cut_short_yields_nothing() {
 }
 
 #[test]
-fn passed_deadline_leaves_no_time_to_search() {
+fn expired_deadline_allows_no_search() {
     let outcome = run(&literal(), "simulate", 1, Budget::until(Instant::now()));
     assert_eq!((outcome.best, outcome.simulated_ticks, outcome.ending), (None, 0, StopReason::Deadline));
 }
 
 #[test]
-fn deadline_also_ends_searches_whose_rollouts_are_short() {
+fn deadline_ends_a_search_of_short_rollouts() {
     let clock = ManualTimeSource::leak_with_reading(Duration::from_micros(15));
     let budget = Budget::time(Duration::from_millis(20)).with_time_source(clock);
     let outcome = run(&forest(8, 3), "step(lookahead(simulate))", 1, budget);

@@ -1,7 +1,7 @@
 //! Checks the search signature on all bundled maps, to detect unintended changes of a search.
 //!
 //! A change that keeps the signature is not a functional change; one that changes it must update
-//! `tests/signature.txt` by `GETAWAY_MINT_SIGNATURE=1 cargo test --test signature` and commit it.
+//! `tests/signature.txt` by `GETAWAY_UPDATE_SIGNATURE=1 cargo test --test signature` and commit it.
 
 mod common;
 
@@ -16,7 +16,7 @@ fn signature_is_unchanged_with_one_and_two_threads() {
     let [found, on_two] = [1, 2].map(|threads| signature(&layouts, threads).expect("maps within the limits"));
     assert_eq!(found, on_two, "the signature depends on the number of threads");
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/signature.txt");
-    if std::env::var_os("GETAWAY_MINT_SIGNATURE").is_some_and(|value| value == "1") {
+    if std::env::var_os("GETAWAY_UPDATE_SIGNATURE").is_some_and(|value| value == "1") {
         std::fs::write(&path, format!("{found}\n")).expect("the signature can be written");
         return;
     }
@@ -24,7 +24,7 @@ fn signature_is_unchanged_with_one_and_two_threads() {
     assert_eq!(
         kept.trim(),
         found,
-        "the planners behave differently than before; if this is intended, update the signature with GETAWAY_MINT_SIGNATURE=1"
+        "the planners behave differently than before; if this is intended, update the signature with GETAWAY_UPDATE_SIGNATURE=1"
     );
 }
 

@@ -37,7 +37,7 @@ fn future(world: &World, state: &State, seed: u64, ticks: usize) -> Vec<(bool, u
 }
 
 /// A state rebuilt after a change to its threats.
-fn changed(world: &World, state: &State, change: impl FnOnce(&mut [Threat])) -> State {
+fn rebuilt(world: &World, state: &State, change: impl FnOnce(&mut [Threat])) -> State {
     let mut threats: Vec<Threat> = world.threats(state).collect();
     change(&mut threats);
     world.state_at(state.tick(), world.player(state), &threats).expect("only open tiles")
@@ -47,7 +47,7 @@ fn changed(world: &World, state: &State, change: impl FnOnce(&mut [Threat])) -> 
 fn rebuilt_state_is_equal() {
     for (world, states) in random_games(0..60) {
         for state in &states {
-            assert_eq!(&changed(&world, state, |_| {}), state);
+            assert_eq!(&rebuilt(&world, state, |_| {}), state);
         }
     }
 }
@@ -96,7 +96,7 @@ fn different_states_have_different_fingerprints() {
 fn fingerprints_and_futures_ignore_irrelevant_directions() {
     for (world, states) in random_games(300..340) {
         for (index, state) in states.iter().enumerate().step_by(37) {
-            let turned = changed(&world, state, |threats| {
+            let turned = rebuilt(&world, state, |threats| {
                 for threat in threats.iter_mut().filter(|t| !matches!(t.style, Style::Bull | Style::Deer)) {
                     threat.direction = threat.direction.reverse();
                 }
@@ -123,7 +123,7 @@ fn fingerprints_distinguish_all_relevant_fields() {
     let original = world.fingerprint(&state);
     let index = |style| world.threats(&state).position(|threat| threat.style == style).expect("one of each style");
     let with = |style, change: fn(&mut Threat)| {
-        let state = changed(&world, &state, |threats| change(&mut threats[index(style)]));
+        let state = rebuilt(&world, &state, |threats| change(&mut threats[index(style)]));
         (state.clone(), world.fingerprint(&state))
     };
     let turn: fn(&mut Threat) = |threat| threat.direction = Direction::Left;
@@ -137,10 +137,10 @@ fn fingerprints_distinguish_all_relevant_fields() {
     }
     let here = Position::new(2, 2);
     let [mut remembered, mut seen, mut post] = [with(Style::Owl, |_| {}).0, state.clone(), state.clone()];
-    remembered = changed(&world, &remembered, |threats| threats[index(Style::Owl)].remembered = Some(here));
-    seen = changed(&world, &seen, |threats| threats[index(Style::Hawk)].seen = Some(here));
-    post = changed(&world, &post, |threats| threats[index(Style::Hawk)].post = Some(here));
-    let idle = changed(&world, &state, |threats| threats[index(Style::Hawk)].idle_rounds = -5);
+    remembered = rebuilt(&world, &remembered, |threats| threats[index(Style::Owl)].remembered = Some(here));
+    seen = rebuilt(&world, &seen, |threats| threats[index(Style::Hawk)].seen = Some(here));
+    post = rebuilt(&world, &post, |threats| threats[index(Style::Hawk)].post = Some(here));
+    let idle = rebuilt(&world, &state, |threats| threats[index(Style::Hawk)].idle_rounds = -5);
     let mut all: Vec<u64> =
         [&state, &remembered, &seen, &post, &idle].iter().map(|state| world.fingerprint(state)).collect();
     all.sort_unstable();
@@ -157,7 +157,7 @@ fn direction_of_a_bull_changes_its_future() {
     let (world, state) = crossing();
     let [down, right] =
         [(Direction::Down, Position::new(0, 1)), (Direction::Right, Position::new(1, 0))].map(|(d, position)| {
-            let mut turned = changed(&world, &state, |threats| threats[0].direction = d);
+            let mut turned = rebuilt(&world, &state, |threats| threats[0].direction = d);
             let future = future(&world, &turned, 1, 30);
             world.step(&mut turned, Move::Stay);
             assert_eq!(world.threat(&turned, 0).position, position, "a bull moves in its direction");

@@ -12,8 +12,7 @@ thread_local! {
     static COUNTS: Cell<Counts> = const { Cell::new(Counts { allocations: 0, now_bytes: 0, peak_bytes: 0 }) };
 }
 
-/// Allocations of this thread so far; negative if it freed memory of other threads. It may give
-/// back what another one took, so its bytes may be below zero.
+/// Allocations of this thread so far; the bytes are negative if it freed memory of other threads.
 #[derive(Clone, Copy)]
 struct Counts {
     allocations: usize,
@@ -52,7 +51,7 @@ unsafe impl GlobalAlloc for Counting {
 
 /// Allocations of a piece of code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Taken {
+pub struct Allocations {
     /// Number of allocations, including reallocations.
     pub allocations: usize,
     /// Peak memory above the initial level.
@@ -60,12 +59,12 @@ pub struct Taken {
 }
 
 /// Runs `work`, which must not start threads, and returns its allocations.
-pub fn measure<T>(work: impl FnOnce() -> T) -> (T, Taken) {
+pub fn measure<T>(work: impl FnOnce() -> T) -> (T, Allocations) {
     count(|counts| counts.peak_bytes = counts.now_bytes);
     let before = COUNTS.get();
     let result = work();
     let after = COUNTS.get();
-    let taken = Taken {
+    let taken = Allocations {
         allocations: after.allocations - before.allocations,
         peak_bytes: usize::try_from(after.peak_bytes - before.now_bytes).unwrap_or(0),
     };

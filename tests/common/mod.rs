@@ -14,8 +14,9 @@ pub fn root() -> PathBuf {
     root.unwrap_or(package).to_path_buf()
 }
 
-/// The shared folder: `GETAWAY_SHARED` if it is set, else `shared` beside the crate. `None`, with a
-/// note on the terminal, if it does not exist: the test then passes without testing anything.
+/// The shared folder: `GETAWAY_SHARED` if it is set, else `shared` next to the checkout. `None`,
+/// with a note on the terminal, if it does not exist: the test then passes without testing
+/// anything.
 pub fn shared_folder() -> Option<PathBuf> {
     let named = std::env::var_os("GETAWAY_SHARED").map(PathBuf::from);
     let folder = named.unwrap_or_else(|| root().join("../shared"));
