@@ -203,16 +203,16 @@ fn invalid_message_gives_one_error_with_the_path() {
 #[test]
 fn message_size_is_limited() {
     let column = vec!["WALL"; 1];
-    for (columns, fine) in [(MAX_MESSAGE_SIDE, true), (MAX_MESSAGE_SIDE + 1, false)] {
+    for (columns, is_accepted) in [(MAX_MESSAGE_SIDE, true), (MAX_MESSAGE_SIDE + 1, false)] {
         let mut message = with("/yourCharacter/distances", Value::Null);
         message["map"] = json!({"width": columns, "height": 1, "tiles": vec![&column; columns]});
-        assert_eq!(parse(&message).is_ok(), fine, "{columns} columns");
+        assert_eq!(parse(&message).is_ok(), is_accepted, "{columns} columns");
         message["map"] = json!({"width": 1, "height": columns, "tiles": [vec!["WALL"; columns]]});
-        assert_eq!(parse(&message).is_ok(), fine, "{columns} rows");
+        assert_eq!(parse(&message).is_ok(), is_accepted, "{columns} rows");
     }
     let threat = message()["threats"][0].clone();
-    for (threats, fine) in [(MAX_MESSAGE_THREATS, true), (MAX_MESSAGE_THREATS + 1, false)] {
-        assert_eq!(parse(&with("/threats", json!(vec![&threat; threats]))).is_ok(), fine, "{threats} threats");
+    for (threats, is_accepted) in [(MAX_MESSAGE_THREATS, true), (MAX_MESSAGE_THREATS + 1, false)] {
+        assert_eq!(parse(&with("/threats", json!(vec![&threat; threats]))).is_ok(), is_accepted, "{threats} threats");
     }
     let mut frame = message().to_string().into_bytes();
     frame.resize(MAX_MESSAGE_BYTES, b' ');
@@ -305,12 +305,12 @@ fn any_json_is_a_frame() {
 #[test]
 fn nesting_limit_is_exact() {
     let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
-    for (depth, fine) in [(MAX_JSON_DEPTH, true), (MAX_JSON_DEPTH + 1, false)] {
-        assert_eq!(ClientFrame::parse(nested(depth)).is_ok(), fine, "a frame of {depth} levels");
+    for (depth, is_accepted) in [(MAX_JSON_DEPTH, true), (MAX_JSON_DEPTH + 1, false)] {
+        assert_eq!(ClientFrame::parse(nested(depth)).is_ok(), is_accepted, "a frame of {depth} levels");
         // The message itself is one level.
         let constants =
             message().to_string().replace("\"constants\":{}", &format!("\"constants\":{}", nested(depth - 1)));
-        assert_eq!(GameMessage::parse(constants).is_ok(), fine, "a message of {depth} levels");
+        assert_eq!(GameMessage::parse(constants).is_ok(), is_accepted, "a message of {depth} levels");
     }
 }
 

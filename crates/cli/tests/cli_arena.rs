@@ -1,4 +1,4 @@
-//! Tests of `getaway eval` and `getaway battle` through the program: numbers, sentences, files,
+//! Tests of `getaway eval` and `getaway battle` through the program: numbers, verdicts, files,
 //! reports, and Ctrl-C.
 
 mod program;
@@ -6,11 +6,11 @@ mod program;
 use std::fs;
 use std::process::Command;
 
-use program::{command, fine, getaway, refused};
+use program::{command, fails, getaway, succeeds};
 use serde_json::Value;
 
 fn json(args: &[&str]) -> Value {
-    let text = fine(args);
+    let text = succeeds(args);
     assert_eq!(text.lines().count(), 1);
     serde_json::from_str(&text).unwrap()
 }
@@ -31,7 +31,7 @@ fn without_times(mut value: Value) -> Value {
 const MAPS: [&str; 2] = ["corner-shop", "snail"];
 const OPTIONS: [[&str; 2]; 2] = [["--budget-evals", "5"], ["--samples", "3"]];
 
-/// Two maps, few samples and few evaluations, unless overridden by `more`.
+/// Arguments for two maps, few samples and few evaluations; `more` can override them.
 fn small<'a>(command: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
     let options = OPTIONS.iter().filter(|[name, _]| !more.contains(name)).flatten();
     command.iter().chain(&MAPS).chain(options).chain(more).copied().collect()
@@ -47,7 +47,7 @@ fn battle<'a>(more: &[&'a str]) -> Vec<&'a str> {
 
 #[test]
 fn planners_are_evaluated_by_map_and_overall() {
-    let text = fine(&eval(&["--planner", "random", "--planner", "safest"]));
+    let text = succeeds(&eval(&["--planner", "random", "--planner", "safest"]));
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines[0], "3 samples per map, at most 5 evaluations per decision, seed 0");
     assert_eq!((lines[2], lines[8]), ("random", "safest"));
@@ -74,7 +74,8 @@ fn json_output_does_not_depend_on_the_number_of_threads() {
 
 #[test]
 fn markdown_table_is_sorted_by_mean_score() {
-    let text = fine(&eval(&["--planner", "random", "--planner", "survival", "--budget-evals", "10000", "--markdown"]));
+    let text =
+        succeeds(&eval(&["--planner", "random", "--planner", "survival", "--budget-evals", "10000", "--markdown"]));
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines.len(), 4);
     assert!(lines[0].starts_with("| planner | ") && lines[1].starts_with("|---|"));
@@ -85,30 +86,30 @@ fn markdown_table_is_sorted_by_mean_score() {
 }
 
 #[test]
-fn match_ends_with_a_sentence() {
-    let text = fine(&battle(&["--samples", "6"]));
+fn match_ends_with_a_verdict() {
+    let text = succeeds(&battle(&["--samples", "6"]));
     let last = text.lines().last().unwrap();
     assert!(last.starts_with("safest beats random: 12 wins, 0 ties and 0 losses in 12 paired games"), "{last}");
     assert!(last.contains("two-sided sign test, p = 0.0005"), "{last}");
     let report = json(&battle(&["--samples", "6", "--json"]));
     assert_eq!(report["sentence"], last);
     assert_eq!((&report["overall"]["wins"], &report["overall"]["win_share"]["estimate"]), (&12.into(), &1.0.into()));
-    let ties = fine(&["battle", "sampling", "simulate", "snail", "--budget-evals", "2", "--samples", "2"]);
+    let ties = succeeds(&["battle", "sampling", "simulate", "snail", "--budget-evals", "2", "--samples", "2"]);
     assert!(ties.ends_with("sampling and simulate are tied: 0 wins, 2 ties and 0 losses in 2 paired games.\n"));
-    let losses = fine(&["battle", "random", "safest", "snail", "--budget-evals", "2", "--samples", "8"]);
+    let losses = succeeds(&["battle", "random", "safest", "snail", "--budget-evals", "2", "--samples", "8"]);
     assert!(losses.lines().last().unwrap().starts_with("safest beats random: 8 wins"), "{losses}");
 }
 
 #[test]
-fn a_sequential_test_stops_early() {
+fn sequential_test_stops_early() {
     let report = json(&battle(&["--sprt", "--samples", "1000", "--json"]));
     assert_eq!((&report["sprt"]["verdict"], &report["sprt"]["pairs"]), (&"h1".into(), &17.into()));
     assert!(report["sentence"].as_str().unwrap().contains("SPRT, alpha 0.05, beta 0.05"));
     // A smaller error rate requires more pairs.
     let report = json(&battle(&["--sprt", "--sprt-alpha", "0.001", "--samples", "1000", "--json"]));
     assert!(report["sprt"]["pairs"].as_u64().unwrap() > 17);
-    assert!(refused(&battle(&["--sprt", "--sprt-p1", "0.4"])).contains("sprt-beta 0.05: expected 0 < p0 < p1 < 1"));
-    assert!(refused(&battle(&["--sprt-p1", "0.7"])).contains("--sprt"));
+    assert!(fails(&battle(&["--sprt", "--sprt-p1", "0.4"])).contains("sprt-beta 0.05: expected 0 < p0 < p1 < 1"));
+    assert!(fails(&battle(&["--sprt-p1", "0.7"])).contains("--sprt"));
 }
 
 #[test]
@@ -117,7 +118,7 @@ fn run_resumes_from_its_results_file() {
     let file = dir.path().join("results.jsonl");
     let name = file.to_str().unwrap();
     let whole = without_times(json(&battle(&["--json"])));
-    fine(&battle(&["--samples", "1", "--resume", name]));
+    succeeds(&battle(&["--samples", "1", "--resume", name]));
     let begun = fs::read_to_string(&file).unwrap();
     assert_eq!(begun.lines().count(), 4);
     // Truncated in the middle of the last line, as by a crash.
@@ -126,7 +127,7 @@ fn run_resumes_from_its_results_file() {
     let text = fs::read_to_string(&file).unwrap();
     assert_eq!(text.lines().count(), 12);
     assert!(text.starts_with(&begun[..begun.trim_end().rfind('\n').unwrap()]), "existing lines are kept");
-    let error = refused(&battle(&["--resume", name, "--seed", "1"]));
+    let error = fails(&battle(&["--resume", name, "--seed", "1"]));
     assert!(error.contains("line 1: the seed is "), "{error}");
 }
 
@@ -141,7 +142,7 @@ fn commands_in_the_report_replay_its_games() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("report.html");
     let more = ["--planner", "select(0.2, simulate(greedy))", "--planner", "survival", "--no-jump", "--seed", "9"];
-    fine(&eval(&[&more[..], &["--report", file.to_str().unwrap()]].concat()));
+    succeeds(&eval(&[&more[..], &["--report", file.to_str().unwrap()]].concat()));
     let data = data_of(&fs::read_to_string(&file).unwrap());
     assert_eq!(data["planners"].as_array().unwrap().len(), 2);
     assert!(data["command"].as_str().unwrap().starts_with("getaway eval corner-shop snail --budget-evals 5 "));
@@ -164,7 +165,7 @@ fn maps_folder_replaces_the_bundled_maps() {
     let dir = tempfile::tempdir().unwrap();
     let maps = dir.path().join("maps");
     let folder = maps.to_str().unwrap();
-    fine(&["mapgen", "--count", "2", "--seed", "1", "--size", "9x9", "--threats", "1", "--out", folder]);
+    succeeds(&["mapgen", "--count", "2", "--seed", "1", "--size", "9x9", "--threats", "1", "--out", folder]);
     let report = json(&["eval", "--maps", folder, "--planner", "safest", "--samples", "1", "--json"]);
     assert_eq!(report["planners"][0]["maps"].as_array().unwrap().len(), 2);
 }
@@ -202,12 +203,12 @@ fn ctrl_c_prints_the_results_so_far() {
 
 #[test]
 fn invalid_input_gives_one_line() {
-    assert!(refused(&["eval", "atlantis"]).starts_with("no map named atlantis, expected "));
-    assert!(refused(&["eval", "--planner", "clairvoyant"]).starts_with("no planner named clairvoyant"));
-    assert!(refused(&["eval", "snail", "snail"]).starts_with("two maps are named snail"));
-    assert!(refused(&["battle", "random", "random"]).starts_with("planner random is given twice"));
-    assert!(refused(&["eval", "snail", "--samples", "0"]).contains("0"));
-    assert!(refused(&["eval", "snail", "--report", "/nowhere/report.html"]).contains("cannot write /nowhere"));
-    assert!(refused(&["eval", "snail", "--resume", "/nowhere/results.jsonl"]).contains("cannot read or write"));
-    assert!(refused(&["eval", "--maps", "/nowhere"]).contains("no such folder"));
+    assert!(fails(&["eval", "atlantis"]).starts_with("no map named atlantis, expected "));
+    assert!(fails(&["eval", "--planner", "clairvoyant"]).starts_with("no planner named clairvoyant"));
+    assert!(fails(&["eval", "snail", "snail"]).starts_with("two maps are named snail"));
+    assert!(fails(&["battle", "random", "random"]).starts_with("planner random is given twice"));
+    assert!(fails(&["eval", "snail", "--samples", "0"]).contains("0"));
+    assert!(fails(&["eval", "snail", "--report", "/nowhere/report.html"]).contains("cannot write /nowhere"));
+    assert!(fails(&["eval", "snail", "--resume", "/nowhere/results.jsonl"]).contains("cannot read or write"));
+    assert!(fails(&["eval", "--maps", "/nowhere"]).contains("no such folder"));
 }

@@ -9,7 +9,7 @@ use std::process::{Command, Output, Stdio};
 
 use getaway::game::Layout;
 use getaway::map::Map;
-use program::{command_in, error_line, fine, getaway, refused};
+use program::{command_in, error_line, fails, getaway, succeeds};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -61,7 +61,7 @@ const OPEN: [u8; 4] = [255; 4];
 
 #[test]
 fn maps_lists_every_map_in_aligned_columns() {
-    let text = fine(&["maps"]);
+    let text = succeeds(&["maps"]);
     let lines: Vec<&str> = text.lines().collect();
     assert!(lines.len() > 10);
     assert!(lines[0].starts_with("NAME "));
@@ -81,13 +81,13 @@ fn maps_lists_additional_folders() {
     let dir = tempfile::tempdir().unwrap();
     save(dir.path(), "zz-mine", "P.B~\n..O#");
     let maps = dir.path().to_str().unwrap();
-    let listed: Vec<Value> = serde_json::from_str(&fine(&["maps", "--json", "--maps", maps])).unwrap();
+    let listed: Vec<Value> = serde_json::from_str(&succeeds(&["maps", "--json", "--maps", maps])).unwrap();
     let expected = serde_json::json!({
         "name": "zz-mine", "type": "challenge", "difficulty": "easy", "width": 4, "height": 2, "open_tiles": 7,
         "threats": {"bull": 1, "goldfish": 0, "shark": 0, "owl": 1, "deer": 0, "hawk": 0},
     });
     assert_eq!(listed.last().unwrap(), &expected);
-    assert!(fine(&["maps", "--maps", maps]).contains("zz-mine"));
+    assert!(succeeds(&["maps", "--maps", maps]).contains("zz-mine"));
 }
 
 #[test]
@@ -110,8 +110,8 @@ drawn: 4x2, 6 open tiles, easy
 ██B B S 
 P player  B bull (2)  S shark  ░░ see-through (passable for threats, not for the player)
 ";
-    assert_eq!(fine(&["maps", folder]), expected);
-    let json: Value = serde_json::from_str(&fine(&["maps", "--json", folder])).unwrap();
+    assert_eq!(succeeds(&["maps", folder]), expected);
+    let json: Value = serde_json::from_str(&succeeds(&["maps", "--json", folder])).unwrap();
     assert_eq!(json[0]["rows"], serde_json::json!(["#P.~", "#BBS"]));
 }
 
@@ -127,7 +127,7 @@ fn colours_follow_the_environment() {
 }
 
 #[test]
-fn a_broken_map_does_not_hide_the_others() {
+fn broken_map_does_not_hide_the_others() {
     let dir = tempfile::tempdir().unwrap();
     save(dir.path(), "good", "P.");
     let broken = with_picture(&dir, "broken", b"no picture");
@@ -145,7 +145,7 @@ fn a_broken_map_does_not_hide_the_others() {
 fn names_cannot_control_the_terminal() {
     let dir = tempfile::tempdir().unwrap();
     save(dir.path(), "\x1b[2J\nname", "P.");
-    let text = fine(&["maps", "--maps", dir.path().to_str().unwrap()]);
+    let text = succeeds(&["maps", "--maps", dir.path().to_str().unwrap()]);
     assert!(text.contains("\\u{1b}[2J\\nname"), "{text}");
 }
 
@@ -154,11 +154,11 @@ fn invalid_maps_give_one_line() {
     let dir = tempfile::tempdir().unwrap();
     let missing = dir.path().join("missing").to_str().unwrap().to_owned();
     let folder = format!("{missing}: no such folder, expected a map folder with layout.png and meta.json");
-    assert_eq!(refused(&["maps", &missing]), folder);
+    assert_eq!(fails(&["maps", &missing]), folder);
     let listed = format!("{missing}: no such folder, expected a folder with a folder for each map");
-    assert_eq!(refused(&["maps", "--maps", &missing]), listed);
+    assert_eq!(fails(&["maps", "--maps", &missing]), listed);
     assert!(
-        refused(&["maps", "nowhere"]).starts_with("no map named nowhere, expected the path of a map folder or one of ")
+        fails(&["maps", "nowhere"]).starts_with("no map named nowhere, expected the path of a map folder or one of ")
     );
 
     let good = rgba_png(2, 1, &[PLAYER, OPEN]);
@@ -179,7 +179,7 @@ fn invalid_maps_give_one_line() {
     ];
     for (name, picture, expected) in pictures {
         let path = with_picture(&dir, name, &picture);
-        let line = refused(&["maps", &path]);
+        let line = fails(&["maps", &path]);
         assert!(line.starts_with(&format!("{path}/layout.png: {expected}")), "{name}: {line}");
     }
 }
@@ -196,26 +196,26 @@ fn invalid_descriptions_give_one_line() {
         (r#"{"type": 1, "difficulty": "easy"}"#, "invalid type: integer `1`, expected a string"),
     ] {
         fs::write(&meta, text).unwrap();
-        let line = refused(&["maps", path]);
+        let line = fails(&["maps", path]);
         assert!(line.starts_with(&format!("{path}/meta.json: {expected}")), "{line}");
         assert!(line.ends_with(r#", expected {"type": "challenge", "difficulty": "easy"}"#), "{line}");
     }
     let mut longest = r#"{"type": "challenge", "difficulty": "easy"}"#.as_bytes().to_vec();
     longest.resize(65_536, b' ');
     fs::write(&meta, &longest).unwrap();
-    fine(&["maps", path]);
+    succeeds(&["maps", path]);
     longest.push(b' ');
     fs::write(&meta, longest).unwrap();
     assert_eq!(
-        refused(&["maps", path]),
+        fails(&["maps", path]),
         format!("{path}/meta.json: the file is too large, expected at most 65536 bytes")
     );
     fs::write(&meta, r#"{"type": "challenge", "difficulty": "easy", "more": [1]}"#).unwrap();
-    fine(&["maps", path]);
+    succeeds(&["maps", path]);
     fs::remove_file(&meta).unwrap();
-    assert!(refused(&["maps", path]).starts_with(&format!("{path}/meta.json: no such file")));
+    assert!(fails(&["maps", path]).starts_with(&format!("{path}/meta.json: no such file")));
     fs::remove_file(folder.join("layout.png")).unwrap();
-    assert!(refused(&["maps", path]).starts_with(&format!("{path}/layout.png: no such file")));
+    assert!(fails(&["maps", path]).starts_with(&format!("{path}/layout.png: no such file")));
 }
 
 /// Valid `mapgen` arguments, followed by `more`.
@@ -230,19 +230,19 @@ fn mapgen_writes_maps_that_load() {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("new/folder");
     let out = out.to_str().unwrap();
-    let text = fine(&mapgen_args(out, &["--styles", "bull,owl", "--braid", "0.5"]));
+    let text = succeeds(&mapgen_args(out, &["--styles", "bull,owl", "--braid", "0.5"]));
     let names: Vec<String> = (0..3).map(|index| format!("maze-21x17-s1-000{index}")).collect();
     for (line, name) in text.lines().zip(&names) {
         assert!(line.starts_with(&format!("{out}/{name}: ")), "{line}");
     }
-    let json = fine(&mapgen_args(out, &["--kind", "city", "--json"]));
+    let json = succeeds(&mapgen_args(out, &["--kind", "city", "--json"]));
     let json: Vec<Value> = serde_json::from_str(&json).unwrap();
     assert_eq!(json.len(), 3);
     assert_eq!(json[2]["name"], "city-21x17-s1-0002");
     let map = Map::load(json[2]["folder"].as_str().unwrap()).unwrap();
     assert_eq!(map.layout.threats.len(), 6);
     assert_eq!(fs::read_dir(out).unwrap().count(), 6, "only the maps");
-    fine(&["maps", "--maps", out, &names[0]]);
+    succeeds(&["maps", "--maps", out, &names[0]]);
 }
 
 #[test]
@@ -251,7 +251,7 @@ fn mapgen_is_reproducible() {
     let file = |out: &str, count| {
         let out = dir.path().join(out);
         let out = out.to_str().unwrap();
-        fine(&["mapgen", "--count", count, "--seed", "5", "--size", "15x15", "--threats", "4", "--out", out]);
+        succeeds(&["mapgen", "--count", count, "--seed", "5", "--size", "15x15", "--threats", "4", "--out", out]);
         let folder = Path::new(out).join("maze-15x15-s5-0001");
         (fs::read(folder.join("layout.png")).unwrap(), fs::read(folder.join("meta.json")).unwrap())
     };
@@ -264,12 +264,12 @@ fn mapgen_does_not_overwrite() {
     let out = dir.path().to_str().unwrap();
     let taken = dir.path().join("maze-21x17-s1-0002");
     fs::create_dir(&taken).unwrap();
-    let line = refused(&mapgen_args(out, &[]));
+    let line = fails(&mapgen_args(out, &[]));
     assert_eq!(line, format!("{}: exists already and is not overwritten", taken.display()));
-    assert_eq!(fs::read_dir(out).unwrap().count(), 1, "the two maps before it are not written either");
+    assert_eq!(fs::read_dir(out).unwrap().count(), 1, "the two maps before it must not be written either");
     let file = dir.path().join("file");
     fs::write(&file, "").unwrap();
-    assert!(refused(&mapgen_args(file.to_str().unwrap(), &[])).contains("cannot be written"));
+    assert!(fails(&mapgen_args(file.to_str().unwrap(), &[])).contains("cannot be written"));
 }
 
 #[test]
@@ -283,7 +283,7 @@ fn mapgen_rejects_invalid_arguments_in_one_line() {
             None => args.extend([option.to_owned(), value.to_owned()]),
         }
         let args: Vec<&str> = args.iter().map(String::as_str).collect();
-        refused(&args)
+        fails(&args)
     };
     let starts = [
         (
@@ -307,18 +307,18 @@ fn mapgen_rejects_invalid_arguments_in_one_line() {
         assert!(line.starts_with(expected), "{option} {value}: {line}");
     }
     assert!(!out.exists());
-    let line = refused(&["mapgen", "--seed", "1"]);
+    let line = fails(&["mapgen", "--seed", "1"]);
     assert!(line.starts_with("the following required arguments were not provided: --count <N> --size <WxH>"), "{line}");
 }
 
 #[test]
 fn usage_errors_give_one_line_and_help_succeeds() {
-    assert_eq!(refused(&["zzz"]), "unrecognized subcommand 'zzz' (try --help)");
-    assert!(refused(&[]).starts_with("missing command: expected one of battle, eval, maps, mapgen, "));
+    assert_eq!(fails(&["zzz"]), "unrecognized subcommand 'zzz' (try --help)");
+    assert!(fails(&[]).starts_with("missing command: expected one of battle, eval, maps, mapgen, "));
     for command in ["maps", "mapgen"] {
-        assert!(fine(&[command, "--help"]).contains(&format!("  getaway {command} ")), "an example");
+        assert!(succeeds(&[command, "--help"]).contains(&format!("  getaway {command} ")), "an example");
     }
-    assert!(fine(&["--version"]).starts_with("getaway "));
+    assert!(succeeds(&["--version"]).starts_with("getaway "));
 }
 
 #[cfg(unix)]

@@ -6,12 +6,12 @@ mod program;
 use getaway::game::Rules;
 use std::process::Command;
 
-use program::{fine, refused};
+use program::{fails, succeeds};
 use serde_json::{Value, json};
 
 #[test]
 fn whole_game_is_played_and_reported() {
-    let text = fine(&["play", "roundabout", "--budget-evals", "100000"]);
+    let text = succeeds(&["play", "roundabout", "--budget-evals", "100000"]);
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines[0], "roundabout: 10005 points, complete, planner survival");
     assert!(lines[1].starts_with("decisions: first ") && lines[1].contains("p99"), "{}", lines[1]);
@@ -21,7 +21,7 @@ fn whole_game_is_played_and_reported() {
 
 #[test]
 fn report_can_be_json() {
-    let text = fine(&["play", "stadium", "--no-jump", "--budget-evals", "100000", "--json"]);
+    let text = succeeds(&["play", "stadium", "--no-jump", "--budget-evals", "100000", "--json"]);
     let report: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(text.lines().count(), 1);
     assert_eq!(
@@ -40,27 +40,27 @@ fn game_is_saved_and_reproducible() {
     let dir = tempfile::tempdir().unwrap();
     let files = ["one.jsonl", "two.jsonl"].map(|name| dir.path().join(name).to_str().unwrap().to_owned());
     for file in &files {
-        let text = fine(&["play", "snail", "--planner", "safest", "--budget-evals", "1", "--save", file]);
+        let text = succeeds(&["play", "snail", "--planner", "safest", "--budget-evals", "1", "--save", file]);
         assert_eq!(text.lines().last().unwrap(), format!("saved to {file}"));
     }
     let [one, two] = files.each_ref().map(|file| std::fs::read(file).unwrap());
     assert!(one == two, "the same seed and evaluations play the same game");
-    fine(&["replay", &files[0]]);
-    assert!(refused(&["play", "snail", "--save", &files[0]]).contains("exists already and is not overwritten"));
+    succeeds(&["replay", &files[0]]);
+    assert!(fails(&["play", "snail", "--save", &files[0]]).contains("exists already and is not overwritten"));
 }
 
 #[test]
 fn expressions_can_play() {
-    let text = fine(&["play", "corner-shop", "--planner", "simulate(greedy)", "--budget-evals", "1"]);
+    let text = succeeds(&["play", "corner-shop", "--planner", "simulate(greedy)", "--budget-evals", "1"]);
     assert!(text.contains("planner simulate(greedy)"), "{text}");
 }
 
 #[test]
 fn invalid_input_gives_one_line() {
-    assert!(refused(&["play", "atlantis"]).starts_with("no map named atlantis, expected "));
-    assert!(refused(&["play", "snail", "--planner", "clairvoyant"]).starts_with("no planner named clairvoyant"));
-    assert!(refused(&["play", "snail", "--planner", "step("]).contains("is no expression"));
-    assert!(refused(&["play"]).contains("<MAP>"));
+    assert!(fails(&["play", "atlantis"]).starts_with("no map named atlantis, expected "));
+    assert!(fails(&["play", "snail", "--planner", "clairvoyant"]).starts_with("no planner named clairvoyant"));
+    assert!(fails(&["play", "snail", "--planner", "step("]).contains("is no expression"));
+    assert!(fails(&["play"]).contains("<MAP>"));
 }
 
 #[cfg(unix)]

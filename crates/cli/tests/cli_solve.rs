@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use getaway::game::Layout;
 use getaway::game::{Move, Rules, World};
 use getaway::map::Map;
-use program::{fine, refused};
+use program::{fails, succeeds};
 use serde_json::Value;
 
 fn reports(text: &str) -> Vec<Value> {
@@ -42,7 +42,7 @@ fn map_is_solved_and_the_moves_can_be_played() {
     for rules in [Rules::BLITZ_2025, Rules::NO_JUMP] {
         let mut args = vec!["solve", "roundabout", "--json", "--time-limit-ms", "60000", "--seed", "3"];
         args.extend(rules.no_jump.then_some("--no-jump"));
-        let found = reports(&fine(&args));
+        let found = reports(&succeeds(&args));
         let [report] = &found[..] else { panic!("{found:?}") };
         let mut fields: Vec<&str> = report.as_object().unwrap().keys().map(String::as_str).collect();
         fields.sort_unstable();
@@ -52,7 +52,7 @@ fn map_is_solved_and_the_moves_can_be_played() {
         assert!(report["elapsed_ms"].as_f64().unwrap() > 0.0);
         assert_eq!(replay(&our_maps(), report, &rules), 10_005);
 
-        let again = reports(&fine(&args));
+        let again = reports(&succeeds(&args));
         for field in ["actions", "simulated_ticks"] {
             assert_eq!(report[field], again[0][field], "the same seed");
         }
@@ -61,7 +61,7 @@ fn map_is_solved_and_the_moves_can_be_played() {
 
 #[test]
 fn text_output_shows_the_moves() {
-    let text = fine(&["solve", "corner-shop", "--time-limit-ms", "60000"]);
+    let text = succeeds(&["solve", "corner-shop", "--time-limit-ms", "60000"]);
     let lines: Vec<&str> = text.lines().collect();
     assert!(lines[0].starts_with("corner-shop: survives, 10005 points, "), "{}", lines[0]);
     let moves: String = lines[1..].iter().map(|line| line.split_whitespace().nth(1).unwrap()).collect();
@@ -71,7 +71,7 @@ fn text_output_shows_the_moves() {
 
 #[test]
 fn several_maps_give_a_table() {
-    let text = fine(&["solve", "roundabout", "stadium", "--time-limit-ms", "60000"]);
+    let text = succeeds(&["solve", "roundabout", "stadium", "--time-limit-ms", "60000"]);
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines.len(), 4, "{text}");
     assert!(lines[0].starts_with("MAP         OUTCOME  "), "{text}");
@@ -84,7 +84,7 @@ fn folder_replaces_the_bundled_maps() {
     let dir = tempfile::tempdir().unwrap();
     save(dir.path(), "trap", "######\n#P..S#\n######");
     save(dir.path(), "cell", "####\n#P##\n#.##\n####");
-    let text = fine(&["solve", "--maps", dir.path().to_str().unwrap(), "--no-jump", "--json"]);
+    let text = succeeds(&["solve", "--maps", dir.path().to_str().unwrap(), "--no-jump", "--json"]);
     let found = reports(&text);
     let seen: Vec<_> =
         found.iter().map(|report| (report["map"].as_str().unwrap(), report["outcome"].as_str().unwrap())).collect();
@@ -96,16 +96,16 @@ fn folder_replaces_the_bundled_maps() {
 
 #[test]
 fn zero_time_is_undecided_without_error() {
-    let found = reports(&fine(&["solve", "metropolis", "--time-limit-ms", "0", "--json"]));
+    let found = reports(&succeeds(&["solve", "metropolis", "--time-limit-ms", "0", "--json"]));
     assert_eq!(found[0]["outcome"], "undecided");
     assert_eq!(replay(&our_maps(), &found[0], &Rules::BLITZ_2025), found[0]["score"].as_u64().unwrap() as u32);
 }
 
 #[test]
 fn invalid_input_gives_one_line() {
-    assert_eq!(refused(&["solve"]), "no maps: expected MAP or --maps DIR (try --help)");
-    assert!(refused(&["solve", "atlantis"]).starts_with("no map named atlantis, expected "));
-    assert!(refused(&["solve", "stadium", "--time-limit-ms", "soon"]).contains("--time-limit-ms"));
-    assert!(refused(&["solve", "--maps", "nowhere"]).starts_with("nowhere: no such folder"));
-    assert!(fine(&["solve", "--help"]).contains("getaway solve roundabout"));
+    assert_eq!(fails(&["solve"]), "no maps: expected MAP or --maps DIR (try --help)");
+    assert!(fails(&["solve", "atlantis"]).starts_with("no map named atlantis, expected "));
+    assert!(fails(&["solve", "stadium", "--time-limit-ms", "soon"]).contains("--time-limit-ms"));
+    assert!(fails(&["solve", "--maps", "nowhere"]).starts_with("nowhere: no such folder"));
+    assert!(succeeds(&["solve", "--help"]).contains("getaway solve roundabout"));
 }

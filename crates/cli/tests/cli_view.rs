@@ -11,17 +11,17 @@ use std::process::{Command, Stdio};
 use getaway::recording::RecordingReader;
 
 const GAME: &str = "games/cul-de-sacs-stroll-until-caught.jsonl.gz";
-/// Its last tick.
+/// The last tick of that game.
 const LAST: u32 = 108;
 
 /// Standard output of a `getaway view` that must succeed.
-fn fine(args: &[&str]) -> String {
-    program::fine(&[&["view"], args].concat())
+fn succeeds(args: &[&str]) -> String {
+    program::succeeds(&[&["view"], args].concat())
 }
 
 /// Error line of a `getaway view` that must fail.
-fn refused(args: &[&str]) -> String {
-    program::refused(&[&["view"], args].concat())
+fn fails(args: &[&str]) -> String {
+    program::fails(&[&["view"], args].concat())
 }
 
 fn decode_png(path: &Path) -> (u32, u32, Vec<u8>) {
@@ -44,7 +44,7 @@ fn image_shows_the_player_at_its_position() {
         let (file, number) = (path.to_str().unwrap(), tick.to_string());
         let mut args = vec![GAME, "--png", file, "--tick", &number, "--layers", ""];
         args.extend(dark.then_some("--dark"));
-        assert_eq!(fine(&args), format!("{file}\n"));
+        assert_eq!(succeeds(&args), format!("{file}\n"));
         let (width, height, samples) = decode_png(&path);
         let message = &ticks[tick - 1].game_message;
         let tile = width / message.map.width as u32;
@@ -64,7 +64,7 @@ fn gif_has_the_requested_frames() {
     for (from, to, speed, frames) in [(10, 20, "1", 21), (10, 20, "2", 11), (10, 20, "8", 4), (LAST, LAST, "1", 1)] {
         let path = folder.path().join(format!("{from}-{speed}.gif"));
         let (from, to) = (from.to_string(), to.to_string());
-        fine(&[GAME, "--gif", path.to_str().unwrap(), "--from", &from, "--to", &to, "--speed", speed]);
+        succeeds(&[GAME, "--gif", path.to_str().unwrap(), "--from", &from, "--to", &to, "--speed", speed]);
         let mut options = gif::DecodeOptions::new();
         options.set_color_output(gif::ColorOutput::Indexed);
         let mut decoder = options.read_info(std::fs::File::open(&path).unwrap()).unwrap();
@@ -83,7 +83,7 @@ fn gif_has_the_requested_frames() {
 fn page_contains_the_game_and_loads_nothing_else() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("game.html");
-    fine(&[GAME, "--html", path.to_str().unwrap()]);
+    succeeds(&[GAME, "--html", path.to_str().unwrap()]);
     let page = std::fs::read_to_string(&path).unwrap();
     assert!(page.contains("\"title\":\"cul-de-sacs-stroll-until-caught\"") && page.contains("\"ending\":\"caught\""));
     assert!(page.contains("connect-src 'none'") && page.contains("default-src 'none'"));
@@ -93,7 +93,7 @@ fn page_contains_the_game_and_loads_nothing_else() {
     assert!(page.len() < 200_000, "{} bytes", page.len());
     // A map is played first, by the chosen planner.
     let path = folder.path().join("map.html");
-    fine(&["corner-shop", "--planner", "random", "--seed", "3", "--html", path.to_str().unwrap()]);
+    succeeds(&["corner-shop", "--planner", "random", "--seed", "3", "--html", path.to_str().unwrap()]);
     assert!(std::fs::read_to_string(&path).unwrap().contains("\"subtitle\":\"random\""));
 }
 
@@ -125,7 +125,7 @@ fn invalid_input_gives_one_line_and_nothing_is_overwritten() {
         (vec![GAME, "--html", "/no/such/folder/a.html"], "cannot write /no/such"),
         (vec![GAME, "--port", &port], "cannot listen on port"),
     ] {
-        let error = refused(&args);
+        let error = fails(&args);
         assert!(error.contains(expected), "{args:?}: {error}");
     }
     assert_eq!(std::fs::read_to_string(&taken).unwrap(), "mine");

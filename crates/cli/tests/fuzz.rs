@@ -1,6 +1,6 @@
 //! Guarantees: no input causes a panic, a late answer or excessive memory use, or affects another
-//! game. These are short, reproducible runs; the long ones are `cargo run --release --example fuzz
-//! -- messages`, and so on.
+//! game. These are short, reproducible runs; for long ones run
+//! `cargo run --release --example fuzz -- messages` (or another target).
 
 use std::path::Path;
 
@@ -15,33 +15,33 @@ static COUNTING: counting::Counting = counting::Counting;
 const FIRST_SEED: u64 = 1_000_000_000;
 
 #[test]
-fn any_message_gets_an_action_or_a_clean_error() {
-    // Other tests run in parallel, so lateness is tested by the long run only.
-    let tally = fuzzing::messages::run(FIRST_SEED, 4000, false).unwrap();
-    println!("{tally}");
-    assert!(tally.read > 1000 && tally.decisions > 800, "too little was tested: {tally}");
+fn any_message_gets_an_action_or_a_clear_error() {
+    // Other tests run in parallel, so only the long run tests for late answers.
+    let counts = fuzzing::messages::run(FIRST_SEED, 4000, false).unwrap();
+    println!("{counts}");
+    assert!(counts.read > 1000 && counts.decisions > 800, "too little was tested: {counts}");
 }
 
 #[test]
-fn any_text_is_an_expression_or_a_clean_error() {
-    let tally = fuzzing::expressions::run(FIRST_SEED, 20_000, false).unwrap();
-    println!("{tally}");
-    assert!(tally.expressions > 4000 && tally.decisions > 80, "too little was tested: {tally}");
+fn any_text_is_an_expression_or_gives_a_clear_error() {
+    let counts = fuzzing::expressions::run(FIRST_SEED, 20_000, false).unwrap();
+    println!("{counts}");
+    assert!(counts.expressions > 4000 && counts.decisions > 80, "too little was tested: {counts}");
 }
 
 #[test]
 fn any_file_is_read_or_gives_a_clear_error() {
-    let tally = fuzzing::files::run(FIRST_SEED, 3000, Path::new(env!("CARGO_BIN_EXE_getaway")), 30).unwrap();
-    println!("{tally}");
+    let counts = fuzzing::files::run(FIRST_SEED, 3000, Path::new(env!("CARGO_BIN_EXE_getaway")), 30).unwrap();
+    println!("{counts}");
     assert!(
-        tally.good_maps > 200 && tally.good_recordings > 200 && tally.runs == 100,
-        "too little was tested: {tally}"
+        counts.good_maps > 200 && counts.good_recordings > 200 && counts.runs == 100,
+        "too little was tested: {counts}"
     );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn arbitrary_frames_do_not_affect_another_game() {
-    let tally = fuzzing::frames::run(FIRST_SEED, 5000).await.unwrap();
-    println!("{tally}");
-    assert!(tally.games > 0 && tally.connections > 50, "too little was tested: {tally}");
+    let counts = fuzzing::frames::run(FIRST_SEED, 5000).await.unwrap();
+    println!("{counts}");
+    assert!(counts.games > 0 && counts.connections > 50, "too little was tested: {counts}");
 }

@@ -44,26 +44,24 @@ fn record(layout: &Layout, ticks: usize, mut drive: impl FnMut(&World, &State) -
     lines
 }
 
-/// Walks in a direction that depends on the tick, ignoring threats. ("Straight on where it can" is
-/// not what the code does.)
+/// Walks in a direction that depends on the tick, ignoring threats.
 fn stroll(world: &World, state: &State) -> Vec<Action> {
     let moves: Vec<Move> = world.moves(state).filter(|&m| m != Move::Stay).collect();
     let choice = moves.get(usize::from(state.tick() / 5 * 7) % moves.len().max(1));
     choice.and_then(|m| m.direction()).map(Action::Move).into_iter().collect()
 }
 
-/// The move with the longest survival within a few ticks of lookahead. ("the first of equals"
-/// contradicts line 70)
+/// Plays the move with the longest survival within a few ticks of lookahead.
 fn flee(world: &World, state: &State) -> Vec<Action> {
-    const LOOK_AHEAD_TICKS: u32 = 8;
-    fn life(world: &World, state: &State, ticks: u32) -> u32 {
+    const LOOKAHEAD_TICKS: u32 = 8;
+    fn survival_ticks(world: &World, state: &State, ticks: u32) -> u32 {
         if state.is_caught() || ticks == 0 {
             return 0;
         }
         let after = world.moves(state).map(|m| {
             let mut next = state.clone();
             world.step(&mut next, m);
-            life(world, &next, ticks - 1)
+            survival_ticks(world, &next, ticks - 1)
         });
         1 + after.max().unwrap_or(0)
     }
@@ -71,13 +69,13 @@ fn flee(world: &World, state: &State) -> Vec<Action> {
         let mut next = state.clone();
         world.step(&mut next, m);
         // Ties are broken by the tick, so that the player moves around.
-        (life(world, &next, LOOK_AHEAD_TICKS), (m as usize + usize::from(state.tick() / 20)) % 5)
+        (survival_ticks(world, &next, LOOKAHEAD_TICKS), (m as usize + usize::from(state.tick() / 20)) % 5)
     });
     best.and_then(Move::direction).map(Action::Move).into_iter().collect()
 }
 
-/// From corner to corner by `MOVE_TO`, mostly to unreachable targets, with fractions and targets
-/// off the grid.
+/// Walks from corner to corner by `MOVE_TO`, mostly to unreachable targets, with fractions and
+/// targets off the grid.
 fn commute(world: &World, state: &State) -> Vec<Action> {
     let (width, height) = (f64::from(world.layout().width), f64::from(world.layout().height));
     let leg = f64::from(state.tick() / 25);
@@ -115,7 +113,7 @@ fn bundled_games_match_their_drivers() {
         }
         let mut kept = String::new();
         GzDecoder::new(fs::File::open(&path).unwrap()).read_to_string(&mut kept).unwrap();
-        assert!(kept == lines, "{name}: GETAWAY_WRITE_GAMES=1 cargo test --test replay writes it anew");
+        assert!(kept == lines, "{name}: differs; GETAWAY_WRITE_GAMES=1 cargo test --test replay rewrites it");
         let report = verify(&path, &Rules::BLITZ_2025).unwrap();
         assert_eq!((report.divergence, report.ticks), (None, lines.lines().count()), "{name}");
         assert!((100..=300).contains(&report.ticks), "{name}: {} ticks", report.ticks);
@@ -302,7 +300,7 @@ fn see_through_tiles_are_inferred_and_hide_nothing_else() {
     let lines = record(&layout, 12, right);
     let report = verify_bytes(lines.as_bytes()).unwrap();
     assert_eq!((report.divergence, report.see_through), (None, vec![Position::new(3, 1)]));
-    // A difference further on is found at its own line.
+    // A difference on a later line is found at that line.
     let lines = record(&our_map("harbour"), 150, bump);
     let mut bumps: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     bumps[140]["game_message"]["threats"][2]["position"]["y"] = json!(0);
@@ -419,10 +417,10 @@ fn unreadable_file_gives_one_error() {
 fn line_length_limit_is_exact() {
     let lines = record(&our_map("roundabout"), 2, flee);
     let (first, rest) = lines.split_once('\n').unwrap();
-    for (bytes, fine) in [(MAX_LINE_BYTES, true), (MAX_LINE_BYTES + 1, false)] {
+    for (bytes, is_accepted) in [(MAX_LINE_BYTES, true), (MAX_LINE_BYTES + 1, false)] {
         // Includes the newline.
         let report = verify_bytes(format!("{first}{}\n{rest}", " ".repeat(bytes - first.len() - 1)).as_bytes());
-        assert_eq!(report.map(|report| report.ticks).ok(), fine.then_some(2), "{bytes} bytes");
+        assert_eq!(report.map(|report| report.ticks).ok(), is_accepted.then_some(2), "{bytes} bytes");
     }
 }
 

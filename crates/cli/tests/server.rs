@@ -43,7 +43,7 @@ impl Program {
         Self { child, stdout, stderr, address }
     }
 
-    /// Plays a game in which the bot stays where it is.
+    /// Plays a game with a bot that stays where it is.
     async fn play(&self) {
         let mut bot = connect(&self.address).await;
         bot.send(json!({"type": "REGISTER", "teamName": "tester"})).await;
@@ -67,7 +67,7 @@ impl Drop for Program {
 }
 
 #[tokio::test]
-async fn command_plays_its_games_and_ends() {
+async fn command_exits_after_its_games() {
     let folder = tempfile::tempdir().unwrap();
     let recording = folder.path().join("game.jsonl");
     let record = recording.to_str().unwrap();
@@ -100,12 +100,12 @@ fn file_table_has_room_for_every_connection_from_the_start() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn full_disk_is_one_note_and_the_game_continues() {
+async fn full_disk_gives_one_note_and_the_game_continues() {
     let folder = tempfile::tempdir().unwrap();
     let recording = folder.path().join("game.jsonl");
     let mut shell = Command::new("sh");
-    // No file may grow beyond 32 blocks of 512 bytes; the signal is ignored, so that writing fails
-    // with an error.
+    // Limits files to 32 blocks of 512 bytes; the signal is ignored, so that writing fails with an
+    // error.
     shell.args(["-c", r#"trap "" XFSZ; ulimit -f 32; exec "$0" "$@""#, env!("CARGO_BIN_EXE_getaway")]);
     let mut program = Program::start(shell, &["roundabout", "--games", "1", "--record", recording.to_str().unwrap()]);
     program.play().await;
@@ -121,7 +121,7 @@ async fn full_disk_is_one_note_and_the_game_continues() {
 }
 
 #[tokio::test]
-async fn command_prints_json_and_nothing_else() {
+async fn json_output_contains_only_json() {
     let program = Program::serve(&["--seed", "7", "--games", "3", "--json"]);
     for _ in 0..3 {
         program.play().await;
@@ -172,7 +172,7 @@ async fn command_reports_mistakes_and_refused_handshakes() {
 }
 
 #[test]
-fn command_rejects_bad_usage_in_one_line() {
+fn invalid_usage_gives_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let taken: PathBuf = folder.path().join("taken.jsonl");
     std::fs::write(&taken, "mine").unwrap();

@@ -2,8 +2,8 @@
 //! match the published ones (the rules are right), and so must the searches' mean scores (the
 //! grammar is right).
 //!
-//! The means are tested on few games, within four standard errors of their difference from the
-//! published figure; the long runs are those of `cargo run --release --example morpion`.
+//! The means are tested on few games, within four standard errors of the difference from the
+//! published value; for long runs use `cargo run --release --example morpion`.
 
 mod published;
 
@@ -88,7 +88,7 @@ fn numbers_of_first_moves_match_the_published_ones() {
 }
 
 /// The lines that can be drawn, by a direct implementation of the rules.
-fn plain_legal(morpion: &Morpion, is_touching: bool, moves: &[Move]) -> Vec<Vec<(usize, usize)>> {
+fn reference_legal_moves(morpion: &Morpion, is_touching: bool, moves: &[Move]) -> Vec<Vec<(usize, usize)>> {
     let length = morpion.length();
     let lines: Vec<Vec<_>> = moves.iter().map(|line| (0..length).map(|dot| line.dot(dot)).collect()).collect();
     let mut dots = morpion.cross();
@@ -120,7 +120,7 @@ fn legal_moves_match_the_direct_implementation() {
         let mut board = morpion.start();
         for (index, &played) in game.actions.iter().enumerate() {
             morpion.apply(&mut board, played);
-            let mut found = plain_legal(&morpion, name.ends_with('T'), &game.actions[..=index]);
+            let mut found = reference_legal_moves(&morpion, name.ends_with('T'), &game.actions[..=index]);
             let dots = |line: &Move| (0..morpion.length()).map(|dot| line.dot(dot)).collect::<Vec<_>>();
             let mut legal: Vec<_> = board.legal().iter().map(dots).collect();
             found.sort_unstable();

@@ -9,32 +9,32 @@ use getaway::planner::{Budget, NAMES, by_name};
 use getaway::search::{DEPTH_MAX, Expression};
 use getaway_reference::lockstep::Dice;
 
-use super::{damage, noise, own_time, unpanicked};
+use super::{catch_panic, damage, noise, thread_time};
 
 /// One in this many valid texts is used to decide.
 const DECISION_EVERY: u64 = 50;
-/// Time limit of such a decision, and its tolerance.
+/// Time limit of such a decision, and the allowed overrun.
 const BUDGET: Duration = Duration::from_millis(2);
-const OVERTIME: Duration = Duration::from_millis(5);
-/// How often a late decision is repeated: a slow one is slow every time.
+const OVERRUN_MAX: Duration = Duration::from_millis(5);
+/// How often a late decision is repeated: a real slowdown shows up every time.
 const TRIALS: usize = 3;
 
 /// Statistics of the texts.
 #[derive(Default)]
-pub struct Tally {
+pub struct Counts {
     pub texts: u64,
     /// Texts that are expressions.
     pub expressions: u64,
-    /// Decisions made with them.
+    /// Decisions made by these expressions.
     pub decisions: u64,
-    /// The largest overrun of a budget, ignoring disturbed decisions.
-    pub worst_over: Duration,
+    /// The largest overrun of a budget.
+    pub overrun_max: Duration,
 }
 
-impl fmt::Display for Tally {
+impl fmt::Display for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { texts, expressions, decisions, worst_over } = self;
-        let worst_ms = worst_over.as_secs_f64() * 1e3;
+        let Self { texts, expressions, decisions, overrun_max } = self;
+        let worst_ms = overrun_max.as_secs_f64() * 1e3;
         write!(
             f,
             "{texts} texts: {expressions} expressions, {decisions} decisions, at most {worst_ms:.2} ms over the budget"
@@ -42,30 +42,29 @@ impl fmt::Display for Tally {
     }
 }
 
-/// Tests `count` texts; `is_timed` makes a late decision a failure. `is_timed` says whether being
-/// late is a failure.
-pub fn run(seed: u64, count: u64, is_timed: bool) -> Result<Tally, String> {
+/// Tests `count` texts; with `is_timed`, a late decision is a failure.
+pub fn run(seed: u64, count: u64, is_timed: bool) -> Result<Counts, String> {
     let layout =
         Layout::parse("#########\n#P......#\n#.##.##.#\n#.#...#.#\n#...#..s#\n#########").map_err(|e| e.to_string())?;
     let world = World::new(&layout, &Rules::BLITZ_2025).map_err(|e| e.to_string())?;
-    let mut tally = Tally::default();
+    let mut counts = Counts::default();
     for number in seed..seed.saturating_add(count) {
         let text = text(&mut Dice::from_seed(number));
         let fail = |what: String| format!("text {number}, {text:.200?}: {what}");
-        tally.texts += 1;
-        if unpanicked("the reader", || check(&text)).and_then(|checked| checked).map_err(fail)? {
-            tally.expressions += 1;
-            if tally.expressions % DECISION_EVERY == 1 {
-                let over = unpanicked("the planner", || overtime(&text, number, &world)).map_err(fail)?;
-                if is_timed && over > OVERTIME {
-                    return Err(fail(format!("{over:?} over its budget, {TRIALS} times")));
+        counts.texts += 1;
+        if catch_panic("the reader", || check(&text)).and_then(|checked| checked).map_err(fail)? {
+            counts.expressions += 1;
+            if counts.expressions % DECISION_EVERY == 1 {
+                let over = catch_panic("the planner", || overrun(&text, number, &world)).map_err(fail)?;
+                if is_timed && over > OVERRUN_MAX {
+                    return Err(fail(format!("{over:?} over its budget in each of {TRIALS} trials")));
                 }
-                tally.decisions += 1;
-                tally.worst_over = tally.worst_over.max(over);
+                counts.decisions += 1;
+                counts.overrun_max = counts.overrun_max.max(over);
             }
         }
     }
-    Ok(tally)
+    Ok(counts)
 }
 
 /// Whether a text is an expression; an error if the answer is wrong.
@@ -76,7 +75,9 @@ fn check(text: &str) -> Result<bool, String> {
             Err("does not round-trip".to_owned())
         }
         Ok(_) => Ok(true),
-        Err(error) if error.position() > text.chars().count() => Err(format!("an error beyond its end: {error}")),
+        Err(error) if error.position() > text.chars().count() => {
+            Err(format!("an error position beyond the end: {error}"))
+        }
         Err(error) if error.to_string().contains('\n') => Err(format!("an error of several lines: {error}")),
         Err(_) if NAMES.iter().any(|(name, _)| text.trim_start().starts_with(name)) => Ok(false),
         Err(_) if by_name(text, 1).is_ok() => Err("not an expression, but accepted as a planner".to_owned()),
@@ -85,15 +86,15 @@ fn check(text: &str) -> Result<bool, String> {
 }
 
 /// The smallest overrun of several trials.
-fn overtime(text: &str, seed: u64, world: &World) -> Duration {
+fn overrun(text: &str, seed: u64, world: &World) -> Duration {
     let mut least = Duration::MAX;
     for _ in 0..TRIALS {
         let Ok(mut planner) = by_name(text, seed) else { return Duration::ZERO };
-        let (own_start, start) = (own_time(), Instant::now());
+        let (own_start, start) = (thread_time(), Instant::now());
         let limit = Budget::until(start + BUDGET);
         planner.decide(world, &world.start(), limit);
-        least = least.min((own_time() - own_start).saturating_sub(BUDGET));
-        if least <= OVERTIME {
+        least = least.min((thread_time() - own_start).saturating_sub(BUDGET));
+        if least <= OVERRUN_MAX {
             break;
         }
     }
@@ -115,9 +116,9 @@ fn text(dice: &mut Dice) -> String {
             let digits = dice.pick(&["9", "0", "1e", ".", "-", "é", "٣"]).repeat(1 + dice.below(5000));
             format!("{}({digits}, simulate)", dice.pick(&["repeat", "select"]))
         }
-        4..=6 => sound(dice),
+        4..=6 => valid(dice),
         _ => {
-            let mut bytes = sound(dice).into_bytes();
+            let mut bytes = valid(dice).into_bytes();
             (0..1 + dice.below(3)).for_each(|_| damage(&mut bytes, dice));
             String::from_utf8_lossy(&bytes).into_owned()
         }
@@ -150,7 +151,7 @@ fn words(dice: &mut Dice) -> String {
 }
 
 /// A valid expression, with numbers of every size.
-fn sound(dice: &mut Dice) -> String {
+fn valid(dice: &mut Dice) -> String {
     let depth = if dice.one_in(4) { dice.below(DEPTH_MAX) } else { dice.below(6) };
     let mut text = String::new();
     for _ in 0..depth {

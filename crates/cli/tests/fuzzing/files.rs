@@ -17,7 +17,7 @@ use getaway_reference::lockstep::{Dice, random_command, random_layout};
 use serde_json::{Value, json};
 
 use super::pictures::picture;
-use super::{damage, mutate, noise, unpanicked, wild_json};
+use super::{catch_panic, damage, json_like, mutate, noise};
 use crate::counting;
 
 /// Memory limit for reading one file: several times the longest line of a recording.
@@ -29,22 +29,22 @@ const STATES_MAX: usize = 12;
 
 /// Statistics of the files.
 #[derive(Default)]
-pub struct Tally {
+pub struct Counts {
     pub maps: u64,
     pub good_maps: u64,
     pub recordings: u64,
     pub good_recordings: u64,
-    /// Runs of commands.
+    /// Number of runs of commands.
     pub runs: u64,
     pub peak_bytes: usize,
 }
 
-impl fmt::Display for Tally {
+impl fmt::Display for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { maps, good_maps, recordings, good_recordings, runs, peak_bytes } = self;
         write!(
             f,
-            "{maps} maps, {good_maps} of them good; {recordings} saved games, {good_recordings} of them readable; at most {:.1} MB for one; {runs} runs of commands",
+            "{maps} maps, {good_maps} of them valid; {recordings} recorded games, {good_recordings} of them readable; peak memory {:.1} MB; {runs} runs of commands",
             *peak_bytes as f64 / 1e6
         )
     }
@@ -52,20 +52,21 @@ impl fmt::Display for Tally {
 
 /// Tests `count` files in this process, and every `run_every`th with the commands of `program` as
 /// well.
-pub fn run(seed: u64, count: u64, program: &Path, run_every: u64) -> Result<Tally, String> {
+pub fn run(seed: u64, count: u64, program: &Path, run_every: u64) -> Result<Counts, String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
-    let mut tally = Tally::default();
+    let mut counts = Counts::default();
     for number in seed..seed.saturating_add(count) {
         let mut dice = Dice::from_seed(number);
         let is_run = (number - seed).is_multiple_of(run_every);
-        let case = if dice.one_in(2) { map(&mut dice, folder.path()) } else { recording(&mut dice, folder.path()) };
+        let case =
+            if dice.one_in(2) { map_case(&mut dice, folder.path()) } else { recording_case(&mut dice, folder.path()) };
         let verdict = case.map_err(|error| error.to_string()).and_then(|case| {
-            case.read(&mut tally)?;
-            if is_run { case.run(program, &mut dice, &mut tally) } else { Ok(()) }
+            case.read(&mut counts)?;
+            if is_run { case.run(program, &mut dice, &mut counts) } else { Ok(()) }
         });
         verdict.map_err(|what| format!("file {number}: {what}"))?;
     }
-    Ok(tally)
+    Ok(counts)
 }
 
 /// A file or folder to read.
@@ -75,7 +76,7 @@ enum Case {
 }
 
 /// A map folder, usually with at least one damaged file.
-fn map(dice: &mut Dice, folder: &Path) -> std::io::Result<Case> {
+fn map_case(dice: &mut Dice, folder: &Path) -> std::io::Result<Case> {
     let folder = folder.join("map");
     fs::create_dir_all(&folder)?;
     let is_sound = !dice.one_in(3);
@@ -90,7 +91,7 @@ fn meta(dice: &mut Dice) -> Vec<u8> {
     match dice.below(10) {
         0..=5 => {}
         6 => mutate(&mut json, dice),
-        7 => return wild_json(dice),
+        7 => return json_like(dice),
         8 => json["type"] = json!("x".repeat(dice.pick(&[1, 1000, 65_490, 65_536]))),
         _ => {
             let mut bytes = json.to_string().into_bytes();
@@ -102,14 +103,14 @@ fn meta(dice: &mut Dice) -> Vec<u8> {
 }
 
 /// A recorded game, plain or gzipped, with random damage.
-fn recording(dice: &mut Dice, folder: &Path) -> std::io::Result<Case> {
+fn recording_case(dice: &mut Dice, folder: &Path) -> std::io::Result<Case> {
     let path = folder.join(dice.pick(&["game.jsonl", "game.jsonl.gz"]));
-    let mut lines: Vec<Vec<u8>> = game(dice).into_iter().map(|line| line.to_string().into_bytes()).collect();
+    let mut lines: Vec<Vec<u8>> = game_lines(dice).into_iter().map(|line| line.to_string().into_bytes()).collect();
     for _ in 0..dice.below(3) {
         let place = dice.below(lines.len().max(1));
         let Some(line) = lines.get_mut(place) else { break };
         match dice.below(5) {
-            0 => *line = wild_json(dice),
+            0 => *line = json_like(dice),
             1 => damage(line, dice),
             _ => {
                 let mut json: Value = serde_json::from_slice(line).unwrap_or_default();
@@ -154,7 +155,7 @@ fn zip(bytes: &[u8], dice: &mut Dice) -> std::io::Result<Vec<u8>> {
 }
 
 /// The lines of a short game on a small map.
-fn game(dice: &mut Dice) -> Vec<Value> {
+fn game_lines(dice: &mut Dice) -> Vec<Value> {
     let Ok(world) = World::new(&random_layout(dice), &Rules::BLITZ_2025) else { return Vec::new() };
     let writer = MessageWriter::new(&world, "team");
     let mut state = world.start();
@@ -172,20 +173,20 @@ fn game(dice: &mut Dice) -> Vec<Value> {
 
 impl Case {
     /// Reads it in this process.
-    fn read(&self, tally: &mut Tally) -> Result<(), String> {
+    fn read(&self, counts: &mut Counts) -> Result<(), String> {
         let read = || match self {
             Self::Map(folder) => Map::load(folder).map(drop).map_err(|error| error.to_string()),
             Self::Recording(path) => verify(path, &Rules::BLITZ_2025).map(drop).map_err(|error| error.to_string()),
         };
-        let (result, taken) = counting::measure(|| unpanicked("the reader", read));
+        let (result, taken) = counting::measure(|| catch_panic("the reader", read));
         let result = result?;
-        tally.peak_bytes = tally.peak_bytes.max(taken.peak_bytes);
-        if tally.peak_bytes > PEAK_BYTES_MAX {
-            return Err(format!("took {} bytes", tally.peak_bytes));
+        counts.peak_bytes = counts.peak_bytes.max(taken.peak_bytes);
+        if counts.peak_bytes > PEAK_BYTES_MAX {
+            return Err(format!("took {} bytes", counts.peak_bytes));
         }
         let (all, good) = match self {
-            Self::Map(_) => (&mut tally.maps, &mut tally.good_maps),
-            Self::Recording(_) => (&mut tally.recordings, &mut tally.good_recordings),
+            Self::Map(_) => (&mut counts.maps, &mut counts.good_maps),
+            Self::Recording(_) => (&mut counts.recordings, &mut counts.good_recordings),
         };
         *all += 1;
         *good += u64::from(result.is_ok());
@@ -196,7 +197,7 @@ impl Case {
     }
 
     /// Reads it with a command.
-    fn run(&self, program: &Path, dice: &mut Dice, tally: &mut Tally) -> Result<(), String> {
+    fn run(&self, program: &Path, dice: &mut Dice, counts: &mut Counts) -> Result<(), String> {
         let (Self::Map(path) | Self::Recording(path)) = self;
         let path = path.to_str().unwrap_or_default();
         let recording_args = [vec!["replay", path], vec!["replay", path, "--no-jump", "--json"]];
@@ -222,15 +223,15 @@ impl Case {
             }
         };
         let output = start(program, args, &commands(dice)).map_err(|error| error.to_string())?;
-        tally.runs += 1;
+        counts.runs += 1;
         // If the files are valid, only `simulate` (because of its input) and a check may fail.
-        let is_fair = |code: i32| match code {
+        let is_allowed = |code: i32| match code {
             0 => !is_broken,
             1 => args[0] == "replay" && !is_broken,
             2 => is_broken || args[0] == "simulate",
             _ => false,
         };
-        check(&output, is_fair).map_err(|what| format!("getaway {}: {what}", args.join(" ")))
+        check(&output, is_allowed).map_err(|what| format!("getaway {}: {what}", args.join(" ")))
     }
 }
 
@@ -241,7 +242,7 @@ fn commands(dice: &mut Dice) -> Vec<u8> {
         let mut json = json!([{"type": "MOVE_UP"}, {"type": "MOVE_TO", "position": {"x": 1, "y": 2.5}}]);
         match dice.below(4) {
             0 => mutate(&mut json, dice),
-            1 if dice.one_in(3) => lines.extend(wild_json(dice)),
+            1 if dice.one_in(3) => lines.extend(json_like(dice)),
             _ => {}
         }
         lines.extend(json.to_string().into_bytes());
@@ -262,10 +263,10 @@ fn start(program: &Path, args: &[&str], input: &[u8]) -> std::io::Result<Output>
 }
 
 /// At most one error line, consistent with the exit code.
-fn check(output: &Output, is_fair: impl Fn(i32) -> bool) -> Result<(), String> {
+fn check(output: &Output, is_allowed: impl Fn(i32) -> bool) -> Result<(), String> {
     let errors = String::from_utf8_lossy(&output.stderr);
     match output.status.code() {
-        Some(code) if !is_fair(code) => Err(format!("exit code {code}: {errors}")),
+        Some(code) if !is_allowed(code) => Err(format!("exit code {code}: {errors}")),
         Some(0) if errors.is_empty() => Ok(()),
         Some(1 | 2) if errors.starts_with("error: ") && errors.lines().count() == 1 => Ok(()),
         _ => Err(format!("{}: {errors}", output.status)),

@@ -21,47 +21,47 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::Message;
 
-use super::{damage, mutate, noise, wild_json};
+use super::{damage, json_like, mutate, noise};
 
 /// Number of parallel connections that send arbitrary frames.
-const RUDE_CONNECTIONS: usize = 4;
+const FUZZ_CONNECTIONS: usize = 4;
 /// Maximum number of frames per connection: slightly more than the server accepts per second.
 const FRAMES_MAX: usize = 110;
 /// How long a client waits for data before it disconnects.
-const RUDE_PATIENCE: Duration = Duration::from_millis(10);
+const READ_TIMEOUT: Duration = Duration::from_millis(10);
 /// Maximum time that a client stays connected.
-const RUDE_STAY: Duration = Duration::from_millis(500);
+const STAY_TIME: Duration = Duration::from_millis(500);
 /// Delay before a rejected client reconnects.
-const COME_AGAIN: Duration = Duration::from_secs(1);
-/// Longer than anything here takes, even on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const RECONNECT_DELAY: Duration = Duration::from_secs(1);
+/// Timeout: longer than anything here takes, even on a busy machine.
+const TIMEOUT: Duration = Duration::from_secs(60);
 /// Team of the game that must not be affected.
-const HONEST: &str = "honest";
+const REFERENCE_TEAM: &str = "reference";
 /// Score of a complete game on the map.
-const WHOLE_SCORE: u32 = 10_005;
+const COMPLETE_SCORE: u32 = 10_005;
 
 /// Statistics of the frames.
 #[derive(Default)]
-pub struct Tally {
+pub struct Counts {
     pub frames: u64,
     pub requests: u64,
     pub connections: u64,
     /// Complete games played meanwhile.
     pub games: usize,
     /// Games played by the fuzzing clients.
-    pub rude_games: usize,
+    pub fuzz_games: usize,
     /// Times from a command to the next state, sorted.
     pub ticks: Vec<Duration>,
 }
 
-impl fmt::Display for Tally {
+impl fmt::Display for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { frames, requests, connections, games, rude_games, ticks } = self;
+        let Self { frames, requests, connections, games, fuzz_games, ticks } = self;
         write!(
             f,
-            "{frames} frames and {requests} requests on {connections} connections, {rude_games} games lost by them; "
+            "{frames} frames and {requests} requests on {connections} connections, {fuzz_games} games played by them; "
         )?;
-        write!(f, "{games} whole games meanwhile, from a command to the next state {}", Times(ticks))
+        write!(f, "{games} complete games meanwhile, from a command to the next state {}", Times(ticks))
     }
 }
 
@@ -79,7 +79,7 @@ impl fmt::Display for Times<'_> {
 
 /// Frames and connections so far.
 #[derive(Default)]
-struct Thrown {
+struct Sent {
     connections: AtomicU64,
     frames: AtomicU64,
     requests: AtomicU64,
@@ -89,20 +89,20 @@ struct Thrown {
 static PANICS: AtomicUsize = AtomicUsize::new(0);
 
 /// A server and the results of its games.
-struct Host {
+struct TestServer {
     address: String,
     results: Arc<Mutex<Vec<GameResult>>>,
     serving: JoinHandle<Result<(), ()>>,
-    player: Honest,
+    player: ReferenceBot,
 }
 
-impl Host {
+impl TestServer {
     async fn start(delay: Duration) -> Result<Self, String> {
         count_panics();
         let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join("maps/roundabout");
         let map = Map::load(folder).map_err(|error| error.to_string())?;
-        let player = Honest::new(&map, delay)?;
-        let options = ServerOptions { tick_time: PATIENCE, delay, ..ServerOptions::with_maps(vec![map]) };
+        let player = ReferenceBot::new(&map, delay)?;
+        let options = ServerOptions { tick_time: TIMEOUT, delay, ..ServerOptions::with_maps(vec![map]) };
         let server = Server::bind("127.0.0.1", 0, options).await.map_err(|error| error.to_string())?;
         let address = server.local_addr().map_err(|error| error.to_string())?.to_string();
         let results: Arc<Mutex<Vec<GameResult>>> = Arc::default();
@@ -116,8 +116,8 @@ impl Host {
         Ok(Self { address, results, serving, player })
     }
 
-    /// Stops the server; returns the number of games by other clients, if no game of the reference
-    /// bot was affected. How many games others played, if no game of the honest bot was disturbed.
+    /// Stops the server; returns the number of games by other clients, or an error if a game of the
+    /// reference bot was affected.
     fn end(self) -> Result<usize, String> {
         if PANICS.load(Ordering::Relaxed) > 0 {
             return Err("a task panicked".to_owned());
@@ -127,39 +127,43 @@ impl Host {
         }
         self.serving.abort();
         let results = self.results.lock().map_err(|_| "a panic".to_owned())?;
-        let (honest, rude): (Vec<&GameResult>, Vec<&GameResult>) =
-            results.iter().partition(|result| result.team == HONEST);
+        let (reference_games, other_games): (Vec<&GameResult>, Vec<&GameResult>) =
+            results.iter().partition(|result| result.team == REFERENCE_TEAM);
         let is_whole = |result: &&&GameResult| {
-            (result.score, result.missed_ticks, result.late_commands) == (WHOLE_SCORE, 0, 0)
+            (result.score, result.missed_ticks, result.late_commands) == (COMPLETE_SCORE, 0, 0)
                 && result.disconnect.is_none()
         };
-        match honest.iter().find(|result| !is_whole(result)) {
+        match reference_games.iter().find(|result| !is_whole(result)) {
             Some(result) => Err(format!("a game was affected: {result:?}")),
-            None => Ok(rude.len()),
+            None => Ok(other_games.len()),
         }
     }
 }
 
 /// Sends `count` frames.
-pub async fn run(seed: u64, count: u64) -> Result<Tally, String> {
-    let host = Host::start(Duration::ZERO).await?;
-    let thrown = Arc::new(Thrown::default());
-    let start = |_| tokio::spawn(throw(host.address.clone(), seed, count, Arc::clone(&thrown)));
-    let throwers: Vec<_> = (0..RUDE_CONNECTIONS).map(start).collect();
+pub async fn run(seed: u64, count: u64) -> Result<Counts, String> {
+    let server = TestServer::start(Duration::ZERO).await?;
+    let sent = Arc::new(Sent::default());
+    let start = |_| tokio::spawn(fuzz(server.address.clone(), seed, count, Arc::clone(&sent)));
+    let clients: Vec<_> = (0..FUZZ_CONNECTIONS).map(start).collect();
     let (mut games, mut ticks) = (0, Vec::new());
     loop {
-        let is_last = throwers.iter().all(|thrower| thrower.is_finished());
-        host.player.play(&host.address, &mut ticks).await.map_err(|error| format!("game {}: {error}", games + 1))?;
+        let is_last = clients.iter().all(|thrower| thrower.is_finished());
+        server
+            .player
+            .play(&server.address, &mut ticks)
+            .await
+            .map_err(|error| format!("game {}: {error}", games + 1))?;
         games += 1;
         if is_last {
             break;
         }
     }
     ticks.sort();
-    let rude_games = host.end()?;
+    let fuzz_games = server.end()?;
     let [frames, requests, connections] =
-        [&thrown.frames, &thrown.requests, &thrown.connections].map(|number| number.load(Ordering::Relaxed));
-    Ok(Tally { frames, requests, connections, games, rude_games, ticks })
+        [&sent.frames, &sent.requests, &sent.connections].map(|number| number.load(Ordering::Relaxed));
+    Ok(Counts { frames, requests, connections, games, fuzz_games, ticks })
 }
 
 /// Tick times of a game alone and of one during a connection flood.
@@ -179,7 +183,7 @@ impl fmt::Display for Flood {
         let Self { sockets, connections, quiet, flooded } = self;
         write!(
             f,
-            "a tick by itself: {}; beside {sockets} sockets, {connections} connections: {}",
+            "a tick of a game alone: {}; with {sockets} open sockets and {connections} connections: {}",
             Times(quiet),
             Times(flooded)
         )
@@ -194,27 +198,27 @@ pub async fn flood(sockets: usize) -> Result<Flood, String> {
     // while a game is timed.
     let files: Vec<_> = (0..4 * sockets).map_while(|_| std::fs::File::open("/dev/null").ok()).collect();
     drop(files);
-    let host = Host::start(DELAY).await?;
+    let server = TestServer::start(DELAY).await?;
     let (mut quiet, mut flooded) = (Vec::new(), Vec::new());
-    host.player.play(&host.address, &mut quiet).await?;
-    let crowd = Crowd::start(host.address.clone(), sockets, DELAY * 100)?;
-    let game = host.player.play(&host.address, &mut flooded).await;
-    let connections = crowd.end();
+    server.player.play(&server.address, &mut quiet).await?;
+    let idle_clients = IdleClients::start(server.address.clone(), sockets, DELAY * 100)?;
+    let game = server.player.play(&server.address, &mut flooded).await;
+    let connections = idle_clients.end();
     game?;
     quiet.sort();
     flooded.sort();
-    host.end()?;
+    server.end()?;
     Ok(Flood { sockets, connections, quiet, flooded })
 }
 
 /// Many clients in their own thread, so that the game's bot does not wait for them.
-struct Crowd {
+struct IdleClients {
     connections: Arc<AtomicU64>,
     is_over: Arc<AtomicBool>,
     thread: std::thread::JoinHandle<()>,
 }
 
-impl Crowd {
+impl IdleClients {
     /// Starts after a delay, so that the game's bot connects first: connections beyond the limit
     /// are rejected.
     fn start(address: String, sockets: usize, pause: Duration) -> Result<Self, String> {
@@ -250,7 +254,7 @@ async fn hold(address: String, number: usize, connections: Arc<AtomicU64>) {
     loop {
         connections.fetch_add(1, Ordering::Relaxed);
         let _ = hold_once(&address, &words[number % words.len()]).await;
-        tokio::time::sleep(COME_AGAIN).await;
+        tokio::time::sleep(RECONNECT_DELAY).await;
     }
 }
 
@@ -275,14 +279,14 @@ fn count_panics() {
 }
 
 /// A bot that knows the complete game and checks every frame.
-struct Honest {
+struct ReferenceBot {
     world: World,
     moves: Vec<Move>,
     /// The server's pause after each tick, which is not counted.
     delay: Duration,
 }
 
-impl Honest {
+impl ReferenceBot {
     fn new(map: &Map, delay: Duration) -> Result<Self, String> {
         let world = World::new(&map.layout, &Rules::BLITZ_2025).map_err(|error| error.to_string())?;
         let solution = SurvivalSearch::new(SurvivalOptions::default()).solve(&world, &world.start(), Budget::UNLIMITED);
@@ -295,14 +299,14 @@ impl Honest {
         stream.set_nodelay(true).map_err(|error| error.to_string())?;
         let connected = tokio_tungstenite::client_async(format!("ws://{address}/"), stream).await;
         let (mut socket, _) = connected.map_err(|error| error.to_string())?;
-        let register = json!({"type": "REGISTER", "teamName": HONEST}).to_string();
+        let register = json!({"type": "REGISTER", "teamName": REFERENCE_TEAM}).to_string();
         socket.send(Message::text(register)).await.map_err(|error| error.to_string())?;
-        let writer = MessageWriter::new(&self.world, HONEST);
+        let writer = MessageWriter::new(&self.world, REFERENCE_TEAM);
         let mut state = self.world.start();
         let mut sent: Option<Instant> = None;
         for &player_move in &self.moves {
             let frame = loop {
-                match timeout(PATIENCE, socket.next()).await {
+                match timeout(TIMEOUT, socket.next()).await {
                     Ok(Some(Ok(Message::Text(frame)))) => break frame,
                     Ok(Some(Ok(_))) => {}
                     other => return Err(format!("tick {}: no state but {other:?}", state.tick())),
@@ -318,7 +322,7 @@ impl Honest {
             socket.send(Message::text(command)).await.map_err(|error| error.to_string())?;
             self.world.step(&mut state, player_move);
         }
-        while let Ok(Some(Ok(message))) = timeout(PATIENCE, socket.next()).await {
+        while let Ok(Some(Ok(message))) = timeout(TIMEOUT, socket.next()).await {
             if let Message::Close(Some(frame)) = message {
                 return if u16::from(frame.code) == 1000 { Ok(()) } else { Err(format!("closed with {frame}")) };
             }
@@ -328,14 +332,14 @@ impl Honest {
 }
 
 /// Sends until all clients together have sent enough.
-async fn throw(address: String, seed: u64, count: u64, thrown: Arc<Thrown>) {
-    while thrown.frames.load(Ordering::Relaxed) < count {
-        let number = thrown.connections.fetch_add(1, Ordering::Relaxed);
+async fn fuzz(address: String, seed: u64, count: u64, sent: Arc<Sent>) {
+    while sent.frames.load(Ordering::Relaxed) < count {
+        let number = sent.connections.fetch_add(1, Ordering::Relaxed);
         let case = Case::new(&mut Dice::from_seed(seed.wrapping_add(number)));
-        thrown.frames.fetch_add(case.frames, Ordering::Relaxed);
-        thrown.requests.fetch_add(1, Ordering::Relaxed);
+        sent.frames.fetch_add(case.frames, Ordering::Relaxed);
+        sent.requests.fetch_add(1, Ordering::Relaxed);
         // The server may reject any of it; that it still works shows in the concurrent game.
-        let _ = timeout(PATIENCE, case.send(&address)).await;
+        let _ = timeout(TIMEOUT, case.send(&address)).await;
     }
 }
 
@@ -357,10 +361,10 @@ impl Case {
         let mut rest = Vec::new();
         // Most invalid JSON closes the connection, so connections with valid JSON deliver more
         // frames.
-        let is_calm = !dice.one_in(4);
-        let count = 1 + if is_calm { dice.below(FRAMES_MAX) } else { dice.below(6) };
+        let is_valid = !dice.one_in(4);
+        let count = 1 + if is_valid { dice.below(FRAMES_MAX) } else { dice.below(6) };
         for place in 0..count {
-            rest.extend(if is_calm { calm(dice, place == 0) } else { wild(dice) });
+            rest.extend(if is_valid { valid_frame(dice, place == 0) } else { arbitrary_frame(dice) });
         }
         Self { request: upgrade().into_bytes(), rest, frames: count as u64, hangs_up }
     }
@@ -375,10 +379,10 @@ impl Case {
         }
         stream.write_all(&self.rest).await?;
         // A viewer receives states indefinitely, so limit the time.
-        let until = Instant::now() + RUDE_STAY;
+        let until = Instant::now() + STAY_TIME;
         while !self.hangs_up
             && Instant::now() < until
-            && matches!(timeout(RUDE_PATIENCE, stream.read(&mut answer)).await, Ok(Ok(1..)))
+            && matches!(timeout(READ_TIMEOUT, stream.read(&mut answer)).await, Ok(Ok(1..)))
         {}
         Ok(())
     }
@@ -423,9 +427,9 @@ fn request(dice: &mut Dice) -> Vec<u8> {
 }
 
 /// A well-formed frame with JSON that may be meaningless.
-fn calm(dice: &mut Dice, is_first: bool) -> Vec<u8> {
+fn valid_frame(dice: &mut Dice, is_first: bool) -> Vec<u8> {
     let mut json = match dice.below(if is_first { 3 } else { 12 }) {
-        0 => json!({"type": "REGISTER", "teamName": "rude"}),
+        0 => json!({"type": "REGISTER", "teamName": "fuzzer"}),
         1 => json!({"type": "VIEWER"}),
         _ => {
             json!({"type": "COMMAND", "tick": dice.below(4), "actions": [{"type": dice.pick(&["MOVE_UP", "MOVE_TO", "DANCE"])}]})
@@ -438,11 +442,11 @@ fn calm(dice: &mut Dice, is_first: bool) -> Vec<u8> {
 }
 
 /// Any frame: nested JSON, control frames, fragments, and malformed frames.
-fn wild(dice: &mut Dice) -> Vec<u8> {
-    let payload = if dice.one_in(3) { noise(dice, 300) } else { wild_json(dice) };
+fn arbitrary_frame(dice: &mut Dice) -> Vec<u8> {
+    let payload = if dice.one_in(3) { noise(dice, 300) } else { json_like(dice) };
     let mut bytes = match dice.below(10) {
         0..=4 => frame(dice.pick(&[0x81, 0x82]), &payload, dice),
-        // Continuations, pieces, pings, pongs, closes, reserved bits and kinds.
+        // Continuations, fragments, pings, pongs, closes, reserved bits and kinds.
         5..=7 => {
             frame(dice.pick(&[0x00, 0x80, 0x01, 0x02, 0x88, 0x89, 0x8a, 0x09, 0x83, 0x8f, 0xc1, 0xf1]), &payload, dice)
         }

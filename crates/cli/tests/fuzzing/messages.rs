@@ -13,69 +13,71 @@ use getaway::protocol::GameMessage;
 use getaway::search::Budget;
 use getaway_reference::lockstep::{Dice, random_layout};
 
-use super::{damage, mutate, own_time, unpanicked, wall_time, wild_json};
+use super::{catch_panic, damage, json_like, mutate, thread_time, wall_time};
 
-/// Tolerance of a decision beyond its budget.
-const OVERTIME: Duration = Duration::from_millis(5);
+/// Allowed overrun of a decision's budget.
+const OVERRUN_MAX: Duration = Duration::from_millis(5);
 /// Number of messages per bot, in one or several games.
 const MESSAGES_PER_BOT: u64 = 100;
-/// How often a late bot is repeated: a slow one is slow every time.
+/// How often a late bot is run again: a real slowdown shows up every time.
 const TRIALS: usize = 3;
 
 /// Statistics of the messages.
 #[derive(Default)]
-pub struct Tally {
+pub struct Counts {
     pub messages: u64,
     /// Messages that could be read.
     pub read: u64,
     pub decisions: u64,
-    /// Bots that were late only once.
-    pub disturbed: u64,
-    /// The largest overrun of a budget, ignoring disturbed bots.
-    pub worst_over: Duration,
+    /// Bots that were late once, but not when run again.
+    pub retried: u64,
+    /// The largest overrun of a budget, after any retry.
+    pub overrun_max: Duration,
     /// A description of that decision.
     worst: String,
 }
 
-impl fmt::Display for Tally {
+impl fmt::Display for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { messages, read, decisions, disturbed, worst_over, .. } = self;
-        let worst_ms = worst_over.as_secs_f64() * 1e3;
+        let Self { messages, read, decisions, retried, overrun_max, .. } = self;
+        let worst_ms = overrun_max.as_secs_f64() * 1e3;
         write!(
             f,
-            "{messages} messages: {read} read, {decisions} decisions, at most {worst_ms:.2} ms over the budget ({disturbed} bots were late once and not again)"
+            "{messages} messages: {read} read, {decisions} decisions, at most {worst_ms:.2} ms over the budget ({retried} bots were late once, but not when run again)"
         )
     }
 }
 
-/// Sends at least `count` messages to bots. `is_timed` makes a late decision a failure.
-pub fn run(seed: u64, count: u64, is_timed: bool) -> Result<Tally, String> {
+/// Sends at least `count` messages to bots; with `is_timed`, a late decision is a failure.
+pub fn run(seed: u64, count: u64, is_timed: bool) -> Result<Counts, String> {
     let maps = layouts();
-    let mut tally = Tally::default();
+    let mut counts = Counts::default();
     let mut number = seed;
-    while tally.messages < count {
+    while counts.messages < count {
         let mut run = play(number, &maps, wall_time)?;
-        if is_timed && run.worst_over > OVERTIME {
-            // Repeat with the CPU time of the thread.
-            tally.disturbed += 1;
+        if is_timed && run.overrun_max > OVERRUN_MAX {
+            // Retried on the thread's CPU clock, so that load from other processes does not count.
+            counts.retried += 1;
             for _ in 0..TRIALS {
-                run = play(number, &maps, own_time)?;
-                if run.worst_over <= OVERTIME {
+                run = play(number, &maps, thread_time)?;
+                if run.overrun_max <= OVERRUN_MAX {
                     break;
                 }
             }
-            if run.worst_over > OVERTIME {
-                let Tally { worst_over, worst, .. } = run;
-                return Err(format!("bot {number}, {worst}: {worst_over:?} over its budget, {TRIALS} times"));
+            if run.overrun_max > OVERRUN_MAX {
+                let Counts { overrun_max, worst, .. } = run;
+                return Err(format!(
+                    "bot {number}, {worst}: {overrun_max:?} over its budget in each of {TRIALS} trials"
+                ));
             }
         }
-        tally.messages += run.messages;
-        tally.read += run.read;
-        tally.decisions += run.decisions;
-        tally.worst_over = tally.worst_over.max(run.worst_over);
+        counts.messages += run.messages;
+        counts.read += run.read;
+        counts.decisions += run.decisions;
+        counts.overrun_max = counts.overrun_max.max(run.overrun_max);
         number += 1;
     }
-    Ok(tally)
+    Ok(counts)
 }
 
 /// The bundled maps, and halls of the maximum size with few and with many threats, whose worlds are
@@ -93,8 +95,8 @@ fn layouts() -> Vec<Layout> {
     layouts
 }
 
-/// One bot and the messages of a faulty server.
-fn play(seed: u64, maps: &[Layout], clock: fn() -> Duration) -> Result<Tally, String> {
+/// Plays one bot against a server that sends broken messages.
+fn play(seed: u64, maps: &[Layout], clock: fn() -> Duration) -> Result<Counts, String> {
     let mut dice = Dice::from_seed(seed);
     let layout =
         if dice.one_in(3) { dice.pick(&maps.iter().collect::<Vec<_>>()).clone() } else { random_layout(&mut dice) };
@@ -103,35 +105,35 @@ fn play(seed: u64, maps: &[Layout], clock: fn() -> Duration) -> Result<Tally, St
     let mut bot = Bot::new(options).map_err(|error| format!("bot {seed}: {error}"))?;
     let world = World::new(&layout, &Rules::BLITZ_2025).map_err(|error| format!("bot {seed}: {error}"))?;
     let mut state = world.start();
-    let mut tally = Tally::default();
-    while tally.messages < MESSAGES_PER_BOT {
+    let mut counts = Counts::default();
+    while counts.messages < MESSAGES_PER_BOT {
         let bytes = message(&world, &state, &mut dice);
         let (start, arrival) = (clock(), Instant::now());
-        let answer = unpanicked("the bot", || {
+        let answer = catch_panic("the bot", || {
             let message = GameMessage::parse(&bytes).ok()?;
             Some(bot.next_action_since(&message, arrival).map_err(|error| error.to_string()))
         });
         let elapsed = clock() - start;
-        let answer = answer.map_err(|what| format!("bot {seed}, message {}: {what}", tally.messages + 1))?;
-        tally.messages += 1;
-        tally.read += u64::from(answer.is_some());
+        let answer = answer.map_err(|what| format!("bot {seed}, message {}: {what}", counts.messages + 1))?;
+        counts.messages += 1;
+        counts.read += u64::from(answer.is_some());
         let over = elapsed.saturating_sub(budget);
-        if over > tally.worst_over {
-            let (place, size) = (tally.messages, bytes.len());
+        if over > counts.overrun_max {
+            let (place, size) = (counts.messages, bytes.len());
             let Layout { width, height, .. } = layout;
             let worst = format!(
                 "message {place} of {size} bytes, on {width}x{height} tiles, {} with {budget:?}",
                 bot.options().planner
             );
-            (tally.worst_over, tally.worst) = (over, worst);
+            (counts.overrun_max, counts.worst) = (over, worst);
         }
         let player_move = match answer {
             Some(Ok(decision)) => {
-                tally.decisions += 1;
+                counts.decisions += 1;
                 decision.player_move
             }
             Some(Err(error)) if error.is_empty() || error.contains('\n') => {
-                return Err(format!("bot {seed}, message {}: not a clear error: {error:?}", tally.messages));
+                return Err(format!("bot {seed}, message {}: not a clear error: {error:?}", counts.messages));
             }
             _ => Move::Stay,
         };
@@ -141,12 +143,11 @@ fn play(seed: u64, maps: &[Layout], clock: fn() -> Duration) -> Result<Tally, St
             world.step(&mut state, player_move);
         }
     }
-    Ok(tally)
+    Ok(counts)
 }
 
-/// A random planner with a small budget. Most are limited in evaluations, because a million
-/// messages have to be answered. Most are bounded by what they evaluate, since a million messages
-/// have to be answered.
+/// A random planner with a small budget. Most are limited in what they simulate, because a million
+/// messages have to be answered.
 fn options(dice: &mut Dice, seed: u64) -> BotOptions {
     let planner = if dice.one_in(2) { NAMES[dice.below(NAMES.len())].0 } else { "survival" };
     let is_unbounded = dice.one_in(25);
@@ -167,11 +168,11 @@ fn options(dice: &mut Dice, seed: u64) -> BotOptions {
 /// A valid message, a mutated one, a damaged one, or arbitrary bytes.
 fn message(world: &World, state: &getaway::game::State, dice: &mut Dice) -> Vec<u8> {
     if dice.one_in(12) {
-        return wild_json(dice);
+        return json_like(dice);
     }
     let Ok(mut json) = serde_json::to_value(GameMessage::of(world, state, "team")) else { return Vec::new() };
     if dice.one_in(40) {
-        crowd(&mut json, dice);
+        add_threats(&mut json, dice);
     }
     if !dice.one_in(4) {
         (0..1 + dice.below(3)).for_each(|_| mutate(&mut json, dice));
@@ -184,7 +185,7 @@ fn message(world: &World, state: &getaway::game::State, dice: &mut Dice) -> Vec<
 }
 
 /// Adds more threats than a world accepts, or than a message may have.
-fn crowd(json: &mut serde_json::Value, dice: &mut Dice) {
+fn add_threats(json: &mut serde_json::Value, dice: &mut Dice) {
     let count = dice.pick(&[64, 65, 1000, 1024, 1025]);
     let Some(threats) = json["threats"].as_array_mut() else { return };
     let Some(threat) = threats.first().cloned() else { return };

@@ -19,8 +19,8 @@ pub mod frames;
 pub mod messages;
 pub mod pictures;
 
-/// Runs code that must not panic.
-pub fn unpanicked<T>(what: &str, call: impl FnOnce() -> T) -> Result<T, String> {
+/// Runs code that must not panic; returns an error if it does.
+pub fn catch_panic<T>(what: &str, call: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(call)).map_err(|_| format!("{what} panicked"))
 }
 
@@ -31,16 +31,16 @@ pub fn wall_time() -> Duration {
 }
 
 /// CPU time of this thread, so that other processes on a busy machine do not count. Slower to read
-/// than the wall clock. Asking takes longer than for the time on the wall.
+/// than the wall clock.
 #[cfg(unix)]
-pub fn own_time() -> Duration {
+pub fn thread_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
 /// Falls back to wall-clock time.
 #[cfg(not(unix))]
-pub fn own_time() -> Duration {
+pub fn thread_time() -> Duration {
     wall_time()
 }
 
@@ -99,12 +99,12 @@ pub fn mutate(json: &mut Value, dice: &mut Dice) {
         Value::Number(number) if !dice.one_in(3) => {
             *json = json!(number.as_i64().unwrap_or(0).saturating_add(dice.between(-2, 2).into()));
         }
-        other => *other = strange(dice),
+        other => *other = arbitrary_value(dice),
     }
 }
 
 /// A value that is valid elsewhere, or nowhere.
-fn strange(dice: &mut Dice) -> Value {
+fn arbitrary_value(dice: &mut Dice) -> Value {
     match dice.below(22) {
         0 => json!(null),
         1 => json!(-1),
@@ -132,7 +132,7 @@ fn strange(dice: &mut Dice) -> Value {
 }
 
 /// JSON-like text: deep nesting, long numbers, odd escapes, fragments, and valid values.
-pub fn wild_json(dice: &mut Dice) -> Vec<u8> {
+pub fn json_like(dice: &mut Dice) -> Vec<u8> {
     let many = dice.pick(&[1, 2, 100, 127, 128, 129, 1000, 20_000]);
     let text = match dice.below(16) {
         0 => "[".repeat(many),

@@ -32,7 +32,7 @@ pub fn picture(dice: &mut Dice) -> Vec<u8> {
     }
     // With correct checksums a damaged image gets further into the decoder.
     if dice.one_in(2) {
-        mend_checksums(&mut bytes);
+        fix_checksums(&mut bytes);
     }
     bytes
 }
@@ -80,8 +80,8 @@ fn damage_header(bytes: &mut [u8], dice: &mut Dice) {
     }
 }
 
-/// Updates the checksum of every complete chunk.
-fn mend_checksums(bytes: &mut [u8]) {
+/// Corrects the checksum of every complete chunk.
+fn fix_checksums(bytes: &mut [u8]) {
     let mut at = SIGNATURE.len();
     while let Some(length) = bytes.get(at..at + 4) {
         let length = u32::from_be_bytes([length[0], length[1], length[2], length[3]]) as usize;

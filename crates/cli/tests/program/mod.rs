@@ -25,7 +25,7 @@ pub fn getaway(args: &[&str]) -> Output {
 
 /// Standard output of a run that must succeed with empty standard error (there is no progress bar
 /// without a terminal).
-pub fn fine(args: &[&str]) -> String {
+pub fn succeeds(args: &[&str]) -> String {
     let output = getaway(args);
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert_eq!((output.status.code(), stderr.as_str()), (Some(0), ""), "{args:?}");
@@ -33,7 +33,7 @@ pub fn fine(args: &[&str]) -> String {
 }
 
 /// Error line, without `error: `, of a run that must fail with exit code 2 and no other output.
-pub fn refused(args: &[&str]) -> String {
+pub fn fails(args: &[&str]) -> String {
     let output = getaway(args);
     let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -45,6 +45,6 @@ pub fn refused(args: &[&str]) -> String {
 pub fn error_line(output: &Output) -> String {
     let stderr = std::str::from_utf8(&output.stderr).unwrap();
     let line = stderr.strip_suffix('\n').unwrap();
-    assert!(!line.contains('\n'), "more than a line: {line}");
+    assert!(!line.contains('\n'), "more than one line: {line}");
     line.strip_prefix("error: ").unwrap_or_else(|| panic!("not an error: {line}")).to_owned()
 }
