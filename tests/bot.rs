@@ -35,7 +35,7 @@ fn our_layout(name: &str) -> Layout {
 }
 
 fn mispredictions(bot: &Bot) -> u32 {
-    bot.mispredictions().iter().sum()
+    bot.mispredictions_by_threat().iter().sum()
 }
 
 /// The server's side of a game.
@@ -205,7 +205,7 @@ fn game_joined_late_is_tracked_after_a_while() {
             server.serve_until(&mut late, u16::MAX);
             games += 1;
             survived += u32::from(server.tick() > LAST_TICK);
-            let counts = late.mispredictions();
+            let counts = late.mispredictions_by_threat();
             assert!(counts.iter().all(|&count| count < 3), "{}, joined in tick {tick}: {counts:?}", map.name);
         }
     }
@@ -240,7 +240,7 @@ fn unknown_style_is_played_cautiously_until_it_is_identified() {
         server.play(decision.player_move);
     }
     assert_eq!(sources[0], Source::Fallback);
-    assert_eq!(server.tick(), LAST_TICK + 1, "{:?}", bot.mispredictions());
+    assert_eq!(server.tick(), LAST_TICK + 1, "{:?}", bot.mispredictions_by_threat());
     assert_eq!(sources[1999], Source::Plan);
 }
 
@@ -452,14 +452,11 @@ fn unusable_message_gives_one_clear_error() {
     let mut message = server.message();
     message.your_character.position = Position::new(-1, 3);
     let error = bot.next_action(&message).unwrap_err();
-    assert!(matches!(error, BotError::PlayerOffStreet(_)));
-    assert_eq!(
-        error.to_string(),
-        "the message cannot be used: yourCharacter.position: expected an EMPTY tile, found (-1, 3)"
-    );
+    assert!(matches!(error, BotError::PlayerNotOpen(_)));
+    assert_eq!(error.to_string(), "invalid message: yourCharacter.position: expected an EMPTY tile, found (-1, 3)");
     message.map.width += 1;
     let error = bot.next_action(&message).unwrap_err().to_string();
-    assert!(error.starts_with("the message cannot be used: map.width: expected"), "{error}");
+    assert!(error.starts_with("invalid message: map.width: expected"), "{error}");
     // The bot continues unaffected.
     server.serve_until(&mut bot, u16::MAX);
     assert_eq!((server.tick(), mispredictions(&bot)), (LAST_TICK + 1, 0));

@@ -101,7 +101,7 @@ fn options(planner: &str, script: Script) -> BotOptions {
         ..BotOptions::default()
     };
     if script == Script::WithoutSlack {
-        options.patience_moves = 0;
+        options.slack_moves = 0;
     }
     options
 }
@@ -240,7 +240,7 @@ impl Game {
             }
         }
         self.record.extend(self.state.tick().to_le_bytes());
-        self.record.extend(self.bot.mispredictions().into_iter().flat_map(u32::to_le_bytes));
+        self.record.extend(self.bot.mispredictions_by_threat().into_iter().flat_map(u32::to_le_bytes));
         self.record
     }
 
@@ -293,7 +293,7 @@ fn record_hall() -> Vec<u8> {
     game.record_ticks(90);
     game.set_threats(|layout, player, threats| shift(layout, player, &mut threats[0]));
     game.record_ticks(200);
-    game.record.extend(game.bot.mispredictions().into_iter().flat_map(u32::to_le_bytes));
+    game.record.extend(game.bot.mispredictions_by_threat().into_iter().flat_map(u32::to_le_bytes));
     game.record
 }
 

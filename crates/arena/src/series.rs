@@ -269,7 +269,7 @@ impl Series {
             caught: state.is_caught(),
             simulated_ticks,
             sources,
-            mispredictions: bot.mispredictions().iter().sum(),
+            mispredictions: bot.mispredictions_by_threat().iter().sum(),
             times,
         }))
     }

@@ -108,7 +108,7 @@ fn options(args: &PlayArgs, rules: Rules) -> BotOptions {
         planner: args.planner.clone(),
         seed: args.seed,
         rules,
-        patience_moves: args.patience.unwrap_or(BotOptions::default().patience_moves),
+        slack_moves: args.patience.unwrap_or(BotOptions::default().slack_moves),
         budget: args.budget.or(BUDGET_DEFAULT),
         ..BotOptions::default()
     }
@@ -151,7 +151,7 @@ fn play(
         caught: state.is_caught(),
         decision_ms: times(decisions.iter().map(|decision| decision.elapsed)),
         sources,
-        mispredictions: bot.mispredictions().iter().sum(),
+        mispredictions: bot.mispredictions_by_threat().iter().sum(),
         saved,
     })
 }

@@ -109,7 +109,7 @@ impl Bot {
 
     #[getter]
     fn mispredictions(&self, py: Python<'_>) -> Vec<u32> {
-        py.detach(|| self.lock().bot.mispredictions())
+        py.detach(|| self.lock().bot.mispredictions_by_threat())
     }
 
     fn __repr__(&self, py: Python<'_>) -> String {

@@ -1,0 +1,575 @@
+//! Predict and update, for the threats: where each was observed, and every hidden state consistent
+//! with the observations.
+//!
+//! Messages show a threat's position and direction, but not its draws or memory. In a game tracked
+//! from tick 1 there is a single *hypothesis*, the truth. Otherwise there is one hypothesis per
+//! possible hidden state; each is predicted by the rules of its style, and those that disagree with
+//! the observation are dropped. The first remaining one, the *best* hypothesis, is used for
+//! planning.
+//!
+//! A threat that is mispredicted too often, or whose style is unknown, is *unmodelled*: nothing
+//! about it is predicted. Its moves are still compared with all six styles, and it is given the
+//! first style that explains enough of them.
+
+use std::cell::OnceCell;
+use std::collections::HashSet;
+
+use crate::game::{Direction, FIRST_TICK, Layout, Position, Spawn, Style, Threat, World, WorldError};
+use crate::planner::ObservedThreat;
+
+use super::observation::{Observation, ObservedPose};
+use super::tracker::KnownMap;
+use super::{Deadline, Deadlines};
+
+/// Number of mispredictions after which a threat is unmodelled: planned against without
+/// predictions.
+const MISPREDICTIONS_MAX: u32 = 3;
+/// Maximum number of hypotheses per threat: more than a hawk has on the largest map.
+const HYPOTHESES_MAX: usize = 10_000;
+/// Maximum number of hypotheses of all threats together per tick: a few milliseconds.
+const HYPOTHESES_TOTAL_MAX: usize = 50_000;
+/// Maximum number of hypotheses per threat after the deadline: sixty threats then take less than a
+/// millisecond.
+const HYPOTHESES_MAX_LATE: usize = 64;
+/// How often the best hypothesis may be wrong while another is right before that counts as a
+/// misprediction.
+const BEST_WRONG_MAX: u32 = 8;
+
+/// Moves that a style must explain to be identified, and moves between two attempts.
+const IDENTIFY_MOVES: u16 = 6;
+/// The order in which the styles are tried: the most specific first.
+const IDENTIFY_ORDER: [Style; 6] = [Style::Shark, Style::Deer, Style::Bull, Style::Goldfish, Style::Owl, Style::Hawk];
+/// The largest map, in open tiles, on which unmodelled threats are compared with the styles; on
+/// larger ones this takes too long.
+const IDENTIFY_TILES_MAX: usize = 1024;
+
+/// The beliefs about all threats, and the world in which the predictable ones are.
+#[derive(Debug)]
+pub(super) struct Beliefs {
+    /// In message order.
+    threats: Vec<ThreatBelief>,
+    /// The map with the predictable threats only.
+    pub world: World,
+    /// Number of the current world: data derived from a world is stored with this number.
+    pub world_count: u32,
+    /// Index in the world -> index in the message.
+    pub message_indices: Vec<usize>,
+    /// The best hypotheses about the predictable threats, in the world's order.
+    pub best: Vec<Threat>,
+    /// The threats that cannot be predicted.
+    pub unmodelled: Vec<ObservedThreat>,
+    /// A world for comparing unmodelled threats with the styles.
+    scratch_world: Option<World>,
+}
+
+/// From one processed observation to the next.
+pub(super) struct Step<'a> {
+    pub first_tick: u16,
+    /// The player's positions from the earlier observation to the later one. Empty if there is
+    /// nothing to predict.
+    pub path: &'a [Position],
+    /// The latest observations, of consecutive ticks; the last one is the one to update with.
+    pub log: &'a [Observation],
+    /// Whether a disagreement counts as a misprediction; otherwise it is attributed to missing
+    /// information.
+    pub counts_mispredictions: bool,
+    /// Whether the gap was so long that no earlier hypothesis is valid.
+    pub is_rejoin: bool,
+}
+
+impl Beliefs {
+    /// The beliefs after the first observation. `world` was built from the map's layout; unknown
+    /// styles are `None`. After `deadline` only a few hypotheses are kept.
+    ///
+    /// # Errors
+    /// When the world cannot be built; the caller has checked that it can.
+    pub fn new(
+        world: World,
+        map: &mut KnownMap,
+        styles: &[Option<Style>],
+        first: &Observation,
+        deadline: Deadline,
+    ) -> Result<Self, WorldError> {
+        let limit = HypothesisLimit::new(styles.len(), deadline);
+        let context = PriorContext::new(&map.layout, &world, first.tick, first.player, limit);
+        let threats = styles.iter().zip(&first.threats);
+        let threats = threats.map(|(&style, &observed)| ThreatBelief::new(style, observed, &context)).collect();
+        let mut beliefs = Self {
+            threats,
+            world,
+            world_count: 0,
+            message_indices: Vec::new(),
+            best: Vec::new(),
+            unmodelled: Vec::new(),
+            scratch_world: None,
+        };
+        beliefs.rebuild_world(map)?;
+        beliefs.summarize();
+        Ok(beliefs)
+    }
+
+    /// Number of mispredictions per threat, in message order.
+    pub fn mispredictions(&self) -> Vec<u32> {
+        self.threats.iter().map(|threat| threat.mispredictions).collect()
+    }
+
+    /// Changes styles: `styles` says for each threat whether its style has changed, and the style.
+    pub fn set_styles(
+        &mut self,
+        styles: impl Iterator<Item = (bool, Option<Style>)>,
+        map: &mut KnownMap,
+        (tick, player): (u16, Position),
+        deadline: Deadline,
+    ) {
+        let limit = HypothesisLimit::new(self.threats.len(), deadline);
+        let context = PriorContext::new(&map.layout, &self.world, tick, player, limit);
+        for (threat, (has_changed, style)) in self.threats.iter_mut().zip(styles) {
+            if has_changed {
+                threat.set_style(style, &context);
+            }
+        }
+        self.refresh(map);
+    }
+
+    /// Predicts the threats along the player's path, updates every belief with what was observed,
+    /// and identifies unmodelled threats.
+    pub fn step(&mut self, step: &Step<'_>, map: &mut KnownMap, deadlines: Deadlines) {
+        let Some(observation) = step.log.last() else { return };
+        let ticks = step.path.len().saturating_sub(1);
+        let limit = HypothesisLimit::new(self.message_indices.len() * ticks, deadlines.decision);
+        for (pair, tick) in step.path.windows(2).zip(step.first_tick..) {
+            for (world_index, &index) in self.message_indices.iter().enumerate() {
+                self.threats[index].predict(&self.world, world_index, (tick, pair[0], pair[1]), limit);
+            }
+        }
+        let limit = HypothesisLimit::new(self.threats.len(), deadlines.decision);
+        let context = PriorContext::new(&map.layout, &self.world, observation.tick, observation.player, limit);
+        for (threat, &observed) in self.threats.iter_mut().zip(&observation.threats) {
+            threat.update(observed, &context, step.counts_mispredictions);
+            if step.is_rejoin {
+                threat.reinitialise(observed, &context);
+            }
+        }
+        self.identify_styles(step.log, &map.layout, deadlines.inference);
+        self.refresh(map);
+    }
+
+    /// Compares unmodelled threats with the known styles.
+    fn identify_styles(&mut self, log: &[Observation], layout: &Layout, deadline: Deadline) {
+        let Some(tick) = log.last().map(|observation| observation.tick) else { return };
+        let moves = self.world.clock().moves_before(tick);
+        let is_due = |threat: &ThreatBelief| threat.is_identification_due(moves);
+        if !self.threats.iter().any(is_due) || self.world.open_tiles() > IDENTIFY_TILES_MAX {
+            return;
+        }
+        let scratch = self.scratch_world.get_or_insert_with(|| self.world.clone());
+        for (index, threat) in self.threats.iter_mut().enumerate() {
+            if is_due(threat) {
+                threat.identify_style(index, log, layout, scratch, deadline);
+            }
+        }
+    }
+
+    /// Rebuilds the world if the set of predictable threats or the streets have changed.
+    pub fn refresh(&mut self, map: &mut KnownMap) {
+        let is_outdated = || {
+            let spawns = &self.world.layout().threats;
+            self.message_indices.iter().zip(spawns).any(|(&index, spawn)| {
+                let threat = &self.threats[index];
+                threat.style != Some(spawn.style) || threat.spawn() != spawn.position
+            })
+        };
+        if map.is_dirty || self.message_indices != self.predictable() || is_outdated() {
+            // The streets and spawns come from a world that was built before, so this cannot fail.
+            self.rebuild_world(map).expect("a world like the one before");
+        }
+        self.summarize();
+    }
+
+    fn predictable(&self) -> Vec<usize> {
+        (0..self.threats.len()).filter(|&index| !self.threats[index].is_unmodelled()).collect()
+    }
+
+    fn rebuild_world(&mut self, map: &mut KnownMap) -> Result<(), WorldError> {
+        self.message_indices = self.predictable();
+        let spawn = |&index: &usize| {
+            let threat = &self.threats[index];
+            threat.style.map(|style| Spawn { style, position: threat.spawn() })
+        };
+        map.layout.threats = self.message_indices.iter().filter_map(spawn).collect();
+        map.is_dirty = false;
+        self.world_count += 1;
+        self.world.set_layout(&map.layout)
+    }
+
+    /// Derives what planning uses.
+    fn summarize(&mut self) {
+        let best = self.message_indices.iter().filter_map(|&index| self.threats[index].best().copied());
+        self.best = best.collect();
+        let unmodelled = self.threats.iter().filter(|threat| threat.is_unmodelled());
+        self.unmodelled = unmodelled.map(|threat| ObservedThreat::at(threat.position)).collect();
+    }
+}
+
+/// A possible hidden state of a threat.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Hypothesis {
+    threat: Threat,
+    /// Whether the number of draws is known; otherwise every number is tried at the next draw.
+    are_draws_known: bool,
+    /// The home of a deer, if it is hypothetical.
+    home: Option<Position>,
+}
+
+impl Hypothesis {
+    /// Whether the hypothesis agrees with the observation.
+    fn agrees(&self, observed: ObservedPose) -> bool {
+        let Threat { position, direction, .. } = self.threat;
+        position == observed.position && observed.direction.is_none_or(|observed| observed == direction)
+    }
+}
+
+/// The context in which hypotheses are generated.
+#[derive(Clone, Debug)]
+struct PriorContext<'a> {
+    layout: &'a Layout,
+    world: &'a World,
+    /// The tick that is about to be played.
+    tick: u16,
+    player: Position,
+    limit: HypothesisLimit,
+    /// The open tiles, nearest to the player first; computed only when needed.
+    tiles_by_distance: OnceCell<Vec<Position>>,
+}
+
+impl<'a> PriorContext<'a> {
+    fn new(layout: &'a Layout, world: &'a World, tick: u16, player: Position, limit: HypothesisLimit) -> Self {
+        Self { layout, world, tick, player, limit, tiles_by_distance: OnceCell::new() }
+    }
+
+    /// The number of moves a threat has made before a tick.
+    fn moves_before(&self, tick: u16) -> u16 {
+        self.world.clock().moves_before(tick)
+    }
+
+    fn tiles_by_distance(&self) -> &[Position] {
+        self.tiles_by_distance.get_or_init(|| {
+            let mut tiles: Vec<Position> = self.layout.open_positions().collect();
+            tiles.sort_by_key(|tile| (tile.x - self.player.x).abs() + (tile.y - self.player.y).abs());
+            tiles
+        })
+    }
+}
+
+/// The maximum number of hypotheses per threat.
+#[derive(Clone, Copy, Debug)]
+struct HypothesisLimit {
+    hypotheses_max: usize,
+    deadline: Deadline,
+}
+
+impl HypothesisLimit {
+    /// For a number of threats, or of threats times ticks.
+    fn new(threats: usize, deadline: Deadline) -> Self {
+        Self { hypotheses_max: (HYPOTHESES_TOTAL_MAX / threats.max(1)).clamp(1, HYPOTHESES_MAX), deadline }
+    }
+
+    /// The current maximum.
+    fn now(&self) -> usize {
+        let is_late = self.hypotheses_max > HYPOTHESES_MAX_LATE && self.deadline.time_source.now() >= self.deadline.at;
+        if is_late { HYPOTHESES_MAX_LATE } else { self.hypotheses_max }
+    }
+}
+
+/// The belief about one threat.
+#[derive(Clone, Debug)]
+struct ThreatBelief {
+    /// `None` if the style is unknown.
+    style: Option<Style>,
+    /// Its first observed position.
+    first_position: Position,
+    /// Whether it was first observed in tick 1, so that this is its spawn.
+    is_spawn_known: bool,
+    /// Its last observed position.
+    position: Position,
+    /// Its last observed direction.
+    direction: Direction,
+    /// The best first. Empty if the threat is unmodelled.
+    hypotheses: Vec<Hypothesis>,
+    /// How often it did something that no hypothesis predicted, or that the best one failed to
+    /// predict too often.
+    mispredictions: u32,
+    best_wrong_count: u32,
+    /// If unmodelled: the tick from which its moves must be explained, and the number of moves at
+    /// the last attempt.
+    unexplained_since: u16,
+    moves_at_last_attempt: u16,
+}
+
+impl ThreatBelief {
+    /// Creates the belief about a threat seen for the first time.
+    fn new(style: Option<Style>, observed: ObservedPose, context: &PriorContext<'_>) -> Self {
+        let mut belief = Self {
+            style,
+            first_position: observed.position,
+            is_spawn_known: context.tick == FIRST_TICK,
+            position: observed.position,
+            direction: observed.direction.unwrap_or(Direction::Up),
+            hypotheses: Vec::new(),
+            mispredictions: 0,
+            best_wrong_count: 0,
+            unexplained_since: context.tick,
+            moves_at_last_attempt: context.moves_before(context.tick),
+        };
+        belief.hypotheses = belief.prior(context, true);
+        belief
+    }
+
+    /// The deer's home, as far as it is known.
+    fn spawn(&self) -> Position {
+        self.hypotheses.first().and_then(|best| best.home).unwrap_or(self.first_position)
+    }
+
+    /// Whether the threat is unmodelled.
+    fn is_unmodelled(&self) -> bool {
+        self.hypotheses.is_empty()
+    }
+
+    /// The hypothesis used for planning; `None` if unmodelled.
+    fn best(&self) -> Option<&Threat> {
+        self.hypotheses.first().map(|hypothesis| &hypothesis.threat)
+    }
+
+    /// Predicts every hypothesis one tick ahead, the player having moved from `stale` to `now`.
+    /// `world_index` is the threat's index in the world. Hypotheses beyond the allowed number are
+    /// dropped.
+    fn predict(
+        &mut self,
+        world: &World,
+        world_index: usize,
+        (tick, stale, now): (u16, Position, Position),
+        limit: HypothesisLimit,
+    ) {
+        let draws = 1..=1 + world.clock().moves_before(tick);
+        let step = |threat: &Threat| world.threat_after(world_index, threat, tick, stale, now).unwrap_or(*threat);
+        let step_deer = |deer: &Threat, home| world.deer_after(deer, home, tick, stale, now).unwrap_or(*deer);
+        let mut predicted = Vec::with_capacity(self.hypotheses.len());
+        let hypotheses_max = limit.now();
+        for hypothesis in &self.hypotheses {
+            if predicted.len() >= hypotheses_max {
+                break;
+            }
+            let threat = match hypothesis.home {
+                Some(home) => step_deer(&hypothesis.threat, home),
+                None => step(&hypothesis.threat),
+            };
+            if hypothesis.are_draws_known || threat.draws == hypothesis.threat.draws {
+                predicted.push(Hypothesis { threat, ..*hypothesis });
+                continue;
+            }
+            // It drew, and the number of draws is unknown: replace it with one hypothesis per number.
+            let threats = draws.clone().map(|draws| step(&Threat { draws, ..hypothesis.threat }));
+            let hypotheses = threats.map(|threat| Hypothesis { threat, are_draws_known: true, home: None });
+            predicted.extend(hypotheses.take(hypotheses_max - predicted.len()));
+        }
+        self.hypotheses = predicted;
+    }
+
+    /// Keeps the hypotheses that agree with the observation. `counts` says whether a disagreement
+    /// counts as a misprediction; otherwise it is attributed to missing information.
+    fn update(&mut self, observed: ObservedPose, context: &PriorContext<'_>, counts: bool) {
+        self.position = observed.position;
+        self.direction = observed.direction.or(self.best().map(|best| best.direction)).unwrap_or(self.direction);
+        if self.is_unmodelled() {
+            return;
+        }
+        let agrees = |hypothesis: &Hypothesis| hypothesis.agrees(observed);
+        let is_best_right = agrees(&self.hypotheses[0]);
+        if self.hypotheses.iter().any(agrees) {
+            self.hypotheses.retain(agrees);
+            self.best_wrong_count += u32::from(!is_best_right);
+            if self.best_wrong_count <= BEST_WRONG_MAX || !counts {
+                return;
+            }
+        }
+        self.best_wrong_count = 0;
+        self.mispredictions += u32::from(counts);
+        if self.mispredictions >= MISPREDICTIONS_MAX {
+            self.hypotheses.clear();
+            // Its last move is the first one that needs another explanation.
+            self.unexplained_since = context.tick - 1;
+            self.moves_at_last_attempt = context.moves_before(context.tick - 1);
+            return;
+        }
+        self.regenerate(context);
+    }
+
+    /// Whether an unmodelled threat has moved often enough for another identification attempt,
+    /// after `moves` moves.
+    fn is_identification_due(&self, moves: u16) -> bool {
+        self.is_unmodelled() && moves >= self.moves_at_last_attempt + IDENTIFY_MOVES
+    }
+
+    /// Looks for a style that explains every move of an unmodelled threat and adopts it. `index` is
+    /// its index in the observations, which are of consecutive ticks; `scratch` is a scratch world
+    /// with the same streets.
+    fn identify_style(
+        &mut self,
+        index: usize,
+        log: &[Observation],
+        layout: &Layout,
+        scratch: &mut World,
+        deadline: Deadline,
+    ) {
+        let Some(last) = log.last() else { return };
+        self.moves_at_last_attempt = scratch.clock().moves_before(last.tick);
+        let first = log.partition_point(|observation| observation.tick < self.unexplained_since);
+        let log = &log[first..];
+        let moves_before = |first: &Observation| scratch.clock().moves_before(first.tick);
+        if log.first().is_none_or(|first| moves_before(first) + IDENTIFY_MOVES > self.moves_at_last_attempt) {
+            return;
+        }
+        for style in IDENTIFY_ORDER {
+            let spawn = Spawn { style, position: self.spawn() };
+            let layout = Layout { threats: vec![spawn], ..layout.clone() };
+            if scratch.set_layout(&layout).is_err() {
+                return;
+            }
+            if let Some(hypotheses) = self.test_style(style, index, log, scratch, deadline) {
+                self.style = Some(style);
+                self.hypotheses = hypotheses;
+                return;
+            }
+        }
+    }
+
+    /// The hypotheses that remain for this style after all observed moves, if any.
+    fn test_style(
+        &self,
+        style: Style,
+        index: usize,
+        log: &[Observation],
+        scratch: &World,
+        deadline: Deadline,
+    ) -> Option<Vec<Hypothesis>> {
+        let mut assumed = Self { style: Some(style), ..self.clone() };
+        let first = log.first()?;
+        assumed.position = first.threats[index].position;
+        assumed.direction = first.threats[index].direction?;
+        let limit = HypothesisLimit::new(1, deadline);
+        let context = PriorContext::new(scratch.layout(), scratch, first.tick, first.player, limit);
+        assumed.hypotheses = assumed.prior(&context, false);
+        for pair in log.windows(2) {
+            assumed.predict(scratch, 0, (pair[0].tick, pair[0].player, pair[1].player), limit);
+            let observed = pair[1].threats[index];
+            assumed.hypotheses.retain(|hypothesis| hypothesis.agrees(observed));
+            if assumed.hypotheses.is_empty() || deadline.time_source.now() >= deadline.at {
+                return None;
+            }
+        }
+        Some(assumed.hypotheses)
+    }
+
+    /// Takes the observed pose as true. The current hypotheses, moved to that pose, come first,
+    /// then all other possible ones.
+    fn regenerate(&mut self, context: &PriorContext<'_>) {
+        let (position, direction) = (self.position, self.direction);
+        let kept = self.hypotheses.iter().map(|hypothesis| Hypothesis {
+            threat: Threat { position, direction, ..hypothesis.threat },
+            ..*hypothesis
+        });
+        let mut known = HashSet::new();
+        let all: Vec<Hypothesis> = kept.chain(self.prior(context, false)).collect();
+        let all = all.into_iter().filter(|hypothesis| known.insert(*hypothesis));
+        self.hypotheses = all.take(context.limit.now()).collect();
+    }
+
+    /// Re-initialises after a gap so long that no earlier hypothesis is valid.
+    fn reinitialise(&mut self, observed: ObservedPose, context: &PriorContext<'_>) {
+        self.position = observed.position;
+        self.direction = observed.direction.unwrap_or(self.direction);
+        if !self.is_unmodelled() {
+            self.hypotheses = self.prior(context, true);
+        }
+    }
+
+    /// Changes the style, as reported by the messages.
+    fn set_style(&mut self, style: Option<Style>, context: &PriorContext<'_>) {
+        self.style = style;
+        self.best_wrong_count = 0;
+        self.unexplained_since = context.tick;
+        self.moves_at_last_attempt = context.moves_before(context.tick);
+        self.hypotheses = self.prior(context, false);
+    }
+
+    /// The prior: every hidden state that a threat of this style may have, the most likely first.
+    /// `draws_on_schedule` says that its draws followed the schedule, which gives the
+    /// number of draws of styles that draw on every move.
+    fn prior(&self, context: &PriorContext<'_>, draws_on_schedule: bool) -> Vec<Hypothesis> {
+        let Some(style) = self.style else { return Vec::new() };
+        let moves = context.moves_before(context.tick);
+        let are_draws_known = moves == 0 || (style == Style::Goldfish && draws_on_schedule);
+        let blank = Threat {
+            style,
+            position: self.position,
+            direction: self.direction,
+            draws: if style == Style::Goldfish { 1 + moves } else { 1 },
+            remembered: None,
+            seen: None,
+            post: None,
+            idle_rounds: 0,
+        };
+        let hypothesis = |threat| Hypothesis { threat, are_draws_known, home: None };
+        if moves == 0 && self.is_spawn_known {
+            return vec![hypothesis(blank)];
+        }
+        // Threats look at the player, so tiles near its current position are more likely.
+        let max = context.limit.now();
+        let tiles = || context.tiles_by_distance().iter();
+        let remembers = |&tile: &Position| Threat { remembered: Some(tile), ..blank };
+        let has_seen = |&tile: &Position| Threat { seen: Some(tile), ..blank };
+        let patrols = |&tile: &Position| Threat { post: Some(tile), ..blank };
+        let waits = |idle_rounds: i8| Threat { idle_rounds, ..blank };
+        let with_home = |&home: &Position| Hypothesis { home: Some(home), ..hypothesis(blank) };
+        match style {
+            Style::Deer if !self.is_spawn_known => tiles().map(with_home).take(max).collect(),
+            Style::Goldfish | Style::Bull | Style::Deer | Style::Shark => vec![hypothesis(blank)],
+            Style::Owl => tiles().map(remembers).chain([blank]).map(hypothesis).take(max).collect(),
+            Style::Hawk => {
+                let rules = context.world.rules();
+                let (patience, rest) = (rules.hawk_patience_moves as i8, rules.hawk_rest_moves as i8);
+                let idle = (0..=patience).chain(-rest..0).map(waits);
+                let walks = tiles().map(has_seen).chain(tiles().map(patrols));
+                idle.chain(walks).map(hypothesis).take(max).collect()
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::game::Rules;
+    use crate::search::{ManualTimeSource, TimeSource};
+
+    #[test]
+    fn late_tracker_keeps_few_hypotheses_and_threats_share_the_limit() {
+        let layout = Layout::parse(&vec![".".repeat(30); 30].join("\n").replacen('.', "P", 1)).expect("a drawing");
+        let world = World::new(&layout, &Rules::BLITZ_2025).expect("a map");
+        let observed = ObservedPose { position: Position::new(20, 20), direction: Some(Direction::Up) };
+        let hypotheses = |threats, deadline| {
+            let limit = HypothesisLimit::new(threats, deadline);
+            let context = PriorContext::new(&layout, &world, 500, layout.player, limit);
+            ThreatBelief::new(Some(Style::Hawk), observed, &context).hypotheses.len()
+        };
+        let clock = ManualTimeSource::leak();
+        let deadline = |ms| Deadline { at: clock.now() + Duration::from_millis(ms), time_source: clock };
+        let (now, later) = (deadline(0), deadline(1));
+        // Eleven idle-round values, and every tile as the last sighting or as the post.
+        assert_eq!(hypotheses(6, later), 11 + 2 * 900);
+        assert_eq!(hypotheses(60, later), HYPOTHESES_TOTAL_MAX / 60);
+        assert_eq!(hypotheses(6, now), HYPOTHESES_MAX_LATE);
+    }
+}

@@ -1,0 +1,268 @@
+//! Exploration: finding tiles that the player cannot enter, before it matters.
+//!
+//! Messages do not distinguish see-through tiles from open ones, so a plan may lead over water.
+//! Once a tile has refused the player, every unvisited tile is an *unknown tile*, and the player
+//! explores the nearest ones early, while threats are slow. Before each exploring step the player
+//! must be able to survive for some time on visited tiles, whether or not the step succeeds. As
+//! soon as the visited tiles suffice to survive the rest of the game, they are the *safe set*: all
+//! other tiles are excluded and exploration stops.
+//!
+//! Where no exploring step is safe, the plan is kept if it survives in the optimistic world
+//! (unknown tiles open) and is not much worse than another step in the pessimistic world (only
+//! visited tiles open).
+
+use std::cell::OnceCell;
+
+use crate::game::{BreadthFirst, LAST_TICK, Move, Mover, Position, State, Tile, World};
+use crate::planner::{Budget, Choice, Outcome, Source, SurvivalOptions, SurvivalSearch};
+
+use super::tracker::{KnownMap, Tracker};
+
+/// The tick after which threats are too fast to make a detour for exploration.
+const EXPLORE_UNTIL_TICK: u16 = 700;
+/// How long the player must be able to survive on visited tiles.
+const PESSIMISTIC_TICKS: u16 = 60;
+/// How long the player must be able to survive after a detour if unknown tiles are open.
+const OPTIMISTIC_TICKS: u16 = 300;
+/// Maximum number of states for a search in the optimistic world: several times what the known maps
+/// need.
+const OPTIMISTIC_STATES_MAX: u64 = 30_000;
+/// Maximum number of states for a search in the pessimistic world, whose horizon is short.
+const PESSIMISTIC_STATES_MAX: u64 = 4_000;
+/// Maximum number of states for an attempt to survive on visited tiles: well below a millisecond.
+const SAFE_SET_STATES_MAX: u64 = 8_000;
+/// When to look for a safe set again: after this many newly visited tiles, and at least one over
+/// this share of them; or after this many ticks.
+const SAFE_SET_GROWTH_MIN: usize = 8;
+const SAFE_SET_GROWTH_SHARE: usize = 8;
+const SAFE_SET_RETRY_TICKS: u16 = 50;
+
+/// The limits of a search.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SearchLimits {
+    pub budget: Budget,
+    pub seed: u64,
+}
+
+/// The number of visited tiles at the last search for a safe set, and the tick of the next one.
+#[derive(Debug, Default)]
+pub(super) struct Exploration {
+    visited_count: usize,
+    retry_tick: u16,
+}
+
+impl Exploration {
+    /// Looks for a safe set if one is due; once found, the tracker excludes all other tiles.
+    /// Otherwise returns a step onto an unknown tile, or towards one, while threats are slow;
+    /// `None` if no such step is safe.
+    pub fn explore(&mut self, tracker: &mut Tracker, state: &State, limits: SearchLimits) -> Option<Choice> {
+        if !tracker.map.should_explore() {
+            return None;
+        }
+        if self.find_safe_set(tracker, state, limits) {
+            let unvisited: Vec<Position> = tracker.map.unvisited().collect();
+            tracker.map.set_tiles(&unvisited, Tile::SeeThrough);
+            tracker.map.excluded.extend(unvisited);
+            tracker.beliefs.refresh(&mut tracker.map);
+            return None;
+        }
+        if state.tick() >= EXPLORE_UNTIL_TICK {
+            return None;
+        }
+        Explorer::new(tracker, state, limits).exploring_step()
+    }
+
+    /// Whether a search for a safe set was due and found one.
+    fn find_safe_set(&mut self, tracker: &Tracker, state: &State, limits: SearchLimits) -> bool {
+        let visited_count = tracker.map.visited.len();
+        let growth = (self.visited_count / SAFE_SET_GROWTH_SHARE).max(SAFE_SET_GROWTH_MIN);
+        if visited_count < self.visited_count + growth && state.tick() < self.retry_tick {
+            return false;
+        }
+        self.visited_count = visited_count;
+        self.retry_tick = state.tick() + SAFE_SET_RETRY_TICKS;
+        // Use another seed for each attempt.
+        let limits = SearchLimits { seed: limits.seed.wrapping_add(state.tick().into()), ..limits };
+        let explorer = Explorer::new(tracker, state, limits);
+        explorer.visited_world(Move::Stay).is_some_and(|(world, state)| {
+            limits.longest_survival(&world, &state, SAFE_SET_STATES_MAX, LAST_TICK + 1) > LAST_TICK
+        })
+    }
+}
+
+/// Replaces `choice` if needed on a map where a tile has refused the player; a plan that does not
+/// claim to survive is left unchanged.
+pub(super) fn check_plan(tracker: &Tracker, choice: Choice, limits: SearchLimits) -> Choice {
+    if !choice.survives() || !tracker.map.should_explore() {
+        return choice;
+    }
+    let Tracker { tick, player, beliefs, .. } = tracker;
+    let Ok(state) = beliefs.world.state_at(*tick, *player, &beliefs.best) else { return choice };
+    let changed = Explorer::new(tracker, &state, limits).choose(choice.player_move);
+    let changed = changed.filter(|&player_move| player_move != choice.player_move);
+    changed.map_or(choice, |player_move| Choice { player_move, source: Source::Search, ..choice })
+}
+
+impl KnownMap {
+    /// Whether some tile has refused the player while others are still unknown.
+    fn should_explore(&self) -> bool {
+        let has_refused = !self.refusals.is_empty() || self.layout.tiles.contains(&Tile::SeeThrough);
+        has_refused && self.unvisited().next().is_some()
+    }
+
+    /// Unvisited tiles that are not treated as closed.
+    fn unvisited(&self) -> impl Iterator<Item = Position> + '_ {
+        let open = self.layout.open_positions().filter(|&position| self.layout.tile(position) == Tile::Open);
+        open.filter(|position| !self.visited.contains(position))
+    }
+}
+
+impl SearchLimits {
+    /// The last tick of the longest line found, at most `target_tick`.
+    fn longest_survival(&self, world: &World, state: &State, states_max: u64, target_tick: u16) -> u16 {
+        let options = SurvivalOptions { seed: self.seed, ..SurvivalOptions::default() };
+        let budget = self.budget.and(Budget::ticks(states_max));
+        let solution = SurvivalSearch::new(options).solve_until(world, state, target_tick, budget);
+        if solution.outcome == Outcome::Survives { LAST_TICK + 1 } else { solution.final_tick.min(target_tick) }
+    }
+}
+
+struct Explorer<'a> {
+    tracker: &'a Tracker,
+    state: &'a State,
+    limits: SearchLimits,
+    /// How long the player survives on visited tiles if it stays; a refused step has the same
+    /// effect.
+    survival_staying: OnceCell<u16>,
+}
+
+impl<'a> Explorer<'a> {
+    fn new(tracker: &'a Tracker, state: &'a State, limits: SearchLimits) -> Self {
+        Self { tracker, state, limits, survival_staying: OnceCell::new() }
+    }
+
+    /// The tick that the player must be able to reach on visited tiles.
+    fn target_tick(&self) -> u16 {
+        (self.state.tick() + PESSIMISTIC_TICKS).min(LAST_TICK + 1)
+    }
+
+    /// A step onto an unknown tile, else towards one, that is safe in both worlds.
+    fn exploring_step(&self) -> Option<Choice> {
+        let moves = self.tracker.beliefs.world.moves(self.state);
+        let onto = moves.filter(|&player_move| self.unknown_target(player_move).is_some());
+        let towards = || self.approach().filter(|&player_move| self.unknown_target(player_move).is_none());
+        let mut moves = onto.chain(std::iter::once_with(towards).flatten());
+        let target_tick = self.target_tick();
+        let optimistic_tick = (self.state.tick() + OPTIMISTIC_TICKS).min(LAST_TICK + 1);
+        let player_move = moves.find(|&player_move| {
+            self.pessimistic_survival(player_move) >= target_tick
+                && self.survives_optimistic(player_move, optimistic_tick)
+        })?;
+        Some(Choice { player_move, source: Source::Search, planned_tick: Some(target_tick), simulated_ticks: 0 })
+    }
+
+    /// Returns the first of the planned step and the others that is safe in both worlds; otherwise,
+    /// of those that survive in the optimistic world, the one that survives longest in the
+    /// pessimistic world.
+    fn choose(&self, planned: Move) -> Option<Move> {
+        let others = self.tracker.beliefs.world.moves(self.state).filter(|&player_move| player_move != planned);
+        // The plan survives on visited tiles only, so this check can be skipped.
+        let is_known = |player_move| player_move == planned && self.unknown_target(planned).is_none();
+        let survives = |player_move| is_known(player_move) || self.survives_optimistic(player_move, LAST_TICK + 1);
+        let mut too_short: Vec<(u16, Move)> = Vec::new();
+        for player_move in std::iter::once(planned).chain(others) {
+            let final_tick = self.pessimistic_survival(player_move);
+            if final_tick < self.target_tick() {
+                too_short.push((final_tick, player_move));
+            } else if survives(player_move) {
+                return Some(player_move);
+            }
+        }
+        too_short.sort_by_key(|&(final_tick, _)| std::cmp::Reverse(final_tick));
+        too_short.into_iter().map(|(_, player_move)| player_move).find(|&player_move| survives(player_move))
+    }
+
+    /// Whether a tick can be reached after a move in the optimistic world, whether or not the move
+    /// itself succeeds.
+    fn survives_optimistic(&self, player_move: Move, until_tick: u16) -> bool {
+        let survives = |world: &World, state: State, player_move: Move| {
+            self.survival_after(world, state, player_move, OPTIMISTIC_STATES_MAX, until_tick) >= until_tick
+        };
+        if !survives(&self.tracker.beliefs.world, self.state.clone(), player_move) {
+            return false;
+        }
+        let Some(target) = self.unknown_target(player_move) else { return true };
+        self.world_without(std::iter::once(target)).is_some_and(|(world, state)| survives(&world, state, Move::Stay))
+    }
+
+    /// How long the player survives after a move if it can enter visited tiles only, whether or not
+    /// the move itself succeeds.
+    fn pessimistic_survival(&self, player_move: Move) -> u16 {
+        let survival = |player_move: Move| {
+            let Some((world, state)) = self.visited_world(player_move) else { return 0 };
+            self.survival_after(&world, state, player_move, PESSIMISTIC_STATES_MAX, self.target_tick())
+        };
+        let survival_staying = || *self.survival_staying.get_or_init(|| survival(Move::Stay));
+        match self.unknown_target(player_move) {
+            Some(_) => survival(player_move).min(survival_staying()),
+            None if player_move == Move::Stay => survival_staying(),
+            None => survival(player_move),
+        }
+    }
+
+    fn survival_after(
+        &self,
+        world: &World,
+        mut state: State,
+        player_move: Move,
+        states_max: u64,
+        target_tick: u16,
+    ) -> u16 {
+        if !state.is_over() {
+            world.step(&mut state, player_move);
+        }
+        self.limits.longest_survival(world, &state, states_max, target_tick)
+    }
+
+    /// The tile that a move leads to, if it is unvisited.
+    fn unknown_target(&self, player_move: Move) -> Option<Position> {
+        let target = self.tracker.player.towards(player_move.direction()?);
+        (!self.tracker.map.visited.contains(&target)).then_some(target)
+    }
+
+    /// The first step of a shortest path over visited tiles to an unvisited one.
+    fn approach(&self) -> Option<Move> {
+        let Tracker { player, map, beliefs, .. } = self.tracker;
+        let graph = beliefs.world.graph();
+        let start = graph.tile(*player)?;
+        let (mut search, mut steps) = (BreadthFirst::default(), Vec::new());
+        let reached = search.fill(graph, Mover::Player, [(start, 0)], &mut steps, |_, _| true);
+        let nearest = *reached.iter().find(|&&tile| !map.visited.contains(&graph.position(tile)))?;
+        let distances = graph.distances(Mover::Player, nearest);
+        let steps = steps[usize::from(nearest)];
+        let mut ways = graph.ways(Mover::Player, start);
+        let is_on_path = |&(_, next): &(_, u16)| distances[usize::from(next)].saturating_add(1) == steps;
+        ways.find(is_on_path).map(|(direction, _)| Move::from(direction))
+    }
+
+    /// The world in which only visited tiles, and the target of a move, are open, and the present
+    /// state there.
+    fn visited_world(&self, player_move: Move) -> Option<(World, State)> {
+        let player = self.tracker.player;
+        let target = player_move.direction().map_or(player, |direction| player.towards(direction));
+        self.world_without(self.tracker.map.unvisited().filter(|&position| position != target))
+    }
+
+    /// The world with these tiles see-through as well, and the present state there.
+    fn world_without(&self, tiles: impl Iterator<Item = Position>) -> Option<(World, State)> {
+        let Tracker { tick, player, map, beliefs, .. } = self.tracker;
+        let mut layout = map.layout.clone();
+        for Position { x, y } in tiles {
+            *layout.tiles.get_mut((y * layout.width + x) as usize)? = Tile::SeeThrough;
+        }
+        let mut world = beliefs.world.clone();
+        world.set_layout(&layout).ok()?;
+        let state = world.state_at(*tick, *player, &beliefs.best).ok()?;
+        Some((world, state))
+    }
+}

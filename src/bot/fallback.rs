@@ -1,0 +1,42 @@
+//! Fallback: decides from the positions alone, without predictions.
+
+use crate::game::{Layout, Position, Tile};
+use crate::planner::{CautiousRules, Choice, ObservedThreat, Sighting};
+use crate::protocol::MessageMap;
+
+use super::observation::Decoded;
+
+/// Side of the window used where the whole map is too large.
+const WINDOW_SIDE: i32 = 64;
+
+/// Decides with the cautious planner: on `layout`, the map as known so far, or else on a window of
+/// the message's map.
+pub(super) fn decide_from_positions(
+    cautious: &mut CautiousRules,
+    decoded: &Decoded<'_>,
+    layout: Option<&Layout>,
+) -> Choice {
+    let observation = &decoded.observation;
+    let (layout, from) = match layout {
+        Some(layout) => (layout.clone(), Position::new(0, 0)),
+        None => window(decoded.map, observation.player),
+    };
+    // A message may report a threat at any coordinates.
+    let in_window = |at: Position| Position::new(at.x.saturating_sub(from.x), at.y.saturating_sub(from.y));
+    let threats: Vec<ObservedThreat> =
+        observation.threats.iter().map(|threat| ObservedThreat::at(in_window(threat.position))).collect();
+    let player = in_window(observation.player);
+    cautious.choose(&layout, &Sighting { tick: observation.tick, player, threats: &threats })
+}
+
+/// The streets around the player, at most 64 x 64 tiles, and the position of the window's first
+/// tile. A map that fits is returned whole.
+fn window(map: &MessageMap, player: Position) -> (Layout, Position) {
+    let start = |at: i32, side: i32| (at - WINDOW_SIDE / 2).clamp(0, (side - WINDOW_SIDE).max(0));
+    let from = Position::new(start(player.x, map.width), start(player.y, map.height));
+    let (width, height) = (map.width.min(WINDOW_SIDE), map.height.min(WINDOW_SIDE));
+    let rows = (from.y..from.y + height).flat_map(|y| (from.x..from.x + width).map(move |x| Position::new(x, y)));
+    let tiles = rows.map(|position| map.tiles.get(position).unwrap_or(Tile::Wall)).collect();
+    let player = Position::new(player.x - from.x, player.y - from.y);
+    (Layout { width, height, tiles, player, threats: Vec::new() }, from)
+}

@@ -1,0 +1,148 @@
+//! Observe: what is kept of a game's messages, and of the bot's answers.
+//!
+//! This is the only place that writes it. The stages after this one read it; the tracker moves
+//! observations from the queue to the log as it processes them.
+
+use std::collections::VecDeque;
+
+use crate::game::{Move, Style};
+use crate::protocol::MessageMap;
+
+use super::observation::{Decoded, Observation};
+use super::plan::Planning;
+use super::tracker::{Tracking, track};
+use super::{BotOptions, Deadlines, Decision};
+
+/// Number of processed observations that are kept.
+const LOG_TICKS_MAX: usize = 200;
+/// Maximum number of moves kept while no message can be observed.
+const SENT_MAX: usize = 16;
+
+/// A game: what is kept of its messages, and what the later stages make of it.
+pub(super) struct Game {
+    pub map: MessageMap,
+    /// The tick of the last playable message.
+    message_tick: u32,
+    /// The answer to the last message, playable or not.
+    pub answer: Option<Answer>,
+    pub history: History,
+    /// `None` before the first message is processed.
+    pub tracking: Option<Tracking>,
+    pub planning: Planning,
+}
+
+/// What is kept of playable messages and of the moves sent.
+#[derive(Debug, Default)]
+pub(super) struct History {
+    /// The threats' styles in the last message, and in the one before; `None` if unknown.
+    pub styles: Vec<Option<Style>>,
+    pub styles_before: Vec<Option<Style>>,
+    /// Observations that the tracker has not processed yet, the latest last.
+    pub queue: VecDeque<Observation>,
+    /// The latest processed observations, of consecutive ticks.
+    pub log: Vec<Observation>,
+    /// Moves that were sent and whose effect the tracker has not seen yet.
+    pub sent: Vec<Sent>,
+}
+
+/// A move that was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Sent {
+    pub tick: u16,
+    pub player_move: Move,
+    /// Whether it was sent within the budget, by a bot that was up to date.
+    pub is_timely: bool,
+}
+
+/// An answer to a message.
+#[derive(Clone, Debug)]
+pub(super) struct Answer {
+    pub observation: Observation,
+    pub decision: Decision,
+    /// Whether it was given within the budget.
+    pub is_timely: bool,
+}
+
+/// Keeps what a message shows and hands it on to the tracker. A message that does not continue the
+/// game starts a new one.
+///
+/// A repeated message changes nothing: its decision is returned. A message that is not playable
+/// leaves no trace but its answer.
+pub(super) fn observe(
+    game: &mut Option<Game>,
+    decoded: &Decoded<'_>,
+    options: &BotOptions,
+    deadlines: Deadlines,
+) -> Option<Decision> {
+    let observation = &decoded.observation;
+    let is_same_game = game.as_ref().is_some_and(|game| game.is_continued_by(decoded));
+    if let Some(Game { answer: Some(answer), history, .. }) = game {
+        if is_same_game && answer.observation == *observation {
+            return Some(answer.decision);
+        }
+        history.keep_sent(answer);
+    }
+    if !decoded.is_playable {
+        return None;
+    }
+    let current = match &mut *game {
+        Some(game) if is_same_game => game,
+        game => game.insert(Game::new(decoded)),
+    };
+    current.message_tick = observation.message_tick;
+    current.history.styles_before = std::mem::replace(&mut current.history.styles, decoded.styles.clone());
+    current.history.queue.push_back(observation.clone());
+    current.tracking = track(current.tracking.take(), &current.map, &mut current.history, options, deadlines);
+    if current.tracking.is_none() {
+        // There is nothing to track by these rules: the next message starts over.
+        *game = None;
+    }
+    None
+}
+
+impl Game {
+    fn new(decoded: &Decoded<'_>) -> Self {
+        let history = History { styles: decoded.styles.clone(), ..History::default() };
+        Self {
+            map: decoded.map.clone(),
+            message_tick: decoded.observation.message_tick,
+            answer: None,
+            history,
+            tracking: None,
+            planning: Planning::default(),
+        }
+    }
+
+    /// Whether a message continues the game.
+    fn is_continued_by(&self, decoded: &Decoded<'_>) -> bool {
+        self.message_tick <= decoded.observation.message_tick
+            && self.history.styles.len() == decoded.styles.len()
+            && self.map == *decoded.map
+    }
+}
+
+impl History {
+    /// Keeps the move of an answer, in place of an earlier one in the same tick.
+    fn keep_sent(&mut self, answer: &Answer) {
+        let Answer { ref observation, decision: Decision { player_move, .. }, is_timely } = *answer;
+        let is_up_to_date = self.queue.is_empty();
+        self.sent.retain(|sent| sent.tick != observation.tick);
+        self.sent.push(Sent { tick: observation.tick, player_move, is_timely: is_timely && is_up_to_date });
+        if is_up_to_date && self.sent.len() > SENT_MAX {
+            self.sent.remove(0);
+        }
+    }
+
+    /// Moves an observation that has been processed to the log. After missed ticks the log starts
+    /// over.
+    pub fn keep_processed(&mut self, observation: Observation, is_next: bool) {
+        if !is_next {
+            self.log.clear();
+        } else if self.log.len() == LOG_TICKS_MAX {
+            self.log.remove(0);
+        }
+        // A move takes effect in the tick after its own.
+        self.sent.retain(|sent| sent.tick >= observation.tick);
+        self.log.push(observation);
+    }
+}

@@ -1,0 +1,242 @@
+//! Plan and decide: chooses the move for the tracked state, in this order:
+//!
+//! 1. from the positions alone, if there is no time or no state to plan for (`fallback`);
+//! 2. beside predictions, if some threats are unmodelled;
+//! 3. an exploring step, if one is due and safe (`exploration`);
+//! 4. the planner's move, with as much slack as it finds, checked by `exploration` where tiles have
+//!    refused the player.
+//!
+//! A plan without slack may pass a threat by a single tick, and then one late command is fatal. A
+//! world with slack `n` also counts the player as caught where standing still through the threats'
+//! next `n` moves would be fatal (see [`World::with_patience`]), so a plan that survives it can
+//! lose `n` commands in a row at any time. Nearly every map can be survived with a slack of 4.
+//! There is one planner per slack level; the plan with the most slack that survives is followed.
+
+use std::time::Instant;
+
+use crate::game::{PlacementError, State, Tile, World};
+use crate::planner::{self, Budget, CautiousRules, Choice, Planner};
+
+use super::BotOptions;
+use super::exploration::{Exploration, SearchLimits, check_plan};
+use super::fallback::decide_from_positions;
+use super::game::Game;
+use super::observation::Decoded;
+use super::tracker::{Tracker, Tracking};
+
+/// The largest map, in open tiles, whose tables are copied within a decision for what-if analysis.
+const COPIED_TILES_MAX: usize = 1024;
+/// The maximum slack, in threat moves.
+pub(super) const SLACK_MOVES_MAX: u8 = 4;
+/// The maximum number of states for the first attempt at the highest slack level: several times
+/// what most maps need.
+const FIRST_STATES_MAX: u64 = 40_000;
+/// Ticks between a failed attempt at more slack and the next attempt; the interval is multiplied by
+/// four after each failure.
+const RETRY_TICKS: u16 = 16;
+
+/// What planning keeps from message to message of a game.
+#[derive(Default)]
+pub(super) struct Planning {
+    /// The planner for the current world, with that world's number: see
+    /// [`Beliefs`](super::belief::Beliefs).
+    planner: Option<(u32, ActivePlanner)>,
+    exploration: Exploration,
+}
+
+/// The planner in use.
+enum ActivePlanner {
+    /// Any planner.
+    Plain(Box<dyn Planner>),
+    /// `survival`, with slack.
+    WithSlack(SlackPlanner),
+}
+
+/// Decides on a message within the budget, whose deadline is set.
+pub(super) fn decide(
+    game: Option<&mut Game>,
+    cautious: &mut CautiousRules,
+    decoded: &Decoded<'_>,
+    options: &BotOptions,
+    budget: Budget,
+) -> Choice {
+    // Only a tracker that is up to date knows more than the message.
+    let tracked = game.and_then(|game| match &mut game.tracking {
+        Some(Tracking::Following(tracker)) if game.history.queue.is_empty() && game.map == *decoded.map => {
+            Some((&mut **tracker, &mut game.planning))
+        }
+        _ => None,
+    });
+    let Some((tracker, planning)) = tracked else { return decide_from_positions(cautious, decoded, None) };
+    let is_late = budget.deadline.is_some_and(|deadline| budget.time_source.now() >= deadline);
+    let state = tracked_state(tracker).ok().filter(|state| !state.is_over());
+    let (true, false, Some(state)) = (decoded.is_playable, is_late, state) else {
+        // Out of time, or a threat stands on the player and the game goes on, which the rules do
+        // not allow.
+        return decide_from_positions(cautious, decoded, Some(&tracker.map.layout));
+    };
+    if !tracker.beliefs.unmodelled.is_empty() {
+        return cautious.choose_with_predictions(&tracker.beliefs.world, &state, &tracker.beliefs.unmodelled, budget);
+    }
+    match planning.decide(tracker, &state, options, budget) {
+        Ok(choice) => choice,
+        Err(_) => decide_from_positions(cautious, decoded, Some(&tracker.map.layout)),
+    }
+}
+
+/// The predictable threats at their current positions, in the tracker's world; placement fails only
+/// in games that break the rules.
+fn tracked_state(tracker: &Tracker) -> Result<State, PlacementError> {
+    let Tracker { tick, player, beliefs, .. } = tracker;
+    beliefs.world.state_at(*tick, *player, &beliefs.best)
+}
+
+impl Planning {
+    /// Explores, or follows a plan.
+    fn decide(
+        &mut self,
+        tracker: &mut Tracker,
+        state: &State,
+        options: &BotOptions,
+        budget: Budget,
+    ) -> Result<Choice, PlacementError> {
+        let explores = is_survival(options) && tracker.beliefs.world.open_tiles() <= COPIED_TILES_MAX;
+        let limits = SearchLimits { budget, seed: options.seed };
+        if explores && let Some(choice) = self.exploration.explore(tracker, state, limits) {
+            return Ok(choice);
+        }
+        let mut choice = self.plan(tracker, options, budget)?;
+        if !choice.survives() && !tracker.map.excluded.is_empty() {
+            let excluded = std::mem::take(&mut tracker.map.excluded);
+            tracker.map.set_tiles(&excluded, Tile::Open);
+            tracker.beliefs.refresh(&mut tracker.map);
+            choice = self.plan(tracker, options, budget)?;
+        }
+        Ok(if explores { check_plan(tracker, choice, limits) } else { choice })
+    }
+
+    /// Runs the planner for the tracker's world, creating it first if the world has changed.
+    fn plan(&mut self, tracker: &Tracker, options: &BotOptions, budget: Budget) -> Result<Choice, PlacementError> {
+        let state = tracked_state(tracker)?;
+        let (world, world_count) = (&tracker.beliefs.world, tracker.beliefs.world_count);
+        let planner = match &mut self.planner {
+            Some((count, planner)) if *count == world_count => planner,
+            planner => &mut planner.insert((world_count, ActivePlanner::new(options, world))).1,
+        };
+        Ok(match planner {
+            ActivePlanner::Plain(planner) => planner.decide(world, &state, budget),
+            ActivePlanner::WithSlack(planner) => planner.decide(&state, budget),
+        })
+    }
+}
+
+/// Whether the planner is the survival search.
+fn is_survival(options: &BotOptions) -> bool {
+    options.planner == planner::DEFAULT_NAME
+}
+
+impl ActivePlanner {
+    fn new(options: &BotOptions, world: &World) -> Self {
+        let planner = || planner::by_name(&options.planner, options.seed).expect("a name that Bot::new has checked");
+        if is_survival(options) && options.slack_moves > 0 && world.open_tiles() <= COPIED_TILES_MAX {
+            return Self::WithSlack(SlackPlanner::new(world, options.slack_moves, planner));
+        }
+        Self::Plain(planner())
+    }
+}
+
+/// Planners by slack level: level 0 plans by the rules themselves.
+struct SlackPlanner {
+    levels: Vec<Level>,
+    /// The level in use.
+    current_level: usize,
+    /// The tick at which more slack is tried again, and the current retry interval.
+    retry_tick: u16,
+    retry_interval_ticks: u16,
+    has_begun: bool,
+}
+
+struct Level {
+    world: World,
+    planner: Box<dyn Planner>,
+}
+
+impl SlackPlanner {
+    /// Creates one planner per slack level from 0 to `moves_max`.
+    fn new(world: &World, moves_max: u8, planner: impl Fn() -> Box<dyn Planner>) -> Self {
+        let level = |moves| Level { world: world.clone().with_patience(moves), planner: planner() };
+        Self {
+            levels: (0..=moves_max).map(level).collect(),
+            current_level: 0,
+            retry_tick: 0,
+            retry_interval_ticks: RETRY_TICKS,
+            has_begun: false,
+        }
+    }
+
+    /// Decides by the plan with the most slack that survives; if none does, by level 0.
+    fn decide(&mut self, state: &State, budget: Budget) -> Choice {
+        let is_first = !std::mem::replace(&mut self.has_begun, true);
+        if is_first && let Some(choice) = self.try_highest(state, budget) {
+            return choice;
+        }
+        let choice = self.reduce_slack(state, budget);
+        if choice.survives() && state.tick() >= self.retry_tick {
+            self.increase_slack(state, choice, budget)
+        } else {
+            choice
+        }
+    }
+
+    /// Tries the highest level first, which makes the others unnecessary if it survives; with a
+    /// small limit, because it may not.
+    fn try_highest(&mut self, state: &State, budget: Budget) -> Option<Choice> {
+        let highest = self.levels.len() - 1;
+        let level = &mut self.levels[highest];
+        let share = halved(budget).and(Budget::ticks(FIRST_STATES_MAX));
+        let choice = level.planner.decide(&level.world, state, share);
+        choice.survives().then(|| {
+            self.current_level = highest;
+            choice
+        })
+    }
+
+    /// Runs the current level, and lower ones until a plan survives.
+    fn reduce_slack(&mut self, state: &State, budget: Budget) -> Choice {
+        loop {
+            let level = &mut self.levels[self.current_level];
+            let share = if self.current_level > 0 { halved(budget) } else { budget };
+            let choice = level.planner.decide(&level.world, state, share);
+            if choice.survives() || self.current_level == 0 {
+                return choice;
+            }
+            self.current_level -= 1;
+            self.retry_tick = state.tick() + RETRY_TICKS;
+            self.retry_interval_ticks = RETRY_TICKS;
+        }
+    }
+
+    /// Tries higher levels as long as they survive, within half of the remaining time.
+    fn increase_slack(&mut self, state: &State, mut choice: Choice, budget: Budget) -> Choice {
+        let budget = halved(budget);
+        while self.current_level + 1 < self.levels.len() {
+            let level = &mut self.levels[self.current_level + 1];
+            let tried = level.planner.decide(&level.world, state, budget);
+            if !tried.survives() {
+                self.retry_tick = state.tick().saturating_add(self.retry_interval_ticks);
+                self.retry_interval_ticks = self.retry_interval_ticks.saturating_mul(4);
+                break;
+            }
+            self.current_level += 1;
+            choice = Choice { simulated_ticks: choice.simulated_ticks + tried.simulated_ticks, ..tried };
+        }
+        choice
+    }
+}
+
+/// The same limits with half of the remaining time.
+fn halved(budget: Budget) -> Budget {
+    let now = budget.time_source.now();
+    let halfway = |deadline: Instant| now + deadline.saturating_duration_since(now) / 2;
+    Budget { deadline: budget.deadline.map(halfway), ..budget }
+}

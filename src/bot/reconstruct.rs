@@ -1,0 +1,215 @@
+//! Reconstructs the player's path through ticks whose messages were missed.
+
+use rand_pcg::rand_core::SeedableRng;
+
+use crate::game::{Direction, Layout, Move, Mover, Position, Threat, Tile, World};
+use crate::search::{Generator, below};
+
+use super::Deadline;
+use super::game::Sent;
+use super::observation::ObservedPose;
+
+/// Number of random paths tried after the likely ones have failed.
+const RANDOM_PATHS_MAX: usize = 256;
+/// Maximum delay, in ticks, that is considered for a command.
+const DELAY_TICKS_MAX: usize = 16;
+
+/// The player's position at the start of each tick, from the last observed tick to the next.
+pub(super) type Path = Vec<Position>;
+
+/// A run of unobserved ticks between two observations.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Gap<'a> {
+    pub layout: &'a Layout,
+    /// A world with this layout.
+    pub world: &'a World,
+    pub from: Position,
+    pub to: Position,
+    pub first_tick: u16,
+    pub ticks: usize,
+}
+
+/// Returns the first path that explains all `threats`, else the path that explains the most. Paths
+/// are tried in this order: all commands as sent, no command, one command late, random paths. If no
+/// path connects the two positions, the player is assumed to stay and then jump.
+///
+/// `threats` pairs each threat of the world, as it was before the gap, with its observation after
+/// the gap.
+pub(super) fn reconstruct(
+    gap: &Gap<'_>,
+    sent: &[Sent],
+    threats: &[(Threat, ObservedPose)],
+    deadline: Deadline,
+) -> Path {
+    gap.find_path(sent, threats.len(), |path| gap.count_explained(path, threats), deadline)
+}
+
+impl Gap<'_> {
+    /// As [`reconstruct`], for any way to count.
+    fn find_path(
+        &self,
+        sent: &[Sent],
+        threats: usize,
+        count_explained: impl Fn(&Path) -> usize,
+        deadline: Deadline,
+    ) -> Path {
+        let mut best: Option<(usize, Path)> = None;
+        let random = self.random_paths();
+        for path in self.likely_paths(sent).into_iter().map(Some).chain(random) {
+            if let Some(path) = path.filter(|path| path.last() == Some(&self.to)) {
+                let explained = count_explained(&path);
+                if best.as_ref().is_none_or(|&(most, _)| explained > most) {
+                    best = Some((explained, path));
+                }
+                if explained == threats {
+                    break;
+                }
+            }
+            if deadline.time_source.now() >= deadline.at {
+                break;
+            }
+        }
+        best.map_or_else(|| self.jump(), |(_, path)| path)
+    }
+
+    /// The number of threats that come to be where they are observed if the player took a path.
+    fn count_explained(&self, path: &Path, threats: &[(Threat, ObservedPose)]) -> usize {
+        let is_explained = |&(index, &(threat, observed)): &(usize, &(Threat, ObservedPose))| {
+            let ticks = path.windows(2).zip(self.first_tick..);
+            let after = ticks.fold(threat, |threat, (step, tick)| {
+                self.world.threat_after(index, &threat, tick, step[0], step[1]).unwrap_or(threat)
+            });
+            after.position == observed.position
+                && observed.direction.is_none_or(|direction| direction == after.direction)
+        };
+        threats.iter().enumerate().filter(is_explained).count()
+    }
+
+    fn likely_paths(&self, sent: &[Sent]) -> Vec<Path> {
+        let none = vec![Move::Stay; self.ticks];
+        let offset = |sent: &Sent| usize::from(sent.tick.saturating_sub(self.first_tick));
+        let mut all = none.clone();
+        for sent in sent {
+            if let Some(slot) = all.get_mut(offset(sent)) {
+                *slot = sent.player_move;
+            }
+        }
+        let mut paths = vec![self.walk(&all), self.walk(&none)];
+        for sent in sent {
+            for tick in (offset(sent)..self.ticks).take(DELAY_TICKS_MAX) {
+                let mut late = none.clone();
+                late[tick] = sent.player_move;
+                paths.push(self.walk(&late));
+            }
+        }
+        paths
+    }
+
+    /// The path that a sequence of moves gives; an impossible move is a stay.
+    fn walk(&self, moves: &[Move]) -> Path {
+        let mut path = vec![self.from];
+        let mut position = self.from;
+        for player_move in moves {
+            let next = player_move.direction().map_or(position, |direction| position.towards(direction));
+            if self.layout.tile(next) == Tile::Open {
+                position = next;
+            }
+            path.push(position);
+        }
+        path
+    }
+
+    /// Random paths that arrive in time, each step drawn from those that still allow it; `None` if
+    /// there is no such path.
+    fn random_paths(&self) -> impl Iterator<Item = Option<Path>> {
+        // Created only when the likely paths have failed.
+        let mut drawn: Option<(Vec<u16>, Generator)> = None;
+        (0..RANDOM_PATHS_MAX).map(move |_| {
+            let (distances, random) =
+                drawn.get_or_insert_with(|| (self.distances(), Generator::seed_from_u64(self.first_tick.into())));
+            self.random_path(distances, random)
+        })
+    }
+
+    fn random_path(&self, distances: &[u16], random: &mut Generator) -> Option<Path> {
+        let mut path = vec![self.from];
+        let mut position = self.from;
+        for ticks_left in (0..self.ticks).rev() {
+            let neighbours = Direction::ALL.map(|direction| position.towards(direction));
+            let arrives = |next: &Position| {
+                let tile = self.world.graph().tile(*next).filter(|_| self.layout.tile(*next) == Tile::Open);
+                tile.is_some_and(|tile| usize::from(distances[usize::from(tile)]) <= ticks_left)
+            };
+            let choices: Vec<Position> = neighbours.into_iter().chain([position]).filter(arrives).collect();
+            if choices.is_empty() {
+                return None;
+            }
+            position = choices[below(random, choices.len())];
+            path.push(position);
+        }
+        Some(path)
+    }
+
+    /// Distance in steps from each tile to the player's next observed position.
+    fn distances(&self) -> Vec<u16> {
+        let graph = self.world.graph();
+        let to = graph.tile(self.to).expect("the player is observed on an open tile");
+        graph.distances(Mover::Player, to)
+    }
+
+    /// Stays, then jumps: used when no path exists.
+    fn jump(&self) -> Path {
+        let mut path = vec![self.from; self.ticks + 1];
+        path[self.ticks] = self.to;
+        path
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::game::Rules;
+    use crate::search::{ManualTimeSource, TimeSource};
+
+    fn far_deadline() -> Deadline {
+        let clock = ManualTimeSource::leak();
+        Deadline { at: clock.now() + Duration::from_secs(60), time_source: clock }
+    }
+
+    fn world(drawing: &str) -> World {
+        World::new(&Layout::parse(drawing).expect("a drawing"), &Rules::BLITZ_2025).expect("a map")
+    }
+
+    fn gap(world: &World, to: Position, ticks: usize) -> Gap<'_> {
+        Gap { layout: world.layout(), world, from: world.layout().player, to, first_tick: 7, ticks }
+    }
+
+    #[test]
+    fn command_as_sent_is_preferred_and_late_command_is_found() {
+        let world = world("P...\n.##.\n....");
+        let gap = gap(&world, Position::new(1, 0), 3);
+        let sent = [Sent { tick: 7, player_move: Move::Right, is_timely: true }];
+        let here = gap.from;
+        assert_eq!(gap.find_path(&sent, 1, |_| 1, far_deadline()), [here, gap.to, gap.to, gap.to]);
+        let late = |path: &Path| usize::from(path[2] == here);
+        assert_eq!(gap.find_path(&sent, 1, late, far_deadline()), [here, here, here, gap.to]);
+    }
+
+    #[test]
+    fn path_is_found_without_commands() {
+        let world = world("P...\n.##.\n....");
+        let gap = gap(&world, Position::new(0, 2), 4);
+        let waited = |path: &Path| usize::from(path[1] == gap.from && path[3] == Position::new(0, 1));
+        let path = gap.find_path(&[], 1, waited, far_deadline());
+        assert_eq!(waited(&path), 1, "{path:?}");
+    }
+
+    #[test]
+    fn unreachable_position_is_a_jump() {
+        let world = world("P#.");
+        let gap = gap(&world, Position::new(2, 0), 2);
+        assert_eq!(reconstruct(&gap, &[], &[], far_deadline()), [gap.from, gap.from, gap.to]);
+    }
+}

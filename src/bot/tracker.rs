@@ -1,0 +1,420 @@
+//! Predict and update: tracks a game through its observations.
+//!
+//! Guarantees: a game that keeps the rules is tracked exactly, whatever happened to our commands.
+//! The player's position shows which move was played, so a late command is simply a tick without a
+//! command. For ticks whose messages were missed, the tracker tries the commands as sent, no
+//! commands, and other paths to the player's observed position, until the predicted threats match
+//! the observed ones. A game that breaks the rules is tracked by its observed positions.
+//!
+//! The tracker itself follows the player and the map; `belief` follows the threats.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::game::{Direction, FIRST_TICK, Layout, Position, Spawn, Style, Tile, World, WorldBuilder, WorldError};
+use crate::protocol::MessageMap;
+
+use super::belief::{Beliefs, Step};
+use super::game::{History, Sent};
+use super::observation::Observation;
+use super::reconstruct::{Gap, Path, reconstruct};
+use super::{BotOptions, Deadline, Deadlines};
+
+/// Ticks after joining a running game during which mispredictions are attributed to missing
+/// information.
+const GRACE_TICKS: u16 = 100;
+/// A tile counts as closed once the probability that every refused command into it was merely late
+/// falls below this. With the initial estimate of the late share, this takes two refusals.
+const LATE_CHANCE_MIN: f64 = 1e-3;
+/// Prior of the late share: this many timely commands and one late one.
+const PRIOR_COMMANDS: u32 = 50;
+/// The shortest gap, in ticks, that is not reconstructed: the tracker joins the game anew instead.
+const REJOIN_TICKS: u16 = 200;
+/// Tiles whose routes are built between two checks of the clock: about half a millisecond on the
+/// largest map.
+const TILES_PER_SLICE: usize = 16;
+/// The minimum number of observations processed per message while the bot catches up, however late
+/// it is: more than arrive in the meantime.
+const CATCH_UP_MESSAGES_MIN: usize = 4;
+
+/// How far the bot has processed a game.
+pub(super) enum Tracking {
+    /// The world is being built; observations and moves are queued meanwhile.
+    Building(Box<WorldBuilder>),
+    /// The world is ready. While observations are queued, the tracker is behind.
+    Following(Box<Tracker>),
+}
+
+/// The state of a tracked game.
+#[derive(Debug)]
+pub(super) struct Tracker {
+    pub tick: u16,
+    pub player: Position,
+    pub map: KnownMap,
+    pub beliefs: Beliefs,
+    /// The tick up to which mispredictions are attributed to missing information.
+    grace_until: u16,
+    /// Commands that took effect.
+    effective_commands: u32,
+    /// Commands into tiles that the player can enter, but that had no effect.
+    late_commands: u32,
+}
+
+/// What is known about where the player can go.
+#[derive(Debug)]
+pub(super) struct KnownMap {
+    /// The map as known so far: tiles that refused the player are see-through. Its threats are the
+    /// predictable ones.
+    pub layout: Layout,
+    /// Tiles where the player has been.
+    pub visited: BTreeSet<Position>,
+    /// For each tile, the number of consecutive commands into it that had no effect.
+    pub refusals: BTreeMap<Position, u32>,
+    /// Tiles treated as see-through only because the player has never visited them.
+    pub excluded: Vec<Position>,
+    /// Whether the layout has changed since the world was built.
+    pub is_dirty: bool,
+}
+
+/// Processes what is queued: builds the world if it is not there yet, then predicts and updates,
+/// observation by observation. What does not fit before the deadline stays queued for the next
+/// message.
+///
+/// Returns `None` if the world cannot be built.
+pub(super) fn track(
+    tracking: Option<Tracking>,
+    map: &MessageMap,
+    history: &mut History,
+    options: &BotOptions,
+    deadlines: Deadlines,
+) -> Option<Tracking> {
+    let is_late = || deadlines.decision.time_source.now() >= deadlines.decision.at;
+    let mut inference = deadlines.decision;
+    let mut tracker = match tracking {
+        Some(Tracking::Following(mut tracker)) => {
+            if history.queue.len() == 1 {
+                inference = deadlines.inference;
+            }
+            if history.styles != history.styles_before {
+                tracker.set_styles(history, deadlines.decision);
+            }
+            tracker
+        }
+        building => {
+            let mut builder = match building {
+                Some(Tracking::Building(builder)) => builder,
+                _ => {
+                    let layout = layout_of(map, history.queue.front()?, &history.styles);
+                    Box::new(WorldBuilder::new(&layout, &options.rules).ok()?)
+                }
+            };
+            while !builder.advance(TILES_PER_SLICE) {
+                if is_late() {
+                    return Some(Tracking::Building(builder));
+                }
+            }
+            let first = history.queue.pop_front()?;
+            let layout = builder.layout().clone();
+            let tracker = Tracker::new(layout, builder.finish(), &history.styles, &first, deadlines.decision).ok()?;
+            history.keep_processed(first, false);
+            Box::new(tracker)
+        }
+    };
+    let mut processed = 0;
+    while processed < CATCH_UP_MESSAGES_MIN || !is_late() {
+        let Some(observation) = history.queue.pop_front() else { break };
+        tracker.process(observation, history, Deadlines { inference, ..deadlines });
+        processed += 1;
+    }
+    Some(Tracking::Following(tracker))
+}
+
+/// The layout of a game's first observation, with the player and the threats spawning where they
+/// are; a threat of unknown style gets a placeholder style.
+fn layout_of(map: &MessageMap, observation: &Observation, styles: &[Option<Style>]) -> Layout {
+    let rows = (0..map.height).flat_map(|y| (0..map.width).map(move |x| Position::new(x, y)));
+    let threats = styles.iter().zip(&observation.threats);
+    Layout {
+        width: map.width,
+        height: map.height,
+        tiles: rows.map(|position| map.tiles.get(position).unwrap_or(Tile::Wall)).collect(),
+        player: observation.player,
+        threats: threats
+            .map(|(style, threat)| Spawn { style: style.unwrap_or(Style::Goldfish), position: threat.position })
+            .collect(),
+    }
+}
+
+impl Tracker {
+    /// Starts from the first message of a game, or the first that arrived. `world` was built from
+    /// `layout`; unknown styles are `None`. After `deadline` only a few hypotheses are kept.
+    ///
+    /// # Errors
+    /// When the world cannot be built; the caller has checked that it can.
+    fn new(
+        layout: Layout,
+        world: World,
+        styles: &[Option<Style>],
+        observation: &Observation,
+        deadline: Deadline,
+    ) -> Result<Self, WorldError> {
+        let (tick, player) = (observation.tick, observation.player);
+        let mut map = KnownMap {
+            layout,
+            visited: BTreeSet::from([player]),
+            refusals: BTreeMap::new(),
+            excluded: Vec::new(),
+            is_dirty: false,
+        };
+        let beliefs = Beliefs::new(world, &mut map, styles, observation, deadline)?;
+        Ok(Self {
+            tick,
+            player,
+            map,
+            beliefs,
+            grace_until: if tick == FIRST_TICK { 0 } else { tick + GRACE_TICKS },
+            effective_commands: 0,
+            late_commands: 0,
+        })
+    }
+
+    /// Handles messages that change the styles of threats.
+    fn set_styles(&mut self, history: &History, deadline: Deadline) {
+        let styles = history.styles_before.iter().zip(&history.styles).map(|(before, now)| (*before != *now, *now));
+        self.beliefs.set_styles(styles, &mut self.map, (self.tick, self.player), deadline);
+    }
+
+    /// Updates the tracker with an observation of a later tick, or of the same one. Gap
+    /// reconstruction and style identification stop at the deadline for inference; after the one
+    /// for the decision only a few hypotheses are kept.
+    fn process(&mut self, observation: Observation, history: &mut History, deadlines: Deadlines) {
+        let ticks = observation.tick.saturating_sub(self.tick);
+        let path = match ticks {
+            0 | REJOIN_TICKS.. => Vec::new(),
+            1 => {
+                self.note_refusal(&history.sent, observation.player);
+                vec![self.player, observation.player]
+            }
+            _ => self.reconstruct_gap(&history.sent, &observation, deadlines.inference),
+        };
+        let first_tick = self.tick;
+        (self.tick, self.player) = (observation.tick, observation.player);
+        self.map.visited.insert(self.player);
+        self.map.refusals.remove(&self.player);
+        // Where the path is a guess, so are the hypotheses predicted along it: mispredictions do
+        // not count.
+        let counts_mispredictions = ticks == 1 && self.tick > self.grace_until;
+        let is_rejoin = ticks >= REJOIN_TICKS;
+        if is_rejoin {
+            self.grace_until = self.tick + GRACE_TICKS;
+        }
+        history.keep_processed(observation, ticks == 1);
+        let step = Step { first_tick, path: &path, log: &history.log, counts_mispredictions, is_rejoin };
+        self.beliefs.step(&step, &mut self.map, deadlines);
+    }
+
+    /// The player's path through missed ticks.
+    fn reconstruct_gap(&self, sent: &[Sent], observation: &Observation, deadline: Deadline) -> Path {
+        let Beliefs { world, best, message_indices, .. } = &self.beliefs;
+        let gap = Gap {
+            layout: &self.map.layout,
+            world,
+            from: self.player,
+            to: observation.player,
+            first_tick: self.tick,
+            ticks: usize::from(observation.tick - self.tick),
+        };
+        let observed = message_indices.iter().map(|&index| observation.threats[index]);
+        let threats: Vec<_> = best.iter().copied().zip(observed).collect();
+        reconstruct(&gap, sent, &threats, deadline)
+    }
+
+    /// Handles a command into an open tile that the player did not reach: it was late, or the tile
+    /// is see-through, which messages do not show. A visited tile is never see-through; an
+    /// unvisited one that refuses the player repeatedly is.
+    fn note_refusal(&mut self, sent: &[Sent], player: Position) {
+        let Some(sent) = sent.iter().find(|sent| sent.tick == self.tick) else { return };
+        let Some(target) = sent.player_move.direction().map(|direction| self.player.towards(direction)) else { return };
+        if player == target {
+            self.effective_commands += 1;
+        } else if self.map.visited.contains(&target) {
+            self.late_commands += 1;
+        } else if player == self.player && sent.is_timely && self.map.layout.tile(target) == Tile::Open {
+            let refusals = self.map.refusals.entry(target).or_insert(0);
+            *refusals += 1;
+            let commands = self.effective_commands + self.late_commands + PRIOR_COMMANDS;
+            let late_share = f64::from(self.late_commands + 1) / f64::from(commands + 1);
+            if late_share.powf(f64::from(*refusals)) < LATE_CHANCE_MIN {
+                self.close(target);
+            }
+        }
+    }
+
+    /// Marks a tile as see-through, unless that would leave the player no exit: then the commands
+    /// are what fails.
+    fn close(&mut self, position: Position) {
+        let neighbours = Direction::ALL.map(|direction| self.player.towards(direction));
+        if !neighbours.iter().any(|&next| next != position && self.map.layout.tile(next) == Tile::Open) {
+            self.map.refusals.remove(&position);
+            return;
+        }
+        self.map.set_tiles(&[position], Tile::SeeThrough);
+    }
+}
+
+impl KnownMap {
+    /// Changes tiles of the layout; the world follows when the beliefs are refreshed.
+    pub fn set_tiles(&mut self, tiles: &[Position], tile: Tile) {
+        for &position in tiles {
+            if self.layout.is_open(position) {
+                self.layout.tiles[(position.y * self.layout.width + position.x) as usize] = tile;
+                self.is_dirty = true;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use rand_pcg::rand_core::SeedableRng;
+
+    use super::super::observation::ObservedPose;
+    use super::*;
+    use crate::game::{Move, Rules, State};
+    use crate::search::{Generator, ManualTimeSource, TimeSource, below};
+
+    const DRAWING: &str = "
+        #################
+        #P..............#
+        #.##.###.###.##.#
+        #....#.....#....#
+        #.##...#o#...##.#
+        #.#..#.....#..#.#
+        #...##.#.#.##...#
+        #.#......d....#.#
+        #b..#.g...h.#..s#
+        #################";
+
+    fn observation(world: &World, state: &State) -> Observation {
+        let observe =
+            |threat: crate::game::Threat| ObservedPose { position: threat.position, direction: Some(threat.direction) };
+        Observation {
+            message_tick: state.tick().into(),
+            tick: state.tick(),
+            player: world.player(state),
+            threats: world.threats(state).map(observe).collect(),
+        }
+    }
+
+    /// A tracker and what is kept for it.
+    struct Tracked {
+        tracker: Tracker,
+        history: History,
+    }
+
+    impl Tracked {
+        fn new(layout: &Layout, world: &World, state: &State) -> Self {
+            let styles: Vec<Option<Style>> = layout.threats.iter().map(|threat| Some(threat.style)).collect();
+            let first = observation(world, state);
+            let tracker = Tracker::new(layout.clone(), world.clone(), &styles, &first, far_deadlines().decision);
+            let mut history = History::default();
+            history.keep_processed(first, false);
+            Self { tracker: tracker.expect("a map"), history }
+        }
+
+        fn send(&mut self, tick: u16, player_move: Move) {
+            self.history.sent.push(Sent { tick, player_move, is_timely: true });
+        }
+
+        fn observe(&mut self, world: &World, state: &State) {
+            self.tracker.process(observation(world, state), &mut self.history, far_deadlines());
+        }
+
+        fn state(&self) -> State {
+            let Tracker { tick, player, ref beliefs, .. } = self.tracker;
+            beliefs.world.state_at(tick, player, &beliefs.best).expect("a state")
+        }
+    }
+
+    fn far_deadlines() -> Deadlines {
+        let clock = ManualTimeSource::leak();
+        let far = Deadline { at: clock.now() + Duration::from_secs(60), time_source: clock };
+        Deadlines { inference: far, decision: far }
+    }
+
+    /// Plays random games in which `delivery` decides what happens to each command: the moves
+    /// actually played in this tick and in the following ticks without messages. After every
+    /// message that arrives, the tracked state must equal the server's.
+    fn track_games(delivery: impl Fn(&mut Generator, Move) -> Vec<Move>) {
+        let layout = Layout::parse(DRAWING).expect("a drawing");
+        let world = World::new(&layout, &Rules::BLITZ_2025).expect("a map");
+        let mut ticks = 0;
+        for seed in 0..60 {
+            let mut random = Generator::seed_from_u64(seed);
+            let mut state = world.start();
+            let mut tracked = Tracked::new(&layout, &world, &state);
+            loop {
+                let moves: Vec<Move> = world.moves(&state).collect();
+                let sent = moves[below(&mut random, moves.len())];
+                tracked.send(state.tick(), sent);
+                for player_move in delivery(&mut random, sent) {
+                    if !state.is_over() {
+                        world.step(&mut state, player_move);
+                    }
+                }
+                if state.is_over() {
+                    break;
+                }
+                tracked.observe(&world, &state);
+                assert_eq!(tracked.state(), state, "seed {seed}, tick {}", state.tick());
+                assert_eq!(tracked.tracker.beliefs.mispredictions().iter().sum::<u32>(), 0);
+                ticks += 1;
+            }
+        }
+        assert!(ticks > 500, "{ticks} messages in all games");
+    }
+
+    #[test]
+    fn late_commands_leave_the_state_exact() {
+        track_games(|random, sent| vec![if below(random, 3) == 0 { Move::Stay } else { sent }]);
+    }
+
+    #[test]
+    fn missed_messages_leave_the_state_exact() {
+        track_games(|random, sent| {
+            let mut moves = vec![if below(random, 3) == 0 { Move::Stay } else { sent }];
+            moves.extend(vec![Move::Stay; below(random, 6)]);
+            moves
+        });
+    }
+
+    #[test]
+    fn refused_tile_closes_after_two_refusals_unless_visited() {
+        let layout = Layout::parse("P..\n...").expect("a drawing");
+        let world = World::new(&layout, &Rules::BLITZ_2025).expect("a map");
+        let mut state = world.start();
+        let mut tracked = Tracked::new(&layout, &world, &state);
+        for (sent, played) in [
+            // Late twice, but it works in between.
+            (Move::Right, Move::Stay),
+            (Move::Right, Move::Right),
+            (Move::Left, Move::Left),
+            (Move::Right, Move::Stay),
+            (Move::Right, Move::Stay),
+            (Move::Down, Move::Stay),
+        ] {
+            tracked.send(state.tick(), sent);
+            world.step(&mut state, played);
+            tracked.observe(&world, &state);
+            assert!(!tracked.tracker.map.layout.tiles.contains(&Tile::SeeThrough));
+        }
+        // Commands have been late before, so two refusals are not enough evidence yet.
+        for _ in 0..2 {
+            tracked.send(state.tick(), Move::Down);
+            world.step(&mut state, Move::Stay);
+            tracked.observe(&world, &state);
+        }
+        assert_eq!(tracked.tracker.map.layout.tile(Position::new(0, 1)), Tile::SeeThrough);
+    }
+}
