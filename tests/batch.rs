@@ -1,5 +1,5 @@
-//! Guarantees: a game of a batch is the game that is stepped alone, whatever the other games are, however the batch is
-//! divided; observations say what the state says.
+//! Guarantees: a game in a batch equals the game stepped alone, whatever the other games are and
+//! however the batch is divided; observations agree with the state.
 
 mod common;
 
@@ -15,18 +15,18 @@ use getaway::protocol::{Trace, TraceTick};
 use getaway_reference::lockstep::{Dice, random_layout};
 
 #[test]
-fn batch_follows_every_trace_at_once() {
+fn batch_agrees_with_every_trace() {
     let Some(shared) = common::shared_folder() else { return };
-    follow_at_once(&shared.join("golden/traces"), &|map| common::map_folder(&shared, map));
+    check_traces(&shared.join("golden/traces"), &|map| common::map_folder(&shared, map));
 }
 
 #[test]
-fn batch_follows_our_own_traces_at_once() {
-    follow_at_once(&common::root().join("tests/golden"), &|map| common::root().join("maps").join(map));
+fn batch_agrees_with_the_bundled_traces() {
+    check_traces(&common::root().join("tests/golden"), &|map| common::root().join("maps").join(map));
 }
 
-/// Plays all traces of a folder in one batch, a game each, and compares every line.
-fn follow_at_once(folder: &Path, map_folder: &dyn Fn(&str) -> PathBuf) {
+/// Plays all traces of a folder in one batch, one game per trace, and compares every line.
+fn check_traces(folder: &Path, map_folder: &dyn Fn(&str) -> PathBuf) {
     let files = common::files_ending(folder, ".trace.jsonl.gz");
     let traces: Vec<Trace> = files.iter().map(|path| read_trace(path)).collect();
     assert!(!traces.is_empty(), "no traces in {}", folder.display());
@@ -43,7 +43,7 @@ fn follow_at_once(folder: &Path, map_folder: &dyn Fn(&str) -> PathBuf) {
                 Some(tick) => {
                     batch.world(game).resolve(&batch.states()[game], tick.actions.as_deref().unwrap_or_default())
                 }
-                // The trace is over; its game has been put back to its start.
+                // The trace is over; its game has been reset to its start.
                 None => Move::Stay,
             })
             .collect();
@@ -66,7 +66,7 @@ fn read_trace(path: &Path) -> Trace {
     Trace::parse(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Worlds of odd random maps, in both variants.
+/// Worlds of unusual random maps, in both variants.
 fn random_worlds(seeds: std::ops::Range<u64>) -> Vec<Arc<World>> {
     let world = |seed| {
         let mut dice = Dice::from_seed(seed);
@@ -89,7 +89,7 @@ fn random_batch(dice: &mut Dice, games: usize) -> Batch {
 }
 
 #[test]
-fn games_of_a_batch_are_games_stepped_alone() {
+fn games_of_a_batch_equal_games_stepped_alone() {
     let mut dice = Dice::from_seed(14);
     let mut batch = random_batch(&mut dice, 700);
     let (mut rewards, mut terminations) = (vec![9.0; 700], vec![true; 700]);
@@ -112,11 +112,11 @@ fn games_of_a_batch_are_games_stepped_alone() {
             assert_eq!(&batch.states()[game], state, "game {game}");
         }
     }
-    assert!(resets > 1000, "{resets} games were put back");
+    assert!(resets > 1000, "{resets} games were reset");
 }
 
 #[test]
-fn step_batch_leaves_games_that_are_over() {
+fn step_batch_leaves_finished_games_unchanged() {
     let world = World::new(&Layout::parse("P.B").unwrap(), &Rules::BLITZ_2025).unwrap();
     let mut over = world.start();
     while !over.is_over() {
@@ -130,7 +130,7 @@ fn step_batch_leaves_games_that_are_over() {
 }
 
 #[test]
-fn parts_of_a_batch_do_what_the_whole_does() {
+fn parts_of_a_batch_play_like_the_whole_batch() {
     let mut dice = Dice::from_seed(15);
     let mut whole = random_batch(&mut dice, 333);
     let mut divided = whole.clone();
@@ -165,7 +165,7 @@ fn parts_of_a_batch_do_what_the_whole_does() {
 }
 
 #[test]
-fn observations_say_what_the_state_says() {
+fn observations_agree_with_the_state() {
     let mut dice = Dice::from_seed(16);
     let mut batch = random_batch(&mut dice, 200);
     let shape = batch.shape();
@@ -188,7 +188,7 @@ fn observations_say_what_the_state_says() {
     }
 }
 
-/// Steps from a threat to a tile, counted anew.
+/// Steps from a threat to a tile, by an independent count.
 fn steps(world: &World, from: u16, to: u16) -> i16 {
     let steps = world.graph().distances(Mover::Threat, from)[usize::from(to)];
     if steps == UNREACHED { FAR_STEPS } else { steps as i16 }
@@ -217,10 +217,10 @@ fn check_compact(world: &World, state: &State, found: &[i16]) {
         let style = Style::ALL.iter().position(|&style| style == threat.style).expect("one of all");
         assert_eq!(row, [place.x as i16, place.y as i16, threat.direction as i16, style as i16, steps]);
     }
-    assert!(rows.flatten().all(|&number| number == -1), "threats that the map does not have");
+    assert!(rows.flatten().all(|&number| number == -1), "rows of threats that the map does not have");
 }
 
-/// The numbers are enough to put the state together again.
+/// Checks that the state can be rebuilt from the numbers.
 fn check_state(world: &World, state: &State, found: &[i16]) {
     let position = |x: i16, y: i16| getaway::game::Position::new(i32::from(x), i32::from(y));
     let rows = found[STATE_HEADER..].chunks_exact(STATE_THREAT).take(world.threat_count());

@@ -75,7 +75,7 @@ fn state_of_one_style_steps_only_in_worlds_of_that_style() {
 }
 
 #[test]
-fn state_of_one_style_does_not_step_after_the_layout_is_set_to_another() {
+fn state_of_one_style_is_rejected_after_the_layout_is_set_to_another() {
     for made in Style::ALL {
         for other in Style::ALL {
             let mut world = streets(made);

@@ -63,8 +63,9 @@ fn sequential_test_does_not_depend_on_the_order_of_arrival() {
     assert_eq!(reports[0], reports[2]);
 }
 
-/// The rate at which the sign test calls equals different, given the number of decisive pairs.
-fn size(decisive: u64, significance: f64) -> f64 {
+/// The rate at which the sign test calls equal planners different, for this number of decisive
+/// pairs.
+fn false_positive_rate(decisive: u64, significance: f64) -> f64 {
     let coin = Binomial::new(0.5, decisive).expect("one half is a probability");
     let is_shown =
         |wins: &u64| sign_test(WinDrawLoss { wins: *wins, ties: 0, losses: decisive - wins }) <= significance;
@@ -82,7 +83,7 @@ fn planner_is_rarely_found_better_than_itself() {
     assert_eq!(pairs.len(), MATCHES * PAIRS);
     let matches: Vec<Comparison> = pairs.chunks(PAIRS).map(|pairs| Comparison::of(pairs.iter().copied())).collect();
     let found = matches.iter().filter(|result| result.p_value <= 0.05).count() as f64;
-    let expected: f64 = matches.iter().map(|result| size(result.counts.decisive(), 0.05)).sum();
+    let expected: f64 = matches.iter().map(|result| false_positive_rate(result.counts.decisive(), 0.05)).sum();
     assert!(expected > 1.0 && expected <= 0.05 * MATCHES as f64, "{expected}");
     assert!((found - expected).abs() <= 4.0 * expected.sqrt(), "{found} false alarms, expected {expected}");
     let all = Comparison::of(pairs.into_iter());

@@ -1,4 +1,5 @@
-//! Guarantees: `getaway serve` plays its games, reports them, and rejects bad usage in one line.
+//! Guarantees: `getaway serve` plays its games, reports them, and rejects invalid usage in one
+//! line.
 
 #[path = "../../server/tests/server/harness.rs"]
 #[allow(dead_code, reason = "the server's own tests use the rest")]

@@ -1,4 +1,4 @@
-//! Other problems for the search grammar of [`getaway::search`], with published figures to hold it
-//! to.
+//! Other problems for the search grammar of [`getaway::search`], with published scores to compare
+//! its searches with.
 
 pub mod morpion;

@@ -1,34 +1,34 @@
-//! Morpion Solitaire, the classic trial of nested Monte Carlo search: a problem that nobody here
-//! made, with published figures.
+//! Morpion Solitaire, the classic benchmark of nested Monte Carlo search: an independent problem
+//! with published scores.
 //!
-//! On a grid, a cross of dots is given. A move adds one dot and draws a line through it along
-//! `LENGTH` consecutive dots, across, down or diagonally. Lines of the same direction may touch at
-//! their ends in the *touching* variants (5T, 4T), and share no dot in the *disjoint* ones (5D,
-//! 4D). The score is the number of moves.
+//! The game starts with a cross of dots on a grid. A move adds one dot and draws a line through it
+//! along `LENGTH` consecutive dots, across, down or diagonally. Lines of the same direction may
+//! touch at their ends in the *touching* variants (5T, 4T), and share no dot in the *disjoint* ones
+//! (5D, 4D). The score is the number of moves.
 //!
-//! Everything that a move changes is kept as words of bits along the four directions, so that the
-//! moves through a new dot are found by looking up nine dots at a time.
+//! Everything that a move changes is kept in bit masks along the four directions, so that the moves
+//! through a new dot are found by looking up nine dots at a time.
 
 use getaway::search::{Generator, Problem, below};
 
-/// Columns and rows; a random or nested game stays far from the border, and one that reached it
-/// would panic rather than be wrong.
+/// Columns and rows. Random and nested games stay far from the border; a game that reached it would
+/// panic rather than give a wrong result.
 const SIZE: usize = 32;
-/// The most moves that are legal at once: far more than any game was seen to have.
+/// Upper limit of legal moves at once: far more than any game has shown.
 const MOVES_MAX: usize = 128;
-/// Words a direction: as many as there are diagonals.
+/// Words per direction: the number of diagonals.
 const LANES: usize = 2 * SIZE;
-/// The step of each direction: across, down, and the two diagonals.
+/// The offset of each direction: across, down, and the two diagonals.
 const STEPS: [(i32, i32); 4] = [(1, 0), (0, 1), (1, 1), (1, -1)];
 
-/// How many different windows of dots there are: a place and four to either side of it.
+/// Number of dot patterns in a window: a point and four to either side of it.
 const WINDOWS: usize = 1 << 9;
 
-/// For lines of four and of five dots, and each window of dots: a bit for each start of a line in
-/// it that lacks exactly one dot.
-const LACKING: [[u8; WINDOWS]; 2] = [lacking(4), lacking(5)];
+/// For lines of four and of five dots, and each window: a bit for each start of a line that lacks
+/// exactly one dot.
+const COMPLETABLE: [[u8; WINDOWS]; 2] = [completable(4), completable(5)];
 
-const fn lacking(length: usize) -> [u8; WINDOWS] {
+const fn completable(length: usize) -> [u8; WINDOWS] {
     let mut table = [0; WINDOWS];
     let mut window = 0;
     while window < WINDOWS {
@@ -45,12 +45,12 @@ const fn lacking(length: usize) -> [u8; WINDOWS] {
     table
 }
 
-/// One of the four games.
+/// A variant of the game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Morpion {
-    /// Dots of a line: 5 or 4.
+    /// Dots per line: 5 or 4.
     length: usize,
-    /// Whether lines of the same direction may share an end.
+    /// Whether lines of the same direction may share an end point.
     touching: bool,
 }
 
@@ -62,7 +62,7 @@ pub struct Move {
     y: u8,
     /// Index in [`STEPS`].
     direction: u8,
-    /// How many dots of the line come before the new one.
+    /// Number of the line's dots before the new one.
     before: u8,
 }
 
@@ -80,20 +80,20 @@ impl Move {
         (along(self.x, dx), along(self.y, dy))
     }
 
-    /// The lane of the line in its direction, and the bit of its first dot there.
-    fn place(self) -> (usize, usize) {
-        let (lane, bit) = place(usize::from(self.direction), usize::from(self.x), usize::from(self.y));
+    /// The lane of the line, and the bit of its first dot there.
+    fn lane_and_bit(self) -> (usize, usize) {
+        let (lane, bit) = lane_and_bit(usize::from(self.direction), usize::from(self.x), usize::from(self.y));
         (lane, bit - usize::from(self.before))
     }
 }
 
-/// A position: dots, lines, and the moves they allow.
+/// A position: the dots, the lines and the legal moves.
 #[derive(Clone, Copy)]
 pub struct Board {
     /// For each direction and lane, a bit for each dot.
     dots: [[u32; LANES]; 4],
-    /// For each direction and lane, a bit for each dot (disjoint) or each segment from a dot to the
-    /// next (touching) that lines of this direction use.
+    /// For each direction and lane, a bit for each dot (disjoint) or each segment between dots
+    /// (touching) that lines in this direction use.
     used: [[u32; LANES]; 4],
     legal: [Move; MOVES_MAX],
     legal_count: usize,
@@ -101,7 +101,7 @@ pub struct Board {
 }
 
 /// The lane of a dot in a direction, and its bit there.
-fn place(direction: usize, x: usize, y: usize) -> (usize, usize) {
+fn lane_and_bit(direction: usize, x: usize, y: usize) -> (usize, usize) {
     match direction {
         0 => (y, x),
         1 => (x, y),
@@ -111,10 +111,10 @@ fn place(direction: usize, x: usize, y: usize) -> (usize, usize) {
 }
 
 impl Morpion {
-    /// The variants, as they are named.
+    /// The names of the variants.
     pub const NAMES: [&str; 4] = ["5D", "5T", "4D", "4T"];
 
-    /// The variant of this name.
+    /// The variant with this name.
     pub fn named(name: &str) -> Option<Self> {
         let (length, touching) = match name {
             "5D" => (5, false),
@@ -126,13 +126,13 @@ impl Morpion {
         Some(Self { length, touching })
     }
 
-    /// How many dots make a line.
+    /// Dots per line.
     pub fn length(&self) -> usize {
         self.length
     }
 
-    /// The sum of a column, or row, and its mirror image in the cross.
-    pub fn mirror(&self) -> usize {
+    /// For reflecting the board: a column or row and its mirror image add up to this.
+    pub fn mirror_sum(&self) -> usize {
         2 * self.corner() + 3 * (self.length - 2)
     }
 
@@ -143,11 +143,11 @@ impl Morpion {
 
     /// The cross, before the first move.
     pub fn start(&self) -> Board {
-        let nowhere = Move { x: 0, y: 0, direction: 0, before: 0 };
+        let unused = Move { x: 0, y: 0, direction: 0, before: 0 };
         let mut board = Board {
             dots: [[0; LANES]; 4],
             used: [[0; LANES]; 4],
-            legal: [nowhere; MOVES_MAX],
+            legal: [unused; MOVES_MAX],
             legal_count: 0,
             played: 0,
         };
@@ -155,10 +155,10 @@ impl Morpion {
         for &(x, y) in &cross {
             board.add_dot(x, y);
         }
-        // A line that lacks one dot lacks it at an empty place, so ask all of those that lines can
-        // reach.
-        let places = (8..24).flat_map(|x| (8..24).map(move |y| (x, y)));
-        for (x, y) in places.filter(|dot| !cross.contains(dot)) {
+        // Only an empty point can complete a line, so all empty points within reach of the cross
+        // are tried.
+        let points = (8..24).flat_map(|x| (8..24).map(move |y| (x, y)));
+        for (x, y) in points.filter(|dot| !cross.contains(dot)) {
             self.add_moves_through(&mut board, x, y);
         }
         board
@@ -183,19 +183,19 @@ impl Morpion {
         dots
     }
 
-    /// Where lines that lack one dot and use nothing used begin in a window: a bit for each start.
+    /// The starts of the lines in a window that lack one dot and use nothing twice, as a bit mask.
     fn lines(&self, window: Window) -> u32 {
         let used_length = self.length - usize::from(self.touching);
         let blocked = (0..used_length).fold(0, |blocked, segment| blocked | window.used >> segment);
-        u32::from(LACKING[self.length - 4][window.dots as usize % WINDOWS]) & !blocked
+        u32::from(COMPLETABLE[self.length - 4][window.dots as usize % WINDOWS]) & !blocked
     }
 
-    /// What a line that begins at bit 0 uses: its dots, or its segments.
+    /// The dots or segments that a line starting at bit 0 uses.
     fn uses(&self) -> u32 {
         (1 << (self.length - usize::from(self.touching))) - 1
     }
 
-    /// The moves whose line runs through `(x, y)`.
+    /// Adds the legal moves whose line runs through `(x, y)`.
     fn add_moves_through(&self, board: &mut Board, x: usize, y: usize) {
         for (direction, (dx, dy)) in STEPS.into_iter().enumerate() {
             let window = board.window(self, direction, x, y);
@@ -213,15 +213,14 @@ impl Morpion {
     }
 }
 
-/// A stretch of one lane, with some place at bit `length - 1` and those around it before and
-/// behind.
+/// Part of a lane, with the point in question at bit `length - 1`.
 #[derive(Clone, Copy)]
 struct Window {
     dots: u32,
     used: u32,
 }
 
-/// The places of the bits of `word`, the lowest first.
+/// The positions of the set bits of `word`, lowest first.
 fn ones(mut word: u32) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let lowest = (word != 0).then(|| word.trailing_zeros() as usize);
@@ -234,14 +233,14 @@ impl Board {
     fn add_dot(&mut self, x: usize, y: usize) {
         assert!((4..SIZE - 4).contains(&x) && (4..SIZE - 4).contains(&y), "the game has reached the border");
         for direction in 0..4 {
-            let (lane, bit) = place(direction, x, y);
+            let (lane, bit) = lane_and_bit(direction, x, y);
             self.dots[direction][lane] |= 1 << bit;
         }
     }
 
-    /// What lies along `direction` around `(x, y)`.
+    /// The window along `direction` around `(x, y)`.
     fn window(&self, morpion: &Morpion, direction: usize, x: usize, y: usize) -> Window {
-        let (lane, bit) = place(direction, x, y);
+        let (lane, bit) = lane_and_bit(direction, x, y);
         let low = bit - (morpion.length - 1);
         Window { dots: self.dots[direction][lane] >> low, used: self.used[direction][lane] >> low }
     }
@@ -251,7 +250,7 @@ impl Board {
         self.legal_count += 1;
     }
 
-    /// The moves that can be played.
+    /// The legal moves.
     pub fn legal(&self) -> &[Move] {
         &self.legal[..self.legal_count]
     }
@@ -269,27 +268,26 @@ impl Problem for Morpion {
         let direction = usize::from(action.direction);
         let (x, y) = action.new_dot();
         board.add_dot(x, y);
-        let (lane, first) = action.place();
+        let (lane, first) = action.lane_and_bit();
         board.used[direction][lane] |= self.uses() << first;
         board.played += 1;
 
         let used = board.used[direction][lane];
 
-        // Gone: the other moves that would have added this dot, and those that this line is in the
-        // way of.
+        // Remove the moves that add the same dot, and those that the new line blocks.
         let mut kept = 0;
         for index in 0..board.legal_count {
             let other = board.legal[index];
             let is_same_dot = other.x == action.x && other.y == action.y;
-            // Placed along the line that was drawn, whatever the direction of the other: no branch
-            // that is hard to foresee.
-            let (other_lane, other_new) = place(direction, usize::from(other.x), usize::from(other.y));
+            // Located along the new line's direction, whatever the other's direction is: this
+            // avoids a branch that is hard to predict.
+            let (other_lane, other_new) = lane_and_bit(direction, usize::from(other.x), usize::from(other.y));
             let other_first = other_new as u32 - u32::from(other.before);
-            let is_crossed = (other.direction == action.direction)
+            let is_blocked = (other.direction == action.direction)
                 & (other_lane == lane)
                 & ((used >> other_first) & self.uses() != 0);
             board.legal[kept] = other;
-            kept += usize::from(!(is_same_dot | is_crossed));
+            kept += usize::from(!(is_same_dot | is_blocked));
         }
         board.legal_count = kept;
         self.add_moves_through(board, x, y);

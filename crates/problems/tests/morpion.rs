@@ -18,7 +18,7 @@ type Position = Vec<[(usize, usize); 2]>;
 
 /// The canonical form under the eight reflections and rotations.
 fn canonical(morpion: &Morpion, moves: &[Move]) -> Position {
-    let mirror = morpion.mirror();
+    let mirror = morpion.mirror_sum();
     let image = |symmetry: u32, (x, y): (usize, usize)| {
         let (x, y) = if symmetry & 1 == 0 { (x, y) } else { (y, x) };
         let x = if symmetry & 2 == 0 { x } else { mirror - x };

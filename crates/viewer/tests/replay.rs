@@ -13,7 +13,7 @@ use getaway::recording::{RecordingReader, RecordingWriter};
 use getaway_viewer::{IntentKind, MarkKind, Page, PageSource, Replay, StopReason};
 
 /// A game in which the player walks at random, always the same one on the same map.
-fn stroll(world: &World, ticks: usize) -> (Vec<State>, Vec<Move>) {
+fn random_walk(world: &World, ticks: usize) -> (Vec<State>, Vec<Move>) {
     let (mut states, mut moves) = (vec![world.start()], Vec::new());
     let mut number = 12345_u32;
     while let Some(state) = states.last().filter(|state| !state.is_over() && moves.len() < ticks) {
@@ -35,12 +35,12 @@ fn after(world: &World, state: &State, player_move: Move) -> State {
 }
 
 #[test]
-fn deadly_tiles_are_those_on_which_a_move_is_fatal() {
+fn deadly_tiles_are_those_where_a_move_is_fatal() {
     let (mut fatal, mut harmless) = (0, 0);
     for map in common::our_maps() {
         for rules in [Rules::BLITZ_2025, Rules::NO_JUMP] {
             let world = World::new(&map.layout, &rules).unwrap();
-            let (states, _) = stroll(&world, 400);
+            let (states, _) = random_walk(&world, 400);
             let replay = Replay::of_states(&map.name, "", &world, &states);
             for (state, frame) in states.iter().zip(&replay.frames).filter(|(state, _)| !state.is_over()) {
                 let deadly = &frame.annotation.as_ref().unwrap().deadly;
@@ -106,7 +106,7 @@ fn threats_follow_their_annotated_intents() {
 fn no_threat_arrives_before_its_earliest_arrival() {
     for map in common::our_maps() {
         let world = World::new(&map.layout, &Rules::BLITZ_2025).unwrap();
-        let (states, _) = stroll(&world, 300);
+        let (states, _) = random_walk(&world, 300);
         let replay = Replay::of_states(&map.name, "", &world, &states);
         let tiles: Vec<_> = map.layout.open_positions().collect();
         for (start, frame) in replay.frames.iter().enumerate().step_by(7) {
@@ -129,7 +129,7 @@ fn recordings_are_shown_as_recorded() {
         let replay = Replay::of_recording(&path, &Rules::BLITZ_2025).unwrap();
         let ticks: Vec<_> = RecordingReader::open(&path).unwrap().map(Result::unwrap).collect();
         assert_eq!(replay.note, None);
-        assert_eq!(replay.frames.len(), ticks.len() + 1, "and the state after the last command");
+        assert_eq!(replay.frames.len(), ticks.len() + 1, "includes the state after the last command");
         for (frame, tick) in replay.frames.iter().zip(&ticks) {
             let message = &tick.game_message;
             let threats: Vec<_> = message.threats.iter().map(|threat| threat.position).collect();
@@ -192,7 +192,7 @@ fn threats_of_unknown_style_are_shown() {
 
 #[test]
 fn jumps_catches_and_phases_are_marked() {
-    // In a dead-end street the shark comes up to the player, who swaps tiles with it.
+    // In a dead-end street the shark reaches the player, which swaps tiles with it.
     let layout = Layout::parse("P.....s").unwrap();
     for rules in [Rules::BLITZ_2025, Rules::NO_JUMP] {
         let world = World::new(&layout, &rules).unwrap();
@@ -210,12 +210,12 @@ fn jumps_catches_and_phases_are_marked() {
         let catch = replay.marks.last().unwrap();
         assert_eq!((catch.index, catch.text.as_str()), (states.len() - 1, "caught by the shark"));
         // No-jump: the game ends within the tick, so the tick is shown twice.
-        let [.., before, last] = replay.frames.as_slice() else { panic!("two frames at least") };
+        let [.., before, last] = replay.frames.as_slice() else { panic!("at least two frames") };
         assert_eq!(before.tick == last.tick, rules.no_jump);
         assert_eq!(replay.index_of_tick(last.tick), Some(states.len() - 1));
     }
     let world = World::new(&Layout::parse("P#s").unwrap(), &Rules::BLITZ_2025).unwrap();
-    let (states, _) = stroll(&world, 2000);
+    let (states, _) = random_walk(&world, 2000);
     let replay = Replay::of_states("apart", "", &world, &states);
     let marks: Vec<(u32, MarkKind)> =
         replay.marks.iter().map(|mark| (replay.frames[mark.index].tick, mark.kind)).collect();

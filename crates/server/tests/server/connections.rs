@@ -102,7 +102,7 @@ async fn bots_play_in_order_of_arrival() {
 }
 
 #[tokio::test]
-async fn surplus_connections_do_not_disturb_the_game() {
+async fn surplus_connections_do_not_affect_the_game() {
     let server = Running::start(ServerOptions { games: Some(1), ..options(vec![safe_map()]) }).await;
     let mut bot = server.register().await;
     bot.state().await;
@@ -160,7 +160,7 @@ async fn number_of_waiting_bots_is_limited() {
     assert_eq!(turned_away, (1013, "too many waiting bots".to_owned()));
     drop(waiting.pop());
     let late = async {
-        // The place is free as soon as the server has noticed.
+        // The slot is free as soon as the server has noticed.
         loop {
             let mut bot = server.register().await;
             bot.socket.send(Message::Ping(Default::default())).await.unwrap();

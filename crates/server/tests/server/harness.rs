@@ -24,7 +24,7 @@ pub const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A map on which the player is never caught: the shark is on an island.
 pub const SAFE: &str = "#######\n#P....#\n#.#.###\n#...#s#\n#######";
-/// A map on which a player that stays is caught within a few moves: the shark is five steps away.
+/// A map on which a player that stays is soon caught: the shark is five steps away.
 pub const DEADLY: &str = "########\n#P....s#\n########";
 
 pub fn map(name: &str, drawing: &str) -> Map {

@@ -1,6 +1,6 @@
 //! Guarantees: over the websocket a bot plays exactly the simulator's game, to the byte of every
-//! frame; a connection that is late, wrong, rude or foreign affects at most its own game, as the
-//! protocol describes.
+//! frame; a connection that is late, invalid, abusive or foreign affects at most its own game, as
+//! the protocol describes.
 
 mod connections;
 mod game;
