@@ -19,7 +19,7 @@ use thiserror::Error;
 use crate::game::{Action, WorldError};
 use crate::protocol::{GameMessage, MAX_CLIENT_FRAME_BYTES, MAX_MESSAGE_BYTES, ProtocolError, from_json, to_json};
 
-pub use verify::{Divergence, Outcome, Report, verify};
+pub use verify::{Divergence, Report, verify};
 
 /// Bytes of a line at most: a message, its actions, and some room for what clients add of their own.
 pub const MAX_LINE_BYTES: usize = MAX_MESSAGE_BYTES + MAX_CLIENT_FRAME_BYTES + (1 << 20);

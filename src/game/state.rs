@@ -1,5 +1,7 @@
 //! Where a game stands: the [`State`] that changes from tick to tick.
 
+use serde::{Deserialize, Serialize};
+
 use super::threats::{Block, LANES};
 use super::{Direction, LAST_TICK, MAX_OPEN_TILES, MAX_THREATS, Position, Spawn, Style};
 
@@ -28,7 +30,8 @@ impl Clone for State {
 }
 
 /// Whether a game goes on, or how it ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Status {
     /// There is a tick to play.
     Running,
@@ -58,7 +61,8 @@ impl Shape {
 }
 
 /// A threat as a person would describe it: every field the server keeps that is not the same for all threats.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Threat {
     /// How it chooses its moves.
     pub style: Style,
@@ -69,12 +73,16 @@ pub struct Threat {
     /// How many random numbers it has drawn, the first for its direction: its next seed is that many above the first seed.
     pub draws: u16,
     /// Owl: where it last looked at the player.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remembered: Option<Position>,
     /// Hawk: where it last saw the player.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seen: Option<Position>,
     /// Hawk: the intersection it is on its way to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub post: Option<Position>,
     /// Hawk: moves it has waited, from -5 on the server.
+    #[serde(default)]
     pub idle_rounds: i8,
 }
 

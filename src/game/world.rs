@@ -50,6 +50,16 @@ pub enum PlacementError {
         /// The threats given.
         found: usize,
     },
+    /// Another style than the map's.
+    #[error("threat {index} is a {found}: expected the map's {expected}")]
+    Style {
+        /// The threat, in map order from 0.
+        index: usize,
+        /// The map's style.
+        expected: Style,
+        /// The style given.
+        found: Style,
+    },
     /// The player or a threat stands in a wall or off the grid, or a threat remembers such a place.
     #[error("{0} is not an open tile")]
     OffStreet(Position),

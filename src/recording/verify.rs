@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Display;
 use std::path::Path;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::{RecordedTick, RecordingError, RecordingReader};
-use crate::game::{Action, Direction, Position, Rules, State, Tile, World};
+use crate::game::{Action, Direction, Position, Rules, State, Status, Tile, World};
 use crate::protocol::{GameMessage, MessageThreat, Name, ProtocolError, distances};
 
 /// Ticks shown before and after a divergence.
@@ -23,8 +23,9 @@ pub struct Report {
     pub ticks: usize,
     /// The tick that was reached: a game that ends there has a score of five times as much.
     pub tick: u16,
-    /// How it ended.
-    pub outcome: Outcome,
+    /// How it ended; [`Status::Running`] if the recording ends before the game does, which is `"unfinished"` in JSON.
+    #[serde(rename = "outcome", serialize_with = "serialize_status")]
+    pub status: Status,
     /// The score, once the game is over.
     pub score: Option<u32>,
     /// The first field that is not what the rules make it.
@@ -37,16 +38,11 @@ pub struct Report {
     pub unverified_threats: Vec<usize>,
 }
 
-/// Where a game stands after its last recorded tick.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Outcome {
-    /// A threat has caught the player.
-    Caught,
-    /// The player has survived every tick.
-    Complete,
-    /// The recording ends before the game does.
-    Unfinished,
+fn serialize_status<S: Serializer>(status: &Status, serializer: S) -> Result<S::Ok, S::Error> {
+    match status {
+        Status::Running => serializer.serialize_str("unfinished"),
+        Status::Caught | Status::Complete => status.serialize(serializer),
+    }
 }
 
 /// The first difference between a recording and the rules.
@@ -105,7 +101,7 @@ pub fn verify(path: impl AsRef<Path>, rules: &Rules) -> Result<Report, Recording
     let mut report = Report {
         ticks: 0,
         tick: 0,
-        outcome: Outcome::Unfinished,
+        status: Status::Running,
         score: None,
         divergence: None,
         truncated_line: None,
@@ -226,11 +222,7 @@ impl Replay {
 
     fn conclude(&self, report: &mut Report) {
         report.tick = self.state.tick();
-        report.outcome = match (self.state.is_caught(), self.state.is_over()) {
-            (true, _) => Outcome::Caught,
-            (false, true) => Outcome::Complete,
-            (false, false) => Outcome::Unfinished,
-        };
+        report.status = self.state.status();
         report.see_through = self.see_through.keys().copied().collect();
         report.score = self.state.is_over().then(|| self.world.score(&self.state));
     }

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use serde::Serialize;
 
-use getaway::recording::{Divergence, Outcome, RecordingError, Report, verify};
+use getaway::game::Status;
+use getaway::recording::{Divergence, RecordingError, Report, verify};
 
 use super::{CliError, RulesArgs, one_line};
 
@@ -167,10 +168,10 @@ fn write_text(path: &Path, result: &Result<Report, RecordingError>, out: &mut im
 
 fn ending(report: &Report) -> String {
     let score = report.score.unwrap_or_default();
-    match report.outcome {
-        Outcome::Caught => format!("caught in tick {}, score {score}", report.tick),
-        Outcome::Complete => format!("complete, score {score}"),
-        Outcome::Unfinished => format!("ends in tick {}, before the game does", report.tick),
+    match report.status {
+        Status::Caught => format!("caught in tick {}, score {score}", report.tick),
+        Status::Complete => format!("complete, score {score}"),
+        Status::Running => format!("ends in tick {}, before the game does", report.tick),
     }
 }
 

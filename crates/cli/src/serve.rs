@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use clap::Args;
 
+use getaway::game::Status;
 use getaway::map::{Map, MapEntry};
-use getaway_server::{Event, GameEnd, GameResult, Server, ServerError, ServerOptions};
+use getaway_server::{Event, GameResult, Server, ServerError, ServerOptions};
 
 use super::number::{ANY, integer};
 use super::{CliError, MapArgs, RulesArgs, one_line};
@@ -146,8 +147,8 @@ fn print_note(text: &str) {
 fn sentence(result: &GameResult) -> String {
     let GameResult { game, map, score, tick, seconds, missed_ticks, late_commands, .. } = result;
     let end = match result.end {
-        GameEnd::Caught => format!("caught in tick {tick}"),
-        GameEnd::Complete => "complete".to_owned(),
+        Status::Caught | Status::Running => format!("caught in tick {tick}"),
+        Status::Complete => "complete".to_owned(),
     };
     let mut text = format!(
         "game {game}: {map}, score {score}, {end}, {late_commands} late commands, {missed_ticks} ticks without a command, {seconds:.1} s"

@@ -13,10 +13,10 @@ use std::process::{Command, Output};
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
-use getaway::game::{Action, Direction, Layout, Move, Position, Rules, State, Tile, World};
+use getaway::game::{Action, Direction, Layout, Move, Position, Rules, State, Status, Tile, World};
 use getaway::map::Map;
 use getaway::protocol::MessageWriter;
-use getaway::recording::{MAX_LINE_BYTES, Outcome, RecordingReader, RecordingWriter, Report, verify};
+use getaway::recording::{MAX_LINE_BYTES, RecordingReader, RecordingWriter, Report, verify};
 use serde_json::{Value, json};
 
 fn root() -> &'static Path {
@@ -117,7 +117,7 @@ fn bundled_games_match_their_drivers() {
         let report = verify(&path, &Rules::BLITZ_2025).unwrap();
         assert_eq!((report.divergence, report.ticks), (None, lines.lines().count()), "{name}");
         assert!((100..=300).contains(&report.ticks), "{name}: {} ticks", report.ticks);
-        assert_eq!(report.outcome == Outcome::Caught, name.ends_with("caught"), "{name}");
+        assert_eq!(report.status == Status::Caught, name.ends_with("caught"), "{name}");
         assert_eq!(report.see_through.is_empty(), !name.contains("see-through"), "{name}");
     }
 }
@@ -146,7 +146,7 @@ fn every_recording_verifies_to_its_last_line() {
         let report = verify(&path, &Rules::BLITZ_2025).unwrap();
         let name = path.display();
         assert_eq!((report.divergence, report.truncated_line, report.see_through.len()), (None, None, 0), "{name}");
-        assert_eq!((report.ticks, report.outcome, report.score), (2000, Outcome::Complete, Some(10_005)), "{name}");
+        assert_eq!((report.ticks, report.status, report.score), (2000, Status::Complete, Some(10_005)), "{name}");
     }
 }
 

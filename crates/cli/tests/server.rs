@@ -5,13 +5,13 @@
 #[allow(dead_code, reason = "the server's own tests use the rest")]
 mod harness;
 
-use getaway::game::Rules;
+use getaway::game::{Rules, Status};
 use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
 use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
 
 use getaway::protocol::GameMessage;
-use getaway::recording::{Outcome, verify};
+use getaway::recording::verify;
 use getaway_server::limits;
 use serde_json::{Value, json};
 
@@ -86,7 +86,7 @@ async fn command_exits_after_its_games() {
     assert!(lines[1].ends_with(&format!("recorded in {}", second.display())));
     for path in [recording, second] {
         let report = verify(path, &Rules::BLITZ_2025).unwrap();
-        assert_eq!((report.divergence, report.outcome, report.score), (None, Outcome::Caught, Some(score)));
+        assert_eq!((report.divergence, report.status, report.score), (None, Status::Caught, Some(score)));
     }
 }
 

@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep};
 use super::bot::{Answer, BotConnection, CommandCounts, Disconnect};
 use super::recorder::Recorder;
 use super::viewers::Viewers;
-use getaway::game::{Action, Rules, State, World, variant};
+use getaway::game::{Action, Rules, State, Status, World, variant};
 use getaway::protocol::MessageWriter;
 use getaway_viewer::LiveReplay;
 
@@ -34,7 +34,7 @@ pub struct GameResult {
     /// The last tick reached.
     pub tick: u16,
     /// What ended it.
-    pub end: GameEnd,
+    pub end: Status,
     /// Ticks played with a command.
     pub commands: u32,
     /// Ticks played without a command.
@@ -50,16 +50,6 @@ pub struct GameResult {
     pub seconds: f64,
     /// The recording, if any.
     pub recording: Option<PathBuf>,
-}
-
-/// How a game ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum GameEnd {
-    /// A threat stands on the player's tile.
-    Caught,
-    /// Every tick was played.
-    Complete,
 }
 
 /// A disconnect during a game.
@@ -203,7 +193,7 @@ impl Play<'_> {
             rules: *game.world.rules(),
             score: game.world.score(&state),
             tick: state.tick(),
-            end: if state.is_complete() { GameEnd::Complete } else { GameEnd::Caught },
+            end: state.status(),
             commands: counts.commands,
             missed_ticks,
             late_commands: counts.late_commands,

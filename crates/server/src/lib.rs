@@ -53,7 +53,7 @@ use origin::Refusal;
 use viewer_server::{LiveEndpoint, page_response};
 use viewers::Viewers;
 
-pub use game::{BotDisconnect, GameEnd, GameResult};
+pub use game::{BotDisconnect, GameResult};
 pub use viewer_server::ViewerServer;
 
 /// The options of a server.

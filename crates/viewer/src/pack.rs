@@ -13,7 +13,7 @@
 use serde::{Serialize, Serializer};
 
 use super::annotation::{Annotation, Intent, IntentKind};
-use super::replay::{Frame, Mark, Positions, Replay, StopReason, phases};
+use super::replay::{Ending, Frame, Mark, Positions, Replay, phases};
 use getaway::game::{POINTS_PER_TICK, Rules};
 
 /// Encodes "never" in the arrivals.
@@ -40,7 +40,7 @@ struct Header<'a> {
     phases: Vec<(u32, &'a str, u8)>,
     points_per_tick: u32,
     never: i32,
-    ending: StopReason,
+    ending: Ending,
     score: u32,
     marks: &'a [Mark],
     /// Number of the game on this server.

@@ -13,7 +13,7 @@ use tiny_skia::{
 };
 
 use super::drawing::{LayerStyle, Paint, Sprite, drawing};
-use super::replay::{Positions, Replay, StopReason, phase};
+use super::replay::{Ending, Positions, Replay, phase};
 use getaway::game::{Direction, POINTS_PER_TICK, Position};
 
 /// Frames per second of a GIF; the format counts in hundredths of a second.
@@ -457,8 +457,8 @@ impl<'a> Renderer<'a> {
         let tick = self.replay.frames[index].tick;
         let is_last = index + 1 == self.replay.frames.len();
         let state = match self.replay.ending {
-            StopReason::Caught if is_last => "caught",
-            StopReason::Complete if is_last => "survived",
+            Ending::Caught if is_last => "caught",
+            Ending::Complete if is_last => "survived",
             _ => phase(&self.replay.rules, tick).map_or("", |phase| phase.name()),
         };
         let words = format!("tick {tick}  score {}  {state}", tick * POINTS_PER_TICK);

@@ -5,7 +5,9 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::annotation::{Annotation, Annotator};
-use getaway::game::{Action, Direction, LAST_TICK, Layout, Move, Personality, Position, Rules, State, Tile, World};
+use getaway::game::{
+    Action, Direction, LAST_TICK, Layout, Move, Personality, Position, Rules, State, Status, Tile, World,
+};
 use getaway::planner::{Budget, SurvivalOptions, SurvivalSearch};
 use getaway::protocol::GameMessage;
 use getaway::recording::{RecordingError, RecordingReader, Report, verify};
@@ -42,7 +44,7 @@ pub struct Frame {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum StopReason {
+pub enum Ending {
     /// The game is still running.
     Running,
     /// A threat has caught the player.
@@ -101,7 +103,7 @@ pub struct Replay {
     /// Marked frames, in order.
     pub marks: Vec<Mark>,
     /// How it ends.
-    pub ending: StopReason,
+    pub ending: Ending,
     /// A note for the viewer about the whole replay.
     pub note: Option<String>,
 }
@@ -119,7 +121,7 @@ impl Replay {
             frames: Vec::new(),
             forecast: Vec::new(),
             marks: Vec::new(),
-            ending: StopReason::Running,
+            ending: Ending::Running,
             note: None,
         }
     }
@@ -132,7 +134,7 @@ impl Replay {
         }
         let mut replay = builder.replay;
         if let Some(state) = states.last().filter(|state| !state.is_over()) {
-            replay.ending = StopReason::Unfinished;
+            replay.ending = Ending::Unfinished;
             replay.forecast = forecast(world, state);
         }
         replay
@@ -174,8 +176,8 @@ impl Replay {
             }
         }
         let mut replay = builder.replay;
-        if replay.ending == StopReason::Running {
-            replay.ending = StopReason::Unfinished;
+        if replay.ending == Ending::Running {
+            replay.ending = Ending::Unfinished;
         }
         Ok(replay)
     }
@@ -236,10 +238,10 @@ impl ReplayBuilder {
             }
             positions.threats = threats;
         }
-        self.replay.ending = match (state.is_complete(), state.is_over()) {
-            (true, _) => StopReason::Complete,
-            (false, true) => StopReason::Caught,
-            (false, false) => StopReason::Running,
+        self.replay.ending = match state.status() {
+            Status::Complete => Ending::Complete,
+            Status::Caught => Ending::Caught,
+            Status::Running => Ending::Running,
         };
         let annotation = self.annotator.annotate(world, state, &threat_positions(&positions));
         self.add(Frame { tick: state.tick().into(), positions, annotation: Some(annotation) });
@@ -334,7 +336,7 @@ fn team_of(message: &GameMessage) -> String {
 fn marks_of(
     rules: &Rules,
     frames: &[Frame],
-    ending: StopReason,
+    ending: Ending,
     styles: &[String],
 ) -> impl Iterator<Item = (MarkKind, String)> {
     let (before, now) = match frames {
@@ -366,11 +368,11 @@ fn marks_of(
         }),
         (!jumps.is_empty()).then(|| (MarkKind::Jump, format!("passes through the {}", jumps.join(" and the ")))),
         close_call.then(|| (MarkKind::CloseCall, "close call: one safe move".to_owned())),
-        (ending == StopReason::Caught).then(|| {
+        (ending == Ending::Caught).then(|| {
             let who = catcher.map_or("a threat", |index| styles[index].as_str());
             (MarkKind::Catch, format!("caught by the {who}").replace("the a ", "a "))
         }),
-        (ending == StopReason::Complete).then(|| (MarkKind::Complete, "survived every tick".to_owned())),
+        (ending == Ending::Complete).then(|| (MarkKind::Complete, "survived every tick".to_owned())),
     ]
     .into_iter()
     .flatten()

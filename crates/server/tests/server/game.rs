@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use futures_util::SinkExt;
-use getaway::game::{Position, Rules};
-use getaway::recording::{Outcome, verify};
-use getaway_server::{GameEnd, Server, ServerOptions, limits};
+use getaway::game::{Position, Rules, Status};
+use getaway::recording::verify;
+use getaway_server::{Server, ServerOptions, limits};
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 use tokio_tungstenite::tungstenite::Message;
@@ -24,7 +24,7 @@ async fn game_over_the_websocket_is_the_simulators_game() {
             let result = server.result(1).await;
             assert_eq!((result.score, result.tick, result.map.as_str()), (score, tick, map.name.as_str()));
             assert_eq!((result.missed_ticks, result.late_commands, result.disconnect.as_ref()), (0, 0, None));
-            let over_in_same_tick = u32::from(rules.no_jump && result.end == GameEnd::Caught);
+            let over_in_same_tick = u32::from(rules.no_jump && result.end == Status::Caught);
             assert!([u32::from(tick) - 1, u32::from(tick) - 1 + over_in_same_tick].contains(&result.commands));
             let report = verify(result.recording.unwrap(), &rules).unwrap();
             assert_eq!((report.divergence, report.tick, report.score), (None, tick, Some(score)));
@@ -38,7 +38,7 @@ async fn whole_game_is_2000_ticks_and_10005_points() {
     let server = Running::start(ServerOptions { games: Some(1), ..options(vec![safe_map()]) }).await;
     assert_eq!(play_along(&server, &safe_map(), &Rules::BLITZ_2025).await, (10_005, 2001));
     let result = server.result(1).await;
-    assert_eq!((result.end, result.commands), (GameEnd::Complete, 2000));
+    assert_eq!((result.end, result.commands), (Status::Complete, 2000));
     assert!(result.seconds < 10.0, "{} s", result.seconds);
     server.ended().await;
 }
@@ -105,7 +105,7 @@ async fn game_of_a_silent_bot_is_played_to_the_end() {
     let client = server.register().await;
     assert_eq!(client.closed().await.0, 1000);
     let result = server.result(1).await;
-    assert_eq!((result.end, result.commands, result.disconnect), (GameEnd::Caught, 0, None));
+    assert_eq!((result.end, result.commands, result.disconnect), (Status::Caught, 0, None));
     assert_eq!(result.missed_ticks, u32::from(result.tick) - 1);
     server.ended().await;
 }
@@ -132,7 +132,7 @@ async fn misbehaving_bot_is_disconnected_and_its_game_continues() {
         let result = server.result(game + 1).await;
         let left = result.disconnect.unwrap();
         assert!(left.reason.starts_with(reason) && left.tick == 1, "{left:?}");
-        assert_eq!((result.score, result.end), (score_without_bot(&deadly_map()), GameEnd::Caught));
+        assert_eq!((result.score, result.end), (score_without_bot(&deadly_map()), Status::Caught));
     }
 }
 
@@ -202,7 +202,7 @@ async fn servers_that_record_into_one_file_do_not_mix_their_games() {
     let expected = format!("{}: exists already and is not overwritten; this game is not recorded", file.display());
     assert_eq!([one.notes(), other.notes()].concat(), [expected]);
     let report = verify(&file, &Rules::BLITZ_2025).unwrap();
-    assert_eq!((report.divergence, report.outcome), (None, Outcome::Caught));
+    assert_eq!((report.divergence, report.status), (None, Status::Caught));
     one.ended().await;
     other.ended().await;
 }
@@ -257,7 +257,7 @@ async fn bot_that_does_not_read_is_disconnected_and_the_next_one_plays() {
     let asleep = server.register().await;
     let result = server.result(1).await;
     let left = result.disconnect.expect("disconnected during the game");
-    assert_eq!((left.reason.as_str(), result.end), ("too slow to read", GameEnd::Complete));
+    assert_eq!((left.reason.as_str(), result.end), ("too slow to read", Status::Complete));
     drop(asleep);
     let mut awake = server.register().await;
     while awake.next().await.is_ok() {}
