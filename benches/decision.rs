@@ -2,8 +2,8 @@
 //!
 //! `decision/MAP` plays whole games with a bot and reports the mean decision time. First, the times
 //! of one game are printed: the first tick, then the median, the 99th percentile and the maximum of
-//! the others. Runs on our maps, and on the real ones if they are available. Every measured game
-//! must be survived.
+//! the others. Runs on the bundled maps, and on the real ones if they are available. Every measured
+//! game must be survived.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ use getaway::game::{LAST_TICK, Rules, World};
 use getaway::map::{Map, MapLibrary};
 use getaway::protocol::GameMessage;
 
-/// Our maps, then the real ones if the shared folder exists.
+/// The bundled maps, then the real ones if the shared folder exists.
 fn maps() -> Vec<Map> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let shared = std::env::var_os("GETAWAY_SHARED").map_or_else(|| here.join("../shared"), PathBuf::from);

@@ -3,8 +3,8 @@
 //! `solve/MAP` and `solve_no_jump/MAP` solve with a different seed each time. First, each seed is
 //! solved once; the median and 99th percentile of the times, which exclude building the tables, and
 //! of the simulated ticks are printed. `rollouts/MAP` counts evaluations of `uct-greedy`. Runs on
-//! our maps, and on the real ones if they are available. Every result is asserted, so that a search
-//! that is fast but finds nothing does not look like an improvement.
+//! the bundled maps, and on the real ones if they are available. Every result is asserted, so that
+//! a search that is fast but finds nothing does not look like an improvement.
 
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ const TICKS_MAX: u64 = 5_000_000;
 const UCT_GREEDY: &str = "select(0.2, simulate(greedy))";
 const EVALUATIONS: u64 = 200;
 
-/// Our maps, then the real ones if the shared folder exists.
+/// The bundled maps, then the real ones if the shared folder exists.
 fn maps() -> Vec<Map> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let shared = std::env::var_os("GETAWAY_SHARED").map_or_else(|| here.join("../shared"), PathBuf::from);

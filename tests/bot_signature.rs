@@ -178,11 +178,11 @@ impl Game {
 
     /// Gives a threat the style that follows its own.
     fn restyle(&mut self, index: usize) -> Style {
-        let said = self.layout.threats[index].style;
-        let place = Style::ALL.iter().position(|&style| style == said).expect("one of all styles");
-        self.layout.threats[index].style = Style::ALL[(place + 1) % Style::ALL.len()];
+        let reported = self.layout.threats[index].style;
+        let number = Style::ALL.iter().position(|&style| style == reported).expect("one of all styles");
+        self.layout.threats[index].style = Style::ALL[(number + 1) % Style::ALL.len()];
         self.set_threats(|_, _, _| {});
-        said
+        reported
     }
 
     fn record_ticks(&mut self, until: u16) {
@@ -196,7 +196,7 @@ impl Game {
     fn record(mut self) -> Vec<u8> {
         let threats = self.layout.threats.len();
         let odd = self.draw(threats);
-        let mut said = None;
+        let mut reported = None;
         if let Script::Join(tick) = self.script {
             self.hand_over_until(tick);
         }
@@ -209,7 +209,7 @@ impl Game {
                 Script::AnnouncedStyle if tick == 200 => {
                     self.restyle(odd);
                 }
-                Script::Liar if tick == 200 => said = Some(self.restyle(odd)),
+                Script::Liar if tick == 200 => reported = Some(self.restyle(odd)),
                 Script::Liar if tick == 500 => self.set_threats(|layout, player, threats| {
                     shift(layout, player, &mut threats[(odd + 1) % layout.threats.len()]);
                 }),
@@ -219,8 +219,8 @@ impl Game {
             if matches!(script, Script::AnnouncedStyle | Script::Liar) {
                 message = self.message();
             }
-            if let Some(said) = said {
-                message.threats[odd].style = Name::Known(said);
+            if let Some(reported) = reported {
+                message.threats[odd].style = Name::Known(reported);
             }
             let waited = if script == Script::LateBot && self.draw(10) == 0 { 2 * BUDGET } else { Duration::ZERO };
             let mut player_move = self.ask(&message, waited);

@@ -177,9 +177,9 @@ impl Problem for Guided {
     }
 
     fn greedy(&self, _: &(u32, bool), _: &mut Vec<bool>, _: &mut Generator, _: &mut u64) -> bool {
-        let told = self.0.get();
-        self.0.set(told + 1);
-        told >= 10
+        let calls = self.0.get();
+        self.0.set(calls + 1);
+        calls >= 10
     }
 }
 

@@ -110,7 +110,7 @@ fn fingerprints_and_futures_ignore_irrelevant_directions() {
 /// A crossing with one threat of each style, all about to move, and the player out of the hawk's
 /// sight.
 fn crossing() -> (World, State) {
-    let layout = Layout::parse("b.g.s.o\n.#.#.#.\nd.....h\n.#.#.#.\n....P..").expect("a drawing with everybody on it");
+    let layout = Layout::parse("b.g.s.o\n.#.#.#.\nd.....h\n.#.#.#.\n....P..").expect("a valid drawing");
     let world = World::new(&layout, &Rules::BLITZ_2025).expect("a map");
     let mut state = world.start();
     (0..4).for_each(|_| world.step(&mut state, Move::Stay));

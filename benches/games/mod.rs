@@ -10,8 +10,8 @@ use getaway::game::{LAST_TICK, Move, Rules, State, World};
 use getaway::map::Map;
 use getaway::protocol::Trace;
 
-/// Our maps that are timed, from small to large; the last has more threats than a state stores
-/// without a heap allocation.
+/// The bundled maps that are timed, from small to large; the last has more threats than a state
+/// stores without a heap allocation.
 pub const OUR_MAPS: [&str; 6] = ["corner-shop", "crossroads", "twin-bridges", "harbour", "old-town", "metropolis"];
 
 /// A map with a whole game in each variant.
@@ -64,7 +64,7 @@ impl PlannedGame {
     }
 }
 
-/// Our maps, plus the six of the challenge if the shared folder (`GETAWAY_SHARED`, default
+/// The bundled maps, plus the six of the challenge if the shared folder (`GETAWAY_SHARED`, default
 /// `../shared`) exists.
 pub fn all() -> Vec<Game> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));

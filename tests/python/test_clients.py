@@ -16,13 +16,13 @@ from pathlib import Path
 
 import pytest
 
-from conftest import PATIENCE_S, ROOT, TARGET
+from conftest import ROOT, TARGET, TIMEOUT_S
 
 CLIENTS = ROOT / "tests" / "clients"
 CACHE = TARGET / "clients"
 MAP = "corner-shop"
 WHOLE_GAME = {"ticks": 2000, "lastTick": 2000, "code": 1000}
-INSTALL_S = 300
+INSTALL_TIMEOUT_S = 300
 
 RealServer = Callable[..., tuple[str, "subprocess.Popen[str]"]]
 
@@ -37,14 +37,14 @@ class Client:
     def play(self, url: str, plan: str) -> dict[str, int]:
         command = [*self.command, url, plan]
         environment = os.environ | self.environment
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE_S)
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S)
         assert done.returncode == 0, done.stderr
         result: dict[str, int] = json.loads(done.stdout)
         return result
 
 
 def runtime(name: str) -> str:
-    """The path of a program, or a skip."""
+    """The path of a program; skips the test if it is not installed."""
     program = shutil.which(name)
     if program is None:
         pytest.skip(f"{name} is not installed")
@@ -52,12 +52,12 @@ def runtime(name: str) -> str:
 
 
 def install(folder: Path, *command: str) -> None:
-    """Runs a package manager once per content of the folder's name."""
+    """Runs a package manager in the folder, unless an earlier run has installed there."""
     stamp = folder / "installed"
     if stamp.is_file():
         return
     folder.mkdir(parents=True, exist_ok=True)
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=INSTALL_S)
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=INSTALL_TIMEOUT_S)
     assert done.returncode == 0, done.stdout + done.stderr
     stamp.touch()
 
@@ -99,7 +99,7 @@ MAKERS: dict[str, Callable[[], Client]] = {
 def plan(getaway_program: Path) -> str:
     """A plan that survives every tick if each command is played in its tick."""
     command = [str(getaway_program), "solve", MAP, "--time-limit-ms", "60000", "--json"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=PATIENCE_S)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=TIMEOUT_S)
     solution = json.loads(done.stdout)
     assert solution["outcome"] == "survives"
     actions: str = solution["actions"]

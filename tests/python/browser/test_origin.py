@@ -1,4 +1,4 @@
-"""Foreign pages cannot open a websocket to a server on this machine, under whatever name they reach it."""
+"""Foreign pages cannot open a websocket to a server on this machine, whatever name they use."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
-from .conftest import NAMES, OPTIONS
+from .conftest import CHROMIUM_NAMES, CHROMIUM_OPTIONS
 
 RealServer = Callable[..., tuple[str, "subprocess.Popen[str]"]]
 
-# A name whose owner makes it point to this machine.
+# A foreign name that its owner points to this machine.
 REBOUND = "evil.example"
 OPEN_SOCKET = """(url) => new Promise((done) => {
   const socket = new WebSocket(url);
@@ -25,7 +25,7 @@ OPEN_SOCKET = """(url) => new Promise((done) => {
 
 
 class BlankPage(BaseHTTPRequestHandler):
-    """A page without a content security policy, which may open any socket that its browser allows."""
+    """A page without a content security policy: it may open any socket that the browser allows."""
 
     def do_GET(self) -> None:
         body = b"<!doctype html><title>foreign</title>"
@@ -42,12 +42,12 @@ class BlankPage(BaseHTTPRequestHandler):
 @pytest.fixture(scope="module")
 def rebound_browser() -> Iterator[Browser]:
     """The system's Chromium, for which a foreign name points to this machine."""
-    program = next(filter(None, map(shutil.which, NAMES)), None)
+    program = next(filter(None, map(shutil.which, CHROMIUM_NAMES)), None)
     if program is None:
-        pytest.skip(f"no browser: expected one of {', '.join(NAMES)} on the path")
+        pytest.skip(f"no browser found: expected one of {', '.join(CHROMIUM_NAMES)} on the PATH")
     with sync_playwright() as playwright:
         rules = f"--host-resolver-rules=MAP {REBOUND} 127.0.0.1"
-        browser = playwright.chromium.launch(executable_path=program, args=[*OPTIONS, rules])
+        browser = playwright.chromium.launch(executable_path=program, args=[*CHROMIUM_OPTIONS, rules])
         yield browser
         browser.close()
 
@@ -87,7 +87,7 @@ def test_foreign_pages_cannot_open_a_websocket(
     server.kill()
     _, notes = server.communicate()
     lines = [line for line in notes.splitlines() if line.startswith("refused a websocket: ")]
-    # A browser may refuse some addresses by itself; what reaches the server is reported.
+    # A browser may refuse some addresses itself; the server reports the attempts that reach it.
     assert {line for line in lines if REBOUND in line}, notes
     for line in lines:
         assert any(origin in line for origin in refused) or f'the Host header is "{REBOUND}:{port}"' in line, line
