@@ -11,8 +11,7 @@ use getaway::bot::{Bot, BotError, BotOptions, Decision};
 use getaway::game::{Direction, LAST_TICK, Layout, Move, Position, Rules, State, Style, Threat, World};
 use getaway::planner::Source;
 use getaway::protocol::{GameMessage, Name};
-use getaway::search::{Budget, Generator, ManualTimeSource, TimeSource, below};
-use rand_pcg::rand_core::SeedableRng;
+use getaway::search::{Budget, Generator, ManualTimeSource, TimeSource};
 
 /// Options for a reproducible game: no time limit, a bounded number of simulated ticks.
 fn options(planner: &str, rules: &Rules, seed: u64) -> BotOptions {
@@ -137,11 +136,11 @@ fn see_through_tiles_are_discovered_in_time() {
 fn late_command_is_a_tick_without_a_command() {
     let mut lates = 0;
     for map in our_maps() {
-        let mut random = Generator::seed_from_u64(7);
+        let mut random = Generator::from_seed(7);
         let (mut server, mut bot) = (FakeServer::new(&map.layout, &Rules::BLITZ_2025), bot(&Rules::BLITZ_2025));
         while !server.is_over() {
             let decision = bot.next_action(&server.message()).unwrap();
-            let is_late = below(&mut random, 20) == 0;
+            let is_late = random.below(20) == 0;
             lates += u32::from(is_late);
             server.play(if is_late { Move::Stay } else { decision.player_move });
         }
@@ -154,14 +153,14 @@ fn late_command_is_a_tick_without_a_command() {
 fn missed_messages_do_not_cause_mispredictions() {
     let mut gaps = 0;
     for map in our_maps() {
-        let mut random = Generator::seed_from_u64(8);
+        let mut random = Generator::from_seed(8);
         let (mut server, mut bot) = (FakeServer::new(&map.layout, &Rules::BLITZ_2025), bot(&Rules::BLITZ_2025));
         while !server.is_over() {
             let decision = bot.next_action(&server.message()).unwrap();
-            let missed = if below(&mut random, 25) == 0 { 1 + below(&mut random, 5) } else { 0 };
+            let missed = if random.below(25) == 0 { 1 + random.below(5) } else { 0 };
             gaps += u32::from(missed > 0);
             // The command sent before the gap may be applied in time, late, or never.
-            let applied_at = below(&mut random, 4);
+            let applied_at = random.below(4);
             for tick in 0..=missed {
                 let is_applied = missed == 0 || tick == applied_at;
                 if !server.is_over() {
@@ -270,8 +269,8 @@ enum DroppedMessages {
 /// tick 500 a threat is moved by one tile, and messages are dropped. Returns the tick in which it
 /// ended.
 fn play_against_lying_server(layout: &Layout, planner: &str, dropped: DroppedMessages, seed: u64) -> u16 {
-    let mut random = Generator::seed_from_u64(seed);
-    let mut draw = |count: usize| below(&mut random, count);
+    let mut random = Generator::from_seed(seed);
+    let mut draw = |count: usize| random.below(count);
     let (misreported, shifted) = (draw(layout.threats.len()), draw(layout.threats.len()));
     let reported = layout.threats[misreported].style;
     let styles: Vec<Style> = Style::ALL.into_iter().filter(|&style| style != reported).collect();
