@@ -159,10 +159,10 @@ impl Bot {
     /// Creates a bot that has not seen a game.
     ///
     /// # Errors
-    /// When the planner is unknown, or does not know a limit of the budget.
+    /// When the planner's name is unknown.
     pub fn new(mut options: BotOptions) -> Result<Self, PlannerError> {
         options.budget.time = Some(options.budget.time.unwrap_or(BUDGET_MAX).min(BUDGET_MAX));
-        options.planner.parse::<planner::PlannerSpec>()?.check_budget(&options.budget)?;
+        planner::by_name(&options.planner, options.seed)?;
         Ok(Self { options, cautious: CautiousRules::new(), game: None })
     }
 

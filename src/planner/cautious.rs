@@ -13,10 +13,12 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use rand_pcg::rand_core::SeedableRng;
+
 use super::streets::{Streets, Timetable, UNREACHED, Walker};
 use super::{Budget, Choice, Planner, Source, meter_with_default};
 use crate::game::{Layout, Move, Position, State, World};
-use crate::search::{BudgetMeter, Generator};
+use crate::search::{BudgetMeter, Generator, below};
 
 /// How many ticks paths are searched where some threats are predicted.
 const HORIZON_TICKS: u16 = 40;
@@ -112,7 +114,7 @@ impl CautiousRules {
         Self {
             streets: None,
             timetable: Timetable::new(),
-            random: Generator::from_seed(0),
+            random: Generator::seed_from_u64(0),
             last: None,
             arrivals: Vec::new(),
             steps: Vec::new(),
@@ -359,7 +361,7 @@ fn sample(paths: &mut Vec<Path>, random: &mut Generator) {
         return;
     }
     for index in 0..LAYER_STATES_MAX {
-        let picked = index + random.below(paths.len() - index);
+        let picked = index + below(random, paths.len() - index);
         paths.swap(index, picked);
     }
     paths.truncate(LAYER_STATES_MAX);

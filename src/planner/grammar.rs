@@ -1,7 +1,8 @@
 //! Runs an expression of the search grammar as a planner; the known algorithms have names.
 //!
-//! The search runs within each tick's budget; the best sequence and the trees are kept between
-//! ticks, and a sequence that reaches the end of the game is played without further search.
+//! The search runs within each tick's limit; the best sequence and the trees are kept between
+//! ticks, and a sequence that reaches the end of the game is played without further search. A limit
+//! in expansions counts evaluations here: complete games.
 
 use super::follower::{self, PlanFollower};
 use super::problem::SurvivalProblem;

@@ -8,11 +8,14 @@
 //! place. A layer that was never truncated holds *every* reachable state, so when such a layer has
 //! no successor, the search was exhaustive and proves that no line survives longer.
 //!
-//! Guarantees: with a budget in ticks, the answer depends on the world, the state, the seed and the
-//! budget alone, and memory stays below the given bound.
+//! Guarantees: with a limit in expansions, the answer depends on the world, the state, the seed and
+//! the limit alone, and memory stays below the given bound. Memory stays below the bound that was
+//! given.
+
+use rand_pcg::rand_core::SeedableRng;
 
 use crate::game::{LAST_TICK, Move, State, World};
-use crate::search::{Budget, BudgetMeter, Generator};
+use crate::search::{Budget, BudgetMeter, Generator, below};
 
 /// The initial width of the beam.
 const BEAM_WIDTH_MIN: usize = 2;
@@ -56,7 +59,7 @@ pub struct Solution {
     pub moves: Vec<Move>,
     /// The last tick of that line: 2001 if it survives.
     pub final_tick: u16,
-    /// States stepped in this call.
+    /// States expanded in this call.
     pub simulated_ticks: u64,
 }
 
@@ -141,7 +144,7 @@ enum Growth {
 impl SurvivalSearch {
     /// Creates a search that has not started.
     pub fn new(options: SurvivalOptions) -> Self {
-        let random = Generator::from_seed(options.seed);
+        let random = Generator::seed_from_u64(options.seed);
         Self {
             options,
             random,
@@ -228,6 +231,7 @@ impl SurvivalSearch {
     }
 
     /// Moves the root forward by one move and keeps its descendants; returns whether any are left.
+    /// Returns whether anything is left.
     fn follow(&mut self, player_move: Move, root: &State) -> bool {
         let on_plan = self.best.moves.first() == Some(&player_move);
         if self.best.outcome != Outcome::Undecided {
@@ -479,7 +483,7 @@ impl CandidateSampler {
                 self.share = u32::MAX;
             }
             if !self.fits {
-                let picked = self.drawn + random.below(self.candidates.len() - self.drawn);
+                let picked = self.drawn + below(random, self.candidates.len() - self.drawn);
                 self.candidates.swap(self.drawn, picked);
             }
             let candidate = self.candidates[self.drawn];

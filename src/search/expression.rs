@@ -87,7 +87,6 @@ impl Component {
 
 /// Why a list of components is not a valid expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[non_exhaustive]
 pub enum ExpressionError {
     /// None, or too many components.
     #[error("an expression has 1 to {DEPTH_MAX} components, not {0}")]

@@ -21,4 +21,4 @@ pub use pack::pack;
 pub use page::{Page, PageSource};
 #[cfg(feature = "picture")]
 pub use picture::{GifOptions, Layers, PictureError, PictureOptions, Theme, gif, png};
-pub use replay::{Ending, Frame, Mark, MarkKind, Positions, Replay};
+pub use replay::{Frame, Mark, MarkKind, Positions, Replay};

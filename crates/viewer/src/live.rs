@@ -140,7 +140,7 @@ mod tests {
             live.push(&state);
             let first = header(&live.pack(number - 1, 9));
             assert_eq!((&first["game"], &first["from"], &first["count"]), (&number.into(), &0.into(), &1.into()));
-            assert!(first["forecast"].as_u64() > Some(0) && first["ending"] == "running");
+            assert!(first["forecast"].as_u64() > Some(0) && first["status"] == "running" && first["isLive"] == true);
             for _ in 0..3 {
                 world.step(&mut state, Move::Stay);
                 live.push(&state);
@@ -152,7 +152,10 @@ mod tests {
                 live.push(&state);
             }
             let last = header(&live.pack(number, 4));
-            assert_eq!((&last["ending"], &last["forecast"]), (&"caught".into(), &0.into()));
+            assert_eq!(
+                (&last["status"], &last["isLive"], &last["forecast"]),
+                (&"caught".into(), &false.into(), &0.into())
+            );
             assert_eq!(last["score"], world.score(&state));
         }
     }

@@ -13,8 +13,8 @@
 use serde::{Serialize, Serializer};
 
 use super::annotation::{Annotation, Intent, IntentKind};
-use super::replay::{Ending, Frame, Mark, Positions, Replay, phases};
-use getaway::game::{POINTS_PER_TICK, Rules};
+use super::replay::{Frame, Mark, Positions, Replay, phases};
+use getaway::game::{POINTS_PER_TICK, Rules, Status};
 
 /// Encodes "never" in the arrivals.
 const NEVER: i32 = 4096;
@@ -40,7 +40,8 @@ struct Header<'a> {
     phases: Vec<(u32, &'a str, u8)>,
     points_per_tick: u32,
     never: i32,
-    ending: Ending,
+    status: Status,
+    is_live: bool,
     score: u32,
     marks: &'a [Mark],
     /// Number of the game on this server.
@@ -78,7 +79,8 @@ pub fn pack(replay: &Replay, game: u64, from: usize) -> (String, Vec<u8>) {
             .collect(),
         points_per_tick: POINTS_PER_TICK,
         never: NEVER,
-        ending: replay.ending,
+        status: replay.status,
+        is_live: replay.is_live,
         score: replay.score(),
         marks: &replay.marks,
         game,

@@ -13,8 +13,8 @@ use tiny_skia::{
 };
 
 use super::drawing::{LayerStyle, Paint, Sprite, drawing};
-use super::replay::{Ending, Positions, Replay, phase};
-use getaway::game::{Direction, POINTS_PER_TICK, Position};
+use super::replay::{Positions, Replay, phase};
+use getaway::game::{Direction, POINTS_PER_TICK, Position, Status};
 
 /// Frames per second of a GIF; the format counts in hundredths of a second.
 const GIF_FRAMES_PER_SECOND: f64 = 20.0;
@@ -456,9 +456,9 @@ impl<'a> Renderer<'a> {
     fn caption(&self, canvas: &mut Pixmap, index: usize) {
         let tick = self.replay.frames[index].tick;
         let is_last = index + 1 == self.replay.frames.len();
-        let state = match self.replay.ending {
-            Ending::Caught if is_last => "caught",
-            Ending::Complete if is_last => "survived",
+        let state = match self.replay.status {
+            Status::Caught if is_last => "caught",
+            Status::Complete if is_last => "survived",
             _ => phase(&self.replay.rules, tick).map_or("", |phase| phase.name()),
         };
         let words = format!("tick {tick}  score {}  {state}", tick * POINTS_PER_TICK);

@@ -40,21 +40,6 @@ pub struct Frame {
     pub annotation: Option<Annotation>,
 }
 
-/// How a replay ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum Ending {
-    /// The game is still running.
-    Running,
-    /// A threat has caught the player.
-    Caught,
-    /// The player has survived every tick.
-    Complete,
-    /// The replay ends before the game.
-    Unfinished,
-}
-
 /// The kind of a mark on the timeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -102,8 +87,10 @@ pub struct Replay {
     pub forecast: Vec<Positions>,
     /// Marked frames, in order.
     pub marks: Vec<Mark>,
-    /// How it ends.
-    pub ending: Ending,
+    /// The game's status at the last frame.
+    pub status: Status,
+    /// Whether the game is in progress, so that more frames may follow.
+    pub is_live: bool,
     /// A note for the viewer about the whole replay.
     pub note: Option<String>,
 }
@@ -121,7 +108,8 @@ impl Replay {
             frames: Vec::new(),
             forecast: Vec::new(),
             marks: Vec::new(),
-            ending: Ending::Running,
+            status: Status::Running,
+            is_live: true,
             note: None,
         }
     }
@@ -133,8 +121,8 @@ impl Replay {
             builder.push(world, state);
         }
         let mut replay = builder.replay;
+        replay.is_live = false;
         if let Some(state) = states.last().filter(|state| !state.is_over()) {
-            replay.ending = Ending::Unfinished;
             replay.forecast = forecast(world, state);
         }
         replay
@@ -176,9 +164,7 @@ impl Replay {
             }
         }
         let mut replay = builder.replay;
-        if replay.ending == Ending::Running {
-            replay.ending = Ending::Unfinished;
-        }
+        replay.is_live = false;
         Ok(replay)
     }
 
@@ -238,11 +224,8 @@ impl ReplayBuilder {
             }
             positions.threats = threats;
         }
-        self.replay.ending = match state.status() {
-            Status::Complete => Ending::Complete,
-            Status::Caught => Ending::Caught,
-            Status::Running => Ending::Running,
-        };
+        self.replay.status = state.status();
+        self.replay.is_live = !state.is_over();
         let annotation = self.annotator.annotate(world, state, &threat_positions(&positions));
         self.add(Frame { tick: state.tick().into(), positions, annotation: Some(annotation) });
     }
@@ -265,7 +248,7 @@ impl ReplayBuilder {
         let replay = &mut self.replay;
         let index = replay.frames.len();
         replay.frames.push(frame);
-        let marks = marks_of(&replay.rules, &replay.frames, replay.ending, &replay.styles);
+        let marks = marks_of(&replay.rules, &replay.frames, replay.status, &replay.styles);
         replay.marks.extend(marks.map(|(kind, text)| Mark { index, kind, text }));
     }
 }
@@ -336,7 +319,7 @@ fn team_of(message: &GameMessage) -> String {
 fn marks_of(
     rules: &Rules,
     frames: &[Frame],
-    ending: Ending,
+    status: Status,
     styles: &[String],
 ) -> impl Iterator<Item = (MarkKind, String)> {
     let (before, now) = match frames {
@@ -368,11 +351,11 @@ fn marks_of(
         }),
         (!jumps.is_empty()).then(|| (MarkKind::Jump, format!("passes through the {}", jumps.join(" and the ")))),
         close_call.then(|| (MarkKind::CloseCall, "close call: one safe move".to_owned())),
-        (ending == Ending::Caught).then(|| {
+        (status == Status::Caught).then(|| {
             let who = catcher.map_or("a threat", |index| styles[index].as_str());
             (MarkKind::Catch, format!("caught by the {who}").replace("the a ", "a "))
         }),
-        (ending == Ending::Complete).then(|| (MarkKind::Complete, "survived every tick".to_owned())),
+        (status == Status::Complete).then(|| (MarkKind::Complete, "survived every tick".to_owned())),
     ]
     .into_iter()
     .flatten()

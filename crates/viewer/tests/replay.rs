@@ -7,10 +7,10 @@ mod common;
 use std::io::Write;
 use std::path::Path;
 
-use getaway::game::{Layout, Move, Rules, State, Style, World};
+use getaway::game::{Layout, Move, Rules, State, Status, Style, World};
 use getaway::protocol::{GameMessage, MessageWriter};
 use getaway::recording::{RecordingReader, RecordingWriter};
-use getaway_viewer::{Ending, IntentKind, MarkKind, Page, PageSource, Replay};
+use getaway_viewer::{IntentKind, MarkKind, Page, PageSource, Replay};
 
 /// A game in which the player walks at random, always the same one on the same map.
 fn random_walk(world: &World, ticks: usize) -> (Vec<State>, Vec<Move>) {
@@ -138,9 +138,10 @@ fn recordings_are_shown_as_recorded() {
             assert!(frame.annotation.is_some());
         }
         let catches = replay.marks.iter().filter(|mark| mark.kind == MarkKind::Catch).count();
-        match replay.ending {
-            Ending::Caught => assert_eq!((catches, replay.forecast.len()), (1, 0)),
-            ending => assert_eq!((ending, catches, replay.forecast.is_empty()), (Ending::Unfinished, 0, false)),
+        assert!(!replay.is_live);
+        match replay.status {
+            Status::Caught => assert_eq!((catches, replay.forecast.len()), (1, 0)),
+            status => assert_eq!((status, catches, replay.forecast.is_empty()), (Status::Running, 0, false)),
         }
     }
 }
@@ -169,7 +170,7 @@ fn recording_that_diverges_from_the_rules_is_shown_to_its_end() {
         replay.note.as_ref().is_some_and(|note| note.starts_with("diverges from the rules in tick 3")),
         "{replay:?}"
     );
-    assert_eq!((replay.ending, replay.subtitle.as_str()), (Ending::Unfinished, "saved game of me"));
+    assert_eq!((replay.status, replay.is_live, replay.subtitle.as_str()), (Status::Running, false, "saved game of me"));
 }
 
 #[test]
@@ -221,7 +222,7 @@ fn jumps_catches_and_phases_are_marked() {
         replay.marks.iter().map(|mark| (replay.frames[mark.index].tick, mark.kind)).collect();
     let phases = [302, 502, 702, 902].map(|tick| (tick, MarkKind::Phase));
     assert_eq!(marks, [&phases[..], &[(2001, MarkKind::Complete)]].concat());
-    assert_eq!((replay.ending, replay.score()), (Ending::Complete, 10_005));
+    assert_eq!((replay.status, replay.score()), (Status::Complete, 10_005));
 }
 
 #[test]

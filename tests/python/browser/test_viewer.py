@@ -202,7 +202,7 @@ def test_exported_page_works_from_disk(
 
 def test_a_map_is_shown_while_it_is_played(page: Page, view: View) -> None:
     open_replay(page, view("corner-shop"))
-    wait_until(page, "viewer.replay.header.ending === 'complete'")
+    wait_until(page, "viewer.replay.header.status === 'complete'")
     expect(page.locator("#tick")).to_have_text("2001")
     expect(page.locator("#score")).to_have_text("10005")
     expect(page.locator("#outcome")).to_have_text("survived every tick")
@@ -214,12 +214,12 @@ def test_page_polls_again_while_a_started_game_has_no_state(page: Page, view: Vi
     def answer_as_before_the_first_state(route: Route) -> None:
         body = route.fetch().body()
         (length,) = struct.unpack_from("<I", body)
-        head = json.dumps(json.loads(body[4 : 4 + length]) | {"from": 0, "count": 0, "forecast": 0, "ending": "running"}).encode()
+        head = json.dumps(json.loads(body[4 : 4 + length]) | {"from": 0, "count": 0, "forecast": 0, "status": "running", "isLive": True}).encode()
         route.fulfill(body=struct.pack("<I", len(head)) + head)
 
     page.route("**/replay/**", answer_as_before_the_first_state, times=2)
     open_replay(page, view("corner-shop"))
-    wait_until(page, "viewer.replay.header.ending === 'complete'")
+    wait_until(page, "viewer.replay.header.status === 'complete'")
     expect(page.locator("#tick")).to_have_text("2001")
 
 

@@ -63,8 +63,10 @@ class Follower {
     } else {
       player.replay.append(header, { frames, forecast });
       this.annotatedCount = header.from + frames.length;
-      if (header.ending !== "running") player.replay.frames.length = this.annotatedCount;
+      if (!header.isLive) player.replay.frames.length = this.annotatedCount;
     }
+    // Without a websocket the server plays a single game.
+    if (!this.hasSocket && player.replay.isOver) this.hasEnded = true;
     this.showMessage("");
     player.refresh();
   }

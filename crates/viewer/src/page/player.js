@@ -123,7 +123,7 @@ class Player {
       this.playhead += seconds * LAYERS.ticks_per_second * this.speed;
       if (this.playhead >= last) {
         this.playhead = last;
-        if (this.replay.header.ending !== "running") this.pause();
+        if (!this.replay.header.isLive) this.pause();
       }
     }
   }
@@ -150,7 +150,7 @@ class Player {
     element("back").disabled = element("home").disabled = this.playhead <= 0;
     element("step").disabled = element("end").disabled = this.playhead >= last;
     const atEnd = this.index === last && this.replay.isOver;
-    const outcome = { caught: "caught", complete: "survived every tick" }[header.ending];
+    const outcome = { caught: "caught", complete: "survived every tick" }[header.status];
     element("play").setAttribute("aria-label", this.playing ? "Pause" : "Play");
     element("play-icon").setAttribute("d", this.playing ? "M7 4v16h3V4zM15 4v16h3V4z" : "M7 4l13 8-13 8z");
     element("outcome").textContent = atEnd ? outcome : "";

@@ -137,6 +137,6 @@ class Replay {
   }
 
   get isOver() {
-    return this.header.ending === "caught" || this.header.ending === "complete";
+    return this.header.status !== "running";
   }
 }
