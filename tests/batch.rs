@@ -1,69 +1,19 @@
 //! Guarantees: a game in a batch equals the game stepped alone, whatever the other games are and
 //! however the batch is divided; observations agree with the state.
 
+#[path = "traces/batch.rs"]
+mod batch_traces;
 mod common;
 
-use std::io::Read;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use flate2::read::GzDecoder;
 use getaway::batch::{Batch, CLEARANCE, COMPACT_HEADER, COMPACT_THREAT, FAR_STEPS, PLANES, STATE_HEADER, STATE_THREAT};
 use getaway::game::{Layout, Move, Mover, Rules, State, Style, UNREACHED, World};
-use getaway::map::Map;
-use getaway::protocol::{Trace, TraceTick};
 use getaway_reference::lockstep::{Dice, random_layout};
 
 #[test]
-fn batch_agrees_with_every_trace() {
-    let Some(shared) = common::shared_folder() else { return };
-    check_traces(&shared.join("golden/traces"), &|map| common::map_folder(&shared, map));
-}
-
-#[test]
 fn batch_agrees_with_the_bundled_traces() {
-    check_traces(&common::root().join("tests/golden"), &|map| common::root().join("maps").join(map));
-}
-
-/// Plays all traces of a folder in one batch, one game per trace, and compares every line.
-fn check_traces(folder: &Path, map_folder: &dyn Fn(&str) -> PathBuf) {
-    let files = common::files_ending(folder, ".trace.jsonl.gz");
-    let traces: Vec<Trace> = files.iter().map(|path| read_trace(path)).collect();
-    assert!(!traces.is_empty(), "no traces in {}", folder.display());
-    let world = |trace: &Trace| {
-        let map = Map::load(&map_folder(&trace.header.map)).unwrap_or_else(|error| panic!("{error}"));
-        Arc::new(World::new(&map.layout, &trace.header.rules).expect("the maps of the traces are within the limits"))
-    };
-    let mut batch = Batch::new(traces.iter().map(world).collect(), (0..traces.len()).collect());
-    let (mut rewards, mut terminations) = (vec![0.0; traces.len()], vec![false; traces.len()]);
-    let mut lines = 0;
-    for line in 0..traces.iter().map(|trace| trace.ticks.len()).max().unwrap_or_default() {
-        let moves: Vec<Move> = (0..traces.len())
-            .map(|game| match traces[game].ticks.get(line) {
-                Some(tick) => {
-                    batch.world(game).resolve(&batch.states()[game], tick.actions.as_deref().unwrap_or_default())
-                }
-                // The trace is over; its game has been reset to its start.
-                None => Move::Stay,
-            })
-            .collect();
-        batch.step(&moves, &mut rewards, &mut terminations);
-        for (game, (trace, path)) in traces.iter().zip(&files).enumerate() {
-            let Some(tick) = trace.ticks.get(line) else { continue };
-            let found = TraceTick::of_state(batch.world(game), &batch.states()[game]);
-            assert_eq!(found, TraceTick { actions: None, ..tick.clone() }, "{}, line {}", path.display(), line + 2);
-            assert_eq!(terminations[game], tick.over, "{}, line {}", path.display(), line + 2);
-            lines += 1;
-        }
-    }
-    println!("{} traces, {lines} lines", traces.len());
-}
-
-fn read_trace(path: &Path) -> Trace {
-    let file = std::fs::File::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let mut text = String::new();
-    GzDecoder::new(file).read_to_string(&mut text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    Trace::parse(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    batch_traces::check(&common::root().join("tests/golden"), &|map| common::root().join("maps").join(map));
 }
 
 /// Worlds of unusual random maps, in both variants.

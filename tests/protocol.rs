@@ -4,10 +4,6 @@
 
 mod common;
 
-use std::io::Read;
-use std::path::Path;
-
-use flate2::read::GzDecoder;
 use getaway::game::{Action, Direction, Layout, Position, Rules, Spawn, Style, Tile, World};
 use getaway::protocol::{
     ClientFrame, Command, GameMessage, MAX_CLIENT_FRAME_BYTES, MAX_JSON_DEPTH, MAX_MESSAGE_BYTES, MAX_MESSAGE_SIDE,
@@ -71,27 +67,6 @@ fn writer_matches_messages_throughout_a_game() {
         assert_eq!(writer.write(&state), serde_json::to_string(&message).unwrap());
         world.play(&mut state, &[]).unwrap();
     }
-}
-
-#[test]
-fn recorded_messages_round_trip() {
-    let Some(shared) = common::shared_folder() else { return };
-    for path in common::files_ending(&shared.join("golden/recordings"), ".jsonl.gz") {
-        for (line, number) in read_gz(&path).lines().zip(1..) {
-            let start = r#"{"game_message":"#.len();
-            let end = line.rfind(r#","actions":"#).unwrap();
-            let recorded = &line[start..end];
-            let message =
-                GameMessage::parse(recorded).unwrap_or_else(|error| panic!("{}:{number}: {error}", path.display()));
-            assert_eq!(serde_json::to_string(&message).unwrap(), recorded, "{}:{number}", path.display());
-        }
-    }
-}
-
-fn read_gz(path: &Path) -> String {
-    let mut text = String::new();
-    GzDecoder::new(std::fs::File::open(path).unwrap()).read_to_string(&mut text).unwrap();
-    text
 }
 
 #[test]
