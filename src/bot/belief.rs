@@ -179,7 +179,8 @@ impl Beliefs {
                 threat.style != Some(spawn.style) || threat.spawn() != spawn.position
             })
         };
-        if map.is_dirty || self.message_indices != self.predictable() || is_outdated() {
+        if map.layout.tiles != self.world.layout().tiles || self.message_indices != self.predictable() || is_outdated()
+        {
             // The streets and spawns come from a world that was built before, so this cannot fail.
             self.rebuild_world(map).expect("a world like the one before");
         }
@@ -197,7 +198,6 @@ impl Beliefs {
             threat.style.map(|style| Spawn { style, position: threat.spawn() })
         };
         map.layout.threats = self.message_indices.iter().filter_map(spawn).collect();
-        map.is_dirty = false;
         self.world_count += 1;
         self.world.set_layout(&map.layout)
     }

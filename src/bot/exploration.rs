@@ -61,7 +61,7 @@ impl Exploration {
         }
         if self.find_safe_set(tracker, state, limits) {
             let unvisited: Vec<Position> = tracker.map.unvisited().collect();
-            tracker.map.set_tiles(&unvisited, Tile::SeeThrough);
+            unvisited.iter().for_each(|&tile| tracker.map.layout.set_tile(tile, Tile::SeeThrough));
             tracker.map.excluded.extend(unvisited);
             tracker.beliefs.refresh(&mut tracker.map);
             return None;

@@ -13,8 +13,6 @@ use super::plan::Planning;
 use super::tracker::{Tracking, track};
 use super::{BotOptions, Deadlines, Decision};
 
-/// Number of processed observations that are kept.
-const LOG_TICKS_MAX: usize = 200;
 /// Maximum number of moves kept while no message can be observed.
 const SENT_MAX: usize = 16;
 
@@ -131,18 +129,5 @@ impl History {
         if is_up_to_date && self.sent.len() > SENT_MAX {
             self.sent.remove(0);
         }
-    }
-
-    /// Moves an observation that has been processed to the log. After missed ticks the log starts
-    /// over.
-    pub fn keep_processed(&mut self, observation: Observation, is_next: bool) {
-        if !is_next {
-            self.log.clear();
-        } else if self.log.len() == LOG_TICKS_MAX {
-            self.log.remove(0);
-        }
-        // A move takes effect in the tick after its own.
-        self.sent.retain(|sent| sent.tick >= observation.tick);
-        self.log.push(observation);
     }
 }

@@ -102,13 +102,18 @@ impl Planning {
     ) -> Result<Choice, PlacementError> {
         let explores = is_survival(options) && tracker.beliefs.world.open_tiles() <= COPIED_TILES_MAX;
         let limits = SearchLimits { budget, seed: options.seed };
-        if explores && let Some(choice) = self.exploration.explore(tracker, state, limits) {
+        // While tiles are excluded, none of the others is unknown.
+        let has_safe_set = !tracker.map.excluded.is_empty();
+        if explores
+            && !has_safe_set
+            && let Some(choice) = self.exploration.explore(tracker, state, limits)
+        {
             return Ok(choice);
         }
         let mut choice = self.plan(tracker, options, budget)?;
         if !choice.survives() && !tracker.map.excluded.is_empty() {
             let excluded = std::mem::take(&mut tracker.map.excluded);
-            tracker.map.set_tiles(&excluded, Tile::Open);
+            excluded.into_iter().for_each(|tile| tracker.map.layout.set_tile(tile, Tile::Open));
             tracker.beliefs.refresh(&mut tracker.map);
             choice = self.plan(tracker, options, budget)?;
         }

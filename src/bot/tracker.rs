@@ -19,6 +19,8 @@ use super::observation::Observation;
 use super::reconstruct::{Gap, Path, reconstruct};
 use super::{BotOptions, Deadline, Deadlines};
 
+/// Number of processed observations that are kept.
+const LOG_TICKS_MAX: usize = 200;
 /// Ticks after joining a running game during which mispredictions are attributed to missing
 /// information.
 const GRACE_TICKS: u16 = 100;
@@ -71,8 +73,6 @@ pub(super) struct KnownMap {
     pub refusals: BTreeMap<Position, u32>,
     /// Tiles treated as see-through only because the player has never visited them.
     pub excluded: Vec<Position>,
-    /// Whether the layout has changed since the world was built.
-    pub is_dirty: bool,
 }
 
 /// Processes what is queued: builds the world if it is not there yet, then predicts and updates,
@@ -115,7 +115,7 @@ pub(super) fn track(
             let first = history.queue.pop_front()?;
             let layout = builder.layout().clone();
             let tracker = Tracker::new(layout, builder.finish(), &history.styles, &first, deadlines.decision).ok()?;
-            history.keep_processed(first, false);
+            keep_processed(history, first, false);
             Box::new(tracker)
         }
     };
@@ -158,13 +158,8 @@ impl Tracker {
         deadline: Deadline,
     ) -> Result<Self, WorldError> {
         let (tick, player) = (observation.tick, observation.player);
-        let mut map = KnownMap {
-            layout,
-            visited: BTreeSet::from([player]),
-            refusals: BTreeMap::new(),
-            excluded: Vec::new(),
-            is_dirty: false,
-        };
+        let mut map =
+            KnownMap { layout, visited: BTreeSet::from([player]), refusals: BTreeMap::new(), excluded: Vec::new() };
         let beliefs = Beliefs::new(world, &mut map, styles, observation, deadline)?;
         Ok(Self {
             tick,
@@ -207,7 +202,7 @@ impl Tracker {
         if is_rejoin {
             self.grace_until = self.tick + GRACE_TICKS;
         }
-        history.keep_processed(observation, ticks == 1);
+        keep_processed(history, observation, ticks == 1);
         let step = Step { first_tick, path: &path, log: &history.log, counts_mispredictions, is_rejoin };
         self.beliefs.step(&step, &mut self.map, deadlines);
     }
@@ -257,20 +252,20 @@ impl Tracker {
             self.map.refusals.remove(&position);
             return;
         }
-        self.map.set_tiles(&[position], Tile::SeeThrough);
+        self.map.layout.set_tile(position, Tile::SeeThrough);
     }
 }
 
-impl KnownMap {
-    /// Changes tiles of the layout; the world follows when the beliefs are refreshed.
-    pub fn set_tiles(&mut self, tiles: &[Position], tile: Tile) {
-        for &position in tiles {
-            if self.layout.is_open(position) {
-                self.layout.tiles[(position.y * self.layout.width + position.x) as usize] = tile;
-                self.is_dirty = true;
-            }
-        }
+/// Moves an observation that has been processed to the log. After missed ticks the log starts over.
+fn keep_processed(history: &mut History, observation: Observation, is_next: bool) {
+    if !is_next {
+        history.log.clear();
+    } else if history.log.len() == LOG_TICKS_MAX {
+        history.log.remove(0);
     }
+    // A move takes effect in the tick after its own.
+    history.sent.retain(|sent| sent.tick >= observation.tick);
+    history.log.push(observation);
 }
 
 #[cfg(test)]
@@ -319,7 +314,7 @@ mod tests {
             let first = observation(world, state);
             let tracker = Tracker::new(layout.clone(), world.clone(), &styles, &first, far_deadlines().decision);
             let mut history = History::default();
-            history.keep_processed(first, false);
+            keep_processed(&mut history, first, false);
             Self { tracker: tracker.expect("a map"), history }
         }
 

@@ -67,6 +67,14 @@ impl Layout {
         self.tiles[(y * self.width + x) as usize]
     }
 
+    /// Changes the tile at a position; off the grid, nothing.
+    pub fn set_tile(&mut self, position: Position, tile: Tile) {
+        let Position { x, y } = position;
+        if x >= 0 && y >= 0 && x < self.width && y < self.height {
+            self.tiles[(y * self.width + x) as usize] = tile;
+        }
+    }
+
     /// Whether threats, sight and paths pass there.
     pub fn is_open(&self, position: Position) -> bool {
         self.tile(position).is_open()
