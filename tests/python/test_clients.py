@@ -84,6 +84,8 @@ def python_websockets(version: str) -> Client:
 
 
 def java() -> Client:
+    # Only a JDK runs a source file.
+    runtime("javac")
     return Client([runtime("java"), str(CLIENTS / "Client.java")])
 
 
