@@ -1,5 +1,5 @@
-//! Predict and update, for the threats: where each was observed, and every hidden state consistent
-//! with the observations.
+//! The predict and update stages for threats: where each one was observed, and every hidden state
+//! consistent with the observations.
 //!
 //! Messages show a threat's position and direction, but not its draws or memory. In a game tracked
 //! from tick 1 there is a single *hypothesis*, the truth. Otherwise there is one hypothesis per
@@ -24,9 +24,10 @@ use super::{Deadline, Deadlines};
 /// Number of mispredictions after which a threat is unmodelled: planned against without
 /// predictions.
 const MISPREDICTIONS_MAX: u32 = 3;
-/// Maximum number of hypotheses per threat: more than a hawk has on the largest map.
+/// Maximum number of hypotheses per threat: more than a hawk can have on the largest map.
 const HYPOTHESES_MAX: usize = 10_000;
-/// Maximum number of hypotheses of all threats together per tick: a few milliseconds.
+/// Maximum number of hypotheses of all threats together; predicting them takes a few milliseconds
+/// per tick.
 const HYPOTHESES_TOTAL_MAX: usize = 50_000;
 /// Maximum number of hypotheses per threat after the deadline: sixty threats then take less than a
 /// millisecond.
@@ -62,7 +63,7 @@ pub(super) struct Beliefs {
     scratch_world: Option<World>,
 }
 
-/// From one processed observation to the next.
+/// The transition from one processed observation to the next.
 pub(super) struct Step<'a> {
     pub first_tick: u16,
     /// The player's positions from the earlier observation to the later one. Empty if there is
@@ -113,7 +114,8 @@ impl Beliefs {
         self.threats.iter().map(|threat| threat.mispredictions).collect()
     }
 
-    /// Changes styles: `styles` says for each threat whether its style has changed, and the style.
+    /// Changes the threats' styles. `styles` holds, for each threat, whether its style has changed
+    /// and its current style.
     pub fn set_styles(
         &mut self,
         styles: impl Iterator<Item = (bool, Option<Style>)>,
@@ -269,7 +271,7 @@ struct HypothesisLimit {
 }
 
 impl HypothesisLimit {
-    /// For a number of threats, or of threats times ticks.
+    /// The limit for this many predictions: the number of threats, or threats times ticks.
     fn new(threats: usize, deadline: Deadline) -> Self {
         Self { hypotheses_max: (HYPOTHESES_TOTAL_MAX / threats.max(1)).clamp(1, HYPOTHESES_MAX), deadline }
     }

@@ -31,8 +31,8 @@ const OPTIMISTIC_STATES_MAX: u64 = 30_000;
 const PESSIMISTIC_STATES_MAX: u64 = 4_000;
 /// Maximum number of states for an attempt to survive on visited tiles: well below a millisecond.
 const SAFE_SET_STATES_MAX: u64 = 8_000;
-/// When to look for a safe set again: after this many newly visited tiles, and at least one over
-/// this share of them; or after this many ticks.
+/// When to look for a safe set again: once the number of visited tiles has grown by at least this
+/// many and by at least this share (one over), or after this many ticks.
 const SAFE_SET_GROWTH_MIN: usize = 8;
 const SAFE_SET_GROWTH_SHARE: usize = 8;
 const SAFE_SET_RETRY_TICKS: u16 = 50;
@@ -161,9 +161,9 @@ impl<'a> Explorer<'a> {
         Some(Choice { player_move, source: Source::Search, planned_tick: Some(target_tick), simulated_ticks: 0 })
     }
 
-    /// Returns the first of the planned step and the others that is safe in both worlds; otherwise,
-    /// of those that survive in the optimistic world, the one that survives longest in the
-    /// pessimistic world.
+    /// Tries the planned step first, then the others. Returns the first one that is safe in both
+    /// worlds; otherwise, of those that survive in the optimistic world, the one that survives
+    /// longest in the pessimistic world.
     fn choose(&self, planned: Move) -> Option<Move> {
         let others = self.tracker.beliefs.world.moves(self.state).filter(|&player_move| player_move != planned);
         // The plan survives on visited tiles only, so this check can be skipped.
@@ -245,15 +245,15 @@ impl<'a> Explorer<'a> {
         ways.find(is_on_path).map(|(direction, _)| Move::from(direction))
     }
 
-    /// The world in which only visited tiles, and the target of a move, are open, and the present
-    /// state there.
+    /// The world in which only visited tiles, and the target of a move, are open, and the current
+    /// state in it.
     fn visited_world(&self, player_move: Move) -> Option<(World, State)> {
         let player = self.tracker.player;
         let target = player_move.direction().map_or(player, |direction| player.towards(direction));
         self.world_without(self.tracker.map.unvisited().filter(|&position| position != target))
     }
 
-    /// The world with these tiles see-through as well, and the present state there.
+    /// The world with these tiles see-through as well, and the current state in it.
     fn world_without(&self, tiles: impl Iterator<Item = Position>) -> Option<(World, State)> {
         let Tracker { tick, player, map, beliefs, .. } = self.tracker;
         let mut layout = map.layout.clone();

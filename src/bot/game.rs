@@ -1,7 +1,7 @@
-//! Observe: what is kept of a game's messages, and of the bot's answers.
+//! Observe: records a game's messages and the bot's answers.
 //!
-//! This is the only place that writes it. The stages after this one read it; the tracker moves
-//! observations from the queue to the log as it processes them.
+//! Only this stage writes the record. Later stages read it; the tracker moves observations from the
+//! queue to the log as it processes them.
 
 use std::collections::VecDeque;
 
@@ -16,7 +16,7 @@ use super::{BotOptions, Deadlines, Decision};
 /// Maximum number of moves kept while no message can be observed.
 const SENT_MAX: usize = 16;
 
-/// A game: what is kept of its messages, and what the later stages make of it.
+/// A game: the record of its messages and the state of the later stages.
 pub(super) struct Game {
     pub map: MessageMap,
     /// The tick of the last playable message.
@@ -29,7 +29,7 @@ pub(super) struct Game {
     pub planning: Planning,
 }
 
-/// What is kept of playable messages and of the moves sent.
+/// The record of playable messages and of the moves sent.
 #[derive(Debug, Default)]
 pub(super) struct History {
     /// The threats' styles in the last message, and in the one before; `None` if unknown.
@@ -48,7 +48,7 @@ pub(super) struct History {
 pub(super) struct Sent {
     pub tick: u16,
     pub player_move: Move,
-    /// Whether it was sent within the budget, by a bot that was up to date.
+    /// Whether it was sent within the budget while the bot was up to date.
     pub is_timely: bool,
 }
 
@@ -61,11 +61,11 @@ pub(super) struct Answer {
     pub is_timely: bool,
 }
 
-/// Keeps what a message shows and hands it on to the tracker. A message that does not continue the
-/// game starts a new one.
+/// Records a message and passes it on to the tracker. A message that does not continue the game
+/// starts a new one.
 ///
-/// A repeated message changes nothing: its decision is returned. A message that is not playable
-/// leaves no trace but its answer.
+/// A repeated message changes nothing: its decision is returned. Of a message that is not playable,
+/// only the answer is kept.
 pub(super) fn observe(
     game: &mut Option<Game>,
     decoded: &Decoded<'_>,
@@ -92,7 +92,7 @@ pub(super) fn observe(
     current.history.queue.push_back(observation.clone());
     current.tracking = track(current.tracking.take(), &current.map, &mut current.history, options, deadlines);
     if current.tracking.is_none() {
-        // There is nothing to track by these rules: the next message starts over.
+        // No world can be built under these rules, so the next message starts over.
         *game = None;
     }
     None
@@ -120,7 +120,7 @@ impl Game {
 }
 
 impl History {
-    /// Keeps the move of an answer, in place of an earlier one in the same tick.
+    /// Records the move of an answer, replacing an earlier one in the same tick.
     fn keep_sent(&mut self, answer: &Answer) {
         let Answer { ref observation, decision: Decision { player_move, .. }, is_timely } = *answer;
         let is_up_to_date = self.queue.is_empty();

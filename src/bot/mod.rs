@@ -2,13 +2,13 @@
 //!
 //! A [`Bot`] receives each server message and answers with a [`Decision`] within its budget. From
 //! the first message it builds its own simulation of the game, on any map, and checks it against
-//! every later message. A message goes one way through the stages, each of which is a file with one
-//! entrance:
+//! every later message. A message passes through the stages in one direction; each stage is a file
+//! with one entry point:
 //!
 //! | stage | file | result |
 //! |---|---|---|
 //! | decode | `observation` | the message, validated |
-//! | observe | `game` | what is kept of the message |
+//! | observe | `game` | the game's record |
 //! | predict, update | `tracker`, with `reconstruct` and `belief` | the tracked state |
 //! | plan, decide | `plan`, with `exploration` and `fallback` | the move |
 //!
@@ -46,8 +46,7 @@ pub const BUDGET_DEFAULT: Budget = Budget::time(Duration::from_millis(75));
 const SAFETY_MARGIN: Duration = Duration::from_millis(5);
 /// The longest budget: one day.
 const BUDGET_MAX: Duration = Duration::from_secs(86_400);
-/// The share of a budget that may be spent on reconstructing ticks whose messages were missed: one
-/// over this.
+/// At most one over this of a budget is spent on reconstructing ticks whose messages were missed.
 const INFERENCE_SHARE: u32 = 4;
 
 /// The options of a bot.
@@ -134,7 +133,7 @@ impl Decision {
 /// ```
 pub struct Bot {
     options: BotOptions,
-    /// The planner that predicts nothing.
+    /// The planner for decisions without predictions.
     cautious: CautiousRules,
     game: Option<Game>,
 }
@@ -144,11 +143,11 @@ pub struct Bot {
 struct Deadlines {
     /// For gap reconstruction and style identification.
     inference: Deadline,
-    /// For everything.
+    /// For the whole decision.
     decision: Deadline,
 }
 
-/// A moment, and the clock that tells whether it has come.
+/// A point in time, and the clock to compare it with.
 #[derive(Clone, Copy, Debug)]
 struct Deadline {
     at: Instant,

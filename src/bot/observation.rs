@@ -6,7 +6,7 @@ use crate::protocol::{GameMessage, MessageMap, MessageThreat};
 
 use super::BotError;
 
-/// A message, as the stages after this one see it.
+/// A message as later stages see it.
 pub(super) struct Decoded<'a> {
     pub map: &'a MessageMap,
     pub observation: Observation,
@@ -21,7 +21,7 @@ pub(super) struct Decoded<'a> {
 /// tile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Observation {
-    /// The tick as the message has it.
+    /// The tick given in the message.
     pub message_tick: u32,
     /// The tick, clamped to the range of the rules.
     pub tick: u16,
@@ -40,8 +40,8 @@ pub(super) struct ObservedPose {
 
 /// Reads a message.
 ///
-/// # Errors
-/// When the sizes disagree or the player is not on an open tile: there is then nothing to decide.
+/// # Errors When the sizes disagree or the player is not on an open tile: no decision is possible
+/// then.
 pub(super) fn decode(message: &GameMessage) -> Result<Decoded<'_>, BotError> {
     message.validate()?;
     let player = message.your_character.position;

@@ -1,7 +1,7 @@
 //! Plan and decide: chooses the move for the tracked state, in this order:
 //!
 //! 1. from the positions alone, if there is no time or no state to plan for (`fallback`);
-//! 2. beside predictions, if some threats are unmodelled;
+//! 2. with the cautious planner, alongside predictions, if some threats are unmodelled;
 //! 3. an exploring step, if one is due and safe (`exploration`);
 //! 4. the planner's move, with as much slack as it finds, checked by `exploration` where tiles have
 //!    refused the player.

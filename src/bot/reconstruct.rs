@@ -45,7 +45,7 @@ pub(super) fn reconstruct(
 }
 
 impl Gap<'_> {
-    /// As [`reconstruct`], for any way to count.
+    /// Like [`reconstruct`], with any function that counts the explained threats.
     fn find_path(
         &self,
         sent: &[Sent],
@@ -72,7 +72,8 @@ impl Gap<'_> {
         best.map_or_else(|| self.jump(), |(_, path)| path)
     }
 
-    /// The number of threats that come to be where they are observed if the player took a path.
+    /// The number of threats whose predicted pose matches their observation if the player took this
+    /// path.
     fn count_explained(&self, path: &Path, threats: &[(Threat, ObservedPose)]) -> usize {
         let is_explained = |&(index, &(threat, observed)): &(usize, &(Threat, ObservedPose))| {
             let ticks = path.windows(2).zip(self.first_tick..);
@@ -105,7 +106,7 @@ impl Gap<'_> {
         paths
     }
 
-    /// The path that a sequence of moves gives; an impossible move is a stay.
+    /// The path that a sequence of moves gives; an impossible move counts as a stay.
     fn walk(&self, moves: &[Move]) -> Path {
         let mut path = vec![self.from];
         let mut position = self.from;
@@ -119,8 +120,8 @@ impl Gap<'_> {
         path
     }
 
-    /// Random paths that arrive in time, each step drawn from those that still allow it; `None` if
-    /// there is no such path.
+    /// Random paths that arrive in time, each step drawn from those from which that is still
+    /// possible; `None` if there is no such path.
     fn random_paths(&self) -> impl Iterator<Item = Option<Path>> {
         // Created only when the likely paths have failed.
         let mut drawn: Option<(Vec<u16>, Generator)> = None;

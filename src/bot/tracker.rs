@@ -128,8 +128,8 @@ pub(super) fn track(
     Some(Tracking::Following(tracker))
 }
 
-/// The layout of a game's first observation, with the player and the threats spawning where they
-/// are; a threat of unknown style gets a placeholder style.
+/// The layout of a game's first observation, with the player's and the threats' current positions
+/// as their spawns; a threat of unknown style gets a placeholder style.
 fn layout_of(map: &MessageMap, observation: &Observation, styles: &[Option<Style>]) -> Layout {
     let rows = (0..map.height).flat_map(|y| (0..map.width).map(move |x| Position::new(x, y)));
     let threats = styles.iter().zip(&observation.threats);
@@ -244,8 +244,8 @@ impl Tracker {
         }
     }
 
-    /// Marks a tile as see-through, unless that would leave the player no exit: then the commands
-    /// are what fails.
+    /// Marks a tile as see-through, unless that would leave the player no exit: in that case the
+    /// commands themselves must have been lost.
     fn close(&mut self, position: Position) {
         let neighbours = Direction::ALL.map(|direction| self.player.towards(direction));
         if !neighbours.iter().any(|&next| next != position && self.map.layout.tile(next) == Tile::Open) {

@@ -1,5 +1,5 @@
-//! `cautious`: plays without predicting the threats. Decides by what a threat *could* do, for when
-//! it is not known what it *will* do.
+//! `cautious`: plays without predicting the threats. Considers everything that a threat *could* do,
+//! for games in which it is not known what it *will* do.
 //!
 //! The *earliest arrival* at a tile is the first tick at which any threat could be there: the
 //! number of steps, at the threats' pace. A *safe path* enters every tile before its earliest
@@ -20,7 +20,7 @@ use super::{Budget, Choice, Planner, Source, meter_with_default};
 use crate::game::{Layout, Move, Position, State, World};
 use crate::search::{BudgetMeter, Generator, below};
 
-/// How many ticks paths are searched where some threats are predicted.
+/// Search depth, in ticks, where some threats are predicted.
 const HORIZON_TICKS: u16 = 40;
 /// Maximum number of states per tick in that search.
 const LAYER_STATES_MAX: usize = 384;
@@ -77,7 +77,7 @@ impl Default for CautiousRules {
     }
 }
 
-/// The criteria of a move; more is better in every field. More is better, in every field.
+/// The criteria of a move; more is better in every field.
 #[derive(Clone, Copy, Debug)]
 struct MoveCriteria {
     player_move: Move,
@@ -124,8 +124,7 @@ impl CautiousRules {
     /// The move to play, from the map and the observation. `planned_tick` is the last tick of the
     /// longest safe path.
     ///
-    /// Takes some tens of microseconds.  A player that is not on an open tile stays. A player that
-    /// stands on no open tile stays.
+    /// Takes some tens of microseconds. A player that is not on an open tile stays.
     pub fn choose(&mut self, layout: &Layout, sighting: &Sighting) -> Choice {
         let Sighting { tick, player, threats } = *sighting;
         let came_from = self.observe(layout, tick, player, threats);
@@ -158,12 +157,12 @@ impl CautiousRules {
         choice_of(tick, &criteria)
     }
 
-    /// The move to play where only some threats are predictable: `world` has the predictable
-    /// threats alone, `state` their positions (see [`World::state_at`]), and `unpredictable` are the
-    /// others, which are assumed to do the worst.
+    /// The move to play where only some threats are predictable: `world` contains only the
+    /// predictable threats, `state` has their positions (see [`World::state_at`]), and
+    /// `unpredictable` are the others, which are assumed to do the worst.
     ///
-    /// Searches some tens of ticks ahead, as far as the limit allows. Without `unpredictable` it is a
-    /// plain search; without predictable threats it is [`choose`](Self::choose).
+    /// Searches a few tens of ticks ahead, as far as the limit allows. Without `unpredictable` it
+    /// is a plain search; without predictable threats it is [`choose`](Self::choose).
     pub fn choose_with_predictions(
         &mut self,
         world: &World,
@@ -183,7 +182,7 @@ impl CautiousRules {
                 break;
             }
         }
-        let streets = self.streets.as_ref().expect("looked at just now");
+        let streets = self.streets.as_ref().expect("built by `observe` above");
         let criteria: Vec<MoveCriteria> = world
             .moves(state)
             .map(|player_move| {
@@ -203,8 +202,8 @@ impl CautiousRules {
     }
 
     /// The earliest arrival at each open tile, by x, then by y: the number of ticks from the start
-    /// of `tick` for which no threat can be there. 0 where a threat stands; `None` where none can
-    /// come.
+    /// of `tick` for which no threat can be there. 0 where a threat stands; `None` where no threat
+    /// can arrive.
     pub fn arrivals(
         &mut self,
         layout: &Layout,
@@ -246,7 +245,7 @@ impl CautiousRules {
     /// moved.
     fn observe(&mut self, layout: &Layout, tick: u16, player: Position, threats: &[ObservedThreat]) -> Option<u16> {
         self.measure_arrivals(layout, tick, threats);
-        let streets = self.streets.as_ref().expect("measured just now");
+        let streets = self.streets.as_ref().expect("built by `measure_arrivals` above");
         let last = self.last.replace((tick, player));
         let before = last.filter(|&(before, position)| before + 1 == tick && position != player);
         before.and_then(|(_, position)| streets.tile(position))
@@ -418,7 +417,7 @@ mod tests {
         let slow = CautiousRules::new().choose(&layout, &sighting(1, Position::new(0, 0), &[ObservedThreat::at(at)]));
         let quick = ObservedThreat { position: at, period_ticks: Some(1) };
         let quick = CautiousRules::new().choose(&layout, &sighting(1, Position::new(0, 0), &[quick]));
-        // Both are two moves away: the one arrives after ten ticks, the other after two.
+        // Both are two moves away: the first arrives after ten ticks, the second after two.
         assert_eq!((slow.planned_tick, quick.planned_tick), (Some(10), Some(2)));
     }
 
@@ -446,7 +445,7 @@ mod tests {
 
     #[test]
     fn unpredictable_and_predicted_threats_are_avoided_together() {
-        // The bull comes from the left and cannot do otherwise; the unpredictable threat could come
+        // The bull comes from the left and has no other option; the unpredictable threat could come
         // from the right; the way out is down.
         let layout = layout("b.P...\n##.###\n##....");
         let world = World::new(&layout, &Rules::BLITZ_2025).expect("a map");

@@ -2,7 +2,7 @@
 
 use crate::game::{Move, State, World};
 
-/// The remaining moves, and the state in which the position one is to be played.
+/// The remaining moves, and the state in which the next one is to be played.
 #[derive(Clone, Debug)]
 pub(super) struct PlanFollower {
     moves: Vec<Move>,
@@ -21,7 +21,7 @@ impl PlanFollower {
         (self.expected == *state).then(|| &self.moves[self.position..])
     }
 
-    /// The position move, if the game is in the expected state and the plan has one. The move counts as
+    /// The next move, if the game is in the expected state and the plan has one. The move counts as
     /// played.
     pub fn next_move(&mut self, world: &World, state: &State) -> Option<Move> {
         let player_move = *self.remaining(state)?.first()?;

@@ -2,7 +2,7 @@
 //!
 //! The search runs within each tick's limit; the best sequence and the trees are kept between
 //! ticks, and a sequence that reaches the end of the game is played without further search. A limit
-//! in expansions counts evaluations here: complete games.
+//! in evaluations counts complete games.
 
 use super::follower::{self, PlanFollower};
 use super::problem::SurvivalProblem;
@@ -12,11 +12,10 @@ use crate::game::{LAST_TICK, Move, State, World};
 use crate::search::{Expression, Search};
 
 /// Maximum number of nodes in a tree. After a move the subtree below it is copied, which must not
-/// next_move longer than about a millisecond. Taking the part below the move that was played copies
-/// them, and must not next_move longer than about a millisecond.
+/// take longer than about a millisecond.
 const TREE_NODES_MAX: usize = 1 << 16;
 
-/// Plays what an expression finds.
+/// Plays the best sequence that an expression finds.
 pub struct ExpressionPlanner {
     search: Search<Move>,
     /// The last move, and the state it is expected to lead to.

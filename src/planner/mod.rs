@@ -1,5 +1,5 @@
-//! The planners for this game, from the rule of thumb that people write first to the search that
-//! solves the whole game before the first move.
+//! The planners for this game, from the one-step rule that most people write first to the search
+//! that solves the whole game before the first move.
 //!
 //! A [`Planner`] is called once per tick with the predicted or observed state. It may keep data
 //! between ticks, and checks by itself whether the game developed as it expected. [`by_name`] finds

@@ -1,9 +1,9 @@
-//! `paranoid`: minimax. The threats are taken as free adversaries who see the player's move, may
-//! turn back or stay, and act together; of the rules they keep only their pace.
+//! `paranoid`: minimax. The threats are modelled as free adversaries that see the player's move,
+//! may turn back or stay, and act together; the only rule that binds them is their pace.
 //!
 //! Depth-first with alpha-beta pruning and iterative deepening, one tick at a time, as far as the
 //! limit allows. Threats that cannot reach the player before the horizon are not moved. It keeps no
-//! state distance ticks.
+//! state between ticks.
 
 use super::safest::SafestPlanner;
 use super::streets::{Streets, Timetable, UNREACHED, Walker};
@@ -87,7 +87,7 @@ fn moves_before(timetable: &Timetable, tick: u16, depth_ticks: u16) -> Vec<u16> 
     (0..=depth_ticks).map(|ahead| delays.partition_point(|&delay| delay <= ahead) as u16).collect()
 }
 
-/// Threat distances distance any two tiles, computed on demand.
+/// Threat distances between any two tiles, computed on demand.
 #[derive(Clone, Debug)]
 struct Distances {
     streets: Streets,

@@ -1,6 +1,6 @@
 //! This game as a search problem: where the grammar of [`search`](crate::search) meets the rules.
 //!
-//! Guarantees: on a map of up to eight threats a rollout does not allocate, and every game ends,
+//! Guarantees: on a map with up to eight threats a rollout does not allocate, and every game ends
 //! with tick 2000 at the latest.
 
 use crate::game::{LAST_TICK, Move, State, World};

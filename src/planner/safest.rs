@@ -1,6 +1,6 @@
-//! `safest`: checks one tick ahead, then heads for the tile with the most margin. The one-step rule
-//! that people write first, and the fallback of the other planners when they have neither a plan
-//! nor time.
+//! `safest`: checks one tick ahead, then heads for the tile with the most margin. This is the
+//! one-step rule that most people write first, and the fallback of the other planners when they
+//! have neither a plan nor time.
 //!
 //! The *margin* of a tile is the number of ticks between the player's and the first threat's
 //! earliest arrival, if each takes a shortest path and the threats keep their pace. The threats'

@@ -17,7 +17,7 @@ use crate::search::{BudgetMeter, Generator, Problem, below};
 
 /// The number of ticks over which plans are compared.
 const HORIZON_TICKS: usize = 48;
-/// A variation leaves the plan within this many ticks.
+/// A variation departs from the plan within this many ticks.
 const PREFIX_TICKS_MAX: usize = 24;
 /// A variation has at most this many daring ticks.
 const DARE_TICKS_MAX: usize = 24;
@@ -39,7 +39,8 @@ impl ShowOffPlanner {
         Self { survival: SurvivalPlanner::new(options), random: Generator::seed_from_u64(options.seed) }
     }
 
-    /// A plan that leaves `plan` somewhere and still survives, if one is found within the budget.
+    /// A plan that departs from `plan` at some tick and still survives, if one is found within the
+    /// budget.
     fn vary(&mut self, world: &World, state: &State, plan: &[Move], meter: &mut BudgetMeter) -> Option<Vec<Move>> {
         let mut state = state.clone();
         let mut moves = plan[..below(&mut self.random, PREFIX_TICKS_MAX.min(plan.len()))].to_vec();
@@ -115,7 +116,7 @@ impl Planner for ShowOffPlanner {
         let mut source = Source::Plan;
         while meter.check().is_ok() {
             let variation = self.vary(world, state, &plan, &mut meter);
-            // Even a variation that comes to nothing must use up some of the budget.
+            // Even a variation that fails must use up some of the budget.
             let _ = meter.tick();
             let Some(variation) = variation else { continue };
             if let Some(closer) = closeness(world, state, &variation, &mut meter).filter(|&closer| closer > best) {

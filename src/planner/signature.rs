@@ -1,4 +1,4 @@
-//! The search signature: a hash of what the planners do with a fixed seed and a fixed budget.
+//! The search signature: a hash of the planners' behaviour with a fixed seed and a fixed budget.
 //!
 //! A code change that keeps the signature on enough maps does not change any search. The idea comes
 //! from chess engines, which report the node count of a fixed benchmark.

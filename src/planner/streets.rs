@@ -12,7 +12,7 @@ pub(super) const UNREACHED: u16 = u16::MAX;
 /// No tile.
 const NONE: u16 = u16::MAX;
 
-/// Who moves: threats enter see-through tiles, the player does not.
+/// The kind of mover: threats enter see-through tiles, the player does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Walker {
     Player,

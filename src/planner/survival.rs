@@ -8,9 +8,8 @@
 //! place. A layer that was never truncated holds *every* reachable state, so when such a layer has
 //! no successor, the search was exhaustive and proves that no line survives longer.
 //!
-//! Guarantees: with a limit in expansions, the answer depends on the world, the state, the seed and
-//! the limit alone, and memory stays below the given bound. Memory stays below the bound that was
-//! given.
+//! Guarantees: with a limit in simulated ticks, the answer depends only on the world, the state,
+//! the seed and the limit; memory stays below the given bound.
 
 use rand_pcg::rand_core::SeedableRng;
 
@@ -231,7 +230,6 @@ impl SurvivalSearch {
     }
 
     /// Moves the root forward by one move and keeps its descendants; returns whether any are left.
-    /// Returns whether anything is left.
     fn follow(&mut self, player_move: Move, root: &State) -> bool {
         let on_plan = self.best.moves.first() == Some(&player_move);
         if self.best.outcome != Outcome::Undecided {
@@ -563,7 +561,7 @@ mod tests {
     fn replay(world: &World, from: &State, solution: &Solution) -> State {
         let mut state = from.clone();
         for &player_move in &solution.moves {
-            assert!(!state.is_over(), "no move comes after the end");
+            assert!(!state.is_over(), "no move follows the end");
             world.step(&mut state, player_move);
         }
         state
@@ -628,7 +626,7 @@ mod tests {
         survival.width = usize::MAX;
         survival.wide_until = usize::MAX;
         let solution = survival.solve(&world, &world.start(), Budget::ticks(400_000));
-        assert!(survival.nodes.capacity() > 5_000, "layers were wide: {}", survival.nodes.capacity());
+        assert!(survival.nodes.capacity() > 5_000, "layers should be wide: {}", survival.nodes.capacity());
         assert_eq!(replay(&world, &world.start(), &solution).tick(), solution.final_tick);
         let sampler = &survival.sampler;
         let states = survival.checkpoint_states.capacity() + survival.frontier.capacity() + survival.next.capacity();

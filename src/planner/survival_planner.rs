@@ -1,4 +1,4 @@
-//! `search`, the default planner: solves the whole game, then plays the solution; until the
+//! `survival`, the default planner: solves the whole game, then plays the solution; until the
 //! solution is complete, it keeps solving on every tick.
 
 use super::follower::PlanFollower;
@@ -6,8 +6,8 @@ use super::safest::SafestPlanner;
 use super::{Budget, Choice, Outcome, Planner, Solution, Source, SurvivalOptions, SurvivalSearch};
 use crate::game::{Move, State, World};
 
-/// Plays what [`SurvivalSearch`] finds: a line to the end of the game, the longest line if search is
-/// impossible, or the longest found so far.
+/// Plays the result of [`SurvivalSearch`]: a line to the end of the game, the longest line if
+/// surviving is impossible, or the longest found so far.
 #[derive(Debug)]
 pub struct SurvivalPlanner {
     search: SurvivalSearch,
@@ -34,7 +34,7 @@ impl SurvivalPlanner {
         self.follower.as_ref()?.0.remaining(state)
     }
 
-    /// Plays `moves` from `state` on instead: they must end in `final_tick`.
+    /// Replaces the plan: plays `moves` from `state` on, which must end in `final_tick`.
     pub(super) fn set_plan(&mut self, state: &State, moves: Vec<Move>, final_tick: u16) {
         self.follower = Some((PlanFollower::new(state, moves), final_tick));
     }

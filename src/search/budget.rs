@@ -17,19 +17,19 @@ use super::deadline::{Deadline, SystemTimeSource, TimeSource};
 /// deadlines and passes belong to one call and are not written.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
-    /// Simulated ticks. They are met exactly, except that the policy `greedy` is not interrupted
-    /// while it tries moves, and may step up to five states more.
+    /// Simulated ticks. This limit is met exactly, except that the policy `greedy` is not
+    /// interrupted while it tries moves and may step up to five more states.
     pub ticks: Option<u64>,
     /// Time from the start of the call.
     pub time: Option<Duration>,
     /// The moment at which to stop. On a busy machine a search stops earlier, by the longest time
     /// for which the system lately preempted the thread, but not in the first quarter of the time.
-    /// It is overrun by microseconds.
+    /// It may be overrun by microseconds.
     pub deadline: Option<Instant>,
     /// Evaluations of whole sequences, met exactly. Limits the search grammar only.
     pub evaluations: Option<u64>,
-    /// Passes: one is one invocation of the outermost component, as one pass of a nested search is
-    /// that search without restarts. Limits the search grammar only.
+    /// Passes, that is, invocations of the outermost component: one pass of a nested search is that
+    /// search without restarts. Limits the search grammar only.
     pub passes: Option<u64>,
     /// The clock for time and deadline.
     pub time_source: &'static dyn TimeSource,
@@ -71,7 +71,7 @@ impl Budget {
         Self { passes: Some(count), ..Self::UNLIMITED }
     }
 
-    /// Read from this clock instead of the system's.
+    /// Reads time from this clock instead of the system's.
     #[must_use]
     pub const fn with_time_source(self, time_source: &'static dyn TimeSource) -> Self {
         Self { time_source, ..self }
@@ -118,7 +118,7 @@ impl Default for Budget {
     }
 }
 
-/// Budgets with the same limits are equal, whichever clock they are read from.
+/// Budgets with the same limits are equal, whichever clock they use.
 impl PartialEq for Budget {
     fn eq(&self, other: &Self) -> bool {
         let limits = |budget: &Self| (budget.ticks, budget.time, budget.deadline, budget.evaluations, budget.passes);
@@ -128,7 +128,7 @@ impl PartialEq for Budget {
 
 impl Eq for Budget {}
 
-/// A budget as it is written.
+/// The JSON form of a budget.
 #[derive(Serialize, Deserialize)]
 struct BudgetText {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -175,9 +175,9 @@ pub enum StopReason {
 
 /// Counts the work of one call against its budget.
 ///
-/// The clock is checked about every 20 microseconds, whatever a step costs: a check at every step
-/// would take longer than many a step, and a fixed number of steps between checks would overrun the
-/// deadline where steps are slow.
+/// The clock is checked about every 20 microseconds, regardless of the cost of a step: a check at
+/// every step would often take longer than the step itself, and a fixed number of steps between
+/// checks would overrun the deadline where steps are slow.
 #[derive(Clone, Debug)]
 pub struct BudgetMeter {
     budget: Budget,
@@ -197,7 +197,7 @@ impl BudgetMeter {
     const CHECK_MIN_US: u128 = 10;
     const CHECK_MAX_US: u128 = 20;
 
-    /// Starts to count against `budget`; its time starts now.
+    /// Starts counting against `budget`; its time starts now.
     pub fn new(budget: Budget) -> Self {
         let budget = budget.started();
         Self {
@@ -259,7 +259,7 @@ impl BudgetMeter {
         }
     }
 
-    /// Counts ticks that were simulated without asking, such as trial steps of a policy.
+    /// Counts ticks that were simulated without a check, such as trial steps of a policy.
     #[inline]
     pub fn add_ticks(&mut self, ticks: u64) {
         self.ticks += ticks;
@@ -273,8 +273,8 @@ impl BudgetMeter {
         }
     }
 
-    /// Whether another evaluation may start. It is asked before, not after, so that the last one is
-    /// still offered and backed up completely.
+    /// Whether another evaluation may start. Checked before an evaluation rather than after it, so
+    /// that the last one is still offered and backed up completely.
     ///
     /// # Errors
     /// When the evaluations are used up.

@@ -11,9 +11,9 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// A clock that deadlines are read from: the system's, or a manual one in tests.
+/// The clock that deadlines are measured by: the system's, or a manual one in tests.
 pub trait TimeSource: fmt::Debug + Send + Sync {
-    /// The present moment, never before an earlier one.
+    /// The current time; it never goes backwards.
     fn now(&self) -> Instant;
 }
 
@@ -42,7 +42,7 @@ impl TimeSource for SystemTimeSource {
 pub struct ManualTimeSource {
     start: Instant,
     elapsed_ns: AtomicU64,
-    /// What each reading takes.
+    /// How far each reading advances the clock.
     reading_ns: u64,
     readings: AtomicU64,
 }
@@ -103,7 +103,7 @@ struct Stall {
 }
 
 impl Stall {
-    /// The stall to remember when `elapsed` has passed between two checks, the later one at `now`.
+    /// The stall to remember after `elapsed` has passed between two checks, the later one at `now`.
     fn after(known: Option<Self>, elapsed: Duration, now: Instant) -> Option<Self> {
         let known = known.filter(|stall| now.saturating_duration_since(stall.at) < MEMORY);
         let is_longest = known.is_none_or(|stall| elapsed >= stall.time);
@@ -117,13 +117,12 @@ pub(super) struct Deadline {
     at: Instant,
     time_source: &'static dyn TimeSource,
     last_check: Option<Instant>,
-    /// The most time that is kept in reserve for stalls: most of the time that there was, but never
-    /// all.
+    /// Maximum time kept in reserve for stalls: most of the available time, but never all of it.
     reserve_max: Duration,
 }
 
 impl Deadline {
-    /// Starts to watch the clock.
+    /// Starts watching the clock.
     pub fn new(at: Instant, time_source: &'static dyn TimeSource) -> Self {
         let now = time_source.now();
         let reserve_max = at.saturating_duration_since(now) / 4 * 3;
@@ -140,7 +139,8 @@ impl Deadline {
         (now + reserve < self.at).then_some(elapsed)
     }
 
-    /// Another search has run meanwhile: the time until the next check is not a stall.
+    /// Notes that another search has run meanwhile, so that the time until the next check is not
+    /// taken for a stall.
     pub fn pause(&mut self) {
         self.last_check = None;
     }

@@ -8,9 +8,9 @@ use std::fmt;
 
 use thiserror::Error;
 
-/// The most components in one expression.
+/// The maximum number of components in one expression.
 pub const DEPTH_MAX: usize = 32;
-/// The most repetitions of one `repeat`.
+/// The maximum number of repetitions of one `repeat`.
 pub const REPEAT_MAX: u32 = 1_000_000_000;
 /// The longest horizon of a rollout, in actions.
 pub const HORIZON_MAX: u32 = 1_000_000;
@@ -88,7 +88,7 @@ impl Component {
 /// Why a list of components is not a valid expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum ExpressionError {
-    /// None, or too many components.
+    /// No components, or too many.
     #[error("an expression has 1 to {DEPTH_MAX} components, not {0}")]
     Length(usize),
     /// `simulate` must be last; every other component must not be.

@@ -1,7 +1,7 @@
 //! A grammar of Monte Carlo searches for one-player problems; independent of this game.
 //!
 //! A [`Problem`] lists the legal actions of a state, applies one, says whether a state is final,
-//! and gives its reward. An [`Expression`] composes a search for it out of five components, after
+//! and returns its reward. An [`Expression`] composes a search for it out of five components, after
 //! Maes, Lupien St-Pierre and Ernst, *Monte Carlo Search Algorithm Discovery for One Player Games*
 //! (arXiv 1208.4692):
 //!

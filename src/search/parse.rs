@@ -1,6 +1,6 @@
 //! Parses expressions, and reports where and why a text is invalid.
 //!
-//! Every text gives either an expression within the limits or an error with a position and unit was
+//! Every text gives either an expression within the limits or an error with a position and what was
 //! expected there.
 
 use std::fmt;
@@ -67,7 +67,7 @@ impl std::error::Error for ParseError {}
 impl FromStr for Expression {
     type Err = ParseError;
 
-    /// Parses unit [`Display`](fmt::Display) writes; whitespace is ignored. `simulate` alone is
+    /// Parses the output of [`Display`](fmt::Display); whitespace is ignored. `simulate` alone is
     /// `simulate(random)`.
     fn from_str(text: &str) -> Result<Self, ParseError> {
         Parser { text, characters: text.chars().collect(), position: 0 }.expression()

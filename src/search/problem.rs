@@ -28,8 +28,8 @@ pub trait Problem {
     /// A decision in a state.
     type Action: Copy + Eq;
 
-    /// Appends the legal actions of `state` to `actions`, which is empty; each once, always in the
-    /// same order. A state that is not final has at least one legal action.
+    /// Appends the legal actions of `state` to `actions`, which is empty: each one once, always in
+    /// the same order. A state that is not final has at least one legal action.
     fn actions(&self, state: &Self::State, actions: &mut Vec<Self::Action>);
 
     /// Plays `action`, which is legal in `state`.

@@ -108,7 +108,7 @@ impl<A: Copy + Eq> Search<A> {
         &self.expression
     }
 
-    /// Searches from `state` until the budget is used up, or until nothing is remaining to find.
+    /// Searches from `state` until the budget is used up, or until there is nothing left to find.
     ///
     /// A sequence kept from an earlier run is first replayed and its reward updated; if it cannot
     /// be played from `state`, the search is reset. The replay does not count towards evaluations
@@ -423,9 +423,8 @@ impl<P: Problem> Run<'_, P> {
         reward
     }
 
-    /// Whether another evaluation may start; checked before, so that the last evaluation is still
-    /// offered and backed up completely. Asked before, not after, so that the last one is still
-    /// handed up and backed up in full.
+    /// Whether another evaluation may start. Checked before an evaluation rather than after it, so
+    /// that the last one is still offered and backed up completely.
     #[inline]
     fn check_limits(&self) -> Result<(), Stop> {
         if self.search.best.reward.is_some_and(|reward| reward >= self.best_possible) {

@@ -44,7 +44,7 @@ pub(super) struct Tree<A> {
     path: Vec<u32>,
     /// The first reward backed up; all others are stored relative to it.
     reward_origin: Option<f64>,
-    /// The lowest and highest reward, relative to the reward_origin.
+    /// The lowest and highest reward, relative to `reward_origin`.
     reward_min: f64,
     reward_max: f64,
 }
@@ -253,7 +253,7 @@ mod tests {
         for visit in 0..2 {
             assert!(!tree.is_explored());
             tree.descend(1.0, &mut random);
-            assert!(!tree.is_visited(), "visit {visit} went to an explored child");
+            assert!(!tree.is_visited(), "visit {visit} descended to an explored child");
             tree.back_up(0.0);
             tree.mark_explored();
             tree.truncate_path(0);
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_tree_stops_growing() {
+    fn full_tree_stops_growing() {
         let mut tree = tree(4);
         assert!(!tree.expand(&[0, 1, 2, 3]));
         assert!(tree.expand(&[0, 1, 2]));

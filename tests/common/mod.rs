@@ -1,7 +1,7 @@
 //! Helpers of several test files: the shared folder of recordings, which is too large for the
 //! repository.
 
-#![allow(dead_code, reason = "every test file is a crate of its own and uses what it needs")]
+#![allow(dead_code, reason = "each test file is its own crate and uses only a part of it")]
 
 use std::path::{Path, PathBuf};
 

@@ -67,9 +67,9 @@ impl Summary {
 pub struct PlannerEvaluation {
     /// Its name, or its expression.
     pub planner: String,
-    /// On all maps.
+    /// Statistics of its games on all maps.
     pub overall: Summary,
-    /// On each map.
+    /// Statistics of its games on each map.
     pub maps: Vec<MapEvaluation>,
 }
 

@@ -21,7 +21,7 @@ pub const TEAM: &str = "local";
 #[derive(Debug, Error)]
 #[error("tick {tick}: {source}")]
 pub struct GameError {
-    /// The tick of the message that got no decision.
+    /// The tick of the message that could not be answered.
     pub tick: u16,
     /// The reason.
     pub source: BotError,
@@ -143,7 +143,7 @@ pub struct GameRecord {
     pub layout: String,
     /// The name of the planner, or its expression.
     pub planner: String,
-    /// The number of this game among those of this planner on this map, from 0.
+    /// The number of this game among the planner's games on this map, from 0.
     pub sample: u32,
     /// The seed of the random number generator.
     pub seed: u64,
@@ -161,9 +161,9 @@ pub struct GameRecord {
     pub caught: bool,
     /// Ticks that the planner simulated over the game.
     pub simulated_ticks: u64,
-    /// Where the decisions came from.
+    /// The number of decisions by source.
     pub sources: SourceCounts,
-    /// How often a threat did not do what the bot expected.
+    /// How often a threat moved differently from the bot's prediction.
     pub mispredictions: u32,
     /// How long the decisions took.
     pub times: Times,

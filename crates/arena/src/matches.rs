@@ -8,7 +8,7 @@ use super::stats::{self, CONFIDENCE, Interval, Sprt, SprtDecision, WinDrawLoss};
 
 /// The significance level of a difference.
 const SIGNIFICANCE: f64 = 1.0 - CONFIDENCE;
-/// Smaller p-values are printed as "below" this one.
+/// Smaller p-values are printed as below this one.
 const P_VALUE_MIN: f64 = 1e-4;
 
 /// Statistics of paired games.
@@ -23,7 +23,7 @@ pub struct Comparison {
     pub win_share: Interval,
     /// Mean score difference, left minus right; `None` without pairs.
     pub score_difference_mean: Option<f64>,
-    /// The same with its confidence interval; `None` with fewer than two pairs.
+    /// The mean score difference with its confidence interval; `None` with fewer than two pairs.
     pub score_difference: Option<Interval>,
 }
 

@@ -29,7 +29,7 @@ pub enum ResultsError {
     File {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// Another process is writing it.

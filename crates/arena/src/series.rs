@@ -1,8 +1,8 @@
 //! A series of games: every sample of every map with every planner, played on several threads.
 //!
-//! Guarantees: a game depends only on the series and its place in it, so with a budget in
-//! simulated ticks a series has a single outcome, however many threads there are and however often it
-//! is interrupted. All planners play a sample with the same seed, so that games are paired.
+//! Guarantees: a game depends only on the series and its place in it, so with a budget in simulated
+//! ticks a series always has the same results, regardless of the number of threads and of
+//! interruptions. All planners play a sample with the same seed, so that games are paired.
 
 use std::collections::HashSet;
 use std::hash::Hasher;

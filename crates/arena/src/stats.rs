@@ -107,11 +107,11 @@ impl WinDrawLoss {
 }
 
 /// The exact two-sided sign test: the probability of a split at least this uneven if each side wins
-/// a decisive pair with probability one half. Ties carry no information about that and are left out
+/// a decisive pair with probability one half. Ties carry no information about this and are left out
 /// (Dixon and Mood, *The Statistical Sign Test*, 1946). 1 without decisive pairs.
 pub fn sign_test(counts: WinDrawLoss) -> f64 {
     let (decisive, fewer) = (counts.decisive(), counts.wins.min(counts.losses));
-    // As even as possible.
+    // The split is as even as possible.
     if 2 * fewer + 1 >= decisive {
         return 1.0;
     }
@@ -208,8 +208,7 @@ impl Sprt {
     }
 }
 
-/// The index, from 0, of the nearest-rank quantile of `len` sorted values, which must not be empty.
-/// `len` is not 0.
+/// The index, from 0, of the nearest-rank quantile of `len` sorted values; `len` must not be 0.
 pub fn nearest_rank(len: u64, share: f64) -> u64 {
     ((len as f64 * share).ceil() as u64).clamp(1, len) - 1
 }
@@ -268,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn mean_of_too_few_has_no_interval_and_of_equals_zero_width() {
+    fn mean_of_too_few_values_has_no_interval_and_of_equal_values_one_of_zero_width() {
         assert_eq!((mean(&[], 0.95), mean(&[3.0], 0.95)), (None, None));
         assert_eq!(mean(&[5.0; 7], 0.95), Some(Interval { estimate: 5.0, low: 5.0, high: 5.0 }));
     }
@@ -331,8 +330,8 @@ mod tests {
         assert_close(low, -2.9444389791664403);
         assert_close(high, 2.9444389791664403);
         // NIST/SEMATECH e-Handbook, 6.2.6, "sequential sampling": p from 0.01 to 0.10, alpha 0.05,
-        // beta 0.10. Its table accepts a lot at the 24th item if none was bad and at the 49th if
-        // one was, and rejects it at the second if both were bad.
+        // beta 0.10. Its table accepts a lot at the 24th item if none was defective and at the 49th
+        // if one was, and rejects it at the second if both were defective.
         let sprt = Sprt { p0: 0.01, p1: 0.10, alpha: 0.05, beta: 0.10 };
         let decision = |bad: u64, all: u64| sprt.decision(counts(bad, 0, all - bad));
         assert_eq!((decision(0, 23), decision(0, 24)), (SprtDecision::Undecided, SprtDecision::H0));

@@ -1,4 +1,4 @@
-//! Fuzzes everything that reads input, for as long as requested; `tests/fuzz.rs` runs a short
+//! Fuzzes everything that reads input, for as many cases as requested; `tests/fuzz.rs` runs a short
 //! version in every test run.
 //!
 //! `cargo run --release --example fuzz -- messages --count 1000000`, or `expressions`, `files`,
@@ -52,7 +52,7 @@ enum Target {
     Files,
     /// Frames and requests to a server with running games
     Frames,
-    /// Connections (default 1,000), all held open at once, and the tick time meanwhile
+    /// Connections (default 1,000), all held open at once while tick times are measured
     Flood,
 }
 

@@ -72,7 +72,7 @@ fn check(layout: &Layout) -> Result<(), String> {
     let picture = encode_layout(layout).map_err(|error| format!("the map cannot be encoded: {error}"))?;
     match decode_layout(&picture) {
         Ok(again) if again == *layout => Ok(()),
-        Ok(_) => Err("encoding and decoding gives another map".to_owned()),
+        Ok(_) => Err("encoding and decoding gives a different map".to_owned()),
         Err(error) => Err(format!("the encoded map cannot be decoded: {error}")),
     }
 }

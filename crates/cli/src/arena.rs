@@ -24,8 +24,8 @@ use super::number::{ANY, integer};
 use super::play::REDRAWS_PER_SECOND;
 use super::{CliError, MapArgs, RulesArgs, unwritable};
 
-/// Default budget of a decision: a series is reproducible, and `survival` plays as it does within
-/// 75 ms.
+/// Default budget of a decision: it makes a series reproducible, and `survival` plays as well with
+/// it as within 75 ms.
 const DEFAULT_BUDGET: Budget = Budget::ticks(20_000);
 const MAX_SAMPLES: u64 = 100_000;
 const MAX_THREADS: u64 = 1024;
@@ -224,7 +224,7 @@ impl<'a> SeriesRun<'a> {
             return Ok(());
         }
         let advice = if self.args.resume.is_some() {
-            "the same command goes on"
+            "rerun the same command to continue"
         } else {
             "rerun the same command to continue / use --resume FILE to keep them"
         };
@@ -249,8 +249,7 @@ impl SeriesArgs {
     }
 }
 
-/// A flag that is set by Ctrl-C; a second Ctrl-C ends the program. At the second Ctrl-C the program
-/// ends.
+/// A flag that is set by Ctrl-C; a second Ctrl-C ends the program.
 fn stop_on_interrupt() -> Result<Arc<AtomicBool>, CliError> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);

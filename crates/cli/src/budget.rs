@@ -7,7 +7,7 @@ use getaway::search::Budget;
 
 use super::number::{ANY, integer};
 
-/// The longest budget that can be asked for.
+/// The longest budget that can be requested.
 const MAX_BUDGET_MS: u64 = 3_600_000;
 
 /// The budget of each decision.

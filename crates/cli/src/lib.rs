@@ -35,7 +35,8 @@ mod view;
 
 use rules::RulesArgs;
 
-/// Set once by [`run_main`]: inside a Python process, those of the process are not the program's.
+/// Set once by [`run_main`]: inside a Python process, the process's arguments are not the
+/// program's.
 static ARGUMENTS: OnceLock<Vec<OsString>> = OnceLock::new();
 
 /// The program's arguments.
@@ -121,8 +122,7 @@ pub enum CliError {
     /// Interrupted by the user: exit code 130, as shells report it.
     #[error("{0}")]
     Interrupted(String),
-    /// Writing the output failed; a closed pipe ends the program silently. When its reader has gone
-    /// away, that is how the program ends, quietly.
+    /// Writing the output failed; a closed pipe ends the program silently.
     #[error("cannot write to standard output: {0}")]
     Output(#[from] io::Error),
 }
@@ -197,7 +197,7 @@ fn arguments() -> Vec<String> {
 }
 
 /// Parses the arguments. A negative number is parsed as a value, not as an unknown option, so that
-/// the error can say what is wrong with it.
+/// the error can say why it is wrong.
 fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
     let allow_negative = |arg: Arg| {
         if arg.get_long().is_some() && arg.get_action().takes_values() { arg.allow_negative_numbers(true) } else { arg }

@@ -1,4 +1,4 @@
-//! The program `getaway`: everything it does is in [`getaway_cli`].
+//! The program `getaway`; the implementation is in [`getaway_cli`].
 
 use std::process::ExitCode;
 

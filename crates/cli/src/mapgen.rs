@@ -13,7 +13,7 @@ use getaway::map::{GeneratorKind, GeneratorOptions, Map, MapError, generate_nth}
 use super::number::{ANY, integer};
 use super::{CliError, one_line};
 
-/// Protects against filling the disk by a typing error.
+/// Keeps a typing error from filling the disk.
 const MAX_COUNT: u64 = 10_000;
 
 const EXAMPLES: &str = "Examples:

@@ -16,19 +16,19 @@ pub(super) struct RulesArgs {
     /// No-jump variant: stepping onto a threat's tile loses the game
     #[arg(long = "no-jump")]
     forbids_jumps: bool,
-    /// Play by the rules in this JSON file; those that it does not name are the server's
+    /// Play by the rules in this JSON file; rules that it does not name are the server's
     #[arg(long = "rules", value_name = "FILE")]
     file: Option<PathBuf>,
 }
 
 impl RulesArgs {
-    /// The rules that are asked for.
+    /// The requested rules.
     pub fn rules(&self) -> Result<Rules, CliError> {
         let rules = self.file.as_ref().map_or(Ok(Rules::BLITZ_2025), read)?;
         Ok(Rules { no_jump: rules.no_jump || self.forbids_jumps, ..rules })
     }
 
-    /// The arguments that ask for these rules again.
+    /// The arguments that request the same rules.
     pub fn words(&self) -> Vec<String> {
         let file = self.file.iter().flat_map(|path| ["--rules".to_owned(), shell_quoted(&path.display().to_string())]);
         self.forbids_jumps.then(|| "--no-jump".to_owned()).into_iter().chain(file).collect()

@@ -13,7 +13,7 @@ use getaway_server::{Event, GameResult, Server, ServerError, ServerOptions};
 use super::number::{ANY, integer};
 use super::{CliError, MapArgs, RulesArgs, one_line};
 
-/// Protects against a tick of several days by a typing error.
+/// Keeps a typing error from causing a tick of several days.
 const MAX_PAUSE_MS: u64 = 3_600_000;
 /// Worker threads for all connections: one can continue while the other is blocked in a system
 /// call.
@@ -72,7 +72,7 @@ pub(super) fn run(args: &ServeArgs, out: &mut impl Write) -> Result<(), CliError
         .map_err(|error| CliError::Input(format!("cannot start threads: {error}")))?;
     runtime.block_on(async {
         let server = Server::bind(&args.host, args.port, options).await.map_err(cannot_start)?;
-        let unknown = |error: io::Error| CliError::Input(format!("cannot find out the server's address: {error}"));
+        let unknown = |error: io::Error| CliError::Input(format!("cannot determine the server's address: {error}"));
         let address = server.local_addr().map_err(unknown)?;
         let listening = format!("listening on ws://{address} (in a browser: http://{address}/)");
         if args.json {

@@ -4,8 +4,8 @@ use std::io::Write;
 
 use super::CliError;
 
-/// Writes rows with columns as wide as necessary; the columns in `left_aligned` are left-aligned, all
-/// others right-aligned. Rows may have different lengths. A row may be shorter than others.
+/// Writes rows with columns as wide as necessary; the columns in `left_aligned` are left-aligned,
+/// all others right-aligned. Rows may have different lengths.
 pub(super) fn write_table(rows: &[Vec<String>], left_aligned: &[usize], out: &mut impl Write) -> Result<(), CliError> {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column| rows.iter().filter_map(|row| row.get(column).map(|cell: &String| cell.chars().count())).max();

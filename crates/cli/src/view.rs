@@ -75,7 +75,7 @@ pub(super) struct ViewArgs {
     /// Speed of the animation; 1 is ten ticks per second
     #[arg(long, value_name = "X", requires = "gif", default_value_t = 1.0, value_parser = speed)]
     speed: f64,
-    /// Comma-separated layers of images: plan, paths, timing, deadly, trail
+    /// Comma-separated layers of images: plan, paths, arrival, deadly, trail
     #[arg(long, value_name = "LAYERS", default_value = "plan,trail")]
     layers: Layers,
     /// Use the dark theme for images
@@ -89,7 +89,7 @@ fn speed(text: &str) -> Result<f64, String> {
     speed.ok_or_else(|| "expected a number from 0.1 to 100".to_owned())
 }
 
-/// What is shown.
+/// The source of the game to show.
 enum Source {
     Recording(PathBuf),
     Map(Box<Map>),

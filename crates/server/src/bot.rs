@@ -98,8 +98,8 @@ impl<'a> BotConnection<'a> {
         ))
     }
 
-    /// Counts a frame that is not the command of the tick; returns the kind of mistake, what came
-    /// and what was expected.
+    /// Counts a frame that is not the command of the tick; returns the kind of mistake, with what
+    /// was found and what was expected.
     fn ignored(&mut self, frame: &ClientFrame, expected: u32) -> (Mistake, String) {
         match frame {
             ClientFrame::Command(Command { tick, .. }) => self.ignored_command(*tick, expected),

@@ -40,8 +40,8 @@ pub(super) async fn serve(mut socket: WebSocket, shared: Arc<Shared>) {
     close(socket, code, &reason).await;
 }
 
-/// Reports why a client is disconnected before its game, unless it left by itself or the server has
-/// no game for it; returns the close code and reason.
+/// Reports why a client is disconnected before its game, unless it disconnected by itself or the
+/// server has no game for it; returns the close code and reason.
 fn rejected(shared: &Shared, disconnect: Disconnect) -> (CloseCode, String) {
     let Disconnect { reason, code } = disconnect;
     if matches!(code, close_code::POLICY | close_code::INVALID | close_code::SIZE | close_code::AGAIN) {
@@ -308,7 +308,7 @@ mod tests {
         let server = Server::bind("127.0.0.1", 0, options).await.expect("a free port");
         let address = server.local_addr().expect("an address").to_string();
         let running = tokio::spawn(server.run(|_| Ok::<(), ()>(())));
-        // A game that makes no progress, because its bot never answers.
+        // The game makes no progress, because its bot never answers.
         let player = join(&address, json!({"type": "REGISTER", "teamName": "thinks"})).await;
         let silent_viewer = join(&address, json!({"type": "VIEWER"})).await;
         let silent_bot = join(&address, json!({"type": "REGISTER", "teamName": "waits"})).await;
@@ -327,11 +327,11 @@ mod tests {
         };
         assert!(of_viewer.contains("ping timeout") && of_bot.contains("ping timeout"), "{of_viewer}; {of_bot}");
         assert_eq!(states, 1, "the game makes no progress");
-        // Long after the others were dropped, the peer that answers is still pinged.
+        // A peer that answers is still pinged long after the others were dropped.
         while pings < 6 {
             let message = timeout(TIMEOUT, viewer.next())
                 .await
-                .expect("pings go on")
+                .expect("pings continue")
                 .expect("the viewer stays")
                 .expect("a frame");
             pings += u32::from(message.is_ping());

@@ -1,7 +1,7 @@
 //! One game, from the first state to the result.
 //!
-//! Guarantees: the game is what [`World`] plays, tick by tick; viewers and disk errors do not
-//! affect it, and a bot that is slow, silent or disconnected affects only its own game.
+//! Guarantees: the game equals, tick by tick, the one that [`World`] plays; viewers and disk errors
+//! do not affect it, and a bot that is slow, silent or disconnected affects only its own game.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -33,7 +33,7 @@ pub struct GameResult {
     pub score: u32,
     /// The last tick reached.
     pub tick: u16,
-    /// What ended it.
+    /// How it ended.
     pub end: Status,
     /// Ticks played with a command.
     pub commands: u32,
@@ -98,7 +98,7 @@ impl<'a> Game<'a> {
             play.tick(&mut bot).await;
         }
         let seconds = start.elapsed().as_secs_f64();
-        // Viewers are shown the final state; bots are not.
+        // The final state is sent to viewers, but not to bots.
         play.game.live.push(&play.state);
         play.game.viewers.publish(play.writer.write(&play.state).into());
         play.end_recording().await;
@@ -114,7 +114,7 @@ impl Play<'_> {
         self.game.live.push(&self.state);
         self.game.viewers.publish(frame.clone());
         let answer = if self.disconnect.is_some() {
-            // The bot is gone, so there is nothing to wait for; yield to other tasks.
+            // The bot has disconnected, so there is nothing to wait for; yield to other tasks.
             tokio::task::yield_now().await;
             Answer::None
         } else {

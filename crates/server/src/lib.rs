@@ -1,7 +1,7 @@
 //! The local game server: speaks the real server's protocol, for one game at a time.
 //!
-//! Guarantees: a game over the websocket is the game that [`World`](getaway::game::World) plays; a
-//! connection can affect only its own game; the game waits for its bot only. Nothing is printed;
+//! Guarantees: a game over the websocket equals the one that [`World`](getaway::game::World) plays;
+//! a connection can affect only its own game; the game waits only for its bot. Nothing is printed;
 //! the server reports [`Event`]s.
 //!
 //! One task serves a connection from its first frame to its close. Bots take turns through a fair
@@ -59,7 +59,7 @@ pub use viewer_server::ViewerServer;
 /// The options of a server.
 #[derive(Clone, Debug)]
 pub struct ServerOptions {
-    /// The maps: one is drawn at random for each game.
+    /// The maps, one of which is drawn at random for each game.
     pub maps: Vec<Map>,
     /// The seed of the draws.
     pub seed: u64,

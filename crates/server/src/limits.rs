@@ -1,12 +1,12 @@
-//! The limits of the server, with the reason for each. Anyone can connect to an open port, and the
-//! game must not be affected.
+//! The limits of the server, with the reason for each. Anyone can connect to an open port, and that
+//! must not affect the game.
 
 use std::time::Duration;
 
 use getaway::protocol::MAX_CLIENT_FRAME_BYTES;
 
-/// Maximum number of connections of any kind: far more than anyone needs, far fewer than the limit
-/// on open files. Further connections are closed without reading from them.
+/// Maximum number of connections of any kind: far more than are needed, far fewer than the limit on
+/// open files. Further connections are closed without reading from them.
 pub const MAX_CONNECTIONS: usize = 256;
 /// Maximum number of viewers: each one costs a copy of every state.
 pub const MAX_VIEWERS: usize = 64;

@@ -37,7 +37,7 @@ impl Mistakes {
     }
 }
 
-/// The kind of mistake that a frame before the game is, and what came.
+/// The kind of mistake of a frame sent before the game, and a description of the frame.
 pub(super) fn early_frame(frame: &ClientFrame) -> (Mistake, String) {
     match frame {
         ClientFrame::Command(_) => (Mistake::EarlyCommand, "a COMMAND".to_owned()),

@@ -1,7 +1,7 @@
-//! Checks who may open a websocket: programs, and our own page.
+//! Checks whether a client may open a websocket: only programs and our own page may.
 //!
 //! A browser lets any web page open a websocket to any address, the user's own machine included,
-//! but sends the page's origin in `Origin`. With DNS rebinding the origin agrees with `Host`, but
+//! but sends the page's origin in `Origin`. With DNS rebinding the origin matches `Host`, but
 //! `Host` is not a name of this machine.
 //!
 //! The unspecified address (`0.0.0.0`, `[::]`) is accepted as a `Host`: clients that connect to it
@@ -12,7 +12,7 @@ use std::net::IpAddr;
 
 use axum::http::{HeaderMap, HeaderValue, header};
 
-/// Why a request is refused, and what to change.
+/// Why a request is refused, and how to fix it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Refusal {
     /// What was found and what was expected.

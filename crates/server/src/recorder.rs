@@ -225,7 +225,7 @@ mod tests {
         let (recorder, mid_game, _) = on_slow_disk();
         let start = Instant::now();
         assert_eq!(recorder.abort(QueueError::TooSlow).await, sentence);
-        assert!(start.elapsed() < RECORDING_TIMEOUT, "during a game it is not waited for at all");
+        assert!(start.elapsed() < RECORDING_TIMEOUT, "the game does not wait for the disk");
         let (recorder, at_the_end, _) = on_slow_disk();
         recorder.write("x".into(), Vec::new()).unwrap();
         let start = Instant::now();

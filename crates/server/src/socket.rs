@@ -61,7 +61,7 @@ pub(super) async fn close(mut socket: WebSocket, code: CloseCode, reason: &str) 
     let code = if code == close_code::ABNORMAL { close_code::AWAY } else { code };
     let close_frame = Message::Close(Some(CloseFrame { code, reason: reason[..end].into() }));
     let handshake = async {
-        // If the peer closed first, the library answers while the rest is read.
+        // If the peer closed first, the library answers while the remaining data is read.
         let _ = socket.send(close_frame).await;
         while let Some(Ok(_)) = socket.recv().await {}
     };

@@ -92,7 +92,7 @@ pub struct Intent {
     pub target: Option<Position>,
     /// The path to the target, if the rules define one.
     pub path: Vec<Direction>,
-    /// A kind-specific number: moves that a hawk still waits.
+    /// A number whose meaning depends on the kind: the moves that a hawk still waits.
     pub count: u8,
 }
 
@@ -120,7 +120,7 @@ pub(super) struct Annotator {
 }
 
 impl Annotator {
-    /// For a world whose threats have these indices in the replay.
+    /// Creates the annotator of a world whose threats have these indices in the replay.
     pub fn new(indices: Vec<usize>) -> Self {
         Self { caution: CautiousRules::new(), indices }
     }

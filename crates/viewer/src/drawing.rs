@@ -1,4 +1,4 @@
-//! How a replay is drawn: sprites, colours and layers, in one file that the page reads as it is and
+//! How a replay is drawn: sprites, colours and layers, in one file that the page uses directly and
 //! the image renderer through [`drawing`].
 
 use std::collections::BTreeMap;
@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-/// The file, as the page reads it.
+/// The file's text, as embedded in the page.
 pub(crate) const DRAWING: &str = include_str!("page/drawing.json");
 
 /// The parsed file. Colours are `#rrggbb` or `#rrggbbaa`.
@@ -17,7 +17,7 @@ pub(crate) struct Drawing {
     pub sprites: BTreeMap<String, Sprite>,
     /// Keyed by `light` and `dark`.
     pub themes: BTreeMap<String, BTreeMap<String, String>>,
-    /// What the layers and the sprites look like.
+    /// Measures and opacities of the layers and the sprites.
     pub layers: LayerStyle,
 }
 
@@ -68,7 +68,7 @@ pub(crate) struct LayerStyle {
     pub path_ticks: usize,
     /// Number of the player's last moves that are drawn.
     pub trail_ticks: usize,
-    /// Arrivals at or above this are drawn alike.
+    /// Arrivals at or above this are drawn with the same opacity.
     pub heat_ticks: f32,
     /// Opacity of a tile that a threat can reach at once.
     pub heat_opacity: f32,
@@ -106,13 +106,13 @@ pub(crate) struct Outlines {
     pub body: f32,
     /// The outline of a pale part.
     pub pale: f32,
-    /// What the halo of a dark line adds to its width.
+    /// The width that the halo adds to a dark line.
     pub ink_halo: f32,
 }
 
 /// The file, parsed once.
 pub(crate) fn drawing() -> &'static Drawing {
-    static PARSED: LazyLock<Drawing> = LazyLock::new(|| serde_json::from_str(DRAWING).expect("a test parses it"));
+    static PARSED: LazyLock<Drawing> = LazyLock::new(|| serde_json::from_str(DRAWING).expect("checked by a test"));
     &PARSED
 }
 

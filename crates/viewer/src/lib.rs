@@ -6,7 +6,7 @@
 //! colours and layers from one file, `page/drawing.json`.
 
 mod annotation;
-#[cfg_attr(not(feature = "picture"), allow(dead_code, reason = "without images only the page reads the file"))]
+#[cfg_attr(not(feature = "picture"), allow(dead_code, reason = "only the page uses the file if images are disabled"))]
 mod drawing;
 mod live;
 mod pack;

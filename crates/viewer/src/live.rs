@@ -11,7 +11,7 @@ use super::pack::pack;
 use super::replay::{ReplayBuilder, forecast};
 use getaway::game::{State, World};
 
-/// Minimum time between two forecasts: each takes some milliseconds of a machine that is also
+/// Minimum time between two forecasts: each takes a few milliseconds on a machine that is also
 /// playing.
 const FORECAST_INTERVAL: Duration = Duration::from_millis(250);
 /// A forecast that the game follows is kept as long as at least this many ticks of it remain.
@@ -25,7 +25,7 @@ pub struct LiveReplay {
     built: Mutex<Option<Built>>,
 }
 
-/// What the game has pushed.
+/// The states pushed by the game.
 struct Game {
     number: u64,
     title: String,
@@ -34,7 +34,7 @@ struct Game {
     states: Vec<State>,
 }
 
-/// What has been built from it.
+/// The replay built from them.
 struct Built {
     number: u64,
     world: Arc<World>,
@@ -61,7 +61,7 @@ impl LiveReplay {
     /// The packed replay from a frame on, or from the start if `game` is not the current game;
     /// `None` before the first game.
     ///
-    /// Takes some tens of microseconds per new frame, and occasionally some milliseconds for a
+    /// Takes a few tens of microseconds per new frame, and occasionally a few milliseconds for a
     /// forecast.
     pub fn pack(&self, game: u64, from: usize) -> Option<(String, Vec<u8>)> {
         let mut built = lock(&self.built);

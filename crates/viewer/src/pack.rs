@@ -21,7 +21,7 @@ const NEVER: i32 = 4096;
 /// Flag of a frame with an annotation.
 const HAS_ANNOTATION: u8 = 1;
 
-/// The data that precede the frames.
+/// The header that precedes the frames.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Header<'a> {
@@ -52,7 +52,7 @@ struct Header<'a> {
     forecast: usize,
 }
 
-/// The page knows the no-jump variant alone.
+/// Of the rules, the page only distinguishes the no-jump variant.
 fn serialize_no_jump<S: Serializer>(rules: &Rules, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_bool(rules.no_jump)
 }

@@ -74,7 +74,7 @@ pub struct Layers {
     /// The threats' next moves.
     pub paths: bool,
     /// The earliest arrivals of threats.
-    pub timing: bool,
+    pub arrival: bool,
     /// The tiles that are fatal next tick.
     pub deadly: bool,
     /// The player's last moves.
@@ -91,7 +91,7 @@ impl FromStr for Layers {
             *match name {
                 "plan" => &mut layers.plan,
                 "paths" => &mut layers.paths,
-                "timing" => &mut layers.timing,
+                "arrival" => &mut layers.arrival,
                 "deadly" => &mut layers.deadly,
                 "trail" => &mut layers.trail,
                 _ => return Err(PictureError::Layer(name.to_owned())),
@@ -212,7 +212,7 @@ struct DrawnPart {
     line: Option<f32>,
 }
 
-/// What a line through future positions looks like.
+/// The appearance of a line through future positions.
 struct Line {
     color: Color,
     width: f32,
@@ -300,7 +300,7 @@ impl<'a> Renderer<'a> {
     fn draw_layers(&self, canvas: &mut Pixmap, index: usize) {
         let style = style();
         let annotation = self.replay.frames[index].annotation.as_ref();
-        if let Some(annotation) = annotation.filter(|_| self.layers.timing) {
+        if let Some(annotation) = annotation.filter(|_| self.layers.arrival) {
             let heat = self.color("heat");
             for (at, arrival) in self.replay.layout.open_positions().zip(&annotation.arrivals) {
                 let closeness = arrival.map_or(0.0, |ticks| (1.0 - f32::from(ticks) / style.heat_ticks).max(0.0));

@@ -14,7 +14,7 @@ use getaway::recording::{RecordingError, RecordingReader, Report, verify};
 
 /// Number of ticks forecast after the last frame.
 pub(super) const FORECAST_TICKS: usize = 60;
-/// Maximum number of states for the forecast's search: some tens of milliseconds.
+/// Maximum number of states for the forecast's search: a few tens of milliseconds.
 const FORECAST_TICKS_MAX: u64 = 200_000;
 /// Maximum number of frames in a replay: five games.
 const FRAMES_MAX: usize = 10_000;

@@ -12,7 +12,7 @@ use getaway::protocol::{GameMessage, MessageWriter};
 use getaway::recording::{RecordingReader, RecordingWriter};
 use getaway_viewer::{IntentKind, MarkKind, Page, PageSource, Replay};
 
-/// A game in which the player walks at random, always the same one on the same map.
+/// A game in which the player walks at random; the same map always gives the same game.
 fn random_walk(world: &World, ticks: usize) -> (Vec<State>, Vec<Move>) {
     let (mut states, mut moves) = (vec![world.start()], Vec::new());
     let mut number = 12345_u32;

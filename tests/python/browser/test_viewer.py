@@ -125,7 +125,7 @@ def test_keyboard_shortcuts(page: Page, view: View, messages: list[Any]) -> None
     page.keyboard.press("Space")
     expect(page.locator("#play")).to_have_attribute("aria-label", "Play")
     page.keyboard.press("3")
-    expect(page.locator("input[name=timing]")).to_be_checked()
+    expect(page.locator("input[name=arrival]")).to_be_checked()
     page.keyboard.press("Home")
     page.keyboard.press("n")
     assert read_view(page)["tick"] == len(messages) + 1, "the tick of the catch"
@@ -163,7 +163,7 @@ def test_layers_change_the_picture(page: Page, view: View) -> None:
     page.locator("#scrub").fill("60")
     read_view(page)
     picture = "viewer.mapView.canvas.toDataURL()"
-    for layer in ("plan", "paths", "timing", "deadly", "trail"):
+    for layer in ("plan", "paths", "arrival", "deadly", "trail"):
         before = page.evaluate(picture)
         page.locator(f"input[name={layer}]").click()
         read_view(page)

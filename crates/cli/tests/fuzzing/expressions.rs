@@ -11,7 +11,7 @@ use getaway_reference::lockstep::Dice;
 
 use super::{catch_panic, damage, noise, thread_time};
 
-/// One in this many valid texts is used to decide.
+/// One in this many valid expressions makes a decision.
 const DECISION_EVERY: u64 = 50;
 /// Time limit of such a decision, and the allowed overrun.
 const BUDGET: Duration = Duration::from_millis(2);

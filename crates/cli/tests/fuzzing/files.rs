@@ -213,8 +213,7 @@ impl Case {
         let (args, is_broken) = match self {
             Self::Recording(path) => {
                 let args = &recording_args[dice.below(recording_args.len())];
-                // A divergent game is not read further, and where it diverges depends on the
-                // variant.
+                // Reading stops where a game diverges, which depends on the variant.
                 (args, verify(path, &Rules { no_jump: args.contains(&"--no-jump"), ..Rules::BLITZ_2025 }).is_err())
             }
             Self::Map(folder) => {

@@ -309,12 +309,12 @@ impl ReferenceBot {
                 match timeout(TIMEOUT, socket.next()).await {
                     Ok(Some(Ok(Message::Text(frame)))) => break frame,
                     Ok(Some(Ok(_))) => {}
-                    other => return Err(format!("tick {}: no state but {other:?}", state.tick())),
+                    other => return Err(format!("tick {}: expected a state, found {other:?}", state.tick())),
                 }
             };
             ticks.extend(sent.map(|sent| sent.elapsed().saturating_sub(self.delay)));
             if frame.as_str() != writer.write(&state) {
-                return Err(format!("tick {}: a different state than the simulator's: {frame:.300}", state.tick()));
+                return Err(format!("tick {}: not the simulator's state: {frame:.300}", state.tick()));
             }
             let actions: Vec<Action> = player_move.direction().map(Action::Move).into_iter().collect();
             let command = json!({"type": "COMMAND", "tick": state.tick(), "actions": actions}).to_string();
@@ -338,7 +338,7 @@ async fn fuzz(address: String, seed: u64, count: u64, sent: Arc<Sent>) {
         let case = Case::new(&mut Dice::from_seed(seed.wrapping_add(number)));
         sent.frames.fetch_add(case.frames, Ordering::Relaxed);
         sent.requests.fetch_add(1, Ordering::Relaxed);
-        // The server may reject any of it; that it still works shows in the concurrent game.
+        // The server may reject any of it; the concurrent game shows that it still works.
         let _ = timeout(TIMEOUT, case.send(&address)).await;
     }
 }

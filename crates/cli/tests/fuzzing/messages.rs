@@ -146,7 +146,7 @@ fn play(seed: u64, maps: &[Layout], clock: fn() -> Duration) -> Result<Counts, S
     Ok(counts)
 }
 
-/// A random planner with a small budget. Most are limited in what they simulate, because a million
+/// A random planner with a small budget. Most have a limit in simulated ticks, because a million
 /// messages have to be answered.
 fn options(dice: &mut Dice, seed: u64) -> BotOptions {
     let planner = if dice.one_in(2) { NAMES[dice.below(NAMES.len())].0 } else { "survival" };

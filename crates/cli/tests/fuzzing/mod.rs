@@ -4,7 +4,7 @@
 //! Case N of a run is generated from `seed + N`, so a failure can be reproduced from its number
 //! alone.
 
-#![allow(dead_code, reason = "every test and example that uses this is a crate of its own and uses what it needs")]
+#![allow(dead_code, reason = "each test and example that includes this is its own crate and uses only a part of it")]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::LazyLock;

@@ -1,6 +1,6 @@
 //! Runs the program and checks its output and exit code.
 
-#![allow(dead_code, reason = "every test file is a crate of its own and uses what it needs")]
+#![allow(dead_code, reason = "each test file is its own crate and uses only a part of it")]
 
 use std::path::Path;
 use std::process::{Command, Output};

@@ -82,7 +82,7 @@ async fn bots_play_in_order_of_arrival() {
         let mut client = server.connect().await;
         client.send(json!({"type": "REGISTER", "teamName": format!("bot {number}")})).await;
         waiting.push(client);
-        // Long enough for the server to see them in this order.
+        // Long enough for the server to accept them in this order.
         sleep(Duration::from_millis(50)).await;
     }
     // The second in the queue disconnects, the third registers twice: neither uses up a game.

@@ -86,7 +86,7 @@ async fn only_the_first_command_for_the_current_tick_counts() {
     let state: Value = serde_json::from_str(&client.next().await.expect("a state")).unwrap();
     assert_eq!((&state["tick"], &state["yourCharacter"]["position"]), (&json!(3), &json!({"x": 2, "y": 1})));
     assert_eq!(state["lastTickErrors"], json!([]), "empty, as on the real server");
-    // Once for each kind of mistake.
+    // One note for each kind of mistake.
     let expected = [
         "tick 1: ignored a command for tick 2: expected tick 1 (reported once per game)",
         "tick 1: ignored a command that cannot be read: tick: expected the tick of a state, found nothing (reported once per game)",

@@ -1,4 +1,4 @@
-//! Viewers: what they receive, and that they delay nothing.
+//! Viewers: the states that they receive, and that they do not delay the game.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

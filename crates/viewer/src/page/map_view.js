@@ -117,7 +117,7 @@ class MapView {
     const { annotation, positions } = replay.frames[index];
     const next = replay.positionsAfter(index, 1) && index < replay.last ? replay.frames[index + 1].positions : positions;
     const fraction = playhead - index;
-    if (annotation && layers.timing) this.drawArrivals(replay, annotation);
+    if (annotation && layers.arrival) this.drawArrivals(replay, annotation);
     if (annotation && layers.deadly) this.drawDeadly(annotation);
     if (layers.trail) this.drawTrail(replay, index);
     if (layers.paths) replay.header.styles.forEach((_, i) => this.drawPath(replay, index, i));

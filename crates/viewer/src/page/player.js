@@ -117,7 +117,8 @@ class Player {
   advance(seconds) {
     const { last } = this.replay;
     if (this.following) {
-      // Stays about one tick behind; catches up faster the further it is behind.
+      // Stays about one tick behind the game; the further it falls behind, the faster it catches
+      // up.
       this.playhead = Math.min(last, this.playhead + Math.max((last - this.playhead) * Math.min(1, seconds * 8), seconds * 2));
     } else if (this.playing) {
       this.playhead += seconds * LAYERS.ticks_per_second * this.speed;
