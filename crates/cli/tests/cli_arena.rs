@@ -198,7 +198,10 @@ fn ctrl_c_prints_the_results_so_far() {
     assert!(stdout.lines().next().unwrap().contains(" of 200000 games so far"), "{stdout}");
     assert!(stdout.lines().last().unwrap().contains("paired games"), "{stdout}");
     let played = lines();
-    assert_eq!(stderr, format!("error: interrupted after {played} of 200000 games; rerun the same command to continue\n"));
+    assert_eq!(
+        stderr,
+        format!("error: interrupted after {played} of 200000 games; rerun the same command to continue\n")
+    );
 }
 
 #[test]
