@@ -39,7 +39,7 @@ pub enum ResultsError {
         path: PathBuf,
     },
     /// A line that is not a game record.
-    #[error("{}, line {line}: {why}: expected a game recorded by eval or battle", .path.display())]
+    #[error("{}, line {line}: expected a game recorded by eval or battle ({why})", .path.display())]
     Line {
         /// The file.
         path: PathBuf,
@@ -121,7 +121,7 @@ fn read(path: &Path, file: &File, series: &Series, games: &mut Games) -> Result<
             // The end, or a truncated line; but a file that is not a results file must not be
             // truncated.
             let is_results_file = length == 0 || (length < LINE_BYTES_MAX && text[0] == b'{');
-            return if is_results_file { Ok(bytes) } else { Err(wrong("not a game record".to_owned())) };
+            return if is_results_file { Ok(bytes) } else { Err(wrong("not a JSON object".to_owned())) };
         }
         let game: GameRecord = serde_json::from_slice(&text).map_err(|error| wrong(error.to_string()))?;
         let key = check(&game, series).map_err(|Difference { what, found, expected }| ResultsError::Other {
@@ -279,7 +279,7 @@ mod tests {
         let planners = error(&series(|options, _| options.planners = vec!["sampling".to_owned(), "uct".to_owned()]));
         assert!(planners.contains("this run has sampling or uct"), "{planners}");
 
-        for (text, why) in [("{}\n", "missing field"), ("no results", "not a game record"), ("\n", "EOF")] {
+        for (text, why) in [("{}\n", "missing field"), ("no results", "not a JSON object"), ("\n", "EOF")] {
             fs::write(&path, text).expect("a file");
             assert!(error(&plain()).contains(why), "{}", error(&plain()));
             assert_eq!(fs::read_to_string(&path).expect("a file"), text, "unchanged");
