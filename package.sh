@@ -47,7 +47,7 @@ trap 'exit 143' TERM
 
 echo '== wheel'
 # zig from PyPI is a Python module; maturin finds it through the Python it runs in.
-PATH=$PWD/.venv/bin:$PATH "$venv_python" -m maturin build --quiet --release --locked --zig --compatibility manylinux2014 \
+PATH=$PWD/.venv/bin:$PATH "$venv_python" -m maturin build --quiet --release --locked --no-default-features --zig --compatibility manylinux2014 \
   --target "$rust_target" --out "$scratch/wheel"
 wheels=("$scratch"/wheel/*.whl)
 wheel=${wheels[0]}

@@ -24,7 +24,7 @@ python_tests() {
   prepare_python && install --requirement tools/requirements-test.txt || return
   "$venv_python" tools/supply_chain.py --check || return
   cargo build --locked --quiet --package getaway-cli || return
-  .venv/bin/mypy --cache-dir "$target/mypy" bot tests/python && PYTHONDONTWRITEBYTECODE=1 "$venv_python" -m pytest -q -p no:cacheprovider
+  .venv/bin/mypy --cache-dir "$target/mypy" bot tests/python benches/lab.py examples/python/q_learning.py && PYTHONDONTWRITEBYTECODE=1 "$venv_python" -m pytest -q -p no:cacheprovider
 }
 
 section formatting cargo fmt --all --check

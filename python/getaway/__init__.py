@@ -1,8 +1,51 @@
-"""Coveo's Blitz 2025 car chase, rebuilt exactly, searched and solved before the first move."""
+"""Coveo's Blitz 2025 car chase, reimplemented exactly, searched and solved before the first move."""
 
-from getaway._getaway import Bot, Decision, Game, Solution, __version__, signature, solve
+from getaway._getaway import (
+    Bot,
+    Decision,
+    Game,
+    Map,
+    Solution,
+    State,
+    __version__,
+    generate_map,
+    load_map,
+    maps,
+    planners,
+    signature,
+    solve,
+)
+from getaway.values import Move, Threat
 
-__all__ = ["Bot", "Decision", "Game", "Solution", "__version__", "signature", "solve"]
+try:
+    from getaway._getaway import Batch
+except ImportError:  # built without the feature `lab`
+
+    class Batch:  # type: ignore[no-redef]
+        """Stands in for what this build does not have."""
+
+        def __init__(self, *arguments: object, **options: object) -> None:
+            raise ImportError("this build of getaway has no Batch: expected one with the feature `lab`")
+
+
+__all__ = [
+    "Batch",
+    "Bot",
+    "Decision",
+    "Game",
+    "Map",
+    "Move",
+    "Solution",
+    "State",
+    "Threat",
+    "__version__",
+    "generate_map",
+    "load_map",
+    "maps",
+    "planners",
+    "signature",
+    "solve",
+]
 
 
 def __dir__() -> list[str]:

@@ -41,13 +41,13 @@ def test_str_bytes_and_dict_messages_are_equivalent() -> None:
     assert answers[0] == answers[1] == answers[2]
 
 
-def test_staying_is_none_and_moving_is_a_dict() -> None:
+def test_staying_is_none_and_actions_of_the_wire_are_dicts() -> None:
     assert getaway.Bot().next_action(getaway.Game.parse("P#B").frame()) is None
     game = getaway.Game.parse("P.\n..")
-    assert game.step({"type": "MOVE_RIGHT"}) == {"type": "MOVE_RIGHT"}
+    assert game.step({"type": "MOVE_RIGHT"}) == getaway.Move.RIGHT
     assert game.message()["yourCharacter"]["position"] == {"x": 1, "y": 0}
-    assert game.step([{"type": "NONSENSE"}, {"type": "MOVE_TO", "position": {"x": 1, "y": 1}}]) == {"type": "MOVE_DOWN"}
-    assert game.step() is None
+    assert game.step([{"type": "MOVE_UP"}, {"type": "MOVE_TO", "position": {"x": 1, "y": 1}}]) == getaway.Move.DOWN
+    assert game.step() is getaway.Move.STAY
     assert game.tick == 4
 
 
@@ -81,15 +81,15 @@ def test_solution_can_be_replayed_to_its_score() -> None:
         (lambda: getaway.Bot(budget_ms=float("nan")), ValueError, "budget_ms: expected"),
         (lambda: getaway.Bot(seed=-1), ValueError, "seed: expected a whole number from 0"),
         (lambda: getaway.Bot().next_action("{"), ValueError, "EOF"),
-        (lambda: getaway.Bot().next_action('{"tick": "x"}'), ValueError, "cannot be read: tick: "),
+        (lambda: getaway.Bot().next_action('{"tick": "x"}'), ValueError, "invalid message: tick: "),
         (lambda: getaway.Bot().next_action(b"\xff"), ValueError, "expected value"),
         (lambda: getaway.Bot().next_action({"tick": {1, 2}}), TypeError, "not JSON serializable"),
         (lambda: getaway.Bot().next_action(3), TypeError, "expected str, bytes or dict, found int"),  # type: ignore[arg-type]
         (lambda: getaway.Game("no/such/map"), FileNotFoundError, "no such folder"),
         (lambda: getaway.Game("no-such-map"), FileNotFoundError, "no map named no-such-map"),
         (lambda: getaway.Game.parse("P?"), ValueError, "expected one of # "),
-        (lambda: getaway.Game.parse("P").step(3), TypeError, "expected a dict, a list of dicts or None"),  # type: ignore[arg-type]
-        (lambda: getaway.solve(getaway.Game.parse("P"), no_jump=True), ValueError, "other variant"),
+        (lambda: getaway.Game.parse("P").step(1.5), TypeError, "expected a Move, its number or letter, a dict, a list of dicts or None"),  # type: ignore[arg-type]
+        (lambda: getaway.solve(getaway.Game.parse("P"), no_jump=True), ValueError, "no_jump: the given game is of the standard variant"),
         (lambda: getaway.solve("no/such/map"), FileNotFoundError, "no such folder"),
     ],
 )

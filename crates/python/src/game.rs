@@ -1,129 +1,168 @@
-//! A game, its map and its commands.
+//! A game that is stepped, and the states that it goes through.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use pyo3::exceptions::{PyFileNotFoundError, PyTypeError};
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString};
 
-use getaway::game::{Action, Layout, Rules, State, World};
-use getaway::map::{Map, MapError, MapLibrary};
-use getaway::protocol::{MessageWriter, parse_action};
+use getaway::game::{self, GameOver, Move, Plan, Position, Rules, Status, World};
+use getaway::protocol::MessageWriter;
 
-use crate::convert::{action_dict, catch_panic, from_python, to_python, value_error, variant, without_gil};
+use crate::convert::{catch_panic, to_python, value_error, without_gil};
+use crate::map::{Map, read_map};
+use crate::value::{
+    from_command, from_move, from_plan, from_rules, from_threats, other_rules, to_move, to_position, to_rules,
+    to_threat,
+};
+
+/// A map made ready to be played, and where it came from.
+#[derive(Debug)]
+pub(crate) struct Board {
+    pub map: Map,
+    /// What the map was asked for by, if it was a name or a path.
+    path: Option<PathBuf>,
+    pub world: Arc<World>,
+}
+
+impl Board {
+    fn new(py: Python<'_>, map: Map, path: Option<PathBuf>, rules: &Rules) -> PyResult<Arc<Self>> {
+        let world = without_gil(py, || World::new(&map.map.layout, rules))?;
+        let world = world.map_err(|error| value_error(format_args!("{}: {error}", map.map.name)))?;
+        Ok(Arc::new(Self { map, path, world: Arc::new(world) }))
+    }
+
+    /// The board of a map, or of the game or state that is given instead.
+    ///
+    /// A game comes with its rules: others are refused.
+    pub fn of(map: &Bound<'_, PyAny>, no_jump: bool, rules: Option<&Bound<'_, PyAny>>) -> PyResult<Arc<Self>> {
+        let py = map.py();
+        let given = if let Ok(game) = map.cast::<Game>() {
+            Some(Arc::clone(&game.try_borrow()?.board))
+        } else {
+            map.cast::<State>().ok().map(|state| Arc::clone(&state.get().board))
+        };
+        if let Some(board) = given {
+            let same_variant = !no_jump || board.world.rules().no_jump;
+            if !same_variant || rules.is_some() {
+                return Err(PyValueError::new_err("rules: expected none beside a game or state, which has its own"));
+            }
+            return Ok(board);
+        }
+        let rules = from_rules(no_jump, rules)?;
+        if let Ok(map) = map.cast::<Map>() {
+            return Self::new(py, map.get().clone(), None, &rules);
+        }
+        let path: PathBuf = map.extract().map_err(|_| {
+            PyTypeError::new_err(format!("map: expected a name, a path or a Map, found {}", map.get_type()))
+        })?;
+        Self::new(py, Map { map: read_map(py, &path)? }, Some(path), &rules)
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        let (one, two) = (&self.world, &other.world);
+        Arc::ptr_eq(one, two) || (one.layout() == two.layout() && one.rules() == two.rules())
+    }
+
+    /// The arguments that make this board again, as an expression.
+    fn repr(&self, py: Python<'_>) -> PyResult<(String, String)> {
+        let map = match self.path.as_ref().and_then(|path| path.to_str()) {
+            Some(path) => PyString::new(py, path).repr()?.to_string(),
+            None => self.map.__repr__(py)?,
+        };
+        let options = match other_rules(py, self.world.rules())? {
+            None => String::new(),
+            Some(rules) if rules.len()? == 1 && self.world.rules().no_jump => ", no_jump=True".to_owned(),
+            Some(rules) => format!(", rules={}", rules.repr()?),
+        };
+        Ok((map, options))
+    }
+
+    /// The rules, for the arguments that make this board again.
+    fn options<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let options = PyDict::new(py);
+        options.set_item("rules", other_rules(py, self.world.rules())?)?;
+        Ok(options)
+    }
+}
+
+fn status_name(status: Status) -> &'static str {
+    match status {
+        Status::Running => "running",
+        Status::Caught => "caught",
+        Status::Complete => "complete",
+    }
+}
+
+fn legal_moves(py: Python<'_>, world: &World, state: &game::State) -> PyResult<Vec<Py<PyAny>>> {
+    world.moves(state).filter(|_| !state.is_over()).map(|player_move| to_move(py, player_move)).collect()
+}
+
+fn threats(py: Python<'_>, world: &World, state: &game::State) -> PyResult<Vec<Py<PyAny>>> {
+    world.threats(state).map(|threat| to_threat(py, world.rules(), &threat)).collect()
+}
 
 /// See `python/getaway/__init__.pyi`.
-#[pyclass(module = "getaway")]
-pub(crate) struct Game {
-    pub(crate) name: String,
-    pub(crate) world: Arc<World>,
-    pub(crate) state: State,
+#[pyclass(module = "getaway", frozen)]
+pub(crate) struct State {
+    pub board: Arc<Board>,
+    pub state: game::State,
 }
 
-impl Game {
-    fn start(py: Python<'_>, name: String, layout: &Layout, rules: &Rules) -> PyResult<Self> {
-        let world = without_gil(py, || World::new(layout, rules))?;
-        let world = world.map_err(|error| value_error(format_args!("{name}: {error}")))?;
-        let state = world.start();
-        Ok(Self { name, world: Arc::new(world), state })
-    }
-
-    pub(crate) fn load(py: Python<'_>, map: &PathBuf, rules: &Rules) -> PyResult<Self> {
-        let Map { name, layout, .. } = load_map(py, map)?;
-        Self::start(py, name, &layout, rules)
-    }
-}
-
-/// The map with this name, or in this folder.
-pub(crate) fn load_map(py: Python<'_>, map: &PathBuf) -> PyResult<Map> {
-    let loaded = without_gil(py, || match map.to_str() {
-        Some(name_or_path) => MapLibrary::with_our_maps(Vec::<PathBuf>::new()).find(name_or_path),
-        None => Map::load(map),
-    })?;
-    loaded.map_err(map_error)
-}
-
-fn map_error(error: MapError) -> PyErr {
-    match error {
-        MapError::NoFolder { .. } | MapError::NoFile { .. } | MapError::UnknownName { .. } => {
-            PyFileNotFoundError::new_err(error.to_string())
-        }
-        _ => value_error(error),
-    }
-}
-
-/// A command from Python: an action, several, or none.
-fn actions(action: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Action>> {
-    let Some(action) = action else { return Ok(Vec::new()) };
-    let json: serde_json::Value = serde_json::from_str(&from_python(action)?).map_err(value_error)?;
-    match &json {
-        serde_json::Value::Array(actions) => Ok(actions.iter().map(parse_action).collect()),
-        serde_json::Value::Object(_) => Ok(vec![parse_action(&json)]),
-        _ => Err(PyTypeError::new_err(format!(
-            "action: expected a dict, a list of dicts or None, found {}",
-            action.get_type().name()?
-        ))),
+impl State {
+    fn with(&self, state: game::State) -> Self {
+        Self { board: Arc::clone(&self.board), state }
     }
 }
 
 #[pymethods]
-impl Game {
+impl State {
     #[new]
-    #[pyo3(signature = (map, *, no_jump = Rules::BLITZ_2025), text_signature = "(map, *, no_jump=False)")]
-    fn new(py: Python<'_>, map: PathBuf, #[pyo3(from_py_with = variant)] no_jump: Rules) -> PyResult<Self> {
-        Self::load(py, &map, &no_jump)
+    #[pyo3(signature = (map, *, tick, player, threats, no_jump = false, rules = None))]
+    fn new(
+        map: &Bound<'_, PyAny>,
+        tick: u16,
+        player: (i32, i32),
+        threats: &Bound<'_, PyAny>,
+        no_jump: bool,
+        rules: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let board = Board::of(map, no_jump, rules)?;
+        let threats = from_threats(&board.world, threats)?;
+        let player = Position::new(player.0, player.1);
+        let state = catch_panic(|| board.world.state_at(tick, player, &threats))?.map_err(value_error)?;
+        Ok(Self { board, state })
     }
 
-    #[staticmethod]
-    #[pyo3(signature = (drawing, *, no_jump = Rules::BLITZ_2025), text_signature = "(drawing, *, no_jump=False)")]
-    fn parse(py: Python<'_>, drawing: &str, #[pyo3(from_py_with = variant)] no_jump: Rules) -> PyResult<Self> {
-        let layout = catch_panic(|| Layout::parse(drawing))?.map_err(value_error)?;
-        Self::start(py, "drawing".to_owned(), &layout, &no_jump)
+    #[pyo3(signature = (player_move, /), text_signature = "($self, move, /)")]
+    fn after(&self, player_move: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let player_move = from_move("move", player_move)?;
+        if self.state.is_over() {
+            return Err(value_error(GameOver));
+        }
+        let mut state = self.state.clone();
+        catch_panic(|| self.board.world.step(&mut state, player_move))?;
+        Ok(self.with(state))
     }
 
-    #[pyo3(signature = (action = None, /))]
-    fn step<'py>(
-        &mut self,
-        py: Python<'py>,
-        action: Option<&Bound<'py, PyAny>>,
-    ) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let command = actions(action)?;
-        let (world, state) = (&self.world, &mut self.state);
-        let player_move = catch_panic(|| world.play(state, &command))?.map_err(value_error)?;
-        action_dict(py, player_move)
-    }
-
-    fn reset(&mut self) {
-        self.state = self.world.start();
-    }
-
-    pub(crate) fn copy(&self) -> Self {
-        Self { name: self.name.clone(), world: Arc::clone(&self.world), state: self.state.clone() }
-    }
-
-    #[pyo3(signature = (team_id = "getaway"))]
-    fn frame(&self, team_id: &str) -> PyResult<String> {
-        catch_panic(|| MessageWriter::new(&self.world, team_id).write(&self.state))
-    }
-
-    #[pyo3(signature = (team_id = "getaway"))]
-    fn message<'py>(&self, py: Python<'py>, team_id: &str) -> PyResult<Bound<'py, PyAny>> {
-        to_python(py, &self.frame(team_id)?)
+    #[pyo3(signature = (moves, /))]
+    fn play(&self, py: Python<'_>, moves: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let moves = from_plan("moves", moves)?;
+        let mut state = self.state.clone();
+        without_gil(py, || self.board.world.play_moves(&mut state, &moves))?;
+        Ok(self.with(state))
     }
 
     #[getter]
-    fn name(&self) -> &str {
-        &self.name
+    fn map(&self) -> Map {
+        self.board.map.clone()
     }
 
     #[getter]
-    pub(crate) fn no_jump(&self) -> bool {
-        self.world.rules().no_jump
-    }
-
-    #[getter]
-    fn rows(&self) -> Vec<String> {
-        self.world.layout().rows()
+    fn rules<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_rules(py, self.board.world.rules())
     }
 
     #[getter]
@@ -133,7 +172,12 @@ impl Game {
 
     #[getter]
     fn score(&self) -> u32 {
-        self.world.score(&self.state)
+        self.board.world.score(&self.state)
+    }
+
+    #[getter]
+    fn status(&self) -> &'static str {
+        status_name(self.state.status())
     }
 
     #[getter]
@@ -146,8 +190,249 @@ impl Game {
         self.state.is_caught()
     }
 
-    fn __repr__(&self) -> String {
-        let (name, tick, score) = (&self.name, self.state.tick(), self.world.score(&self.state));
-        format!("<Game {name:?}, tick {tick}, score {score}>")
+    #[getter]
+    fn player(&self) -> (i32, i32) {
+        to_position(self.board.world.player(&self.state))
+    }
+
+    #[getter]
+    fn threats(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
+        threats(py, &self.board.world, &self.state)
+    }
+
+    #[getter]
+    fn legal_moves(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
+        legal_moves(py, &self.board.world, &self.state)
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        let same = |other: &Self| self.board.is_same(&other.board) && self.state == other.state;
+        other.cast::<Self>().is_ok_and(|other| same(other.get()))
+    }
+
+    fn __hash__(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.state.hash(&mut hasher);
+        hasher.finish()
+    }
+
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    #[pyo3(signature = (memo, /))]
+    fn __deepcopy__(slf: Py<Self>, memo: &Bound<'_, PyAny>) -> Py<Self> {
+        let _ = memo;
+        slf
+    }
+
+    fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> PyResult<((Map,), Bound<'py, PyDict>)> {
+        let options = self.board.options(py)?;
+        options.set_item("tick", self.tick())?;
+        options.set_item("player", self.player())?;
+        options.set_item("threats", self.threats(py)?)?;
+        Ok(((self.map(),), options))
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let (map, options) = self.board.repr(py)?;
+        let threats: Vec<String> =
+            self.threats(py)?.iter().map(|threat| Ok(threat.bind(py).repr()?.to_string())).collect::<PyResult<_>>()?;
+        let (tick, player, threats) = (self.tick(), self.player(), threats.join(", "));
+        Ok(format!("State({map}, tick={tick}, player={player:?}, threats=[{threats}]{options})"))
+    }
+}
+
+/// See `python/getaway/__init__.pyi`.
+#[pyclass(module = "getaway")]
+pub(crate) struct Game {
+    pub board: Arc<Board>,
+    pub state: game::State,
+    /// The moves that were made since the start.
+    moves: Vec<Move>,
+}
+
+impl Game {
+    pub fn start(board: Arc<Board>) -> Self {
+        Self { state: board.world.start(), board, moves: Vec::new() }
+    }
+
+    /// Plays moves until one of them ends the game.
+    fn play_plan(&mut self, plan: &[Move]) -> usize {
+        let played = self.board.world.play_moves(&mut self.state, plan);
+        self.moves.extend_from_slice(&plan[..played]);
+        played
+    }
+}
+
+#[pymethods]
+impl Game {
+    #[new]
+    #[pyo3(signature = (map, *, no_jump = false, rules = None, moves = None),
+        text_signature = "(map, *, no_jump=False, rules=None, moves='')")]
+    fn new(
+        map: &Bound<'_, PyAny>,
+        no_jump: bool,
+        rules: Option<&Bound<'_, PyAny>>,
+        moves: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let mut game = Self::start(Board::of(map, no_jump, rules)?);
+        if let Some(moves) = moves {
+            let plan = from_plan("moves", moves)?;
+            let played = catch_panic(|| game.play_plan(&plan))?;
+            if played < plan.len() {
+                return Err(PyValueError::new_err(format!(
+                    "moves: the game is over after {played}, found {}",
+                    plan.len()
+                )));
+            }
+        }
+        Ok(game)
+    }
+
+    #[staticmethod]
+    #[pyo3(signature = (drawing, *, no_jump = false, rules = None))]
+    fn parse(drawing: &Bound<'_, PyAny>, no_jump: bool, rules: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        let map = Map::new(drawing, "drawing", "")?;
+        let rules = from_rules(no_jump, rules)?;
+        Ok(Self::start(Board::new(drawing.py(), map, None, &rules)?))
+    }
+
+    #[pyo3(signature = (action = None, /))]
+    fn step(&mut self, py: Python<'_>, action: Option<&Bound<'_, PyAny>>) -> PyResult<Py<PyAny>> {
+        let command = from_command(action)?;
+        let (world, state) = (&self.board.world, &mut self.state);
+        let player_move = catch_panic(|| world.play(state, &command))?.map_err(value_error)?;
+        self.moves.push(player_move);
+        to_move(py, player_move)
+    }
+
+    #[pyo3(signature = (moves, /))]
+    fn play(&mut self, py: Python<'_>, moves: &Bound<'_, PyAny>) -> PyResult<usize> {
+        let plan = from_plan("moves", moves)?;
+        without_gil(py, || self.play_plan(&plan))
+    }
+
+    fn reset(&mut self) {
+        self.state = self.board.world.start();
+        self.moves.clear();
+    }
+
+    pub(crate) fn copy(&self) -> Self {
+        Self { board: Arc::clone(&self.board), state: self.state.clone(), moves: self.moves.clone() }
+    }
+
+    #[pyo3(signature = (team_id = "getaway"))]
+    fn frame(&self, team_id: &str) -> PyResult<String> {
+        catch_panic(|| MessageWriter::new(&self.board.world, team_id).write(&self.state))
+    }
+
+    #[pyo3(signature = (team_id = "getaway"))]
+    fn message<'py>(&self, py: Python<'py>, team_id: &str) -> PyResult<Bound<'py, PyAny>> {
+        to_python(py, &self.frame(team_id)?)
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        &self.board.map.map.name
+    }
+
+    #[getter]
+    fn map(&self) -> Map {
+        self.board.map.clone()
+    }
+
+    #[getter]
+    fn rules<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_rules(py, self.board.world.rules())
+    }
+
+    #[getter]
+    pub(crate) fn no_jump(&self) -> bool {
+        self.board.world.rules().no_jump
+    }
+
+    #[getter]
+    fn rows(&self) -> Vec<String> {
+        self.board.map.rows()
+    }
+
+    #[getter]
+    fn moves(&self) -> String {
+        Plan::from(&self.moves[..]).to_string()
+    }
+
+    #[getter]
+    fn state(&self) -> State {
+        State { board: Arc::clone(&self.board), state: self.state.clone() }
+    }
+
+    #[getter]
+    fn tick(&self) -> u16 {
+        self.state.tick()
+    }
+
+    #[getter]
+    fn score(&self) -> u32 {
+        self.board.world.score(&self.state)
+    }
+
+    #[getter]
+    fn status(&self) -> &'static str {
+        status_name(self.state.status())
+    }
+
+    #[getter]
+    fn is_over(&self) -> bool {
+        self.state.is_over()
+    }
+
+    #[getter]
+    fn is_caught(&self) -> bool {
+        self.state.is_caught()
+    }
+
+    #[getter]
+    fn player(&self) -> (i32, i32) {
+        to_position(self.board.world.player(&self.state))
+    }
+
+    #[getter]
+    fn threats(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
+        threats(py, &self.board.world, &self.state)
+    }
+
+    #[getter]
+    fn legal_moves(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
+        legal_moves(py, &self.board.world, &self.state)
+    }
+
+    // A game changes, and so it has no hash; its state has one.
+    fn __eq__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let Ok(other) = other.cast::<Self>() else { return Ok(false) };
+        let (one, two) = (slf.try_borrow()?, other.try_borrow()?);
+        Ok(one.board.is_same(&two.board) && one.state == two.state && one.moves == two.moves)
+    }
+
+    fn __copy__(&self) -> Self {
+        self.copy()
+    }
+
+    #[pyo3(signature = (memo, /))]
+    fn __deepcopy__(&self, memo: &Bound<'_, PyAny>) -> Self {
+        let _ = memo;
+        self.copy()
+    }
+
+    fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> PyResult<((Map,), Bound<'py, PyDict>)> {
+        let options = self.board.options(py)?;
+        options.set_item("moves", self.moves())?;
+        Ok(((self.map(),), options))
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let (map, options) = self.board.repr(py)?;
+        let moves = if self.moves.is_empty() { String::new() } else { format!(", moves='{}'", self.moves()) };
+        Ok(format!("Game({map}{options}{moves})"))
     }
 }

@@ -5,10 +5,14 @@
 //! releases the interpreter, errors are Python exceptions with a sentence, and a panic, which is a
 //! bug of ours, comes out as a `RuntimeError`.
 
+#[cfg(feature = "lab")]
+mod batch;
 mod bot;
 mod convert;
 mod game;
+mod map;
 mod planner;
+mod value;
 
 use pyo3::prelude::*;
 
@@ -23,12 +27,17 @@ fn run_command_line(py: Python<'_>, arguments: Vec<std::ffi::OsString>) -> u8 {
 /// Coveo's Blitz 2025 car chase, reimplemented exactly, searched and solved before the first move.
 #[pymodule]
 mod _getaway {
+    #[cfg(feature = "lab")]
+    #[pymodule_export]
+    use crate::batch::{Batch, Single};
     #[pymodule_export]
     use crate::bot::{Bot, Decision};
     #[pymodule_export]
-    use crate::game::Game;
+    use crate::game::{Game, State};
     #[pymodule_export]
-    use crate::planner::{Solution, signature, solve};
+    use crate::map::{Map, generate_map, load_map, maps};
+    #[pymodule_export]
+    use crate::planner::{Solution, planners, signature, solve};
 
     #[cfg(feature = "cli")]
     #[pymodule_export]

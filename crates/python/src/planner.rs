@@ -1,4 +1,4 @@
-//! The survival search: `solve`, `Solution`, and the planners' `signature`.
+//! The survival search: `solve`, `Solution`; the planners' names and their `signature`.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -6,12 +6,13 @@ use std::time::{Duration, Instant};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
-use getaway::game::{Layout, Move, POINTS_PER_TICK, Plan, Rules};
+use getaway::game::{Layout, Move, POINTS_PER_TICK, Plan};
 use getaway::map::Map;
 use getaway::planner::{self, Budget, Outcome, SurvivalOptions, SurvivalSearch};
 
-use crate::convert::{action_dict, duration, milliseconds, optional_u64, value_error, variant, without_gil};
-use crate::game::{Game, load_map};
+use crate::convert::{action_dict, duration, milliseconds, optional_u64, value_error, without_gil};
+use crate::game::{Board, Game};
+use crate::map::read_map;
 
 /// Interval at which a search checks for Ctrl-C.
 const SIGNAL_PERIOD: Duration = Duration::from_millis(500);
@@ -45,11 +46,12 @@ impl Solution {
 
 /// See `python/getaway/__init__.pyi`.
 #[pyfunction]
-#[pyo3(signature = (map, no_jump = Rules::BLITZ_2025, time_limit_ms = 1000.0, seed = None),
-    text_signature = "(map, no_jump=False, time_limit_ms=1000.0, seed=0)")]
+#[pyo3(signature = (map, *, no_jump = false, rules = None, time_limit_ms = 1000.0, seed = None),
+    text_signature = "(map, *, no_jump=False, rules=None, time_limit_ms=1000.0, seed=0)")]
 pub(crate) fn solve(
     map: &Bound<'_, PyAny>,
-    #[pyo3(from_py_with = variant)] no_jump: Rules,
+    no_jump: bool,
+    rules: Option<&Bound<'_, PyAny>>,
     time_limit_ms: f64,
     seed: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Solution> {
@@ -58,9 +60,9 @@ pub(crate) fn solve(
     let time_limit = duration("time_limit_ms", time_limit_ms)?;
     let game = match map.cast::<Game>() {
         Ok(game) => game.try_borrow()?.copy(),
-        Err(_) => Game::load(py, &map.extract()?, &no_jump)?,
+        Err(_) => Game::start(Board::of(map, no_jump, rules)?),
     };
-    if no_jump.no_jump && !game.no_jump() {
+    if no_jump && !game.no_jump() {
         return Err(PyValueError::new_err("no_jump: the given game is of the standard variant"));
     }
     let mut survival = SurvivalSearch::new(SurvivalOptions { seed, ..SurvivalOptions::default() });
@@ -70,7 +72,7 @@ pub(crate) fn solve(
     let solution = loop {
         let left = time_limit.saturating_sub(start.elapsed());
         let limit = Budget::time(left.min(SIGNAL_PERIOD));
-        let solution = without_gil(py, || survival.solve(&game.world, &game.state, limit))?;
+        let solution = without_gil(py, || survival.solve(&game.board.world, &game.state, limit))?;
         simulated_ticks += solution.simulated_ticks;
         py.check_signals()?;
         if solution.outcome != Outcome::Undecided || start.elapsed() >= time_limit {
@@ -93,7 +95,13 @@ pub(crate) fn solve(
 pub(crate) fn signature(maps: &Bound<'_, PyAny>, threads: usize) -> PyResult<String> {
     let py = maps.py();
     let maps: Vec<PathBuf> = maps.extract().map_err(|_| PyTypeError::new_err("maps: expected a sequence of paths"))?;
-    let maps: Vec<Map> = maps.iter().map(|map| load_map(py, map)).collect::<PyResult<_>>()?;
+    let maps: Vec<Map> = maps.iter().map(|map| read_map(py, map)).collect::<PyResult<_>>()?;
     let layouts: Vec<Layout> = maps.into_iter().map(|map| map.layout).collect();
     without_gil(py, || planner::signature(&layouts, threads))?.map_err(value_error)
+}
+
+/// See `python/getaway/__init__.pyi`.
+#[pyfunction]
+pub(crate) fn planners() -> Vec<&'static str> {
+    planner::NAMES.iter().map(|&(name, _)| name).collect()
 }

@@ -1,0 +1,147 @@
+"""How fast games are played from Python, beside EnvPool and Gymnasium, in one run.
+
+    python benches/lab.py [MAP...]
+
+Needs `numpy` and `gymnasium`; EnvPool is measured where it is installed (`pip install envpool`). All play random actions that
+were drawn beforehand. A round measures every contender once, in turn, so that a neighbour on the machine slows down all of
+them; the best of the rounds counts. Single environments are compared the same way, and `Game.play` with a whole plan.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+
+import getaway
+import getaway.gymnasium
+
+GAMES = 4096
+DRAWS = 64
+"""Arrays of random actions, used in turn."""
+SLICE_S = 0.05
+"""Seconds for which a contender plays in each round."""
+ROUNDS = 12
+
+Contender = tuple[str, int, Callable[[int], Any]]
+"""A name, the environment steps that a call makes, and the call, which is told its number."""
+
+
+def measure(contenders: list[Contender], rounds: int) -> dict[str, float]:
+    """Environment steps a second, by name."""
+    best = dict.fromkeys((name for name, _, _ in contenders), 0.0)
+    for _ in range(rounds):
+        for name, steps, call in contenders:
+            calls, start = 0, time.perf_counter()
+            while (elapsed := time.perf_counter() - start) < SLICE_S:
+                call(calls)
+                calls += 1
+            best[name] = max(best[name], calls * steps / elapsed)
+    return best
+
+
+def stepper(step: Callable[[Any], Any], actions: npt.NDArray[Any]) -> Callable[[int], Any]:
+    """Steps with the next of the drawn actions."""
+    return lambda call: step(actions[call % DRAWS])
+
+
+def batches(maps: list[str], rng: np.random.Generator) -> list[Contender]:
+    """Batches on each map: the compact observation, on one thread and on two, and none at all."""
+    actions = rng.integers(5, size=(DRAWS, GAMES))
+    found: list[Contender] = []
+    for path in maps:
+        name = Path(path).name
+        variants: list[tuple[str, Any, int]] = [
+            (f"{name}, compact", "compact", 1),
+            (f"{name}, compact, 2 threads", "compact", 2),
+            (f"{name}, nothing observed", None, 1),
+            (f"{name}, nothing observed, 2 threads", None, 2),
+        ]
+        for label, observation, threads in variants:
+            batch = getaway.Batch(path, GAMES, observation=observation, threads=threads)
+            found.append((label, GAMES, stepper(batch.step, actions)))
+    return found
+
+
+def vector_environments(maps: list[str], rng: np.random.Generator) -> list[Contender]:
+    """Our vector environment, Gymnasium's CartPole in NumPy, and EnvPool's toys."""
+    ours = gymnasium.make_vec("getaway/Chase-v0", num_envs=GAMES, vectorization_mode="vector_entry_point", map=maps[0])
+    cartpole = gymnasium.make_vec("CartPole-v1", num_envs=GAMES, vectorization_mode="vector_entry_point")
+    found: list[Contender] = []
+    for name, envs, kinds in [("make_vec getaway/Chase-v0", ours, 5), ("make_vec CartPole-v1 (NumPy)", cartpole, 2)]:
+        envs.reset(seed=1)
+        actions = rng.integers(kinds, size=(DRAWS, GAMES))
+        found.append((name, GAMES, stepper(envs.step, actions)))
+    if importlib.util.find_spec("envpool") is None:
+        print("EnvPool is not installed: pip install envpool")
+        return found
+    import envpool
+
+    for task, kinds in [("CartPole-v1", 2), ("Catch-v0", 3), ("FrozenLake-v1", 4)]:
+        for games in (1024, GAMES):
+            pool = envpool.make_gymnasium(task, num_envs=games, num_threads=1)
+            pool.reset()
+            actions = rng.integers(kinds, size=(DRAWS, games)).astype(np.int32)
+            found.append((f"EnvPool {task}, {games} games, 1 thread", games, stepper(pool.step, actions)))
+    return found
+
+
+def single_environments(maps: list[str], rng: np.random.Generator) -> list[Contender]:
+    """One environment of each kind, put back to its start when its episode is over."""
+    found: list[Contender] = []
+    options: dict[str, Any] = {"CartPole-v1": {}, "getaway/Chase-v0": {"map": maps[0]}}
+    for name, kinds in [("CartPole-v1", 2), ("getaway/Chase-v0", 5)]:
+        env = gymnasium.make(name, **options[name])
+        env.reset(seed=1)
+        actions = [int(action) for action in rng.integers(kinds, size=1024)]
+
+        def episode(call: int, env: Any = env, actions: list[int] = actions) -> None:
+            for action in actions:
+                _, _, terminated, truncated, _ = env.step(action)
+                if terminated or truncated:
+                    env.reset()
+
+        found.append((f"make {name}", 1024, episode))
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("maps", nargs="*", default=["old-town", "roundabout", "corner-shop"], help="names or folders")
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    options = parser.parse_args()
+    rng = np.random.default_rng(14)
+    groups = [batches, vector_environments, single_environments]
+    contenders = [contender for group in groups for contender in group(options.maps, rng)]
+    best = measure(contenders, options.rounds)
+    for name, rate in best.items():
+        print(f"{rate / 1e6:10.3f} million steps a second  {name}")
+    one = [best[name] for name in best if name.endswith("compact")]
+    two = [best[f"{name}, 2 threads"] for name in best if name.endswith("compact")]
+    print(f"\nslowest map, compact: {min(one) / 1e6:.1f} million; two threads: {min(b / a for a, b in zip(one, two)):.2f} times one or more")
+    toys = [rate for name, rate in best.items() if name.startswith("EnvPool")]
+    if toys:
+        print(f"slowest map / fastest toy of EnvPool: {min(one) / max(toys):.1f}")
+    print(f"slowest map / CartPole in NumPy: {min(one) / best['make_vec CartPole-v1 (NumPy)']:.2f}")
+    print(f"single environment / CartPole: {best['make getaway/Chase-v0'] / best['make CartPole-v1']:.2f}")
+
+    game = getaway.Game(options.maps[0])
+    plan = getaway.solve(game, time_limit_ms=10_000).moves
+
+    def whole_game(call: int) -> None:
+        game.reset()
+        game.play(plan)
+
+    ticks = measure([("play", len(plan), whole_game)], options.rounds)["play"]
+    print(f"Game.play of {len(plan)} moves: {ticks / 1e6:.1f} million ticks a second, {len(plan) / ticks * 1e6:.1f} microseconds")
+
+
+if __name__ == "__main__":
+    main()

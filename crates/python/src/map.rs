@@ -1,0 +1,158 @@
+//! Maps: read, made, and drawn by hand.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::PathBuf;
+
+use pyo3::exceptions::{PyFileNotFoundError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString};
+
+use getaway::game::{Layout, Style};
+use getaway::map::{self, GeneratorKind, GeneratorOptions, MapError, MapLibrary};
+
+use crate::convert::{catch_panic, optional_u64, value_error, without_gil};
+
+/// See `python/getaway/__init__.pyi`.
+#[pyclass(module = "getaway", frozen, eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Map {
+    pub map: map::Map,
+}
+
+#[pymethods]
+impl Map {
+    #[new]
+    #[pyo3(signature = (rows, *, name = "drawing", difficulty = ""))]
+    pub(crate) fn new(rows: &Bound<'_, PyAny>, name: &str, difficulty: &str) -> PyResult<Self> {
+        let drawing = match rows.cast::<PyString>() {
+            Ok(drawing) => drawing.to_str()?.to_owned(),
+            Err(_) => {
+                let rows: Vec<String> = rows
+                    .extract()
+                    .map_err(|_| PyTypeError::new_err("rows: expected a drawing, or a sequence of its rows"))?;
+                rows.join("\n")
+            }
+        };
+        let layout = catch_panic(|| Layout::parse(&drawing))?.map_err(value_error)?;
+        let (name, kind, difficulty) = (name.to_owned(), "drawing".to_owned(), difficulty.to_owned());
+        Ok(Self { map: map::Map { name, kind, difficulty, layout } })
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        &self.map.name
+    }
+
+    #[getter]
+    fn difficulty(&self) -> &str {
+        &self.map.difficulty
+    }
+
+    #[getter]
+    pub(crate) fn rows(&self) -> Vec<String> {
+        self.map.layout.rows()
+    }
+
+    #[getter]
+    fn width(&self) -> i32 {
+        self.map.layout.width
+    }
+
+    #[getter]
+    fn height(&self) -> i32 {
+        self.map.layout.height
+    }
+
+    fn save(&self, py: Python<'_>, folder: PathBuf) -> PyResult<()> {
+        without_gil(py, || self.map.save(folder))?.map_err(map_error)
+    }
+
+    fn __hash__(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        (&self.map.name, self.rows()).hash(&mut hasher);
+        hasher.finish()
+    }
+
+    fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> PyResult<((Vec<String>,), Bound<'py, PyDict>)> {
+        let options = PyDict::new(py);
+        options.set_item("name", &self.map.name)?;
+        options.set_item("difficulty", &self.map.difficulty)?;
+        Ok(((self.rows(),), options))
+    }
+
+    pub(crate) fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let repr = |text: &str| PyString::new(py, text).repr().map(|repr| repr.to_string());
+        let rows: Vec<String> = self.rows().iter().map(|row| repr(row)).collect::<PyResult<_>>()?;
+        let difficulty = match self.map.difficulty.as_str() {
+            "" => String::new(),
+            difficulty => format!(", difficulty={}", repr(difficulty)?),
+        };
+        Ok(format!("Map([{}], name={}{difficulty})", rows.join(", "), repr(&self.map.name)?))
+    }
+}
+
+/// The map of this name, or in this folder.
+pub(crate) fn read_map(py: Python<'_>, map: &PathBuf) -> PyResult<map::Map> {
+    let loaded = without_gil(py, || match map.to_str() {
+        Some(name_or_path) => MapLibrary::with_our_maps(Vec::<PathBuf>::new()).find(name_or_path),
+        None => map::Map::load(map),
+    })?;
+    loaded.map_err(map_error)
+}
+
+fn map_error(error: MapError) -> PyErr {
+    match error {
+        MapError::NoFolder { .. } | MapError::NoFile { .. } | MapError::UnknownName { .. } => {
+            PyFileNotFoundError::new_err(error.to_string())
+        }
+        _ => value_error(error),
+    }
+}
+
+/// See `python/getaway/__init__.pyi`.
+#[pyfunction]
+pub(crate) fn load_map(py: Python<'_>, map: PathBuf) -> PyResult<Map> {
+    Ok(Map { map: read_map(py, &map)? })
+}
+
+/// See `python/getaway/__init__.pyi`.
+#[pyfunction]
+#[pyo3(signature = (folder = None))]
+pub(crate) fn maps(py: Python<'_>, folder: Option<PathBuf>) -> PyResult<Vec<String>> {
+    let library = match folder {
+        Some(folder) => MapLibrary::new([folder]),
+        None => MapLibrary::with_our_maps(Vec::<PathBuf>::new()),
+    };
+    let entries = without_gil(py, || library.list())?.map_err(map_error)?;
+    Ok(entries.into_iter().map(|entry| entry.name).collect())
+}
+
+/// See `python/getaway/__init__.pyi`.
+#[pyfunction]
+#[pyo3(signature = (seed = None, *, kind = "maze", width = None, height = None, threats = None, styles = None),
+    text_signature = "(seed=0, *, kind='maze', width=None, height=None, threats=None, styles=None)")]
+pub(crate) fn generate_map(
+    py: Python<'_>,
+    seed: Option<&Bound<'_, PyAny>>,
+    kind: &str,
+    width: Option<i32>,
+    height: Option<i32>,
+    threats: Option<usize>,
+    styles: Option<Vec<String>>,
+) -> PyResult<Map> {
+    let seed = optional_u64("seed", seed)?.unwrap_or(0);
+    let kinds = [GeneratorKind::Maze, GeneratorKind::Labyrinth, GeneratorKind::City];
+    let Some(kind) = kinds.into_iter().find(|known| known.name() == kind) else {
+        return Err(PyValueError::new_err(format!("kind: expected maze, labyrinth or city, found {kind:?}")));
+    };
+    let base = GeneratorOptions::default();
+    let styles: Vec<Style> = match styles {
+        Some(styles) => {
+            styles.iter().map(|style| style.parse().map_err(value_error)).collect::<PyResult<Vec<Style>>>()?
+        }
+        None => base.styles.clone(),
+    };
+    let (width, height) = (width.unwrap_or(base.width), height.unwrap_or(base.height));
+    let options = GeneratorOptions { kind, width, height, threats: threats.unwrap_or(base.threats), styles, ..base };
+    Ok(Map { map: without_gil(py, || map::generate(&options, seed))?.map_err(value_error)? })
+}

@@ -1,0 +1,285 @@
+//! Moves, actions, threats and rules, from Python and to Python.
+
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use serde_json::Value;
+
+use getaway::game::{Action, Direction, Move, Position, Rules, Style, Threat, World};
+
+use crate::convert::value_error;
+
+/// The members of `getaway.Move`, by number.
+static MOVES: PyOnceLock<Vec<Py<PyAny>>> = PyOnceLock::new();
+/// The class `getaway.Threat`.
+static THREAT: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+
+/// A member of `getaway.Move`.
+pub(crate) fn to_move(py: Python<'_>, player_move: Move) -> PyResult<Py<PyAny>> {
+    let members = MOVES.get_or_try_init(py, || {
+        let class = py.import("getaway.values")?.getattr("Move")?;
+        Move::ALL.iter().map(|&number| Ok(class.call1((number as u8,))?.unbind())).collect::<PyResult<Vec<_>>>()
+    })?;
+    Ok(members[player_move as usize].clone_ref(py))
+}
+
+/// The move of a letter of a plan.
+fn move_of_letter(letter: u8) -> Option<Move> {
+    match letter {
+        b'L' => Some(Move::Left),
+        b'R' => Some(Move::Right),
+        b'U' => Some(Move::Up),
+        b'D' => Some(Move::Down),
+        b'.' => Some(Move::Stay),
+        _ => None,
+    }
+}
+
+/// The move of a number.
+#[inline]
+pub(crate) fn move_of_number(number: i64) -> Option<Move> {
+    match number {
+        0 => Some(Move::Left),
+        1 => Some(Move::Right),
+        2 => Some(Move::Up),
+        3 => Some(Move::Down),
+        4 => Some(Move::Stay),
+        _ => None,
+    }
+}
+
+/// A move: a member of `getaway.Move`, its number, or its letter.
+pub(crate) fn from_move(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Move> {
+    if let Ok(letter) = value.cast::<PyString>() {
+        let letter = letter.to_str()?;
+        let player_move = if letter.len() == 1 { move_of_letter(letter.as_bytes()[0]) } else { None };
+        return player_move
+            .ok_or_else(|| PyValueError::new_err(format!("{name}: expected L, R, U, D or ., found {letter:?}")));
+    }
+    let Ok(number) = value.extract::<i64>() else {
+        let found = value.get_type();
+        return Err(PyTypeError::new_err(format!(
+            "{name}: expected a Move, its number or its letter, found {}",
+            found.name()?
+        )));
+    };
+    move_of_number(number)
+        .ok_or_else(|| PyValueError::new_err(format!("{name}: expected a move from 0 to 4, found {number}")))
+}
+
+/// A plan: text of one letter per move, or moves.
+pub(crate) fn from_plan(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Vec<Move>> {
+    if let Ok(text) = value.cast::<PyString>() {
+        let letters = text.to_str()?;
+        let plan: Option<Vec<Move>> = letters.bytes().map(move_of_letter).collect();
+        return plan.ok_or_else(|| {
+            let (index, letter) =
+                letters.chars().enumerate().find(|(_, letter)| !"LRUD.".contains(*letter)).unwrap_or((0, '?'));
+            PyValueError::new_err(format!("{name}[{index}]: expected L, R, U, D or ., found {letter:?}"))
+        });
+    }
+    let moves = value.try_iter().map_err(|_| {
+        let found = value.get_type().to_string();
+        PyTypeError::new_err(format!("{name}: expected letters or moves, found {found}"))
+    })?;
+    moves.enumerate().map(|(index, player_move)| from_move(&format!("{name}[{index}]"), &player_move?)).collect()
+}
+
+/// A command from Python: a move, an action, several, or none.
+pub(crate) fn from_command(value: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Action>> {
+    let Some(value) = value else { return Ok(Vec::new()) };
+    if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
+        let actions = value.try_iter()?.enumerate();
+        return actions.map(|(index, action)| from_action(&format!("action[{index}]"), &action?)).collect();
+    }
+    if value.is_instance_of::<PyDict>() {
+        return Ok(vec![from_action("action", value)?]);
+    }
+    if !value.is_instance_of::<PyString>() && value.extract::<i64>().is_err() {
+        let found = value.get_type();
+        return Err(PyTypeError::new_err(format!(
+            "action: expected a Move, its number or letter, a dict, a list of dicts or None, found {}",
+            found.name()?
+        )));
+    }
+    Ok(from_move("action", value)?.direction().map(Action::Move).into_iter().collect())
+}
+
+/// An action of the wire.
+fn from_action(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Action> {
+    let action = value
+        .cast::<PyDict>()
+        .map_err(|_| PyTypeError::new_err(format!("{name}: expected a dict, found {}", value.get_type())))?;
+    let expected = "MOVE_LEFT, MOVE_RIGHT, MOVE_UP, MOVE_DOWN or MOVE_TO";
+    let Some(kind) = action.get_item("type")? else {
+        return Err(PyValueError::new_err(format!("{name}[\"type\"]: expected {expected}, found nothing")));
+    };
+    match kind.extract::<String>().unwrap_or_default().as_str() {
+        "MOVE_LEFT" => Ok(Action::Move(Direction::Left)),
+        "MOVE_RIGHT" => Ok(Action::Move(Direction::Right)),
+        "MOVE_UP" => Ok(Action::Move(Direction::Up)),
+        "MOVE_DOWN" => Ok(Action::Move(Direction::Down)),
+        "MOVE_TO" => move_to(action)?.ok_or_else(|| {
+            PyValueError::new_err(format!("{name}[\"position\"]: expected a dict of two numbers, x and y"))
+        }),
+        _ => Err(PyValueError::new_err(format!("{name}[\"type\"]: expected {expected}, found {}", kind.repr()?))),
+    }
+}
+
+fn move_to(action: &Bound<'_, PyDict>) -> PyResult<Option<Action>> {
+    let Some(position) = action.get_item("position")? else { return Ok(None) };
+    let Ok(position) = position.cast::<PyDict>() else { return Ok(None) };
+    let number = |key| Ok::<_, PyErr>(position.get_item(key)?.and_then(|value| value.extract::<f64>().ok()));
+    Ok(number("x")?.zip(number("y")?).map(|(x, y)| Action::MoveTo { x, y }))
+}
+
+/// A position as Python has it.
+pub(crate) fn to_position(position: Position) -> (i32, i32) {
+    (position.x, position.y)
+}
+
+fn from_position((x, y): (i32, i32)) -> Position {
+    Position::new(x, y)
+}
+
+/// A `getaway.Threat`.
+pub(crate) fn to_threat(py: Python<'_>, rules: &Rules, threat: &Threat) -> PyResult<Py<PyAny>> {
+    let class =
+        THREAT.get_or_try_init(py, || Ok::<_, PyErr>(py.import("getaway.values")?.getattr("Threat")?.unbind()))?;
+    let fields = (
+        threat.style.name(),
+        to_position(threat.position),
+        threat.direction.name(),
+        i64::from(rules.first_seed) + i64::from(threat.draws),
+        threat.remembered.map(to_position),
+        threat.seen.map(to_position),
+        threat.post.map(to_position),
+        threat.idle_rounds,
+    );
+    class.call1(py, fields)
+}
+
+/// What `getaway.Threat` holds, as a tuple.
+type ThreatFields = (String, (i32, i32), String, i64, Option<(i32, i32)>, Option<(i32, i32)>, Option<(i32, i32)>, i8);
+
+/// The threats of a state, in map order, as [`World::state_at`] takes them.
+pub(crate) fn from_threats(world: &World, threats: &Bound<'_, PyAny>) -> PyResult<Vec<Threat>> {
+    threats.try_iter()?.enumerate().map(|(index, threat)| from_threat(world, index, &threat?)).collect()
+}
+
+fn from_threat(world: &World, index: usize, threat: &Bound<'_, PyAny>) -> PyResult<Threat> {
+    let (style, position, direction, seed, remembered, seen, post, idle_rounds): ThreatFields =
+        threat.extract().map_err(|_| {
+            PyTypeError::new_err(format!("threats[{index}]: expected a getaway.Threat, found {}", threat.get_type()))
+        })?;
+    let named = |error: &dyn std::fmt::Display| PyValueError::new_err(format!("threats[{index}]: {error}"));
+    let style: Style = style.parse().map_err(|error| named(&error))?;
+    if let Some(spawn) = world.layout().threats.get(index).filter(|spawn| spawn.style != style) {
+        return Err(PyValueError::new_err(format!(
+            "threats[{index}]: expected the map's {}, found a {style}",
+            spawn.style
+        )));
+    }
+    let draws = u16::try_from(seed - i64::from(world.rules().first_seed))
+        .map_err(|_| PyValueError::new_err(format!("threats[{index}]: no game reaches the seed {seed}")))?;
+    Ok(Threat {
+        style,
+        position: from_position(position),
+        direction: direction.parse().map_err(|error| named(&error))?,
+        draws,
+        remembered: remembered.map(from_position),
+        seen: seen.map(from_position),
+        post: post.map(from_position),
+        idle_rounds,
+    })
+}
+
+/// The rules that are asked for: the server's, but for those that the dict names.
+pub(crate) fn from_rules(no_jump: bool, rules: Option<&Bound<'_, PyAny>>) -> PyResult<Rules> {
+    let rules: Rules = match rules {
+        None => Rules::BLITZ_2025,
+        Some(rules) if rules.is_instance_of::<PyDict>() => {
+            serde_json::from_value(from_value(rules)?).map_err(|error| value_error(format_args!("rules: {error}")))?
+        }
+        Some(rules) => {
+            return Err(PyTypeError::new_err(format!("rules: expected a dict, found {}", rules.get_type().name()?)));
+        }
+    };
+    let rules = Rules { no_jump: rules.no_jump || no_jump, ..rules };
+    rules.validate().map_err(value_error)?;
+    Ok(rules)
+}
+
+/// Every rule, as a dict.
+pub(crate) fn to_rules<'py>(py: Python<'py>, rules: &Rules) -> PyResult<Bound<'py, PyAny>> {
+    to_value(py, &rules_value(rules))
+}
+
+/// The rules that are not the server's, as a dict; none if there are none.
+pub(crate) fn other_rules<'py>(py: Python<'py>, rules: &Rules) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let (mut value, servers) = (rules_value(rules), rules_value(&Rules::BLITZ_2025));
+    if let Value::Object(fields) = &mut value {
+        fields.retain(|name, field| servers.get(name) != Some(field));
+        if fields.is_empty() {
+            return Ok(None);
+        }
+    }
+    to_value(py, &value).map(Some)
+}
+
+fn rules_value(rules: &Rules) -> Value {
+    serde_json::to_value(rules).expect("rules are plain data")
+}
+
+fn to_value<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
+    Ok(match value {
+        Value::Null => py.None().into_bound(py),
+        Value::Bool(flag) => PyBool::new(py, *flag).to_owned().into_any(),
+        Value::Number(number) => match number.as_i64() {
+            Some(number) => PyInt::new(py, number).into_any(),
+            None => PyFloat::new(py, number.as_f64().unwrap_or(f64::NAN)).into_any(),
+        },
+        Value::String(text) => PyString::new(py, text).into_any(),
+        Value::Array(values) => {
+            let values: Vec<_> = values.iter().map(|value| to_value(py, value)).collect::<PyResult<_>>()?;
+            PyList::new(py, values)?.into_any()
+        }
+        Value::Object(fields) => {
+            let dict = PyDict::new(py);
+            for (name, value) in fields {
+                dict.set_item(name, to_value(py, value)?)?;
+            }
+            dict.into_any()
+        }
+    })
+}
+
+fn from_value(value: &Bound<'_, PyAny>) -> PyResult<Value> {
+    if value.is_none() {
+        return Ok(Value::Null);
+    }
+    if let Ok(flag) = value.cast::<PyBool>() {
+        return Ok(Value::Bool(flag.is_true()));
+    }
+    if let Ok(text) = value.cast::<PyString>() {
+        return Ok(Value::String(text.to_str()?.to_owned()));
+    }
+    if let Ok(dict) = value.cast::<PyDict>() {
+        let field = |(name, value): (Bound<'_, PyAny>, Bound<'_, PyAny>)| Ok((name.extract()?, from_value(&value)?));
+        return Ok(Value::Object(dict.iter().map(field).collect::<PyResult<_>>()?));
+    }
+    if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
+        return Ok(Value::Array(value.try_iter()?.map(|value| from_value(&value?)).collect::<PyResult<_>>()?));
+    }
+    if !value.is_instance_of::<PyFloat>()
+        && let Ok(number) = value.extract::<i64>()
+    {
+        return Ok(Value::from(number));
+    }
+    let found = value.get_type();
+    value
+        .extract::<f64>()
+        .map(Value::from)
+        .map_err(|_| PyTypeError::new_err(format!("rules: expected numbers, texts, lists and dicts, found {found}")))
+}

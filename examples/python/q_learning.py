@@ -1,0 +1,158 @@
+"""Tabular Q-learning on the compact observation, in NumPy: where does it stand beside the planners?
+
+    python examples/python/q_learning.py [--steps 40000000] [--seed 1] [--curve FILE.svg] [MAP...]
+
+People who meet this game propose to learn it. This is the plain answer: Q-learning (Watkins, 1989) with a table, a few
+hundred games at once. The table sees what a careful driver sees, which is all in the compact observation:
+
+- for each of the five actions, whether the way is blocked, and how far the nearest threat is from the tile that it leads to,
+  up to 4 steps;
+- whether the threats move in the next step, in the one after, or later;
+- how often threats move, which the tick tells.
+
+It learns on generated maps, not on those on which it is tested, and is then played without exploring. `safest` (a rule of one
+line: away from the nearest threat) and `cautious` (a short search) are played beside it, through the bot.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+import getaway
+
+GAMES = 512
+TRAINING_MAPS = 64
+NEAR_STEPS = 4
+"""Clearances beyond this many steps look alike."""
+DISCOUNT = 0.98
+STATES = (NEAR_STEPS + 2) ** 5 * 3 * 5
+EVALUATIONS = 16
+"""Points of the curve."""
+
+Table = npt.NDArray[np.float32]
+
+
+def states(observations: npt.NDArray[np.int16]) -> npt.NDArray[np.int64]:
+    """The row of the table for each game."""
+    near = np.clip(observations[:, 4:9], -1, NEAR_STEPS).astype(np.int64) + 1
+    number = near @ (NEAR_STEPS + 2) ** np.arange(5)
+    wait = np.minimum(observations[:, 1], 2).astype(np.int64)
+    # The clock is the tick less one; threats get livelier when it is above these.
+    phase = np.searchsorted([300, 500, 700, 900], observations[:, 0].astype(np.int64) - 1)
+    return np.asarray((number * 3 + wait) * 5 + phase, dtype=np.int64)
+
+
+def greedy(table: Table, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """The best action of each row."""
+    return np.asarray(table[rows].argmax(axis=1), dtype=np.int64)
+
+
+def final_ticks(table: Table, games: list[getaway.Game]) -> npt.NDArray[np.int64]:
+    """The tick that each game reaches without exploring."""
+    batch = getaway.Batch(games)
+    ticks = np.zeros(len(games), dtype=np.int64)
+    observations = batch.reset()
+    while (ticks == 0).any():
+        rows = states(observations)
+        observations, _, terminations = batch.step(greedy(table, rows))
+        ended = terminations & (ticks == 0)
+        ticks[ended] = batch.ticks[ended]
+    return ticks
+
+
+def learn(steps: int, seed: int, tests: list[getaway.Game]) -> tuple[Table, list[tuple[int, float]]]:
+    """The table after so many environment steps, and on the way the mean final tick on the maps of the test."""
+    rng = np.random.default_rng(seed)
+    maps = [getaway.generate_map(1000 + number, threats=4 + number % 4) for number in range(TRAINING_MAPS)]
+    batch = getaway.Batch(maps, GAMES)
+    table = np.full((STATES, 5), 1 / (1 - DISCOUNT), dtype=np.float32)
+    rounds = max(steps // GAMES, EVALUATIONS)
+    curve = []
+    # Games begin anew at random, so that they do not all walk through the same phases together.
+    rows = states(batch.reset())
+    over = np.zeros(GAMES, dtype=bool)
+    for number in range(rounds):
+        share = number / rounds
+        if number % (rounds // EVALUATIONS) == 0:
+            curve.append((number * GAMES, float(final_ticks(table, tests).mean())))
+        exploration, rate = 0.1 * (1 - share), 0.3 * (1 - share) + 0.02
+        actions = greedy(table, rows)
+        explores = rng.random(GAMES) < exploration
+        actions[explores] = rng.integers(5, size=int(explores.sum()))
+        observations, rewards, terminations = batch.step(actions)
+        after = states(observations)
+        goals = rewards + DISCOUNT * np.where(terminations, 0, table[after].max(axis=1))
+        # A game that was over has only been put back to its start: nothing is learned from that.
+        played = ~over
+        known = table[rows[played], actions[played]]
+        table[rows[played], actions[played]] = known + rate * (goals[played] - known)
+        rows, over = after, terminations.copy()
+    curve.append((rounds * GAMES, float(final_ticks(table, tests).mean())))
+    return table, curve
+
+
+def planner_ticks(planner: str, games: list[getaway.Game]) -> npt.NDArray[np.int64]:
+    """The tick that each game reaches with a planner."""
+    ticks = []
+    for start in games:
+        game, bot = start.copy(), getaway.Bot(planner, budget_ms=5)
+        while not game.is_over:
+            game.step(bot.next_action(game.frame()))
+        ticks.append(game.tick)
+    return np.array(ticks)
+
+
+def draw_curve(curve: list[tuple[int, float]], levels: dict[str, float], path: Path) -> None:
+    """Writes the curve, with a line for each planner, as a picture of 640 by 360 pixels."""
+
+    def place(steps: float, tick: float) -> str:
+        return f"{60 + 500 * steps / curve[-1][0]:.1f},{320 - 280 * tick / 2001:.1f}"
+
+    points = " ".join(place(steps, tick) for steps, tick in curve)
+    shapes = [f'<polyline points="{points}" fill="none" stroke="#d62828" stroke-width="2"/>']
+    for tick in (0, 500, 1000, 1500, 2001):
+        x, y = place(0, tick).split(",")
+        shapes.append(f'<text x="{float(x) - 8}" y="{float(y) + 4}" text-anchor="end">{tick}</text>')
+    for name, level in levels.items():
+        shapes.append(f'<polyline points="{place(0, level)} {place(curve[-1][0], level)}" fill="none" stroke="#456" stroke-dasharray="4"/>')
+        x, y = place(curve[-1][0], level).split(",")
+        shapes.append(f'<text x="{float(x) + 6}" y="{float(y) + 4}">{name}</text>')
+    shapes.append(f'<text x="310" y="350" text-anchor="middle">environment steps, 0 to {curve[-1][0] / 1e6:.0f} million; mean final tick</text>')
+    body = "".join(shapes)
+    path.write_text(
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 640 360" font-family="sans-serif" font-size="12">'
+        f'<rect width="640" height="360" fill="white"/>{body}</svg>\n'
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("maps", nargs="*", default=getaway.maps(), help="maps of the test (default: all of maps/)")
+    parser.add_argument("--steps", type=int, default=40_000_000, help="environment steps to learn from")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--curve", type=Path, help="where to write the curve, as SVG")
+    options = parser.parse_args()
+    tests = [getaway.Game(path) for path in options.maps]
+    start = time.perf_counter()
+    table, curve = learn(options.steps, options.seed, tests)
+    elapsed = time.perf_counter() - start
+    print(f"learned from {curve[-1][0] / 1e6:.0f} million steps in {elapsed:.0f} s")
+    for steps, tick in curve:
+        print(f"{steps / 1e6:8.1f} million steps: mean final tick {tick:7.1f}")
+    reached = {"q-learning": final_ticks(table, tests)}
+    reached |= {planner: planner_ticks(planner, tests) for planner in ("random", "safest", "cautious")}
+    print(f"\n{'':12} mean final tick    games survived, of {len(tests)}")
+    for name, ticks in reached.items():
+        print(f"{name:12} {ticks.mean():15.1f}    {(ticks > 2000).sum():5}")
+    if options.curve:
+        levels = {name: float(ticks.mean()) for name, ticks in reached.items() if name != "q-learning"}
+        draw_curve(curve, levels, options.curve)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,55 @@
+"""The extension module. What the package exports is described there; the rest is for the package's own modules."""
+
+from collections.abc import Sequence
+from typing import Any, final
+
+import numpy.typing as npt
+
+from getaway import Batch as Batch
+from getaway import Bot as Bot
+from getaway import Decision as Decision
+from getaway import Game as Game
+from getaway import Map as Map
+from getaway import Solution as Solution
+from getaway import State as State
+from getaway import generate_map as generate_map
+from getaway import load_map as load_map
+from getaway import maps as maps
+from getaway import planners as planners
+from getaway import signature as signature
+from getaway import solve as solve
+
+__all__ = [
+    "Batch",
+    "Bot",
+    "Decision",
+    "Game",
+    "Map",
+    "Single",
+    "Solution",
+    "State",
+    "__version__",
+    "generate_map",
+    "load_map",
+    "maps",
+    "planners",
+    "run_command_line",
+    "signature",
+    "solve",
+]
+
+__version__: str
+
+@final
+class Single:
+    """One game of an environment: its observations are arrays of their own, with room for every map of `shaped_like`."""
+
+    def __new__(cls, game: Game, observation: str, shaped_like: list[Game] | None) -> Single: ...
+    def reset(self) -> tuple[npt.NDArray[Any], dict[str, Any]]: ...
+    def step(self, player_move: int) -> tuple[npt.NDArray[Any], float, bool, bool, dict[str, Any]]: ...
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def state(self) -> State: ...
+
+def run_command_line(arguments: Sequence[str]) -> int: ...

@@ -1,0 +1,154 @@
+"""Values: games, states, moves, threats and maps."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import pathlib
+import pickle
+from typing import Any
+
+import pytest
+
+import getaway
+from conftest import MAPS
+from getaway import Game, Map, Move, State, Threat
+
+EVERYTHING = {name: getattr(getaway, name) for name in getaway.__all__}
+
+
+def drawing() -> Game:
+    return Game.parse("P....\n.#.#.\n.h.~o\n.#.#.\n....D")
+
+
+def test_moves_are_numbers_letters_and_actions() -> None:
+    assert [move.letter for move in Move] == list("LRUD.")
+    assert [Move.from_letter(letter) for letter in "LRUD."] == list(Move) == [0, 1, 2, 3, 4]
+    assert [move.action for move in (Move.LEFT, Move.STAY)] == [{"type": "MOVE_LEFT"}, None]
+    with pytest.raises(ValueError, match="expected L, R, U, D or ., found 'X'"):
+        Move.from_letter("X")
+
+
+def test_every_form_of_a_move_is_the_same_step() -> None:
+    forms: list[Any] = [Move.RIGHT, 1, "R", {"type": "MOVE_RIGHT"}, [{"type": "MOVE_RIGHT"}], [{"type": "MOVE_UP"}, {"type": "MOVE_RIGHT"}]]
+    games = [drawing() for _ in forms]
+    assert {game.step(form) for game, form in zip(games, forms)} == {Move.RIGHT}
+    assert all(game == games[0] and game.player == (1, 0) for game in games)
+
+
+def test_a_plan_is_played_until_the_game_is_over() -> None:
+    game, other = drawing(), drawing()
+    assert game.play("RRDD.") == 5 == other.play([1, Move.RIGHT, "D", 3, 4])
+    assert game == other and game.moves == "RRDD." and game.player == (2, 2)
+    played = game.play("." * 3000)
+    assert game.is_over and game.status == "caught" and len(game.moves) == 5 + played < 3000
+    assert game.play("LL") == 0 and game.legal_moves == []
+
+
+def test_states_are_values() -> None:
+    game = drawing()
+    state = game.state
+    assert state == game.state and hash(state) == hash(game.state) and state.after("R") == Game.parse("\n".join(game.rows), ).state.after(1)
+    game.play("RRDD")
+    later = game.state
+    assert state != later and state.tick == 1 and later == state.play("RRDD")
+    assert len({state, later, state.play("RRDD")}) == 2
+    assert copy.copy(state) == copy.deepcopy(state) == pickle.loads(pickle.dumps(state)) == state
+    assert eval(repr(later), EVERYTHING) == later == pickle.loads(pickle.dumps(later))
+    assert later.legal_moves == [Move.LEFT, Move.UP, Move.DOWN, Move.STAY]
+    assert (later.status, later.score, later.is_over, later.is_caught) == ("running", 25, False, False)
+
+
+def test_games_are_values_with_a_history() -> None:
+    game = Game(MAPS / "old-town", no_jump=True, rules={"hawk_posts": 3})
+    game.play("RLUD..")
+    copies = [copy.copy(game), copy.deepcopy(game), pickle.loads(pickle.dumps(game)), eval(repr(game), EVERYTHING), game.copy()]
+    for other in copies:
+        assert other == game and other.rules == game.rules and other.moves == "RLUD.." and other.name == "old-town"
+        other.step()
+        assert other != game
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(game)
+    assert repr(drawing()).startswith("Game(Map(['P....', ")
+
+
+def test_a_state_put_together_by_hand_has_the_same_future() -> None:
+    for name in ("old-town", "metropolis"):
+        game = Game(MAPS / name)
+        for move in itertools.islice(itertools.cycle("RDLU"), 60):
+            if game.is_over:
+                break
+            state = game.state
+            again = State(game, tick=state.tick, player=state.player, threats=state.threats)
+            assert again == state
+            game.step(move)
+            assert again.after(move) == game.state
+
+
+def test_threats_carry_memory_and_seed() -> None:
+    game = drawing()
+    assert game.threats[0] == Threat("hawk", (1, 2)) and game.threats[0].style == "hawk"
+    game.play("." * 5)
+    hawk, owl, deer = game.threats
+    assert owl.remembered == (0, 0) and hawk.idle_rounds == 1 and deer.seed == 1
+    assert game.message()["threats"][1]["position"] == {"x": owl.position[0], "y": owl.position[1]}
+
+
+def test_rules_are_the_servers_by_default_and_named_in_full() -> None:
+    assert drawing().rules["period_ticks"] == {"lazy": 5, "tease": 4, "awake": 3, "hungry": 2, "insane": 1}
+    game = Game.parse("P.B", rules={"period_ticks": {"lazy": 1}, "no_jump": True})
+    assert game.no_jump and game.rules["period_ticks"]["lazy"] == 1
+    for _ in range(20):
+        if not game.is_over:
+            game.step()
+    assert game.status == "caught" and game.tick < 10
+
+
+def test_maps_are_values(tmp_path: pathlib.Path) -> None:
+    made = getaway.generate_map(7, width=15, height=13, threats=3, styles=["owl", "deer"])
+    assert made == getaway.generate_map(7, width=15, height=13, threats=3, styles=["owl", "deer"]) != getaway.generate_map(8)
+    assert (made.width, made.height) == (15, 13)
+    assert {threat.style for threat in Game(made).threats} <= {"owl", "deer"}
+    assert eval(repr(made), EVERYTHING).rows == pickle.loads(pickle.dumps(made)).rows == made.rows
+    made.save(tmp_path / "made")
+    assert getaway.load_map(tmp_path / "made").rows == made.rows
+    assert getaway.maps(tmp_path) == ["made"] and "roundabout" in getaway.maps(MAPS)
+    assert hash(Map(made.rows)) == hash(Map("\n".join(made.rows)))
+
+
+def test_planners_are_those_of_the_bots() -> None:
+    assert "survival" in getaway.planners()
+    for name in getaway.planners():
+        getaway.Bot(name)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "sentence"),
+    [
+        (lambda: drawing().step("X"), ValueError, r"action: expected L, R, U, D or \., found \"X\""),
+        (lambda: drawing().step(7), ValueError, "action: expected a move from 0 to 4, found 7"),
+        (lambda: drawing().step(1.5), TypeError, "action: expected a Move, its number or letter, a dict"),  # type: ignore[arg-type]
+        (lambda: drawing().step({"type": "DANCE"}), ValueError, r"expected MOVE_LEFT, .* or MOVE_TO, found 'DANCE'"),
+        (lambda: drawing().step([{}]), ValueError, r'action\[0\]\["type"\]: expected MOVE_LEFT'),
+        (lambda: drawing().step([3]), TypeError, r"action\[0\]: expected a dict"),  # type: ignore[list-item]
+        (lambda: drawing().step({"type": "MOVE_TO"}), ValueError, r"expected a dict of two numbers, x and y"),
+        (lambda: drawing().play("RRx"), ValueError, r"moves\[2\]: expected L, R, U, D or \., found 'x'"),
+        (lambda: drawing().play([1, 9]), ValueError, r"moves\[1\]: expected a move from 0 to 4, found 9"),
+        (lambda: Game.parse("PB", moves="...."), TypeError, "unexpected keyword"),  # type: ignore[call-arg]
+        (lambda: Game(Map("PB"), moves="." * 99), ValueError, r"moves: the game is over after \d+, found 99"),
+        (lambda: Game(Map("P"), rules={"owls": 1}), ValueError, "rules: unknown field `owls`"),
+        (lambda: Game(Map("P"), rules={"owl_minute_ticks": 0}), ValueError, "owl_minute_ticks is 0: expected at least 1"),
+        (lambda: Game(Map("P"), rules=3), TypeError, "rules: expected a dict, found int"),  # type: ignore[arg-type]
+        (lambda: Game(3), TypeError, "map: expected a name, a path or a Map"),  # type: ignore[arg-type]
+        (lambda: State(Map("P.B"), tick=1, player=(0, 0), threats=[]), ValueError, "0 threats: expected the map's 1"),
+        (lambda: State(Map("P.B"), tick=1, player=(0, 1), threats=[Threat("bull", (2, 0))]), ValueError, "not an open tile"),
+        (lambda: State(Map("P.B"), tick=1, player=(0, 0), threats=[Threat("owl", (2, 0))]), ValueError, "expected the map's bull"),
+        (lambda: State(Map("P.B"), tick=1, player=(0, 0), threats=[3]), TypeError, r"threats\[0\]: expected a getaway.Threat"),  # type: ignore[list-item]
+        (lambda: State(drawing(), tick=1, player=(0, 0), threats=[], rules={}), ValueError, "expected none beside a game"),
+        (lambda: getaway.generate_map(kind="village"), ValueError, "expected maze, labyrinth or city"),  # type: ignore[arg-type]
+        (lambda: getaway.generate_map(styles=["cat"]), ValueError, 'unknown style "cat"'),  # type: ignore[list-item]
+    ],
+)
+def test_errors_say_what_was_expected(call: Any, error: type[Exception], sentence: str) -> None:
+    with pytest.raises(error, match=sentence):
+        call()

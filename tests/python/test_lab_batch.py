@@ -1,0 +1,216 @@
+"""Batches and Gymnasium environments."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+import getaway
+import getaway.gymnasium
+from conftest import MAPS
+from getaway import Batch, Game, Move
+
+NAMES = ["old-town", "roundabout", "metropolis", "corner-shop"]
+PATHS = [MAPS / name for name in NAMES]
+
+
+def play(batch: Batch, steps: int, seed: int) -> list[npt.NDArray[Any]]:
+    """What a batch says under random actions."""
+    rng = np.random.default_rng(seed)
+    said: list[npt.NDArray[Any]] = [batch.reset().copy()]
+    for _ in range(steps):
+        said += [array.copy() for array in batch.step(rng.integers(5, size=len(batch)))]
+    return said
+
+
+@pytest.mark.parametrize("observation", ["compact", "planes", "state", None])
+def test_results_do_not_depend_on_the_number_of_threads(observation: Any) -> None:
+    one, many = (play(Batch(PATHS, 203, observation=observation, threads=threads), 80, 3) for threads in (1, 3))
+    assert len(one) == len(many) and all(np.array_equal(a, b) for a, b in zip(one, many))
+    assert any(array.any() for array in one[3::3]), "no game ended"
+
+
+def test_games_of_a_batch_are_games_stepped_alone() -> None:
+    games = [Game(path, no_jump=no_jump) for path in PATHS for no_jump in (False, True)]
+    batch = Batch(games, len(games) * 3)
+    alone = [game.copy() for game in games for _ in range(3)]
+    rng = np.random.default_rng(14)
+    for _ in range(300):
+        actions = rng.integers(5, size=len(batch))
+        _, rewards, terminations = batch.step(actions)
+        for index, (game, action) in enumerate(zip(alone, actions)):
+            if game.is_over:
+                game.reset()
+                expected = (0, False)
+            else:
+                tick = game.tick
+                game.step(action)
+                expected = (game.tick - tick, game.is_over)
+            assert (rewards[index], terminations[index]) == expected
+            assert batch[index] == game.state
+    assert batch.ticks.tolist() == [game.tick for game in alone]
+
+
+def test_observations_are_written_into_the_same_array() -> None:
+    batch = Batch(PATHS[0], 8)
+    first = batch.reset()
+    observations, rewards, _ = batch.step(np.full(8, Move.STAY))
+    assert observations is first is batch.observations and observations.shape == (8, *batch.observation_shape)
+    assert (observations[:, 0] == 2).all() and (rewards == 1).all()
+    batch[-1] = Game(PATHS[0]).state.play("." * 20)
+    mask = np.zeros(8, dtype=bool)
+    mask[0] = True
+    assert batch.reset(mask)[:, 0].tolist() == [1] + [2] * 6 + [21]
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int32", "int16", "uint8", "uint64"])
+def test_actions_of_any_integer_type_are_taken(dtype: str) -> None:
+    batch, other = Batch(PATHS[0], 10), Batch(PATHS[0], 10)
+    strided = np.zeros(20, dtype=dtype)
+    strided[::2] = [0, 1, 2, 3, 4] * 2
+    batch.step(strided[::2])
+    other.step(np.array([0, 1, 2, 3, 4] * 2))
+    assert np.array_equal(batch.observations, other.observations)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "sentence"),
+    [
+        (lambda: Batch(PATHS[0], 4).step(np.zeros(4)), TypeError, "expected an array of integers, found float64"),  # type: ignore[arg-type]
+        (lambda: Batch(PATHS[0], 4).step(np.zeros(3, int)), ValueError, r"expected the shape \(4,\), found \(3,\)"),
+        (lambda: Batch(PATHS[0], 4).step(np.zeros((2, 2), int)), ValueError, r"expected the shape \(4,\), found \(2, 2\)"),
+        (lambda: Batch(PATHS[0], 4).step(np.array([0, 1, 7, 0])), ValueError, r"actions\[2\]: expected a move from 0 to 4, found 7"),
+        (lambda: Batch(PATHS[0], 4).step(np.array([0, 1, 2, -1])), ValueError, r"actions\[3\]: .* found -1"),
+        (lambda: Batch(PATHS[0], 4).reset(np.zeros(3, bool)), ValueError, r"mask: expected the shape \(4,\)"),
+        (lambda: Batch(PATHS[0], 4).reset([1]), TypeError, "mask: expected a NumPy array of bool"),  # type: ignore[arg-type]
+        (lambda: Batch(PATHS[0], 0), ValueError, "games: expected 1 to"),
+        (lambda: Batch(PATHS[0], 4, threads=0), ValueError, "threads: expected 1 to"),
+        (lambda: Batch([], 4), ValueError, "maps: expected at least one"),
+        (lambda: Batch(PATHS[0], 4, observation="pixels"), ValueError, "observation: expected 'compact'"),
+        (lambda: Batch("no/such/map", 4), FileNotFoundError, "no such folder"),
+        (lambda: Batch(PATHS[0], 4)[4], IndexError, "game 4: expected one of 4"),
+        (lambda: Batch(PATHS[0], 4).__setitem__(0, Game(PATHS[1]).state), ValueError, "expected a state of its map"),
+    ],
+)
+def test_bad_input_gives_the_exception_of_numpy(call: Any, error: type[Exception], sentence: str) -> None:
+    with pytest.raises(error, match=sentence):
+        call()
+
+
+@pytest.mark.parametrize("options", [{"map": PATHS[0]}, {"map": PATHS}, {}, {"map": PATHS[2], "no_jump": True}])
+@pytest.mark.parametrize("observation", ["compact", "planes", "state"])
+def test_environments_pass_gymnasiums_checks_without_a_warning(observation: str, options: dict[str, Any]) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_env(gymnasium.make("getaway/Chase-v0", observation=observation, **options).unwrapped)
+
+
+def test_an_episode_is_a_game() -> None:
+    env = gymnasium.make("getaway/Chase-v0", map=PATHS[1])
+    game = Game(PATHS[1])
+    moves = getaway.solve(game, time_limit_ms=10_000).moves
+    observation, _ = env.reset(seed=1)
+    total, terminated = 0.0, False
+    for move in moves:
+        assert not terminated
+        observation, reward, terminated, truncated, info = env.step(int(Move.from_letter(move)))
+        total += float(reward)
+        game.step(move)
+        assert observation[0] == game.tick == info["tick"] and not truncated
+    assert terminated and 5 * (total + 1) == info["score"] == game.score == 10_005
+
+
+def test_vector_environments_are_batches_with_copies() -> None:
+    def make(**options: Any) -> gymnasium.vector.VectorEnv[Any, Any, Any]:
+        return gymnasium.make_vec("getaway/Chase-v0", num_envs=32, vectorization_mode="vector_entry_point", map=PATHS, **options)
+
+    envs, batch = make(threads=2), Batch(PATHS, 32)
+    assert envs.metadata["autoreset_mode"] is gymnasium.vector.AutoresetMode.NEXT_STEP
+    first, _ = envs.reset(seed=3)
+    envs.action_space.seed(5)
+    before = first.copy()
+    for _ in range(100):
+        actions = envs.action_space.sample()
+        observations, rewards, terminations, truncations, _ = envs.step(actions)
+        expected = batch.step(actions)
+        assert all(np.array_equal(a, b) for a, b in zip((observations, rewards, terminations), expected))
+        assert observations in envs.observation_space and not truncations.any()
+    assert np.array_equal(first, before)
+
+    short = make(max_episode_steps=10)
+    short.reset(seed=3)
+    for step in range(1, 34):
+        observations, rewards, terminations, truncations, _ = short.step(np.full(32, 4))
+        assert (truncations | terminations).any() == (step % 11 == 10) and rewards.any() == (step % 11 != 0)
+        assert (observations[:, 0] == step % 11 + 1).all()
+
+
+def test_environments_agree_with_gymnasiums_own_vector_of_them() -> None:
+    options = {"num_envs": 5, "map": PATHS[0], "no_jump": True}
+    ours = gymnasium.make_vec("getaway/Chase-v0", vectorization_mode="vector_entry_point", **options)  # type: ignore[arg-type]
+    theirs = gymnasium.make_vec("getaway/Chase-v0", vectorization_mode="sync", **options)  # type: ignore[arg-type]
+    assert np.array_equal(ours.reset(seed=1)[0], theirs.reset(seed=1)[0])
+    rng = np.random.default_rng(2)
+    for _ in range(300):
+        actions = rng.integers(5, size=5)
+        for a, b in zip(ours.step(actions)[:4], theirs.step(actions)[:4]):
+            assert np.array_equal(a, b)
+
+
+def test_generated_maps_follow_the_seed() -> None:
+    env = gymnasium.make("getaway/Chase-v0", observation="planes")
+    one, two, again = (env.reset(seed=seed)[0] for seed in (1, 2, 1))
+    assert np.array_equal(one, again) and not np.array_equal(one, two)
+    assert not np.array_equal(env.reset()[0], again)
+    envs = gymnasium.make_vec("getaway/Chase-v0", num_envs=3, observation="planes")
+    planes = envs.reset(seed=1)[0]
+    assert np.array_equal(planes[0], one) and np.array_equal(planes[1], two)
+
+
+def test_options_of_reset_change_the_map_and_the_rules() -> None:
+    env = gymnasium.make("getaway/Chase-v0", map=PATHS[0]).unwrapped
+    assert isinstance(env, getaway.gymnasium.ChaseEnv)
+    observation, _ = env.reset(options={"map": PATHS[2], "no_jump": True})
+    assert env.state.map.name == "metropolis" and env.state.rules["no_jump"] and observation in env.observation_space
+    with pytest.raises(ValueError, match="options: expected map, no_jump or rules, found level"):
+        env.reset(options={"level": 3})
+
+
+def test_pictures_and_drawings_show_the_state() -> None:
+    env = gymnasium.make("getaway/Chase-v0", map=PATHS[0], render_mode="rgb_array")
+    env.reset()
+    picture = env.render()
+    rows = Game(PATHS[0]).rows
+    assert isinstance(picture, np.ndarray) and picture.shape == (8 * len(rows), 8 * len(rows[0]), 3) and picture.dtype == np.uint8
+    text = gymnasium.make("getaway/Chase-v0", map=PATHS[0], render_mode="ansi")
+    text.reset()
+    assert str(text.render()).splitlines() == ["tick 1, score 5, running", *rows]
+
+
+def test_bad_use_of_an_environment_gives_gymnasiums_exception() -> None:
+    env = gymnasium.make("getaway/Chase-v0", map=PATHS[0], disable_env_checker=True).unwrapped
+    with pytest.raises(gymnasium.error.ResetNeeded, match="before its first reset"):
+        env.step(0)
+    env.reset()
+    with pytest.raises(ValueError, match="action: expected a move from 0 to 4, found 7"):
+        env.step(7)
+    env.close()
+    with pytest.raises(gymnasium.error.ClosedEnvironmentError, match="the environment is closed"):
+        env.step(0)
+    envs = gymnasium.make_vec("getaway/Chase-v0", num_envs=2, map=PATHS[0])
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        envs.step(np.zeros(2, int))
+    envs.reset()
+    with pytest.raises(TypeError, match="expected an array of integers"):
+        envs.step(np.zeros(2))
+    envs.close()
+    with pytest.raises(gymnasium.error.ClosedEnvironmentError):
+        envs.step(np.zeros(2, int))
+    with pytest.raises(ValueError, match="player"):
+        gymnasium.make("getaway/Chase-v0", map=getaway.Map("..B"))
