@@ -19,8 +19,7 @@ use getaway::bot::{Bot, BotOptions, Decision};
 use getaway::game::{Direction, LAST_TICK, Layout, Move, Position, Rules, State, Style, Threat, World};
 use getaway::protocol::{GameMessage, Name};
 use getaway::search::Budget;
-use getaway::search::{Generator, below};
-use rand_pcg::rand_core::SeedableRng;
+use getaway::search::Generator;
 
 const SEED: u64 = 2025;
 /// Enough for a plan on most maps, and too little on some.
@@ -120,7 +119,7 @@ struct Game {
 impl Game {
     fn new(layout: &Layout, planner: &str, script: Script) -> Self {
         let mut layout = layout.clone();
-        let mut random = Generator::seed_from_u64(SEED);
+        let mut random = Generator::from_seed(SEED);
         if script == Script::Water {
             flood(&mut layout, &mut random);
         }
@@ -130,7 +129,7 @@ impl Game {
     }
 
     fn draw(&mut self, count: usize) -> usize {
-        below(&mut self.random, count)
+        self.random.below(count)
     }
 
     fn message(&self) -> GameMessage {
@@ -257,7 +256,7 @@ impl Game {
 /// Makes one open tile in twelve see-through.
 fn flood(layout: &mut Layout, random: &mut Generator) {
     for position in layout.open_positions().collect::<Vec<_>>() {
-        if position != layout.player && below(random, 12) == 0 {
+        if position != layout.player && random.below(12) == 0 {
             layout.tiles[(position.y * layout.width + position.x) as usize] = getaway::game::Tile::SeeThrough;
         }
     }

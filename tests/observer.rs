@@ -7,8 +7,7 @@ mod common;
 use common::our_maps;
 use getaway::game::{Layout, Move, Position, Rules, State, Style, Threat, Tile, World, WorldBuilder};
 use getaway::planner::{Budget, Outcome, SurvivalOptions, SurvivalSearch};
-use getaway::search::{Generator, below};
-use rand_pcg::rand_core::SeedableRng;
+use getaway::search::Generator;
 
 /// Plays random games on the bundled maps and calls `see` on every tick with the world, the state
 /// before, the move, and the state after.
@@ -16,11 +15,11 @@ fn for_each_tick(mut see: impl FnMut(&World, &State, Move, &State)) {
     for map in our_maps() {
         let world = World::new(&map.layout, &Rules::BLITZ_2025).unwrap();
         for seed in 0..4 {
-            let mut random = Generator::seed_from_u64(seed);
+            let mut random = Generator::from_seed(seed);
             let mut state = world.start();
             while !state.is_over() {
                 let moves: Vec<Move> = world.moves(&state).collect();
-                let player_move = moves[below(&mut random, moves.len())];
+                let player_move = moves[random.below(moves.len())];
                 let before = state.clone();
                 world.step(&mut state, player_move);
                 see(&world, &before, player_move, &state);
@@ -78,12 +77,12 @@ fn invalid_queries_are_rejected() {
 /// Plays the same random game in two worlds.
 fn assert_same_game(one: &World, other: &World) {
     assert_eq!(one.layout(), other.layout());
-    let mut random = Generator::seed_from_u64(5);
+    let mut random = Generator::from_seed(5);
     let (mut state, mut twin) = (one.start(), other.start());
     while !state.is_over() {
         let moves: Vec<Move> = one.moves(&state).collect();
         assert_eq!(moves, other.moves(&twin).collect::<Vec<_>>());
-        let player_move = moves[below(&mut random, moves.len())];
+        let player_move = moves[random.below(moves.len())];
         one.step(&mut state, player_move);
         other.step(&mut twin, player_move);
         assert_eq!(state, twin);

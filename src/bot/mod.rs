@@ -158,10 +158,10 @@ impl Bot {
     /// Creates a bot that has not seen a game.
     ///
     /// # Errors
-    /// When the planner's name is unknown.
+    /// When the planner is unknown, or does not know a limit of the budget.
     pub fn new(mut options: BotOptions) -> Result<Self, PlannerError> {
         options.budget.time = Some(options.budget.time.unwrap_or(BUDGET_MAX).min(BUDGET_MAX));
-        planner::by_name(&options.planner, options.seed)?;
+        options.planner.parse::<planner::PlannerSpec>()?.check_budget(&options.budget)?;
         Ok(Self { options, cautious: CautiousRules::new(), game: None })
     }
 

@@ -1,9 +1,7 @@
 //! Reconstructs the player's path through ticks whose messages were missed.
 
-use rand_pcg::rand_core::SeedableRng;
-
 use crate::game::{Direction, Layout, Move, Mover, Position, Threat, Tile, World};
-use crate::search::{Generator, below};
+use crate::search::Generator;
 
 use super::Deadline;
 use super::game::Sent;
@@ -127,7 +125,7 @@ impl Gap<'_> {
         let mut drawn: Option<(Vec<u16>, Generator)> = None;
         (0..RANDOM_PATHS_MAX).map(move |_| {
             let (distances, random) =
-                drawn.get_or_insert_with(|| (self.distances(), Generator::seed_from_u64(self.first_tick.into())));
+                drawn.get_or_insert_with(|| (self.distances(), Generator::from_seed(self.first_tick.into())));
             self.random_path(distances, random)
         })
     }
@@ -145,7 +143,7 @@ impl Gap<'_> {
             if choices.is_empty() {
                 return None;
             }
-            position = choices[below(random, choices.len())];
+            position = choices[random.below(choices.len())];
             path.push(position);
         }
         Some(path)

@@ -272,12 +272,10 @@ fn keep_processed(history: &mut History, observation: Observation, is_next: bool
 mod tests {
     use std::time::Duration;
 
-    use rand_pcg::rand_core::SeedableRng;
-
     use super::super::observation::ObservedPose;
     use super::*;
     use crate::game::{Move, Rules, State};
-    use crate::search::{Generator, ManualTimeSource, TimeSource, below};
+    use crate::search::{Generator, ManualTimeSource, TimeSource};
 
     const DRAWING: &str = "
         #################
@@ -346,12 +344,12 @@ mod tests {
         let world = World::new(&layout, &Rules::BLITZ_2025).expect("a map");
         let mut ticks = 0;
         for seed in 0..60 {
-            let mut random = Generator::seed_from_u64(seed);
+            let mut random = Generator::from_seed(seed);
             let mut state = world.start();
             let mut tracked = Tracked::new(&layout, &world, &state);
             loop {
                 let moves: Vec<Move> = world.moves(&state).collect();
-                let sent = moves[below(&mut random, moves.len())];
+                let sent = moves[random.below(moves.len())];
                 tracked.send(state.tick(), sent);
                 for player_move in delivery(&mut random, sent) {
                     if !state.is_over() {
@@ -372,14 +370,14 @@ mod tests {
 
     #[test]
     fn late_commands_leave_the_state_exact() {
-        track_games(|random, sent| vec![if below(random, 3) == 0 { Move::Stay } else { sent }]);
+        track_games(|random, sent| vec![if random.below(3) == 0 { Move::Stay } else { sent }]);
     }
 
     #[test]
     fn missed_messages_leave_the_state_exact() {
         track_games(|random, sent| {
-            let mut moves = vec![if below(random, 3) == 0 { Move::Stay } else { sent }];
-            moves.extend(vec![Move::Stay; below(random, 6)]);
+            let mut moves = vec![if random.below(3) == 0 { Move::Stay } else { sent }];
+            moves.extend(vec![Move::Stay; random.below(6)]);
             moves
         });
     }

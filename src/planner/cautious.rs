@@ -13,12 +13,10 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use rand_pcg::rand_core::SeedableRng;
-
 use super::streets::{Streets, Timetable, UNREACHED, Walker};
 use super::{Budget, Choice, Planner, Source, meter_with_default};
 use crate::game::{Layout, Move, Position, State, World};
-use crate::search::{BudgetMeter, Generator, below};
+use crate::search::{BudgetMeter, Generator};
 
 /// Search depth, in ticks, where some threats are predicted.
 const HORIZON_TICKS: u16 = 40;
@@ -114,7 +112,7 @@ impl CautiousRules {
         Self {
             streets: None,
             timetable: Timetable::new(),
-            random: Generator::seed_from_u64(0),
+            random: Generator::from_seed(0),
             last: None,
             arrivals: Vec::new(),
             steps: Vec::new(),
@@ -360,7 +358,7 @@ fn sample(paths: &mut Vec<Path>, random: &mut Generator) {
         return;
     }
     for index in 0..LAYER_STATES_MAX {
-        let picked = index + below(random, paths.len() - index);
+        let picked = index + random.below(paths.len() - index);
         paths.swap(index, picked);
     }
     paths.truncate(LAYER_STATES_MAX);

@@ -1,8 +1,7 @@
 //! Runs an expression of the search grammar as a planner; the known algorithms have names.
 //!
-//! The search runs within each tick's limit; the best sequence and the trees are kept between
-//! ticks, and a sequence that reaches the end of the game is played without further search. A limit
-//! in evaluations counts complete games.
+//! The search runs within each tick's budget; the best sequence and the trees are kept between
+//! ticks, and a sequence that reaches the end of the game is played without further search.
 
 use super::follower::{self, PlanFollower};
 use super::problem::SurvivalProblem;

@@ -1,51 +1,61 @@
-//! Looks up planners by name; they are listed from the simplest to the strongest.
+//! Planners by name: what the rows of the table in the parent module mean, and how a text becomes a
+//! planner.
+
+use std::fmt;
+use std::str::FromStr;
 
 use thiserror::Error;
 
-use super::cautious::CautiousPlanner;
 use super::grammar::ExpressionPlanner;
-use super::lookahead::{LOOKAHEAD_TICKS, LookaheadPlanner};
-use super::paranoid::{PARANOID_TICKS, ParanoidPlanner};
-use super::random::RandomPlanner;
-use super::safest::SafestPlanner;
-use super::show_off::ShowOffPlanner;
-use super::survival_planner::SurvivalPlanner;
-use super::{Planner, SurvivalOptions};
-use crate::search::{Component, DEPTH_MAX, Expression, ExpressionError, ParseError, Policy};
+use super::{Budget, PLANNERS, Planner, SurvivalOptions};
+use crate::search::{Expression, ParseError};
 
-/// Every name with a one-line description. `paranoid`, `lookahead` and `nested` take a number after
-/// a colon, as in `lookahead:12`.
-pub const NAMES: [(&str, &str); 12] = [
-    ("random", "every move with equal probability"),
-    ("safest", "one tick ahead, then towards the tile with the most margin"),
-    ("paranoid", "minimax, with the threats as free adversaries (paranoid:TICKS, default 6)"),
-    ("lookahead", "exhaustive search over some ticks, with exact predictions (lookahead:TICKS, default 8)"),
-    ("sampling", "plays random games and keeps the best: simulate"),
-    ("iterative-sampling", "plays random games from every step of the best one: step(repeat(100, simulate))"),
-    ("nested", "nested Monte Carlo search: step(lookahead(simulate)) (nested:LEVEL, default 1)"),
-    ("uct", "tree search with random games: step(repeat(1000, select(0.5, simulate)))"),
-    ("uct-greedy", "tree search with games that avoid death one tick ahead: select(0.2, simulate(greedy))"),
-    ("show-off", "survives, and lets the threats come as close as possible"),
-    ("cautious", "no prediction: earliest arrivals of the threats, safe paths and filters"),
-    ("survival", "solves the whole game, then plays the solution (the default)"),
-];
+/// A planner's row.
+pub(super) struct PlannerEntry {
+    pub name: &'static str,
+    /// One line of help. An expression's row shows the expression.
+    pub about: &'static str,
+    /// The number that may follow the name after a colon.
+    pub parameter: Option<Parameter>,
+    pub make: Make,
+}
+
+/// A whole number from 1 to `max`.
+pub(super) struct Parameter {
+    pub default: u16,
+    pub max: u16,
+}
+
+/// How a planner is made, from its parameter (0 if it has none).
+pub(super) enum Make {
+    Planner(fn(u16, SurvivalOptions) -> Box<dyn Planner>),
+    /// The text of an expression of the search grammar.
+    Expression(fn(u16) -> String),
+}
+
+/// Every name with a one-line description.
+pub const NAMES: [(&str, &str); PLANNERS.len()] = {
+    let mut names = [("", ""); PLANNERS.len()];
+    let mut index = 0;
+    while index < PLANNERS.len() {
+        names[index] = (PLANNERS[index].name, PLANNERS[index].about);
+        index += 1;
+    }
+    names
+};
 
 /// The default planner.
 pub const DEFAULT_NAME: &str = "survival";
 
-const SAMPLING: &str = "simulate";
-const ITERATIVE_SAMPLING: &str = "step(repeat(100, simulate))";
-const UCT: &str = "step(repeat(1000, select(0.5, simulate)))";
-const UCT_GREEDY: &str = "select(0.2, simulate(greedy))";
-
-/// The largest number after a colon.
-const PARAMETER_MAX: u16 = 64;
-
-/// Why a text is not a planner.
+/// Why a text is not a planner, or a budget not one for it.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum PlannerError {
     /// No planner has this name, and it does not look like an expression.
-    #[error("no planner named {name}: expected one of {}, or an expression such as {UCT_GREEDY}", name_list())]
+    #[error(
+        "no planner named {name}: expected one of {}, or an expression such as select(0.2, simulate(greedy))",
+        name_list()
+    )]
     Unknown {
         /// The requested name.
         name: String,
@@ -53,7 +63,7 @@ pub enum PlannerError {
     /// It looks like an expression but does not parse.
     #[error("invalid expression {text}: {error}")]
     Expression {
-        /// The requested name.
+        /// The text.
         text: String,
         /// The parse error.
         error: ParseError,
@@ -68,107 +78,173 @@ pub enum PlannerError {
         /// What is accepted.
         expected: String,
     },
+    /// A budget in evaluations for a planner that does not evaluate sequences.
+    #[error("{name} makes no evaluations: expected a budget in ticks or milliseconds")]
+    Evaluations {
+        /// The planner.
+        name: String,
+    },
 }
 
 fn name_list() -> String {
     NAMES.map(|(name, _)| name).join(", ")
 }
 
+/// A planner as a text names it: `survival`, `lookahead:12`, or an expression of the search
+/// grammar.
+///
+/// ```
+/// use getaway::planner::PlannerSpec;
+///
+/// let spec: PlannerSpec = "lookahead:12".parse()?;
+/// assert_eq!(spec.to_string(), "lookahead:12");
+/// let planner = spec.build(1);
+/// # Ok::<(), getaway::planner::PlannerError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlannerSpec(Kind);
+
+#[derive(Clone, Debug, PartialEq)]
+enum Kind {
+    /// A row of [`PLANNERS`], and its parameter if the text has one.
+    Named {
+        row: usize,
+        parameter: Option<u16>,
+    },
+    Expression(Expression),
+}
+
+impl PlannerSpec {
+    /// Creates the planner; all its randomness comes from `seed`.
+    pub fn build(&self, seed: u64) -> Box<dyn Planner> {
+        let (row, parameter) = match &self.0 {
+            Kind::Expression(expression) => return Box::new(ExpressionPlanner::new(expression.clone(), seed)),
+            Kind::Named { row, parameter } => (&PLANNERS[*row], parameter),
+        };
+        let parameter = parameter.or(row.parameter.as_ref().map(|parameter| parameter.default)).unwrap_or(0);
+        match row.make {
+            Make::Planner(make) => make(parameter, SurvivalOptions { seed, ..SurvivalOptions::default() }),
+            Make::Expression(text) => {
+                let expression = text(parameter).parse().expect("a row has a valid expression");
+                Box::new(ExpressionPlanner::new(expression, seed))
+            }
+        }
+    }
+
+    /// Whether the planner runs an expression of the search grammar, and so makes evaluations.
+    pub fn is_expression(&self) -> bool {
+        match self.0 {
+            Kind::Expression(_) => true,
+            Kind::Named { row, .. } => matches!(PLANNERS[row].make, Make::Expression(_)),
+        }
+    }
+
+    /// Checks that the planner knows every limit of the budget.
+    ///
+    /// # Errors
+    /// When evaluations limit a planner that is not an expression.
+    pub fn check_budget(&self, budget: &Budget) -> Result<(), PlannerError> {
+        if budget.evaluations.is_some() && !self.is_expression() {
+            return Err(PlannerError::Evaluations { name: self.to_string() });
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for PlannerSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Kind::Expression(expression) => write!(f, "{expression}"),
+            Kind::Named { row, parameter: None } => f.write_str(PLANNERS[*row].name),
+            Kind::Named { row, parameter: Some(parameter) } => write!(f, "{}:{parameter}", PLANNERS[*row].name),
+        }
+    }
+}
+
+impl FromStr for PlannerSpec {
+    type Err = PlannerError;
+
+    fn from_str(text: &str) -> Result<Self, PlannerError> {
+        let text = text.trim();
+        if text.contains('(') || text == "simulate" {
+            let error = |error| PlannerError::Expression { text: text.to_owned(), error };
+            return Ok(Self(Kind::Expression(text.parse().map_err(error)?)));
+        }
+        let (name, parameter) = match text.split_once(':') {
+            Some((name, parameter)) => (name, Some(parameter)),
+            None => (text, None),
+        };
+        let row = PLANNERS.iter().position(|row| row.name == name);
+        let row = row.ok_or_else(|| PlannerError::Unknown { name: text.to_owned() })?;
+        let parameter = parameter.map(|parameter| parse_parameter(&PLANNERS[row], parameter)).transpose()?;
+        Ok(Self(Kind::Named { row, parameter }))
+    }
+}
+
+fn parse_parameter(row: &PlannerEntry, parameter: &str) -> Result<u16, PlannerError> {
+    let error = |expected| {
+        let (name, parameter) = (row.name.to_owned(), parameter.to_owned());
+        PlannerError::Parameter { name, parameter, expected }
+    };
+    let Some(Parameter { max, .. }) = row.parameter else {
+        return Err(error(format!("{} without a parameter", row.name)));
+    };
+    let number = parameter.parse().ok().filter(|number| (1..=max).contains(number));
+    number.ok_or_else(|| error(format!("a whole number from 1 to {max}")))
+}
+
 /// The planner with this name, or one that searches with this expression; all randomness comes from
 /// `seed`.
 ///
 /// # Errors
-/// When the text is neither: the error lists the names, or says where the expression goes wrong.
+/// When the text is neither a name nor a valid expression; the error lists the names or says where
+/// the expression is invalid.
 pub fn by_name(name_or_expression: &str, seed: u64) -> Result<Box<dyn Planner>, PlannerError> {
-    let text = name_or_expression.trim();
-    if text.contains('(') || text == SAMPLING {
-        let error = |error| PlannerError::Expression { text: text.to_owned(), error };
-        return Ok(Box::new(ExpressionPlanner::new(text.parse().map_err(error)?, seed)));
-    }
-    let (name, parameter) = match text.split_once(':') {
-        Some((name, parameter)) => (name, Some(parameter)),
-        None => (text, None),
-    };
-    let number = |default: u16, max: u16| number_of(name, parameter, default, max);
-    let options = SurvivalOptions { seed, ..SurvivalOptions::default() };
-    let planner: Box<dyn Planner> = match name {
-        "paranoid" => return Ok(Box::new(ParanoidPlanner::new(number(PARANOID_TICKS, PARAMETER_MAX)?))),
-        "lookahead" => return Ok(Box::new(LookaheadPlanner::new(number(LOOKAHEAD_TICKS, PARAMETER_MAX)?))),
-        "nested" => {
-            let level = number(1, DEPTH_MAX as u16 / 2 - 1)?;
-            return Ok(Box::new(ExpressionPlanner::new(nested(level).expect("a level within the limits"), seed)));
-        }
-        "random" => Box::new(RandomPlanner::new(seed)),
-        "safest" => Box::new(SafestPlanner::new()),
-        "sampling" => grammar(SAMPLING, seed),
-        "iterative-sampling" => grammar(ITERATIVE_SAMPLING, seed),
-        "uct" => grammar(UCT, seed),
-        "uct-greedy" => grammar(UCT_GREEDY, seed),
-        "show-off" => Box::new(ShowOffPlanner::new(options)),
-        "cautious" => Box::new(CautiousPlanner::new()),
-        "survival" => Box::new(SurvivalPlanner::new(options)),
-        _ => return Err(PlannerError::Unknown { name: text.to_owned() }),
-    };
-    match parameter {
-        None => Ok(planner),
-        Some(parameter) => Err(PlannerError::Parameter {
-            name: name.to_owned(),
-            parameter: parameter.to_owned(),
-            expected: format!("{name} without a parameter"),
-        }),
-    }
-}
-
-fn number_of(name: &str, parameter: Option<&str>, default: u16, max: u16) -> Result<u16, PlannerError> {
-    let Some(parameter) = parameter else { return Ok(default) };
-    let number = parameter.parse().ok().filter(|number| (1..=max).contains(number));
-    number.ok_or_else(|| PlannerError::Parameter {
-        name: name.to_owned(),
-        parameter: parameter.to_owned(),
-        expected: format!("a whole number from 1 to {max}"),
-    })
-}
-
-fn grammar(expression: &str, seed: u64) -> Box<dyn Planner> {
-    Box::new(ExpressionPlanner::new(expression.parse().expect("our own expressions are well formed"), seed))
-}
-
-/// `step(lookahead(...))`, nested `level` times around a random game.
-fn nested(level: u16) -> Result<Expression, ExpressionError> {
-    let mut components = [Component::Step, Component::Lookahead].repeat(usize::from(level));
-    components.push(Component::Simulate { policy: Policy::Random, horizon: None });
-    Expression::new(components)
+    Ok(name_or_expression.parse::<PlannerSpec>()?.build(seed))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn every_name_is_a_planner_and_descriptions_show_the_expressions_used() {
-        for (name, about) in NAMES {
-            assert!(by_name(name, 1).is_ok(), "{name}");
-            assert!(!about.is_empty());
-        }
-        let about = |name| NAMES.iter().find(|(other, _)| *other == name).expect("a name").1;
-        for (name, expression) in [
-            ("sampling", SAMPLING),
-            ("iterative-sampling", ITERATIVE_SAMPLING),
-            ("uct", UCT),
-            ("uct-greedy", UCT_GREEDY),
-        ] {
-            assert!(about(name).ends_with(&format!(": {expression}")), "{name}");
-        }
-        assert!(by_name(DEFAULT_NAME, 1).is_ok());
+    fn spec(text: &str) -> PlannerSpec {
+        text.parse().expect(text)
     }
 
     #[test]
-    fn parameters_and_expressions_are_parsed() {
-        for text in
-            ["lookahead:12", "paranoid:1", "nested:2", "nested:15", " simulate ", "step(lookahead(simulate(greedy)))"]
-        {
-            assert!(by_name(text, 1).is_ok(), "{text}");
+    fn every_row_is_complete_and_describes_what_it_makes() {
+        for PlannerEntry { name, about, parameter, make } in PLANNERS {
+            let _ = spec(name).build(1);
+            assert!(!about.is_empty(), "{name}");
+            if let Some(Parameter { default, max }) = parameter {
+                assert!(about.ends_with(&format!(", default {default})")), "{name}: {about}");
+                let _ = spec(&format!("{name}:{max}")).build(1);
+            }
+            if let Make::Expression(text) = make {
+                let default = parameter.as_ref().map_or(0, |parameter| parameter.default);
+                assert!(about.contains(&format!(": {}", text(default))), "{name}: {about}");
+            }
         }
+        assert!(PLANNERS.iter().any(|row| row.name == DEFAULT_NAME));
+    }
+
+    #[test]
+    fn parameters_and_expressions_are_parsed_and_printed() {
+        for text in ["lookahead:12", "paranoid:1", "nested:2", "nested:15", "simulate", "uct"] {
+            assert_eq!(spec(text).to_string(), text);
+        }
+        assert_eq!(spec(" step( lookahead(simulate(greedy)) )").to_string(), "step(lookahead(simulate(greedy)))");
+    }
+
+    #[test]
+    fn evaluations_limit_expressions_only() {
+        let check = |text, budget| spec(text).check_budget(&budget).map_err(|error| error.to_string());
+        for text in ["uct", "nested:2", "step(lookahead(simulate))"] {
+            assert_eq!(check(text, Budget::evaluations(5)), Ok(()));
+        }
+        let error = "lookahead:4 makes no evaluations: expected a budget in ticks or milliseconds";
+        assert_eq!(check("lookahead:4", Budget::evaluations(5)), Err(error.to_owned()));
+        assert_eq!(check("lookahead:4", Budget::ticks(5)), Ok(()));
     }
 
     #[test]
@@ -179,7 +255,7 @@ mod tests {
         assert_eq!(error("nested:16"), "nested:16: expected a whole number from 1 to 15");
         assert_eq!(error("lookahead:x"), "lookahead:x: expected a whole number from 1 to 64");
         assert_eq!(error("safest:2"), "safest:2: expected safest without a parameter");
-        let place = error("step(dance)");
-        assert!(place.starts_with("invalid expression step(dance): character 6: expected simulate, "), "{place}");
+        let position = error("step(dance)");
+        assert!(position.starts_with("invalid expression step(dance): character 6: expected simulate, "), "{position}");
     }
 }

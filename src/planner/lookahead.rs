@@ -12,8 +12,6 @@ use crate::game::{LAST_TICK, Move, State, World};
 use crate::planner::safest::SafestPlanner;
 use crate::search::BudgetMeter;
 
-/// The default search depth in ticks.
-pub const LOOKAHEAD_TICKS: u16 = 8;
 /// Maximum number of states in a layer: a search that would exceed it stops as if its limit were
 /// reached.
 const LAYER_STATES_MAX: usize = 1 << 17;

@@ -17,13 +17,15 @@ mod random;
 mod safest;
 mod show_off;
 mod signature;
+mod solution;
 mod streets;
 mod survival;
 mod survival_planner;
 
 pub use cautious::{CautiousPlanner, CautiousRules, ObservedThreat, Sighting};
 pub use grammar::ExpressionPlanner;
-pub use ladder::{DEFAULT_NAME, NAMES, PlannerError, by_name};
+pub use ladder::{DEFAULT_NAME, NAMES, PlannerError, PlannerSpec, by_name};
+use ladder::{Make, Parameter, PlannerEntry};
 pub use lookahead::LookaheadPlanner;
 pub use paranoid::ParanoidPlanner;
 pub use problem::SurvivalProblem;
@@ -31,15 +33,98 @@ pub use random::RandomPlanner;
 pub use safest::SafestPlanner;
 pub use show_off::ShowOffPlanner;
 pub use signature::signature;
+pub use solution::SolutionError;
 pub use survival::{Outcome, Solution, SurvivalOptions, SurvivalSearch};
 pub use survival_planner::SurvivalPlanner;
 
+use std::fmt;
+
 use crate::game::{LAST_TICK, Move, State, World};
 pub use crate::search::Budget;
-use crate::search::BudgetMeter;
+use crate::search::{BudgetMeter, DEPTH_MAX};
+
+/// Every planner, from the simplest to the strongest. A row is all that the names, the help, the
+/// errors and [`by_name`] know about a planner: a new planner is its own file and a row here.
+const PLANNERS: &[PlannerEntry] = &[
+    PlannerEntry {
+        name: "random",
+        about: "plays any of the distinct moves with equal probability",
+        parameter: None,
+        make: Make::Planner(|_, options| Box::new(RandomPlanner::new(options.seed))),
+    },
+    PlannerEntry {
+        name: "safest",
+        about: "one tick ahead, then towards the tile with the most margin",
+        parameter: None,
+        make: Make::Planner(|_, _| Box::new(SafestPlanner::new())),
+    },
+    PlannerEntry {
+        name: "paranoid",
+        about: "minimax, with the threats as free adversaries (paranoid:TICKS, default 6)",
+        parameter: Some(Parameter { default: 6, max: paranoid::PARANOID_TICKS_MAX }),
+        make: Make::Planner(|ticks, _| Box::new(ParanoidPlanner::new(ticks))),
+    },
+    PlannerEntry {
+        name: "lookahead",
+        about: "exhaustive search over some ticks, with exact predictions (lookahead:TICKS, default 8)",
+        parameter: Some(Parameter { default: 8, max: 64 }),
+        make: Make::Planner(|ticks, _| Box::new(LookaheadPlanner::new(ticks))),
+    },
+    PlannerEntry {
+        name: "sampling",
+        about: "plays random games and keeps the best: simulate",
+        parameter: None,
+        make: Make::Expression(|_| "simulate".to_owned()),
+    },
+    PlannerEntry {
+        name: "iterative-sampling",
+        about: "plays random games from every step of the best one: step(repeat(100, simulate))",
+        parameter: None,
+        make: Make::Expression(|_| "step(repeat(100, simulate))".to_owned()),
+    },
+    PlannerEntry {
+        name: "nested",
+        about: "nested Monte Carlo search: step(lookahead(simulate)) (nested:LEVEL, default 1)",
+        parameter: Some(Parameter { default: 1, max: DEPTH_MAX as u16 / 2 - 1 }),
+        make: Make::Expression(|level| {
+            let level = usize::from(level);
+            format!("{}simulate{}", "step(lookahead(".repeat(level), "))".repeat(level))
+        }),
+    },
+    PlannerEntry {
+        name: "uct",
+        about: "tree search with random games: step(repeat(1000, select(0.5, simulate)))",
+        parameter: None,
+        make: Make::Expression(|_| "step(repeat(1000, select(0.5, simulate)))".to_owned()),
+    },
+    PlannerEntry {
+        name: "uct-greedy",
+        about: "tree search with games that avoid death one tick ahead: select(0.2, simulate(greedy))",
+        parameter: None,
+        make: Make::Expression(|_| "select(0.2, simulate(greedy))".to_owned()),
+    },
+    PlannerEntry {
+        name: "show-off",
+        about: "survives, and lets the threats come as close as possible",
+        parameter: None,
+        make: Make::Planner(|_, options| Box::new(ShowOffPlanner::new(options))),
+    },
+    PlannerEntry {
+        name: "cautious",
+        about: "no prediction: earliest arrivals of the threats, safe paths and filters",
+        parameter: None,
+        make: Make::Planner(|_, _| Box::new(CautiousPlanner::new())),
+    },
+    PlannerEntry {
+        name: "survival",
+        about: "solves the whole game, then plays the solution (the default)",
+        parameter: None,
+        make: Make::Planner(|_, options| Box::new(SurvivalPlanner::new(options))),
+    },
+];
 
 /// How a move was chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Source {
     /// From an existing plan.
     Plan,
@@ -57,6 +142,12 @@ impl Source {
             Self::Search => "search",
             Self::Fallback => "fallback",
         }
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }
 
@@ -82,8 +173,9 @@ impl Choice {
 
 /// A planner decides on the moves, tick by tick.
 pub trait Planner: Send {
-    /// Decides on a move in a state that is not over, within the limit. Returns a move even if the
-    /// limit is already used up.
+    /// Decides on a move in a state that is not over, within the budget. Returns a move even if the
+    /// budget is already used up. Evaluations and passes limit the search grammar only; a caller
+    /// that sets them should first ask [`PlannerSpec::check_budget`].
     fn decide(&mut self, world: &World, state: &State, budget: Budget) -> Choice;
 }
 

@@ -11,10 +11,8 @@ use super::{Budget, Choice, Planner, Source, meter_with_default};
 use crate::game::{Move, Rules, State, World};
 use crate::search::BudgetMeter;
 
-/// The default search depth in ticks.
-pub const PARANOID_TICKS: u16 = 6;
 /// Maximum search depth in ticks: the search is recursive.
-const PARANOID_TICKS_MAX: u16 = 64;
+pub(super) const PARANOID_TICKS_MAX: u16 = 64;
 
 /// The value of surviving to the horizon, plus the distance of the nearest threat; a catch is worth
 /// the number of ticks until it.

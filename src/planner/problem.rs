@@ -4,7 +4,7 @@
 //! with tick 2000 at the latest.
 
 use crate::game::{LAST_TICK, Move, State, World};
-use crate::search::{Generator, Problem, below};
+use crate::search::{Generator, Problem};
 
 /// Surviving in a world, move by move; the reward is the final tick, which is the score except for
 /// a factor.
@@ -59,7 +59,7 @@ impl Problem for SurvivalProblem<'_> {
     #[inline]
     fn random(&self, state: &State, _: &mut Vec<Move>, random: &mut Generator) -> Move {
         loop {
-            let player_move = Move::ALL[below(random, Move::ALL.len())];
+            let player_move = Move::ALL[random.below(Move::ALL.len())];
             if self.is_distinct(state, player_move) {
                 return player_move;
             }
@@ -99,7 +99,6 @@ const fn next_move(player_move: Move) -> Move {
 
 #[cfg(test)]
 mod tests {
-    use rand_pcg::rand_core::SeedableRng;
 
     use super::*;
     use crate::game::{Layout, Rules};
@@ -112,7 +111,7 @@ mod tests {
     fn random_draws_every_open_move_about_equally_often() {
         let world = world("P..\n.##");
         let (problem, state) = (SurvivalProblem::new(&world), world.start());
-        let mut random = Generator::seed_from_u64(1);
+        let mut random = Generator::from_seed(1);
         let mut counts = [0; 5];
         for _ in 0..3000 {
             counts[problem.random(&state, &mut Vec::new(), &mut random) as usize] += 1;
@@ -130,7 +129,7 @@ mod tests {
         for player_move in [Move::Right, Move::Stay, Move::Stay, Move::Stay] {
             world.step(&mut state, player_move);
         }
-        let mut random = Generator::seed_from_u64(1);
+        let mut random = Generator::from_seed(1);
         for _ in 0..100 {
             let player_move = problem.greedy(&state, &mut Vec::new(), &mut random, &mut 0);
             assert!([Move::Left, Move::Right].contains(&player_move), "{player_move:?}");
@@ -144,7 +143,7 @@ mod tests {
         let mut state = world.start();
         while !state.is_caught() {
             let player_move =
-                SurvivalProblem::new(&world).greedy(&state, &mut Vec::new(), &mut Generator::seed_from_u64(1), &mut 0);
+                SurvivalProblem::new(&world).greedy(&state, &mut Vec::new(), &mut Generator::from_seed(1), &mut 0);
             assert_eq!(player_move, Move::Stay);
             world.step(&mut state, player_move);
         }

@@ -1,7 +1,5 @@
 //! `random`: plays any of the distinct moves with equal probability.
 
-use rand_pcg::rand_core::SeedableRng;
-
 use super::problem::SurvivalProblem;
 use super::{Budget, Choice, Planner, Source};
 use crate::game::{State, World};
@@ -16,7 +14,7 @@ pub struct RandomPlanner {
 impl RandomPlanner {
     /// A planner that draws its moves from `seed`.
     pub fn new(seed: u64) -> Self {
-        Self { random: Generator::seed_from_u64(seed) }
+        Self { random: Generator::from_seed(seed) }
     }
 }
 

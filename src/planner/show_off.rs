@@ -5,15 +5,13 @@
 //! variation replaces the plan only if its moves provably survive to the end and the threats come
 //! closer in the next ticks, so a surviving plan is never given up.
 
-use rand_pcg::rand_core::SeedableRng;
-
 use super::follower::successor;
 use super::lookahead::threat_distance;
 use super::problem::SurvivalProblem;
 use super::survival_planner::SurvivalPlanner;
 use super::{Budget, Choice, Outcome, Planner, Source, SurvivalOptions, SurvivalSearch, meter_with_default};
 use crate::game::{LAST_TICK, Move, State, World};
-use crate::search::{BudgetMeter, Generator, Problem, below};
+use crate::search::{BudgetMeter, Generator, Problem};
 
 /// The number of ticks over which plans are compared.
 const HORIZON_TICKS: usize = 48;
@@ -36,19 +34,19 @@ pub struct ShowOffPlanner {
 impl ShowOffPlanner {
     /// Creates a planner whose variations are drawn with the options' seed.
     pub fn new(options: SurvivalOptions) -> Self {
-        Self { survival: SurvivalPlanner::new(options), random: Generator::seed_from_u64(options.seed) }
+        Self { survival: SurvivalPlanner::new(options), random: Generator::from_seed(options.seed) }
     }
 
     /// A plan that departs from `plan` at some tick and still survives, if one is found within the
     /// budget.
     fn vary(&mut self, world: &World, state: &State, plan: &[Move], meter: &mut BudgetMeter) -> Option<Vec<Move>> {
         let mut state = state.clone();
-        let mut moves = plan[..below(&mut self.random, PREFIX_TICKS_MAX.min(plan.len()))].to_vec();
+        let mut moves = plan[..self.random.below(PREFIX_TICKS_MAX.min(plan.len()))].to_vec();
         for &player_move in &moves {
             meter.tick().ok()?;
             world.step(&mut state, player_move);
         }
-        for _ in 0..1 + below(&mut self.random, DARE_TICKS_MAX) {
+        for _ in 0..1 + self.random.below(DARE_TICKS_MAX) {
             if state.is_over() {
                 break;
             }
@@ -59,7 +57,7 @@ impl ShowOffPlanner {
         if state.is_caught() {
             return None;
         }
-        let options = SurvivalOptions { seed: below(&mut self.random, 1 << 32) as u64, ..SurvivalOptions::default() };
+        let options = SurvivalOptions { seed: self.random.below(1 << 32) as u64, ..SurvivalOptions::default() };
         let budget = meter.remaining().and(Budget::ticks(PROOF_TICKS_MAX));
         let solution = SurvivalSearch::new(options).solve(world, &state, budget);
         meter.add_search(solution.simulated_ticks);
@@ -71,7 +69,7 @@ impl ShowOffPlanner {
     /// used up.
     fn closest_safe_move(&mut self, world: &World, state: &State, meter: &mut BudgetMeter) -> Option<Move> {
         meter.tick().ok()?;
-        if below(&mut self.random, RANDOM_TICK_INTERVAL) == 0 {
+        if self.random.below(RANDOM_TICK_INTERVAL) == 0 {
             let mut trial_ticks = 0;
             let player_move =
                 SurvivalProblem::new(world).greedy(state, &mut Vec::new(), &mut self.random, &mut trial_ticks);

@@ -8,13 +8,11 @@
 //! place. A layer that was never truncated holds *every* reachable state, so when such a layer has
 //! no successor, the search was exhaustive and proves that no line survives longer.
 //!
-//! Guarantees: with a limit in simulated ticks, the answer depends only on the world, the state,
-//! the seed and the limit; memory stays below the given bound.
-
-use rand_pcg::rand_core::SeedableRng;
+//! Guarantees: with a budget in ticks, the answer depends on the world, the state, the seed and the
+//! budget alone, and memory stays below the given bound.
 
 use crate::game::{LAST_TICK, Move, State, World};
-use crate::search::{Budget, BudgetMeter, Generator, below};
+use crate::search::{Budget, BudgetMeter, Generator};
 
 /// The initial width of the beam.
 const BEAM_WIDTH_MIN: usize = 2;
@@ -58,7 +56,7 @@ pub struct Solution {
     pub moves: Vec<Move>,
     /// The last tick of that line: 2001 if it survives.
     pub final_tick: u16,
-    /// States expanded in this call.
+    /// States stepped in this call.
     pub simulated_ticks: u64,
 }
 
@@ -143,7 +141,7 @@ enum Growth {
 impl SurvivalSearch {
     /// Creates a search that has not started.
     pub fn new(options: SurvivalOptions) -> Self {
-        let random = Generator::seed_from_u64(options.seed);
+        let random = Generator::from_seed(options.seed);
         Self {
             options,
             random,
@@ -481,7 +479,7 @@ impl CandidateSampler {
                 self.share = u32::MAX;
             }
             if !self.fits {
-                let picked = self.drawn + below(random, self.candidates.len() - self.drawn);
+                let picked = self.drawn + random.below(self.candidates.len() - self.drawn);
                 self.candidates.swap(self.drawn, picked);
             }
             let candidate = self.candidates[self.drawn];

@@ -87,6 +87,7 @@ impl Component {
 
 /// Why a list of components is not a valid expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum ExpressionError {
     /// No components, or too many.
     #[error("an expression has 1 to {DEPTH_MAX} components, not {0}")]

@@ -68,6 +68,6 @@ pub use budget::{Budget, BudgetMeter, StopReason};
 pub use deadline::{ManualTimeSource, SystemTimeSource, TimeSource};
 pub use expression::{C_MAX, Component, DEPTH_MAX, Expression, ExpressionError, HORIZON_MAX, Policy, REPEAT_MAX};
 pub use parse::{ParseError, TEXT_MAX};
-pub use problem::{Generator, Problem, below};
+pub use problem::{Generator, Problem};
 pub use run::{Line, Outcome, Search};
 pub use tree::TREE_NODES_MAX;

@@ -1,20 +1,43 @@
 //! The interface that a search requires of a problem.
 
-use rand_pcg::rand_core::Rng;
+use rand_pcg::Pcg64Mcg;
+use rand_pcg::rand_core::{Rng, SeedableRng};
 
 /// The random number generator of every search: small, fast, with the same stream on every
-/// platform.
-pub type Generator = rand_pcg::Pcg64Mcg;
+/// platform. It is PCG XSL 128/64 (MCG): O'Neill, *PCG: A Family of Simple Fast Space-Efficient
+/// Statistically Good Algorithms for Random Number Generation*, 2014.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Generator(Pcg64Mcg);
 
-/// A uniformly random index below `count`, from one draw of 32 bits.
-///
-/// Multiplies instead of dividing (Lemire, *Fast Random Integer Generation in an Interval*, 2019,
-/// section 4, without the rejection step): no index is off its fair share by more than one part in
-/// `2^32 / count`. `count` must not be 0; counts above `2^32` are not supported.
-#[inline]
-pub fn below(random: &mut Generator, count: usize) -> usize {
-    debug_assert!(count > 0 && count as u64 <= 1 << 32);
-    ((u64::from(random.next_u32()) * count as u64) >> 32) as usize
+impl Generator {
+    /// The generator of this seed.
+    pub fn from_seed(seed: u64) -> Self {
+        Self(Pcg64Mcg::seed_from_u64(seed))
+    }
+
+    /// 32 uniformly random bits.
+    #[inline]
+    pub fn next_u32(&mut self) -> u32 {
+        self.0.next_u32()
+    }
+
+    /// 64 uniformly random bits.
+    #[inline]
+    pub fn next_u64(&mut self) -> u64 {
+        self.0.next_u64()
+    }
+
+    /// A uniformly random index below `count`, from one draw of 32 bits.
+    ///
+    /// Multiplies instead of dividing (Lemire, *Fast Random Integer Generation in an Interval*,
+    /// 2019, section 4, without the rejection step): each index deviates from its exact probability
+    /// by at most one part in `2^32 / count`. `count` must not be 0; counts above `2^32` are not
+    /// supported.
+    #[inline]
+    pub fn below(&mut self, count: usize) -> usize {
+        debug_assert!(count > 0 && count as u64 <= 1 << 32);
+        ((u64::from(self.next_u32()) * count as u64) >> 32) as usize
+    }
 }
 
 /// A deterministic one-player problem.
@@ -55,7 +78,7 @@ pub trait Problem {
     fn random(&self, state: &Self::State, actions: &mut Vec<Self::Action>, random: &mut Generator) -> Self::Action {
         actions.clear();
         self.actions(state, actions);
-        actions[below(random, actions.len())]
+        actions[random.below(actions.len())]
     }
 
     /// The action that the problem's heuristic prefers in `state`, which is not final; the policy

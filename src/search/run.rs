@@ -3,8 +3,6 @@
 //! Every evaluated sequence is offered to the enclosing components from the innermost outwards:
 //! each keeps the best since its last invocation.
 
-use rand_pcg::rand_core::SeedableRng;
-
 use super::budget::{Budget, BudgetMeter, StopReason};
 use super::expression::{Component, Expression, Policy};
 use super::problem::{Generator, Problem};
@@ -86,7 +84,7 @@ impl<A: Copy + Eq> Search<A> {
         let count = expression.components().len();
         Self {
             expression,
-            random: Generator::seed_from_u64(seed),
+            random: Generator::from_seed(seed),
             best: Record::new(),
             records: vec![Record::new(); count],
             trees: vec![Tree::new(TREE_NODES_MAX); count],

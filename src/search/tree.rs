@@ -4,7 +4,7 @@
 //! All nodes are in one vector, with the children of a node adjacent. The tree never exceeds its
 //! node limit: when it is full, it stops growing but still updates its statistics.
 
-use super::problem::{Generator, below};
+use super::problem::Generator;
 
 /// Default limit on the nodes of one tree: about 40 MB.
 pub const TREE_NODES_MAX: usize = 1 << 20;
@@ -135,7 +135,7 @@ impl<A: Copy + Eq> Tree<A> {
         let unvisited = || (0..children.len()).filter(|&k| children[k].visits == 0 && !children[k].explored);
         let chosen = match unvisited().count() {
             0 => self.best_child(node, children, c, random),
-            count => unvisited().nth(below(random, count)).expect("an index below the count"),
+            count => unvisited().nth(random.below(count)).expect("an index below the count"),
         };
         let action = children[chosen].action.expect("a child has an action");
         self.path.push((first + chosen) as u32);
@@ -156,7 +156,7 @@ impl<A: Copy + Eq> Tree<A> {
                 (best, best_value, ties) = (index, value, 1);
             } else if value == best_value {
                 ties += 1;
-                if below(random, ties) == 0 {
+                if random.below(ties) == 0 {
                     best = index;
                 }
             }
@@ -219,7 +219,6 @@ impl<A: Copy + Eq> Tree<A> {
 
 #[cfg(test)]
 mod tests {
-    use rand_pcg::rand_core::SeedableRng;
 
     use super::*;
 
@@ -232,7 +231,7 @@ mod tests {
     #[test]
     fn every_child_is_visited_once_before_the_best_is_preferred() {
         let mut tree = tree(100);
-        let mut random = Generator::seed_from_u64(1);
+        let mut random = Generator::from_seed(1);
         assert!(tree.expand(&[0, 1, 2]));
         let mut counts = [0_u32; 3];
         for visit in 0..3000 {
@@ -248,7 +247,7 @@ mod tests {
     #[test]
     fn node_is_explored_when_all_children_are() {
         let mut tree = tree(100);
-        let mut random = Generator::seed_from_u64(1);
+        let mut random = Generator::from_seed(1);
         tree.expand(&[0, 1]);
         for visit in 0..2 {
             assert!(!tree.is_explored());

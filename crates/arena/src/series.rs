@@ -12,7 +12,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::thread;
 
-use rand_pcg::rand_core::{Rng, SeedableRng};
 use rayon::ThreadPoolBuilder;
 use rayon::iter::{ParallelBridge, ParallelIterator};
 use thiserror::Error;
@@ -188,7 +187,7 @@ impl Series {
         hash.write(self.maps[map].name.as_bytes());
         hash.write(&sample.to_le_bytes());
         hash.write(&self.options.seed.to_le_bytes());
-        Generator::seed_from_u64(hash.finish()).next_u64() >> (u64::BITS - SEED_BITS)
+        Generator::from_seed(hash.finish()).next_u64() >> (u64::BITS - SEED_BITS)
     }
 
     /// Plays the games missing in `games` with `threads` threads, until all are played, `stop` is

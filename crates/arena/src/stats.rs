@@ -218,7 +218,7 @@ mod tests {
     use rand::{RngExt, SeedableRng};
 
     use super::*;
-    use getaway::search::Generator;
+    use rand_pcg::Pcg64Mcg;
 
     fn counts(wins: u64, ties: u64, losses: u64) -> WinDrawLoss {
         WinDrawLoss { wins, ties, losses }
@@ -366,7 +366,7 @@ mod tests {
 
     /// A planner against itself: each pair is a tie with probability one half, otherwise either
     /// side wins with equal probability.
-    fn pair_of_equals(random: &mut Generator, counts: &mut WinDrawLoss) {
+    fn pair_of_equals(random: &mut Pcg64Mcg, counts: &mut WinDrawLoss) {
         let [tie, left] = random.random::<[bool; 2]>();
         counts.add(u32::from(!tie && left), u32::from(!tie && !left));
     }
@@ -375,7 +375,7 @@ mod tests {
     fn sign_test_has_its_nominal_error_rate() {
         const MATCHES: u32 = 20_000;
         const PAIRS: u32 = 150;
-        let mut random = Generator::seed_from_u64(5);
+        let mut random = Pcg64Mcg::seed_from_u64(5);
         let (mut found, mut expected) = (0.0, 0.0);
         for _ in 0..MATCHES {
             let mut result = WinDrawLoss::default();
@@ -398,7 +398,7 @@ mod tests {
         const MATCHES: u32 = 20_000;
         const PAIRS_MAX: u32 = 100_000;
         let sprt = Sprt::default();
-        let mut random = Generator::seed_from_u64(6);
+        let mut random = Pcg64Mcg::seed_from_u64(6);
         let mut wrong = 0;
         for _ in 0..MATCHES {
             let mut result = WinDrawLoss::default();

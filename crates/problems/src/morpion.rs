@@ -9,7 +9,7 @@
 //! Everything that a move changes is kept in bit masks along the four directions, so that the moves
 //! through a new dot are found by looking up nine dots at a time.
 
-use getaway::search::{Generator, Problem, below};
+use getaway::search::{Generator, Problem};
 
 /// Columns and rows. Random and nested games stay far from the border; a game that reached it would
 /// panic rather than give a wrong result.
@@ -302,6 +302,6 @@ impl Problem for Morpion {
     }
 
     fn random(&self, board: &Board, _: &mut Vec<Move>, random: &mut Generator) -> Move {
-        board.legal[below(random, board.legal_count)]
+        board.legal[random.below(board.legal_count)]
     }
 }

@@ -1,0 +1,56 @@
+//! A planner of one's own against planners of the library, at an equal budget of simulated ticks.
+
+use std::error::Error;
+
+use getaway::game::{Layout, Move, Rules, State, World};
+use getaway::planner::{Budget, Choice, Planner, Source, by_name};
+use getaway::search::BudgetMeter;
+
+const MAP: &str = "
+    ###########
+    #P........#
+    #.###.###.#
+    #...#.#...#
+    #.#.....#.#
+    #....s..g.#
+    ###########";
+
+/// Plays the move after which standing still survives longest.
+struct Patient;
+
+impl Planner for Patient {
+    fn decide(&mut self, world: &World, state: &State, budget: Budget) -> Choice {
+        let mut meter = BudgetMeter::new(budget);
+        let mut best = (Move::Stay, state.tick());
+        for first in world.moves(state) {
+            let (mut ahead, mut next) = (state.clone(), first);
+            while !ahead.is_over() && meter.tick().is_ok() {
+                world.step(&mut ahead, next);
+                next = Move::Stay;
+            }
+            if ahead.tick() > best.1 {
+                best = (first, ahead.tick());
+            }
+        }
+        let (player_move, tick) = best;
+        Choice { player_move, source: Source::Search, planned_tick: Some(tick), simulated_ticks: meter.ticks() }
+    }
+}
+
+fn score(world: &World, planner: &mut dyn Planner) -> u32 {
+    let mut state = world.start();
+    while !state.is_over() {
+        let choice = planner.decide(world, &state, Budget::ticks(2_000));
+        world.step(&mut state, choice.player_move);
+    }
+    world.score(&state)
+}
+
+pub(crate) fn main() -> Result<(), Box<dyn Error>> {
+    let world = World::new(&Layout::parse(MAP)?, &Rules::BLITZ_2025)?;
+    println!("patient: {} points", score(&world, &mut Patient));
+    for name in ["random", "safest", "uct-greedy", "survival"] {
+        println!("{name}: {} points", score(&world, by_name(name, 1)?.as_mut()));
+    }
+    Ok(())
+}

@@ -1,0 +1,30 @@
+//! Plays a game with a planner and prints each tick: `cargo run --example play -- uct-greedy`.
+
+use std::error::Error;
+
+use getaway::game::{Layout, Rules, World};
+use getaway::planner::{Budget, DEFAULT_NAME, by_name};
+
+const MAP: &str = "
+    ###########
+    #P........#
+    #.###.###.#
+    #...#.#...#
+    #.#.....#.#
+    #....s..g.#
+    ###########";
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let name = std::env::args().nth(1).unwrap_or_else(|| DEFAULT_NAME.to_owned());
+    let world = World::new(&Layout::parse(MAP)?, &Rules::BLITZ_2025)?;
+    let mut planner = by_name(&name, 1)?;
+    let mut state = world.start();
+    while !state.is_over() {
+        let choice = planner.decide(&world, &state, Budget::ticks(20_000));
+        let at = world.player(&state);
+        println!("tick {}: at ({}, {}), {:?} by {}", state.tick(), at.x, at.y, choice.player_move, choice.source);
+        world.step(&mut state, choice.player_move);
+    }
+    println!("{} points", world.score(&state));
+    Ok(())
+}

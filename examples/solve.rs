@@ -1,0 +1,33 @@
+//! Solves a whole game before its first move, and proves the solution by playing it.
+
+use std::error::Error;
+
+use getaway::game::{Layout, Rules, World};
+use getaway::planner::{Budget, Outcome, Solution, SurvivalOptions, SurvivalSearch};
+
+const MAP: &str = "
+    ###########
+    #P........#
+    #.###.###.#
+    #...#.#...#
+    #.#.....#.#
+    #....s..g.#
+    ###########";
+
+pub(crate) fn main() -> Result<(), Box<dyn Error>> {
+    let world = World::new(&Layout::parse(MAP)?, &Rules::NO_JUMP)?;
+    let options = SurvivalOptions { seed: 1, ..SurvivalOptions::default() };
+    let solution = SurvivalSearch::new(options).solve(&world, &world.start(), Budget::ticks(1_000_000));
+    println!("{}: tick {}, {} ticks simulated", solution.outcome, solution.final_tick, solution.simulated_ticks);
+
+    // A solution is a line of text, for a file or a bug report.
+    let solution: Solution = solution.to_string().parse()?;
+    let mut state = world.start();
+    for &player_move in &solution.moves {
+        world.step(&mut state, player_move);
+    }
+    assert_eq!(state.tick(), solution.final_tick);
+    assert_eq!(state.is_complete(), solution.outcome == Outcome::Survives);
+    println!("{} points", world.score(&state));
+    Ok(())
+}

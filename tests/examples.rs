@@ -1,0 +1,16 @@
+//! The examples for users run to their end.
+
+#[path = "../examples/custom_planner.rs"]
+mod custom_planner;
+#[path = "../examples/solve.rs"]
+mod solve;
+
+#[test]
+fn solve_proves_its_solution() {
+    solve::main().expect("a solution that plays");
+}
+
+#[test]
+fn custom_planner_plays_against_the_library() {
+    custom_planner::main().expect("scores");
+}
