@@ -72,7 +72,8 @@ pub(super) struct Game<'a> {
     pub viewers: &'a Viewers,
     pub live: &'a LiveReplay,
     pub recording: Option<Recorder>,
-    /// Called with log messages: the first mistake of each kind, the disconnect, a failed recording.
+    /// Called with log messages: the first mistake of each kind, the disconnect, a failed
+    /// recording.
     pub note: &'a (dyn Fn(String) + Sync),
 }
 
