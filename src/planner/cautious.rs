@@ -13,9 +13,9 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::streets::{Streets, Timetable, UNREACHED, Walker};
+use super::terrain::{Terrain, move_delays};
 use super::{Budget, Choice, Planner, Source, meter_with_default};
-use crate::game::{Layout, Move, Position, State, World};
+use crate::game::{Clock, Layout, Move, Mover, Position, Rules, State, UNREACHED, World};
 use crate::search::{BudgetMeter, Generator};
 
 /// Search depth, in ticks, where some threats are predicted.
@@ -60,8 +60,9 @@ pub struct Sighting<'a> {
 /// position, to avoid running back and forth.
 #[derive(Clone, Debug)]
 pub struct CautiousRules {
-    streets: Option<Streets>,
-    timetable: Timetable,
+    terrain: Option<Terrain>,
+    /// The server's: a message does not tell the rules.
+    clock: Clock,
     random: Generator,
     /// The last tick seen, and where the player was then.
     last: Option<(u16, Position)>,
@@ -110,8 +111,8 @@ impl CautiousRules {
     /// Creates the core without a map.
     pub fn new() -> Self {
         Self {
-            streets: None,
-            timetable: Timetable::new(),
+            terrain: None,
+            clock: Clock::new(&Rules::BLITZ_2025),
             random: Generator::from_seed(0),
             last: None,
             arrivals: Vec::new(),
@@ -126,13 +127,13 @@ impl CautiousRules {
     pub fn choose(&mut self, layout: &Layout, sighting: &Sighting) -> Choice {
         let Sighting { tick, player, threats } = *sighting;
         let came_from = self.observe(layout, tick, player, threats);
-        let Self { streets, arrivals, steps, .. } = self;
-        let Some((streets, tile)) =
-            streets.as_mut().and_then(|streets| streets.tile(player).map(|tile| (streets, tile)))
+        let Self { terrain, arrivals, steps, .. } = self;
+        let Some((terrain, tile)) =
+            terrain.as_mut().and_then(|terrain| terrain.graph.tile(player).map(|tile| (terrain, tile)))
         else {
             return choice_of(tick, &[]);
         };
-        let moves: Vec<(Move, u16)> = streets.moves(tile).collect();
+        let moves: Vec<(Move, u16)> = terrain.moves(tile).collect();
         let criteria: Vec<MoveCriteria> = moves
             .into_iter()
             .map(|(player_move, next)| {
@@ -140,12 +141,12 @@ impl CautiousRules {
                 // The player arrives after `made` ticks; a threat could be there from the end of
                 // tick `arrival` on.
                 let starts = (arrival > 1).then_some((next, 1));
-                streets.measure_safe(Walker::Player, starts, steps, |tile, made| made < arrivals[usize::from(tile)]);
+                terrain.distances_where(Mover::Player, starts, steps, |tile, made| made < arrivals[usize::from(tile)]);
                 let reached = || (0..steps.len()).filter(|&tile| steps[tile] != UNREACHED);
                 MoveCriteria {
                     player_move,
                     life_ticks: reached().map(|tile| arrivals[tile] - 1).max().unwrap_or(0),
-                    avoids_dead_end: reached().any(|tile| !streets.is_dead_end(tile as u16)),
+                    avoids_dead_end: reached().any(|tile| !terrain.is_dead_end(tile as u16)),
                     room: reached().map(|tile| u32::from(AHEAD_TICKS_MAX.min(arrivals[tile] - steps[tile]))).sum(),
                     keeps_direction: came_from != Some(next),
                     arrival,
@@ -180,7 +181,7 @@ impl CautiousRules {
                 break;
             }
         }
-        let streets = self.streets.as_ref().expect("built by `observe` above");
+        let terrain = self.terrain.as_ref().expect("built by `observe` above");
         let criteria: Vec<MoveCriteria> = world
             .moves(state)
             .map(|player_move| {
@@ -189,7 +190,7 @@ impl CautiousRules {
                 MoveCriteria {
                     player_move,
                     life_ticks: paths.life_ticks[player_move as usize],
-                    avoids_dead_end: reached.iter().any(|&tile| !streets.is_dead_end(tile)),
+                    avoids_dead_end: reached.iter().any(|&tile| !terrain.is_dead_end(tile)),
                     room: reached.len() as u32,
                     keeps_direction: came_from != Some(next),
                     arrival: self.arrivals[usize::from(next)],
@@ -213,20 +214,20 @@ impl CautiousRules {
     }
 
     fn measure_arrivals(&mut self, layout: &Layout, tick: u16, threats: &[ObservedThreat]) {
-        let streets = Streets::refresh(&mut self.streets, layout);
-        let delays: Vec<u16> = self.timetable.delays(tick).take(streets.len()).collect();
+        let terrain = Terrain::cached(&mut self.terrain, layout);
+        let delays: Vec<u16> = move_delays(&self.clock, tick).take(terrain.graph.len()).collect();
         self.arrivals.clear();
-        self.arrivals.resize(streets.len(), UNREACHED);
+        self.arrivals.resize(terrain.graph.len(), UNREACHED);
         // Threats with the same pace are measured together, since the nearest one determines the
         // arrival; a message may contain more than a thousand threats.
         let mut by_period: BTreeMap<Option<u8>, Vec<u16>> = BTreeMap::new();
         for threat in threats {
-            if let Some(tile) = streets.tile(threat.position) {
+            if let Some(tile) = terrain.graph.tile(threat.position) {
                 by_period.entry(threat.period_ticks).or_default().push(tile);
             }
         }
         for (period_ticks, tiles) in by_period {
-            streets.measure(Walker::Threat, tiles, &mut self.steps);
+            terrain.distances(Mover::Threat, tiles, &mut self.steps);
             for (arrival, &steps) in self.arrivals.iter_mut().zip(&self.steps) {
                 let at = match (steps, period_ticks) {
                     (UNREACHED, _) => UNREACHED,
@@ -243,10 +244,10 @@ impl CautiousRules {
     /// moved.
     fn observe(&mut self, layout: &Layout, tick: u16, player: Position, threats: &[ObservedThreat]) -> Option<u16> {
         self.measure_arrivals(layout, tick, threats);
-        let streets = self.streets.as_ref().expect("built by `measure_arrivals` above");
+        let terrain = self.terrain.as_ref().expect("built by `measure_arrivals` above");
         let last = self.last.replace((tick, player));
         let before = last.filter(|&(before, position)| before + 1 == tick && position != player);
-        before.and_then(|(_, position)| streets.tile(position))
+        before.and_then(|(_, position)| terrain.graph.tile(position))
     }
 }
 

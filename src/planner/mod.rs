@@ -18,9 +18,9 @@ mod safest;
 mod show_off;
 mod signature;
 mod solution;
-mod streets;
 mod survival;
 mod survival_planner;
+mod terrain;
 
 pub use cautious::{CautiousPlanner, CautiousRules, ObservedThreat, Sighting};
 pub use grammar::ExpressionPlanner;

@@ -6,9 +6,9 @@
 //! state between ticks.
 
 use super::safest::SafestPlanner;
-use super::streets::{Streets, Timetable, UNREACHED, Walker};
+use super::terrain::{Terrain, move_delays};
 use super::{Budget, Choice, Planner, Source, meter_with_default};
-use crate::game::{Move, Rules, State, World};
+use crate::game::{Clock, Move, Mover, Rules, State, UNREACHED, World};
 use crate::search::BudgetMeter;
 
 /// Maximum search depth in ticks: the search is recursive.
@@ -22,7 +22,6 @@ const SURVIVES_VALUE: i32 = 1000;
 #[derive(Clone, Debug)]
 pub struct ParanoidPlanner {
     depth_ticks: u16,
-    timetable: Timetable,
     distances: Option<Distances>,
     safest: SafestPlanner,
 }
@@ -31,25 +30,25 @@ impl ParanoidPlanner {
     /// Creates a planner with a search depth of 1 to 64 ticks.
     pub fn new(depth_ticks: u16) -> Self {
         let depth_ticks = depth_ticks.clamp(1, PARANOID_TICKS_MAX);
-        Self { depth_ticks, timetable: Timetable::new(), distances: None, safest: SafestPlanner::new() }
+        Self { depth_ticks, distances: None, safest: SafestPlanner::new() }
     }
 }
 
 impl Planner for ParanoidPlanner {
     fn decide(&mut self, world: &World, state: &State, budget: Budget) -> Choice {
         let distances = Distances::refresh(&mut self.distances, world);
-        let streets = &distances.streets;
-        let threats: Vec<u16> = world.threats(state).filter_map(|threat| streets.tile(threat.position)).collect();
+        let terrain = &distances.terrain;
+        let threats: Vec<u16> = world.threats(state).filter_map(|threat| terrain.graph.tile(threat.position)).collect();
         let player = world.tile_after(state, Move::Stay);
         let mut game = Game {
             rules: *world.rules(),
-            moves_before: moves_before(&self.timetable, state.tick(), self.depth_ticks),
+            moves_before: moves_before(world.clock(), state.tick(), self.depth_ticks),
             distances,
             threats,
             depth: 0,
             meter: meter_with_default(budget),
         };
-        let mut moves: Vec<(Move, u16)> = game.distances.streets.moves(player).collect();
+        let mut moves: Vec<(Move, u16)> = game.distances.terrain.moves(player).collect();
         let mut best = None;
         for depth in 1..=usize::from(self.depth_ticks) {
             game.depth = depth;
@@ -80,15 +79,15 @@ impl Planner for ParanoidPlanner {
 }
 
 /// The number of threat moves before the tick 0, 1, ... ticks ahead.
-fn moves_before(timetable: &Timetable, tick: u16, depth_ticks: u16) -> Vec<u16> {
-    let delays: Vec<u16> = timetable.delays(tick).take_while(|&delay| delay <= depth_ticks).collect();
+fn moves_before(clock: &Clock, tick: u16, depth_ticks: u16) -> Vec<u16> {
+    let delays: Vec<u16> = move_delays(clock, tick).take_while(|&delay| delay <= depth_ticks).collect();
     (0..=depth_ticks).map(|ahead| delays.partition_point(|&delay| delay <= ahead) as u16).collect()
 }
 
 /// Threat distances between any two tiles, computed on demand.
 #[derive(Clone, Debug)]
 struct Distances {
-    streets: Streets,
+    terrain: Terrain,
     /// Tile -> the distance of every tile from it; empty until requested.
     rows: Vec<Vec<u16>>,
 }
@@ -96,10 +95,10 @@ struct Distances {
 impl Distances {
     /// The distances on the map of `world`; cleared only if the map has changed.
     fn refresh<'a>(known: &'a mut Option<Self>, world: &World) -> &'a mut Self {
-        if known.as_ref().is_none_or(|distances| !distances.streets.are_of(world.layout())) {
-            let streets = Streets::new(world.layout());
-            let rows = vec![Vec::new(); streets.len()];
-            *known = Some(Self { streets, rows });
+        if known.as_ref().is_none_or(|distances| !distances.terrain.is_for(world.layout())) {
+            let terrain = Terrain::new(world.layout());
+            let rows = vec![Vec::new(); terrain.graph.len()];
+            *known = Some(Self { terrain, rows });
         }
         known.as_mut().expect("filled just now")
     }
@@ -107,7 +106,7 @@ impl Distances {
     fn distance(&mut self, player: u16, threat: u16) -> u16 {
         let row = &mut self.rows[usize::from(player)];
         if row.is_empty() {
-            self.streets.measure(Walker::Threat, [player], row);
+            self.terrain.distances(Mover::Threat, [player], row);
         }
         row[usize::from(threat)]
     }
@@ -146,7 +145,7 @@ impl Game<'_> {
             return Ok(SURVIVES_VALUE + self.nearest_threat(player));
         }
         let mut best = i32::MIN;
-        for (_, next) in self.distances.streets.moves(player) {
+        for (_, next) in self.distances.terrain.moves(player) {
             best = best.max(self.after_player_move(next, ahead, alpha, beta)?);
             alpha = alpha.max(best);
             if alpha >= beta {
@@ -185,7 +184,7 @@ impl Game<'_> {
         if usize::from(distance) > closing_max {
             return self.threat(index + 1, player, ahead, alpha, beta);
         }
-        let [left, right, up, down] = self.distances.streets.neighbours(Walker::Threat, tile);
+        let [left, right, up, down] = self.distances.terrain.graph.neighbours(Mover::Threat)[usize::from(tile)];
         let mut options = [left, right, up, down, tile];
         options.sort_by_cached_key(|&option| (self.distances.distance(player, option), option));
         let mut worst = i32::MAX;

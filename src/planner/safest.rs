@@ -6,14 +6,14 @@
 //! earliest arrival, if each takes a shortest path and the threats keep their pace. The threats'
 //! actual moves are predicted one tick ahead only.
 
-use super::streets::{Streets, UNREACHED, Walker};
+use super::terrain::Terrain;
 use super::{Budget, Choice, Planner, Source, follower};
-use crate::game::{Move, State, World};
+use crate::game::{Move, Mover, State, UNREACHED, World};
 
 /// Plays by the one-step rule. It keeps only scratch space.
 #[derive(Clone, Debug, Default)]
 pub struct SafestPlanner {
-    streets: Option<Streets>,
+    terrain: Option<Terrain>,
     threat_steps: Vec<u16>,
     player_steps: Vec<u16>,
 }
@@ -33,14 +33,15 @@ impl SafestPlanner {
     /// Of the moves that are not immediately fatal, the one that leads to the most margin; an
     /// arbitrary move if all are fatal.
     fn choose(&mut self, world: &World, state: &State) -> Move {
-        let streets = Streets::refresh(&mut self.streets, world.layout());
-        let threats = world.threats(state).filter_map(|threat| streets.tile(threat.position)).collect::<Vec<u16>>();
-        streets.measure(Walker::Threat, threats, &mut self.threat_steps);
+        let terrain = Terrain::cached(&mut self.terrain, world.layout());
+        let threats =
+            world.threats(state).filter_map(|threat| terrain.graph.tile(threat.position)).collect::<Vec<u16>>();
+        terrain.distances(Mover::Threat, threats, &mut self.threat_steps);
         let period_ticks = u16::from(world.clock().period_ticks_at(state.tick() - 1));
         let (mut best, mut best_rank) = (Move::Stay, None);
         for player_move in world.moves(state) {
             let tile = world.tile_after(state, player_move);
-            streets.measure(Walker::Player, [tile], &mut self.player_steps);
+            terrain.distances(Mover::Player, [tile], &mut self.player_steps);
             let rank = (
                 !follower::successor(world, state, player_move).is_caught(),
                 most_margin(&self.player_steps, &self.threat_steps, period_ticks),

@@ -1,7 +1,7 @@
 //! How a solution is written: one line of text, or JSON.
 //!
-//! As text, `survives 2001 20553 LLSRU...`: the outcome, the last tick, the simulated ticks, and the
-//! moves as letters (`L`, `R`, `U`, `D`, `S` to stay), or `-` if there are none. As JSON, an object
+//! As text, `survives 2001 20553 LL.RU...`: the outcome, the last tick, the simulated ticks, and the
+//! moves as letters (`L`, `R`, `U`, `D`, and `.` to stay), or `-` if there are none. As JSON, an object
 //! with the fields of [`Solution`] in which the moves are such a text.
 
 use std::fmt;
@@ -66,7 +66,7 @@ fn letters(moves: &[Move]) -> String {
 fn moves(letters: &str) -> Result<Vec<Move>, SolutionError> {
     let player_move = |letter| Move::ALL.into_iter().find(|player_move| player_move.letter() == letter);
     let moves: Option<Vec<Move>> = letters.chars().map(player_move).collect();
-    moves.ok_or_else(|| SolutionError::new("moves as letters L, R, U, D and S", letters))
+    moves.ok_or_else(|| SolutionError::new("moves as letters L, R, U, D and dots", letters))
 }
 
 impl fmt::Display for Solution {
@@ -139,7 +139,7 @@ mod tests {
             assert_eq!(serde_json::from_str::<Solution>(&json).expect("a solution"), solution);
         }
         assert_eq!(solution(&[]).to_string(), "doomed 12 345 -");
-        let json = r#"{"outcome":"doomed","moves":"LRUDS","final_tick":12,"simulated_ticks":345}"#;
+        let json = r#"{"outcome":"doomed","moves":"LRUD.","final_tick":12,"simulated_ticks":345}"#;
         assert_eq!(serde_json::to_string(&solution(&Move::ALL)).expect("JSON"), json);
     }
 
@@ -150,7 +150,7 @@ mod tests {
             ("lost 12 345 L", "survives, doomed or undecided"),
             ("doomed x 345 L", "a tick"),
             ("doomed 12 -1 L", "a number of ticks"),
-            ("doomed 12 345 LX", "moves as letters L, R, U, D and S"),
+            ("doomed 12 345 LX", "moves as letters L, R, U, D and dots"),
         ] {
             let error = text.parse::<Solution>().expect_err(text).to_string();
             assert!(error.starts_with(&format!("solution: expected {expected}, found ")), "{error}");

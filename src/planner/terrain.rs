@@ -1,0 +1,126 @@
+//! The street graph of a map with its dead ends, and distances on it, without the rules.
+//!
+//! For the planners that do not predict.
+
+use crate::game::{BreadthFirst, Clock, Direction, Layout, Move, Mover, StreetGraph};
+
+/// A map's streets as planners see them, kept from one decision to the next.
+#[derive(Clone, Debug)]
+pub(super) struct Terrain {
+    layout: Layout,
+    pub graph: StreetGraph,
+    /// Tile -> whether it is part of a dead end for the player.
+    dead_ends: Vec<bool>,
+    search: BreadthFirst,
+}
+
+impl Terrain {
+    pub fn new(layout: &Layout) -> Self {
+        let graph = StreetGraph::new(layout);
+        let dead_ends = dead_ends(graph.neighbours(Mover::Player));
+        Self { layout: layout.clone(), graph, dead_ends, search: BreadthFirst::default() }
+    }
+
+    /// The terrain of `layout`; rebuilt only if the layout has changed.
+    pub fn cached<'a>(cache: &'a mut Option<Self>, layout: &Layout) -> &'a mut Self {
+        if cache.as_ref().is_none_or(|terrain| !terrain.is_for(layout)) {
+            *cache = Some(Self::new(layout));
+        }
+        cache.as_mut().expect("filled just now")
+    }
+
+    /// Whether this terrain was built from `layout`.
+    pub fn is_for(&self, layout: &Layout) -> bool {
+        self.layout == *layout
+    }
+
+    /// The player's distinct moves from a tile and their targets: open directions in the order
+    /// left, right, up, down, then staying.
+    pub fn moves(&self, tile: u16) -> impl Iterator<Item = (Move, u16)> + use<> {
+        let [left, right, up, down] = self.graph.neighbours(Mover::Player)[usize::from(tile)];
+        let all = Move::ALL.into_iter().zip([left, right, up, down, tile]);
+        all.filter(move |&(player_move, next)| player_move == Move::Stay || next != tile)
+    }
+
+    pub fn is_dead_end(&self, tile: u16) -> bool {
+        self.dead_ends[usize::from(tile)]
+    }
+
+    /// Fills `steps` with each tile's distance from the nearest source.
+    pub fn distances(&mut self, mover: Mover, sources: impl IntoIterator<Item = u16>, steps: &mut Vec<u16>) {
+        self.distances_where(mover, sources.into_iter().map(|source| (source, 0)), steps, |_, _| true);
+    }
+
+    /// Like [`distances`](Self::distances), but enters a tile only if `enters(tile, steps)` holds.
+    /// Sources come with an initial distance, in ascending order, and are always entered.
+    pub fn distances_where(
+        &mut self,
+        mover: Mover,
+        sources: impl IntoIterator<Item = (u16, u16)>,
+        steps: &mut Vec<u16>,
+        enters: impl Fn(u16, u16) -> bool,
+    ) {
+        self.search.fill(&self.graph, mover, sources, steps, enters);
+    }
+}
+
+/// Removes tiles with at most one exit until none is left; the removed tiles are the dead ends.
+fn dead_ends(neighbours: &[[u16; Direction::ALL.len()]]) -> Vec<bool> {
+    let mut dead = vec![false; neighbours.len()];
+    let exits = |dead: &[bool], tile: usize| {
+        let others = neighbours[tile].iter().map(|&next| usize::from(next));
+        others.filter(|&next| next != tile && !dead[next]).count()
+    };
+    for start in 0..neighbours.len() {
+        let mut tile = start;
+        while !dead[tile] && exits(&dead, tile) <= 1 {
+            dead[tile] = true;
+            let next = neighbours[tile].iter().map(|&next| usize::from(next)).find(|&next| !dead[next]);
+            tile = next.unwrap_or(tile);
+        }
+    }
+    dead
+}
+
+/// The number of ticks, from the start of `tick`, until a threat has made 1, 2, ... moves.
+pub(super) fn move_delays(clock: &Clock, tick: u16) -> impl Iterator<Item = u16> + '_ {
+    clock.move_ticks(tick).map(move |other| other - tick + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::game::{Position, Rules, UNREACHED, World};
+
+    fn terrain(drawing: &str) -> Terrain {
+        Terrain::new(&Layout::parse(drawing).expect("a drawing"))
+    }
+
+    #[test]
+    fn tile_numbers_match_the_world() {
+        let layout = Layout::parse("P.#\n.~.").expect("a drawing");
+        let (terrain, world) = (Terrain::new(&layout), World::new(&layout, &Rules::BLITZ_2025).expect("a map"));
+        let state = world.start();
+        let player = terrain.graph.tile(layout.player).expect("an open tile");
+        let by_world: Vec<(Move, u16)> = world.moves(&state).map(|m| (m, world.tile_after(&state, m))).collect();
+        assert_eq!(terrain.moves(player).collect::<Vec<_>>(), by_world);
+    }
+
+    #[test]
+    fn threats_enter_see_through_tiles_and_the_player_does_not() {
+        let mut terrain = terrain("P~.");
+        let mut steps = Vec::new();
+        terrain.distances(Mover::Threat, [0], &mut steps);
+        assert_eq!(steps, [0, 1, 2]);
+        terrain.distances(Mover::Player, [0], &mut steps);
+        assert_eq!(steps, [0, UNREACHED, UNREACHED]);
+    }
+
+    #[test]
+    fn spurs_are_dead_ends_and_the_ring_is_not() {
+        let terrain = terrain("P..##\n.#...\n...##");
+        let dead: Vec<bool> =
+            (0..5).filter_map(|x| terrain.graph.tile(Position::new(x, 1))).map(|t| terrain.is_dead_end(t)).collect();
+        assert_eq!(dead, [false, false, true, true]);
+    }
+}
