@@ -18,7 +18,7 @@ use crate::game::{Direction, FIRST_TICK, Layout, Position, Spawn, Style, Threat,
 use crate::planner::ObservedThreat;
 
 use super::observation::{Observation, ObservedPose};
-use super::tracker::KnownMap;
+use super::records::KnownMap;
 use super::{Deadline, Deadlines};
 
 /// Number of mispredictions after which a threat is unmodelled: planned against without
@@ -38,8 +38,6 @@ const BEST_WRONG_MAX: u32 = 8;
 
 /// Moves that a style must explain to be identified, and moves between two attempts.
 const IDENTIFY_MOVES: u16 = 6;
-/// The order in which the styles are tried: the most specific first.
-const IDENTIFY_ORDER: [Style; 6] = [Style::Shark, Style::Deer, Style::Bull, Style::Goldfish, Style::Owl, Style::Hawk];
 /// The largest map, in open tiles, on which unmodelled threats are compared with the styles; on
 /// larger ones this takes too long.
 const IDENTIFY_TILES_MAX: usize = 1024;
@@ -431,7 +429,7 @@ impl ThreatBelief {
         if log.first().is_none_or(|first| moves_before(first) + IDENTIFY_MOVES > self.moves_at_last_attempt) {
             return;
         }
-        for style in IDENTIFY_ORDER {
+        for style in identify_order() {
             let spawn = Spawn { style, position: self.spawn() };
             let layout = Layout { threats: vec![spawn], ..layout.clone() };
             if scratch.set_layout(&layout).is_err() {
@@ -546,6 +544,21 @@ impl ThreatBelief {
             }
         }
     }
+}
+
+/// The styles in the order in which they are tried: the most specific first.
+fn identify_order() -> impl Iterator<Item = Style> {
+    let rank = |style: &Style| match style {
+        Style::Shark => 0,
+        Style::Deer => 1,
+        Style::Bull => 2,
+        Style::Goldfish => 3,
+        Style::Owl => 4,
+        Style::Hawk => 5,
+    };
+    let mut order = Style::ALL;
+    order.sort_by_key(rank);
+    order.into_iter()
 }
 
 #[cfg(test)]

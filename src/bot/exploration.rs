@@ -16,7 +16,8 @@ use std::cell::OnceCell;
 use crate::game::{BreadthFirst, LAST_TICK, Move, Mover, Position, State, Tile, World};
 use crate::planner::{Budget, Choice, Outcome, Source, SurvivalOptions, SurvivalSearch};
 
-use super::tracker::{KnownMap, Tracker};
+use super::records::KnownMap;
+use super::tracker::Tracker;
 
 /// The tick after which threats are too fast to make a detour for exploration.
 const EXPLORE_UNTIL_TICK: u16 = 700;

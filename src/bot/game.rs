@@ -3,14 +3,12 @@
 //! Only this stage writes the record. Later stages read it; the tracker moves observations from the
 //! queue to the log as it processes them.
 
-use std::collections::VecDeque;
-
-use crate::game::{Move, Style};
 use crate::protocol::MessageMap;
 
 use super::observation::{Decoded, Observation};
 use super::plan::Planning;
-use super::tracker::{Tracking, track};
+use super::records::{History, Sent};
+use super::tracker::{Tracker, Tracking, track};
 use super::{BotOptions, Deadlines, Decision};
 
 /// Maximum number of moves kept while no message can be observed.
@@ -27,29 +25,6 @@ pub(super) struct Game {
     /// `None` before the first message is processed.
     pub tracking: Option<Tracking>,
     pub planning: Planning,
-}
-
-/// The record of playable messages and of the moves sent.
-#[derive(Debug, Default)]
-pub(super) struct History {
-    /// The threats' styles in the last message, and in the one before; `None` if unknown.
-    pub styles: Vec<Option<Style>>,
-    pub styles_before: Vec<Option<Style>>,
-    /// Observations that the tracker has not processed yet, the latest last.
-    pub queue: VecDeque<Observation>,
-    /// The latest processed observations, of consecutive ticks.
-    pub log: Vec<Observation>,
-    /// Moves that were sent and whose effect the tracker has not seen yet.
-    pub sent: Vec<Sent>,
-}
-
-/// A move that was sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Sent {
-    pub tick: u16,
-    pub player_move: Move,
-    /// Whether it was sent within the budget while the bot was up to date.
-    pub is_timely: bool,
 }
 
 /// An answer to a message.
@@ -108,6 +83,17 @@ impl Game {
             history,
             tracking: None,
             planning: Planning::default(),
+        }
+    }
+
+    /// The tracker and the planning, if the tracker is up to date: only then does it know more than
+    /// the message.
+    pub fn tracked(&mut self, decoded: &Decoded<'_>) -> Option<(&mut Tracker, &mut Planning)> {
+        match &mut self.tracking {
+            Some(Tracking::Following(tracker)) if self.history.queue.is_empty() && self.map == *decoded.map => {
+                Some((&mut **tracker, &mut self.planning))
+            }
+            _ => None,
         }
     }
 

@@ -33,6 +33,7 @@ mod game;
 mod observation;
 mod plan;
 mod reconstruct;
+mod records;
 mod tracker;
 
 use game::{Answer, Game};
@@ -202,7 +203,8 @@ impl Bot {
             return Ok(Decision { elapsed: elapsed(), ..repeated });
         }
         let budget = Budget { time: None, deadline: Some(deadlines.decision.at), ..options.budget };
-        let choice = plan::decide(self.game.as_mut(), &mut self.cautious, &decoded, options, budget);
+        let tracked = self.game.as_mut().and_then(|game| game.tracked(&decoded));
+        let choice = plan::decide(tracked, &mut self.cautious, &decoded, options, budget);
 
         let Choice { player_move, source, planned_tick, simulated_ticks } = choice;
         let elapsed = elapsed();

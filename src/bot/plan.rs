@@ -20,9 +20,8 @@ use crate::planner::{self, Budget, CautiousRules, Choice, Planner};
 use super::BotOptions;
 use super::exploration::{Exploration, SearchLimits, check_plan};
 use super::fallback::decide_from_positions;
-use super::game::Game;
 use super::observation::Decoded;
-use super::tracker::{Tracker, Tracking};
+use super::tracker::Tracker;
 
 /// The largest map, in open tiles, whose tables are copied within a decision for what-if analysis.
 const COPIED_TILES_MAX: usize = 1024;
@@ -54,19 +53,12 @@ enum ActivePlanner {
 
 /// Decides on a message within the budget, whose deadline is set.
 pub(super) fn decide(
-    game: Option<&mut Game>,
+    tracked: Option<(&mut Tracker, &mut Planning)>,
     cautious: &mut CautiousRules,
     decoded: &Decoded<'_>,
     options: &BotOptions,
     budget: Budget,
 ) -> Choice {
-    // Only a tracker that is up to date knows more than the message.
-    let tracked = game.and_then(|game| match &mut game.tracking {
-        Some(Tracking::Following(tracker)) if game.history.queue.is_empty() && game.map == *decoded.map => {
-            Some((&mut **tracker, &mut game.planning))
-        }
-        _ => None,
-    });
     let Some((tracker, planning)) = tracked else { return decide_from_positions(cautious, decoded, None) };
     let is_late = budget.deadline.is_some_and(|deadline| budget.time_source.now() >= deadline);
     let state = tracked_state(tracker).ok().filter(|state| !state.is_over());

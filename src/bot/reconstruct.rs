@@ -4,8 +4,8 @@ use crate::game::{Direction, Layout, Move, Mover, Position, Threat, Tile, World}
 use crate::search::Generator;
 
 use super::Deadline;
-use super::game::Sent;
 use super::observation::ObservedPose;
+use super::records::Sent;
 
 /// Number of random paths tried after the likely ones have failed.
 const RANDOM_PATHS_MAX: usize = 256;

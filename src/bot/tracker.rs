@@ -14,9 +14,9 @@ use crate::game::{Direction, FIRST_TICK, Layout, Position, Spawn, Style, Tile, W
 use crate::protocol::MessageMap;
 
 use super::belief::{Beliefs, Step};
-use super::game::{History, Sent};
 use super::observation::Observation;
 use super::reconstruct::{Gap, Path, reconstruct};
+use super::records::{History, KnownMap, Sent};
 use super::{BotOptions, Deadline, Deadlines};
 
 /// Number of processed observations that are kept.
@@ -59,20 +59,6 @@ pub(super) struct Tracker {
     effective_commands: u32,
     /// Commands into tiles that the player can enter, but that had no effect.
     late_commands: u32,
-}
-
-/// What is known about where the player can go.
-#[derive(Debug)]
-pub(super) struct KnownMap {
-    /// The map as known so far: tiles that refused the player are see-through. Its threats are the
-    /// predictable ones.
-    pub layout: Layout,
-    /// Tiles where the player has been.
-    pub visited: BTreeSet<Position>,
-    /// For each tile, the number of consecutive commands into it that had no effect.
-    pub refusals: BTreeMap<Position, u32>,
-    /// Tiles treated as see-through only because the player has never visited them.
-    pub excluded: Vec<Position>,
 }
 
 /// Processes what is queued: builds the world if it is not there yet, then predicts and updates,
