@@ -218,3 +218,19 @@ fn check_planes(world: &World, state: &State, width: usize, plane: usize, found:
     assert_eq!((9..13).map(sum).sum::<u32>() as usize, threats.len());
     assert_eq!(u32::from(found[14 * plane]), u32::from(state.tick()) * 255 / 2001);
 }
+
+#[test]
+fn observations_of_the_largest_maps_agree_with_the_state() {
+    let row = ".".repeat(63);
+    let rows = [format!("P{row}"), format!(".{}H", &row[1..])];
+    let drawing = rows.into_iter().chain((2..64).map(|_| format!(".{row}"))).collect::<Vec<_>>().join("\n");
+    let layout = Layout::parse(&drawing).expect("a hall of the largest size");
+    let world = World::new(&layout, &Rules::BLITZ_2025).expect("a hall of the largest size");
+    let mut batch = Batch::new(vec![Arc::new(world)], vec![0]);
+    let mut compact = vec![0; batch.shape().compact()];
+    for player_move in [Move::Stay, Move::Down, Move::Right, Move::Up, Move::Left, Move::Stay] {
+        batch.step(&[player_move], &mut [0.0], &mut [false]);
+        batch.parts(1).next().expect("a game").write_compact(&mut compact);
+        check_compact(batch.world(0), &batch.states()[0], &compact);
+    }
+}

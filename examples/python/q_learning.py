@@ -1,6 +1,6 @@
 """Tabular Q-learning on the compact observation, in NumPy: where does it stand beside the planners?
 
-    python examples/python/q_learning.py [--steps 40000000] [--seed 1] [--curve FILE.svg] [MAP...]
+    python examples/python/q_learning.py [--steps 20000000] [--seed 1] [--curve FILE.svg] [MAP...]
 
 People who meet this game propose to learn it. This is the plain answer: Q-learning (Watkins, 1989) with a table, a few
 hundred games at once. The table sees what a careful driver sees, which is all in the compact observation:
@@ -100,7 +100,7 @@ def planner_ticks(planner: str, games: list[getaway.Game]) -> npt.NDArray[np.int
     """The tick that each game reaches with a planner."""
     ticks = []
     for start in games:
-        game, bot = start.copy(), getaway.Bot(planner, budget_ms=5)
+        game, bot = start.copy(), getaway.Bot(planner, budget_ms=60_000, budget_ticks=2000)
         while not game.is_over:
             game.step(bot.next_action(game.frame()))
         ticks.append(game.tick)
@@ -133,7 +133,7 @@ def draw_curve(curve: list[tuple[int, float]], levels: dict[str, float], path: P
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("maps", nargs="*", default=getaway.maps(), help="maps of the test (default: all of maps/)")
-    parser.add_argument("--steps", type=int, default=40_000_000, help="environment steps to learn from")
+    parser.add_argument("--steps", type=int, default=20_000_000, help="environment steps to learn from")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--curve", type=Path, help="where to write the curve, as SVG")
     options = parser.parse_args()

@@ -70,14 +70,25 @@ impl Shape {
     }
 }
 
+/// Maps of more open tiles do without a table of every [`Reach`], which would take more than 16 MiB.
+const TABULATED_TILES: usize = 1024;
+
+/// By move, the steps of one threat, or of the nearest, to the tile that the move leads to; -1 where the way is blocked. The
+/// length is a register's: the last three are not used.
+type Reach = [i16; 8];
+
 /// The tables from which the observations of a world are made.
 #[derive(Clone, Debug)]
 pub(super) struct Observer {
     shape: Shape,
     /// Tile -> x and y.
     places: Vec<[i16; 2]>,
-    /// `tile * tiles + tile` -> steps of a threat from one to the other.
+    /// Tile -> where each move leads the player from there.
+    next: Vec<[u16; Move::ALL.len()]>,
+    /// `threat * tiles + tile` -> steps of a threat from its tile to another.
     steps: Vec<i16>,
+    /// `player * tiles + threat` -> see [`Observer::computed_reach`]; empty above [`TABULATED_TILES`].
+    reaches: Vec<Reach>,
     /// Tick -> ticks until the threats move.
     waits: Vec<u8>,
     /// Threat -> its style.
@@ -99,13 +110,45 @@ impl Observer {
             streets[place] = u8::from(world.layout().tile(position) == Tile::Open);
             streets[shape.height * shape.width + place] = 1;
         }
-        Self {
+        let next = |(tile, &[left, right, up, down]): (usize, &[u16; 4])| [left, right, up, down, tile as u16];
+        let mut observer = Self {
             shape,
             places: graph.positions().iter().map(|position| [position.x as i16, position.y as i16]).collect(),
+            next: graph.neighbours(Mover::Player).iter().enumerate().map(next).collect(),
             steps: tiles.flat_map(|tile| graph.distances(Mover::Threat, tile)).map(far).collect(),
+            reaches: Vec::new(),
             waits: (0..=LAST_TICK + 1).map(wait).collect(),
             styles: world.layout().threats.iter().map(|threat| threat.style as u8).collect(),
             streets,
+        };
+        if graph.len() <= TABULATED_TILES {
+            let pairs = (0..graph.len()).flat_map(|player| (0..graph.len()).map(move |threat| (player, threat)));
+            observer.reaches = pairs.map(|(player, threat)| observer.computed_reach(player, threat)).collect();
+        }
+        observer
+    }
+
+    /// What the player's moves lead to, by the steps to each tile.
+    fn reach_by(&self, player: usize, steps: impl Fn(usize) -> i16) -> Reach {
+        let mut reach = [0; 8];
+        for (index, (reach, &next)) in reach.iter_mut().zip(&self.next[player]).enumerate() {
+            let is_blocked = index < Move::Stay as usize && usize::from(next) == player;
+            *reach = if is_blocked { -1 } else { steps(usize::from(next)) };
+        }
+        reach
+    }
+
+    /// The reach of a threat on one tile for a player on another.
+    fn computed_reach(&self, player: usize, threat: usize) -> Reach {
+        self.reach_by(player, |next| self.steps[threat * self.places.len() + next])
+    }
+
+    /// The same, from the table where there is one.
+    #[inline(always)]
+    fn reach(&self, player: usize, threat: usize) -> Reach {
+        match self.reaches.get(player * self.places.len() + threat) {
+            Some(&reach) => reach,
+            None => self.computed_reach(player, threat),
         }
     }
 
@@ -116,28 +159,22 @@ impl Observer {
 
     pub fn write_compact(&self, world: &World, state: &State, out: &mut [i16]) {
         let (header, threats) = out.split_at_mut(COMPACT_HEADER);
-        let player = world.tile_after(state, Move::Stay);
-        let [x, y] = self.places[usize::from(player)];
-        let next = Move::ALL.map(|player_move| usize::from(world.tile_after(state, player_move)));
-        let mut clearance = [FAR_STEPS; Move::ALL.len()];
+        let player = usize::from(world.tile_after(state, Move::Stay));
+        let mut clearance = self.reach_by(player, |_| FAR_STEPS);
         let mut rows = threats.chunks_exact_mut(COMPACT_THREAT);
         for (index, (row, &style)) in rows.by_ref().zip(&self.styles).enumerate() {
             let (tile, direction) = world.threat_pose(state, index);
-            let tile = usize::from(tile);
-            let steps = &self.steps[tile * self.places.len()..][..self.places.len()];
-            let reach = next.map(|next| steps[next]);
+            let reach = self.reach(player, usize::from(tile));
             for (clearance, reach) in clearance.iter_mut().zip(reach) {
                 *clearance = reach.min(*clearance);
             }
-            let [x, y] = self.places[tile];
+            let [x, y] = self.places[usize::from(tile)];
             row.copy_from_slice(&[x, y, direction as i16, i16::from(style), reach[Move::Stay as usize]]);
         }
         rows.for_each(|row| row.fill(-1));
-        let [left, right, up, down, stay] = std::array::from_fn(|index| {
-            let is_blocked = index < Move::Stay as usize && next[index] == usize::from(player);
-            if is_blocked { -1 } else { clearance[index] }
-        });
+        let [x, y] = self.places[player];
         let (tick, wait) = (state.tick() as i16, i16::from(self.wait(state)));
+        let [left, right, up, down, stay, ..] = clearance;
         header.copy_from_slice(&[tick, wait, x, y, left, right, up, down, stay]);
     }
 
