@@ -30,6 +30,19 @@ pub struct World {
     pub(super) patience_moves: u8,
 }
 
+/// A threat in the numbers of the tables.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ThreatNumbers {
+    /// `tile * 4 + direction`.
+    pub pose: u16,
+    /// The tile that an owl or a hawk makes for; the number of tiles for none.
+    pub target: u16,
+    /// Whether a hawk is sent there, rather than having seen the player there.
+    pub is_post: bool,
+    /// Hawk: idle rounds.
+    pub idle_rounds: i8,
+}
+
 /// The game is over: there is no tick to play.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the game is over")]
@@ -420,6 +433,19 @@ impl World {
             remembered: place.filter(|_| style == Style::Owl),
             seen: place.filter(|_| style == Style::Hawk && !is_post),
             post: place.filter(|_| style == Style::Hawk && is_post),
+            idle_rounds: block.idle_rounds[lane],
+        }
+    }
+
+    /// A threat in the numbers of the tables, by its place in map order.
+    #[inline]
+    pub(crate) fn threat_numbers(&self, state: &State, index: usize) -> ThreatNumbers {
+        let (block, lane) = state.lane(self.lanes[index]);
+        let memory = block.memories[lane];
+        ThreatNumbers {
+            pose: block.poses[lane],
+            target: memory.tile(),
+            is_post: memory.is_post(),
             idle_rounds: block.idle_rounds[lane],
         }
     }

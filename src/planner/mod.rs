@@ -7,12 +7,14 @@
 //! `game` do not depend on each other; this module connects them.
 
 mod cautious;
+mod decider;
 mod follower;
 mod grammar;
 mod ladder;
 mod lookahead;
 mod paranoid;
 mod problem;
+mod proof;
 mod random;
 mod safest;
 mod show_off;
@@ -23,12 +25,14 @@ mod survival_planner;
 mod terrain;
 
 pub use cautious::{CautiousPlanner, CautiousRules, ObservedThreat, Sighting};
+pub use decider::Decider;
 pub use grammar::ExpressionPlanner;
 pub use ladder::{DEFAULT_NAME, NAMES, PlannerError, PlannerSpec, by_name};
 use ladder::{Make, Parameter, PlannerEntry};
 pub use lookahead::LookaheadPlanner;
 pub use paranoid::ParanoidPlanner;
 pub use problem::SurvivalProblem;
+pub use proof::{Proof, Step};
 pub use random::RandomPlanner;
 pub use safest::SafestPlanner;
 pub use show_off::ShowOffPlanner;

@@ -1,7 +1,7 @@
 //! How a solution is written: one line of text, or JSON.
 //!
-//! As text, `survives 2001 20553 LL.RU...`: the outcome, the last tick, the simulated ticks, and the
-//! moves as letters (`L`, `R`, `U`, `D`, and `.` to stay), or `-` if there are none. As JSON, an object
+//! As text, `survives 2001 2001 20553 LL.RU...`: the outcome, the last tick, the bound, the simulated
+//! ticks, and the moves as letters (`L`, `R`, `U`, `D`, and `.` to stay), or `-` if there are none. As JSON, an object
 //! with the fields of [`Solution`] in which the moves are such a text.
 
 use std::fmt;
@@ -71,9 +71,9 @@ fn moves(letters: &str) -> Result<Vec<Move>, SolutionError> {
 
 impl fmt::Display for Solution {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { outcome, moves, final_tick, simulated_ticks } = self;
+        let Self { outcome, moves, final_tick, bound, simulated_ticks } = self;
         let moves = if moves.is_empty() { NO_MOVES.to_owned() } else { letters(moves) };
-        write!(f, "{outcome} {final_tick} {simulated_ticks} {moves}")
+        write!(f, "{outcome} {final_tick} {bound} {simulated_ticks} {moves}")
     }
 }
 
@@ -82,12 +82,14 @@ impl FromStr for Solution {
 
     fn from_str(text: &str) -> Result<Self, SolutionError> {
         let words: Vec<&str> = text.split_whitespace().collect();
-        let [outcome, final_tick, simulated_ticks, letters] = words[..] else {
-            return Err(SolutionError::new("an outcome, a last tick, simulated ticks and moves", text));
+        let [outcome, final_tick, bound, simulated_ticks, letters] = words[..] else {
+            return Err(SolutionError::new("an outcome, a last tick, a bound, simulated ticks and moves", text));
         };
+        let tick = |text: &str| text.parse().map_err(|_| SolutionError::new("a tick", text));
         Ok(Self {
             outcome: outcome.parse()?,
-            final_tick: final_tick.parse().map_err(|_| SolutionError::new("a tick", final_tick))?,
+            final_tick: tick(final_tick)?,
+            bound: tick(bound)?,
             simulated_ticks: simulated_ticks
                 .parse()
                 .map_err(|_| SolutionError::new("a number of ticks", simulated_ticks))?,
@@ -103,22 +105,23 @@ struct SolutionText {
     outcome: Outcome,
     moves: String,
     final_tick: u16,
+    bound: u16,
     simulated_ticks: u64,
 }
 
 impl Serialize for Solution {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self { outcome, ref moves, final_tick, simulated_ticks } = *self;
-        SolutionText { outcome, moves: letters(moves), final_tick, simulated_ticks }.serialize(serializer)
+        let Self { outcome, ref moves, final_tick, bound, simulated_ticks } = *self;
+        SolutionText { outcome, moves: letters(moves), final_tick, bound, simulated_ticks }.serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for Solution {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let SolutionText { outcome, moves: letters, final_tick, simulated_ticks } =
+        let SolutionText { outcome, moves: letters, final_tick, bound, simulated_ticks } =
             SolutionText::deserialize(deserializer)?;
         let moves = moves(&letters).map_err(serde::de::Error::custom)?;
-        Ok(Self { outcome, moves, final_tick, simulated_ticks })
+        Ok(Self { outcome, moves, final_tick, bound, simulated_ticks })
     }
 }
 
@@ -127,7 +130,7 @@ mod tests {
     use super::*;
 
     fn solution(moves: &[Move]) -> Solution {
-        Solution { outcome: Outcome::Doomed, moves: moves.to_vec(), final_tick: 12, simulated_ticks: 345 }
+        Solution { outcome: Outcome::Doomed, moves: moves.to_vec(), final_tick: 12, bound: 14, simulated_ticks: 345 }
     }
 
     #[test]
@@ -138,19 +141,19 @@ mod tests {
             let json = serde_json::to_string(&solution).expect("JSON");
             assert_eq!(serde_json::from_str::<Solution>(&json).expect("a solution"), solution);
         }
-        assert_eq!(solution(&[]).to_string(), "doomed 12 345 -");
-        let json = r#"{"outcome":"doomed","moves":"LRUD.","final_tick":12,"simulated_ticks":345}"#;
+        assert_eq!(solution(&[]).to_string(), "doomed 12 14 345 -");
+        let json = r#"{"outcome":"doomed","moves":"LRUD.","final_tick":12,"bound":14,"simulated_ticks":345}"#;
         assert_eq!(serde_json::to_string(&solution(&Move::ALL)).expect("JSON"), json);
     }
 
     #[test]
     fn invalid_texts_name_what_was_expected() {
         for (text, expected) in [
-            ("", "an outcome, a last tick, simulated ticks and moves"),
-            ("lost 12 345 L", "survives, doomed or undecided"),
-            ("doomed x 345 L", "a tick"),
-            ("doomed 12 -1 L", "a number of ticks"),
-            ("doomed 12 345 LX", "moves as letters L, R, U, D and dots"),
+            ("", "an outcome, a last tick, a bound, simulated ticks and moves"),
+            ("lost 12 14 345 L", "survives, doomed or undecided"),
+            ("doomed x 14 345 L", "a tick"),
+            ("doomed 12 14 -1 L", "a number of ticks"),
+            ("doomed 12 14 345 LX", "moves as letters L, R, U, D and dots"),
         ] {
             let error = text.parse::<Solution>().expect_err(text).to_string();
             assert!(error.starts_with(&format!("solution: expected {expected}, found ")), "{error}");

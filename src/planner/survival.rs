@@ -56,8 +56,29 @@ pub struct Solution {
     pub moves: Vec<Move>,
     /// The last tick of that line: 2001 if it survives.
     pub final_tick: u16,
+    /// The latest final tick that is possible, as far as is proven: 2001 while nothing is. Where it is
+    /// the final tick, the line is the longest.
+    pub bound: u16,
     /// States stepped in this call.
     pub simulated_ticks: u64,
+}
+
+impl Solution {
+    /// Before a search begins.
+    pub(super) fn unknown(tick: u16) -> Self {
+        Self {
+            outcome: Outcome::Undecided,
+            moves: Vec::new(),
+            final_tick: tick,
+            bound: LAST_TICK + 1,
+            simulated_ticks: 0,
+        }
+    }
+
+    /// Whether no line is longer than this one, proven.
+    pub fn is_optimal(&self) -> bool {
+        self.final_tick == self.bound
+    }
 }
 
 /// The options of a search.
@@ -100,6 +121,12 @@ struct Death {
     final_tick: u16,
     parent: u32,
     last_move: Move,
+}
+
+/// Knows states that cannot lead to where a search wants to go.
+pub(super) trait Prune {
+    /// Whether no line from this state reaches the target.
+    fn is_hopeless(&self, world: &World, state: &State) -> bool;
 }
 
 /// A search that can be resumed.
@@ -156,7 +183,7 @@ impl SurvivalSearch {
             backtrack_ticks: BACKTRACK_TICKS_MIN,
             wide_until: 0,
             is_memory_limited: false,
-            best: Solution { outcome: Outcome::Undecided, moves: Vec::new(), final_tick: 0, simulated_ticks: 0 },
+            best: Solution::unknown(0),
         }
     }
 
@@ -170,15 +197,28 @@ impl SurvivalSearch {
     /// Like [`SurvivalSearch::solve`], but stops as soon as a line reaches `enough_tick`; the outcome is
     /// then undecided.
     pub fn solve_until(&mut self, world: &World, state: &State, enough_tick: u16, budget: Budget) -> Solution {
+        self.solve_pruned(world, state, enough_tick, budget, None)
+    }
+
+    /// Like [`SurvivalSearch::solve_until`], but leaves out the states that `prune` finds hopeless. An
+    /// exhaustive search then proves no more than that the target of `prune` is out of reach.
+    pub(super) fn solve_pruned(
+        &mut self,
+        world: &World,
+        state: &State,
+        enough_tick: u16,
+        budget: Budget,
+        prune: Option<&dyn Prune>,
+    ) -> Solution {
         if state.is_over() {
             let outcome = if state.is_complete() { Outcome::Survives } else { Outcome::Doomed };
-            return Solution { outcome, moves: Vec::new(), final_tick: state.tick(), simulated_ticks: 0 };
+            return Solution { outcome, bound: state.tick(), ..Solution::unknown(state.tick()) };
         }
         self.set_root(world, state);
         let mut meter = BudgetMeter::new(budget);
         let mut has_grown = false;
         while self.best.outcome == Outcome::Undecided {
-            match self.grow(world, &mut meter) {
+            match self.grow(world, &mut meter, prune) {
                 Growth::Grown if self.frontier[0].is_complete() => {
                     self.store_best(Outcome::Survives, LAST_TICK + 1, None)
                 }
@@ -352,11 +392,12 @@ impl SurvivalSearch {
             place = node.parent;
         }
         moves.reverse();
-        self.best = Solution { outcome, moves, final_tick, simulated_ticks: 0 };
+        let bound = if outcome == Outcome::Doomed { final_tick } else { LAST_TICK + 1 };
+        self.best = Solution { outcome, moves, final_tick, bound, simulated_ticks: 0 };
     }
 
     /// Builds the next layer from the last one.
-    fn grow(&mut self, world: &World, meter: &mut BudgetMeter) -> Growth {
+    fn grow(&mut self, world: &World, meter: &mut BudgetMeter, prune: Option<&dyn Prune>) -> Growth {
         let affordable_width = self.affordable_width(world);
         let width = self.width.min(affordable_width);
         self.is_memory_limited |= affordable_width < self.width;
@@ -377,7 +418,8 @@ impl SurvivalSearch {
             let parent = &self.frontier[candidate.parent as usize];
             let mut state = parent.clone();
             world.step(&mut state, candidate.player_move);
-            if state.is_caught() {
+            let is_hopeless = || prune.is_some_and(|prune| prune.is_hopeless(world, &state));
+            if state.is_caught() || is_hopeless() {
                 if longest.is_none_or(|death| state.tick() > death.final_tick) {
                     longest = Some(Death {
                         final_tick: state.tick(),

@@ -46,7 +46,7 @@ impl Planner for SurvivalPlanner {
             return choice;
         }
         self.follower = None;
-        let Solution { outcome, moves, final_tick, simulated_ticks } = self.search.solve(world, state, budget);
+        let Solution { outcome, moves, final_tick, simulated_ticks, .. } = self.search.solve(world, state, budget);
         let Some(&player_move) = moves.first() else {
             return self.safest.fall_back(world, state, simulated_ticks);
         };

@@ -4,17 +4,20 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 
-use getaway::game::{POINTS_PER_TICK, Plan, World};
+use getaway::game::{LAST_TICK, POINTS_PER_TICK, Plan, World};
 use getaway::map::Map;
-use getaway::planner::{Budget, Outcome, Solution, SurvivalOptions, SurvivalSearch};
+use getaway::planner::{Budget, Decider, Outcome, Solution, SurvivalOptions};
 
 use super::number::{ANY, integer};
 use super::{CliError, MapArgs, RulesArgs, one_line, world_of};
 
 /// Number of moves per line of a printed plan.
 const MOVES_PER_LINE: usize = 100;
+/// Time between two updates of the progress bar.
+const PROGRESS_PERIOD: Duration = Duration::from_millis(20);
 
 const EXAMPLES: &str = "Examples:
   getaway solve roundabout                         the outcome and the moves: L R U D, and . to stay
@@ -22,6 +25,9 @@ const EXAMPLES: &str = "Examples:
   getaway solve --maps path/to/maps --json         one JSON object per line for each map in a folder";
 
 /// Solve whole games before the first move: find a surviving plan, or prove that there is none
+///
+/// The score is that of the longest line found; the bound is a score that no line exceeds, proven. On a doomed map the
+/// search goes on until the two meet or the time limit is reached.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct SolveArgs {
@@ -49,7 +55,10 @@ struct Report {
     map: String,
     outcome: &'static str,
     score: u32,
+    bound: u32,
     actions: String,
+    /// When the outcome was known; nothing while it is not.
+    decided_ms: Option<f64>,
     elapsed_ms: f64,
     simulated_ticks: u64,
 }
@@ -84,20 +93,63 @@ fn load(args: &SolveArgs) -> Result<Vec<Map>, CliError> {
 fn solve(args: &SolveArgs, map: &Map) -> Result<Report, CliError> {
     let name = one_line(&map.name);
     let world = world_of(map, &args.rules.rules()?)?;
-    let mut survival = SurvivalSearch::new(SurvivalOptions { seed: args.seed, ..SurvivalOptions::default() });
     let start = Instant::now();
-    let deadline = start.checked_add(Duration::from_millis(args.time_limit_ms));
-    let solution = survival.solve(&world, &world.start(), Budget { deadline, ..Budget::UNLIMITED });
-    let elapsed_ms = (start.elapsed().as_secs_f64() * 1e6).round() / 1e3;
+    let (solution, decided) = decide(args, &world);
+    let elapsed_ms = milliseconds(start.elapsed());
     check(&name, &world, &solution)?;
     Ok(Report {
         map: map.name.clone(),
         outcome: solution.outcome.name(),
-        score: u32::from(solution.final_tick) * POINTS_PER_TICK,
+        score: score(solution.final_tick),
+        bound: score(solution.bound),
         actions: Plan::from(&solution.moves[..]).to_string(),
+        decided_ms: decided.map(milliseconds),
         elapsed_ms,
         simulated_ticks: solution.simulated_ticks,
     })
+}
+
+/// Decides a map within the time limit, in slices between which the progress bar is drawn. Returns the solution and the time at
+/// which its outcome was known.
+fn decide(args: &SolveArgs, world: &World) -> (Solution, Option<Duration>) {
+    let time_limit = Duration::from_millis(args.time_limit_ms);
+    let start = Instant::now();
+    let mut decider = Decider::new(SurvivalOptions { seed: args.seed, ..SurvivalOptions::default() });
+    let mut simulated_ticks = 0;
+    let mut decided = None;
+    let mut bar: Option<ProgressBar> = None;
+    loop {
+        let left = time_limit.saturating_sub(start.elapsed());
+        let solution = decider.solve(world, &world.start(), Budget::time(left.min(PROGRESS_PERIOD)));
+        simulated_ticks += solution.simulated_ticks;
+        if solution.outcome != Outcome::Undecided {
+            decided = decided.or_else(|| Some(start.elapsed()));
+        }
+        if solution.is_optimal() || start.elapsed() >= time_limit {
+            if let Some(bar) = bar {
+                bar.finish_and_clear();
+            }
+            return (Solution { simulated_ticks, ..solution }, decided);
+        }
+        let bar = bar.get_or_insert_with(progress_bar);
+        bar.set_position(u64::from(solution.final_tick));
+        bar.set_message(format!("score {}, bound {}", score(solution.final_tick), score(solution.bound)));
+    }
+}
+
+fn milliseconds(time: Duration) -> f64 {
+    (time.as_secs_f64() * 1e6).round() / 1e3
+}
+
+fn score(tick: u16) -> u32 {
+    u32::from(tick) * POINTS_PER_TICK
+}
+
+/// A progress bar on standard error, drawn only on a terminal.
+fn progress_bar() -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(u64::from(LAST_TICK) + 1), ProgressDrawTarget::stderr());
+    let style = ProgressStyle::with_template("{msg} {wide_bar} {elapsed}");
+    bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }
 
 /// Plays the moves to verify the solution before it is printed.
@@ -120,9 +172,10 @@ fn check(name: &str, world: &World, solution: &Solution) -> Result<(), CliError>
 }
 
 fn write_plan(report: &Report, out: &mut impl Write) -> Result<(), CliError> {
-    let Report { map, outcome, score, actions, elapsed_ms, simulated_ticks } = report;
+    let Report { map, outcome, score, bound, actions, elapsed_ms, simulated_ticks, .. } = report;
     let map = one_line(map);
-    writeln!(out, "{map}: {outcome}, {score} points, {elapsed_ms:.1} ms, {simulated_ticks} ticks simulated")?;
+    let bound = if score == bound { String::new() } else { format!(" (bound {bound})") };
+    writeln!(out, "{map}: {outcome}, {score} points{bound}, {elapsed_ms:.1} ms, {simulated_ticks} ticks simulated")?;
     for (line, moves) in actions.as_bytes().chunks(MOVES_PER_LINE).enumerate() {
         let tick = line * MOVES_PER_LINE + 1;
         writeln!(out, "{tick:>5} {}", String::from_utf8_lossy(moves))?;
@@ -133,10 +186,13 @@ fn write_plan(report: &Report, out: &mut impl Write) -> Result<(), CliError> {
 fn write_table(reports: &[Report], out: &mut impl Write) -> Result<(), CliError> {
     let names: Vec<String> = reports.iter().map(|report| one_line(&report.map)).collect();
     let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).max("MAP".len());
-    writeln!(out, "{:<width$}  OUTCOME     SCORE  ELAPSED MS  SIMULATED TICKS", "MAP")?;
+    writeln!(out, "{:<width$}  OUTCOME     SCORE  BOUND  ELAPSED MS  SIMULATED TICKS", "MAP")?;
     for (name, report) in names.iter().zip(reports) {
-        let Report { outcome, score, elapsed_ms, simulated_ticks, .. } = report;
-        writeln!(out, "{name:<width$}  {outcome:<9}  {score:>6}  {elapsed_ms:>10.1}  {simulated_ticks:>15}")?;
+        let Report { outcome, score, bound, elapsed_ms, simulated_ticks, .. } = report;
+        writeln!(
+            out,
+            "{name:<width$}  {outcome:<9}  {score:>6}  {bound:>5}  {elapsed_ms:>10.1}  {simulated_ticks:>15}"
+        )?;
     }
     let counts = [Outcome::Survives, Outcome::Doomed, Outcome::Undecided].map(|outcome| {
         let count = reports.iter().filter(|report| report.outcome == outcome.name()).count();
@@ -158,6 +214,7 @@ mod tests {
             outcome,
             moves: vec![Move::Stay; moves],
             final_tick,
+            bound: final_tick,
             simulated_ticks: 0,
         };
         assert!(check("m", &world, &solution(Outcome::Survives, 2000, 2001)).is_ok());

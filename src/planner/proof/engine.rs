@@ -1,0 +1,286 @@
+//! Search and proof side by side: the beam looks for a life that reaches the target, sweeps look for a proof that there is none, and each
+//! uses what the other has found.
+
+use super::model::{Automaton, Model};
+use super::sweep::{End, Sweep, SweepLimits};
+use super::target::{Pruner, Target};
+use super::{Proof, Step};
+use crate::game::{LAST_TICK, State, Style, World};
+use crate::planner::{Budget, Outcome, Solution, SurvivalOptions, SurvivalSearch};
+use crate::search::BudgetMeter;
+
+/// Work of a slice of either side: states that are stepped, or combinations of keys.
+const SLICE: u64 = 50_000;
+/// A threat joins a sweep on its way if that makes at most so many combinations.
+const JOIN_LEN: usize = 2_000;
+/// Sweeps that would begin with more states than this are not worth their time.
+const START_STATES_MAX: u64 = 8_000_000;
+/// Work on a target before another has its turn, at first.
+const PATIENCE_MIN: u64 = 3_000_000;
+/// How far beyond an undecided target the next one lies, at first.
+const STEP_MIN_TICKS: usize = 8;
+/// Sweeps start so far before the target at first; then earlier and earlier.
+const FLOOR_TICKS: usize = 100;
+/// From this tick on threats move in every tick: the place for first attempts on targets far beyond it.
+const INSANE_TICK: usize = 903;
+/// How much earlier sweeps may start when nothing is left to try.
+const FLOOR_STEP_TICKS: usize = 120;
+/// Undecided targets that are kept for later.
+const RESTING_MAX: usize = 2;
+
+/// A target that is being decided.
+#[derive(Debug)]
+struct Attempt<const N: usize> {
+    target: Target<N>,
+    sweep: Option<Sweep<N>>,
+    /// Where sweeps have started, and over which threats.
+    tried: Vec<(usize, u64)>,
+    /// Sweeps start here or later.
+    floor: usize,
+    /// Whether nothing is left to sweep.
+    is_exhausted: bool,
+    beam: SurvivalSearch,
+    /// Work that was spent on it, and how much it may have before another has its turn.
+    work: u64,
+    patience: u64,
+}
+
+/// Decides targets until the longest life and the bound meet.
+#[derive(Debug)]
+pub(super) struct Engine<const N: usize> {
+    model: Model<N>,
+    /// The automata in the order in which they join.
+    order: Vec<usize>,
+    options: SurvivalOptions,
+    attempt: Option<Attempt<N>>,
+    resting: Vec<Attempt<N>>,
+    beams: u64,
+    /// Whether the next slice is the sweeps'.
+    proof_is_next: bool,
+    patience: u64,
+    /// How far the target lies beyond the longest life, or beyond the tick where the last proof ran out of states.
+    step: usize,
+    last_empty: usize,
+    proof: Option<Proof>,
+}
+
+impl<const N: usize> Engine<N> {
+    /// Nothing for maps that do not fit into sets of `64 * N` places.
+    pub fn new(world: &World, root: &State, options: SurvivalOptions) -> Option<Self> {
+        let model = Model::new(world, root)?;
+        let order = order(&model);
+        Some(Self {
+            model,
+            order,
+            options,
+            attempt: None,
+            resting: Vec::new(),
+            beams: 0,
+            proof_is_next: false,
+            patience: PATIENCE_MIN,
+            step: 0,
+            last_empty: 0,
+            proof: None,
+        })
+    }
+
+    /// A search for the next attempt.
+    fn new_beam(&mut self) -> SurvivalSearch {
+        self.beams += 1;
+        let seed = self.options.seed.wrapping_add(self.beams);
+        SurvivalSearch::new(SurvivalOptions { seed, memory_max_bytes: self.options.memory_max_bytes / 4 })
+    }
+
+    /// The limits of sweeps: the memory is shared by the layers of a sweep, what is known of targets, and the beam.
+    fn limits(&self, join_len: usize) -> SweepLimits {
+        let eighth = self.options.memory_max_bytes / 8;
+        // Two layers and the index of one.
+        let layer_bytes = 2 * super::join::Layer::<N>::KEY_BYTES + 32;
+        SweepLimits { join_len, layer_len: eighth / layer_bytes, kept_bytes: eighth }
+    }
+
+    /// The next target: the end of the game until that is decided; then the tick where the last proof ran out of states, and later ones
+    /// while nothing comes of it; at last the tick just beyond the longest life.
+    fn next_target(&mut self, best: &Solution) -> usize {
+        if best.bound > LAST_TICK {
+            return usize::from(LAST_TICK);
+        }
+        let (low, high) = (usize::from(best.final_tick), usize::from(best.bound));
+        if let Some(attempt) = &self.attempt {
+            let tick = attempt.target.tick;
+            if !(low..high).contains(&tick) {
+                self.step = 0;
+            } else if attempt.work < attempt.patience {
+                return tick;
+            } else {
+                self.step = (2 * self.step).max(STEP_MIN_TICKS);
+            }
+        }
+        let tick = low.max(self.last_empty) + self.step;
+        if tick < high {
+            return tick;
+        }
+        self.patience *= 2;
+        (self.step, self.last_empty) = (0, 0);
+        low
+    }
+
+    /// Turns to a target, and keeps what is known of others.
+    fn set_target(&mut self, tick: usize, best: &Solution) {
+        let (low, high) = (usize::from(best.final_tick), usize::from(best.bound));
+        self.resting.extend(self.attempt.take());
+        self.resting.retain(|attempt| attempt.target.tick < high);
+        self.resting.sort_by_key(|attempt| attempt.target.tick);
+        if let Some(place) = self.resting.iter().position(|attempt| attempt.target.tick == tick) {
+            let mut attempt = self.resting.remove(place);
+            attempt.patience = attempt.work + self.patience;
+            self.attempt = Some(attempt);
+            return;
+        }
+        let beam = self.new_beam();
+        let earlier = self.resting.iter().rfind(|attempt| attempt.target.tick < tick);
+        let target = match earlier {
+            Some(earlier) => earlier.target.later(&self.model, tick),
+            None => Target::new(&self.model, tick, &self.order, self.options.memory_max_bytes / 8),
+        };
+        self.resting.retain(|attempt| attempt.target.tick >= low);
+        self.resting.truncate(RESTING_MAX);
+        let far = if tick > INSANE_TICK + FLOOR_TICKS { INSANE_TICK } else { tick.saturating_sub(FLOOR_TICKS) };
+        let sweep = Some(Sweep::new(&target, self.model.first_tick, self.limits(0)));
+        let patience = if tick == usize::from(LAST_TICK) { u64::MAX } else { self.patience };
+        let floor = far.max(self.model.first_tick);
+        self.attempt =
+            Some(Attempt { target, sweep, tried: Vec::new(), floor, is_exhausted: false, beam, work: 0, patience });
+    }
+
+    /// Goes on until the longest life and the bound meet or the budget is used up.
+    pub fn run(&mut self, world: &World, root: &State, best: &mut Solution, meter: &mut BudgetMeter) {
+        while best.final_tick < best.bound && meter.check().is_ok() {
+            let tick = self.next_target(best);
+            if self.attempt.as_ref().is_none_or(|attempt| attempt.target.tick != tick) {
+                self.set_target(tick, best);
+            }
+            let before = meter.ticks();
+            self.proof_is_next = !self.proof_is_next;
+            if self.proof_is_next {
+                self.prove(best, meter);
+            } else {
+                self.search(world, root, best, meter);
+            }
+            if let Some(attempt) = &mut self.attempt {
+                attempt.work += meter.ticks() - before;
+            }
+        }
+    }
+
+    /// A slice of the beam.
+    fn search(&mut self, world: &World, root: &State, best: &mut Solution, meter: &mut BudgetMeter) {
+        let Some(attempt) = &mut self.attempt else { return };
+        let pruner = Pruner { model: &self.model, target: &attempt.target };
+        let budget = meter.remaining().and(Budget::ticks(SLICE));
+        let found = attempt.beam.solve_pruned(world, root, LAST_TICK + 1, budget, Some(&pruner));
+        meter.add_search(found.simulated_ticks);
+        let (target_tick, outcome) = (attempt.target.tick as u16, found.outcome);
+        if found.final_tick > best.final_tick {
+            let survives = outcome == Outcome::Survives;
+            let outcome = if survives { Outcome::Survives } else { best.outcome };
+            let bound = if survives { LAST_TICK + 1 } else { best.bound };
+            *best = Solution { outcome, bound, ..found };
+        }
+        if outcome == Outcome::Doomed && best.final_tick <= target_tick {
+            self.bound(best, target_tick, true);
+        }
+    }
+
+    /// Notes that the target cannot be reached, and how that was proven.
+    fn bound(&mut self, best: &mut Solution, target_tick: u16, by_search: bool) {
+        best.bound = target_tick;
+        let steps = self.attempt.as_ref().map_or(&[] as &[Step], |attempt| &attempt.target.steps);
+        self.proof = Some(Proof { bound_tick: target_tick, steps: steps.to_vec(), ends_with_search: by_search });
+    }
+
+    /// A slice of the sweeps.
+    fn prove(&mut self, best: &mut Solution, meter: &mut BudgetMeter) {
+        let limits = self.limits(JOIN_LEN);
+        let Some(mut attempt) = self.attempt.take() else { return };
+        if attempt.sweep.is_none() && !attempt.is_exhausted {
+            let start = self.next_start(&mut attempt);
+            attempt.is_exhausted = start.is_none();
+            attempt.sweep = start.map(|start| Sweep::new(&attempt.target, start, limits));
+        }
+        let end =
+            attempt.sweep.as_mut().and_then(|sweep| sweep.advance(&self.model, &mut attempt.target, SLICE, meter));
+        if end.is_some() {
+            attempt.sweep = None;
+        }
+        if end == Some(End::Noted) {
+            // The beam starts anew: what it holds may be hopeless now.
+            attempt.beam = self.new_beam();
+        }
+        let target_tick = attempt.target.tick as u16;
+        self.attempt = Some(attempt);
+        if let Some(End::Empty(tick)) = end {
+            self.last_empty = tick;
+            self.bound(best, target_tick, false);
+        }
+    }
+
+    /// Where to sweep next.
+    fn next_start(&self, attempt: &mut Attempt<N>) -> Option<usize> {
+        loop {
+            let found = attempt.target.bottleneck(&self.model, attempt.floor, &attempt.tried);
+            if let Some((tick, mask, _)) = found.filter(|&(.., states)| states < START_STATES_MAX) {
+                attempt.tried.push((tick, mask));
+                return Some(tick);
+            }
+            if attempt.floor == self.model.first_tick {
+                return None;
+            }
+            attempt.floor = attempt.floor.saturating_sub(FLOOR_STEP_TICKS).max(self.model.first_tick);
+        }
+    }
+
+    /// Turns to a target, whatever is known.
+    #[cfg(test)]
+    pub fn begin(&mut self, target_tick: usize) {
+        self.set_target(target_tick, &Solution::unknown(0));
+    }
+
+    /// A slice of the sweeps alone; whether it has proven that the target is out of reach.
+    #[cfg(test)]
+    pub fn prove_slice(&mut self, meter: &mut BudgetMeter) -> bool {
+        let mut best = Solution::unknown(0);
+        self.prove(&mut best, meter);
+        best.bound <= LAST_TICK
+    }
+
+    /// Whether what is known of the target rules a state out.
+    #[cfg(test)]
+    pub fn is_hopeless(&self, world: &World, state: &State) -> bool {
+        use crate::planner::survival::Prune;
+        let attempt = self.attempt.as_ref().expect("a target is set");
+        Pruner { model: &self.model, target: &attempt.target }.is_hopeless(world, state)
+    }
+
+    /// The proof of the bound, if the engine has found one.
+    pub fn proof(&self) -> Option<&Proof> {
+        self.proof.as_ref()
+    }
+}
+
+/// One threat of each style, then the others: sharks first, which drive the player, then those with few keys.
+fn order<const N: usize>(model: &Model<N>) -> Vec<usize> {
+    let rank = |automaton: &Automaton<N>| match automaton {
+        Automaton::Chaser { style: Style::Deer, .. } => 2,
+        Automaton::Chaser { .. } => 0,
+        Automaton::Owl { .. } => 1,
+        Automaton::Hawk { .. } => 3,
+    };
+    let nth = |index: usize| {
+        let own = rank(&model.automata[index]);
+        model.automata[..index].iter().filter(|other| rank(other) == own).count()
+    };
+    let mut order: Vec<usize> = (0..model.automata.len()).collect();
+    order.sort_by_key(|&index| (nth(index), rank(&model.automata[index])));
+    order
+}

@@ -1,0 +1,457 @@
+//! Several threats at once: layers of the states in which the player can be, for each combination of their keys.
+//!
+//! A combination holds the keys of some threats, each at its own bits, which are the same in every layer: to leave a threat out is to
+//! clear its bits.
+
+use std::ops::Range;
+
+use super::model::{Automaton, Model};
+use super::projection::Projection;
+use super::tile_set::TileSet;
+
+/// Where a threat's key lies in a combination.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Slot {
+    /// The automaton's place in the model.
+    pub automaton: usize,
+    shift: u32,
+    bits: u32,
+}
+
+impl Slot {
+    /// The threat's key.
+    #[inline]
+    pub fn key(&self, combination: u64) -> u32 {
+        (combination >> self.shift & ((1 << self.bits) - 1)) as u32
+    }
+
+    /// The key at its place.
+    #[inline]
+    pub fn place(&self, key: u32) -> u64 {
+        u64::from(key) << self.shift
+    }
+
+    /// The bits of the slot.
+    pub fn mask(&self) -> u64 {
+        ((1 << self.bits) - 1) << self.shift
+    }
+}
+
+/// A slot for each automaton in this order that still fits.
+pub(super) fn slots_of<const N: usize>(model: &Model<N>, order: &[usize]) -> Vec<Slot> {
+    let mut shift = 0;
+    let mut slots = Vec::new();
+    for &automaton in order {
+        let bits = usize::BITS - model.keys(&model.automata[automaton]).leading_zeros();
+        if shift + bits < u64::BITS {
+            slots.push(Slot { automaton, shift, bits });
+            shift += bits;
+        }
+    }
+    slots
+}
+
+/// The states of a tick: for each combination of keys, the places of the player.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Layer<const N: usize> {
+    /// Distinct combinations.
+    pub keys: Vec<u64>,
+    /// For each of them the places, at least one.
+    pub sets: Vec<TileSet<N>>,
+}
+
+impl<const N: usize> Layer<N> {
+    /// Bytes of a combination with its places.
+    pub const KEY_BYTES: usize = size_of::<u64>() + size_of::<TileSet<N>>();
+
+    /// How many combinations there are.
+    pub fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// Whether no state is left.
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    /// How many states there are.
+    pub fn states(&self) -> u64 {
+        self.sets.iter().map(|set| u64::from(set.len())).sum()
+    }
+
+    /// Every place that occurs.
+    pub fn places(&self) -> TileSet<N> {
+        self.sets.iter().fold(TileSet::EMPTY, |any, set| any.or(set))
+    }
+
+    /// Removes everything and keeps the memory.
+    pub fn clear(&mut self) {
+        self.keys.clear();
+        self.sets.clear();
+    }
+
+    fn push(&mut self, key: u64, set: TileSet<N>) {
+        self.keys.push(key);
+        self.sets.push(set);
+    }
+
+    /// Narrows each combination's places to what `keep` says.
+    pub fn retain(&mut self, keep: impl Fn(u64, &TileSet<N>) -> Option<TileSet<N>>) {
+        let mut kept = 0;
+        for place in 0..self.keys.len() {
+            if let Some(set) = keep(self.keys[place], &self.sets[place]).filter(|set| !set.is_empty()) {
+                (self.keys[kept], self.sets[kept]) = (self.keys[place], set);
+                kept += 1;
+            }
+        }
+        self.keys.truncate(kept);
+        self.sets.truncate(kept);
+    }
+
+    /// Adds a threat in each of these keys, with the places from which the player lives against it; nothing if that makes more than
+    /// `max_len` combinations.
+    pub fn widen(&self, slot: Slot, keys: &[(u32, TileSet<N>)], max_len: usize) -> Option<Self> {
+        let mut wide = Self::default();
+        for (&key, set) in self.keys.iter().zip(&self.sets) {
+            for (own, lives) in keys {
+                let set = set.and(lives);
+                if set.is_empty() {
+                    continue;
+                }
+                if wide.len() == max_len {
+                    return None;
+                }
+                wide.push(key | slot.place(*own), set);
+            }
+        }
+        Some(wide)
+    }
+}
+
+/// A layer that is looked things up in.
+#[derive(Debug, Default)]
+pub(super) struct Lookup<const N: usize> {
+    layer: Layer<N>,
+    entries: Vec<u32>,
+}
+
+impl<const N: usize> Lookup<N> {
+    /// Bytes that a combination takes here.
+    pub const KEY_BYTES: usize = Layer::<N>::KEY_BYTES + 3 * size_of::<u32>();
+    const FREE: u32 = u32::MAX;
+
+    pub fn new(mut layer: Layer<N>) -> Self {
+        layer.keys.shrink_to_fit();
+        layer.sets.shrink_to_fit();
+        let mut entries = vec![Self::FREE; (3 * layer.len() / 2 + 1).next_power_of_two()];
+        let mask = entries.len() - 1;
+        for (place, &key) in layer.keys.iter().enumerate() {
+            let mut at = hash(key) & mask;
+            while entries[at] != Self::FREE {
+                at = (at + 1) & mask;
+            }
+            entries[at] = place as u32;
+        }
+        Self { layer, entries }
+    }
+
+    pub fn layer(&self) -> &Layer<N> {
+        &self.layer
+    }
+
+    /// The places of a combination, if it occurs.
+    #[inline]
+    pub fn get(&self, key: u64) -> Option<&TileSet<N>> {
+        let mask = self.entries.len() - 1;
+        let mut at = hash(key) & mask;
+        loop {
+            match self.entries[at] {
+                Self::FREE => return None,
+                place if self.layer.keys[place as usize] == key => return Some(&self.layer.sets[place as usize]),
+                _ => at = (at + 1) & mask,
+            }
+        }
+    }
+}
+
+/// Finds a combination in the layer that is being made: open addressing; an entry counts if it carries the layer's stamp.
+#[derive(Debug, Default)]
+struct Index {
+    entries: Vec<(u32, u32)>,
+    stamp: u32,
+}
+
+impl Index {
+    fn clear(&mut self, len: usize) {
+        self.stamp = self.stamp.wrapping_add(1);
+        let entries = (2 * len).next_power_of_two().max(1024);
+        if self.entries.len() < entries || self.stamp == 0 {
+            self.entries = vec![(0, 0); entries];
+            self.stamp = 1;
+        }
+    }
+
+    /// The place of a combination, or where to note it.
+    #[inline]
+    fn find(&self, key: u64, keys: &[u64]) -> Result<usize, usize> {
+        let mask = self.entries.len() - 1;
+        let mut at = hash(key) & mask;
+        loop {
+            let (stamp, place) = self.entries[at];
+            if stamp != self.stamp {
+                return Err(at);
+            }
+            if keys[place as usize] == key {
+                return Ok(place as usize);
+            }
+            at = (at + 1) & mask;
+        }
+    }
+}
+
+#[inline]
+fn hash(key: u64) -> usize {
+    let product = u128::from(key ^ 0x9e37_79b9_7f4a_7c15) * 0xe703_7ed1_a0b4_28db_u128;
+    (product as u64 ^ (product >> 64) as u64) as usize
+}
+
+/// What is the same for every combination of a layer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Scene<'a, const N: usize> {
+    pub model: &'a Model<N>,
+    /// The slots of the layer's threats.
+    pub slots: &'a [Slot],
+    /// The tick of the layer.
+    pub tick: usize,
+    /// By tick, where the player can be.
+    pub allowed: &'a [TileSet<N>],
+    /// By automaton, its projection; empty for those without one.
+    pub projections: &'a [Projection<N>],
+}
+
+/// The memory of joins, kept from layer to layer.
+#[derive(Debug, Default)]
+pub(super) struct Join<const N: usize> {
+    index: Index,
+    groups: Vec<Group<N>>,
+    spare: Vec<Group<N>>,
+}
+
+impl<const N: usize> Join<N> {
+    /// Begins to make a layer that is about as long as `len`.
+    pub fn begin(&mut self, len: usize, next: &mut Layer<N>) {
+        next.clear();
+        self.index.clear(len);
+    }
+
+    #[inline]
+    fn add(&mut self, key: u64, set: TileSet<N>, next: &mut Layer<N>) {
+        match self.index.find(key, &next.keys) {
+            Ok(place) => next.sets[place] = next.sets[place].or(&set),
+            Err(at) => {
+                self.index.entries[at] = (self.index.stamp, next.len() as u32);
+                next.push(key, set);
+                if 2 * next.len() > self.index.entries.len() {
+                    self.grow(&next.keys);
+                }
+            }
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self, keys: &[u64]) {
+        self.index.clear(2 * keys.len());
+        for (place, &key) in keys.iter().enumerate() {
+            if let Err(at) = self.index.find(key, keys) {
+                self.index.entries[at] = (self.index.stamp, place as u32);
+            }
+        }
+    }
+
+    /// Adds what follows from some of the layer's combinations to the next layer.
+    pub fn step(&mut self, scene: &Scene<'_, N>, layer: &Layer<N>, places: Range<usize>, next: &mut Layer<N>) {
+        let (mut groups, mut spare) = (std::mem::take(&mut self.groups), std::mem::take(&mut self.spare));
+        let landing = scene.model.landing(scene.tick, scene.allowed);
+        for place in places {
+            successors(scene, &landing, layer.keys[place], &layer.sets[place], &mut groups, &mut spare);
+            for group in &groups {
+                self.add(group.key, group.to, next);
+            }
+        }
+        (self.groups, self.spare) = (groups, spare);
+    }
+
+    /// Adds those of some of the layer's states to `left` that lead into the layer after it.
+    pub fn trim(
+        &mut self,
+        scene: &Scene<'_, N>,
+        layer: &Layer<N>,
+        places: Range<usize>,
+        after: &Lookup<N>,
+        left: &mut Layer<N>,
+    ) {
+        let landing = scene.model.landing(scene.tick, scene.allowed);
+        for place in places {
+            let (key, set) = (layer.keys[place], layer.sets[place]);
+            successors(scene, &landing, key, &set, &mut self.groups, &mut self.spare);
+            let mut lives = TileSet::EMPTY;
+            for group in &self.groups {
+                if let Some(known) = after.get(group.key) {
+                    let to = group.to.and(known);
+                    if !to.is_empty() {
+                        lives = lives.or(&scene.model.board.reach(&to).and(&group.from));
+                    }
+                }
+            }
+            if !lives.is_empty() {
+                left.push(key, lives);
+            }
+        }
+    }
+
+    /// The layer without the threats whose bits are not in the mask.
+    pub fn project(&mut self, layer: &Layer<N>, mask: u64) -> Layer<N> {
+        let mut narrow = Layer::default();
+        self.begin(layer.len(), &mut narrow);
+        for (&key, &set) in layer.keys.iter().zip(&layer.sets) {
+            self.add(key & mask, set, &mut narrow);
+        }
+        narrow
+    }
+
+    /// The states that are in both layers, over the threats of either: `mask` holds the bits of the layer's own.
+    pub fn natural(layer: Layer<N>, mask: u64, known: &Layer<N>) -> Layer<N> {
+        let own = Lookup::new(layer);
+        let mut both = Layer::default();
+        for (&key, lives) in known.keys.iter().zip(&known.sets) {
+            if let Some(set) = own.get(key & mask).map(|set| set.and(lives)).filter(|set| !set.is_empty()) {
+                both.push(key, set);
+            }
+        }
+        both
+    }
+}
+
+/// Places that lead from one combination to another.
+#[derive(Clone, Copy, Debug)]
+struct Group<const N: usize> {
+    key: u64,
+    /// Where the player was.
+    from: TileSet<N>,
+    /// Where it is then.
+    to: TileSet<N>,
+}
+
+/// Every next combination of keys with the places where the player can be then, into `groups`.
+fn successors<const N: usize>(
+    scene: &Scene<'_, N>,
+    landing: &TileSet<N>,
+    key: u64,
+    set: &TileSet<N>,
+    groups: &mut Vec<Group<N>>,
+    spare: &mut Vec<Group<N>>,
+) {
+    let &Scene { model, slots, tick, projections, .. } = scene;
+    groups.clear();
+    let mut free = *landing;
+    if model.no_jump || !model.moves[tick] {
+        for slot in slots {
+            free.remove(model.place(&model.automata[slot.automaton], slot.key(key)));
+        }
+    }
+    if !model.moves[tick] {
+        let mut to = model.board.reach(set).and(&free);
+        for slot in slots {
+            if let Some(layer) = projections[slot.automaton].get(tick + 1) {
+                to = to.and(&layer[slot.key(key) as usize]);
+            }
+        }
+        if !to.is_empty() {
+            groups.push(Group { key, from: *set, to });
+        }
+        return;
+    }
+    groups.push(Group { key: 0, from: *set, to: *set });
+    for slot in slots {
+        // Those that go by where the player was.
+        let Automaton::Chaser { branches, .. } = &model.automata[slot.automaton] else { continue };
+        spare.clear();
+        for group in groups.iter() {
+            for branch in &branches[slot.key(key) as usize] {
+                let from = group.from.and(&branch.when);
+                if !from.is_empty() {
+                    spare.push(Group { key: group.key | slot.place(branch.key), from, to: from });
+                }
+            }
+        }
+        std::mem::swap(groups, spare);
+    }
+    for group in groups.iter_mut() {
+        group.to = model.board.reach(&group.from).and(&free);
+    }
+    for slot in slots {
+        spare.clear();
+        let known = projections[slot.automaton].get(tick + 1);
+        land(scene, *slot, slot.key(key), groups, |group, key_next, to| {
+            let mut to = to;
+            match known {
+                Some(layer) => to = to.and(&layer[key_next as usize]),
+                None => to.remove(model.place(&model.automata[slot.automaton], key_next)),
+            }
+            if !to.is_empty() {
+                spare.push(Group { key: group.key | slot.place(key_next), from: group.from, to });
+            }
+        });
+        std::mem::swap(groups, spare);
+        if groups.is_empty() {
+            return;
+        }
+    }
+}
+
+/// Every next key of a threat for each group, with the places of the player for it.
+#[inline]
+fn land<const N: usize>(
+    scene: &Scene<'_, N>,
+    slot: Slot,
+    key: u32,
+    groups: &[Group<N>],
+    mut push: impl FnMut(&Group<N>, u32, TileSet<N>),
+) {
+    let &Scene { model, tick, .. } = scene;
+    match &model.automata[slot.automaton] {
+        Automaton::Chaser { .. } => groups.iter().for_each(|group| push(group, slot.key(group.key), group.to)),
+        Automaton::Owl { .. } => {
+            let forgets = model.forgets[tick + 1];
+            if !model.looks[tick] {
+                let next = model.owl_step(key, forgets);
+                groups.iter().for_each(|group| push(group, next, group.to));
+                return;
+            }
+            for group in groups {
+                for branch in &model.owl_branches[model.owl_tile(key)] {
+                    let to = group.to.and(&branch.when);
+                    if forgets {
+                        push(group, model.owl_key(branch.key, None), to);
+                    } else {
+                        for place in to.iter() {
+                            push(group, model.owl_key(branch.key, Some(place)), TileSet::of(place));
+                        }
+                    }
+                }
+            }
+        }
+        Automaton::Hawk { .. } => {
+            let (sees, blind) = (&model.sees[model.hawk_tile(key)], model.hawk_blind(key));
+            for group in groups {
+                for place in group.to.and(sees).iter() {
+                    push(group, model.hawk_seeing(key, place), TileSet::of(place));
+                }
+                let hidden = group.to.without(sees);
+                if !hidden.is_empty() {
+                    blind.clone().for_each(|next| push(group, next, hidden));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Proofs that a tick cannot be reached, found side by side with lines that reach it.
+//!
+//! Threats do not see one another, and bulls and goldfish do not see the player: the game is a product of small automata that share the player,
+//! among moving obstacles whose ways are known. To leave a threat out makes the game easier, so a tick that cannot be reached against
+//! some of the threats cannot be reached at all.
+//!
+//! For a *target* tick the [`target`] module keeps, for each tick before it, a set of states over some of the threats that holds every state
+//! from which the target can be reached. *Sweeps* make these sets smaller: forwards from a tick where few states are left, with one more
+//! threat in any of its states, and back again. The *bottlenecks* of one sweep are where the next one starts. A sweep that runs
+//! out of states is the proof. The [`engine`] shares the time between sweeps and the survival search, which leaves out what the
+//! sets leave out, and picks the targets.
+//!
+//! The approach is that of merge-and-shrink heuristics for unsolvability (Hoffmann, Kissmann, Torralba: "Distance"? Who Cares?
+//! Tailoring Merge-and-Shrink Heuristics to Detect Unsolvability, ECAI 2014), with time as an axis of its own.
+
+mod engine;
+mod join;
+mod model;
+mod projection;
+mod sweep;
+mod target;
+#[cfg(test)]
+mod tests;
+mod tile_set;
+
+use std::fmt::Debug;
+
+use super::{Solution, SurvivalOptions};
+use crate::game::{State, World};
+use crate::search::BudgetMeter;
+use engine::Engine;
+
+/// A sweep of a proof, as far as its answer depends on it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The tick that cannot be reached from the states that the sweep leaves out.
+    pub target_tick: u16,
+    /// The first tick of the sweep.
+    pub from_tick: u16,
+    /// The tick where it turned back, or where it ran out of states.
+    pub until_tick: u16,
+    /// Whether it took over the threats that are known of a tick.
+    pub absorbs: bool,
+    /// The threats that joined: the tick, and the place in the map.
+    pub joins: Vec<(u16, u16)>,
+    /// Whether it ran out of states.
+    pub is_empty: bool,
+}
+
+/// How a bound was proven.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Proof {
+    /// No line is alive at the start of this tick.
+    pub bound_tick: u16,
+    /// The sweeps in the order in which they build on one another.
+    pub steps: Vec<Step>,
+    /// Whether an exhaustive search came last, which left out what the sweeps left out.
+    pub ends_with_search: bool,
+}
+
+/// Searches and proves.
+pub(super) trait Prover: Debug + Send {
+    /// Improves the line and the bound until they meet or the budget is used up. `root` is the state for which the prover was made,
+    /// or one that a game from there leads to; then the bound is one for both.
+    fn run(&mut self, world: &World, root: &State, best: &mut Solution, meter: &mut BudgetMeter);
+
+    /// How the bound was proven.
+    fn proof(&self) -> Option<&Proof>;
+}
+
+impl<const N: usize> Prover for Engine<N> {
+    fn run(&mut self, world: &World, root: &State, best: &mut Solution, meter: &mut BudgetMeter) {
+        self.run(world, root, best, meter);
+    }
+
+    fn proof(&self) -> Option<&Proof> {
+        self.proof()
+    }
+}
+
+/// A prover for the games from a state on; nothing where the map is too large for it, or its rules are not the automata's.
+pub(super) fn prover(world: &World, root: &State, options: SurvivalOptions) -> Option<Box<dyn Prover>> {
+    fn sized<const N: usize>(world: &World, root: &State, options: SurvivalOptions) -> Option<Box<dyn Prover>> {
+        Some(Box::new(Engine::<N>::new(world, root, options)?))
+    }
+    // Sets of as few words as hold the map.
+    [sized::<1>, sized::<2>, sized::<3>, sized::<4>, sized::<5>, sized::<6>, sized::<8>, sized::<12>, sized::<16>]
+        .into_iter()
+        .find_map(|sized| sized(world, root, options))
+}

@@ -1,0 +1,437 @@
+//! The game as a product of small automata: one for each threat that sees the player, and fixed ways for those that do not.
+//!
+//! Threats do not see one another. What a bull or a goldfish does is known for the whole game; what any other threat does depends on its own
+//! few numbers and on the player. Here each of these threats is a table from its *key* (those numbers in one) to the next.
+
+use std::ops::Range;
+
+use super::tile_set::TileSet;
+use crate::game::{Direction, LAST_TICK, Position, Rules, State, Style, Threat, World};
+
+/// Directions of a deer's pose.
+const DIRECTIONS: usize = 4;
+/// Idle rounds of a hawk, from -5 to 5.
+const IDLE_ROUNDS: usize = 11;
+const IDLE_FIRST: i8 = -5;
+const IDLE_LAST: i8 = 5;
+const POSTS: usize = 10;
+
+/// A step of a threat that depends on the player: taken if the player's place is in the set.
+#[derive(Clone, Debug)]
+pub(super) struct Branch<const N: usize> {
+    pub when: TileSet<N>,
+    pub key: u32,
+}
+
+/// The streets, with a place for every open tile: columns one after the other, a closed place between two.
+#[derive(Clone, Debug)]
+pub(super) struct Board<const N: usize> {
+    pub positions: Vec<Position>,
+    /// Tile -> place.
+    pub places: Vec<u16>,
+    /// Place -> tile.
+    pub tiles: Vec<u16>,
+    pub stride: u32,
+    /// Where the player can stand.
+    pub open: TileSet<N>,
+}
+
+impl<const N: usize> Board<N> {
+    /// What a threat does by where the player is: `next` gives a key for each tile.
+    fn branches(&self, next: impl Fn(usize) -> u32) -> Vec<Branch<N>> {
+        let mut branches: Vec<Branch<N>> = Vec::new();
+        for (target, &place) in self.places.iter().enumerate() {
+            if !self.open.contains(place) {
+                continue;
+            }
+            let key = next(target);
+            match branches.iter_mut().find(|branch| branch.key == key) {
+                Some(branch) => branch.when.insert(place),
+                None => branches.push(Branch { when: TileSet::of(place), key }),
+            }
+        }
+        branches
+    }
+
+    /// Where the player can be after a move from one of these places.
+    #[inline]
+    pub fn reach(&self, from: &TileSet<N>) -> TileSet<N> {
+        from.spread(self.stride).and(&self.open)
+    }
+}
+
+/// What a threat's key is made of and how it moves.
+#[derive(Clone, Debug)]
+pub(super) enum Automaton<const N: usize> {
+    /// Keys are tiles (shark) or poses (deer); the branch is taken by where the player was before its move.
+    Chaser { index: usize, style: Style, branches: Vec<Vec<Branch<N>>> },
+    /// Keys are `tile * (tiles + 1) + remembered`; `tiles` for nothing that matters.
+    Owl { index: usize },
+    /// Keys are `tile * memories + memory`: a seen tile, then a post, then idle rounds.
+    Hawk { index: usize },
+}
+
+impl<const N: usize> Automaton<N> {
+    pub fn index(&self) -> usize {
+        match *self {
+            Self::Chaser { index, .. } | Self::Owl { index } | Self::Hawk { index } => index,
+        }
+    }
+}
+
+/// A map's game, from a state on.
+#[derive(Clone, Debug)]
+pub(super) struct Model<const N: usize> {
+    pub board: Board<N>,
+    pub no_jump: bool,
+    pub first_tick: usize,
+    pub player: u16,
+    /// By tick: whether threats move.
+    pub moves: Vec<bool>,
+    /// By tick: whether an owl that moves looks.
+    pub looks: Vec<bool>,
+    /// By tick: whether what owls remember is overwritten before it is used.
+    pub forgets: Vec<bool>,
+    /// By tick: where the threats stand that do not see the player.
+    pub taken: Vec<TileSet<N>>,
+    pub automata: Vec<Automaton<N>>,
+    /// Each automaton's key in the first state.
+    pub start: Vec<u32>,
+    pub tiles: usize,
+    /// `tile * (tiles + 1) + target` -> the next tile on the shared path.
+    pub shared_next: Vec<u16>,
+    /// Tile -> where an owl that looks goes from there.
+    pub owl_branches: Vec<Vec<Branch<N>>>,
+    /// Tile -> places seen from there.
+    pub sees: Vec<TileSet<N>>,
+    pub posts: Vec<u16>,
+}
+
+impl<const N: usize> Model<N> {
+    /// The game from `state` on, or nothing where the map does not fit into sets of `64 * N` places.
+    pub fn new(world: &World, state: &State) -> Option<Self> {
+        if !is_modelled(world.rules()) {
+            return None;
+        }
+        let layout = world.layout();
+        let positions: Vec<Position> = layout.open_positions().collect();
+        let tiles = positions.len();
+        let (left, right) = (positions.iter().map(|p| p.x).min()?, positions.iter().map(|p| p.x).max()?);
+        let (top, bottom) = (positions.iter().map(|p| p.y).min()?, positions.iter().map(|p| p.y).max()?);
+        let (width, height) = (right - left + 1, bottom - top + 1);
+        let upright = height <= width;
+        let stride = width.min(height) + 1;
+        if stride > 64 || stride * width.max(height) > 64 * N as i32 {
+            return None;
+        }
+        let place_of = |p: &Position| {
+            let (x, y) = (p.x - left, p.y - top);
+            (if upright { x * stride + y } else { y * stride + x }) as u16
+        };
+        let places: Vec<u16> = positions.iter().map(place_of).collect();
+        let mut tile_at = vec![u16::MAX; 64 * N];
+        let mut open = TileSet::EMPTY;
+        for (tile, &place) in places.iter().enumerate() {
+            tile_at[usize::from(place)] = tile as u16;
+            if layout.tile(positions[tile]) == crate::game::Tile::Open {
+                open.insert(place);
+            }
+        }
+        let tile_of = |p: Position| positions.binary_search(&p).ok().map(|tile| tile as u16);
+        let board = Board { places, tiles: tile_at, stride: stride as u32, open, positions: positions.clone() };
+
+        let last = usize::from(LAST_TICK);
+        let (mut moves, mut looks) = (vec![false; last + 2], vec![false; last + 2]);
+        for tick in 1..=last {
+            moves[tick] = world.clock().threats_move(tick as u16);
+            looks[tick] = world.clock().owls_look(tick as u16);
+        }
+        let mut forgets = vec![true; last + 2];
+        for tick in (1..=last).rev() {
+            forgets[tick] = if moves[tick] { looks[tick] } else { forgets[tick + 1] };
+        }
+
+        let shared_next: Vec<u16> = (0..tiles)
+            .flat_map(|tile| {
+                let positions = &positions;
+                (0..=tiles).map(move |target| {
+                    let from = positions[tile];
+                    let step = positions.get(target).and_then(|&to| world.shared_step(from, to));
+                    step.map_or(tile as u16, |direction| {
+                        positions.binary_search(&from.towards(direction)).expect("a path keeps to open tiles") as u16
+                    })
+                })
+            })
+            .collect();
+        let sees: Vec<TileSet<N>> = (0..tiles)
+            .map(|tile| {
+                let seen = (0..tiles).filter(|&other| world.sees(positions[tile], positions[other]));
+                seen.fold(TileSet::EMPTY, |set, other| set.or(&TileSet::of(board.places[other])))
+            })
+            .collect();
+        let posts: Vec<u16> = world.best_intersections().into_iter().filter_map(tile_of).collect();
+        let owl_branches: Vec<Vec<Branch<N>>> = (0..tiles)
+            .map(|tile| board.branches(|target| u32::from(shared_next[tile * (tiles + 1) + target])))
+            .collect();
+
+        let mut model = Self {
+            board: board.clone(),
+            no_jump: world.rules().no_jump,
+            first_tick: usize::from(state.tick()),
+            player: board.places[usize::from(tile_of(world.player(state))?)],
+            moves,
+            looks,
+            forgets,
+            taken: vec![TileSet::EMPTY; last + 2],
+            automata: Vec::new(),
+            start: Vec::new(),
+            tiles,
+            shared_next,
+            owl_branches,
+            sees,
+            posts,
+        };
+        for index in 0..layout.threats.len() {
+            let threat = world.threat(state, index);
+            if matches!(threat.style, Style::Bull | Style::Goldfish) {
+                model.add_fixed(world, index, threat)?;
+            } else if let Some(key) = model.key_of(&threat, model.first_tick) {
+                // A threat without a key is left out: that makes the game easier to survive, so what is proven holds.
+                model.start.push(key);
+                let automaton = model.automaton(world, index, threat);
+                model.automata.push(automaton);
+            }
+        }
+        Some(model)
+    }
+
+    fn automaton(&self, world: &World, index: usize, threat: Threat) -> Automaton<N> {
+        let positions = &self.board.positions;
+        let tile_of = |p: Position| positions.binary_search(&p).expect("threats keep to open tiles") as u32;
+        match threat.style {
+            Style::Shark => {
+                let step = |from: Position, to: Position| {
+                    world.shark_step(from, to).map_or(tile_of(from), |direction| tile_of(from.towards(direction)))
+                };
+                let branches =
+                    positions.iter().map(|&from| self.board.branches(|target| step(from, positions[target])));
+                Automaton::Chaser { index, style: Style::Shark, branches: branches.collect() }
+            }
+            Style::Deer => {
+                let home = world.layout().threats[index].position;
+                // The step does not depend on the tick, as long as threats move in it.
+                let tick = self.moves.iter().rposition(|&moves| moves).unwrap_or(1) as u16;
+                let step = |pose: usize, stale: Position| {
+                    let (position, direction) = (positions[pose / DIRECTIONS], Direction::ALL[pose % DIRECTIONS]);
+                    let deer = Threat { position, direction, ..threat };
+                    let next = world.deer_after(&deer, home, tick, stale, stale).expect("open tiles");
+                    tile_of(next.position) * DIRECTIONS as u32 + next.direction as u32
+                };
+                let branches = (0..self.tiles * DIRECTIONS)
+                    .map(|pose| self.board.branches(|target| step(pose, positions[target])));
+                Automaton::Chaser { index, style: Style::Deer, branches: branches.collect() }
+            }
+            Style::Owl => Automaton::Owl { index },
+            _ => Automaton::Hawk { index },
+        }
+    }
+
+    fn add_fixed(&mut self, world: &World, index: usize, mut threat: Threat) -> Option<()> {
+        let player = self.board.positions[usize::from(self.board.tiles[usize::from(self.player)])];
+        for tick in self.first_tick..=usize::from(LAST_TICK) + 1 {
+            let tile = self.board.positions.binary_search(&threat.position).ok()?;
+            self.taken[tick].insert(self.board.places[tile]);
+            if tick <= usize::from(LAST_TICK) {
+                threat = world.threat_after(index, &threat, tick as u16, player, player).ok()?;
+            }
+        }
+        Some(())
+    }
+
+    /// Memories of a hawk.
+    pub fn memories(&self) -> usize {
+        self.tiles + POSTS + IDLE_ROUNDS
+    }
+
+    pub fn idle_memory(&self, rounds: i8) -> u32 {
+        (self.tiles + POSTS) as u32 + (rounds - IDLE_FIRST) as u32
+    }
+
+    /// The key of a threat as it stands at the start of a tick; none for a hawk on its way to a post that it is never sent to, which only
+    /// states that were put together by hand have.
+    fn key_of(&self, threat: &Threat, tick: usize) -> Option<u32> {
+        let tile_of = |p: Position| self.board.positions.binary_search(&p).expect("an open tile") as u32;
+        let tile = tile_of(threat.position);
+        Some(match threat.style {
+            Style::Shark | Style::Bull | Style::Goldfish => tile,
+            Style::Deer => tile * DIRECTIONS as u32 + threat.direction as u32,
+            Style::Owl => {
+                let remembered = threat.remembered.filter(|_| !self.forgets[tick]).map_or(self.tiles as u32, tile_of);
+                tile * (self.tiles as u32 + 1) + remembered
+            }
+            Style::Hawk => {
+                let memory = match (threat.seen, threat.post) {
+                    (Some(seen), _) => tile_of(seen),
+                    (None, Some(post)) => {
+                        let post = tile_of(post) as u16;
+                        (self.tiles + self.posts.iter().position(|&other| other == post)?) as u32
+                    }
+                    (None, None) => self.idle_memory(threat.idle_rounds),
+                };
+                tile * self.memories() as u32 + memory
+            }
+        })
+    }
+
+    /// The key of a threat in a state.
+    #[inline]
+    pub fn key_in(&self, world: &World, state: &State, automaton: &Automaton<N>) -> u32 {
+        let numbers = world.threat_numbers(state, automaton.index());
+        let tile = u32::from(numbers.pose) / DIRECTIONS as u32;
+        match automaton {
+            Automaton::Chaser { style: Style::Deer, .. } => u32::from(numbers.pose),
+            Automaton::Chaser { .. } => tile,
+            Automaton::Owl { .. } => {
+                let forgets = self.forgets[usize::from(state.tick())];
+                let remembered = if forgets { self.tiles as u32 } else { u32::from(numbers.target) };
+                tile * (self.tiles as u32 + 1) + remembered
+            }
+            Automaton::Hawk { .. } => {
+                let memory = if usize::from(numbers.target) == self.tiles {
+                    self.idle_memory(numbers.idle_rounds)
+                } else if numbers.is_post {
+                    let post = self.posts.iter().position(|&post| post == numbers.target);
+                    (self.tiles + post.expect("hawks are sent to posts only")) as u32
+                } else {
+                    u32::from(numbers.target)
+                };
+                tile * self.memories() as u32 + memory
+            }
+        }
+    }
+
+    /// How many keys an automaton has.
+    pub fn keys(&self, automaton: &Automaton<N>) -> usize {
+        match automaton {
+            Automaton::Chaser { branches, .. } => branches.len(),
+            Automaton::Owl { .. } => self.tiles * (self.tiles + 1),
+            Automaton::Hawk { .. } => self.tiles * self.memories(),
+        }
+    }
+
+    /// The place where a threat with this key stands.
+    #[inline]
+    pub fn place(&self, automaton: &Automaton<N>, key: u32) -> u16 {
+        self.board.places[self.tile(automaton, key)]
+    }
+
+    #[inline]
+    pub fn tile(&self, automaton: &Automaton<N>, key: u32) -> usize {
+        let key = key as usize;
+        match automaton {
+            Automaton::Chaser { style: Style::Deer, .. } => key / DIRECTIONS,
+            Automaton::Chaser { .. } => key,
+            Automaton::Owl { .. } => key / (self.tiles + 1),
+            Automaton::Hawk { .. } => key / self.memories(),
+        }
+    }
+
+    /// The key of an owl on a tile that remembers the player at a place, or nothing that matters.
+    #[inline]
+    pub fn owl_key(&self, tile: u32, remembered: Option<u16>) -> u32 {
+        let row = self.tiles as u32 + 1;
+        let remembered = remembered.map_or(self.tiles as u32, |place| u32::from(self.board.tiles[usize::from(place)]));
+        tile * row + remembered
+    }
+
+    #[inline]
+    pub fn owl_tile(&self, key: u32) -> usize {
+        key as usize / (self.tiles + 1)
+    }
+
+    /// Where an owl goes that does not look; whether what it remembers matters after that.
+    #[inline]
+    pub fn owl_step(&self, key: u32, forgets: bool) -> u32 {
+        let row = self.tiles as u32 + 1;
+        let remembered = if forgets { self.tiles as u32 } else { key % row };
+        u32::from(self.shared_next[key as usize]) * row + remembered
+    }
+
+    #[inline]
+    pub fn hawk_tile(&self, key: u32) -> usize {
+        key as usize / self.memories()
+    }
+
+    /// What a hawk does that sees the player at a place.
+    #[inline]
+    pub fn hawk_seeing(&self, key: u32, place: u16) -> u32 {
+        let target = usize::from(self.board.tiles[usize::from(place)]);
+        let next = usize::from(self.shared_next[self.hawk_tile(key) * (self.tiles + 1) + target]);
+        (next * self.memories() + target) as u32
+    }
+
+    /// What a hawk does that does not see the player: one key; or one for each post, as if the player had the choice, because the seed that
+    /// decides is not part of the key.
+    pub fn hawk_blind(&self, key: u32) -> Range<u32> {
+        let memories = self.memories();
+        let (tile, memory) = (key as usize / memories, key as usize % memories);
+        let at = |tile: usize, memory: u32| (tile * memories) as u32 + memory;
+        let only = |key: u32| key..key + 1;
+        if memory < self.tiles + POSTS {
+            let is_post = memory >= self.tiles;
+            let target = if is_post { usize::from(self.posts[memory - self.tiles]) } else { memory };
+            if target == tile {
+                return only(at(tile, self.idle_memory(if is_post { IDLE_FIRST } else { 0 })));
+            }
+            let next = usize::from(self.shared_next[tile * (self.tiles + 1) + target]);
+            return only(at(next, memory as u32));
+        }
+        let rounds = (memory - self.tiles - POSTS) as i8 + IDLE_FIRST;
+        if rounds < IDLE_LAST {
+            only(key + 1)
+        } else if self.posts.is_empty() {
+            only(at(tile, self.idle_memory(0)))
+        } else {
+            let first = at(tile, self.tiles as u32);
+            first..first + self.posts.len() as u32
+        }
+    }
+
+    /// Keys that an automaton can have at any time, wherever the player goes; for an owl, those that do not remember anything.
+    pub fn closure(&self, automaton: &Automaton<N>, start: u32) -> Vec<u32> {
+        if let Automaton::Owl { .. } = automaton {
+            return (0..self.tiles as u32).map(|tile| self.owl_key(tile, None)).collect();
+        }
+        let mut is_known = vec![false; self.keys(automaton)];
+        is_known[start as usize] = true;
+        let mut found = vec![start];
+        let mut at = 0;
+        while at < found.len() {
+            let key = found[at];
+            at += 1;
+            let mut reach = |next: u32| {
+                if !std::mem::replace(&mut is_known[next as usize], true) {
+                    found.push(next);
+                }
+            };
+            if let Automaton::Chaser { branches, .. } = automaton {
+                branches[key as usize].iter().for_each(|branch| reach(branch.key));
+            } else {
+                self.hawk_blind(key).for_each(&mut reach);
+                let seen = self.sees[self.hawk_tile(key)].and(&self.board.open);
+                seen.iter().for_each(|place| reach(self.hawk_seeing(key, place)));
+            }
+        }
+        found.sort_unstable();
+        found
+    }
+}
+
+/// Whether the automata follow these rules: when threats move, when owls look and which ways are taken may differ from the server's.
+fn is_modelled(rules: &Rules) -> bool {
+    let server = Rules::BLITZ_2025;
+    (rules.shark_view, rules.deer_view) == (server.shark_view, server.deer_view)
+        && (rules.owl_view, rules.hawk_view) == (server.owl_view, server.hawk_view)
+        && (rules.hawk_patience_moves, rules.hawk_rest_moves) == (server.hawk_patience_moves, server.hawk_rest_moves)
+        && usize::from(rules.hawk_posts) <= POSTS
+}

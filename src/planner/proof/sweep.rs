@@ -1,0 +1,315 @@
+//! A sweep: the states of a relaxation, layer by layer, forwards from a tick on. If none is left before the target, the target cannot be
+//! reached. Otherwise the sweep goes back over its layers and keeps the states from which its last layer can be reached.
+//!
+//! A sweep starts with what is known of its first tick, adds the threats that are missing as soon as few enough states are left, and takes
+//! into account what is known of every tick that it comes to. Layers are wide, so only some are kept on the way forwards and the others made
+//! again on the way back.
+
+use super::Step;
+use super::join::{Join, Layer, Lookup};
+use super::model::{Automaton, Model};
+use super::target::Target;
+use crate::search::BudgetMeter;
+
+/// Layers from one that is kept on the way forwards to the next.
+const CHECKPOINT_TICKS: usize = 16;
+/// Combinations between two looks at the budget: some hundred microseconds.
+const CHUNK: usize = 1024;
+
+/// How a sweep ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// No state is left at this tick: the target cannot be reached.
+    Empty(usize),
+    /// What it has found is noted.
+    Noted,
+    /// A layer did not fit into the memory.
+    TooBig,
+}
+
+/// How large a sweep may become.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SweepLimits {
+    /// A threat joins on the way if that makes at most so many combinations; none does if it is 0.
+    pub join_len: usize,
+    /// Combinations of a layer.
+    pub layer_len: usize,
+    /// Memory of the layers that are kept on the way forwards, and again of those between two of them.
+    pub kept_bytes: usize,
+}
+
+/// A layer that waits for the way back.
+#[derive(Debug)]
+struct Waiting<const N: usize> {
+    tick: usize,
+    mask: u64,
+    layer: Layer<N>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Phase {
+    /// Forwards, into unknown country.
+    Forwards,
+    /// Forwards again, from a checkpoint to the tick before this one.
+    Again { until: usize },
+    /// Backwards over the layers that were made again.
+    Backwards,
+}
+
+/// A sweep that can be interrupted at any time.
+#[derive(Debug)]
+pub(super) struct Sweep<const N: usize> {
+    from: usize,
+    limits: SweepLimits,
+    join: Join<N>,
+    phase: Phase,
+    tick: usize,
+    mask: u64,
+    layer: Layer<N>,
+    /// The layer in the making, and how much of `layer` has gone into it.
+    next: Layer<N>,
+    done: usize,
+    /// Whether the layer has been narrowed and widened.
+    is_ready: bool,
+    /// Tick and slot of each join that was decided on.
+    joins: Vec<(usize, usize)>,
+    checkpoints: Vec<Waiting<N>>,
+    checkpoint_bytes: usize,
+    /// Bytes of layers since the last checkpoint.
+    segment_bytes: usize,
+    segment: Vec<Waiting<N>>,
+    /// On the way back: the layer after, and its mask.
+    after: Option<(u64, Lookup<N>)>,
+}
+
+impl<const N: usize> Sweep<N> {
+    pub fn new(target: &Target<N>, from: usize, limits: SweepLimits) -> Self {
+        let (mask, layer) = match target.known(from) {
+            Some(known) if limits.join_len > 0 => (known.mask, known.lookup.layer().clone()),
+            _ => (0, Layer { keys: vec![0], sets: vec![target.allowed[from]] }),
+        };
+        Self {
+            from,
+            limits,
+            join: Join::default(),
+            phase: Phase::Forwards,
+            tick: from,
+            mask,
+            layer,
+            next: Layer::default(),
+            done: 0,
+            is_ready: false,
+            joins: Vec::new(),
+            checkpoints: Vec::new(),
+            checkpoint_bytes: 0,
+            segment_bytes: 0,
+            segment: Vec::new(),
+            after: None,
+        }
+    }
+
+    /// Goes on until the sweep ends, or for about this many combinations, or until the budget is used up.
+    pub fn advance(
+        &mut self,
+        model: &Model<N>,
+        target: &mut Target<N>,
+        slice: u64,
+        meter: &mut BudgetMeter,
+    ) -> Option<End> {
+        let stop = meter.ticks() + slice;
+        while meter.check().is_ok() && meter.ticks() < stop {
+            let end = match self.phase {
+                Phase::Forwards => self.forwards(model, target, meter),
+                Phase::Again { until } => self.again(model, target, until, meter),
+                Phase::Backwards => self.backwards(model, target, meter),
+            };
+            if end.is_some() {
+                return end;
+            }
+        }
+        None
+    }
+
+    fn forwards(&mut self, model: &Model<N>, target: &mut Target<N>, meter: &mut BudgetMeter) -> Option<End> {
+        if !self.is_ready {
+            let known_mask = target.known(self.tick).map(|known| known.mask);
+            self.mask = target.narrow(self.tick, self.mask, self.limits.join_len > 0, &mut self.join, &mut self.layer);
+            self.widen(model, target);
+            if self.layer.is_empty() {
+                self.record(model, target, true);
+                return Some(End::Empty(self.tick));
+            }
+            // Where the sweep would only repeat what is known, there is nothing more to learn further on.
+            let is_repeating = self.limits.join_len > 0
+                && self.tick > self.from
+                && known_mask == Some(self.mask)
+                && target.known(self.tick).is_some_and(|known| known.states * 19 <= self.layer.states() * 20);
+            if self.tick == target.tick || is_repeating {
+                self.record(model, target, false);
+                self.after = Some((self.mask, Lookup::new(std::mem::take(&mut self.layer))));
+                self.phase = Phase::Backwards;
+                return None;
+            }
+            if !self.keep() {
+                return Some(End::TooBig);
+            }
+            self.is_ready = true;
+        }
+        if self.step(model, target, meter) {
+            self.tick += 1;
+        }
+        (self.next.len() > self.limits.layer_len).then_some(End::TooBig)
+    }
+
+    /// Lets threats join that are missing: the first of them at the first tick in any case, the others where few enough states are left.
+    fn widen(&mut self, model: &Model<N>, target: &Target<N>) {
+        for index in 0..target.slots.len() {
+            let slot = target.slots[index];
+            if slot.mask() & self.mask != 0 {
+                continue;
+            }
+            let is_first = self.tick == self.from && self.joins.is_empty();
+            let is_owl = matches!(model.automata[slot.automaton], Automaton::Owl { .. });
+            // Some of a threat's keys are dead for each place of the player.
+            let is_small = self.layer.len() * target.closure_len(slot) / 4 <= self.limits.join_len;
+            if (is_owl && !model.forgets[self.tick]) || !(is_first || is_small) {
+                return;
+            }
+            let max_len = if is_first { self.limits.layer_len } else { self.limits.join_len };
+            let keys = target.keys_at(model, slot, self.tick);
+            let Some(wide) = self.layer.widen(slot, &keys, max_len) else { return };
+            self.layer = wide;
+            self.mask |= slot.mask();
+            self.joins.push((self.tick, index));
+        }
+    }
+
+    /// Keeps the layer for the way back if it is time for that; false if there is no room.
+    fn keep(&mut self) -> bool {
+        let bytes = self.layer.len() * Layer::<N>::KEY_BYTES;
+        let last = self.checkpoints.last().map(|checkpoint| checkpoint.tick);
+        self.segment_bytes += bytes;
+        let is_due = last.is_none_or(|last| self.tick - last >= CHECKPOINT_TICKS);
+        if is_due || self.segment_bytes > self.limits.kept_bytes {
+            self.segment_bytes = bytes;
+            self.checkpoint_bytes += bytes;
+            self.checkpoints.push(Waiting { tick: self.tick, mask: self.mask, layer: self.layer.clone() });
+        }
+        self.checkpoint_bytes <= self.limits.kept_bytes && bytes <= self.limits.kept_bytes
+    }
+
+    /// Makes some of the next layer; true once it has taken the place of this one.
+    fn step(&mut self, model: &Model<N>, target: &Target<N>, meter: &mut BudgetMeter) -> bool {
+        if self.done == 0 {
+            self.join.begin(self.layer.len(), &mut self.next);
+        }
+        let slots = target.slots_in(self.mask);
+        let scene = target.scene(model, &slots, self.tick);
+        let end = self.layer.len().min(self.done + CHUNK);
+        self.join.step(&scene, &self.layer, self.done..end, &mut self.next);
+        meter.add_ticks((end - self.done) as u64);
+        self.done = end;
+        if end < self.layer.len() {
+            return false;
+        }
+        std::mem::swap(&mut self.layer, &mut self.next);
+        (self.done, self.is_ready) = (0, false);
+        true
+    }
+
+    /// Makes the layers from a checkpoint on again, as they were.
+    fn again(&mut self, model: &Model<N>, target: &Target<N>, until: usize, meter: &mut BudgetMeter) -> Option<End> {
+        if !self.is_ready {
+            let absorbs = self.limits.join_len > 0;
+            self.mask = target.narrow(self.tick, self.mask, absorbs, &mut self.join, &mut self.layer);
+            for &(_, index) in self.joins.iter().filter(|(tick, _)| *tick == self.tick) {
+                let slot = target.slots[index];
+                if slot.mask() & self.mask == 0 {
+                    let keys = target.keys_at(model, slot, self.tick);
+                    self.layer = self.layer.widen(slot, &keys, usize::MAX).expect("no limit is reached");
+                    self.mask |= slot.mask();
+                }
+            }
+            self.is_ready = true;
+        }
+        if self.tick + 1 == until {
+            self.wait();
+            self.phase = Phase::Backwards;
+            return None;
+        }
+        if self.step(model, target, meter) {
+            let layer = std::mem::take(&mut self.next);
+            self.segment.push(Waiting { tick: self.tick, mask: self.mask, layer });
+            self.tick += 1;
+        }
+        None
+    }
+
+    fn wait(&mut self) {
+        let layer = std::mem::take(&mut self.layer);
+        self.segment.push(Waiting { tick: self.tick, mask: self.mask, layer });
+        (self.done, self.is_ready) = (0, false);
+    }
+
+    /// Goes back over some of a layer.
+    fn backwards(&mut self, model: &Model<N>, target: &mut Target<N>, meter: &mut BudgetMeter) -> Option<End> {
+        let Some(waiting) = self.segment.last() else {
+            let until = self.tick;
+            let checkpoint = self.checkpoints.pop().expect("the first layer is a checkpoint");
+            (self.tick, self.mask, self.layer) = (checkpoint.tick, checkpoint.mask, checkpoint.layer);
+            (self.done, self.is_ready, self.phase) = (0, true, Phase::Again { until });
+            return None;
+        };
+        let (tick, mask) = (waiting.tick, waiting.mask);
+        if self.done == 0 {
+            self.next.clear();
+            let (after_mask, after) = self.after.take().expect("a layer comes after");
+            // What joined on the way between the two is left out again.
+            let narrow = (after_mask != mask).then(|| Lookup::new(self.join.project(after.layer(), mask)));
+            if let Some(narrow) = narrow {
+                target.note(tick + 1, after_mask, after);
+                self.after = Some((mask, narrow));
+            } else {
+                self.after = Some((after_mask, after));
+            }
+        }
+        let slots = target.slots_in(mask);
+        let scene = target.scene(model, &slots, tick);
+        let (_, after) = self.after.as_ref().expect("a layer comes after");
+        let end = waiting.layer.len().min(self.done + CHUNK);
+        self.join.trim(&scene, &waiting.layer, self.done..end, after, &mut self.next);
+        meter.add_ticks((end - self.done) as u64);
+        self.done = end;
+        if end < waiting.layer.len() {
+            return None;
+        }
+        self.segment.pop();
+        (self.done, self.tick) = (0, tick);
+        let (after_mask, after) = self.after.take().expect("a layer comes after");
+        target.note(tick + 1, after_mask, after);
+        let lookup = Lookup::new(std::mem::take(&mut self.next));
+        if tick == self.from {
+            target.note(tick, mask, lookup);
+            return Some(End::Noted);
+        }
+        self.after = Some((mask, lookup));
+        None
+    }
+
+    /// Writes down how the sweep went.
+    fn record(&self, model: &Model<N>, target: &mut Target<N>, is_empty: bool) {
+        let joins = self.joins.iter().map(|&(tick, index)| {
+            let automaton = target.slots[index].automaton;
+            (tick as u16, model.automata[automaton].index() as u16)
+        });
+        let step = Step {
+            target_tick: target.tick as u16,
+            from_tick: self.from as u16,
+            until_tick: self.tick as u16,
+            absorbs: self.limits.join_len > 0,
+            joins: joins.collect(),
+            is_empty,
+        };
+        target.steps.push(step);
+    }
+}

@@ -1,0 +1,238 @@
+//! A question: can the player be alive at the start of a tick, the *target*? And what is known about the answer.
+
+use std::sync::Arc;
+
+use super::Step;
+use super::join::{Join, Layer, Lookup, Scene, Slot, slots_of};
+use super::model::{Automaton, Model};
+use super::projection::Projection;
+use super::tile_set::TileSet;
+use crate::game::{Move, State, Style, World};
+use crate::planner::survival::Prune;
+
+/// A layer is kept at every so many ticks, and wherever it is small.
+const KEPT_TICKS: usize = 5;
+/// The most combinations of a small layer.
+const SMALL_LEN: usize = 256;
+/// Sweeps start so far before the target at least: closer to it there is little to learn.
+const START_MARGIN_TICKS: usize = 20;
+/// Sweeps over the same threats start so far apart at least.
+const START_DISTANCE_TICKS: usize = 30;
+
+/// The states of a tick from which the target can be reached, as far as the threats go whose bits are in the mask.
+#[derive(Debug)]
+pub(super) struct Known<const N: usize> {
+    pub mask: u64,
+    pub states: u64,
+    pub lookup: Lookup<N>,
+}
+
+/// A target, and for each tick what has been proven about the ways to it: states that are not in these sets do not lead to it.
+#[derive(Debug)]
+pub(super) struct Target<const N: usize> {
+    pub tick: usize,
+    /// By tick, where the player can be.
+    pub allowed: Vec<TileSet<N>>,
+    /// By automaton, its projection; empty for those without one.
+    projections: Vec<Projection<N>>,
+    /// By automaton, every key that it can have.
+    closures: Arc<Vec<Vec<u32>>>,
+    /// The threats that joins know, in the order in which they are joined.
+    pub slots: Vec<Slot>,
+    known: Vec<Option<Arc<Known<N>>>>,
+    known_bytes: usize,
+    known_max_bytes: usize,
+    /// How all of it was proven.
+    pub steps: Vec<Step>,
+}
+
+impl<const N: usize> Target<N> {
+    /// Begins with the projections on single sharks.
+    pub fn new(model: &Model<N>, tick: usize, order: &[usize], known_max_bytes: usize) -> Self {
+        let closures =
+            model.automata.iter().zip(&model.start).map(|(automaton, &start)| model.closure(automaton, start));
+        let closures = Arc::new(closures.collect());
+        let slots = slots_of(model, order);
+        let mut target = Self {
+            tick,
+            allowed: Vec::new(),
+            projections: Vec::new(),
+            closures,
+            slots,
+            known: vec![None; tick + 1],
+            known_bytes: 0,
+            known_max_bytes,
+            steps: Vec::new(),
+        };
+        target.project(model);
+        target
+    }
+
+    /// A later target. What is known of the ways to this one holds for that one, too: they lead through this tick.
+    pub fn later(&self, model: &Model<N>, tick: usize) -> Self {
+        let mut known = self.known.clone();
+        known.resize(tick + 1, None);
+        let mut later = Self {
+            tick,
+            allowed: Vec::new(),
+            projections: Vec::new(),
+            closures: self.closures.clone(),
+            slots: self.slots.clone(),
+            known,
+            steps: self.steps.clone(),
+            ..*self
+        };
+        later.project(model);
+        for (allowed, earlier) in later.allowed.iter_mut().zip(&self.allowed[..=self.tick]) {
+            *allowed = allowed.and(earlier);
+        }
+        later
+    }
+
+    fn project(&mut self, model: &Model<N>) {
+        self.allowed = model.taken.iter().map(|taken| model.board.open.without(taken)).collect();
+        self.allowed[model.first_tick] = TileSet::of(model.player);
+        for tick in (model.first_tick..self.tick).rev() {
+            let landing = model.landing(tick, &self.allowed);
+            self.allowed[tick] = self.allowed[tick].and(&model.board.reach(&landing));
+        }
+        let mut projections = Vec::with_capacity(model.automata.len());
+        for automaton in &model.automata {
+            projections.push(match automaton {
+                Automaton::Chaser { style: Style::Shark, branches, .. } => {
+                    model.project_shark(branches, self.tick, &mut self.allowed)
+                }
+                _ => Projection::new(),
+            });
+        }
+        self.projections = projections;
+    }
+
+    /// The slots whose bits are in a mask.
+    pub fn slots_in(&self, mask: u64) -> Vec<Slot> {
+        self.slots.iter().copied().filter(|slot| slot.mask() & mask != 0).collect()
+    }
+
+    /// What joins need to know.
+    pub fn scene<'a>(&'a self, model: &'a Model<N>, slots: &'a [Slot], tick: usize) -> Scene<'a, N> {
+        Scene { model, slots, tick, allowed: &self.allowed, projections: &self.projections }
+    }
+
+    /// What is known about a tick.
+    pub fn known(&self, tick: usize) -> Option<&Known<N>> {
+        self.known[tick].as_deref()
+    }
+
+    /// How many keys a threat of a join may have at most.
+    pub fn closure_len(&self, slot: Slot) -> usize {
+        self.closures[slot.automaton].len()
+    }
+
+    /// The keys that a threat may have in a tick, with the places from which the player lives against it. An owl has keys without memory, so
+    /// they are all of them only where what it remembers does not matter.
+    pub fn keys_at(&self, model: &Model<N>, slot: Slot, tick: usize) -> Vec<(u32, TileSet<N>)> {
+        if tick == model.first_tick {
+            return vec![(model.start[slot.automaton], self.allowed[tick])];
+        }
+        let automaton = &model.automata[slot.automaton];
+        let lives = |key: u32| match self.projections[slot.automaton].get(tick) {
+            Some(layer) => layer[key as usize].and(&self.allowed[tick]),
+            None => self.allowed[tick].without(&TileSet::of(model.place(automaton, key))),
+        };
+        let keys = self.closures[slot.automaton].iter().map(|&key| (key, lives(key)));
+        keys.filter(|(_, set)| !set.is_empty()).collect()
+    }
+
+    /// Takes what is known about a tick into account. If more threats are known there than the layer has, they join it if it `absorbs`
+    /// them. Returns the mask of the layer then.
+    pub fn narrow(&self, tick: usize, mask: u64, absorbs: bool, join: &mut Join<N>, layer: &mut Layer<N>) -> u64 {
+        let Some(known) = self.known(tick) else { return mask };
+        if known.mask & !mask == 0 {
+            layer.retain(|key, set| known.lookup.get(key & known.mask).map(|lives| set.and(lives)));
+            mask
+        } else if mask & !known.mask != 0 {
+            mask
+        } else if absorbs {
+            *layer = Join::natural(std::mem::take(layer), mask, known.lookup.layer());
+            known.mask
+        } else {
+            let narrow = Lookup::new(join.project(known.lookup.layer(), mask));
+            layer.retain(|key, set| narrow.get(key).map(|lives| set.and(lives)));
+            mask
+        }
+    }
+
+    /// Notes the states of a tick from which the target can be reached, if that is more than what was known.
+    pub fn note(&mut self, tick: usize, mask: u64, lookup: Lookup<N>) {
+        let layer = lookup.layer();
+        self.allowed[tick] = self.allowed[tick].and(&layer.places());
+        let is_wanted = tick % KEPT_TICKS == 1 || layer.len() < SMALL_LEN;
+        let before = self.known[tick].as_ref();
+        let is_better = before.is_none_or(|known| known.mask & !mask == 0);
+        let bytes = |len: usize| len * Lookup::<N>::KEY_BYTES;
+        let known_bytes =
+            self.known_bytes + bytes(layer.len()) - before.map_or(0, |known| bytes(known.lookup.layer().len()));
+        if is_wanted && is_better && known_bytes <= self.known_max_bytes {
+            self.known_bytes = known_bytes;
+            self.known[tick] = Some(Arc::new(Known { mask, states: layer.states(), lookup }));
+        }
+    }
+
+    /// Where to start the next sweep, from the tick `first` on: where one more threat makes the fewest states. Returns the tick, the mask
+    /// that is known there, and the number of states.
+    pub fn bottleneck(&self, model: &Model<N>, first: usize, tried: &[(usize, u64)]) -> Option<(usize, u64, u64)> {
+        let size = |tick: usize| {
+            let known = self.known(tick)?;
+            let was_tried =
+                |&(other, mask): &(usize, u64)| mask == known.mask && tick.abs_diff(other) < START_DISTANCE_TICKS;
+            if tried.iter().any(was_tried) {
+                return None;
+            }
+            // What is known of more threats shortly after makes a sweep from here end there.
+            let is_covered = |after: usize| {
+                self.known(after).is_some_and(|other| known.mask & !other.mask == 0 && other.mask != known.mask)
+            };
+            if (tick + 1..=(tick + KEPT_TICKS).min(self.tick)).any(is_covered) {
+                return None;
+            }
+            let missing = *self.slots.iter().find(|slot| slot.mask() & known.mask == 0)?;
+            let is_owl = matches!(model.automata[missing.automaton], Automaton::Owl { .. });
+            let can_join = !is_owl || model.forgets[tick];
+            can_join.then(|| (tick, known.mask, known.states * self.closure_len(missing) as u64))
+        };
+        (first..self.tick.saturating_sub(START_MARGIN_TICKS)).filter_map(size).min_by_key(|&(.., states)| states)
+    }
+}
+
+/// The search leaves out what does not lead to the target.
+pub(super) struct Pruner<'a, const N: usize> {
+    pub model: &'a Model<N>,
+    pub target: &'a Target<N>,
+}
+
+impl<const N: usize> Prune for Pruner<'_, N> {
+    #[inline]
+    fn is_hopeless(&self, world: &World, state: &State) -> bool {
+        let (model, target) = (self.model, self.target);
+        let tick = usize::from(state.tick());
+        if tick > target.tick {
+            return false;
+        }
+        let place = model.board.places[usize::from(world.tile_after(state, Move::Stay))];
+        if !target.allowed[tick].contains(place) {
+            return true;
+        }
+        for (automaton, projection) in model.automata.iter().zip(&target.projections) {
+            if let Some(layer) = projection.get(tick)
+                && !layer[model.key_in(world, state, automaton) as usize].contains(place)
+            {
+                return true;
+            }
+        }
+        let Some(known) = target.known(tick) else { return false };
+        let slots = target.slots.iter().filter(|slot| slot.mask() & known.mask != 0);
+        let key =
+            slots.fold(0, |key, slot| key | slot.place(model.key_in(world, state, &model.automata[slot.automaton])));
+        !known.lookup.get(key).is_some_and(|lives| lives.contains(place))
+    }
+}

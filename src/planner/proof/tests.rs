@@ -1,0 +1,108 @@
+//! Proofs against lines that exist, and against exhaustive searches.
+
+use super::engine::Engine;
+use super::*;
+use crate::game::{Rules, Style};
+use crate::map::{GeneratorKind, GeneratorOptions, generate_nth};
+use crate::planner::{Budget, Outcome, SurvivalSearch};
+
+/// Worlds of many kinds, of at most 64 x 5 places.
+fn worlds(sizes: &[(i32, i32)], threats: &[usize], count: u64) -> impl Iterator<Item = World> {
+    let (sizes, threats) = (sizes.to_vec(), threats.to_vec());
+    (0..count).map(move |index| {
+        let kinds = [GeneratorKind::Maze, GeneratorKind::Labyrinth, GeneratorKind::City];
+        let (width, height) = sizes[index as usize % sizes.len()];
+        let options = GeneratorOptions {
+            kind: kinds[index as usize / 2 % kinds.len()],
+            width,
+            height,
+            threats: threats[index as usize % threats.len()],
+            styles: Style::ALL.to_vec(),
+            braid_permille: (index as u32 * 250) % 1250,
+        };
+        let map = generate_nth(&options, 2025, index).expect("a map");
+        let rules = if index % 5 == 4 { Rules::BLITZ_2025 } else { Rules::NO_JUMP };
+        World::new(&map.layout, &rules).expect("a world")
+    })
+}
+
+/// The states of a line.
+fn states(world: &World, moves: &[crate::game::Move]) -> Vec<State> {
+    let mut states = vec![world.start()];
+    for &player_move in moves {
+        let mut state = states[states.len() - 1].clone();
+        world.step(&mut state, player_move);
+        states.push(state);
+    }
+    states
+}
+
+#[test]
+fn lines_that_reach_the_target_are_never_hopeless() {
+    assert!(check_lines(18) >= 12);
+}
+
+#[test]
+#[ignore = "takes a minute"]
+fn lines_on_many_maps_are_never_hopeless() {
+    assert!(check_lines(120) >= 80);
+}
+
+/// Sweeps towards ticks that lines reach; returns how many.
+fn check_lines(maps: u64) -> usize {
+    let mut checked = 0;
+    for (index, world) in worlds(&[(15, 13), (21, 17), (11, 9)], &[6, 3, 10, 4], maps).enumerate() {
+        let found =
+            SurvivalSearch::new(SurvivalOptions::default()).solve(&world, &world.start(), Budget::ticks(60_000));
+        let target_tick = usize::from(found.final_tick) - 1;
+        if target_tick < 60 {
+            continue;
+        }
+        let line = states(&world, &found.moves);
+        let mut engine = Engine::<5>::new(&world, &world.start(), SurvivalOptions::default()).expect("a small map");
+        engine.begin(target_tick);
+        for _ in 0..16 {
+            let mut meter = BudgetMeter::new(Budget::ticks(100_000));
+            assert!(!engine.prove_slice(&mut meter), "map {index}: a tick that is reached was proven out of reach");
+            for state in line.iter().filter(|state| usize::from(state.tick()) <= target_tick) {
+                let tick = state.tick();
+                assert!(!engine.is_hopeless(&world, state), "map {index}, target {target_tick}: tick {tick}");
+            }
+        }
+        checked += 1;
+    }
+    checked
+}
+
+#[test]
+fn exhaustive_search_agrees_in_score() {
+    assert!(check_scores(90) >= 50);
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn exhaustive_search_agrees_in_score_on_many_maps() {
+    assert!(check_scores(480) >= 300);
+}
+
+/// Decides small maps by proofs from the first tick on and by exhaustive searches; returns how many the latter could finish.
+fn check_scores(maps: u64) -> usize {
+    let (mut exhausted, mut optimal) = (0, 0);
+    for (index, world) in worlds(&[(7, 7), (9, 7), (9, 9), (11, 9)], &[2, 3, 4], maps).enumerate() {
+        let root = world.start();
+        let judge = SurvivalSearch::new(SurvivalOptions { seed: 1, ..SurvivalOptions::default() });
+        let truth = { judge }.solve(&world, &root, Budget::ticks(300_000));
+        if truth.outcome == Outcome::Undecided {
+            continue;
+        }
+        exhausted += 1;
+        let mut engine = Engine::<5>::new(&world, &root, SurvivalOptions::default()).expect("a small map");
+        let mut best = Solution::unknown(root.tick());
+        engine.run(&world, &root, &mut best, &mut BudgetMeter::new(Budget::ticks(400_000)));
+        assert!(best.bound >= truth.final_tick, "map {index}: bound {} of {}", best.bound, truth.final_tick);
+        assert!(best.final_tick <= truth.final_tick, "map {index}");
+        optimal += usize::from(best.is_optimal());
+    }
+    assert!(optimal * 20 >= exhausted * 19, "{optimal} of {exhausted} were decided");
+    exhausted
+}

@@ -1,0 +1,100 @@
+//! Sets of tiles as bits, and the one operation that the player's moves need: where it can be one move later.
+
+/// A set of at most `64 * N` places of a [`Board`](super::model::Board).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct TileSet<const N: usize>([u64; N]);
+
+impl<const N: usize> TileSet<N> {
+    pub const EMPTY: Self = Self([0; N]);
+
+    /// The set of one place.
+    #[inline]
+    pub fn of(place: u16) -> Self {
+        let mut set = Self::EMPTY;
+        set.insert(place);
+        set
+    }
+
+    #[inline]
+    pub fn insert(&mut self, place: u16) {
+        self.0[usize::from(place) / 64] |= 1 << (place % 64);
+    }
+
+    #[inline]
+    pub fn remove(&mut self, place: u16) {
+        self.0[usize::from(place) / 64] &= !(1 << (place % 64));
+    }
+
+    #[inline]
+    pub fn contains(&self, place: u16) -> bool {
+        self.0[usize::from(place) / 64] >> (place % 64) & 1 == 1
+    }
+
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.0.iter().fold(0, |any, word| any | word) == 0
+    }
+
+    #[inline]
+    pub fn len(&self) -> u32 {
+        self.0.iter().map(|word| word.count_ones()).sum()
+    }
+
+    #[inline]
+    pub fn and(&self, other: &Self) -> Self {
+        Self(std::array::from_fn(|word| self.0[word] & other.0[word]))
+    }
+
+    #[inline]
+    pub fn or(&self, other: &Self) -> Self {
+        Self(std::array::from_fn(|word| self.0[word] | other.0[word]))
+    }
+
+    #[inline]
+    pub fn without(&self, other: &Self) -> Self {
+        Self(std::array::from_fn(|word| self.0[word] & !other.0[word]))
+    }
+
+    /// The places in ascending order.
+    #[inline]
+    pub fn iter(&self) -> impl Iterator<Item = u16> + use<N> {
+        let words = self.0;
+        (0..N).flat_map(move |index| {
+            let mut word = words[index];
+            std::iter::from_fn(move || {
+                let place = word.trailing_zeros();
+                (word != 0).then(|| {
+                    word &= word - 1;
+                    (index * 64) as u16 + place as u16
+                })
+            })
+        })
+    }
+
+    /// The set moved up by `by` places, at most 64.
+    #[inline]
+    fn up(&self, by: u32) -> Self {
+        let mut carry = 0;
+        Self(self.0.map(|word| {
+            let wide = u128::from(word) << by | carry;
+            carry = wide >> 64;
+            wide as u64
+        }))
+    }
+
+    /// The set moved down by `by` places, at most 64.
+    #[inline]
+    fn down(&self, by: u32) -> Self {
+        Self(std::array::from_fn(|index| {
+            let above = self.0.get(index + 1).copied().unwrap_or(0);
+            ((u128::from(above) << 64 | u128::from(self.0[index])) >> by) as u64
+        }))
+    }
+
+    /// The set with all neighbours of its places, in columns `stride` places apart.
+    #[inline]
+    pub fn spread(&self, stride: u32) -> Self {
+        let (up, down, left, right) = (self.up(1), self.down(1), self.down(stride), self.up(stride));
+        Self(std::array::from_fn(|word| self.0[word] | up.0[word] | down.0[word] | left.0[word] | right.0[word]))
+    }
+}
