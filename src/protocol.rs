@@ -1,7 +1,8 @@
-//! The JSON of the wire: states, commands and actions, and the traces in which games are written down.
+//! The JSON protocol: states, commands and actions, and the trace format for recorded games.
 //!
-//! Reading is forgiving where the server is (an action is never rejected, it merely fails) or where we know it too little to rely on it
-//! (states), and strict where the format is ours (traces). What is written reads back as the same value.
+//! Reading is forgiving where the server is (an action is never rejected, it merely fails) or where
+//! we know it too little to rely on it (states), and strict where the format is ours (traces).
+//! Everything written parses back to the same value.
 
 use std::io::{self, Write};
 
@@ -22,74 +23,76 @@ pub use message::{
     MessageMap, MessageThreat, MessageWriter, Name, PersonalityName, StyleName, Word, distances,
 };
 
-/// Levels of arrays and objects that are read at most, by every reader of JSON here: its values are built and dropped by recursion, and a stack
-/// ends. A message of the real server has five. (It is the limit of `serde_json`, which cannot be moved, only lifted.)
+/// The maximum nesting depth of JSON accepted by every parser here: values are built and dropped
+/// recursively, so the depth must be bounded. A message of the real server has five. (It is the
+/// limit of `serde_json`, which cannot be moved, only lifted.)
 pub const MAX_JSON_DEPTH: usize = 127;
 
-/// What is wrong with a piece of JSON.
+/// Why a piece of JSON is not accepted.
 #[derive(Debug, Error)]
 pub enum ProtocolError {
-    /// More bytes than there is any use for.
-    #[error("{bytes} bytes: expected at most {limit_bytes}")]
+    /// The input is too long.
+    #[error("message too long: {bytes} bytes, expected at most {limit_bytes}")]
     TooLong {
-        /// What came.
+        /// The actual length.
         bytes: usize,
-        /// What is accepted.
+        /// The maximum length.
         limit_bytes: usize,
     },
-    /// Not JSON, or a field that cannot be read.
+    /// Invalid JSON, or a field of the wrong type.
     #[error("{}{}", path_prefix(.path), parser_words(.source))]
     Json {
-        /// The field, `threats[3].position.x`; empty at the top, and where the parser quotes at great length.
+        /// The field, `threats[3].position.x`; empty for the whole document, and where the parser's
+        /// message is very long.
         path: String,
-        /// What the parser says.
+        /// The parser's error.
         source: serde_json::Error,
     },
-    /// A field that can be read and makes no sense.
+    /// A field with an invalid value.
     #[error("{path}: expected {expected}, found {found}")]
     Field {
         /// The field.
         path: String,
-        /// What it should have been.
+        /// The expected value.
         expected: String,
-        /// What it is.
+        /// The actual value.
         found: String,
     },
     /// A command's actions are not a list.
     #[error("actions: expected an array of actions, found {found}")]
     ActionsNotAnArray {
-        /// What stands there instead: `nothing`, `null`, `an object`, ...
+        /// The actual type: `nothing`, `null`, `an object`, ...
         found: &'static str,
     },
-    /// A trace without its first line.
-    #[error("line 1: expected the header of a trace, found nothing")]
+    /// A trace without a header line.
+    #[error("line 1: missing trace header")]
     NoHeader,
     /// A line of a trace that cannot be read.
     #[error("line {line}: expected {expected}: {}", parser_words(.source))]
     TraceLine {
         /// The line, from 1.
         line: usize,
-        /// What the line should have been.
+        /// What the line should contain.
         expected: &'static str,
-        /// What the parser says.
+        /// The parser's error.
         source: serde_json::Error,
     },
 }
 
-/// Characters of a parser's words that are repeated at most: it quotes what it found, however long that is.
+/// The maximum length of the parser's message: it quotes what it found, however long that is.
 const PARSER_TEXT_MAX_CHARS: usize = 300;
 
-/// What is wrong with JSON, in the parser's words; on which line only where there are several.
+/// The parser's message; the line number is included only if there are several lines.
 pub fn parser_words(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let (reason, column) = match text.rsplit_once(" at line ") {
         Some((reason, _)) if error.line() <= 1 => (reason, format!(" at column {}", error.column())),
         _ => (text.as_str(), String::new()),
     };
-    if error.is_data() { clipped(reason) } else { format!("no JSON ({}{column})", clipped(reason)) }
+    if error.is_data() { clipped(reason) } else { format!("invalid JSON{column}: {}", clipped(reason)) }
 }
 
-/// A text without the middle of what the parser quotes at great length.
+/// Cuts the middle out of a long text.
 fn clipped(text: &str) -> String {
     let length = text.chars().count();
     if length <= PARSER_TEXT_MAX_CHARS {
@@ -103,50 +106,51 @@ fn path_prefix(path: &str) -> String {
     if path.is_empty() { String::new() } else { format!("{path}: ") }
 }
 
-/// What a parser says at most for the place to be looked for, which makes it say the same again.
+/// The longest parser error for which the path is determined, which requires parsing again.
 const PATH_TEXT_MAX_BYTES: usize = 4096;
 
-/// Reads a value from JSON. Where it goes wrong is looked for only once it has: following the path costs time.
+/// Parses a value from JSON. The path of an error is determined only when there is one, because
+/// tracking it costs time.
 pub(crate) fn from_json<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, ProtocolError> {
-    // Text is checked whole, which is faster than word by word.
+    // Validating the text as a whole is faster than string by string.
     let result = match str::from_utf8(json) {
         Ok(text) => serde_json::from_str(text),
         Err(_) => serde_json::from_slice(json),
     };
     result.map_err(|source| {
-        // Quoting takes the parser long; who sends such a thing need not be told where it is.
+        // Such a long error takes the parser long to format, so its path is not determined.
         if source.to_string().len() > PATH_TEXT_MAX_BYTES {
             return ProtocolError::Json { path: String::new(), source };
         }
         let deserializer = &mut serde_json::Deserializer::from_slice(json);
         let path = serde_path_to_error::deserialize::<_, T>(deserializer).err().map(|error| error.path().to_string());
-        // The whole is written as a dot, a place that has no name yet as a question mark.
+        // The whole document is reported as a dot, an unnamed place as a question mark.
         let path = path.unwrap_or_default().trim_end_matches(['.', '?']).to_owned();
         ProtocolError::Json { path, source }
     })
 }
 
-/// A value as compact JSON.
+/// Serialises a value as compact JSON.
 pub fn to_json(value: &impl Serialize) -> String {
-    serde_json::to_string(value).expect("values whose keys are all strings are written to memory")
+    serde_json::to_string(value).expect("values with string keys can always be serialised")
 }
 
-/// JSON that can stand in a script element of a page: no `<` is left in its strings that could end the element.
+/// Escapes JSON for a script element of a page: no `<` in its strings can end the element.
 pub fn for_script(json: &str) -> String {
     json.replace('<', "\\u003c")
 }
 
-/// The types of the plain moves on the wire.
+/// The action types of the plain moves.
 const MOVES: [(&str, Direction); 4] = [
     ("MOVE_LEFT", Direction::Left),
     ("MOVE_RIGHT", Direction::Right),
     ("MOVE_UP", Direction::Up),
     ("MOVE_DOWN", Direction::Down),
 ];
-/// The type of a move towards a position.
+/// The action type of a move towards a position.
 const MOVE_TO: &str = "MOVE_TO";
 
-/// The action that a piece of JSON asks for. Anything can be read: what makes no sense is an action that will fail.
+/// Parses an action. Any JSON is accepted: an invalid action is one that will fail.
 pub fn parse_action(json: &Value) -> Action {
     let Some(name) = json.get("type").and_then(Value::as_str) else {
         return Action::Unknown;
@@ -158,7 +162,8 @@ pub fn parse_action(json: &Value) -> Action {
     direction.map_or(Action::Unknown, |(_, direction)| Action::Move(direction))
 }
 
-/// `MOVE_TO` with the coordinates as sent; the server would coerce strings too, which no client sends.
+/// `MOVE_TO` with the coordinates as sent; the server would also convert strings, which no client
+/// sends.
 fn parse_move_to(json: &Value) -> Action {
     let coordinate = |name| json.get("position").and_then(|position| position.get(name)).and_then(Value::as_f64);
     match (coordinate("x"), coordinate("y")) {
@@ -167,10 +172,11 @@ fn parse_move_to(json: &Value) -> Action {
     }
 }
 
-/// The actions of a command, each as [`parse_action`] reads it. `None` stands for a command without the field.
+/// The actions of a command, each parsed by [`parse_action`]; `None` for a command without the
+/// field. `None` stands for a command without the field.
 ///
 /// # Errors
-/// If there is no list: the server then takes the whole command as invalid.
+/// If it is not an array: the server then rejects the whole command.
 pub fn parse_actions(json: Option<&Value>) -> Result<Vec<Action>, ProtocolError> {
     match json {
         Some(Value::Array(actions)) => Ok(actions.iter().map(parse_action).collect()),
@@ -178,7 +184,7 @@ pub fn parse_actions(json: Option<&Value>) -> Result<Vec<Action>, ProtocolError>
     }
 }
 
-/// What a piece of JSON is, for messages.
+/// The JSON type of a value, for error messages.
 fn kind(json: Option<&Value>) -> &'static str {
     match json {
         None => "nothing",
@@ -192,8 +198,8 @@ fn kind(json: Option<&Value>) -> &'static str {
 }
 
 impl Serialize for Action {
-    /// `{"type":"MOVE_UP"}` or `{"type":"MOVE_TO","position":{"x":1,"y":2.5}}`. An unknown action has lost its type when
-    /// it was read, so it is written without one.
+    /// `{"type":"MOVE_UP"}` or `{"type":"MOVE_TO","position":{"x":1,"y":2.5}}`. An unknown action
+    /// has lost its type when it was read, so it is written without one.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         match *self {
@@ -210,7 +216,7 @@ impl Serialize for Action {
 }
 
 impl<'de> Deserialize<'de> for Action {
-    /// As [`parse_action`] does.
+    /// See [`parse_action`].
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Value::deserialize(deserializer).map(|json| parse_action(&json))
     }
@@ -235,7 +241,7 @@ struct Coordinates {
     y: f64,
 }
 
-/// A whole number that fits is written `7` instead of `7.0`.
+/// An integer that fits is written `7` instead of `7.0`.
 fn serialize_number<S: Serializer>(number: &f64, serializer: S) -> Result<S::Ok, S::Error> {
     let whole = *number as i64;
     if whole as f64 == *number && whole.unsigned_abs() < 1 << 53 {
@@ -245,7 +251,7 @@ fn serialize_number<S: Serializer>(number: &f64, serializer: S) -> Result<S::Ok,
     }
 }
 
-/// A game written down: one line of JSON for the header, then one a tick.
+/// A recorded game in trace format: one line of JSON for the header, then one line per tick.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trace {
     /// The map and its first state.
@@ -255,10 +261,10 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// Reads a trace; blank lines are skipped.
+    /// Parses a trace; blank lines are skipped.
     ///
     /// # Errors
-    /// The first line that is not what it should be, by its number.
+    /// The first invalid line, with its number.
     pub fn parse(text: &str) -> Result<Self, ProtocolError> {
         let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
         let header = lines.next().ok_or(ProtocolError::NoHeader)?;
@@ -268,10 +274,10 @@ impl Trace {
         })
     }
 
-    /// Writes the header and every tick, a line each.
+    /// Writes the header and every tick, one per line.
     ///
     /// # Errors
-    /// Whatever the writer fails with.
+    /// I/O errors of the writer.
     pub fn write(&self, mut writer: impl Write) -> io::Result<()> {
         write_line(&mut writer, &self.header)?;
         self.ticks.iter().try_for_each(|tick| write_line(&mut writer, tick))
@@ -286,10 +292,11 @@ fn parse_line<'a, T: Deserialize<'a>>(
     serde_json::from_str(line).map_err(|source| ProtocolError::TraceLine { line: index + 1, expected, source })
 }
 
-/// Writes one value as a line of compact JSON: how a trace is written while its game is still running.
+/// Writes one value as a line of compact JSON, so that a trace can be written while its game is
+/// running.
 ///
 /// # Errors
-/// Whatever the writer fails with.
+/// I/O errors of the writer.
 pub fn write_line(mut writer: impl Write, value: &impl Serialize) -> io::Result<()> {
     serde_json::to_writer(&mut writer, value)?;
     writer.write_all(b"\n")
@@ -356,14 +363,14 @@ impl From<TraceSpawn> for (Style, i32, i32, Direction) {
     }
 }
 
-/// A line of a trace after the first: what was sent in a tick, and the state that came of it.
+/// A line of a trace after the header: the command of a tick, and the resulting state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TraceTick {
-    /// What was sent; left out where only states are kept.
+    /// The actions sent; omitted where only states are recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actions: Option<Vec<Action>>,
-    /// The tick reached, already advanced: 2 after the first.
+    /// The tick after this one was played: 2 for the first line.
     pub tick: u16,
     /// Where the player is.
     #[serde(with = "pair")]
@@ -377,7 +384,7 @@ pub struct TraceTick {
 }
 
 impl TraceTick {
-    /// The line of a state, without actions.
+    /// The trace line of a state, without actions.
     pub fn of_state(world: &World, state: &State) -> Self {
         let personality = world.personality(state);
         let threat =
@@ -444,7 +451,7 @@ mod tests {
         let up = Action::Move(Direction::Up);
         for (json, action) in [
             (json!({"type": "MOVE_UP"}), up),
-            (json!({"type": "MOVE_UP", "position": 3, "note": "extra fields do not matter"}), up),
+            (json!({"type": "MOVE_UP", "position": 3, "note": "extra fields are ignored"}), up),
             (json!({"type": "MOVE_LEFT"}), Action::Move(Direction::Left)),
             (json!({"type": "MOVE_RIGHT"}), Action::Move(Direction::Right)),
             (json!({"type": "MOVE_DOWN"}), Action::Move(Direction::Down)),
@@ -468,7 +475,7 @@ mod tests {
     }
 
     #[test]
-    fn actions_are_written_as_clients_write_them() {
+    fn actions_are_serialised_as_clients_write_them() {
         for (action, json) in [
             (Action::Move(Direction::Left), r#"{"type":"MOVE_LEFT"}"#),
             (Action::Move(Direction::Right), r#"{"type":"MOVE_RIGHT"}"#),
@@ -485,13 +492,13 @@ mod tests {
     }
 
     #[test]
-    fn coordinates_that_json_cannot_carry_read_back_as_unusable() {
+    fn non_finite_coordinates_round_trip_as_unusable() {
         let json = serde_json::to_string(&Action::MoveTo { x: f64::NAN, y: 0.0 }).unwrap();
         assert_eq!(serde_json::from_str::<Action>(&json).unwrap(), Action::MoveNowhere);
     }
 
     #[test]
-    fn a_list_of_actions_must_be_a_list() {
+    fn actions_must_be_an_array() {
         let list = json!([{"type": "MOVE_UP"}, 3]);
         assert_eq!(parse_actions(Some(&list)).unwrap(), [Action::Move(Direction::Up), Action::Unknown]);
         assert_eq!(parse_actions(Some(&json!([]))).unwrap(), []);
@@ -511,7 +518,7 @@ mod tests {
     );
 
     #[test]
-    fn a_trace_is_written_byte_for_byte_as_it_was_read() {
+    fn trace_round_trips_byte_for_byte() {
         let trace = Trace::parse(TRACE).unwrap();
         assert_eq!((trace.header.rules.no_jump, trace.header.threats[0].style), (true, Style::Bull));
         assert_eq!(trace.ticks[0].actions, None);
@@ -523,11 +530,8 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_trace_names_its_line() {
-        assert_eq!(
-            Trace::parse("\n").unwrap_err().to_string(),
-            "line 1: expected the header of a trace, found nothing"
-        );
+    fn invalid_trace_is_reported_with_its_line() {
+        assert_eq!(Trace::parse("\n").unwrap_err().to_string(), "line 1: missing trace header");
         let broken = TRACE.replace("\"lazy\"]],\"over\":false,\"caught\":false}\n{\"actions", "\"calm\"]]}\n{\"acts");
         let message = Trace::parse(&broken).unwrap_err().to_string();
         assert!(message.starts_with("line 2: expected a tick of a trace: unknown variant `calm`"), "{message}");
@@ -537,7 +541,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_says_what_the_layout_says() {
+    fn header_matches_the_layout() {
         let layout = Layout::parse("oP").unwrap();
         let world = World::new(&layout, &Rules::BLITZ_2025).unwrap();
         assert_eq!(

@@ -1,8 +1,10 @@
-//! Saved games: a line a tick, `{"game_message": <the state as sent>, "actions": [<what was answered>]}`, plain or gzipped.
+//! Recorded games: one line per tick, `{"game_message": <the state as sent>, "actions": [<the
+//! answer>]}`, plain or gzipped.
 //!
-//! The promise: a recording is never better than it looks. [`verify`] plays it again from its first line and compares every field that
-//! the rules determine; what it says about a file holds for every line up to the one it names. A file that was cut off by a crash is
-//! good up to its last whole line. Memory is bounded by the longest line, and reading ends however much a file unpacks to.
+//! The promise: a recording is never better than it looks. [`verify`] plays it again from its first
+//! line and compares every field that the rules determine; what it says about a file holds for
+//! every line up to the one it names. A file truncated by a crash is valid up to its last complete
+//! line. Memory is bounded by the longest line, and the decompressed size is limited.
 
 mod verify;
 
@@ -21,95 +23,95 @@ use crate::protocol::{GameMessage, MAX_CLIENT_FRAME_BYTES, MAX_MESSAGE_BYTES, Pr
 
 pub use verify::{Divergence, Report, verify};
 
-/// Bytes of a line at most: a message, its actions, and some room for what clients add of their own.
+/// Maximum size of a line: a message, its actions, and some room for fields that clients add.
 pub const MAX_LINE_BYTES: usize = MAX_MESSAGE_BYTES + MAX_CLIENT_FRAME_BYTES + (1 << 20);
-/// Bytes of a recording at most, unpacked: ten times a whole game on the largest square hall. A few kilobytes of gzip can unpack to more
-/// than any disk holds.
+/// Maximum decompressed size of a recording: ten times a whole game on the largest square map
+/// without walls. A few kilobytes of gzip can decompress to more than fits on a disk.
 pub const MAX_RECORDING_BYTES: u64 = 1 << 30;
 
 /// The first bytes of a gzipped file.
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
-/// Why a recording cannot be read or written. Every one names the file.
+/// Why a recording cannot be read or written. Every error names the file.
 #[derive(Debug, Error)]
 pub enum RecordingError {
     /// The file cannot be opened.
-    #[error("{}: cannot be read ({source})", .path.display())]
+    #[error("cannot read {}: {source}", .path.display())]
     Open {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
-    /// The file cannot be read on.
-    #[error("{}, line {line}: cannot be read ({source})", .path.display())]
+    /// Reading the file failed.
+    #[error("{}, line {line}: cannot read: {source}", .path.display())]
     Read {
         /// The file.
         path: PathBuf,
         /// The line, from 1.
         line: usize,
-        /// What the system or the decompressor says.
+        /// The error of the system or the decompressor.
         source: io::Error,
     },
-    /// More bytes than a recording can have.
-    #[error("{}, line {line}: too long, expected at most {limit_bytes} bytes a {whole}", .path.display())]
+    /// A line or the recording is too long.
+    #[error("{}, line {line}: {whole} too long: expected at most {limit_bytes} bytes", .path.display())]
     TooLong {
         /// The file.
         path: PathBuf,
         /// The line, from 1.
         line: usize,
-        /// What would be accepted.
+        /// The limit.
         limit_bytes: u64,
-        /// Of what: a line, or a recording.
+        /// What is too long: a line, or the recording.
         whole: &'static str,
     },
-    /// A line that is no tick of a game.
+    /// A line that is not a tick of a game.
     #[error("{}, line {line}: {source}", .path.display())]
     Line {
         /// The file.
         path: PathBuf,
         /// The line, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// The reason.
         source: ProtocolError,
     },
-    /// Not one whole line.
-    #[error("{}: no whole line, expected one a tick of {{\"game_message\": ..., \"actions\": [...]}}", .path.display())]
+    /// There is no complete line.
+    #[error("{}: no complete line: expected one {{\"game_message\": ..., \"actions\": [...]}} per tick", .path.display())]
     Empty {
         /// The file.
         path: PathBuf,
     },
-    /// A game that cannot be played again.
+    /// A game that cannot be replayed.
     #[error("{}: {source}", .path.display())]
     World {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The reason.
         source: WorldError,
     },
-    /// Something of this name exists already; it was not touched.
-    #[error("{}: exists already and is not overwritten", .path.display())]
+    /// A file of this name exists already; it was not changed.
+    #[error("{} already exists", .path.display())]
     Exists {
-        /// What is in the way.
+        /// The existing file.
         path: PathBuf,
     },
     /// The file cannot be written.
-    #[error("{}: cannot be written ({source})", .path.display())]
+    #[error("cannot write {}: {source}", .path.display())]
     Write {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
 }
 
-/// A line of a recording. Fields that clients add of their own are passed over.
+/// A line of a recording. Fields that clients add are ignored.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(expecting = "a tick: an object with game_message and actions")]
 pub struct RecordedTick {
     /// The state as it was sent.
     pub game_message: GameMessage,
-    /// What was answered.
+    /// The actions sent in answer.
     pub actions: Vec<Action>,
 }
 
@@ -121,27 +123,28 @@ pub struct RecordingReader {
     buffer: Vec<u8>,
     bytes_left: u64,
     truncated_line: Option<usize>,
-    /// The end, or an error, after which nothing is read.
+    /// Whether the end, or an error, has been reached; nothing is read after it.
     ended: bool,
 }
 
-/// How reading a line ends.
+/// How a read line ended.
 enum Line {
     Whole,
-    /// Without an end of line: the last one, or one that was cut off.
+    /// Without a newline: the last line, possibly truncated.
     Last,
     End,
 }
 
 impl RecordingReader {
-    /// Opens a recording; whether it is gzipped is seen from its first bytes.
+    /// Opens a recording; gzip is detected by the first bytes.
     ///
     /// # Errors
     /// When the file cannot be opened.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, RecordingError> {
         let path = path.as_ref();
         let failed = |source| RecordingError::Open { path: path.to_owned(), source };
-        // Opening a pipe would wait for a writer, opening a folder goes well and reading it does not.
+        // Opening a named pipe would block until there is a writer; opening a folder succeeds but
+        // reading it fails.
         if !fs::metadata(path).map_err(failed)?.is_file() {
             return Err(failed(io::Error::other("not a file")));
         }
@@ -168,20 +171,20 @@ impl RecordingReader {
         &self.path
     }
 
-    /// The number of the line that was read last, from 1.
+    /// The number of the last line read, from 1.
     pub fn line(&self) -> usize {
         self.line
     }
 
-    /// The last line, if the file turned out to end in the middle of it; it counts for nothing.
+    /// The number of the last line if the file ends in the middle of it; that line is ignored.
     pub fn truncated_line(&self) -> Option<usize> {
         self.truncated_line
     }
 
-    /// The next tick, or `None` at the end. Blank lines are passed over.
+    /// The next tick, or `None` at the end.  Blank lines are skipped. Blank lines are passed over.
     ///
     /// # Errors
-    /// When the file cannot be read on, or the line is no tick.
+    /// When reading fails, or the line is not a tick.
     pub fn next_tick(&mut self) -> Result<Option<RecordedTick>, RecordingError> {
         while !self.ended {
             let end = self.read_line().inspect_err(|_| self.ended = true)?;
@@ -213,7 +216,7 @@ impl RecordingReader {
             Ok(0) => Ok(Line::End),
             Ok(_) if self.buffer.ends_with(b"\n") => Ok(Line::Whole),
             Ok(_) => Ok(Line::Last),
-            // A gzipped file that was cut off.
+            // A truncated gzip file.
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(Line::Last),
             Err(source) => Err(RecordingError::Read { path: self.path.clone(), line: self.line, source }),
         }
@@ -237,7 +240,8 @@ impl Iterator for RecordingReader {
     }
 }
 
-/// Writes a recording as the game goes on. Every tick is handed to the system at once: a crash loses nothing but the line being written.
+/// Writes a recording while the game is played. Every tick is flushed at once, so a crash loses at
+/// most the line being written.
 pub struct RecordingWriter {
     path: PathBuf,
     output: Output,
@@ -249,10 +253,11 @@ enum Output {
 }
 
 impl RecordingWriter {
-    /// Starts a recording in a new file, gzipped if its name ends in `.gz`; folders on the way are made when missing.
+    /// Starts a recording in a new file, gzipped if its name ends in `.gz`; missing parent folders
+    /// are created.
     ///
     /// # Errors
-    /// When there is such a file already, or it cannot be made.
+    /// When the file exists already or cannot be created.
     pub fn create(path: impl AsRef<Path>) -> Result<Self, RecordingError> {
         let path = path.as_ref().to_owned();
         let failed = |source| RecordingError::Write { path: path.clone(), source };
@@ -284,7 +289,7 @@ impl RecordingWriter {
         &self.path
     }
 
-    /// Appends a tick: the frame as it was sent, and what was answered.
+    /// Appends a tick: the state message as sent, and the actions.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -292,16 +297,17 @@ impl RecordingWriter {
         let line = format!("{{\"game_message\":{frame},\"actions\":{}}}\n", to_json(&actions));
         let result = match &mut self.output {
             Output::Plain(file) => file.write_all(line.as_bytes()),
-            // A flush ends a block, so that everything up to here unpacks whatever comes after.
+            // A flush ends a block, so that everything up to here can be decompressed whatever
+            // follows.
             Output::Gzip(file) => file.write_all(line.as_bytes()).and_then(|()| file.flush()),
         };
         result.map_err(|source| self.failed(source))
     }
 
-    /// Ends the recording.
+    /// Finishes the recording.
     ///
     /// # Errors
-    /// When the end cannot be written.
+    /// When writing fails.
     pub fn finish(mut self) -> Result<(), RecordingError> {
         let result = match &mut self.output {
             Output::Plain(file) => file.flush(),

@@ -333,11 +333,11 @@ fn library_finds_maps_by_name_and_by_path() {
     assert_eq!((by_path.name.as_str(), by_path.layout.width), ("b", 4));
     assert_eq!(
         library.find("c").unwrap_err().to_string(),
-        "no map named c, expected the path of a map folder or one of a, b"
+        "no map named c: expected the path of a map folder or one of a, b"
     );
     let missing = dir.path().join("third");
     let error = MapLibrary::new([&missing]).find("b").unwrap_err().to_string();
-    assert_eq!(error, format!("{}: no such folder, expected a folder with a folder for each map", missing.display()));
+    assert_eq!(error, format!("{}: no such folder: expected a folder with one subfolder per map", missing.display()));
 }
 
 const KINDS: [GeneratorKind; 3] = [GeneratorKind::Maze, GeneratorKind::Labyrinth, GeneratorKind::City];

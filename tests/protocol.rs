@@ -162,16 +162,16 @@ fn invalid_message_gives_one_error_with_the_path() {
         assert!(error.starts_with(expected) && !error.contains('\n'), "{pointer} = {value}: {error}");
     }
     for (frame, expected) in [
-        ("", "no JSON (EOF while parsing a value at column 0)"),
-        ("{", "no JSON (EOF while parsing an object"),
-        ("nonsense", "no JSON (expected ident at column 2)"),
+        ("", "invalid JSON at column 0: EOF while parsing a value"),
+        ("{", "invalid JSON at column 1: EOF while parsing an object"),
+        ("nonsense", "invalid JSON at column 2: expected ident"),
         ("3", "invalid type: integer `3`, expected a state: an object with tick, map, threats and yourCharacter"),
     ] {
         let error = GameMessage::parse(frame).unwrap_err().to_string();
         assert!(error.starts_with(expected), "{frame}: {error}");
     }
     let error = GameMessage::parse(format!("{}x", message())).unwrap_err().to_string();
-    assert!(error.starts_with("no JSON (trailing characters at "), "{error}");
+    assert!(error.starts_with("invalid JSON at column "), "{error}");
     assert!(GameMessage::parse(b"{\"type\": \"\xff\"}").unwrap_err().to_string().contains("invalid unicode"));
 }
 
@@ -193,7 +193,7 @@ fn message_size_is_limited() {
     frame.resize(MAX_MESSAGE_BYTES, b' ');
     assert!(GameMessage::parse(&frame).is_ok());
     frame.push(b' ');
-    let expected = format!("{} bytes: expected at most {MAX_MESSAGE_BYTES}", MAX_MESSAGE_BYTES + 1);
+    let expected = format!("message too long: {} bytes, expected at most {MAX_MESSAGE_BYTES}", MAX_MESSAGE_BYTES + 1);
     assert_eq!(GameMessage::parse(&frame).unwrap_err().to_string(), expected);
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     assert!(
@@ -255,24 +255,24 @@ fn any_json_is_a_frame() {
         (r#"{"type":"COMMAND","tick":7.0,"actions":[{},3]}"#, "tick 7, 2 actions"),
         (r#"{"type":"COMMAND","tick":7}"#, "actions: expected an array of actions, found nothing"),
         (r#"{"type":"COMMAND","tick":7,"actions":{}}"#, "actions: expected an array of actions, found an object"),
-        (r#"{"type":"COMMAND","actions":[]}"#, "tick: expected the tick of a state, found nothing"),
-        (r#"{"type":"COMMAND","tick":-1,"actions":[]}"#, "tick: expected the tick of a state, found -1"),
-        (r#"{"type":"COMMAND","tick":1.5,"actions":[]}"#, "tick: expected the tick of a state, found 1.5"),
-        (r#"{"type":"COMMAND","tick":"1","actions":[]}"#, "tick: expected the tick of a state, found \"1\""),
+        (r#"{"type":"COMMAND","actions":[]}"#, "tick: expected a non-negative whole number, found nothing"),
+        (r#"{"type":"COMMAND","tick":-1,"actions":[]}"#, "tick: expected a non-negative whole number, found -1"),
+        (r#"{"type":"COMMAND","tick":1.5,"actions":[]}"#, "tick: expected a non-negative whole number, found 1.5"),
+        (r#"{"type":"COMMAND","tick":"1","actions":[]}"#, "tick: expected a non-negative whole number, found \"1\""),
         (r#"{"type":"DANCE"}"#, r#"a frame of type "DANCE""#),
         (r#"{"type":7}"#, "a frame of type 7"),
         ("{}", "an object without a type"),
         ("3", "a number"),
         ("[]", "an array"),
         ("null", "null"),
-        ("{", "error: no JSON (EOF while parsing an object at column 1)"),
-        ("", "error: no JSON (EOF while parsing a value at column 0)"),
+        ("{", "error: invalid JSON at column 1: EOF while parsing an object"),
+        ("", "error: invalid JSON at column 0: EOF while parsing a value"),
     ] {
         assert_eq!(kind(frame), expected, "{frame}");
     }
     let long = format!("{}{{}}", " ".repeat(MAX_CLIENT_FRAME_BYTES - 2));
     assert_eq!(kind(&long), "an object without a type");
-    assert_eq!(kind(&format!(" {long}")), "error: 65537 bytes: expected at most 65536");
+    assert_eq!(kind(&format!(" {long}")), "error: message too long: 65537 bytes, expected at most 65536");
     let deep = kind(&"[".repeat(10_000));
     assert!(deep.contains("recursion limit exceeded") && deep.len() < 1000, "{deep}");
 }

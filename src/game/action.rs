@@ -4,7 +4,7 @@ use thiserror::Error;
 
 use super::{Direction, Position};
 
-/// One action of a command, as it came from the wire: nothing about it has been checked yet.
+/// One action of a command, as received: not validated yet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Action {
     /// `MOVE_LEFT`, `MOVE_RIGHT`, `MOVE_UP`, `MOVE_DOWN`.
@@ -26,7 +26,7 @@ pub enum Action {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum ActionError {
     /// The action's type is missing, empty or unknown.
-    #[error("unknown type of action: expected MOVE_LEFT, MOVE_RIGHT, MOVE_UP, MOVE_DOWN or MOVE_TO")]
+    #[error("unknown action type: expected MOVE_LEFT, MOVE_RIGHT, MOVE_UP, MOVE_DOWN or MOVE_TO")]
     Unknown,
     /// `MOVE_TO` without a position of two finite numbers.
     #[error("MOVE_TO without a position: expected {{\"x\": number, \"y\": number}}")]

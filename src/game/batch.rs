@@ -5,10 +5,11 @@ use super::threats::LANES;
 use super::{Direction, Move, State, World};
 
 impl World {
-    /// Plays one tick of every game that is not over, each with its own move; games that are over stay as they are.
+    /// Plays one tick of every game that is not over, each with its own move; games that are over
+    /// stay as they are.
     ///
-    /// The same as [`World::step`] on each of them. Games do not depend on one another, so the processor overlaps the
-    /// look-ups of one with those of the next.
+    /// The same as [`World::step`] on each of them. Games do not depend on one another, so the
+    /// processor overlaps the lookups of one with those of the next.
     ///
     /// # Panics
     /// When there are not as many moves as states, or as [`World::step`].
@@ -21,8 +22,8 @@ impl World {
         }
     }
 
-    /// Where a threat stands and looks, as the number of a tile of [`World::graph`] and a direction: what
-    /// [`World::threat`] says, for callers in a hurry.
+    /// Where a threat stands and looks, as the number of a tile of [`World::graph`] and a
+    /// direction: what [`World::threat`] says, for callers in a hurry.
     ///
     /// # Panics
     /// When there is no such threat.

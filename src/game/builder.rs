@@ -1,4 +1,4 @@
-//! How a world is built, whole or in pieces, and rebuilt for another layout.
+//! Builds a world, at once or in steps, and replaces its layout.
 
 use thiserror::Error;
 
@@ -28,7 +28,7 @@ pub enum WorldError {
     /// More threats than a state holds.
     #[error("{0} threats: expected at most {MAX_THREATS}")]
     TooManyThreats(usize),
-    /// The player starts where it cannot stand.
+    /// The player starts on a tile that is not open to it.
     #[error("the player starts on {0}, which is not an open tile")]
     PlayerOffStreet(Position),
     /// A threat starts in a wall or off the grid.
@@ -39,8 +39,8 @@ pub enum WorldError {
     Rules(#[from] RulesError),
 }
 
-/// A world in the making, for callers that are short of time: the routes of the largest maps take longer than a tick, and can be built in
-/// pieces.
+/// Builds a world in steps, for callers with a deadline: the routes of the largest maps take longer
+/// than a tick.
 ///
 /// ```
 /// use getaway::game::{Layout, Rules, World, WorldBuilder};
@@ -58,7 +58,7 @@ pub struct WorldBuilder {
 }
 
 impl WorldBuilder {
-    /// Begins a world: everything but the routes.
+    /// Builds everything except the routes.
     ///
     /// # Errors
     /// As for [`World::new`].
@@ -91,7 +91,7 @@ impl WorldBuilder {
         &self.world.layout
     }
 
-    /// The world; builds what is missing.
+    /// Builds what is still missing and returns the world.
     pub fn finish(mut self) -> World {
         self.advance(usize::MAX);
         self.world.tables.finish(self.routes, &self.world.rules);
@@ -101,11 +101,12 @@ impl WorldBuilder {
 }
 
 impl World {
-    /// Changes the threats and where the player may go, as if the world had been built from `layout`; quick where the walls are
-    /// the same, because the tables of the streets stay. A state of the world before is not one of this world.
+    /// Changes the threats and where the player may go, as if the world had been built from
+    /// `layout`; quick where the walls are the same, because the tables of the streets stay. States
+    /// of the previous layout are invalid afterwards.
     ///
     /// # Errors
-    /// As for [`World::new`]; nothing has changed then.
+    /// As for [`World::new`]; the world is then unchanged.
     pub fn set_layout(&mut self, layout: &Layout) -> Result<(), WorldError> {
         if *layout == self.layout {
             return Ok(());

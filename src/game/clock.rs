@@ -1,14 +1,15 @@
-//! The clock of the threats: when they move, how lively they are, and when owls look.
+//! The clock of the threats: when they move, their personality, and when owls look.
 //!
-//! Threats start together and never part, so the tick alone decides all of it and one clock serves them all. This is the
-//! only place that counts the server's ticks; everything else asks it.
+//! The server's per-threat counters start equal and stay equal, so the tick alone determines all of
+//! this and one clock serves every threat. This is the only place that counts the server's ticks.
 
 use super::{FIRST_TICK, Personality, Rules};
 
-/// Ticks in the table: a power of two above the last tick of a game.
+/// Length of the table: a power of two above the last tick.
 const TABLE_TICKS: usize = 2048;
 
-/// When the threats of a game move. Ticks past the end of a game go on with the personality that threats have there.
+/// When the threats of a game move. Ticks past the end of a game go on with the personality that
+/// threats have there.
 #[derive(Clone, Debug)]
 pub struct Clock {
     rules: Rules,
@@ -35,7 +36,7 @@ impl ClockTick {
 }
 
 impl Clock {
-    /// Follows the server's counters through a game.
+    /// Replays the server's counters through a game.
     pub fn new(rules: &Rules) -> Self {
         let mut ticks = Box::new([ClockTick::default(); TABLE_TICKS]);
         let (mut moves, mut ticks_since_move) = (0, 0);
@@ -53,7 +54,7 @@ impl Clock {
         Self { rules: *rules, ticks }
     }
 
-    /// What a tick of a game does besides the player's move.
+    /// What happens in a tick besides the player's move.
     #[inline(always)]
     pub(super) fn tick(&self, tick: u16) -> ClockTick {
         self.ticks[usize::from(tick) % TABLE_TICKS]

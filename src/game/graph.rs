@@ -1,13 +1,15 @@
-//! The streets as a graph: numbered tiles, the ways between them, and the one breadth-first search over them.
+//! The streets as a graph: numbered tiles, the ways between them, and the one breadth-first search
+//! over them.
 //!
-//! Open tiles are numbered by x, then by y, the server's own order. A [`World`](super::World) numbers its tiles alike.
+//! Open tiles are numbered by x, then by y, the server's own order. A [`World`](super::World)
+//! numbers its tiles alike.
 
 use super::{Direction, Layout, Position, Tile};
 
 /// The distance to a tile that cannot be reached.
 pub const UNREACHED: u16 = u16::MAX;
 
-/// In [`StreetGraph::tiles`]: a wall.
+/// Marks a wall in [`StreetGraph::tiles`].
 const WALL: u16 = u16::MAX;
 
 /// What moves through the streets: threats pass see-through tiles, the player does not.
@@ -50,7 +52,8 @@ impl StreetGraph {
         graph
     }
 
-    /// Takes the player's ways from another layout with the same walls: only see-through tiles may differ.
+    /// Takes the player's ways from another layout with the same walls: only see-through tiles may
+    /// differ.
     pub(super) fn set_player_ways(&mut self, layout: &Layout) {
         self.neighbours[Mover::Player as usize] = self.link(layout, Mover::Player);
     }
@@ -74,7 +77,7 @@ impl StreetGraph {
         self.positions.len()
     }
 
-    /// Whether there is no open tile.
+    /// Whether the layout has no open tiles.
     pub fn is_empty(&self) -> bool {
         self.positions.is_empty()
     }
@@ -141,11 +144,12 @@ pub struct BreadthFirst {
 }
 
 impl BreadthFirst {
-    /// Fills `steps`, by tile, with the steps from the nearest source, and returns the tiles that were reached, in that order; of
-    /// tiles as far from the sources, the neighbours of earlier tiles come first, each tile's in the order left, right, up, down.
+    /// Fills `steps`, by tile, with the steps from the nearest source, and returns the tiles that
+    /// were reached, in that order; of tiles as far from the sources, the neighbours of earlier
+    /// tiles come first, each tile's in the order left, right, up, down.
     ///
-    /// Sources come with the steps that were made to get there, in ascending order. They are entered in any case, other tiles only
-    /// if `enters(tile, steps)`.
+    /// Sources come with the steps that were made to get there, in ascending order. They are
+    /// entered in any case, other tiles only if `enters(tile, steps)`.
     ///
     /// # Panics
     /// When a source is not a tile of the graph.

@@ -1,19 +1,21 @@
 //! The plain description of a map, and drawings of it.
 //!
-//! A [`Layout`] is what a map's picture says and nothing more; the tables that make it fast are built from it elsewhere.
+//! A [`Layout`] holds exactly what a map's picture encodes; the lookup tables are built from it in
+//! `grid`.
 
 use thiserror::Error;
 
 use super::{Position, Style};
 
-/// What stands in a cell of the grid.
+/// The content of a grid cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Tile {
-    /// Nobody enters.
+    /// Impassable.
     Wall,
-    /// Everybody may enter.
+    /// Open to the player and to threats.
     Open,
-    /// Open to threats, sight and paths, but the player can never step on it (a pixel that is not fully opaque).
+    /// Open to threats, sight and paths, but the player can never step on it (a pixel that is not
+    /// fully opaque).
     SeeThrough,
 }
 
@@ -42,7 +44,8 @@ pub struct Spawn {
     pub position: Position,
 }
 
-/// A map as its picture says: the tiles, the player's spawn, and the threats in the server's order.
+/// A map as its picture encodes it: the tiles, the player's spawn, and the threats in the server's
+/// order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Layout {
     /// Columns.
@@ -80,7 +83,8 @@ impl Layout {
         self.tile(position).is_open()
     }
 
-    /// Every position of the grid that is open, by `x`, then by `y` (x outer), the server's order of tiles.
+    /// Every position of the grid that is open, by `x`, then by `y` (x outer), the server's order
+    /// of tiles.
     pub fn open_positions(&self) -> impl Iterator<Item = Position> + '_ {
         (0..self.width)
             .flat_map(move |x| (0..self.height).map(move |y| Position::new(x, y)))
@@ -88,11 +92,11 @@ impl Layout {
     }
 }
 
-/// Why a drawing is not a layout.
+/// Why a drawing cannot be parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum DrawingError {
-    /// A letter that means nothing.
-    #[error("{letter:?} at {position} is no tile: expected one of # . ~ P B G S O D H")]
+    /// An unknown letter.
+    #[error("{letter:?} at {position} is not a tile: expected one of # . ~ P B G S O D H")]
     UnknownLetter {
         /// The letter.
         letter: char,
@@ -109,15 +113,15 @@ pub enum DrawingError {
         /// The first row's.
         expected: usize,
     },
-    /// Nobody to play.
+    /// No player.
     #[error("the drawing has no player: expected a P")]
     NoPlayer,
 }
 
-/// Drawings: a letter a tile, what the terminal shows and tests are written in.
+/// Drawings, one letter per tile: the terminal shows them and the tests use them.
 impl Layout {
-    /// Reads a drawing: a line a row, `#` wall, `.` open, `~` see-through, `P` the player, `B` bull, `G` goldfish, `S` shark, `O` owl,
-    /// `D` deer, `H` hawk, in either case. Blank lines and spaces around a row do not count.
+    /// Parses a drawing: one line per row, `#` wall, ... Blank lines and spaces around a row are
+    /// ignored.
     ///
     /// # Errors
     /// When a letter is unknown, the rows differ in length, or there is no player.
@@ -154,7 +158,8 @@ impl Layout {
         Ok(Self { width: width as i32, height: rows.len() as i32, tiles, player, threats })
     }
 
-    /// The layout as one string a row. Of several spawns on a tile the player is shown, then the first threat.
+    /// The layout as one string per row. On a tile with several spawns the player is shown, else
+    /// the first threat.
     pub fn rows(&self) -> Vec<String> {
         let mut letters: Vec<char> = self.tiles.iter().map(|tile| tile.letter()).collect();
         let threats = self.threats.iter().rev().map(|spawn| (spawn.position, spawn.style.letter()));
@@ -173,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_drawing_comes_back_as_it_was() {
+    fn drawing_round_trips() {
         let layout = Layout::parse("\n  ##########\n  #P.~BGSODh\n\n  ##########\n").unwrap();
         assert_eq!(layout.rows(), ["##########", "#P.~BGSODH", "##########"]);
         let styles: Vec<Style> = layout.threats.iter().map(|spawn| spawn.style).collect();
@@ -182,9 +187,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_drawing_is_said() {
+    fn invalid_drawing_is_reported() {
         let error = |text| Layout::parse(text).unwrap_err().to_string();
-        assert_eq!(error("P.x"), "'x' at (2, 0) is no tile: expected one of # . ~ P B G S O D H");
+        assert_eq!(error("P.x"), "'x' at (2, 0) is not a tile: expected one of # . ~ P B G S O D H");
         assert_eq!(error("P..\n.."), "row 2 is 2 tiles wide: expected 3, like the first one");
         assert!(error("...").contains("no player"));
         assert!(error("").contains("no player"));

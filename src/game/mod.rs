@@ -1,7 +1,8 @@
 //! The rules and nothing else: no files, clock, threads, globals, or allocation per tick.
 //!
-//! [`Rules`] are the numbers of the game and [`Layout`] its map; a [`World`] is built from both, and plays ticks on a
-//! [`State`]. [`Clock`] and [`StreetGraph`] are the parts of a world that others ask, too.
+//! [`Rules`] are the numbers of the game and [`Layout`] its map; a [`World`] is built from both,
+//! and plays ticks on a [`State`]. [`Clock`] and [`StreetGraph`] are the parts of a world that
+//! others ask, too.
 
 mod action;
 mod batch;
@@ -40,7 +41,8 @@ pub use world::{GameOver, PlacementError, World};
 
 /// The first tick of a game.
 pub const FIRST_TICK: u16 = 1;
-/// The last tick that is played; a game that is alive at the start of the next one is complete.
+/// The last tick that is played; a game that is still running at the start of the next tick is
+/// complete.
 pub const LAST_TICK: u16 = 2000;
 /// Points for each tick reached: a complete game scores `5 * 2001 = 10,005`.
 pub const POINTS_PER_TICK: u32 = 5;

@@ -1,4 +1,4 @@
-//! What the player does in a tick, and lists of it.
+//! The player's moves, and plans made of them.
 
 use std::fmt;
 use std::ops::Deref;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Direction, NameError};
 
-/// What the player does in a tick, once a command has been reduced to it. As text, and as JSON, it is its letter.
+/// The player's move in a tick, resolved from a command. As text, and as JSON, it is its letter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum Move {

@@ -1,4 +1,5 @@
-//! Enums whose values have names: one list for the values, their names, and the way back from a name.
+//! Enums whose values have names: one list for the values, their names, and the way back from a
+//! name.
 
 use thiserror::Error;
 
@@ -14,8 +15,9 @@ pub struct NameError {
     pub expected: String,
 }
 
-/// Declares an enum with `ALL`, `name`, `Display`, `FromStr` and serde, all made from one list. Code that needs something for each
-/// value matches on it, or destructures an array of `ALL.len()` entries: both stop compiling when the list grows.
+/// Declares an enum with `ALL`, `name`, `Display`, `FromStr` and serde, all made from one list.
+/// Code that needs something for each value matches on it, or destructures an array of `ALL.len()`
+/// entries: both stop compiling when the list grows.
 macro_rules! named {
     (
         $(#[$meta:meta])*

@@ -1,6 +1,8 @@
-//! What an observer may ask of a world: what one threat does next, and what it sees and where its paths lead.
+//! Questions of an observer to a world: what one threat does next, what it sees, and where its
+//! paths lead.
 //!
-//! Threats do not see one another, so that one of them can be followed without a [`State`](super::State).
+//! Threats do not see one another, so that one of them can be followed without a
+//! [`State`](super::State).
 
 use super::picks::FIRST_DRAWS;
 use super::routes::{ROUTE_BYTES, SEES};
@@ -9,8 +11,8 @@ use super::threats::{Block, LANES, PlayerView};
 use super::{Direction, FIRST_TICK, LAST_TICK, PlacementError, Position, Rules, State, Threat, View, World};
 
 impl World {
-    /// What one threat does in a tick, for an observer who saw the player go from `stale` to `now`, by whatever way: what
-    /// [`World::step`] does to this threat, be the player caught or not.
+    /// One threat after one tick in which the player went from `stale` to `now`: what
+    /// [`World::step`] gives for this threat, whether or not the player is caught.
     ///
     /// # Errors
     /// When there is no such threat or tick, or a position is not an open tile.
@@ -33,7 +35,8 @@ impl World {
         let stale = if tick == FIRST_TICK { self.tables.nowhere() } else { stale };
         let player = PlayerView { present, stale, owls_look: clock_tick.owls_look };
         let (number, lane) = self.lane_of(index);
-        // The other lanes of the block move, too, wherever their threats are: on the first tile.
+        // The other lanes of the block move as well, so they are placed on tile 0, which always
+        // exists.
         let mut block =
             Block { poses: [pose(0, Direction::Up); LANES], draws: [FIRST_DRAWS; LANES], ..self.vacant_block() };
         self.place((&mut block, lane), index, threat)?;
@@ -43,10 +46,11 @@ impl World {
         Ok(self.threat_in((&block, lane), index))
     }
 
-    /// What [`World::threat_after`] says of a deer, were its spawn at `home`: for games that were joined when it had left.
+    /// Like [`World::threat_after`] for a deer whose spawn is `home`: for games joined after the
+    /// deer had left its spawn.
     ///
     /// # Errors
-    /// When the deer or the player does not stand on an open tile.
+    /// When the deer or the player is not on an open tile.
     pub fn deer_after(
         &self,
         deer: &Threat,
@@ -73,13 +77,13 @@ impl World {
         Ok(Threat { position, direction: Direction::ALL[usize::from(pose) % DIRECTIONS], ..*deer })
     }
 
-    /// Whether owls look at the player in the tick that this state is about to play.
+    /// Whether owls look at the player in the tick that is about to be played.
     pub fn owls_look(&self, state: &State) -> bool {
         self.clock.owls_look(state.tick())
     }
 
-    /// The first step of the shared path (owl, hawk, `MOVE_TO`) between two positions; none when it is already there, when there is no
-    /// path, or when either is not an open tile.
+    /// The first step of the shared path (owl, hawk, `MOVE_TO`) between two positions; none when
+    /// they are equal, when there is no path, or when either is not an open tile.
     pub fn shared_step(&self, from: Position, to: Position) -> Option<Direction> {
         self.first_step(&self.tables.shared_step, from, to)
     }
@@ -89,7 +93,7 @@ impl World {
         self.first_step(&self.tables.shark_step, from, to)
     }
 
-    /// What a table of steps, which the rules look up, says about a pair of positions.
+    /// Looks up a pair of positions in a step table.
     fn first_step(&self, steps: &[u16], from: Position, to: Position) -> Option<Direction> {
         let (from, to) = (self.tables.graph.tile(from)?, self.tables.graph.tile(to)?);
         let pose = steps[usize::from(from) * ROUTE_BYTES + usize::from(self.tables.route(to, from))];
@@ -102,7 +106,8 @@ impl World {
         tiles.is_some_and(|(from, to)| self.tables.route(to, from) & SEES != 0)
     }
 
-    /// The posts that a hawk picks from: the intersections with the longest views, best first, ten on the server.
+    /// The posts that a hawk picks from: the intersections with the longest views, best first, ten
+    /// on the server.
     pub fn best_intersections(&self) -> Vec<Position> {
         let posts = &self.tables.best_intersections;
         posts.iter().map(|&tile| self.tables.graph.position(tile)).collect()
@@ -110,13 +115,13 @@ impl World {
 }
 
 impl Rules {
-    /// Whether a deer here is so close to a player there that it makes for its spawn instead.
+    /// Whether a deer is close enough to the player to head for its spawn.
     pub fn is_deer_shy(&self, deer: Position, player: Position) -> bool {
         let offset = (player.x - deer.x, player.y - deer.y);
         squared_length(offset) <= self.deer_shy_distance_squared.into()
     }
 
-    /// How many more of its moves a hawk waits that has nothing to make for.
+    /// How many more moves a hawk without a target will wait.
     pub fn hawk_waits_moves(&self, hawk: &Threat) -> u8 {
         let (patience, rest) = (i16::from(self.hawk_patience_moves), i16::from(self.hawk_rest_moves));
         (patience + 1 - i16::from(hawk.idle_rounds).clamp(-rest, patience)) as u8

@@ -1,8 +1,8 @@
-//! Every number, order and switch of the rules, in one value.
+//! The rules as one value: every number, order and switch.
 //!
-//! [`Rules::BLITZ_2025`] are the server's. A [`World`](super::World) is built for given rules, its tables included, so that
-//! other rules cost nothing per tick. What the rules mean is written down where they are played: in the slow, literal
-//! reference.
+//! [`Rules::BLITZ_2025`] is the server's. A [`World`](super::World) is built for given rules, its
+//! tables included, so that other rules cost nothing per tick. The reference model spells out what
+//! each of them means.
 //!
 //! As JSON, rules are an object with the fields below; those that are missing are the server's.
 
@@ -11,30 +11,34 @@ use thiserror::Error;
 
 use super::{Direction, Personality};
 
-/// The rules of a game. Change some of the server's with `Rules { no_jump: true, ..Rules::BLITZ_2025 }`.
+/// The rules of a game. Change some of the server's with `Rules { no_jump: true,
+/// ..Rules::BLITZ_2025 }`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Rules {
-    /// No-jump variant: stepping onto a threat's tile loses the game before the threats move. The server lets a player
-    /// and a threat that swap tiles pass through each other.
+    /// No-jump variant: stepping onto a threat's tile loses the game before the threats move. The
+    /// server lets a player and a threat that swap tiles pass through each other.
     pub no_jump: bool,
     /// How often threats move, by personality.
     pub period_ticks: PeriodTicks,
     /// When each personality begins.
     pub phase_clocks: PhaseClocks,
-    /// The order in which the options of a tile are listed: random picks and the deer's ties depend on it.
+    /// The order in which the options of a tile are listed: random picks and the deer's ties depend
+    /// on it.
     pub option_order: [Direction; 4],
-    /// The order in which the shared path (owl, hawk, `MOVE_TO`) looks for a neighbour that is one step nearer.
+    /// The order in which the shared path (owl, hawk, `MOVE_TO`) looks for a neighbour that is one
+    /// step nearer.
     pub shared_path_order: [Direction; 4],
     /// The order in which the shark's breadth-first search looks at neighbours.
     pub shark_path_order: [Direction; 4],
-    /// The list that a threat's first direction is picked from, with its first seed.
+    /// The list from which a threat's first direction is picked, with its first seed.
     pub spawn_order: [Direction; 4],
     /// The seed of a threat's first pick; each pick adds 1. From -1,000,000,000 to 1,000,000,000.
     pub first_seed: i32,
-    /// What the sine of a seed is multiplied by before its fraction is taken. Finite.
+    /// Factor applied to the sine of a seed before the fraction is taken. Finite.
     pub pick_scale: f64,
-    /// A deer whose target is the player makes for its spawn instead if the square of the distance is at most this.
+    /// A deer whose target is the player makes for its spawn instead if the square of the distance
+    /// is at most this.
     pub deer_shy_distance_squared: u32,
     /// Which position of the player a deer goes by.
     pub deer_view: View,
@@ -85,8 +89,8 @@ impl PeriodTicks {
     }
 }
 
-/// The clock, which is the tick less one, after which threats have a personality; before all of them they are lazy. In ascending
-/// order.
+/// The clock, which is the tick less one, after which threats have a personality; before all of
+/// them they are lazy. In ascending order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PhaseClocks {
@@ -139,7 +143,8 @@ pub struct RulesError {
     pub expected: &'static str,
 }
 
-/// The largest first seed, either way: every seed of a game is then a whole number that a 64-bit float holds.
+/// The largest first seed, either way: every seed of a game is then a whole number that a 64-bit
+/// float holds.
 const FIRST_SEED_MAX: i32 = 1_000_000_000;
 /// The largest patience and rest of a hawk: idle rounds then fit into a byte with its sign.
 const HAWK_MOVES_MAX: u8 = 100;
@@ -214,8 +219,9 @@ fn check(holds: bool, field: &'static str, found: impl ToString, expected: &'sta
     if holds { Ok(()) } else { Err(RulesError { field, found: found.to_string(), expected }) }
 }
 
-/// For formats that know the server's rules and their no-jump variant alone: `#[serde(with = "getaway::game::variant")]` writes
-/// `true` for the variant, `false` for the server's rules, and the whole object for any other rules, and reads all three.
+/// For formats that know the server's rules and their no-jump variant alone: `#[serde(with =
+/// "getaway::game::variant")]` writes `true` for the variant, `false` for the server's rules, and
+/// the whole object for any other rules, and reads all three.
 pub mod variant {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

@@ -8,10 +8,11 @@ use thiserror::Error;
 
 use super::{Direction, PlacementError, Position, State, Style, Threat, World};
 
-/// Everything that a [`State`] holds, in words that need no world: what [`World::snapshot`] takes apart, [`World::restore`]
-/// puts together.
+/// Everything that a [`State`] holds, as data that needs no world. [`World::snapshot`] creates it,
+/// [`World::restore`] turns it back into a state.
 ///
-/// Its text is one line: the tick and the player, then each threat in map order with what it remembers.
+/// Its text is one line: the tick and the player, then each threat in map order with what it
+/// remembers.
 ///
 /// ```
 /// use getaway::game::{Layout, Rules, Snapshot, World};
@@ -44,7 +45,7 @@ pub struct SnapshotError {
 }
 
 impl World {
-    /// Takes a state apart.
+    /// The state as plain data.
     ///
     /// # Panics
     /// When the state is of a world with fewer tiles or more threats than its own.
@@ -52,7 +53,7 @@ impl World {
         Snapshot { tick: state.tick(), player: self.player(state), threats: self.threats(state).collect() }
     }
 
-    /// Puts a state together. Like [`World::state_at`], but the styles must be the map's.
+    /// Rebuilds a state. Like [`World::state_at`], but the styles must be the map's.
     ///
     /// # Errors
     /// As for [`World::state_at`], or when a threat's style is not the map's.

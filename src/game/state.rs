@@ -1,11 +1,12 @@
-//! Where a game stands: the [`State`] that changes from tick to tick.
+//! The [`State`] of a game, which changes from tick to tick.
 
 use serde::{Deserialize, Serialize};
 
 use super::threats::{Block, LANES};
 use super::{Direction, LAST_TICK, MAX_OPEN_TILES, MAX_THREATS, Position, Spawn, Style};
 
-/// Where a game stands: plain data, compared and hashed whole. It belongs to the [`World`](super::World) that made it.
+/// The state of a game: plain data that can be compared and hashed. Valid only in the
+/// [`World`](super::World) that created it.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub struct State {
     pub(super) tick: u16,
@@ -23,7 +24,8 @@ const _: () = assert!(size_of::<State>() <= 88);
 impl Clone for State {
     #[inline]
     fn clone(&self) -> Self {
-        // Written out because the search clones as often as it steps, and the general clone of a box is not inlined.
+        // Written out because the search clones as often as it steps, and the general clone of a
+        // box is not inlined.
         let more = if self.more.is_empty() { Box::default() } else { self.more.clone() };
         Self { more, ..*self }
     }
@@ -37,13 +39,15 @@ pub enum Status {
     Running,
     /// A threat stands on the player's tile.
     Caught,
-    /// The player has survived every tick. A catch in the last tick counts no more: the score is the same.
+    /// The player has survived every tick. A catch in the last tick counts no more: the score is
+    /// the same.
     Complete,
 }
 
-/// What a state's numbers count in: how many tiles there are, and how many threats of each style, in whose order the lanes
-/// stand. It is packed, not hashed: states of equal shapes agree on the range of every number and on the style of every lane, and so
-/// the look-ups of [`World::step`](super::World::step) need no check of their own.
+/// The ranges of a state's indices: the number of tiles, and the number of threats of each style,
+/// which are in the order of the lanes. It is packed, not hashed: when two shapes match, every
+/// number in the state is a valid index into the world's tables and every lane holds the same
+/// style, so the lookups of [`World::step`](super::World::step) need no bounds checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Shape(u64);
 
@@ -60,7 +64,7 @@ impl Shape {
     }
 }
 
-/// A threat as a person would describe it: every field the server keeps that is not the same for all threats.
+/// A threat in readable form: every field the server keeps that is not the same for all threats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Threat {
@@ -70,7 +74,8 @@ pub struct Threat {
     pub position: Position,
     /// Where it looks: the direction of its last step.
     pub direction: Direction,
-    /// How many random numbers it has drawn, the first for its direction: its next seed is that many above the first seed.
+    /// How many random numbers it has drawn, the first for its direction: its next seed is that
+    /// many above the first seed.
     pub draws: u16,
     /// Owl: where it last looked at the player.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -108,7 +113,8 @@ impl State {
         self.is_caught || self.is_complete()
     }
 
-    /// Whether every tick has been survived. A catch in the last tick comes too late to change that.
+    /// Whether every tick has been survived. A catch in the last tick comes too late to change
+    /// that.
     #[inline]
     pub fn is_complete(&self) -> bool {
         self.tick > LAST_TICK
@@ -143,7 +149,7 @@ impl State {
     }
 }
 
-/// The block of a lane, and its place there.
+/// The block of a lane, and the lane's index in it.
 pub(super) fn split_lane(lane: u8) -> (usize, usize) {
     (usize::from(lane) / LANES, usize::from(lane) % LANES)
 }

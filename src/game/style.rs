@@ -1,9 +1,10 @@
-//! What a threat is, and how lively it is.
+//! The style and the personality of a threat.
 
 use super::names::named;
 
 named! {
-    /// What a threat is: how it chooses its moves. In the order of the palette in which maps are drawn.
+    /// What a threat is: how it chooses its moves. In the order of the palette in which maps are
+    /// drawn.
     pub enum Style, "style" {
         /// Straight on while it can, then a random option (the server's `straitHead`).
         Bull = "bull",
@@ -11,7 +12,8 @@ named! {
         Goldfish = "goldfish",
         /// Straight for where the player was (`aggressive`).
         Shark = "shark",
-        /// Towards where it last looked at the player, once a minute (`surveillance`).
+        /// The shared path to where it last looked at the player, which it does in ten ticks of
+        /// every sixty (`surveillance`).
         Owl = "owl",
         /// Never turns back, greedy by distance (`le_fantome_orange_dans_pacman`).
         Deer = "deer",
@@ -35,7 +37,8 @@ impl Style {
 }
 
 named! {
-    /// How often threats move: all of them share it, and the tick alone decides it. From the slowest to the fastest.
+    /// How often threats move: the same for all threats, determined by the tick alone. From the
+    /// slowest to the fastest.
     pub enum Personality, "personality" {
         /// A move every 5 ticks on the server.
         Lazy = "lazy",

@@ -1,36 +1,40 @@
-//! The tables built once per world. With them a tick is a handful of look-ups.
+//! Tables built once per world, which reduce a tick to a handful of lookups.
 //!
-//! Open tiles get small numbers, by x, then by y, the server's own order. A *pose* is a tile and a direction in one
-//! number, `tile * 4 + direction`; what a threat does next is a pose looked up by a pose.
+//! Open tiles are numbered from 0 by x, then by y, in the server's order. A *pose* is a tile and a
+//! direction in one number, `tile * 4 + direction`; a threat's next pose is a lookup by its current
+//! pose.
 
 use super::picks::{DRAWS, Numbers, TWELFTHS};
 use super::routes::{self, ROUTE_BYTES, RouteBuilder};
 use super::threats::{Memory, ThreatRules};
 use super::{Direction, Layout, Mover, Position, Rules, StreetGraph};
 
-/// The most open tiles of a map, see-through ones included (a 64x64 hall): a pose then fits in 14 bits, and the routes, which grow with the
-/// square of this number, in 16 MiB.
+/// The maximum number of open tiles on a map, see-through tiles included (a 64x64 hall): a pose
+/// then fits in 14 bits, and the routes table, whose size is the square of this number, in 16 MiB.
 pub const MAX_OPEN_TILES: usize = 4096;
-/// The most threats of a map: eight times what any map of the real challenge has.
+/// The maximum number of threats on a map: eight times that of the largest real map.
 pub const MAX_THREATS: usize = 64;
 
-/// No tile, no pose, nobody.
+/// Sentinel for "no tile" and "no pose".
 pub(super) const NONE: u16 = u16::MAX;
 
-/// Directions, left out of a pose.
+/// Number of directions: a pose divided by it is the tile, the remainder the direction.
 pub(super) const DIRECTIONS: usize = 4;
-/// Ways in which a deer may rank the four directions, by where its target lies: the eight octants and the eight lines between them.
+/// Number of ways a deer can rank the four directions, depending on where its target lies: the
+/// eight octants and the eight rays between them.
 const BEARINGS: usize = 16;
 
-/// Where the stale player is before the first tick, off the grid: the number of tiles stands for it.
+/// Where the stale player is before the first tick, off the grid: the number of tiles stands for
+/// it.
 pub(super) const NOWHERE: Position = Position::new(-1, -1);
 
-/// The pose that stands on `tile` and looks in `direction`.
+/// The pose of a threat on `tile` that faces `direction`.
 pub(super) const fn pose(tile: u16, direction: Direction) -> u16 {
     tile * DIRECTIONS as u16 + direction as u16
 }
 
-/// Everything about a map's streets that the rules look up. See the module's description for tiles and poses.
+/// Everything about a map's streets that the rules look up. See the module's description for tiles
+/// and poses.
 #[derive(Clone, Debug)]
 pub(super) struct Tables {
     /// Its numbers are the tiles of every other table.
@@ -44,7 +48,7 @@ pub(super) struct Tables {
     deer_shy_distance_squared: i64,
     /// Tile -> directions in which the player can leave it, bits 0 to 3.
     pub player_exits: Vec<u8>,
-    /// `tile * 8 + move` -> where the player stands then.
+    /// `tile * 8 + move` -> the player's tile after the move.
     pub player_next: Vec<u16>,
     /// `pose` -> the pose straight ahead, or [`NONE`].
     pub straight: Vec<u16>,
@@ -56,23 +60,26 @@ pub(super) struct Tables {
     pub shared_step: Vec<u16>,
     /// `tile * 32 + routes byte` -> the next pose on the shark path, or [`NONE`].
     pub shark_step: Vec<u16>,
-    /// Tile, and the number of tiles for [`NOWHERE`] -> its place on a grid so wide that differences of places are unique: see `bearings`.
+    /// Tile, and the number of tiles for [`NOWHERE`] -> its index on a grid so wide that the
+    /// difference of two indices identifies their offset: see `bearings`.
     pub places: Vec<i32>,
-    /// `places[target] - places[deer] + bearing_offset` -> the bearing (from 1) of a deer's target, 0 for "too close".
+    /// `places[target] - places[deer] + bearing_offset` -> the bearing (from 1) of a deer's target,
+    /// 0 for "too close".
     pub bearings: Vec<u8>,
     pub bearing_offset: i32,
     /// `bearing * poses + pose` -> the deer's next pose: 16 bearings from 1; row 0 is unused.
     pub deer_next: Vec<u16>,
     /// Draws -> which twelfth of [0, 1) is drawn.
     pub twelfths: Box<[u8; DRAWS]>,
-    /// The intersections with the longest views, best first; equals stay in the order of their tiles.
+    /// The intersections with the longest views, best first; ties are in tile order.
     pub best_intersections: Vec<u16>,
-    /// Draws -> the memory of a hawk that picks a post then.
+    /// Draws -> the memory of a hawk that picks its post then.
     pub hawk_posts: Box<[Memory; DRAWS]>,
 }
 
 impl Tables {
-    /// Builds every table but the routes and those that are made from them; see [`Tables::finish`]. The caller has checked the limits.
+    /// Builds every table except the routes and those derived from them; see [`Tables::finish`].
+    /// The caller has checked the limits.
     pub fn new(layout: &Layout, rules: &Rules) -> Self {
         let numbers = Numbers::new(rules);
         let mut tables = Self {
@@ -103,7 +110,7 @@ impl Tables {
         tables
     }
 
-    /// Takes the routes, once they are built, and builds the rest.
+    /// Takes the finished routes and builds the tables derived from them.
     pub fn finish(&mut self, routes: RouteBuilder, rules: &Rules) {
         let (routes, views) = routes.into_tables();
         self.routes = routes;
@@ -132,7 +139,7 @@ impl Tables {
         self.option_order.into_iter().filter(move |&direction| self.ahead(tile, direction).is_some())
     }
 
-    /// The same as bits 0 to 3.
+    /// The options of a tile as bits 0 to 3.
     fn option_bits(&self, tile: u16) -> u8 {
         self.options(tile).fold(0, |bits, direction| bits | 1 << direction as u8)
     }
@@ -143,13 +150,13 @@ impl Tables {
         (next != tile).then(|| pose(next, direction))
     }
 
-    /// Takes another layout with the same walls; only where the player may go changes.
+    /// Replaces the layout by one with the same walls: only the tiles open to the player change.
     pub fn set_layout(&mut self, layout: &Layout) {
         self.graph.set_player_ways(layout);
         self.build_player_tables();
     }
 
-    /// Tables of the player, who cannot enter every tile that is open.
+    /// Builds the player's tables: the player cannot enter see-through tiles.
     fn build_player_tables(&mut self) {
         self.player_exits.clear();
         self.player_next.clear();
@@ -162,8 +169,8 @@ impl Tables {
         }
     }
 
-    /// Tables over a tile's options: straight on, a random one, and the first on either path. A threat on a tile without options
-    /// never turns from its first direction.
+    /// Builds the step tables of each tile: straight ahead, a random option, the first step of each
+    /// path. A threat on a tile without options never turns from its first direction.
     fn build_step_tables(&mut self, first_direction: Direction) {
         let directions = |order: [Direction; 4]| -> [Option<Direction>; ROUTE_BYTES] {
             std::array::from_fn(|byte| routes::first_nearer(byte as u8, order))
@@ -192,8 +199,9 @@ impl Tables {
         position.y * self.stride() + position.x
     }
 
-    /// Tables of the deer. The tile beyond direction `d` lies at squared distance `|t|^2 - 2 t.d + 1` from a target at offset `t`,
-    /// so how the four compare depends on the octant in which the target lies and on nothing else.
+    /// Builds the deer tables. The tile beyond direction `d` lies at squared distance `|t|^2 - 2
+    /// t.d + 1` from a target at offset `t`, so the ranking of the four depends only on the octant
+    /// of the target.
     fn build_deer_tables(&mut self) {
         let stride = self.stride();
         let (width, height) = (self.graph.width(), self.graph.height());
@@ -227,7 +235,7 @@ impl Tables {
         }
     }
 
-    /// A deer's next poses, by where it looks, with its target at this offset.
+    /// A deer's next pose for each direction it may face, with its target at this offset.
     pub fn deer_steps(&self, tile: u16, offset: (i32, i32)) -> [u16; DIRECTIONS] {
         deer_poses(
             &self.neighbours()[usize::from(tile)],
@@ -243,7 +251,7 @@ impl Tables {
         for (tile, &position) in self.graph.positions().iter().enumerate() {
             let bearing = self.bearings[(place - self.places[tile] + self.bearing_offset) as usize];
             let steps = match usize::from(bearing) {
-                // So near that it would shy at a player there: no bearing.
+                // Within the shy distance the table has no bearing: compute the steps directly.
                 0 => self.deer_steps(tile as u16, (spawn.x - position.x, spawn.y - position.y)),
                 bearing => {
                     let known = &self.deer_next[bearing * row_length + DIRECTIONS * tile..];
@@ -268,7 +276,8 @@ impl Tables {
         }
     }
 
-    /// The best intersections, by how many tiles are seen from each tile; itself included, which shifts every view alike.
+    /// The best intersections, ranked by the number of visible tiles; every count includes the tile
+    /// itself, which does not change the ranking.
     fn rank_intersections(&self, views: &[u16], posts_max: usize) -> Vec<u16> {
         let (width, height) = (self.graph.width(), self.graph.height());
         let is_inner = |p: Position| p.x >= 1 && p.x <= width - 2 && p.y >= 1 && p.y <= height - 2;
@@ -280,7 +289,7 @@ impl Tables {
         ranked
     }
 
-    /// The byte of [`Tables::routes`] for a pair of tiles, for whoever asks rarely.
+    /// The byte of [`Tables::routes`] for a pair of tiles, for callers outside the hot path.
     pub fn route(&self, target: u16, tile: u16) -> u8 {
         self.routes[usize::from(target) * self.len() + usize::from(tile)]
     }
@@ -292,8 +301,8 @@ pub(super) fn squared_length((dx, dy): (i32, i32)) -> i64 {
     dx * dx + dy * dy
 }
 
-/// Where a deer goes from a tile with these options, by where it looks: the only option; else the option nearest to the target that does not
-/// turn back, the earliest option of equals.
+/// A deer's choice for each direction it may face: its only option, else the option nearest to the
+/// target that does not turn back; ties go to the first in order.
 fn deer_choices(options: u8, order: [Direction; 4], (dx, dy): (i32, i32)) -> [Option<Direction>; DIRECTIONS] {
     let is_open = |direction: &Direction| options >> *direction as u8 & 1 == 1;
     let only = if options.count_ones() == 1 { Direction::ALL.into_iter().find(is_open) } else { None };
@@ -307,7 +316,7 @@ fn deer_choices(options: u8, order: [Direction; 4], (dx, dy): (i32, i32)) -> [Op
     })
 }
 
-/// The poses of these choices; who has none stays and looks where it looked.
+/// The poses after these choices; a deer without a choice keeps its pose.
 fn deer_poses(neighbours: &[u16; 4], tile: u16, choices: &[Option<Direction>; DIRECTIONS]) -> [u16; DIRECTIONS] {
     Direction::ALL.map(|facing| match choices[facing as usize] {
         Some(direction) => pose(neighbours[direction as usize], direction),
@@ -315,7 +324,8 @@ fn deer_poses(neighbours: &[u16; 4], tile: u16, choices: &[Option<Direction>; DI
     })
 }
 
-/// The octant of an offset that is not (0, 0), from 1 to 16, even numbers for the lines between.
+/// The bearing of an offset other than (0, 0), from 1 to 16: odd numbers are the rays, even numbers
+/// the octants between them.
 fn bearing(dx: i32, dy: i32) -> u8 {
     let (across, along) = (dx.abs(), dy.abs());
     match (dx.signum(), dy.signum(), across.cmp(&along) as i8) {

@@ -1,7 +1,8 @@
 //! The six styles: what a threat does on a tick on which it moves.
 //!
-//! Threats do not see one another, so their order among themselves does not matter. They are kept sorted by style in blocks of eight
-//! *lanes*, and each style is a loop over its lanes without a branch on the style.
+//! Threats do not see one another, so their order among themselves does not matter. They are kept
+//! sorted by style in blocks of eight *lanes*, and each style is a loop over its lanes without a
+//! branch on the style.
 
 use std::hint::select_unpredictable;
 
@@ -12,8 +13,9 @@ use super::{Rules, Spawn, Style, View};
 
 /// Threats in a block.
 pub(super) const LANES: usize = 8;
-/// The place that a threat remembers: a tile, or the number of tiles for none, and whether it is a hawk's post rather than
-/// a place where the player was seen. [`Memory::tile`] alone leads to a number, so that a mark cannot reach a table's index.
+/// The position a threat remembers: a tile, or the tile count for none, and whether it is a hawk's
+/// post rather than a place where the player was seen. Only [`Memory::tile`] returns a number, so
+/// the mark of a post cannot reach a table's index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(transparent)]
 pub(super) struct Memory(u16);
@@ -46,7 +48,7 @@ impl Memory {
     }
 }
 
-/// Eight threats, a lane each. Lanes without a threat hold a pose that is nowhere.
+/// Eight threats, one per lane. Empty lanes hold a pose that matches no tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Block {
     /// Tile and direction.
@@ -59,7 +61,7 @@ pub(super) struct Block {
     pub idle_rounds: [i8; LANES],
 }
 
-/// What does not change about a block: its lanes by style and the deer's homes.
+/// The constant part of a block: its lanes by style and the homes of its deer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct LaneMap {
     /// Lanes `ends[i - 1]..ends[i]` hold the threats of the style with [`lane_rank`] `i`.
@@ -90,7 +92,7 @@ impl LaneMap {
     }
 }
 
-/// Where the threats of a style stand among the lanes; [`Block::advance`] takes them in this order.
+/// The order in which the styles fill a block's lanes, and in which [`Block::advance`] moves them.
 pub(super) const fn lane_rank(style: Style) -> usize {
     match style {
         Style::Goldfish => 0,
@@ -102,7 +104,7 @@ pub(super) const fn lane_rank(style: Style) -> usize {
     }
 }
 
-/// Whether the direction of a threat's last step has a part in its next.
+/// Whether a threat's next step depends on the direction of its last.
 const fn goes_by_direction(style: Style) -> bool {
     match style {
         Style::Bull | Style::Deer => true,
@@ -166,14 +168,14 @@ impl ThreatRules {
         }
     }
 
-    /// Idle rounds within what a hawk can have counted.
+    /// Clamps idle rounds to the range a hawk can reach.
     pub fn clamp_idle_rounds(&self, rounds: i8) -> i8 {
         rounds.clamp(-self.hawk_rest_moves, self.hawk_patience_moves)
     }
 }
 
 impl Block {
-    /// No threats at all.
+    /// A block without threats.
     pub const EMPTY: Self = Self {
         poses: [NONE; LANES],
         draws: [0; LANES],
@@ -187,7 +189,7 @@ impl Block {
         self.poses.iter().fold(false, |any, pose| any | (pose / DIRECTIONS as u16 == tile))
     }
 
-    /// A hash of all that decides the threats' future.
+    /// A hash of everything that determines the threats' future moves.
     #[inline(always)]
     pub fn digest(&self, map: &LaneMap) -> u64 {
         let mut poses = self.poses;
@@ -200,7 +202,8 @@ impl Block {
         mix(mix(p0, p1), idle_rounds) ^ mix(s0, m1).rotate_left(21) ^ mix(m0, s1).rotate_left(42)
     }
 
-    /// Every threat chooses and makes a move. The block and the player must be of a state whose shape is the world's: see [`at`].
+    /// Moves every threat. The block and the player view must come from a state whose shape matches
+    /// the world's: see [`at`].
     #[inline(always)]
     pub fn advance(&mut self, map: &LaneMap, tables: &Tables, player: PlayerView) {
         let [goldfish, bull, deer, shark, owl, hawk] = map.ends;
@@ -296,7 +299,8 @@ impl Block {
         let (pose, tile) = self.pose(lane);
         let memory = at_mut(&mut self.memories, usize::from(lane));
         let idle_rounds = at_mut(&mut self.idle_rounds, usize::from(lane));
-        // Both ways are looked up before it is known which counts: one look-up after another would be the longest wait of a tick.
+        // Both routes are looked up before it is known which one is needed: two dependent lookups
+        // would be the longest latency in a tick.
         let to_player = route(tables, usize::from(player), tile);
         let to_memory = route(tables, usize::from(memory.tile()), tile);
         let sees = to_player & SEES != 0;
@@ -312,7 +316,7 @@ impl Block {
         self.set_pose(lane, select_unpredictable(step == NONE, pose, step));
     }
 
-    /// A hawk that has reached what it made for, or makes for nothing.
+    /// A hawk that has reached its target or has none.
     #[inline(always)]
     fn hawk_stays(&mut self, tables: &Tables, lane: u8, arrived: bool) {
         let memory = at_mut(&mut self.memories, usize::from(lane));
@@ -324,7 +328,7 @@ impl Block {
         }
         *idle_rounds += 1;
         if *idle_rounds > tables.rules.hawk_patience_moves {
-            // Without an intersection the server draws anyway and the hawk goes on waiting.
+            // Without an intersection the server draws a number anyway, and the hawk keeps waiting.
             let draws = at_mut(&mut self.draws, usize::from(lane));
             *memory = tables.hawk_posts[usize::from(*draws) % DRAWS];
             *draws += 1;
@@ -346,14 +350,17 @@ fn random_option(tables: &Tables, tile: usize, draws: u16) -> u16 {
     at(&tables.random_option, tile * TWELFTHS + usize::from(twelfth))
 }
 
-/// `table[index]` without a check, which a measurement paid for: with checks, replaying a plan is a third slower.
+/// `table[index]` without a bounds check: measured, bounds checks make replaying a plan a third
+/// slower.
 ///
-/// Every index is made of a block's lanes, the player's tile, and this world's own tables. Only a world makes a
-/// [`State`](super::State), and `World::step` refuses a state of another [`Shape`](super::state::Shape): with equal shapes both
-/// worlds have as many tiles, and each lane holds a threat of the same style. Then each number in a state is in
-/// range for this world, whatever its streets: poses are below `4 * tiles`, the tile of a [`Memory`] and the stale player are at most `tiles`, which has an entry in the tables that they index, draws
-/// are taken modulo the length of their tables, and the tables hold nothing else. Debug builds, and so the tests and the
-/// fuzzers, check every index.
+/// Every index is made of a block's lanes, the player's tile, and this world's own tables. Only a
+/// world makes a [`State`](super::State), and `World::step` refuses a state of another
+/// [`Shape`](super::state::Shape): with equal shapes both worlds have as many tiles, and each lane
+/// holds a threat of the same style. Then each number in a state is in range for this world,
+/// whatever its streets: poses are below `4 * tiles`, the tile of a [`Memory`] and the stale player
+/// are at most `tiles`, which has an entry in the tables that they index, draws are taken modulo
+/// the length of their tables, and the tables hold nothing else. Debug builds, and so the tests and
+/// the fuzzers, check every index.
 #[inline(always)]
 fn at<T: Copy>(table: &[T], index: usize) -> T {
     debug_assert!(index < table.len());
@@ -361,7 +368,7 @@ fn at<T: Copy>(table: &[T], index: usize) -> T {
     unsafe { *table.get_unchecked(index) }
 }
 
-/// `table[index]` for writing, on the same grounds as [`at`].
+/// `table[index]` for writing; sound for the same reasons as [`at`].
 #[inline(always)]
 fn at_mut<T>(table: &mut [T], index: usize) -> &mut T {
     debug_assert!(index < table.len());

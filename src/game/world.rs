@@ -1,5 +1,4 @@
-//! A map made ready to be played: the [`World`] that does not change during a game, and what it does to a
-//! [`State`](super::State).
+//! A map prepared for play: the immutable [`World`], and what it does to a [`State`](super::State).
 
 use thiserror::Error;
 
@@ -13,7 +12,7 @@ use super::{
     Rules, Spawn, StreetGraph, Style, Threat, WorldBuilder, WorldError,
 };
 
-/// A map made ready to be played: every table that its rules need.
+/// A map prepared for play: every table its rules need.
 #[derive(Clone, Debug)]
 pub struct World {
     pub(super) layout: Layout,
@@ -48,22 +47,22 @@ pub(crate) struct ThreatNumbers {
 #[error("the game is over")]
 pub struct GameOver;
 
-/// Why a state cannot be put together.
+/// Why a state cannot be built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum PlacementError {
-    /// A tick that no game has.
+    /// A tick outside the game.
     #[error("tick {0}: expected 1 to 2001")]
     Tick(u16),
-    /// Another number of threats than the map's.
-    #[error("{found} threats: expected the map's {expected}")]
+    /// The number of threats differs from the map's.
+    #[error("{found} threats: the map has {expected}")]
     Threats {
         /// The map's threats.
         expected: usize,
         /// The threats given.
         found: usize,
     },
-    /// Another style than the map's.
+    /// A threat's style differs from the map's.
     #[error("threat {index} is a {found}: expected the map's {expected}")]
     Style {
         /// The threat, in map order from 0.
@@ -73,26 +72,27 @@ pub enum PlacementError {
         /// The style given.
         found: Style,
     },
-    /// The player or a threat stands in a wall or off the grid, or a threat remembers such a place.
+    /// A position, or a remembered position, is not an open tile.
     #[error("{0} is not an open tile")]
     OffStreet(Position),
 }
 
 impl World {
-    /// Makes a map ready: builds the tables, in well under a millisecond for a map of the game's size.
+    /// Builds the tables of a map, in well under a millisecond for a map of the game's size.
     ///
     /// # Errors
-    /// When the layout is larger than [`MAX_OPEN_TILES`](super::MAX_OPEN_TILES) or [`MAX_THREATS`](super::MAX_THREATS)
-    /// allow, when the player or a threat starts where it cannot stand, or when the rules cannot be played.
+    /// When the layout exceeds [`MAX_OPEN_TILES`](super::MAX_OPEN_TILES) or
+    /// [`MAX_THREATS`](super::MAX_THREATS), the player or a threat starts on a tile it cannot
+    /// enter, or the rules are invalid.
     pub fn new(layout: &Layout, rules: &Rules) -> Result<Self, WorldError> {
         let mut builder = WorldBuilder::new(layout, rules)?;
         builder.advance(usize::MAX);
         Ok(builder.finish())
     }
 
-    /// A stricter variant, ours, for plans with slack: the player is also caught if it comes to stand where standing still through the
-    /// threats' next `moves` would be fatal. A player that survives this survives the rules themselves, and can lose a command now
-    /// and then.
+    /// A stricter variant of our own, for plans with slack: the player is also caught when standing
+    /// still through the threats' next `moves` moves would be fatal. A plan that survives this
+    /// variant also survives the original rules, even if a command is lost now and then.
     #[must_use]
     pub fn with_patience(mut self, moves: u8) -> Self {
         self.patience_moves = moves;
@@ -146,7 +146,7 @@ impl World {
         self.lanes.len()
     }
 
-    /// Bytes that a state takes, those behind its pointer included.
+    /// Size of a state in bytes, heap allocation included.
     pub fn state_bytes(&self) -> usize {
         size_of::<State>() + (self.lane_maps.len() - 1) * size_of::<Block>()
     }
@@ -181,12 +181,15 @@ impl World {
         Memory::of_player(self.tables.nowhere())
     }
 
-    /// The state at the start of a tick, put together by hand: for games that are joined late, and for what-ifs.
+    /// Builds the state at the start of a tick from its parts: for games joined late, and for
+    /// what-if analysis.
     ///
-    /// What the given styles do not remember is ignored, and draws and idle rounds are taken into the range that games reach.
+    /// Memory that a style does not use is ignored; draws and idle rounds are clamped to the range
+    /// that games reach.
     ///
     /// # Errors
-    /// When the tick is not one of 1 to 2001, the number of threats is not the map's, or a position is not an open tile.
+    /// When the tick is outside 1 to 2001, the number of threats differs from the map's, or a
+    /// position is not an open tile.
     pub fn state_at(&self, tick: u16, player: Position, threats: &[Threat]) -> Result<State, PlacementError> {
         if !(FIRST_TICK..=LAST_TICK + 1).contains(&tick) {
             return Err(PlacementError::Tick(tick));
@@ -221,7 +224,7 @@ impl World {
         Ok(())
     }
 
-    /// A threat's memory as a block keeps it.
+    /// A threat's memory in the block's encoding.
     fn memory_of(&self, style: Style, threat: &Threat) -> Result<Memory, PlacementError> {
         let of_player = |position| self.open_tile(position).map(Memory::of_player);
         match style {
@@ -246,11 +249,11 @@ impl World {
 
     /// Plays one tick: the player's move, then the threats'. A move into a wall is a stay.
     ///
-    /// For callers that know that the game is not over; [`World::play`] checks.
+    /// The caller guarantees that the game is not over; [`World::play`] checks.
     ///
     /// # Panics
-    /// When the state is of a world with another number of tiles, or of threats of some style. Other states of another world are played as if
-    /// they were of this one.
+    /// When the state is of a world with another number of tiles, or of threats of some style. Any
+    /// other state of another world is played as if it belonged to this one.
     #[inline]
     pub fn step(&self, state: &mut State, player_move: Move) {
         debug_assert!(!state.is_over(), "a game that is over has no next tick");
@@ -284,7 +287,7 @@ impl World {
         }
     }
 
-    /// The threats from the ninth on, out of the way of the maps that have none.
+    /// Moves the threats from the ninth on; not inlined, because no real map has any.
     #[inline(never)]
     fn advance_more(&self, state: &mut State, player: PlayerView) {
         for (block, map) in state.more.iter_mut().zip(&self.lane_maps[1..]) {
@@ -312,7 +315,8 @@ impl World {
         !ahead.is_caught()
     }
 
-    /// Plays the moves of consecutive ticks until one of them ends the game, and returns how many were played.
+    /// Plays the moves of consecutive ticks until one of them ends the game, and returns how many
+    /// were played.
     ///
     /// # Panics
     /// As [`World::step`].
@@ -326,7 +330,8 @@ impl World {
         moves.len()
     }
 
-    /// The moves that differ, each with the state that it leads to; none when the game is over. See [`World::moves`].
+    /// The moves that differ, each with the state that it leads to; none when the game is over. See
+    /// [`World::moves`].
     ///
     /// # Panics
     /// As [`World::step`].
@@ -338,8 +343,8 @@ impl World {
         })
     }
 
-    /// Plays one tick with a command as it came from the wire: a list of actions, of which the first move that succeeds counts.
-    /// Returns that move, or [`Move::Stay`].
+    /// Plays one tick with a command as it came from the wire: a list of actions, of which the
+    /// first move that succeeds counts. Returns that move, or [`Move::Stay`].
     ///
     /// # Errors
     /// When the game is over; nothing has changed then.
@@ -355,16 +360,17 @@ impl World {
         Ok(player_move)
     }
 
-    /// The one move that a command amounts to.
+    /// Resolves a command to a single move.
     pub fn resolve(&self, state: &State, command: &[Action]) -> Move {
         let successes = command.iter().filter_map(|action| self.attempt(state, action).ok().flatten());
         successes.map(Move::from).next().unwrap_or(Move::Stay)
     }
 
-    /// What an action does if it is the first to succeed: a step, or nothing, silently, where the player may not go.
+    /// The effect of an action if it is the first to succeed: a step, or none (not an error) where
+    /// the player may not go.
     ///
     /// # Errors
-    /// What the server would log.
+    /// The error that the server would log.
     pub fn attempt(&self, state: &State, action: &Action) -> Result<Option<Direction>, ActionError> {
         let direction = match *action {
             Action::Move(direction) => direction,
@@ -394,13 +400,13 @@ impl World {
         routes::first_nearer(nearer, self.rules.shared_path_order).ok_or(ActionError::Unreachable(position))
     }
 
-    /// The moves that differ: the open ways in the order left, right, up, down, then staying.
+    /// The distinct moves: the open directions in the order left, right, up, down, then staying.
     pub fn moves(&self, state: &State) -> impl Iterator<Item = Move> + use<> {
         let exits = self.tables.player_exits[usize::from(state.player)];
         Move::ALL.into_iter().filter(move |&m| m == Move::Stay || exits >> m as u8 & 1 == 1)
     }
 
-    /// Where a move leads the player, as the number of a tile of [`World::graph`].
+    /// The player's tile after a move: a tile of [`World::graph`].
     #[inline]
     pub fn tile_after(&self, state: &State, player_move: Move) -> u16 {
         self.tables.player_next[usize::from(state.player) * 8 + player_move as usize]
@@ -411,7 +417,7 @@ impl World {
         self.tables.graph.position(state.player)
     }
 
-    /// A threat, by its place in map order.
+    /// A threat by its index in map order.
     ///
     /// # Panics
     /// When there is no such threat.
@@ -455,17 +461,17 @@ impl World {
         (0..self.threat_count()).map(|index| self.threat(state, index))
     }
 
-    /// Whether the threats move in the tick that this state is about to play.
+    /// Whether the threats move in the tick that is about to be played.
     pub fn threats_move(&self, state: &State) -> bool {
         self.clock.threats_move(state.tick)
     }
 
-    /// Ticks that the threats have counted since their last move: the same for all of them.
+    /// Ticks since the threats' last move: the same for all threats.
     pub fn ticks_since_move(&self, state: &State) -> u8 {
         self.clock.ticks_since_move(state.tick - 1)
     }
 
-    /// The threats' personality as messages report it: the one that was set in the tick before.
+    /// The threats' personality as messages report it: the one set in the previous tick.
     pub fn personality(&self, state: &State) -> Personality {
         self.clock.personality_at(state.tick.saturating_sub(2))
     }
@@ -475,8 +481,8 @@ impl World {
         u32::from(state.tick) * POINTS_PER_TICK
     }
 
-    /// A 64-bit hash of all that decides the state's future, and of nothing else: two states that differ only in the direction of a
-    /// threat that does not go by it have one fingerprint.
+    /// A 64-bit hash of exactly what determines the state's future: two states that differ only in
+    /// the direction of a threat whose style ignores it have the same fingerprint.
     #[inline]
     pub fn fingerprint(&self, state: &State) -> u64 {
         let header = u64::from(state.tick) | u64::from(state.player) << 16 | u64::from(state.is_caught) << 32;
@@ -490,7 +496,8 @@ impl World {
     }
 }
 
-/// JavaScript's `Math.round`: halves go up. The cast saturates, which leaves what is off the grid off the grid.
+/// JavaScript's `Math.round`: halves go up. The cast saturates, so a value off the grid stays off
+/// the grid.
 fn math_round(value: f64) -> i32 {
     let floor = value.floor();
     // Not `(value + 0.5).floor()`: the sum of the largest number below one half and one half is 1.

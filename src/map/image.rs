@@ -1,7 +1,8 @@
-//! `layout.png` to [`Layout`] and back.
+//! Converts between `layout.png` and [`Layout`].
 //!
-//! The promise: any bytes give a layout or one clear error, never a panic and never more than 100 MB; a picture that
-//! the server reads is read to the very same tiles; and what [`encode_layout`] writes, [`decode_layout`] reads back.
+//! Guarantees: any bytes give a layout or one clear error, without a panic and within 100 MB of
+//! memory; an image that the server reads is decoded to the same tiles; [`decode_layout`] reads
+//! back what [`encode_layout`] writes.
 
 use thiserror::Error;
 
@@ -9,16 +10,16 @@ use crate::game::{Layout, MAX_OPEN_TILES, MAX_THREATS, Position, Spawn, Style, T
 
 use super::picture::{Picture, decode_picture};
 
-/// Pixels a side at most: a street may wind as far as [`MAX_OPEN_TILES`] allows within it, and the largest picture
-/// (16-bit RGBA) unpacks to 8 MB.
+/// Maximum image side in pixels: enough for a winding street of [`MAX_OPEN_TILES`] tiles, while the
+/// largest image (16-bit RGBA) decompresses to 8 MB.
 pub const MAX_SIDE: u32 = 1024;
-/// Open tiles at least: with a single one the player has nowhere to go and there is no game.
+/// Minimum number of open tiles: with a single one the player cannot move.
 pub const MIN_OPEN_TILES: usize = 2;
 
 /// The server takes the nearest palette colour only when |dr|+|dg|+|db| is below this.
 const TOLERANCE: u32 = 20;
 
-/// What a pixel puts on its tile.
+/// The meaning of a pixel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pixel {
     Wall,
@@ -27,7 +28,8 @@ enum Pixel {
     Threat(Style),
 }
 
-/// The server's colours. No two are within twice the tolerance of each other, so the nearest one is never in doubt.
+/// The server's colours. No two are within twice the tolerance of each other, so the nearest one is
+/// unambiguous.
 const PALETTE: [([u8; 3], Pixel); 9] = [
     ([0, 0, 0], Pixel::Wall),
     ([255, 255, 255], Pixel::Open),
@@ -40,25 +42,25 @@ const PALETTE: [([u8; 3], Pixel); 9] = [
     ([125, 125, 0], Pixel::Threat(Style::Hawk)),
 ];
 
-/// Why a picture is not a map, or a map not a picture.
+/// Why an image is not a map, or a layout cannot be drawn.
 #[derive(Debug, Error)]
 pub enum LayoutError {
-    /// Not a PNG, or a broken or truncated one.
-    #[error("not a readable PNG ({0})")]
+    /// Not a PNG, or a damaged or truncated one.
+    #[error("invalid PNG: {0}")]
     Png(#[from] png::DecodingError),
     /// An indexed PNG with a pixel that is not in its palette.
-    #[error("not a readable PNG (colour {index} at {position} is not in its palette)")]
+    #[error("invalid PNG: colour {index} at {position} is not in its palette")]
     NotInPalette {
         /// The index in the picture.
         index: u16,
         /// The pixel.
         position: Position,
     },
-    /// An animated PNG whose first picture covers only a part of the whole.
-    #[error("not a readable PNG (its first frame does not fill the picture)")]
+    /// An animated PNG whose first frame does not cover the whole image.
+    #[error("invalid PNG: the first frame does not cover the image")]
     PartialFrame,
-    /// More pixels a side than [`MAX_SIDE`]; nothing was decoded.
-    #[error("{width}x{height} pixels are too large: expected at most {MAX_SIDE} a side")]
+    /// A side exceeds [`MAX_SIDE`]; nothing was decoded.
+    #[error("image too large: {width}x{height} pixels, expected at most {MAX_SIDE} per side")]
     TooLarge {
         /// Columns.
         width: u32,
@@ -66,12 +68,10 @@ pub enum LayoutError {
         height: u32,
     },
     /// No pixel spawns the player. (The server takes such a map.)
-    #[error("no player: expected one opaque pixel of colour 0,0,255")]
+    #[error("no player: expected an opaque pixel of colour 0,0,255")]
     NoPlayer,
     /// Fewer than [`MIN_OPEN_TILES`].
-    #[error(
-        "too few open tiles ({open_tiles}): expected at least {MIN_OPEN_TILES}, one for the player and one to go to"
-    )]
+    #[error("too few open tiles: {open_tiles}, expected at least {MIN_OPEN_TILES}")]
     TooFewOpenTiles {
         /// Open tiles of the picture.
         open_tiles: usize,
@@ -88,7 +88,7 @@ pub enum LayoutError {
         /// Threats of the picture.
         threats: usize,
     },
-    /// The layout is not one that a picture can show.
+    /// The layout cannot be represented by an image.
     #[error(
         "cannot be drawn: expected one tile a cell, the player and every threat on an open opaque tile of its own, \
          and threats listed row by row"
@@ -96,15 +96,16 @@ pub enum LayoutError {
     NotDrawable,
 }
 
-/// Reads a PNG of any kind (grey or colour, indexed or not, with or without alpha, 1 to 16 bits, interlaced or not).
+/// Decodes a PNG of any kind (...)
 ///
-/// The size is checked on the header alone, before anything is unpacked; the limits on tiles and threats afterwards.
+/// The size is checked in the header, before anything is decompressed; the limits on tiles and
+/// threats are checked afterwards.
 pub fn decode_layout(bytes: &[u8]) -> Result<Layout, LayoutError> {
     build_layout(&decode_picture(bytes)?)
 }
 
-/// Writes a layout as 8-bit RGBA: the same layout gives the same bytes on every machine. Fails when the picture would
-/// not read back as this layout.
+/// Writes a layout as 8-bit RGBA: the same layout gives the same bytes on every machine. Fails if
+/// the image would not decode to the same layout.
 pub fn encode_layout(layout: &Layout) -> Result<Vec<u8>, LayoutError> {
     check_limits(layout)?;
     let (Ok(width), Ok(height)) = (u32::try_from(layout.width), u32::try_from(layout.height)) else {
@@ -128,16 +129,17 @@ pub fn encode_layout(layout: &Layout) -> Result<Vec<u8>, LayoutError> {
     }
 
     let mut bytes = Vec::new();
-    // Writing to memory fails only for dimensions of zero, and no layout with an open tile has those.
+    // Encoding to memory fails only for a zero side, which a layout with an open tile does not
+    // have.
     write_png(&mut bytes, width, height, &pixels).map_err(|_| LayoutError::NotDrawable)?;
-    // Two spawns on a tile, or threats in another order than the server's, do not survive the way through a picture.
+    // Two spawns on one tile, or threats in another order than the server's, cannot be represented.
     if decode_layout(&bytes)? != *layout {
         return Err(LayoutError::NotDrawable);
     }
     Ok(bytes)
 }
 
-/// The limits that hold for every map, read or made.
+/// The limits of every map, read from disk or generated.
 pub(super) fn check_limits(layout: &Layout) -> Result<(), LayoutError> {
     let open_tiles = layout.tiles.iter().filter(|tile| tile.is_open()).count();
     let threats = layout.threats.len();
@@ -153,7 +155,8 @@ pub(super) fn check_limits(layout: &Layout) -> Result<(), LayoutError> {
     Ok(())
 }
 
-/// Pixels to tiles and spawns, row by row: the order of the threats, and why the last of several players counts.
+/// Pixels to tiles and spawns, row by row: the order of the threats, and why the last of several
+/// players counts.
 fn build_layout(picture: &Picture) -> Result<Layout, LayoutError> {
     let &Picture { width, height, .. } = picture;
     let mut tiles = Vec::with_capacity(picture.pixels.len());
@@ -206,7 +209,8 @@ fn write_png(bytes: &mut Vec<u8>, width: u32, height: u32, pixels: &[u8]) -> Res
     let mut encoder = png::Encoder::new(bytes, width, height);
     encoder.set_color(png::ColorType::Rgba);
     encoder.set_depth(png::BitDepth::Eight);
-    // Stored, not compressed: a map takes a few kB, and its bytes do not change with the next version of a compressor.
+    // Uncompressed: a map takes a few kB, and its bytes do not depend on the version of a
+    // compressor.
     encoder.set_compression(png::Compression::NoCompression);
     let mut writer = encoder.write_header()?;
     writer.write_image_data(pixels)?;
@@ -218,7 +222,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_two_palette_colours_can_tie() {
+    fn palette_colours_are_at_least_twice_the_tolerance_apart() {
         for (i, (a, _)) in PALETTE.iter().enumerate() {
             for (b, _) in &PALETTE[..i] {
                 let distance: u32 = a.iter().zip(b).map(|(a, b)| u32::from(a.abs_diff(*b))).sum();
@@ -228,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_colour_counts_up_to_distance_19() {
+    fn colour_matches_up_to_distance_19() {
         for (color, pixel) in PALETTE {
             assert_eq!(pixel_of(color), pixel);
             // Away from the colour on one channel, and spread over all three.

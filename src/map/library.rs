@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use super::{LAYOUT_FILE, META_FILE, Map, MapError};
 
-/// How far above the program its `maps/` may be: `target/TRIPLE/release/deps/` is the deepest place a build puts one.
+/// How many levels above the executable `maps/` may be: `target/TRIPLE/release/deps/` is the
+/// deepest build folder.
 const MAX_LEVELS_ABOVE_PROGRAM: usize = 5;
 /// How many names an error lists.
 const MAX_NAMES_IN_ERROR: usize = 20;
@@ -34,26 +35,27 @@ impl MapEntry {
 }
 
 impl MapLibrary {
-    /// The maps in these folders and no others. Where two have a map of the same name, the earlier one counts.
+    /// A library of the maps in these folders. If two folders have a map of the same name, the
+    /// first one wins.
     pub fn new(dirs: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
         Self { dirs: dirs.into_iter().map(Into::into).collect() }
     }
 
-    /// The maps in these folders, then our own: those in `maps/` of the working directory or else, so that the
-    /// program finds them from anywhere, in the nearest `maps/` beside or above it.
+    /// The maps in these folders, then the bundled maps: those in `maps/` of the working directory,
+    /// or else in the nearest `maps/` beside or above the executable.
     pub fn with_our_maps(dirs: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
         let mut library = Self::new(dirs);
         library.dirs.extend(our_maps_dir());
         library
     }
 
-    /// The folders, in the order in which they are searched.
+    /// The folders, in search order.
     pub fn dirs(&self) -> &[PathBuf] {
         &self.dirs
     }
 
-    /// Every map by name, sorted, without reading any. A folder of maps that is missing is an error; something in it
-    /// that holds neither a picture nor a description is no map and is passed over.
+    /// Every map, sorted by name, without loading any. A missing folder is an error; subfolders
+    /// without `layout.png` or `meta.json` are skipped.
     pub fn list(&self) -> Result<Vec<MapEntry>, MapError> {
         let mut entries = BTreeMap::new();
         for dir in &self.dirs {
@@ -64,8 +66,8 @@ impl MapLibrary {
         Ok(entries.into_values().collect())
     }
 
-    /// The map with this name, or in the folder at this path. What looks like a path (`./hall`, `../maps/hall`) is
-    /// one; a bare name is looked up in the library first.
+    /// The map with this name, or in the folder at this path. Anything that looks like a path
+    /// (`./hall`, `../maps/hall`) is treated as one; a bare name is looked up in the library first.
     pub fn find(&self, name_or_path: &str) -> Result<Map, MapError> {
         let path = Path::new(name_or_path);
         let is_name = path.file_name() == Some(path.as_os_str());
@@ -83,7 +85,7 @@ impl MapLibrary {
 
 fn list_dir(dir: &Path) -> Result<Vec<MapEntry>, MapError> {
     if !dir.is_dir() {
-        return Err(MapError::NoFolder { path: dir.to_owned(), expected: "a folder with a folder for each map" });
+        return Err(MapError::NoFolder { path: dir.to_owned(), expected: "a folder with one subfolder per map" });
     }
     let failed = |source| MapError::Read { path: dir.to_owned(), source };
     let mut entries = Vec::new();
@@ -110,7 +112,7 @@ fn our_maps_dir() -> Option<PathBuf> {
 
 fn known_names(entries: &[MapEntry]) -> String {
     if entries.is_empty() {
-        return "the path of a map folder (there are no maps to choose from)".to_owned();
+        return "the path of a map folder (no maps found)".to_owned();
     }
     let names: Vec<&str> = entries.iter().take(MAX_NAMES_IN_ERROR).map(|entry| entry.name.as_str()).collect();
     let more = if entries.len() > names.len() { ", ..." } else { "" };

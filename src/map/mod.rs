@@ -1,7 +1,9 @@
-//! Maps on disk, and maps that are made: `layout.png` + `meta.json` to a named layout, and the generator.
+//! Maps on disk, and generated maps: reads `layout.png` + `meta.json` into a named layout, and
+//! generates new ones.
 //!
-//! A map is a folder, and the folder's name is the map's name. [`Map::load`] reads one by path, [`MapLibrary`] finds
-//! one by name, [`generate`] makes one, [`Map::save`] writes one in the format of the real challenge.
+//! A map is a folder, and the folder's name is the map's name. [`Map::load`] reads a map by path,
+//! [`MapLibrary`] finds one by name, [`generate`] generates one, [`Map::save`] writes one in the
+//! format of the real challenge.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -27,9 +29,9 @@ pub use library::{MapEntry, MapLibrary};
 const LAYOUT_FILE: &str = "layout.png";
 /// The description in a map's folder.
 const META_FILE: &str = "meta.json";
-/// The largest picture within the limits takes 8 MB unpacked; a longer file is no map.
+/// The largest image within the limits is 8 MB uncompressed; a larger file is not a map.
 const MAX_LAYOUT_FILE_BYTES: u64 = 16 << 20;
-/// Two short strings are expected; a longer file is no description of a map.
+/// Two short strings are expected; a larger file is not a map description.
 const MAX_META_FILE_BYTES: u64 = 64 << 10;
 
 /// A map with its name and description.
@@ -45,7 +47,7 @@ pub struct Map {
     pub layout: Layout,
 }
 
-/// `meta.json`. Fields that we do not know are none of our business.
+/// `meta.json`. Unknown fields are ignored.
 #[derive(Serialize, Deserialize)]
 struct Meta {
     #[serde(rename = "type")]
@@ -53,37 +55,38 @@ struct Meta {
     difficulty: String,
 }
 
-/// Why a map could not be read, found or written. Every one names the path and what was expected there.
+/// Why a map could not be read, found or written. Every one names the path and what was expected
+/// there.
 #[derive(Debug, Error)]
 pub enum MapError {
-    /// The map's folder, or a folder of maps, is not there or not a folder.
-    #[error("{}: no such folder, expected {expected}", .path.display())]
+    /// The map's folder, or a folder of maps, does not exist or is not a folder.
+    #[error("{}: no such folder: expected {expected}", .path.display())]
     NoFolder {
-        /// Where it was looked for.
+        /// The path that was tried.
         path: PathBuf,
-        /// What the folder is for.
+        /// What the folder should contain.
         expected: &'static str,
     },
-    /// One of the two files is not there.
-    #[error("{}: no such file, expected a map folder to hold {LAYOUT_FILE} and {META_FILE}", .path.display())]
+    /// `layout.png` or `meta.json` is missing.
+    #[error("{}: no such file: a map folder must contain {LAYOUT_FILE} and {META_FILE}", .path.display())]
     NoFile {
-        /// Where it was looked for.
+        /// The path that was tried.
         path: PathBuf,
     },
-    /// A file or folder is there but cannot be read.
-    #[error("{}: cannot be read ({source})", .path.display())]
+    /// A file or folder exists but cannot be read.
+    #[error("cannot read {}: {source}", .path.display())]
     Read {
         /// The file or folder.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
-    /// A file is larger than any map's can be.
-    #[error("{}: the file is too large, expected at most {limit_bytes} bytes", .path.display())]
+    /// A file is larger than any map file can be.
+    #[error("{}: file too large: expected at most {limit_bytes} bytes", .path.display())]
     FileTooLarge {
         /// The file.
         path: PathBuf,
-        /// What would be accepted.
+        /// The limit.
         limit_bytes: u64,
     },
     /// The picture is not a map.
@@ -91,7 +94,7 @@ pub enum MapError {
     Layout {
         /// The picture.
         path: PathBuf,
-        /// Why not.
+        /// The reason.
         source: LayoutError,
     },
     /// The description is not the expected JSON.
@@ -99,29 +102,29 @@ pub enum MapError {
     Meta {
         /// The description.
         path: PathBuf,
-        /// Where it goes wrong.
+        /// The parse error.
         source: serde_json::Error,
     },
     /// No map has this name.
-    #[error("no map named {name}, expected {known}")]
+    #[error("no map named {name}: expected {known}")]
     UnknownName {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// What there is.
+        /// The known names.
         known: String,
     },
-    /// Something of this name exists already; nothing was written.
-    #[error("{}: exists already and is not overwritten", .path.display())]
+    /// A file or folder of this name exists already; nothing was written.
+    #[error("{} already exists", .path.display())]
     Exists {
-        /// What is in the way.
+        /// The existing file or folder.
         path: PathBuf,
     },
     /// A file or folder cannot be written.
-    #[error("{}: cannot be written ({source})", .path.display())]
+    #[error("cannot write {}: {source}", .path.display())]
     Write {
         /// The file or folder.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
 }
@@ -145,8 +148,9 @@ impl Map {
         Ok(Self { name: folder_name(folder), kind: meta.kind, difficulty: meta.difficulty, layout })
     }
 
-    /// Writes the map as a new folder; the folder's parents are made when missing. All of it is there or nothing:
-    /// the files are written beside their place and moved there at once. An existing file or folder is never touched.
+    /// Writes the map as a new folder, creating missing parents. The write is atomic: the files are
+    /// written to a temporary folder, which is then renamed. An existing file or folder is never
+    /// overwritten.
     pub fn save(&self, folder: impl AsRef<Path>) -> Result<(), MapError> {
         let folder = folder.as_ref();
         let picture = encode_layout(&self.layout)
@@ -169,18 +173,18 @@ impl Map {
             fs::create_dir_all(&partial)?;
             fs::write(partial.join(LAYOUT_FILE), &picture)?;
             fs::write(partial.join(META_FILE), &description)?;
-            // Fails, as it should, when somebody has put a map there since we looked.
+            // Fails, as intended, if another process has created the map since the check.
             fs::rename(&partial, folder)
         };
         write().map_err(|source| {
-            // What is left of it is only in the way; the error worth telling is the first one.
+            // Removing the remains may fail as well; the first error is the one to report.
             let _ = fs::remove_dir_all(&partial);
             failed(source)
         })
     }
 }
 
-/// A file's bytes, unless there are more than a map's can be.
+/// Reads a file, up to the size limit of a map file.
 fn read_file(path: &Path, limit_bytes: u64) -> Result<Vec<u8>, MapError> {
     let failed = |source: io::Error| match source.kind() {
         io::ErrorKind::NotFound => MapError::NoFile { path: path.to_owned() },
@@ -195,7 +199,7 @@ fn read_file(path: &Path, limit_bytes: u64) -> Result<Vec<u8>, MapError> {
     Ok(bytes)
 }
 
-/// The folder's own name, also when it was named as `.` or `maps/..`.
+/// The folder's own name, even if it was given as `.` or `maps/..`.
 fn folder_name(folder: &Path) -> String {
     let resolved = match folder.file_name() {
         Some(_) => None,

@@ -1,7 +1,7 @@
-//! Any PNG to 8-bit RGBA, exactly as the server's decoder makes it.
+//! Decodes any PNG to 8-bit RGBA, exactly as the server's decoder does.
 //!
-//! The `png` crate could do the whole of it, but it cuts 16-bit samples off where the server rounds. So it only unpacks
-//! here, and samples, colour keys and palettes are ours.
+//! The `png` crate could do all of it, but it truncates 16-bit samples where the server rounds. So
+//! the crate only decompresses, and samples, colour keys and palettes are handled here.
 
 use std::io::Cursor;
 
@@ -9,10 +9,11 @@ use crate::game::Position;
 
 use super::image::{LayoutError, MAX_SIDE};
 
-/// What the `png` crate may allocate besides the frame: chunks, of which no map needs more than a palette.
+/// Memory that the `png` crate may allocate besides the frame: for chunks, of which a map needs a
+/// palette at most.
 const PNG_LIMIT_BYTES: usize = 16 << 20;
 
-/// A decoded picture, no larger than [`MAX_SIDE`] a side.
+/// A decoded image of at most [`MAX_SIDE`] pixels per side.
 #[derive(Debug)]
 pub(super) struct Picture {
     pub width: u32,
@@ -21,11 +22,12 @@ pub(super) struct Picture {
     pub pixels: Vec<[u8; 4]>,
 }
 
-/// Reads a PNG of any kind. The size is checked on the header alone, before anything is unpacked or allocated.
+/// Reads a PNG of any kind. The size is checked in the header, before anything is decompressed or
+/// allocated.
 pub(super) fn decode_picture(bytes: &[u8]) -> Result<Picture, LayoutError> {
     let limits = png::Limits { bytes: PNG_LIMIT_BYTES };
     let mut decoder = png::Decoder::new_with_limits(Cursor::new(bytes), limits);
-    // Texts and colour profiles say nothing about tiles, and they are where small files unpack to large memory.
+    // Text and colour profile chunks say nothing about tiles, and can decompress to large sizes.
     decoder.set_ignore_text_chunk(true);
     decoder.set_ignore_iccp_chunk(true);
     let (width, height) = decoder.read_header_info()?.size();
@@ -40,7 +42,7 @@ pub(super) fn decode_picture(bytes: &[u8]) -> Result<Picture, LayoutError> {
     if (output.width, output.height) != (width, height) {
         return Err(LayoutError::PartialFrame);
     }
-    // To the end of the file: a picture that is all there in a file that is not may have lost more than its end.
+    // Read to the end of the file: if the file is truncated, more than its end may be missing.
     reader.finish()?;
 
     let raw = RawImage {
@@ -56,20 +58,20 @@ pub(super) fn decode_picture(bytes: &[u8]) -> Result<Picture, LayoutError> {
     Ok(Picture { width, height, pixels })
 }
 
-/// A frame as the file has it: samples of `depth` bits, packed, rows starting on whole bytes.
+/// A frame as stored in the file: packed samples of `depth` bits, rows aligned to bytes.
 struct RawImage<'a> {
     samples: &'a [u8],
     line_bytes: usize,
     color_type: png::ColorType,
     depth: png::BitDepth,
-    /// Three bytes a colour.
+    /// Three bytes per colour.
     palette: &'a [u8],
-    /// The `tRNS` chunk: an alpha for each palette colour, or the one colour that is transparent.
+    /// The `tRNS` chunk: an alpha for each palette colour, or the one transparent colour.
     transparency: Option<&'a [u8]>,
 }
 
 impl RawImage<'_> {
-    /// The sample at a place in a row, in the file's own scale.
+    /// The sample at an index in a row, unscaled.
     fn sample(&self, y: usize, index: usize) -> u16 {
         let line = &self.samples[y * self.line_bytes..][..self.line_bytes];
         match self.depth {
@@ -84,7 +86,8 @@ impl RawImage<'_> {
         }
     }
 
-    /// A sample as the server scales it: `floor(v * 255 / max + 0.5)`, rounding where others cut off.
+    /// Scales a sample as the server does: `floor(v * 255 / max + 0.5)`, which rounds where other
+    /// decoders truncate.
     fn scaled(&self, sample: u16) -> u8 {
         let max = (1_u32 << self.depth as u32) - 1;
         ((u32::from(sample) * 510 + max) / (2 * max)) as u8
@@ -107,7 +110,8 @@ impl RawImage<'_> {
         })
     }
 
-    /// The alpha of a pixel without one: 0 when `tRNS` names exactly its colour (all 16 bits of it), else opaque.
+    /// The alpha of a pixel without an alpha channel: 0 if `tRNS` contains exactly its colour (all
+    /// 16 bits), else opaque.
     fn keyed_alpha(&self, raw: &[u16]) -> u8 {
         let Some(key) = self.transparency else {
             return 255;
@@ -142,7 +146,8 @@ mod tests {
 
     use super::*;
 
-    /// The header of a PNG, written by hand: the `png` crate does not write interlaced pictures or broken ones.
+    /// The header of a hand-written PNG: the `png` crate writes neither interlaced nor damaged
+    /// images.
     #[derive(Clone, Copy, Debug)]
     struct Header {
         width: u32,
@@ -152,7 +157,7 @@ mod tests {
         is_interlaced: bool,
     }
 
-    /// The seven passes of Adam7: first column and row, steps in both.
+    /// The seven passes of Adam7: first column and row, and steps in both directions.
     const ADAM7: [[usize; 4]; 7] =
         [[0, 0, 8, 8], [4, 0, 8, 8], [0, 4, 4, 8], [2, 0, 4, 4], [0, 2, 2, 4], [1, 0, 2, 2], [0, 1, 1, 2]];
 
@@ -182,7 +187,8 @@ mod tests {
         bytes
     }
 
-    /// Samples (as numbers, channel by channel, row by row) as the rows of the file, each with filter 0.
+    /// Packs samples (channel by channel, row by row) into the rows of the file, each with filter
+    /// 0.
     fn pack(header: Header, channels: usize, samples: &[u16]) -> Vec<u8> {
         let (width, height, depth) = (header.width as usize, header.height as usize, usize::from(header.depth));
         let passes = if header.is_interlaced { &ADAM7[..] } else { &[[0, 0, 1, 1]] };
@@ -205,7 +211,7 @@ mod tests {
         bytes
     }
 
-    /// Every kind that the format knows: depth, colour type, channels.
+    /// Every kind of PNG: depth, colour type, channels.
     const KINDS: [(u8, ColorType, usize); 15] = [
         (1, ColorType::Grayscale, 1),
         (2, ColorType::Grayscale, 1),
@@ -224,7 +230,7 @@ mod tests {
         (16, ColorType::Rgba, 4),
     ];
 
-    /// The server's scale, in its own floating-point words.
+    /// The server's scaling, written as the server computes it in floating point.
     fn server_scale(sample: u16, depth: u8) -> u8 {
         let max = f64::from((1_u32 << depth) - 1);
         (f64::from(sample) * 255.0 / max + 0.5).floor() as u8
@@ -234,7 +240,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(300))]
 
         #[test]
-        fn every_kind_is_read_as_the_server_reads_it(
+        fn every_kind_is_decoded_as_the_server_does(
             kind in 0..KINDS.len(),
             width in 1..14_u32,
             height in 1..14_u32,
@@ -288,7 +294,7 @@ mod tests {
         }
 
         #[test]
-        fn no_content_panics(
+        fn arbitrary_content_does_not_panic(
             width in 0..40_u32,
             height in 0..40_u32,
             depth in prop::sample::select(vec![0_u8, 1, 2, 3, 4, 8, 16, 255]),
@@ -309,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn sixteen_bits_are_rounded_not_cut_off() {
+    fn sixteen_bit_samples_are_rounded() {
         let raw = |depth| RawImage {
             samples: &[],
             line_bytes: 0,
@@ -323,7 +329,8 @@ mod tests {
                 assert_eq!(raw(depth).scaled(sample), server_scale(sample, depth as u8), "{sample} in {depth:?}");
             }
         }
-        // The high byte of 0xFF7E is 255: opaque, were it an alpha that is cut off. The server rounds it to 254.
+        // The high byte of 0xFF7E is 255: opaque, were it an alpha that is cut off. The server
+        // rounds it to 254.
         let alpha = |sample| raw(BitDepth::Sixteen).scaled(sample);
         assert_eq!([0xFF7F, 0xFF7E, 0xFE7E, 0xFE7D].map(alpha), [255, 254, 254, 253]);
     }
@@ -334,13 +341,13 @@ mod tests {
         let data = zlib(&[0, 0, 2]);
         let bytes = png_file(header, &[(b"PLTE", &[0; 6]), (b"IDAT", &data)]);
         let error = decode_picture(&bytes).unwrap_err().to_string();
-        assert_eq!(error, "not a readable PNG (colour 2 at (1, 0) is not in its palette)");
+        assert_eq!(error, "invalid PNG: colour 2 at (1, 0) is not in its palette");
     }
 
     #[test]
     fn a_large_picture_is_refused_on_its_header() {
         let header = Header { width: 10_000, height: 10_000, depth: 8, color_type: 6, is_interlaced: false };
-        // No picture follows: had anything been decoded, this would be another error.
+        // The file has no image data: if anything had been decoded, the error would be another one.
         let error = decode_picture(&png_file(header, &[])).unwrap_err();
         assert!(matches!(error, LayoutError::TooLarge { width: 10_000, height: 10_000 }), "{error}");
         let edge = Header { width: MAX_SIDE, height: 1, ..header };

@@ -1,4 +1,4 @@
-//! What clients send: they register, watch, or command.
+//! Frames sent by clients: registrations, viewers, and commands.
 
 use serde::{Serialize, Serializer};
 use serde_json::Value;
@@ -6,19 +6,20 @@ use serde_json::Value;
 use super::{ProtocolError, from_json, kind, parse_actions};
 use crate::game::Action;
 
-/// Bytes of a client's frame at most: a command takes less than 100, and this is room for a few hundred actions.
+/// Maximum size of a client's frame: a command takes less than 100 bytes, so this is room for
+/// several hundred actions.
 pub const MAX_CLIENT_FRAME_BYTES: usize = 64 << 10;
-/// Characters of a team's name at most: it is printed and sent back with every state.
+/// Maximum length of a team name, in characters: it is printed and sent back with every state.
 pub const MAX_TEAM_NAME_CHARS: usize = 100;
 
 const REGISTER: &str = "REGISTER";
 const VIEWER: &str = "VIEWER";
 const COMMAND: &str = "COMMAND";
 
-/// A bot's first frame: a token where the environment gives one, else a name.
+/// A bot's first frame: with a token if the environment provides one, else with a name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Register {
-    /// The secret that the real server knows the team by. Never to be shown.
+    /// The secret that identifies the team to the real server; must never be logged or displayed.
     pub token: Option<String>,
     /// The team's name.
     pub team_name: Option<String>,
@@ -42,7 +43,7 @@ impl Serialize for Register {
     }
 }
 
-/// What a bot wants done in a tick.
+/// A bot's command for a tick.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Command {
     /// The tick of the state that it answers.
@@ -69,21 +70,21 @@ impl Serialize for Command {
 pub enum ClientFrame {
     /// A bot wants to play.
     Register(Register),
-    /// Somebody wants to watch.
+    /// A viewer wants to watch.
     Viewer,
     /// A command.
     Command(Command),
-    /// A command that counts for nothing, and why.
+    /// An invalid command, and the reason.
     InvalidCommand(ProtocolError),
     /// A frame of another type, or of none; says what it is.
     Unknown(String),
 }
 
 impl ClientFrame {
-    /// Reads a frame as the server does: whatever is JSON is a frame.
+    /// Parses a frame as the server does: any JSON value is a frame.
     ///
     /// # Errors
-    /// If it is too long or no JSON.
+    /// If it is too long or not JSON.
     pub fn parse(frame: impl AsRef<[u8]>) -> Result<Self, ProtocolError> {
         let frame = frame.as_ref();
         if frame.len() > MAX_CLIENT_FRAME_BYTES {
@@ -117,14 +118,14 @@ impl ClientFrame {
             Some(number) => Self::Command(Command { tick: number as u32, actions }),
             None => Self::InvalidCommand(ProtocolError::Field {
                 path: "tick".to_owned(),
-                expected: "the tick of a state".to_owned(),
+                expected: "a non-negative whole number".to_owned(),
                 found: tick.map_or_else(|| "nothing".to_owned(), short),
             }),
         }
     }
 }
 
-/// A piece of JSON for a message, cut where it gets long.
+/// A JSON value for an error message, shortened if necessary.
 fn short(json: &Value) -> String {
     const SHORT_CHARS: usize = 40;
     let text = json.to_string();

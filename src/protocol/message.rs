@@ -1,8 +1,9 @@
-//! The state message: what the server tells a bot before each tick.
+//! The state message that the server sends to a bot before each tick.
 //!
-//! The promise: a message that has what is *known* about the wire is read, whatever else it has or leaves out, and words that we do not
-//! know come through as they are; bytes that are no message give one error with the path of the field, in bounded memory. A message
-//! that is read and written again is the same JSON, key for key.
+//! Guarantees: a message with the *known* fields is accepted, whatever other fields it has or
+//! lacks, and unknown identifiers are passed through unchanged; anything else gives one error with
+//! the path of the field, within bounded memory. A message that is read and written again is the
+//! same JSON, key for key.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -17,11 +18,12 @@ use crate::game::{
     Direction, Layout, Mover, Personality, Position, Spawn, State, StreetGraph, Style, Tile, UNREACHED, World,
 };
 
-/// Bytes of a message at most. The largest map that we read, 1024 x 1024 with few streets, takes 13 bytes a tile, which is 14 MB.
+/// Maximum size of a message in bytes. The largest supported map, 1024 x 1024 with few streets,
+/// takes 13 bytes per tile, 14 MB in total.
 pub const MAX_MESSAGE_BYTES: usize = 16 << 20;
-/// Columns and rows of a message's grid at most: those of the largest picture that we read.
+/// Maximum number of columns and rows in a message: those of the largest supported image.
 pub const MAX_MESSAGE_SIDE: usize = crate::map::MAX_SIDE as usize;
-/// Threats in a message at most. A [`World`] takes fewer; this only bounds what a message may make us keep.
+/// Maximum number of threats in a message. A [`World`] accepts fewer; this only bounds memory.
 pub const MAX_MESSAGE_THREATS: usize = 1024;
 
 /// The `type` of a state.
@@ -29,11 +31,12 @@ const STATE: &str = "STATE";
 /// The id of the only player.
 const PLAYER_ID: &str = "1";
 
-/// A state as the server sends it. What is only likely on the wire, or decides nothing, is kept as it came or is `None`.
+/// A state as sent by the server. Fields that are not certain to be present, or that do not affect
+/// the game, are kept verbatim or are `None`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", expecting = "a state: an object with tick, map, threats and yourCharacter")]
 pub struct GameMessage {
-    /// `type`, kept as it came.
+    /// `type`, verbatim.
     #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<Value>,
     /// The tick that is about to be played, from 1.
@@ -48,7 +51,7 @@ pub struct GameMessage {
     /// `constants`, kept as it came.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub constants: Option<Value>,
-    /// The streets.
+    /// The map.
     pub map: MessageMap,
     /// The threats in the map's order.
     #[serde(deserialize_with = "threats")]
@@ -57,7 +60,7 @@ pub struct GameMessage {
     pub your_character: MessageCharacter,
 }
 
-/// The streets of a message.
+/// The map of a message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MessageMap {
     /// Columns.
@@ -66,7 +69,8 @@ pub struct MessageMap {
     /// Rows.
     #[serde(deserialize_with = "whole")]
     pub height: i32,
-    /// Walls and open tiles. Messages do not tell see-through tiles from open ones, so none is [`Tile::SeeThrough`].
+    /// Walls and open tiles. Messages do not distinguish see-through tiles from open ones, so none
+    /// is [`Tile::SeeThrough`].
     pub tiles: Columns<Tile>,
 }
 
@@ -76,7 +80,7 @@ pub struct MessageThreat {
     /// Where it stands.
     #[serde(deserialize_with = "position")]
     pub position: Position,
-    /// Where it looks.
+    /// The direction it faces.
     pub direction: DirectionName,
     /// How often it moves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -104,17 +108,17 @@ pub struct MessageCharacter {
     /// Where the player started.
     #[serde(default, deserialize_with = "optional_position", skip_serializing_if = "Option::is_none")]
     pub spawn_point: Option<Position>,
-    /// Steps from the player; `None` for walls and what cannot be reached.
+    /// Distance from the player in steps; `None` for walls and unreachable tiles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub distances: Option<Columns<Option<u32>>>,
 }
 
-/// A word of the wire: one of the game's, or one that we do not know.
+/// An identifier in a message: one of the game's, or an unknown one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Name<T> {
-    /// One of the game's words.
+    /// One of the game's identifiers.
     Known(T),
-    /// Any other, as it came.
+    /// An unknown identifier, verbatim.
     Other(String),
 }
 
@@ -126,7 +130,7 @@ pub type DirectionName = Name<Direction>;
 pub type PersonalityName = Name<Personality>;
 
 impl<T: Copy> Name<T> {
-    /// What the word means, if we know it.
+    /// The value of the identifier, if it is known.
     pub fn known(&self) -> Option<T> {
         match self {
             Self::Known(known) => Some(*known),
@@ -144,11 +148,11 @@ impl<T: Word> fmt::Display for Name<T> {
     }
 }
 
-/// What has a name on the wire.
+/// A type whose values have names in messages.
 pub trait Word: Copy + 'static {
-    /// What the name stands for, for messages.
+    /// What the name stands for, for error messages.
     const EXPECTED: &'static str;
-    /// Everything that has a name.
+    /// All values.
     const WORDS: &'static [Self];
     /// The name.
     fn word(self) -> &'static str;
@@ -201,7 +205,7 @@ impl<'de, T: Word> Deserialize<'de> for Name<T> {
     }
 }
 
-/// A grid as the wire lists it, `[x][y]`: columns from the left, each from the top.
+/// A grid as it is sent, `[x][y]`: columns from the left, each from the top.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Columns<T> {
     width: usize,
@@ -211,18 +215,18 @@ pub struct Columns<T> {
 }
 
 impl<T: Copy> Columns<T> {
-    /// A grid whose cells are all alike.
+    /// A grid with the same value in every cell.
     pub fn filled(width: i32, height: i32, cell: T) -> Self {
         let (width, height) = (width.max(0) as usize, height.max(0) as usize);
         Self { width, height, cells: vec![cell; width * height] }
     }
 
-    /// How many columns there are.
+    /// The number of columns.
     pub fn width(&self) -> usize {
         self.width
     }
 
-    /// How many rows there are.
+    /// The number of rows.
     pub fn height(&self) -> usize {
         self.height
     }
@@ -232,14 +236,14 @@ impl<T: Copy> Columns<T> {
         self.index(position).map(|index| self.cells[index])
     }
 
-    /// Changes the cell at a position; off the grid there is nothing to change.
+    /// Sets the cell at a position; does nothing off the grid.
     pub fn set(&mut self, position: Position, cell: T) {
         if let Some(index) = self.index(position) {
             self.cells[index] = cell;
         }
     }
 
-    /// Every position and its cell, column by column.
+    /// Iterates over all positions and their cells, column by column.
     pub fn iter(&self) -> impl Iterator<Item = (Position, T)> + '_ {
         let height = self.height.max(1);
         let place = move |index: usize| Position::new((index / height) as i32, (index % height) as i32);
@@ -290,10 +294,10 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for ColumnsVisitor<T> {
     }
 }
 
-/// One column, read to the end of `cells`.
+/// Appends one column to `cells`.
 struct Column<'a, T> {
     cells: &'a mut Vec<T>,
-    /// The length of the columns before it.
+    /// The length of the previous columns.
     height: Option<usize>,
 }
 
@@ -309,7 +313,7 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for Column<'_, T> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a column, an array")
+        f.write_str("an array (a column)")
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut column: A) -> Result<(), A::Error> {
@@ -331,7 +335,7 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for Column<'_, T> {
 }
 
 impl Serialize for Tile {
-    /// `"WALL"` or `"EMPTY"`: see-through tiles are empty on the wire.
+    /// `"WALL"` or `"EMPTY"`: see-through tiles are sent as empty.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(if self.is_open() { "EMPTY" } else { "WALL" })
     }
@@ -357,7 +361,7 @@ impl<'de> Deserialize<'de> for Tile {
     }
 }
 
-/// A whole number, also when it is written as `7.0`.
+/// A whole number, which may be written as `7.0`.
 struct Whole<T>(T);
 
 impl<'de, T: TryFrom<i64>> Deserialize<'de> for Whole<T> {
@@ -377,7 +381,8 @@ impl<'de, T: TryFrom<i64>> Deserialize<'de> for Whole<T> {
                 whole.map(Whole).ok_or_else(|| E::invalid_value(de::Unexpected::Unsigned(number), &self))
             }
             fn visit_f64<E: de::Error>(self, number: f64) -> Result<Whole<T>, E> {
-                // The cast saturates; what it changes is no whole number or out of range.
+                // The cast saturates; a value that it changes is not a whole number or is out of
+                // range.
                 let whole = Some(number as i64).filter(|&whole| whole as f64 == number);
                 let whole = whole.and_then(|whole| T::try_from(whole).ok());
                 whole.map(Whole).ok_or_else(|| E::invalid_value(de::Unexpected::Float(number), &self))
@@ -391,7 +396,7 @@ fn whole<'de, D: Deserializer<'de>, T: TryFrom<i64>>(deserializer: D) -> Result<
     Whole::deserialize(deserializer).map(|Whole(number)| number)
 }
 
-/// A position as the wire writes it.
+/// A position in a message.
 #[derive(Deserialize)]
 struct WirePosition {
     x: Whole<i32>,
@@ -437,10 +442,11 @@ fn threats<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<MessageThre
 }
 
 impl GameMessage {
-    /// Reads a frame.
+    /// Parses a state message.
     ///
     /// # Errors
-    /// If the frame is too long, no JSON, or no state; with the path of the first field that is wrong.
+    /// If the message is too long, is not JSON, or is not a state; the error has the path of the
+    /// first invalid field.
     pub fn parse(frame: impl AsRef<[u8]>) -> Result<Self, ProtocolError> {
         let frame = frame.as_ref();
         if frame.len() > MAX_MESSAGE_BYTES {
@@ -451,10 +457,11 @@ impl GameMessage {
         Ok(message)
     }
 
-    /// Checks what no single field shows: that the sizes agree. [`GameMessage::parse`] has done so; for messages read another way.
+    /// Checks that the sizes agree, which no single field shows. Done by [`GameMessage::parse`];
+    /// call it for messages parsed another way.
     ///
     /// # Errors
-    /// The path of the first field that disagrees.
+    /// The first inconsistent field.
     pub fn validate(&self) -> Result<(), ProtocolError> {
         let differ = |path: &str, expected: usize, found: i64| {
             Err(ProtocolError::Field {
@@ -487,7 +494,7 @@ impl GameMessage {
         Ok(())
     }
 
-    /// What the server tells the player in a state of a game.
+    /// The message that the server sends for a state.
     pub fn of(world: &World, state: &State, team_id: &str) -> Self {
         let tick = state.tick();
         Self {
@@ -502,23 +509,25 @@ impl GameMessage {
         }
     }
 
-    /// The threats whose style we know, with their places in the message.
+    /// The threats with a known style, with their indices in the message.
     pub fn known_threats(&self) -> impl Iterator<Item = (usize, Style, &MessageThreat)> {
         self.threats.iter().enumerate().filter_map(|(index, threat)| Some((index, threat.style.known()?, threat)))
     }
 
-    /// The threats whose style we do not know, with their places in the message.
+    /// The threats with an unknown style, with their indices in the message.
     pub fn unknown_threats(&self) -> impl Iterator<Item = (usize, &MessageThreat)> {
         self.threats.iter().enumerate().filter(|(_, threat)| threat.style.known().is_none())
     }
 
-    /// The map as if the game began with this message: everybody spawns where they stand. In the first message of a game that is the
-    /// map itself, but for see-through tiles, which no message tells from open ones.
+    /// The layout of this message, with the player and the threats spawning at their current
+    /// positions. For the first message of a game this is the map itself, except that see-through
+    /// tiles appear open.
     ///
-    /// Threats of unknown style are left out; [`GameMessage::known_threats`] says which are in, in the same order.
+    /// Threats of unknown style are left out; [`GameMessage::known_threats`] lists the others in
+    /// the same order.
     ///
     /// # Errors
-    /// When the player or a threat of known style stands on no open tile.
+    /// When the player or a threat of known style is not on an open tile.
     pub fn layout(&self) -> Result<Layout, ProtocolError> {
         let MessageMap { width, height, ref tiles } = self.map;
         let on_street = |position: Position, path: &dyn Fn() -> String| match tiles.get(position) {
@@ -544,7 +553,7 @@ impl GameMessage {
 }
 
 impl MessageMap {
-    /// The streets of a layout.
+    /// The message map of a layout.
     pub fn of(layout: &Layout) -> Self {
         let mut tiles = Columns::filled(layout.width, layout.height, Tile::Wall);
         layout.open_positions().for_each(|position| tiles.set(position, Tile::Open));
@@ -575,7 +584,8 @@ fn character_of(world: &World, state: &State, team_id: &str) -> MessageCharacter
     }
 }
 
-/// Steps from a position to every tile, through see-through ones too, as paths go; none from a wall.
+/// Steps from a position to every tile, through see-through ones too, as paths go; none from a
+/// wall.
 pub fn distances(graph: &StreetGraph, from: Position) -> Columns<Option<u32>> {
     let mut distances = Columns::filled(graph.width(), graph.height(), None);
     let steps = graph.tile(from).map(|tile| graph.distances(Mover::Threat, tile)).unwrap_or_default();
@@ -587,7 +597,8 @@ pub fn distances(graph: &StreetGraph, from: Position) -> Columns<Option<u32>> {
     distances
 }
 
-/// Writes a game's messages, byte for byte as [`GameMessage::of`] serialises; the streets, which are half of it, are written once.
+/// Writes a game's messages, byte for byte like [`GameMessage::of`]; the map, which is half of each
+/// message, is serialised only once.
 #[derive(Clone, Debug)]
 pub struct MessageWriter<'a> {
     world: &'a World,
@@ -596,12 +607,12 @@ pub struct MessageWriter<'a> {
 }
 
 impl<'a> MessageWriter<'a> {
-    /// A writer for the games of a world.
+    /// Creates a writer for the games of a world.
     pub fn new(world: &'a World, team_id: &'a str) -> Self {
         Self { world, team_id, map: to_json(&MessageMap::of(world.layout())) }
     }
 
-    /// The frame of a state.
+    /// The message for a state.
     pub fn write(&self, state: &State) -> String {
         let (tick, map) = (state.tick(), &self.map);
         let threats = to_json(&threats_of(self.world, state));

@@ -1,4 +1,4 @@
-//! Playing a recording again, and the first field in which it differs.
+//! Replays a recording and finds the first field that differs.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Display;
@@ -11,30 +11,31 @@ use super::{RecordedTick, RecordingError, RecordingReader};
 use crate::game::{Action, Direction, Position, Rules, State, Status, Tile, World};
 use crate::protocol::{GameMessage, MessageThreat, Name, ProtocolError, distances};
 
-/// Ticks shown before and after a divergence.
+/// Number of ticks shown before and after a divergence.
 const CONTEXT_TICKS: usize = 3;
-/// See-through tiles that are worked out at most; each one costs a new world.
+/// Maximum number of see-through tiles that are inferred; each one requires a new world.
 const MAX_SEE_THROUGH: usize = 256;
 
-/// What a recording turned out to be.
+/// The result of verifying a recording.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
     /// Ticks that were verified.
     pub ticks: usize,
-    /// The tick that was reached: a game that ends there has a score of five times as much.
+    /// The last tick reached; the score of a game that ends there is five times as much.
     pub tick: u16,
-    /// How it ended; [`Status::Running`] if the recording ends before the game does, which is `"unfinished"` in JSON.
+    /// How it ended; [`Status::Running`] if the recording ends before the game does, which is
+    /// `"unfinished"` in JSON.
     #[serde(rename = "outcome", serialize_with = "serialize_status")]
     pub status: Status,
     /// The score, once the game is over.
     pub score: Option<u32>,
-    /// The first field that is not what the rules make it.
+    /// The first field that differs from what the rules give.
     pub divergence: Option<Divergence>,
-    /// The last line, if the file ends in the middle of it.
+    /// The number of the last line, if the file ends in the middle of it.
     pub truncated_line: Option<usize>,
-    /// Tiles on which the player was refused although messages call them EMPTY: they must be see-through.
+    /// Tiles that refused the player although messages call them EMPTY: they must be see-through.
     pub see_through: Vec<Position>,
-    /// Threats, by their place in the message, whose style is unknown: nothing of them was verified.
+    /// Indices of threats with an unknown style, which were not verified.
     pub unverified_threats: Vec<usize>,
 }
 
@@ -50,15 +51,15 @@ fn serialize_status<S: Serializer>(status: &Status, serializer: S) -> Result<S::
 pub struct Divergence {
     /// The line, from 1.
     pub line: usize,
-    /// The tick that the line says it is.
+    /// The tick given in the line.
     pub tick: u32,
     /// The field: `threats[3].position.x`.
     pub path: String,
-    /// What the rules make it.
+    /// The value according to the rules.
     pub expected: String,
-    /// What was recorded.
+    /// The recorded value.
     pub found: String,
-    /// A few lines around it, as recorded.
+    /// The lines around it, as recorded.
     pub context: Vec<ContextTick>,
 }
 
@@ -71,9 +72,9 @@ pub struct ContextTick {
     pub tick: u32,
     /// Where the player is.
     pub player: Position,
-    /// Where the threats are, what they are, and where they look.
+    /// The threats as recorded: position, style, direction.
     pub threats: Vec<MessageThreat>,
-    /// What was answered.
+    /// The actions sent in answer.
     pub actions: Vec<Action>,
 }
 
@@ -85,14 +86,15 @@ struct Difference {
     found: String,
 }
 
-/// Plays a recording again and compares every field that the rules determine: tick, map, player, distances, and each threat's position,
-/// direction, personality and style. Fields that a message leaves out, and threats of unknown style, are not compared.
+/// Replays a recording and compares every field that the rules determine: ... Fields that a message
+/// leaves out, and threats of unknown style, are not compared.
 ///
-/// Messages do not tell see-through tiles from open ones. Where the player was refused on a tile that it never stands on, and that alone
-/// explains the line, the tile is taken to be see-through, and the report names it.
+/// Messages do not distinguish see-through tiles from open ones. If the player was refused on a
+/// tile that it never enters, and only that explains the line, the tile is inferred to be
+/// see-through and listed in the report.
 ///
 /// # Errors
-/// When the file cannot be read: a line before its last is no tick, or it describes a map that cannot be played.
+/// When the file cannot be read, a line before the last is not a tick, or the map cannot be played.
 pub fn verify(path: impl AsRef<Path>, rules: &Rules) -> Result<Report, RecordingError> {
     let mut reader = RecordingReader::open(path)?;
     let Some(mut tick) = reader.next_tick()? else {
@@ -140,23 +142,23 @@ pub fn verify(path: impl AsRef<Path>, rules: &Rules) -> Result<Report, Recording
     Ok(report)
 }
 
-/// A game that is played again from its first line.
+/// A recorded game being replayed.
 struct Replay {
     world: World,
     state: State,
     first: GameMessage,
-    /// The place in the message of each threat of the world.
+    /// For each threat of the world, its index in the message.
     places: Vec<usize>,
-    /// The state before this one, and what was answered to it.
+    /// The previous state, and the actions sent in answer to it.
     before: Option<(State, Vec<Action>)>,
-    /// Where the player has stood.
+    /// Tiles the player has visited.
     visited: BTreeSet<Position>,
-    /// Tiles that are taken to be see-through, and what differed where they are open.
+    /// Tiles inferred to be see-through, with the divergence that would result if they were open.
     see_through: BTreeMap<Position, Divergence>,
 }
 
 impl Replay {
-    /// The game that a first message begins.
+    /// Starts the game of a first message.
     fn begin(path: &Path, first: &GameMessage, rules: &Rules) -> Result<Result<Self, Difference>, RecordingError> {
         let layout = match first.validate().and_then(|()| first.layout()) {
             Ok(layout) => layout,
@@ -175,14 +177,15 @@ impl Replay {
         }))
     }
 
-    /// The first difference that no see-through tile explains. The tile is looked for among those that the player should have stepped on
-    /// and never did; making one see-through changes nothing about the ticks before, so the last one alone is played anew.
+    /// The first difference that cannot be explained by a see-through tile. Candidates are the
+    /// tiles that the player should have entered and never did; making one see-through does not
+    /// affect earlier ticks, so only the last tick is replayed.
     fn unexplained(&mut self, recent: &Recent, line: usize, tick: &RecordedTick) -> Option<Difference> {
         let message = &tick.game_message;
         let found = message.your_character.position;
         let first = self.difference(message);
         let mut difference = first.clone();
-        // A list of actions may be refused in more than one direction.
+        // A list of actions may be refused in several directions.
         for _ in Direction::ALL {
             let expected = self.world.player(&self.state);
             let (Some((before, actions)), true) = (&self.before, difference.is_some() && expected != found) else {
@@ -205,7 +208,8 @@ impl Replay {
         if difference.is_none() { None } else { first }
     }
 
-    /// The difference that a see-through tile seemed to explain, if it did so only for a line, or the player now stands on that tile.
+    /// The difference that an inferred see-through tile had explained, if the explanation held for
+    /// one line only, or the player now stands on that tile.
     fn contradicted(&self, line: usize, message: &GameMessage) -> Option<Divergence> {
         let found = message.your_character.position;
         let elsewhere = self.world.player(&self.state) != found;
@@ -213,10 +217,10 @@ impl Replay {
         self.see_through.get(&found).or_else(a_line_ago).cloned()
     }
 
-    /// Plays a tick; in a game that is over there is none.
+    /// Plays a tick; a game that is over has none.
     fn play(&mut self, actions: &[Action]) {
         self.before = Some((self.state.clone(), actions.to_vec()));
-        // A game that is over shows at the next line, if there is one.
+        // If the game is over, the next line, if any, will differ.
         let _ = self.world.play(&mut self.state, actions);
     }
 
@@ -227,10 +231,11 @@ impl Replay {
         report.score = self.state.is_over().then(|| self.world.score(&self.state));
     }
 
-    /// The first field of a message that is not what the rules make it: the player first, because threats follow it.
+    /// The first field of a message that differs from the rules; the player comes first, because
+    /// the threats depend on it.
     fn difference(&self, message: &GameMessage) -> Option<Difference> {
         if self.state.is_over() {
-            let expected = format!("no further state, the game is over in tick {}", self.state.tick());
+            let expected = format!("no further state: the game ended in tick {}", self.state.tick());
             return Some(Difference { path: "tick".to_owned(), expected, found: message.tick.to_string() });
         }
         self.tick_difference(message)
@@ -286,7 +291,8 @@ impl Replay {
         let expected = self.world.threat(&self.state, threat);
         let personality = Name::Known(self.world.personality(&self.state));
         let direction = Name::Known(expected.direction);
-        // The paths are made only where something differs: this runs for every threat of every line.
+        // Field paths are formatted only for differences, because this runs for every threat of
+        // every line.
         let same = expected.position == found.position
             && direction == found.direction
             && found.personality.as_ref().is_none_or(|found| *found == personality);
@@ -334,7 +340,7 @@ impl Replay {
 }
 
 impl Difference {
-    /// What is wrong with a message as such.
+    /// The difference for an invalid message.
     fn of(error: ProtocolError) -> Self {
         match error {
             ProtocolError::Field { path, expected, found } => Self { path, expected, found },
@@ -342,7 +348,8 @@ impl Difference {
         }
     }
 
-    /// The difference with what stands around it. What follows is only for show, so it does not matter whether it can be read.
+    /// Adds the context.  The following lines are for display only, so errors in them are ignored.
+    /// What follows is only for show, so it does not matter whether it can be read.
     fn at(self, reader: &mut RecordingReader, recent: &Recent, tick: &RecordedTick) -> Divergence {
         let mut divergence = self.divergence(context(recent, reader.line(), tick));
         for _ in 0..CONTEXT_TICKS {
@@ -354,14 +361,14 @@ impl Difference {
         divergence
     }
 
-    /// The difference in the last line of its context.
+    /// The divergence in the last line of its context.
     fn divergence(self, context: Vec<ContextTick>) -> Divergence {
         let (line, tick) = context.last().map_or((0, 0), |last| (last.line, last.tick));
         Divergence { line, tick, path: self.path, expected: self.expected, found: self.found, context }
     }
 }
 
-/// The last few lines, by their numbers.
+/// The last few lines with their numbers.
 type Recent = VecDeque<(usize, RecordedTick)>;
 
 /// A line and those before it.

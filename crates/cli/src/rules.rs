@@ -37,7 +37,8 @@ impl RulesArgs {
 
 fn read(path: &PathBuf) -> Result<Rules, CliError> {
     let fail = |error: &dyn std::fmt::Display| CliError::Input(format!("{}: {error}", path.display()));
-    let text = fs::read_to_string(path).map_err(|error| fail(&format_args!("cannot be read ({error})")))?;
+    let text = fs::read_to_string(path)
+        .map_err(|error| CliError::Input(format!("cannot read {}: {error}", path.display())))?;
     let rules: Rules = serde_json::from_str(&text).map_err(|error| fail(&error))?;
     rules.validate().map_err(|error| fail(&error))?;
     Ok(rules)

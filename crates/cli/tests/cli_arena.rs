@@ -206,7 +206,7 @@ fn ctrl_c_prints_the_results_so_far() {
 
 #[test]
 fn invalid_input_gives_one_line() {
-    assert!(fails(&["eval", "atlantis"]).starts_with("no map named atlantis, expected "));
+    assert!(fails(&["eval", "atlantis"]).starts_with("no map named atlantis: expected "));
     assert!(fails(&["eval", "--planner", "clairvoyant"]).starts_with("no planner named clairvoyant"));
     assert!(fails(&["eval", "snail", "snail"]).starts_with("two maps are named snail"));
     assert!(fails(&["battle", "random", "random"]).starts_with("planner random is given twice"));

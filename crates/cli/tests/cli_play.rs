@@ -46,7 +46,7 @@ fn game_is_saved_and_reproducible() {
     let [one, two] = files.each_ref().map(|file| std::fs::read(file).unwrap());
     assert!(one == two, "the same seed and evaluations play the same game");
     succeeds(&["replay", &files[0]]);
-    assert!(fails(&["play", "snail", "--save", &files[0]]).contains("exists already and is not overwritten"));
+    assert!(fails(&["play", "snail", "--save", &files[0]]).contains("already exists"));
 }
 
 #[test]
@@ -57,9 +57,9 @@ fn expressions_can_play() {
 
 #[test]
 fn invalid_input_gives_one_line() {
-    assert!(fails(&["play", "atlantis"]).starts_with("no map named atlantis, expected "));
+    assert!(fails(&["play", "atlantis"]).starts_with("no map named atlantis: expected "));
     assert!(fails(&["play", "snail", "--planner", "clairvoyant"]).starts_with("no planner named clairvoyant"));
-    assert!(fails(&["play", "snail", "--planner", "step("]).contains("is no expression"));
+    assert!(fails(&["play", "snail", "--planner", "step("]).contains("invalid expression step("));
     assert!(fails(&["play"]).contains("<MAP>"));
 }
 
@@ -85,7 +85,7 @@ fn full_disk_gives_one_line_and_the_game_continues() {
     let output = shell.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).output().unwrap();
     let errors = String::from_utf8(output.stderr).unwrap();
     assert_eq!((output.status.code(), errors.lines().count()), (Some(0), 1), "{errors}");
-    assert!(errors.contains("game.jsonl: cannot be written (") && errors.contains("the game continues"), "{errors}");
+    assert!(errors.contains("cannot write ") && errors.contains("the game continues"), "{errors}");
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((&report["score"], report.get("saved")), (&json!(10_005), None));
     let report = getaway::recording::verify(&path, &Rules::BLITZ_2025).unwrap();

@@ -51,12 +51,15 @@ fn invalid_line_is_reported_after_the_lines_before_it_are_answered() {
     for (line, reason) in [
         ("{}", "actions: expected an array of actions, found an object"),
         ("null", "actions: expected an array of actions, found null"),
-        ("", "expected a JSON array of actions: no JSON (EOF while parsing a value at column 0)"),
-        ("[{]", "expected a JSON array of actions: no JSON (key must be a string at column 3)"),
-        ("[] []", "expected a JSON array of actions: no JSON (trailing characters at column 4)"),
-        ("MOVE_UP", "expected a JSON array of actions: no JSON (expected value at column 1)"),
+        ("", "expected a JSON array of actions: invalid JSON at column 0: EOF while parsing a value"),
+        ("[{]", "expected a JSON array of actions: invalid JSON at column 3: key must be a string"),
+        ("[] []", "expected a JSON array of actions: invalid JSON at column 4: trailing characters"),
+        ("MOVE_UP", "expected a JSON array of actions: invalid JSON at column 1: expected value"),
         (&long, "line too long: expected at most 1048576 bytes"),
-        (&"[".repeat(100_000), "expected a JSON array of actions: no JSON (recursion limit exceeded at column 128)"),
+        (
+            &"[".repeat(100_000),
+            "expected a JSON array of actions: invalid JSON at column 128: recursion limit exceeded",
+        ),
     ] {
         let output = simulate(&["roundabout"], format!("[]\n[{{}}]\n{line}\n[]\n").as_bytes());
         let expected = format!("error: standard input, line 3: {reason}\n");

@@ -104,7 +104,7 @@ fn zero_time_is_undecided_without_error() {
 #[test]
 fn invalid_input_gives_one_line() {
     assert_eq!(fails(&["solve"]), "no maps: expected MAP or --maps DIR (try --help)");
-    assert!(fails(&["solve", "atlantis"]).starts_with("no map named atlantis, expected "));
+    assert!(fails(&["solve", "atlantis"]).starts_with("no map named atlantis: expected "));
     assert!(fails(&["solve", "stadium", "--time-limit-ms", "soon"]).contains("--time-limit-ms"));
     assert!(fails(&["solve", "--maps", "nowhere"]).starts_with("nowhere: no such folder"));
     assert!(succeeds(&["solve", "--help"]).contains("getaway solve roundabout"));

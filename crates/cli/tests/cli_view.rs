@@ -109,7 +109,7 @@ fn invalid_input_gives_one_line_and_nothing_is_overwritten() {
     let port = listener.local_addr().unwrap().port().to_string();
     for (args, expected) in [
         (vec!["atlantis"], "no map named atlantis"),
-        (vec![missing.as_str()], "missing.jsonl: cannot be read"),
+        (vec![missing.as_str()], "missing.jsonl: No such file"),
         (vec![&broken], "broken.jsonl, line 1: "),
         (vec![GAME, "--html", &taken], "already exists"),
         (vec![GAME, "--png", &taken, "--tick", "1"], "already exists"),

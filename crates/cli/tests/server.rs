@@ -115,7 +115,7 @@ async fn full_disk_gives_one_note_and_the_game_continues() {
     let (code, lines) = program.end();
     assert_eq!(code, Some(0));
     assert!(lines[0].contains(&format!("score {}", score_without_bot(&our_map("roundabout")))), "{lines:?}");
-    assert_eq!(notes.matches("cannot be written").count(), 1, "{notes}");
+    assert_eq!(notes.matches("cannot write").count(), 1, "{notes}");
     assert!(notes.contains("the recording ends here, the game continues"), "{notes}");
     let report = verify(&recording, &Rules::BLITZ_2025).unwrap();
     assert!(report.divergence.is_none() && report.ticks > 0 && report.truncated_line.is_some(), "{report:?}");
@@ -182,7 +182,7 @@ fn invalid_usage_gives_one_line() {
     let port = listener.local_addr().unwrap().port().to_string();
     for (args, expected) in [
         (vec!["nowhere"], "no map named nowhere"),
-        (vec!["--record", taken.to_str().unwrap()], "exists already and is not overwritten"),
+        (vec!["--record", taken.to_str().unwrap()], "already exists"),
         (vec!["--record", below.to_str().unwrap()], "taken.jsonl"),
         (vec!["--port", &port], "(try --port 0)"),
         (vec!["--host", "no.such.host.invalid"], "cannot listen on no.such.host.invalid:8765: "),

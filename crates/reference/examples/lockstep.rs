@@ -25,7 +25,8 @@ struct Args {
     /// The seed of the first game; the next game has the next seed
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Play only by the server's rules and their no-jump variant; by default, also draw random rules
+    /// Play only by the server's rules and their no-jump variant; by default, also draw random
+    /// rules
     #[arg(long)]
     server_rules: bool,
 }

@@ -1,10 +1,10 @@
-//! What one action of a command asks for.
+//! The effect of one action of a command.
 
 use super::paths::shared_path_step;
 use getaway::game::{Action, ActionError, Layout, Position, Rules, Tile};
 
-/// The tile that `action` takes the player to, or `None` where the server refuses silently: a wall, the edge of the
-/// grid, or a tile that the player may not enter.
+/// The tile that `action` takes the player to, or `None` where the server refuses silently: a wall,
+/// the edge of the grid, or a tile that the player may not enter.
 pub(super) fn destination(
     layout: &Layout,
     rules: &Rules,
@@ -23,11 +23,12 @@ pub(super) fn destination(
             shared_path_step(layout, rules, player, target).ok_or(ActionError::Unreachable(target))?
         }
     };
-    // Paths cross see-through tiles, the player does not: the step is refused like a step into a wall.
+    // Paths cross see-through tiles, the player does not: the step is refused like a step into a
+    // wall.
     Ok((layout.tile(next) == Tile::Open).then_some(next))
 }
 
-/// The tile that the coordinates of a `MOVE_TO` mean.
+/// The tile that the coordinates of a `MOVE_TO` denote.
 fn target(layout: &Layout, x: f64, y: f64) -> Result<Position, ActionError> {
     if !x.is_finite() || !y.is_finite() {
         return Err(ActionError::NoPosition);
@@ -43,7 +44,8 @@ fn target(layout: &Layout, x: f64, y: f64) -> Result<Position, ActionError> {
     Ok(target)
 }
 
-/// JavaScript's `Math.round`: halves go up, also below zero, where `f64::round` goes away from zero.
+/// JavaScript's `Math.round`: halves are rounded up, also for negative numbers, where `f64::round`
+/// rounds away from zero.
 fn math_round(value: f64) -> f64 {
     let floor = value.floor();
     // Not `(value + 0.5).floor()`, which lifts the largest number below one half to 1.
@@ -57,7 +59,7 @@ mod tests {
     use getaway::game::Direction;
 
     #[test]
-    fn rounding_is_javascripts() {
+    fn rounding_matches_javascript() {
         for (value, rounded) in [
             (2.5, 3.0),
             (2.49, 2.0),
@@ -93,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn move_to_names_what_is_wrong() {
+    fn move_to_reports_what_is_wrong() {
         assert_eq!(move_to(0.0, 0.0), Err(ActionError::AlreadyThere(Position::new(0, 0))));
         assert_eq!(move_to(0.49, -0.5), Err(ActionError::AlreadyThere(Position::new(0, 0))));
         assert_eq!(move_to(3.0, 1.0), Err(ActionError::Wall(Position::new(3, 1))));
@@ -107,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn the_player_never_steps_onto_a_see_through_tile() {
+    fn player_never_enters_a_see_through_tile() {
         let layout = room();
         for player in [Position::new(2, 0), Position::new(1, 1)] {
             let asked = Action::MoveTo { x: 2.0, y: 1.0 };
@@ -120,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn plain_moves_are_refused_silently_and_nonsense_is_an_error() {
+    fn blocked_moves_are_refused_silently_and_invalid_actions_are_errors() {
         let layout = room();
         let from = |player, action| destination(&layout, &Rules::BLITZ_2025, player, action);
         assert_eq!(from(layout.player, Action::Move(Direction::Left)), Ok(None), "off the grid");

@@ -1,11 +1,12 @@
-//! The slow, literal model of the rules that judges `game`.
+//! The slow, literal reference model of the rules, against which `game` is tested.
 //!
-//! It promises to be the rules written out, sentence by sentence, in the order in which the server does things: no
-//! tables, no shared work, nothing remembered that the server does not remember. It borrows only the nouns of
-//! [`game`](getaway::game) (positions, directions, layouts, actions) and none of its logic, so that a mistake there cannot
-//! hide here. Where speed and likeness to the server disagree, likeness wins.
+//! It is the rules written out, sentence by sentence, in the order in which the server applies
+//! them: no tables, no shared work, no memory that the server does not have. It borrows only the
+//! nouns of [`game`](getaway::game) (positions, directions, layouts, actions) and none of its
+//! logic, so that a mistake there cannot hide here. Where speed and faithfulness to the server
+//! conflict, faithfulness wins.
 //!
-//! Only [`lockstep`], which plays the two side by side, knows them both.
+//! Only [`lockstep`], which plays both side by side, depends on both.
 
 mod command;
 pub mod lockstep;
@@ -39,7 +40,7 @@ pub struct Game {
 }
 
 impl Game {
-    /// The game before its first tick, every threat spawned.
+    /// The game before its first tick, with every threat at its spawn.
     pub fn new(layout: &Layout, rules: &Rules) -> Self {
         Self {
             layout: layout.clone(),
@@ -55,7 +56,7 @@ impl Game {
         self.threats.iter().any(|threat| threat.position == self.player)
     }
 
-    /// What the server asks at the start of a tick: caught, or past the last tick.
+    /// The server's check at the start of a tick: caught, or past the last tick.
     pub fn over(&self) -> bool {
         self.caught() || self.tick > 2000
     }
@@ -65,7 +66,8 @@ impl Game {
         5 * u32::from(self.tick)
     }
 
-    /// What an action alone would do now: the tile the player would step onto, `None` where the server refuses silently.
+    /// The effect of a single action: the tile the player would step onto, or `None` where the
+    /// server refuses silently.
     ///
     /// # Errors
     /// The error that the server would log.
@@ -79,7 +81,8 @@ impl Game {
             return;
         }
         self.apply(actions);
-        // Our variant, not the server's: a threat on the player's tile ends the game before the threats move.
+        // Our variant, not the server's: a threat on the player's tile ends the game before the
+        // threats move.
         if self.rules.no_jump && self.caught() {
             return;
         }
@@ -90,7 +93,8 @@ impl Game {
         self.tick += 1;
     }
 
-    /// The first action that moves the player counts; failures before it are skipped, whatever follows is ignored.
+    /// The first action that moves the player counts; failures before it are skipped, whatever
+    /// follows is ignored.
     fn apply(&mut self, actions: &[Action]) {
         for &action in actions {
             if let Ok(Some(tile)) = self.try_action(action) {
@@ -107,7 +111,8 @@ mod tests {
     use super::*;
     use getaway::game::{Direction, Personality};
 
-    /// The ticks of a whole quiet game on which the only threat chose a move, and its personality after each tick.
+    /// The ticks of a complete game without actions on which the only threat chose a move, and its
+    /// personality after each tick.
     fn quiet_game() -> (Vec<u16>, Vec<Personality>) {
         let mut game = Game::new(&draw(&["P#B"]), &Rules::BLITZ_2025);
         let (mut moves, mut personalities) = (Vec::new(), Vec::new());
@@ -123,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn threats_move_on_these_ticks_and_no_others() {
+    fn threats_move_exactly_on_the_scheduled_ticks() {
         let expected: Vec<u16> = (5..=300)
             .step_by(5)
             .chain((304..=500).step_by(4))
@@ -137,7 +142,7 @@ mod tests {
     #[test]
     fn personalities_change_at_clocks_301_501_701_and_901() {
         let (_, personalities) = quiet_game();
-        // The clock is the tick less one, so the clock is the index.
+        // The clock is the tick minus one, so it is the index.
         let at = |clock: usize| personalities[clock];
         assert_eq!([at(0), at(300)], [Personality::Lazy; 2]);
         assert_eq!([at(301), at(500)], [Personality::Tease; 2]);
@@ -161,8 +166,9 @@ mod tests {
     }
 
     #[test]
-    fn the_server_lets_player_and_threat_swap_tiles_and_the_variant_does_not() {
-        // The goldfish has one option, so on tick 5 it certainly steps left, onto the tile the player leaves.
+    fn player_and_threat_can_swap_tiles_except_in_the_no_jump_variant() {
+        // The goldfish has one option, so on tick 5 it certainly steps left, onto the tile the
+        // player leaves.
         let layout = draw(&["P.G"]);
         for rules in [Rules::BLITZ_2025, Rules::NO_JUMP] {
             let mut game = Game::new(&layout, &rules);
@@ -185,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_catch_by_a_threat_counts_the_tick_it_happened_in() {
+    fn catch_by_a_threat_counts_the_tick_in_which_it_happens() {
         let mut game = Game::new(&draw(&["PG"]), &Rules::BLITZ_2025);
         for _ in 0..5 {
             assert!(!game.over());
@@ -196,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_first_move_that_succeeds_counts() {
+    fn first_successful_move_counts() {
         let game = Game::new(&draw(&["###", "P..", "..."]), &Rules::BLITZ_2025);
         let after = |actions: &[Action]| {
             let mut game = game.clone();
@@ -233,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn the_stale_player_follows_on_every_tick() {
+    fn stale_player_is_updated_on_every_tick() {
         let mut game = Game::new(&draw(&["P...#S"]), &Rules::BLITZ_2025);
         assert_eq!(game.threats[0].stale_player, Position::new(-1, -1));
         for x in 1..=3 {

@@ -1,6 +1,6 @@
-//! The server's two ways from one tile to another: the shared path and the shark path.
+//! The server's two path searches: the shared path and the shark path.
 //!
-//! Both are shortest; they differ in which of the shortest paths they take.
+//! Both give shortest paths; they differ in which shortest path they choose.
 
 use std::collections::VecDeque;
 use std::ops::{Index, IndexMut};
@@ -12,12 +12,12 @@ fn open_neighbours(layout: &Layout, order: [Direction; 4], position: Position) -
     order.into_iter().map(move |direction| position.towards(direction)).filter(|&tile| layout.is_open(tile))
 }
 
-/// One value a tile, indexed `[x][y]` as on the server.
+/// One value per tile, indexed `[x][y]` as on the server.
 #[derive(Debug, PartialEq)]
 struct Columns<T>(Vec<Vec<T>>);
 
 impl<T: Copy> Columns<T> {
-    /// The same value for every tile of the grid.
+    /// A grid with the same value for every tile.
     fn filled(layout: &Layout, value: T) -> Self {
         Self(vec![vec![value; layout.height as usize]; layout.width as usize])
     }
@@ -37,7 +37,7 @@ impl<T> IndexMut<Position> for Columns<T> {
     }
 }
 
-/// Steps from every tile to `target`, `None` where there is no way.
+/// Distance in steps from every tile to `target`, or `None` if there is no path.
 fn distances(layout: &Layout, target: Position) -> Columns<Option<u32>> {
     let mut distances = Columns::filled(layout, None);
     if !layout.is_open(target) {
@@ -57,8 +57,9 @@ fn distances(layout: &Layout, target: Position) -> Columns<Option<u32>> {
     distances
 }
 
-/// The next tile on the shared path (owl, hawk, `MOVE_TO`): the first neighbour, on the server in the order left, right, up, down,
-/// that is one step nearer to `to`. `None` if there is no path or `from` is already there.
+/// The next tile on the shared path (owl, hawk, `MOVE_TO`): the first neighbour, on the server in
+/// the order left, right, up, down, that is one step nearer to `to`. `None` if there is no path or
+/// `from` is already there.
 pub fn shared_path_step(layout: &Layout, rules: &Rules, from: Position, to: Position) -> Option<Position> {
     if !layout.is_open(from) {
         return None;
@@ -66,8 +67,8 @@ pub fn shared_path_step(layout: &Layout, rules: &Rules, from: Position, to: Posi
     nearer_neighbour(layout, rules, &distances(layout, to), from)
 }
 
-/// What [`shared_path_step`] says about every open tile on its way to `to`, from one search: the search does not depend
-/// on where the path starts.
+/// [`shared_path_step`] from every open tile to `to`, computed by a single search: the search does
+/// not depend on the start.
 pub fn shared_path_steps(layout: &Layout, rules: &Rules, to: Position) -> Vec<(Position, Option<Position>)> {
     let distances = distances(layout, to);
     layout.open_positions().map(|from| (from, nearer_neighbour(layout, rules, &distances, from))).collect()
@@ -84,8 +85,8 @@ fn nearer_neighbour(
     open_neighbours(layout, rules.shared_path_order, from).find(|&tile| distances[tile] == Some(nearer))
 }
 
-/// The shark path: the tiles after `from` up to and with `to`. Empty if `from` is already there, `None` if there is no
-/// path.
+/// The shark path: the tiles after `from` up to and including `to`. Empty if `from` is already
+/// there, `None` if there is no path.
 pub fn shark_path(layout: &Layout, rules: &Rules, from: Position, to: Position) -> Option<Vec<Position>> {
     if !layout.is_open(from) || !layout.is_open(to) {
         return None;
@@ -93,15 +94,15 @@ pub fn shark_path(layout: &Layout, rules: &Rules, from: Position, to: Position) 
     follow_back(&shark_search(layout, rules, from), from, to)
 }
 
-/// The first tile of [`shark_path`] to every open tile, from one search: the search does not depend on where the path
-/// leads.
+/// The first tile of [`shark_path`] to every open tile, computed by a single search: the search
+/// does not depend on the target.
 pub fn shark_path_steps(layout: &Layout, rules: &Rules, from: Position) -> Vec<(Position, Option<Position>)> {
     let came_from = shark_search(layout, rules, from);
     let first = |to| follow_back(&came_from, from, to).and_then(|path| path.first().copied());
     layout.open_positions().map(|to| (to, first(to))).collect()
 }
 
-/// The path that "came from" tells, read from its end.
+/// Reconstructs the path from `came_from`, starting at its end.
 fn follow_back(came_from: &Columns<Option<Position>>, from: Position, to: Position) -> Option<Vec<Position>> {
     let mut path = Vec::new();
     let mut tile = to;
@@ -115,8 +116,9 @@ fn follow_back(came_from: &Columns<Option<Position>>, from: Position, to: Positi
 
 /// The shark's search from `from`: for every tile, the tile it was reached from.
 ///
-/// The server's search has no order of directions; that it looks right, down, up, left is a fact about it, so that these rules are played
-/// by the server's own search. Rules with another order mean the plain search in that order.
+/// The server's search has no order of directions; that it looks right, down, up, left is a fact
+/// about it, so that these rules are played by the server's own search. Rules with another order
+/// mean the plain search in that order.
 fn shark_search(layout: &Layout, rules: &Rules, from: Position) -> Columns<Option<Position>> {
     if rules.shark_path_order == Rules::BLITZ_2025.shark_path_order {
         listed_search(layout, from)
@@ -154,8 +156,9 @@ fn listed_search(layout: &Layout, from: Position) -> Columns<Option<Position>> {
         }
     }
     while !unseen.is_empty() {
-        // The server sorts everything again before each pop, highest cost first. The sort is stable and takes infinite
-        // costs as equal, so among equal costs the tile that was listed last goes first: that is the shark's taste.
+        // The server sorts the whole list again before each pop, highest cost first. The sort is
+        // stable and treats infinite costs as equal, so among equal costs the tile listed last is
+        // popped first: this determines the shark's preference.
         unseen.sort_by(|&a, &b| cost[b].total_cmp(&cost[a]));
         let Some(tile) = unseen.pop() else { break };
         let next_cost = cost[tile] + 1.0;
@@ -189,13 +192,13 @@ mod tests {
         assert_eq!(step(p(0, 2)), Some(p(0, 1)), "left before down");
         assert_eq!(step(p(2, 0)), Some(p(2, 1)), "right before up");
         assert_eq!(step(p(2, 2)), Some(p(2, 1)), "right before down");
-        // Around a block both ways are as long: up comes before down.
+        // Around a block both ways are equally long: up comes before down.
         let ring = draw(&[".....", ".###.", "....."]);
         assert_eq!(shared_path_step(&ring, &Rules::BLITZ_2025, p(0, 1), p(4, 1)), Some(p(0, 0)));
     }
 
     #[test]
-    fn the_shared_path_ends_where_it_leads_and_needs_a_way() {
+    fn shared_path_is_none_at_the_target_and_without_a_path() {
         let islands = draw(&["..#.", ".~#."]);
         assert_eq!(shared_path_step(&islands, &Rules::BLITZ_2025, p(0, 0), p(0, 0)), None, "already there");
         assert_eq!(shared_path_step(&islands, &Rules::BLITZ_2025, p(0, 0), p(3, 0)), None, "another island");
@@ -206,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shark_has_a_taste_of_its_own() {
+    fn shark_path_prefers_right_down_up_left() {
         let room = draw(&["...", "...", "..."]);
         let first = |to| shark_path(&room, &Rules::BLITZ_2025, p(1, 1), to).unwrap()[0];
         assert_eq!(first(p(0, 0)), p(1, 0), "up before left, unlike the shared path");
@@ -216,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shark_path_is_whole_and_needs_a_way() {
+    fn shark_path_is_complete_and_none_without_a_path() {
         let islands = draw(&["...#.", "##.#."]);
         assert_eq!(shark_path(&islands, &Rules::BLITZ_2025, p(0, 0), p(2, 1)), Some(vec![p(1, 0), p(2, 0), p(2, 1)]));
         assert_eq!(shark_path(&islands, &Rules::BLITZ_2025, p(0, 0), p(0, 0)), Some(vec![]), "already there");
@@ -240,7 +243,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_shark_path_is_a_plain_search_in_the_order_right_down_up_left(layout in any_layout()) {
+        fn shark_path_equals_breadth_first_search_in_the_order_right_down_up_left(layout in any_layout()) {
             for from in layout.open_positions() {
                 let order = Rules::BLITZ_2025.shark_path_order;
                 prop_assert_eq!(listed_search(&layout, from), ordered_search(&layout, order, from), "from {}", from);

@@ -1,10 +1,11 @@
-//! What can be seen from a tile, and the intersections from which a hawk sees most.
+//! Lines of sight, and the intersections with the widest views, where hawks take post.
 
 use std::cmp::Reverse;
 
 use getaway::game::{Direction, Layout, Position, Rules};
 
-/// Whether two tiles share a row or a column with only open tiles from one to the other, both ends included.
+/// Whether two tiles share a row or a column with only open tiles from one to the other, both ends
+/// included.
 pub fn line_of_sight(layout: &Layout, from: Position, to: Position) -> bool {
     if from.x != to.x && from.y != to.y {
         return false;
@@ -14,10 +15,11 @@ pub fn line_of_sight(layout: &Layout, from: Position, to: Position) -> bool {
     (left..=right).all(|x| (top..=bottom).all(|y| layout.is_open(Position::new(x, y))))
 }
 
-/// The intersections that see most tiles, on the server ten, fewer if there are fewer: the posts a hawk picks from.
+/// The intersections that see most tiles, on the server ten, fewer if there are fewer: the posts a
+/// hawk picks from.
 ///
-/// Intersections have at least three open neighbours and do not lie on the map's edge. They are listed by x, then by y,
-/// and those that see as much keep that order.
+/// Intersections have at least three open neighbours and do not lie on the map's edge. They are in
+/// the order of x, then y, and the sort keeps ties in that order.
 pub fn best_intersections(layout: &Layout, rules: &Rules) -> Vec<Position> {
     let mut intersections = Vec::new();
     for x in 1..=layout.width - 2 {
@@ -35,7 +37,7 @@ pub fn best_intersections(layout: &Layout, rules: &Rules) -> Vec<Position> {
     intersections
 }
 
-/// How many tiles are visible up, down, left and right before a wall or the map's edge.
+/// The number of tiles visible up, down, left and right up to a wall or the map's edge.
 fn tiles_in_view(layout: &Layout, position: Position) -> usize {
     [Direction::Up, Direction::Down, Direction::Left, Direction::Right]
         .into_iter()
@@ -72,8 +74,8 @@ mod tests {
     }
 
     #[test]
-    fn intersections_need_three_ways_and_an_inner_tile() {
-        // (1, 2) and (2, 2) have three ways each; (2, 0) has too, but lies on the edge.
+    fn intersections_need_three_exits_and_an_inner_tile() {
+        // (2, 0) also has three, but is on the edge.
         let layout = draw(&[".....", "##.##", ".....", "#.###"]);
         assert_eq!(best_intersections(&layout, &Rules::BLITZ_2025), [p(2, 2), p(1, 2)]);
         assert_eq!(
@@ -81,12 +83,13 @@ mod tests {
             [],
             "a loop has none"
         );
-        assert_eq!(best_intersections(&draw(&["."]), &Rules::BLITZ_2025), [], "nor has a single tile");
+        assert_eq!(best_intersections(&draw(&["."]), &Rules::BLITZ_2025), [], "a single tile has none either");
     }
 
     #[test]
-    fn intersections_with_the_widest_view_come_first_and_ties_keep_their_order() {
-        // Each column of the comb is a junction with three ways; the deeper the tooth, the wider the view.
+    fn intersections_are_sorted_by_view_and_ties_keep_their_order() {
+        // Each column of the comb is a junction with three exits; the deeper the tooth, the larger
+        // the view.
         let layout = draw(&[
             "#########", //
             ".........",
@@ -99,8 +102,9 @@ mod tests {
 
     #[test]
     fn only_ten_intersections_are_kept() {
-        // In a hall every inner tile sees its whole row and column, but for the pillar in the middle: all others tie, and
-        // there are enough of them that a sort which is stable on short lists only would show.
+        // In a hall every inner tile sees its whole row and column, except where the central pillar
+        // blocks it: all other tiles tie, and there are enough of them to expose a sort that is
+        // stable for short lists only.
         let row = ".........";
         let hall = draw(&[row, row, row, row, "....#....", row, row, row, row]);
         let whole_view = (1..=7).flat_map(|x| (1..=7).map(move |y| p(x, y))).filter(|tile| tile.x != 4 && tile.y != 4);

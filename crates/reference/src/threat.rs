@@ -1,11 +1,12 @@
-//! A threat: what it remembers, when it moves, and how each style chooses.
+//! A threat: its memory, when it moves, and how each style chooses.
 
 use super::paths::{shared_path_step, shark_path};
 use super::random::pick;
 use super::sight::{best_intersections, line_of_sight};
 use getaway::game::{Direction, Layout, Personality, PhaseClocks, Position, Rules, Spawn, Style, View};
 
-/// A pursuer, with everything that the server keeps about it.
+/// A threat, with everything that the server stores about it. ("pursuer" is another type in
+/// `planner`)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Threat {
     /// What the server has written into its code.
@@ -16,21 +17,21 @@ pub struct Threat {
     pub position: Position,
     /// Where it started.
     pub spawn: Position,
-    /// The direction of its last move, or of its spawning.
+    /// The direction of its last move, or its initial direction.
     pub direction: Direction,
-    /// The argument of the next sine.
+    /// The seed of the next draw.
     pub seed: i32,
     /// Ticks since it last chose a move.
     pub ticks_since_move: u8,
     /// How often it moves.
     pub personality: Personality,
-    /// Where the player was when this threat was last updated; (-1, -1) before that.
+    /// The player's position at this threat's last update; (-1, -1) before the first.
     pub stale_player: Position,
     /// What its style remembers.
     pub memory: Memory,
 }
 
-/// What owls and hawks remember; the other styles leave it untouched.
+/// The memory of owls and hawks; the other styles do not use it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Memory {
     /// Owl: where it last looked at the player.
@@ -39,12 +40,13 @@ pub struct Memory {
     pub seen: Option<Position>,
     /// Hawk: the intersection it is going to.
     pub post: Option<Position>,
-    /// Hawk: moves spent with nowhere to go, below zero after a post was reached.
+    /// Hawk: number of moves without a target, negative after reaching a post.
     pub idle_rounds: i32,
 }
 
 impl Threat {
-    /// A threat that has just spawned. Its direction is a pick like any other, so its first seed is already used.
+    /// A threat that has just spawned. Its direction is picked at random like any other, so the
+    /// first seed is already used.
     pub fn new(spawn: Spawn, rules: &Rules) -> Self {
         let mut seed = rules.first_seed;
         let direction = pick(&mut seed, rules.pick_scale, &rules.spawn_order).unwrap_or(Direction::Up);
@@ -72,11 +74,11 @@ impl Threat {
                 self.take(layout, direction);
             }
         }
-        // Last of all: deer and shark chase where the player was at the end of the tick before.
+        // Last: deer and sharks chase the player's position at the end of the previous tick.
         self.stale_player = player;
     }
 
-    /// Ticks from one move to the next.
+    /// Ticks between two moves.
     fn period_ticks(&self) -> u8 {
         match self.personality {
             Personality::Lazy => self.rules.period_ticks.lazy,
@@ -87,7 +89,8 @@ impl Threat {
         }
     }
 
-    /// The direction in which the threat wants to go, if any. All memory changes here, so only on the ticks it moves.
+    /// The direction in which the threat wants to go, if any. Memory changes only here, and so only
+    /// on ticks on which the threat moves.
     fn choose(&mut self, layout: &Layout, clock: u16, player: Position) -> Option<Direction> {
         match self.style {
             Style::Goldfish => self.choose_goldfish(layout),
@@ -99,7 +102,8 @@ impl Threat {
         }
     }
 
-    /// The player as a style sees it: on the server, deer and shark read the stale position, owl and hawk the present one.
+    /// The player as a style sees it: on the server, deer and shark read the stale position, owl
+    /// and hawk the present one.
     fn player_in(&self, view: View, player: Position) -> Position {
         match view {
             View::Stale => self.stale_player,
@@ -107,7 +111,7 @@ impl Threat {
         }
     }
 
-    /// Position and direction change together, or, before a wall, not at all.
+    /// Position and direction change together, or not at all in front of a wall.
     fn take(&mut self, layout: &Layout, direction: Direction) {
         let next = self.position.towards(direction);
         if layout.is_open(next) {
@@ -125,13 +129,13 @@ impl Threat {
             .collect()
     }
 
-    /// A pick from the options, even from none.
+    /// Picks from the options; draws even if there are none.
     fn choose_goldfish(&mut self, layout: &Layout) -> Option<Direction> {
         let options = self.options(layout);
         pick(&mut self.seed, self.rules.pick_scale, &options)
     }
 
-    /// Straight on; a number is drawn only when there is a wall ahead.
+    /// Straight ahead; a number is drawn only in front of a wall.
     fn choose_bull(&mut self, layout: &Layout) -> Option<Direction> {
         let options = self.options(layout);
         if options.contains(&self.direction) {
@@ -140,13 +144,14 @@ impl Threat {
         pick(&mut self.seed, self.rules.pick_scale, &options)
     }
 
-    /// Nearest to its target as the crow flies, without turning back except in a dead end.
+    /// Minimises the straight-line distance to its target, without turning back except in a dead
+    /// end.
     fn choose_deer(&self, layout: &Layout, player: Position) -> Option<Direction> {
         let options = self.options(layout);
         if options.len() == 1 {
             return Some(options[0]);
         }
-        // Shy: up close it runs for its spawn instead.
+        // Shy: near the player it heads for its spawn instead.
         let is_far = squared_distance(self.position, player) > i64::from(self.rules.deer_shy_distance_squared);
         let target = if is_far { player } else { self.spawn };
         options
@@ -162,7 +167,7 @@ impl Threat {
         self.direction_to(*path.first()?)
     }
 
-    /// To where it last looked, which it does for ten clocks out of sixty.
+    /// To where it last looked at the player, which it does in ten of every sixty ticks.
     fn choose_owl(&mut self, layout: &Layout, clock: u16, player: Position) -> Option<Direction> {
         if clock % self.rules.owl_minute_ticks < self.rules.owl_window_ticks {
             self.memory.remembered = Some(player);
@@ -170,7 +175,7 @@ impl Threat {
         self.step_to(layout, self.memory.remembered?)
     }
 
-    /// After what it sees, then to its post, then waiting for a new one.
+    /// Chases what it sees, then goes to its post, then waits for a new one.
     fn choose_hawk(&mut self, layout: &Layout, player: Position) -> Option<Direction> {
         if line_of_sight(layout, self.position, player) {
             self.memory.seen = Some(player);
@@ -191,7 +196,7 @@ impl Threat {
                 self.memory.idle_rounds = -i32::from(self.rules.hawk_rest_moves);
                 return None;
             }
-            // The server never gives up a post: one that cannot be reached keeps the hawk where it is.
+            // The server never drops a post: a hawk whose post is unreachable stays where it is.
             return self.step_to(layout, post);
         }
         self.memory.idle_rounds += 1;
@@ -214,7 +219,7 @@ impl Threat {
     }
 }
 
-/// How lively threats are at a clock.
+/// The personality at a clock value.
 fn personality_at(phases: PhaseClocks, clock: u16) -> Personality {
     if clock > phases.insane {
         Personality::Insane
@@ -229,7 +234,7 @@ fn personality_at(phases: PhaseClocks, clock: u16) -> Personality {
     }
 }
 
-/// The square of the distance as the crow flies.
+/// Squared straight-line distance.
 fn squared_distance(a: Position, b: Position) -> i64 {
     i64::from(a.x - b.x).pow(2) + i64::from(a.y - b.y).pow(2)
 }
@@ -239,7 +244,7 @@ mod tests {
     use super::super::drawing::draw;
     use super::*;
 
-    /// A clock at which every update moves, outside the owl's window.
+    /// A clock value at which every update is a move, outside the owl's window.
     const INSANE: u16 = 930;
 
     /// The stale player of a threat that was never updated.
@@ -306,7 +311,11 @@ mod tests {
         let walled = draw(&["B#"]);
         let mut bull = threat(&walled, Direction::Up);
         bull.update(&walled, INSANE, p(9, 9));
-        assert_eq!((bull.position, bull.direction, bull.seed), (p(0, 0), Direction::Up, 2), "walled in, it draws too");
+        assert_eq!(
+            (bull.position, bull.direction, bull.seed),
+            (p(0, 0), Direction::Up, 2),
+            "walled in, it draws as well"
+        );
     }
 
     #[test]
@@ -314,7 +323,7 @@ mod tests {
         let layout = draw(&[".D#"]);
         assert_eq!(threat(&layout, Direction::Right).choose_deer(&layout, NOWHERE), Some(Direction::Left));
         let layout = draw(&["D#"]);
-        assert_eq!(threat(&layout, Direction::Right).choose_deer(&layout, NOWHERE), None, "walled in it stays");
+        assert_eq!(threat(&layout, Direction::Right).choose_deer(&layout, NOWHERE), None, "walled in, it stays");
     }
 
     #[test]
@@ -361,7 +370,7 @@ mod tests {
         let layout = draw(&["..S.."]);
         let mut shark = threat(&layout, Direction::Up);
         shark.update(&layout, INSANE, p(0, 0));
-        assert_eq!(shark.position, p(2, 0), "it does not know the player yet");
+        assert_eq!(shark.position, p(2, 0), "it has not seen the player's position yet");
         shark.update(&layout, INSANE, p(4, 0));
         assert_eq!(shark.position, p(1, 0), "it goes where the player was");
         shark.update(&layout, INSANE, p(4, 0));
@@ -370,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn shark_on_an_island_or_on_the_spot_stays() {
+    fn shark_stays_when_unreachable_or_on_the_spot() {
         let layout = draw(&["S.#."]);
         let mut shark = threat(&layout, Direction::Up);
         for stale in [p(3, 0), p(0, 0), p(2, 0)] {
@@ -419,19 +428,20 @@ mod tests {
         assert_eq!((owl.position, owl.memory.remembered), (p(1, 0), Some(p(6, 0))), "unreachable: it stays");
     }
 
-    /// A hawk at (1, 1) of a cross whose only intersection is (3, 1); the closed cell at the right is out of sight.
+    /// A hawk at (1, 1) of a cross whose only intersection is (3, 1); the closed cell on the right
+    /// is not visible.
     fn hawk_layout() -> Layout {
         draw(&["###.#####", "#H...##.#", "###.#####"])
     }
 
     #[test]
-    fn hawk_goes_after_what_it_sees_and_forgets_it_on_the_spot() {
+    fn hawk_chases_what_it_sees_and_forgets_it_on_arrival() {
         let layout = hawk_layout();
         let mut hawk = threat(&layout, Direction::Up);
         hawk.memory = Memory { post: Some(p(3, 1)), idle_rounds: 4, ..Memory::default() };
         hawk.update(&layout, INSANE, p(3, 1));
         assert_eq!(hawk.position, p(2, 1));
-        assert_eq!(hawk.memory, Memory { seen: Some(p(3, 1)), ..Memory::default() }, "the post is given up");
+        assert_eq!(hawk.memory, Memory { seen: Some(p(3, 1)), ..Memory::default() }, "the post is dropped");
         hawk.update(&layout, INSANE, p(3, 0));
         assert_eq!(
             (hawk.position, hawk.memory.seen),
@@ -440,11 +450,15 @@ mod tests {
         );
         hawk.memory.idle_rounds = 3;
         hawk.update(&layout, INSANE, p(7, 1));
-        assert_eq!((hawk.position, hawk.memory.clone()), (p(3, 1), Memory::default()), "it has come for nothing");
+        assert_eq!(
+            (hawk.position, hawk.memory.clone()),
+            (p(3, 1), Memory::default()),
+            "it has arrived and found nothing"
+        );
     }
 
     #[test]
-    fn hawk_posts_itself_after_six_idle_moves() {
+    fn hawk_picks_a_post_after_six_idle_moves() {
         let layout = hawk_layout();
         let mut hawk = threat(&layout, Direction::Up);
         for idle in 1..=5 {
@@ -453,17 +467,21 @@ mod tests {
         }
         hawk.update(&layout, INSANE, p(7, 1));
         assert_eq!((hawk.memory.idle_rounds, hawk.memory.post, hawk.seed), (0, Some(p(3, 1)), 2));
-        assert_eq!(hawk.position, p(1, 1), "it only goes there from the next move on");
+        assert_eq!(hawk.position, p(1, 1), "it starts to move there on its next move");
     }
 
     #[test]
-    fn hawk_rests_at_its_post_from_minus_five() {
+    fn hawk_waits_longer_after_reaching_its_post() {
         let layout = hawk_layout();
         let mut hawk = threat(&layout, Direction::Up);
         hawk.memory.post = Some(p(3, 1));
         hawk.update(&layout, INSANE, p(7, 1));
         hawk.update(&layout, INSANE, p(7, 1));
-        assert_eq!((hawk.position, hawk.memory.post), (p(3, 1), Some(p(3, 1))), "being there is noticed a move later");
+        assert_eq!(
+            (hawk.position, hawk.memory.post),
+            (p(3, 1), Some(p(3, 1))),
+            "the arrival is noticed one move later"
+        );
         hawk.update(&layout, INSANE, p(7, 1));
         assert_eq!(hawk.memory, Memory { idle_rounds: -5, ..Memory::default() });
         let rounds = (1..50).find(|_| {
@@ -488,7 +506,7 @@ mod tests {
     }
 
     #[test]
-    fn hawk_without_intersections_draws_and_posts_nothing() {
+    fn hawk_without_intersections_draws_but_gets_no_post() {
         let layout = draw(&["H.#."]);
         let mut hawk = threat(&layout, Direction::Up);
         for _ in 0..12 {
@@ -498,7 +516,7 @@ mod tests {
     }
 
     #[test]
-    fn a_direction_into_a_wall_changes_nothing() {
+    fn blocked_direction_changes_nothing() {
         let layout = draw(&["B#"]);
         let mut bull = threat(&layout, Direction::Up);
         bull.take(&layout, Direction::Right);

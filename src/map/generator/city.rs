@@ -1,25 +1,28 @@
-//! Cities: streets around blocks of houses. Some streets are built over, some small blocks are plazas, and alleys
-//! lead into blocks; those that the braid does not leave as dead ends run through to the other side.
+//! Cities: streets around blocks of houses. Some streets are closed, some small blocks become
+//! plazas, and alleys lead into blocks; alleys that the braid removes as dead ends are extended to
+//! the street on the other side.
 //!
-//! Every junction keeps at least two streets and every street both its ends, so alleys are the only dead ends.
+//! Every junction keeps at least two streets and every street both its ends, so alleys are the only
+//! dead ends.
 
 use super::{Dice, GeneratorOptions, Streets, positions_from};
 use crate::game::{Direction, Position, StreetGraph};
 
-/// Houses between two streets, a side.
+/// Side of a block of houses between two streets.
 const MIN_BLOCK: i32 = 2;
 /// See [`MIN_BLOCK`].
 const MAX_BLOCK: i32 = 5;
-/// One street in so many is tried for building over.
+/// One in this many streets is a candidate for closing.
 const BUILT_OVER_ONE_IN: usize = 3;
-/// One block in so many becomes a plaza if it is small enough.
+/// One in this many small blocks becomes a plaza.
 const PLAZA_ONE_IN: usize = 8;
-/// A plaza's longest side. Larger ones are too easy: nobody is caught in the open.
+/// A plaza's longest side. Larger ones make the map too easy: in the open the player cannot be
+/// cornered.
 const MAX_PLAZA: i32 = 3;
 /// Two blocks in so many get an alley if they are large enough.
 const ALLEY_ONE_IN: usize = 2;
 
-/// A rectangle of houses between four streets; all four sides are part of it.
+/// A rectangle of houses between four streets; bounds are inclusive.
 #[derive(Clone, Copy)]
 struct Block {
     left: i32,
@@ -34,7 +37,7 @@ impl Block {
     }
 }
 
-/// A city, with as many dead ends removed as asked for.
+/// Carves a city and removes the given share of its dead ends.
 pub(super) fn carve(options: &GeneratorOptions, dice: &mut Dice) -> Streets {
     let mut streets = Streets::new(options.width, options.height);
     let columns = street_lines(options.width, dice);
@@ -65,13 +68,14 @@ pub(super) fn carve(options: &GeneratorOptions, dice: &mut Dice) -> Streets {
     streets
 }
 
-/// Where the streets run along one side of the map: just inside both walls, and in between at random.
+/// The coordinates of the streets along one side of the map: next to both walls, and at random in
+/// between.
 fn street_lines(side: i32, dice: &mut Dice) -> Vec<i32> {
     let last = side - 2;
     let mut lines = vec![1];
     let mut line = 1;
     while last - line > MAX_BLOCK + 1 {
-        // Room for a whole block must remain behind this one.
+        // Leave room for a whole block behind this one.
         let longest = MAX_BLOCK.min(last - line - 2 - MIN_BLOCK);
         line += dice.between(MIN_BLOCK, longest) + 1;
         lines.push(line);
@@ -80,7 +84,8 @@ fn street_lines(side: i32, dice: &mut Dice) -> Vec<i32> {
     lines
 }
 
-/// Builds over some of the streets between two junctions, where both keep two others and nothing is cut off.
+/// Closes some of the street segments between two junctions, where both junctions keep two others
+/// and the streets stay connected.
 fn build_over(streets: &mut Streets, columns: &[i32], rows: &[i32], dice: &mut Dice) {
     let across = rows.iter().flat_map(|&y| columns.windows(2).map(move |x| (Position::new(x[0], y), Direction::Right)));
     let along = columns.iter().flat_map(|&x| rows.windows(2).map(move |y| (Position::new(x, y[0]), Direction::Down)));
@@ -108,7 +113,8 @@ fn build_over(streets: &mut Streets, columns: &[i32], rows: &[i32], dice: &mut D
     }
 }
 
-/// Clears some of the small blocks that have a street on at least one side. What remains is houses.
+/// Opens some of the small blocks that border a street; returns the remaining blocks. What remains
+/// is houses.
 fn open_plazas(streets: &mut Streets, blocks: Vec<Block>, dice: &mut Dice) -> Vec<Block> {
     let (plazas, houses): (Vec<Block>, Vec<Block>) = blocks.into_iter().partition(|block| {
         let is_small = block.right - block.left < MAX_PLAZA && block.bottom - block.top < MAX_PLAZA;
@@ -123,8 +129,8 @@ fn open_plazas(streets: &mut Streets, blocks: Vec<Block>, dice: &mut Dice) -> Ve
     houses
 }
 
-/// Cuts alleys into blocks, then removes the share of them that the braid says: run through to the street behind where
-/// there is one, filled in again where not.
+/// Cuts alleys into blocks, then removes the share of them given by the braid: an alley is extended
+/// to the street behind it if there is one, and filled in otherwise.
 fn cut_alleys(streets: &mut Streets, houses: Vec<Block>, braid_permille: u32, dice: &mut Dice) {
     let mut alleys = Vec::new();
     for block in houses {
@@ -133,7 +139,7 @@ fn cut_alleys(streets: &mut Streets, houses: Vec<Block>, braid_permille: u32, di
         }
     }
     let to_remove = (alleys.len() * braid_permille as usize + 500) / 1000;
-    // The blocks were shuffled, so the first alleys are random ones.
+    // The blocks were shuffled, so the first alleys are a random sample.
     for alley in &alleys[..to_remove] {
         let behind = alley.last.towards(alley.direction);
         let is_street_behind = streets.is_open(behind.towards(alley.direction));
@@ -156,7 +162,8 @@ struct Alley {
     direction: Direction,
 }
 
-/// One alley from a random side, if the block is wide enough to have houses left and right of it and there is a street.
+/// Cuts an alley from a random side, if the block is wide enough to keep houses on both sides of it
+/// and there is a street.
 fn cut_alley(streets: &mut Streets, block: Block, dice: &mut Dice) -> Option<Alley> {
     let direction = Direction::ALL[dice.below(4)];
     let is_across = matches!(direction, Direction::Left | Direction::Right);

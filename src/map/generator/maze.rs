@@ -1,12 +1,13 @@
 //! Mazes and labyrinths: cells at odd coordinates, joined by a spanning tree, then braided.
 //!
-//! A maze is any spanning tree with equal probability: about three cells in ten are dead ends, so braiding makes many loops. A labyrinth is cut
-//! by a depth-first walk: long corridors, few dead ends, and so few loops; without jumping most labyrinths cannot be survived.
+//! A maze is a uniformly random spanning tree: about 30% of its cells are dead ends, so braiding
+//! creates many loops. A labyrinth is carved by depth-first search: long corridors, few dead ends,
+//! and so few loops; without jumping, most labyrinths cannot be survived.
 
 use super::{Dice, GeneratorOptions, Streets};
 use crate::game::{Direction, Position};
 
-/// A uniform spanning tree, then as many of its dead ends opened as asked for.
+/// Carves a uniform spanning tree and opens the given share of its dead ends.
 pub(super) fn carve_maze(options: &GeneratorOptions, dice: &mut Dice) -> Streets {
     let mut streets = Streets::new(options.width, options.height);
     wander(&mut streets, dice);
@@ -14,7 +15,7 @@ pub(super) fn carve_maze(options: &GeneratorOptions, dice: &mut Dice) -> Streets
     streets
 }
 
-/// A depth-first tree, then as many of its dead ends opened as asked for.
+/// Carves a depth-first tree and opens the given share of its dead ends.
 pub(super) fn carve_labyrinth(options: &GeneratorOptions, dice: &mut Dice) -> Streets {
     let mut streets = Streets::new(options.width, options.height);
     walk(&mut streets, dice);
@@ -32,8 +33,8 @@ fn random_cell(streets: &Streets, dice: &mut Dice) -> Position {
     Position::new(2 * dice.below(columns) as i32 + 1, 2 * dice.below(rows) as i32 + 1)
 }
 
-/// Wilson's algorithm (*Generating random spanning trees more quickly than the cover time*, 1996): from each cell, a random walk until it
-/// meets the tree, which then takes the walk without its loops. Keeping only the last way out of each cell is what drops the loops.
+/// Wilson's algorithm (...): a random walk from each cell until it meets the tree, to which the
+/// loop-erased walk is added. Keeping only the last exit of each cell erases the loops.
 fn wander(streets: &mut Streets, dice: &mut Dice) {
     let (columns, rows) = cells(streets);
     let root = random_cell(streets, dice);
@@ -58,7 +59,7 @@ fn wander(streets: &mut Streets, dice: &mut Dice) {
     }
 }
 
-/// The walk goes on to a random cell that is still closed, and back where there is none.
+/// Moves on to a random cell that is still closed, and backtracks where there is none.
 fn walk(streets: &mut Streets, dice: &mut Dice) {
     let start = random_cell(streets, dice);
     streets.set(start, true);
@@ -80,8 +81,9 @@ fn walk(streets: &mut Streets, dice: &mut Dice) {
     }
 }
 
-/// Opens dead ends, in random order, into a neighbouring cell; by preference into another dead end, which makes the
-/// loops longer, as long as that does not remove one too many. Where only that is left, one too few are removed.
+/// Opens dead ends, in random order, towards a neighbouring cell; preferably another dead end,
+/// which makes longer loops, unless that would remove one too many. If only dead ends are left
+/// then, one too few is removed.
 fn braid(streets: &mut Streets, permille: u32, dice: &mut Dice) {
     let mut dead_ends: Vec<Position> =
         streets.open_positions().into_iter().filter(|&cell| streets.open_neighbours(cell) == 1).collect();
@@ -91,7 +93,7 @@ fn braid(streets: &mut Streets, permille: u32, dice: &mut Dice) {
         if to_remove == 0 {
             return;
         }
-        // Its neighbour may have been opened into it already.
+        // It may have been opened already from a neighbour.
         if streets.open_neighbours(cell) != 1 {
             continue;
         }
@@ -116,7 +118,8 @@ fn cell_towards(cell: Position, direction: Direction) -> Position {
     cell.towards(direction).towards(direction)
 }
 
-/// The directions in which there is another cell; at least two, the grid having at least three cells a side.
+/// The directions with a neighbouring cell; at least two, because the grid has at least three cells
+/// per side.
 fn cell_exits(streets: &Streets, cell: Position) -> Vec<Direction> {
     Direction::ALL.into_iter().filter(|&direction| streets.index(cell_towards(cell, direction)).is_some()).collect()
 }

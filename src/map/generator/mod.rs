@@ -1,10 +1,11 @@
-//! Maps that are made: braided mazes and city blocks.
+//! Generates maps: braided mazes, labyrinths and cities.
 //!
-//! The promise: the same options and seed give the same map, to the byte, on every machine; all open tiles hang
-//! together; no threat starts within 5 steps of the player; and the limits of a map that is read hold too.
+//! Guarantees: the same options and seed give the same map, byte for byte, on every machine; all
+//! open tiles are connected; no threat starts within 5 steps of the player; and the limits of maps
+//! read from disk hold.
 //!
-//! Hence only whole numbers are drawn, by a generator and in ways that are written down here or in its paper, and
-//! nothing depends on the order of a hash map.
+//! Therefore only integers are drawn, with algorithms that are spelled out here or in the cited
+//! paper, and nothing depends on the order of a hash map.
 
 use std::fmt;
 
@@ -20,20 +21,21 @@ use super::image::{LayoutError, MAX_SIDE, check_limits};
 mod city;
 mod maze;
 
-/// A threat starts at least this many steps from the player: never within 5.
+/// The minimum distance of a threat's spawn from the player, in steps.
 pub const MIN_PLAYER_DISTANCE: u16 = 6;
 
-/// The smallest side: the ring of streets along the walls of a 7x7 map has tiles more than 5 steps apart.
+/// The smallest side: the outer ring of streets on a 7x7 map has tiles more than 5 steps apart.
 const MIN_SIDE: i32 = 7;
-/// Streets take about a quarter of the thinnest city, so anything larger is over the limit on open tiles anyway.
+/// Streets take about a quarter of the sparsest city, so any larger map would exceed the limit on
+/// open tiles.
 const MAX_AREA: i32 = 4 * super::MAX_OPEN_TILES as i32;
 
-/// What the streets are like.
+/// The kind of street network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GeneratorKind {
-    /// A maze with many branches, of which dead ends are then opened. Both sides are odd.
+    /// A maze with many branches, whose dead ends are then opened. Both sides must be odd.
     Maze,
-    /// A maze of long corridors: few loops, and hard. Both sides are odd.
+    /// A maze of long corridors with few loops, hard to survive. Both sides must be odd.
     Labyrinth,
     /// Streets around blocks of houses, with a few plazas, missing streets and alleys.
     City,
@@ -56,21 +58,21 @@ impl fmt::Display for GeneratorKind {
     }
 }
 
-/// What to make.
+/// The options of the generator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GeneratorOptions {
     /// Mazes or cities.
     pub kind: GeneratorKind,
-    /// Columns, the walls at the edge included.
+    /// Columns, including the outer walls.
     pub width: i32,
-    /// Rows, the walls at the edge included.
+    /// Rows, including the outer walls.
     pub height: i32,
     /// Number of threats.
     pub threats: usize,
-    /// Their mix: a deck that is shuffled, dealt to the threats and shuffled again when it is used up. A style that
-    /// is in it twice comes twice as often.
+    /// Their styles: a deck that is shuffled and dealt, and reshuffled when it is empty. A style
+    /// that occurs twice in it is twice as frequent.
     pub styles: Vec<Style>,
-    /// Share of the dead ends that are removed, in thousandths.
+    /// The share of dead ends to remove, in thousandths.
     pub braid_permille: u32,
 }
 
@@ -88,64 +90,64 @@ impl Default for GeneratorOptions {
     }
 }
 
-/// Why no map can be made with these options.
+/// Why no map can be generated with these options.
 #[derive(Debug, Error)]
 pub enum GeneratorError {
-    /// Below the smallest or above the largest size.
+    /// The size is out of range.
     #[error(
-        "a size of {width}x{height} is out of range: expected {MIN_SIDE} to {MAX_SIDE} a side, at most {MAX_AREA} tiles in all"
+        "size {width}x{height} is out of range: expected {MIN_SIDE} to {MAX_SIDE} per side and at most {MAX_AREA} tiles in total"
     )]
     Size {
-        /// Columns asked for.
+        /// Requested number of columns.
         width: i32,
-        /// Rows asked for.
+        /// Requested number of rows.
         height: i32,
     },
     /// A maze alternates walls and streets.
-    #[error("a maze cannot be {width}x{height}: expected odd numbers")]
+    #[error("size {width}x{height} is invalid for a maze: expected odd numbers")]
     EvenMaze {
-        /// Columns asked for.
+        /// Requested number of columns.
         width: i32,
-        /// Rows asked for.
+        /// Requested number of rows.
         height: i32,
     },
-    /// More than everything.
-    #[error("a braid of {permille} thousandths is out of range: expected 0 to 1000")]
+    /// The braid exceeds 1000 thousandths.
+    #[error("braid {permille} is out of range: expected 0 to 1000 thousandths")]
     Braid {
-        /// The share asked for.
+        /// The requested share.
         permille: u32,
     },
-    /// Threats, but nothing for them to be.
+    /// Threats, but no styles.
     #[error("no styles to choose from: expected at least one for {threats} threats")]
     NoStyles {
-        /// Threats asked for.
+        /// Requested number of threats.
         threats: usize,
     },
-    /// Wherever the player starts, too few tiles are far enough away.
+    /// For every possible spawn of the player, too few tiles are far enough away.
     #[error(
         "{width}x{height} has no room for {threats} threats at least {MIN_PLAYER_DISTANCE} steps from the player: \
          expected a larger size or fewer threats"
     )]
     NoRoom {
-        /// Columns asked for.
+        /// Requested number of columns.
         width: i32,
-        /// Rows asked for.
+        /// Requested number of rows.
         height: i32,
-        /// Threats asked for.
+        /// Requested number of threats.
         threats: usize,
     },
-    /// The limits that hold for every map.
+    /// A limit of every map is exceeded.
     #[error(transparent)]
     Limits(#[from] LayoutError),
 }
 
-/// Makes a map: the first of those that this seed gives.
+/// Generates the first map of a seed.
 pub fn generate(options: &GeneratorOptions, seed: u64) -> Result<Map, GeneratorError> {
     generate_nth(options, seed, 0)
 }
 
-/// Makes one of the maps that this seed gives, by its number, without making those before it. The map's name says how
-/// to make it again, but for threats and braid.
+/// Generates the map with this number, without generating the ones before it. The map's name
+/// identifies kind, size, seed and number, but not the threats and the braid.
 pub fn generate_nth(options: &GeneratorOptions, seed: u64, index: u64) -> Result<Map, GeneratorError> {
     check_options(options)?;
     let mut dice = Dice::new(seed, index);
@@ -185,7 +187,7 @@ fn check_options(options: &GeneratorOptions) -> Result<(), GeneratorError> {
     Ok(())
 }
 
-/// How hard a map looks: our own guess, by the room there is for each threat.
+/// A rough estimate of the difficulty, by the number of open tiles per threat.
 fn difficulty(layout: &Layout) -> &'static str {
     let open_tiles = layout.tiles.iter().filter(|tile| tile.is_open()).count();
     match open_tiles / layout.threats.len().max(1) {
@@ -195,11 +197,12 @@ fn difficulty(layout: &Layout) -> &'static str {
     }
 }
 
-/// Puts the player on a tile with enough room around him, then the threats on tiles far enough away.
+/// Places the player on a tile with enough room around it, then the threats on tiles that are far
+/// enough away.
 fn populate(streets: Streets, options: &GeneratorOptions, dice: &mut Dice) -> Result<Layout, GeneratorError> {
     let GeneratorOptions { width, height, threats, .. } = *options;
     let mut starts = streets.open_positions();
-    // Before the searches below, which take the square of this number.
+    // Checked before the searches below, whose cost is quadratic in this number.
     if starts.len() > super::MAX_OPEN_TILES {
         return Err(LayoutError::TooManyOpenTiles { open_tiles: starts.len() }.into());
     }
@@ -215,7 +218,7 @@ fn populate(streets: Streets, options: &GeneratorOptions, dice: &mut Dice) -> Re
     };
     dice.shuffle(&mut far);
     far.truncate(threats);
-    // The order of the server: row by row.
+    // The server's order: row by row.
     far.sort_by_key(|position| (position.y, position.x));
 
     let styles = deal_styles(&options.styles, threats, dice);
@@ -235,7 +238,7 @@ fn deal_styles(deck: &[Style], count: usize, dice: &mut Dice) -> Vec<Style> {
     dealt
 }
 
-/// Walls everywhere, and the streets that are cut into them.
+/// A grid of walls with streets carved into it.
 struct Streets {
     width: i32,
     height: i32,
@@ -292,10 +295,10 @@ fn positions_from(graph: &StreetGraph, start: Position, distance: u16) -> Vec<Po
     far.map(|&tile| graph.position(tile)).collect()
 }
 
-/// The random numbers of one map: the stream `index` of the generator PCG32 (O'Neill, *PCG: A Family of Simple Fast
-/// Space-Efficient Statistically Good Algorithms for Random Number Generation*, 2014) at `seed`.
+/// The random number generator of one map: stream `index` of PCG32 (...) with `seed`.
 ///
-/// Drawing from a range and shuffling are spelled out here because a crate may change its way with a new version.
+/// Range sampling and shuffling are implemented here because a crate may change its algorithm in a
+/// new version.
 struct Dice {
     rng: Pcg32,
 }
@@ -303,14 +306,15 @@ struct Dice {
 impl Dice {
     fn new(seed: u64, index: u64) -> Self {
         let mut rng = Pcg32::new(seed, index);
-        // Streams of neighbouring numbers start alike.
+        // Streams with adjacent numbers start similarly, so the first outputs are skipped.
         for _ in 0..16 {
             rng.next_u32();
         }
         Self { rng }
     }
 
-    /// A number from 0 to `count - 1`; 0 when `count` is 0. The bias of the product is below 1 in a million here.
+    /// A number from 0 to `count - 1`; 0 when `count` is 0. The bias is below one in a million
+    /// here.
     fn below(&mut self, count: usize) -> usize {
         ((u64::from(self.rng.next_u32()) * count as u64) >> 32) as usize
     }
@@ -324,7 +328,7 @@ impl Dice {
         self.below(count) == 0
     }
 
-    /// Fisher and Yates, from the back.
+    /// Fisher-Yates, from the back.
     fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             items.swap(last, self.below(last + 1));

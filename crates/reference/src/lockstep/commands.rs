@@ -1,12 +1,13 @@
-//! Random commands for lockstep games, and a plan that stays alive long enough to meet the insane threats.
+//! Random commands for lockstep games, and a plan that stays alive long enough to meet the insane
+//! threats.
 
 use super::Dice;
 use getaway::game::{Action, Direction, Layout, Move, Position, State, World};
 
-/// Offsets from a whole number that tell one way of rounding from another.
+/// Fractions that distinguish different ways of rounding.
 const FRACTIONS: [f64; 8] = [0.0, 0.5, -0.5, 0.499_999_999_999_999_94, -0.51, 0.25, -0.499_999_999_999_999_94, 0.49];
 
-/// Coordinates that mean no tile on any map.
+/// Coordinates that are not on any map.
 const WILD_COORDINATES: [f64; 10] = [
     f64::NAN,
     f64::INFINITY,
@@ -20,14 +21,15 @@ const WILD_COORDINATES: [f64; 10] = [
     -0.0,
 ];
 
-/// A command of any number of actions, odd ones included, whatever they do: a player who lives by it is soon caught, unless no
-/// threat can reach it.
+/// A command of any number of actions, odd ones included, whatever they do: a player who lives by
+/// it is soon caught, unless no threat can reach it.
 pub fn random_command(world: &World, state: &State, dice: &mut Dice) -> Vec<Action> {
     let player = world.player(state);
     (0..dice.below(5)).map(|_| random_action(world.layout(), player, dice)).collect()
 }
 
-/// Any action: plain moves, open or blocked, `MOVE_TO` near, far, between tiles, off the grid and nowhere, and nonsense.
+/// A random action: plain moves, open or blocked; `MOVE_TO` a near or distant tile, a fraction, off
+/// the grid or without a position; and unknown types.
 pub fn random_action(layout: &Layout, player: Position, dice: &mut Dice) -> Action {
     let to = |position: Position| Action::MoveTo { x: f64::from(position.x), y: f64::from(position.y) };
     let anywhere = |dice: &mut Dice| Position::new(dice.between(-1, layout.width), dice.between(-1, layout.height));
@@ -47,7 +49,7 @@ pub fn random_action(layout: &Layout, player: Position, dice: &mut Dice) -> Acti
     }
 }
 
-/// A command that amounts to `wanted`: failures before it, anything after it.
+/// A command that resolves to `wanted`: failing actions before it, arbitrary ones after it.
 pub fn disguise(wanted: Move, world: &World, state: &State, dice: &mut Dice) -> Vec<Action> {
     let (layout, player) = (world.layout(), world.player(state));
     let mut command: Vec<Action> = (0..dice.below(4)).map(|_| random_action(layout, player, dice)).collect();
@@ -71,7 +73,7 @@ mod tests {
     use getaway::game::Rules;
 
     #[test]
-    fn a_disguise_keeps_the_move() {
+    fn disguised_command_resolves_to_the_wanted_move() {
         let layout = Layout::parse("######\n#P..b#\n#.#~.#\n#....#\n######").unwrap();
         let world = World::new(&layout, &Rules::BLITZ_2025).unwrap();
         let (mut state, mut dice) = (world.start(), Dice::from_seed(3));
@@ -84,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_of_action_comes_up() {
+    fn every_kind_of_action_occurs() {
         let layout = Layout::parse("P.#\n..#").unwrap();
         let mut dice = Dice::from_seed(1);
         let actions: Vec<Action> = (0..500).map(|_| random_action(&layout, layout.player, &mut dice)).collect();

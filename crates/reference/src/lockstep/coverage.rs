@@ -1,4 +1,4 @@
-//! What lockstep games have covered: a run that never met an insane hawk has shown nothing about one.
+//! Coverage of the lockstep games: a run without an insane hawk has not tested one.
 
 use std::fmt;
 
@@ -12,15 +12,16 @@ pub struct Coverage {
     pub games: u64,
     /// Ticks played and compared.
     pub ticks: u64,
-    /// Of the games, those of the no-jump variant.
+    /// Games of the no-jump variant.
     pub no_jump_games: u64,
     /// Of the games, those by other rules than the server's and their no-jump variant.
     pub other_rules_games: u64,
     /// Games that ended after tick 2000.
     pub complete_games: u64,
-    /// Games that ended because a threat moved onto the player, or was there from the start.
+    /// Games that ended because a threat moved onto the player or started there.
     pub caught_games: u64,
-    /// Games that ended between the player's move and the threats', which only happens in the no-jump variant.
+    /// Games that ended between the player's move and the threats', which only happens in the
+    /// no-jump variant.
     pub no_jump_catches: u64,
     /// Ticks by personality, in the order of [`Personality::ALL`].
     pub personality_ticks: [u64; Personality::ALL.len()],
@@ -28,28 +29,28 @@ pub struct Coverage {
     pub style_steps: [u64; Style::ALL.len()],
     /// Updates of threats: every threat on every tick.
     pub updates: u64,
-    /// Times an owl looked at another place than it remembered.
+    /// How often an owl's look changed the position it remembers.
     pub looks: u64,
-    /// Times a hawk saw the player anew.
+    /// How often a hawk newly saw the player.
     pub sightings: u64,
-    /// Times a hawk was sent to a post.
+    /// How often a hawk picked a post.
     pub posts: u64,
-    /// Times a hawk reached its post and began to rest.
+    /// How often a hawk reached its post.
     pub rests: u64,
     /// Steps of the player.
     pub player_steps: u64,
     /// Actions sent.
     pub actions: u64,
-    /// Of these, the ones that failed with an error.
+    /// Actions that failed with an error.
     pub action_errors: u64,
-    /// Of these, the ones that were refused silently.
+    /// Actions that were refused silently.
     pub refusals: u64,
-    /// Pairs of tiles of which both paths and the line of sight were compared.
+    /// Pairs of tiles whose paths and line of sight were compared.
     pub pairs: u64,
 }
 
 impl Coverage {
-    /// Counts a tick by the reference's game before and after it.
+    /// Counts a tick, given the reference game before and after it.
     pub(super) fn count_tick(&mut self, before: &Game, after: &Game) {
         self.ticks += 1;
         self.player_steps += u64::from(before.player != after.player);
@@ -84,7 +85,7 @@ impl Coverage {
         self.complete_games += u64::from(!game.caught() && game.tick == 2001);
     }
 
-    /// The counts whose absence means that some rule was never put to the test, by name.
+    /// The names of the counters that are zero: rules that were not tested.
     pub fn gaps(&self) -> Vec<String> {
         let personalities = Personality::ALL.map(|p| (format!("{p} ticks"), self.personality_ticks[p as usize]));
         let styles = Style::ALL.map(|s| (format!("{s} steps"), self.style_steps[s as usize]));

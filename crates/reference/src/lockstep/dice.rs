@@ -1,4 +1,4 @@
-//! Where a lockstep game's choices come from: a seed, or the bytes of a fuzzer.
+//! The source of a lockstep game's choices: a seed, or the bytes of a fuzzer.
 
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
@@ -10,22 +10,22 @@ pub struct Dice<'a>(Source<'a>);
 #[derive(Debug)]
 enum Source<'a> {
     Generator(Pcg64Mcg),
-    /// Bytes not yet used: a fuzzer that changes one changes the choices made of it and no others.
+    /// Unused bytes: changing one byte changes only the choices made from it.
     Bytes(&'a [u8]),
 }
 
 impl<'a> Dice<'a> {
-    /// Choices without end.
+    /// An endless source.
     pub fn from_seed(seed: u64) -> Self {
         Self(Source::Generator(Pcg64Mcg::seed_from_u64(seed)))
     }
 
-    /// Choices until the bytes are used up; from then on every choice is the first.
+    /// A source that ends when the bytes are used up; every later choice is 0.
     pub fn from_bytes(bytes: &'a [u8]) -> Self {
         Self(Source::Bytes(bytes))
     }
 
-    /// Whether there is nothing left to choose with.
+    /// Whether the source has ended.
     pub fn is_exhausted(&self) -> bool {
         matches!(self.0, Source::Bytes([]))
     }
@@ -42,12 +42,12 @@ impl<'a> Dice<'a> {
         }
     }
 
-    /// A number from `low` to `high`, both included.
+    /// A number from `low` to `high`, inclusive.
     pub fn between(&mut self, low: i32, high: i32) -> i32 {
         low + self.below((high - low + 1) as usize) as i32
     }
 
-    /// True once in `count` times.
+    /// True with probability 1 / `count`.
     pub fn one_in(&mut self, count: usize) -> bool {
         self.below(count) == 0
     }
@@ -60,7 +60,7 @@ impl<'a> Dice<'a> {
         list[self.below(list.len())]
     }
 
-    /// Fisher and Yates, from the back.
+    /// Fisher-Yates, from the back.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             items.swap(last, self.below(last + 1));
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_are_used_up_one_choice_after_another() {
+    fn bytes_are_consumed_choice_by_choice() {
         let mut dice = Dice::from_bytes(&[7, 1, 2, 9]);
         assert_eq!((dice.below(5), dice.below(1000)), (2, 258));
         assert!(!dice.is_exhausted());
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seed_never_runs_dry_and_reaches_every_entry() {
+    fn seeded_source_never_ends_and_reaches_every_value() {
         let mut dice = Dice::from_seed(1);
         let mut seen = [0; 7];
         for _ in 0..700 {

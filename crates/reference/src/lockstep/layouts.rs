@@ -1,15 +1,16 @@
-//! Random maps for lockstep games: small, and odder than anything the real challenge has.
+//! Random maps for lockstep games: small, and stranger than the real maps.
 
 use super::Dice;
 use getaway::game::{Direction, Layout, MAX_THREATS, Position, Spawn, Style, Tile};
 use getaway::map::{GeneratorKind, GeneratorOptions, generate};
 
-/// Maps with more threats than this are kept small: the reference plays each of them slowly.
+/// With more threats than this a map is kept small, because the reference model is slow.
 const CROWD: usize = 8;
-/// The most open tiles of a map with a crowd.
+/// Maximum number of open tiles on a map with many threats.
 const CROWD_MAX_OPEN_TILES: usize = 48;
 
-/// A map of random streets with a player and threats anywhere on them. Everything that [`World`](getaway::game::World) takes may come.
+/// A random map with the player and the threats anywhere on its open tiles. Everything that
+/// [`World`](getaway::game::World) takes may come.
 pub fn random_layout(dice: &mut Dice) -> Layout {
     let mut layout = match dice.below(12) {
         0 => noise(dice, 40),
@@ -33,7 +34,7 @@ pub fn random_layout(dice: &mut Dice) -> Layout {
     layout
 }
 
-/// An empty map of a random size, single rows, columns and tiles included.
+/// An empty map of random size; single rows, columns and tiles occur.
 fn blank(dice: &mut Dice) -> Layout {
     let side = |dice: &mut Dice| if dice.one_in(12) { dice.between(1, 3) } else { dice.between(5, 15) };
     let (width, height) = (side(dice), side(dice));
@@ -41,7 +42,7 @@ fn blank(dice: &mut Dice) -> Layout {
     Layout { width, height, tiles, player: Position::new(0, 0), threats: Vec::new() }
 }
 
-/// Every position of the grid, row by row, as the tiles are listed.
+/// Every position of the grid, row by row, in the order of `tiles`.
 fn positions(layout: &Layout) -> impl Iterator<Item = Position> + use<> {
     let (width, height) = (layout.width, layout.height);
     (0..height).flat_map(move |y| (0..width).map(move |x| Position::new(x, y)))
@@ -51,7 +52,7 @@ fn set(layout: &mut Layout, position: Position, tile: Tile) {
     layout.tiles[(position.y * layout.width + position.x) as usize] = tile;
 }
 
-/// Tiles that are open each on its own account: few make islands, many make halls with pillars.
+/// Independently random tiles: a few open ones form islands, many form halls with pillars.
 fn noise(dice: &mut Dice, open_percent: usize) -> Layout {
     let mut layout = blank(dice);
     for tile in &mut layout.tiles {
@@ -62,12 +63,12 @@ fn noise(dice: &mut Dice, open_percent: usize) -> Layout {
     layout
 }
 
-/// Tiles that are open by their place: a hall, a ring without intersections, cells of one tile, blocks.
+/// Tiles opened by a pattern: a hall, a ring without intersections, single-tile cells, blocks.
 fn shape(dice: &mut Dice, is_open: impl Fn(Position, i32, i32) -> bool) -> Layout {
     let mut layout = blank(dice);
     let (width, height) = (layout.width, layout.height);
     for position in positions(&layout) {
-        // Now and then a tile is the other way round, which joins cells and cuts streets.
+        // Occasionally a tile is inverted, which joins cells and cuts streets.
         if is_open(position, width, height) != dice.one_in(25) {
             set(&mut layout, position, Tile::Open);
         }
@@ -75,7 +76,7 @@ fn shape(dice: &mut Dice, is_open: impl Fn(Position, i32, i32) -> bool) -> Layou
     layout
 }
 
-/// The streets of a generated map, as players meet them.
+/// The streets of a generated map.
 fn generated(dice: &mut Dice) -> Layout {
     let options = GeneratorOptions {
         kind: dice.pick(&[GeneratorKind::Maze, GeneratorKind::Labyrinth, GeneratorKind::City]),
@@ -89,7 +90,7 @@ fn generated(dice: &mut Dice) -> Layout {
     map.expect("sizes from 9x9 have room for a player").layout
 }
 
-/// A maze with loops, made in place: each cell opens the way to up to three of its neighbours.
+/// A maze with loops: each cell is opened towards up to three of its neighbours.
 fn maze(dice: &mut Dice) -> Layout {
     let mut layout = blank(dice);
     for position in positions(&layout).filter(|p| p.x % 2 == 1 && p.y % 2 == 1) {
@@ -104,7 +105,7 @@ fn maze(dice: &mut Dice) -> Layout {
     layout
 }
 
-/// Walls all around, as on the real maps; the other maps leave their borders open.
+/// Adds walls all around, as on the real maps; other maps have an open border.
 fn wall_in(layout: &mut Layout) {
     let (width, height) = (layout.width, layout.height);
     for position in positions(layout) {
@@ -114,7 +115,7 @@ fn wall_in(layout: &mut Layout) {
     }
 }
 
-/// Makes some open tiles see-through: few, or most of them.
+/// Makes some of the open tiles see-through: a few, or most of them.
 fn cloud(layout: &mut Layout, dice: &mut Dice) {
     let percent = dice.pick(&[5, 20, 60]);
     for tile in &mut layout.tiles {
@@ -124,7 +125,7 @@ fn cloud(layout: &mut Layout, dice: &mut Dice) {
     }
 }
 
-/// Puts the player on an open tile; a map without one gets one.
+/// Places the player on an open tile; if there is none, opens one.
 fn place_player(layout: &mut Layout, dice: &mut Dice) {
     let opaque: Vec<Position> = positions(layout).filter(|&p| layout.tile(p) == Tile::Open).collect();
     if opaque.is_empty() {
@@ -135,7 +136,8 @@ fn place_player(layout: &mut Layout, dice: &mut Dice) {
     }
 }
 
-/// Adds the threats: mostly as many as on the real maps, sometimes a crowd, sometimes beside the player.
+/// Adds the threats: usually as many as on the real maps, sometimes many, sometimes one next to the
+/// player.
 fn place_threats(layout: &mut Layout, dice: &mut Dice) {
     let (player, mut open): (_, Vec<Position>) = (layout.player, layout.open_positions().collect());
     let count = match dice.below(32) {
@@ -144,7 +146,7 @@ fn place_threats(layout: &mut Layout, dice: &mut Dice) {
         4..=7 => dice.below(CROWD + 1),
         _ => 1 + dice.below(4),
     };
-    // No picture puts two spawns on one pixel, but the rules do not mind.
+    // An image cannot have two spawns on one pixel, but the rules allow it.
     if !dice.one_in(64) {
         open.retain(|&position| position != player);
     }
@@ -174,7 +176,7 @@ mod tests {
     use getaway::game::{Rules, World};
 
     #[test]
-    fn every_map_can_be_played_and_every_oddity_comes_up() {
+    fn every_map_is_playable_and_every_special_case_occurs() {
         let layouts: Vec<Layout> = (0..2000).map(|seed| random_layout(&mut Dice::from_seed(seed))).collect();
         for (seed, layout) in layouts.iter().enumerate() {
             World::new(layout, &Rules::BLITZ_2025).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
@@ -188,7 +190,7 @@ mod tests {
         some("a one-tile cell", &|layout| layout.open_positions().any(|p| ways(layout, p) == 0));
         some("a threat in a cell", &|layout| layout.threats.iter().any(|t| ways(layout, t.position) == 0));
         some("no threats", &|layout| layout.threats.is_empty());
-        some("as many threats as there may be", &|layout| layout.threats.len() == MAX_THREATS);
+        some("the maximum number of threats", &|layout| layout.threats.len() == MAX_THREATS);
         some("a threat on the player", &|layout| layout.threats.iter().any(|t| t.position == layout.player));
         some("streets without an intersection", &|layout| {
             layout.threats.len() > 1

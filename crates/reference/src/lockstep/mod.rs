@@ -1,9 +1,11 @@
-//! `game` and the reference side by side on random maps under random commands: the first difference stops everything.
+//! Plays `game` and the reference model side by side on random maps with random commands, and stops
+//! at the first difference.
 //!
-//! A game is made from one seed (or from the bytes of a fuzzer) and from nothing else, so a seed that fails once fails
-//! again. Compared are, before the first tick, both paths and the line of sight of every pair of tiles and the posts of hawks;
-//! before every tick, what each action of its command does and which moves there are; and after every tick every field of
-//! the game and of every threat, memory and random numbers included.
+//! A game is determined by its seed (or by the bytes of a fuzzer), so a failing seed fails again.
+//! Compared are, before the first tick, both paths and the line of sight for every pair of tiles,
+//! and the hawks' posts; before every tick, the effect of each action of its command and the list
+//! of legal moves; after every tick, every field of the game and of every threat, memory and seeds
+//! included.
 
 use std::fmt::{self, Debug};
 
@@ -26,22 +28,23 @@ pub use layouts::random_layout;
 pub use rules::{RulesDraw, random_rules};
 pub use survival::surviving_plan;
 
-/// States that the search for a game's plan keeps: enough for most maps on which one can survive at all.
+/// The beam width of the search for a game's plan: enough for most maps that can be survived at
+/// all.
 const PLAN_WIDTH: usize = 48;
 
-/// The first thing that the two models disagree about.
+/// The first difference between the two models.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[error("tick {tick}, {field}: game {game}, reference {reference}; actions of the tick: {actions}")]
 pub struct Divergence {
-    /// The tick that was played, 0 for the map's tables.
+    /// The tick that was played; 0 for the tables of the map.
     pub tick: u16,
-    /// What differs.
+    /// The field that differs.
     pub field: String,
-    /// What `game` says.
+    /// The value in `game`.
     pub game: String,
-    /// What the reference says.
+    /// The value in the reference model.
     pub reference: String,
-    /// What was sent in that tick.
+    /// The actions sent in that tick.
     pub actions: String,
 }
 
@@ -56,7 +59,7 @@ pub struct Failure {
     pub draw: RulesDraw,
     /// The game's own seed.
     pub seed: u64,
-    /// What differs in it.
+    /// The divergence.
     pub divergence: Divergence,
 }
 
@@ -68,7 +71,8 @@ pub fn play_seed(seed: u64, draw: RulesDraw, coverage: &mut Coverage) -> Result<
     play(&mut Dice::from_seed(seed), draw, coverage).map_err(|divergence| Failure { draw, seed, divergence })
 }
 
-/// Plays one game to its end, or until the dice are exhausted: map, rules and commands all come from the dice.
+/// Plays one game to its end, or until the dice are exhausted: map, rules and commands all come
+/// from the dice.
 ///
 /// # Errors
 /// The first divergence.
@@ -98,8 +102,8 @@ pub fn play(dice: &mut Dice, draw: RulesDraw, coverage: &mut Coverage) -> Result
     Ok(())
 }
 
-/// What the player means to do; when the plan ends, it does whatever comes up. Most plans last, some are given up half-way, so that games
-/// end in every personality, and some players never had one.
+/// The player's plan; after it ends, commands are random. Most plans are followed to the end, some
+/// are truncated, so that games end in every personality, and some games have none.
 fn make_plan(world: &World, dice: &mut Dice) -> Vec<Move> {
     if dice.one_in(6) {
         return Vec::new();
@@ -111,7 +115,7 @@ fn make_plan(world: &World, dice: &mut Dice) -> Vec<Move> {
     plan
 }
 
-/// A field that differs, before it is known where.
+/// A difference, before its tick is known.
 struct Difference {
     field: String,
     game: String,
@@ -131,7 +135,8 @@ impl From<Difference> for Divergence {
     }
 }
 
-/// Fails if the models disagree about a field. The field's name is only made then.
+/// Fails if the two values differ; only then is the field's name formatted. The field's name is
+/// only made then.
 fn same<T: PartialEq + Debug>(field: impl fmt::Display, game: T, reference: T) -> Result<(), Difference> {
     if game == reference {
         return Ok(());
@@ -139,7 +144,8 @@ fn same<T: PartialEq + Debug>(field: impl fmt::Display, game: T, reference: T) -
     Err(Difference { field: field.to_string(), game: format!("{game:?}"), reference: format!("{reference:?}") })
 }
 
-/// Both paths and the line of sight of every pair of tiles, and the posts. Returns the number of pairs.
+/// Compares both paths and the line of sight for every pair of tiles, and the posts; returns the
+/// number of pairs. Returns the number of pairs.
 fn compare_tables(world: &World) -> Result<u64, Difference> {
     let (layout, rules) = (world.layout(), world.rules());
     let neighbour = |from: Position, step: Option<Direction>| step.map(|direction| from.towards(direction));
@@ -162,7 +168,7 @@ fn compare_tables(world: &World) -> Result<u64, Difference> {
     Ok(pairs)
 }
 
-/// One game in both models.
+/// One game played in both models.
 struct Pair<'a> {
     world: &'a World,
     state: State,
@@ -170,7 +176,7 @@ struct Pair<'a> {
 }
 
 impl Pair<'_> {
-    /// Plays a tick in both and compares everything about it.
+    /// Plays a tick in both models and compares the results.
     fn tick(&mut self, command: &[Action], coverage: &mut Coverage) -> Result<(), Difference> {
         self.compare_moves()?;
         for (index, action) in command.iter().enumerate() {
@@ -184,7 +190,7 @@ impl Pair<'_> {
         self.compare()
     }
 
-    /// What one action alone would do.
+    /// Compares the effect of one action.
     fn compare_action(&self, index: usize, action: &Action, coverage: &mut Coverage) -> Result<(), Difference> {
         let found = self.world.attempt(&self.state, action);
         let found = found.map(|step| step.map(|direction| self.judge.player.towards(direction)));
@@ -194,7 +200,7 @@ impl Pair<'_> {
         same(format_args!("action {index}"), found, self.judge.try_action(*action))
     }
 
-    /// The moves that a search would try.
+    /// Compares the list of legal moves.
     fn compare_moves(&self) -> Result<(), Difference> {
         let open = |&direction: &Direction| matches!(self.judge.try_action(Action::Move(direction)), Ok(Some(_)));
         let open = Direction::ALL.into_iter().filter(open).map(Move::from).chain([Move::Stay]);
@@ -202,7 +208,7 @@ impl Pair<'_> {
         same("moves", found, open.collect())
     }
 
-    /// Every field of the game and its threats.
+    /// Compares every field of the game and its threats.
     fn compare(&self) -> Result<(), Difference> {
         let Self { world, state, judge } = self;
         same("tick", state.tick(), judge.tick)?;
@@ -233,21 +239,23 @@ impl Pair<'_> {
         same(field("seed"), world.rules().first_seed + i32::from(found.draws), expected.seed)?;
         same(field("ticks_since_move"), world.ticks_since_move(state), expected.ticks_since_move)?;
         same(field("personality"), world.personality(state), expected.personality)?;
-        // Before the first tick the stale player is off the grid: `game` takes a look at it for none.
+        // Before the first tick the stale player is off the grid: `game` takes a look at it for
+        // none.
         let remembered = memory.remembered.filter(|&place| judge.layout.is_open(place));
         same(field("remembered"), found.remembered, remembered)?;
         same(field("seen"), found.seen, memory.seen)?;
         same(field("post"), found.post, memory.post)?;
         same(field("idle_rounds"), i32::from(found.idle_rounds), memory.idle_rounds)?;
-        // `game` does not keep the stale player: it takes the player's position before the move for it. Before the first tick there is
-        // none; a no-jump catch ends the game before it is brought up to date.
+        // `game` does not keep the stale player: it takes the player's position before the move for
+        // it. Before the first tick there is none; a no-jump catch ends the game before it is
+        // brought up to date.
         if judge.tick > 1 && !(judge.rules.no_jump && judge.over()) {
             same(field("stale player"), world.player(state), expected.stale_player)?;
         }
         Ok(())
     }
 
-    /// A game that is over has no next tick, in either model.
+    /// In both models a game that is over must not change.
     fn compare_end(&mut self) -> Result<(), Difference> {
         let (state, judge) = (self.state.clone(), self.judge.clone());
         let command = Direction::ALL.map(Action::Move);
@@ -258,7 +266,7 @@ impl Pair<'_> {
     }
 }
 
-/// A field of a threat, as messages name it.
+/// A field of a threat, for error messages.
 struct Field<'a> {
     index: usize,
     threat: &'a Threat,

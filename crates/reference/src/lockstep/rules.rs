@@ -24,10 +24,12 @@ impl RulesDraw {
     }
 }
 
-/// Scales that make numbers of every kind: with many digits after the point, with few, with none, and such that round to 1.
+/// Scales that make numbers of every kind: with many digits after the point, with few, with none,
+/// and such that round to 1.
 const PICK_SCALES: [f64; 8] = [1.0, 3.5, -12.0, 100.0, -9_999.5, 1e15, 0.0, -1e-30];
 
-/// Any rules. About half of the fields are the server's: that keeps games long, and tells which field is at fault.
+/// Any rules. About half of the fields are the server's: that keeps games long, and tells which
+/// field is at fault.
 pub fn random_rules(dice: &mut Dice) -> Rules {
     let blitz = Rules::BLITZ_2025;
     let mut rules = blitz;

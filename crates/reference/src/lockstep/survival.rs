@@ -1,18 +1,20 @@
-//! Long games for tests and benches: the plainest search that stays alive.
+//! Long games for tests and benches: the simplest search that survives.
 //!
-//! Games of random moves end within a few hundred ticks, while more than half of a full game is played against insane
-//! threats. This search has no cunning at all, which suits tests: it prefers no move and no place.
+//! Games of random moves end within a few hundred ticks, while more than half of a full game is
+//! played against insane threats. This search has no heuristic, which suits tests: it does not
+//! prefer any move or place.
 
 use std::collections::HashSet;
 
 use super::Dice;
 use getaway::game::{Move, State, World};
 
-/// A step of some line of play: the node it came from, by its place in the tick before, and the move.
+/// A step of a line: the index of its parent in the previous tick, and the move.
 type Step = (u32, Move);
 
-/// A plan that lives as long as a beam of `width` random survivors does: after every tick, so many of the distinct states that are
-/// left are kept, each as likely as any other. The plan reaches the end of the game or the last tick at which any of them lived.
+/// A plan found by a beam search of `width` random states: after every tick, a uniform sample of
+/// the distinct surviving states is kept. The plan reaches the end of the game, or the last tick
+/// that any of them survived.
 pub fn surviving_plan(world: &World, width: usize, seed: u64) -> Vec<Move> {
     let mut dice = Dice::from_seed(seed);
     let mut beam = vec![world.start()];
@@ -31,7 +33,7 @@ pub fn surviving_plan(world: &World, width: usize, seed: u64) -> Vec<Move> {
     trace_back(&history)
 }
 
-/// Every distinct state that the beam's states reach alive, with the step that reached it first.
+/// Every distinct surviving successor of the beam, with the first step that reached it.
 fn expand(world: &World, beam: &[State]) -> Vec<(State, Step)> {
     let mut known = HashSet::new();
     let mut survivors = Vec::new();
@@ -79,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_survives_a_whole_game_where_there_is_room() {
+    fn plan_survives_a_whole_game_on_a_ring() {
         let layout =
             Layout::parse("#########\n#P......#\n#.##.##.#\n#..s...b#\n#.##.##.#\n#......g#\n#########").unwrap();
         let world = World::new(&layout, &Rules::NO_JUMP).unwrap();
@@ -90,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_stops_before_a_certain_end() {
+    fn plan_stops_where_every_move_is_fatal() {
         let world = World::new(&Layout::parse("P..s").unwrap(), &Rules::NO_JUMP).unwrap();
         let end = follow(&world, &surviving_plan(&world, 64, 1));
         assert!(!end.is_over());
@@ -108,6 +110,6 @@ mod tests {
         let world = World::new(&layout, &Rules::BLITZ_2025).unwrap();
         assert_eq!(surviving_plan(&world, 8, 1), []);
         let world = World::new(&Layout::parse("P.b").unwrap(), &Rules::BLITZ_2025).unwrap();
-        assert_eq!(surviving_plan(&world, 0, 1), [], "nor does a beam of no width get anywhere");
+        assert_eq!(surviving_plan(&world, 0, 1), [], "a beam of width 0 gives an empty plan as well");
     }
 }

@@ -30,7 +30,7 @@ async fn connection_without_register_is_closed() {
         client.send_text("{").await;
         client.closed().await
     };
-    assert!(malformed.1.starts_with("sent no JSON ("), "{malformed:?}");
+    assert!(malformed.1.starts_with("sent invalid JSON at column "), "{malformed:?}");
     assert!(start.elapsed() < limits::REGISTRATION_TIMEOUT);
     let expected = Some("no REGISTER within 5 s");
     for client in [&mut silent, &mut early] {

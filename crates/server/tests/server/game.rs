@@ -89,7 +89,7 @@ async fn only_the_first_command_for_the_current_tick_counts() {
     // One note for each kind of mistake.
     let expected = [
         "tick 1: ignored a command for tick 2: expected tick 1 (reported once per game)",
-        "tick 1: ignored a command that cannot be read: tick: expected the tick of a state, found nothing (reported once per game)",
+        "tick 1: ignored a command that cannot be read: tick: expected a non-negative whole number, found nothing (reported once per game)",
         "tick 1: ignored a frame of type \"LEFT\": expected {\"type\":\"COMMAND\",\"tick\":1,\"actions\":[...]} (reported once per game)",
         "tick 2: ignored a second command for tick 1: expected one per tick (reported once per game)",
     ];
@@ -117,8 +117,8 @@ async fn misbehaving_bot_is_disconnected_and_its_game_continues() {
     let huge = format!("\"{}\"", "x".repeat(10 << 20));
     let register = json!({"type": "REGISTER", "teamName": "again"}).to_string();
     let cases = [
-        ("{\"type\": \"COMMAND\"", "sent no JSON (EOF while parsing an object at column 18)"),
-        ("", "sent no JSON (EOF while parsing a value at column 0)"),
+        ("{\"type\": \"COMMAND\"", "sent invalid JSON at column 18: EOF while parsing an object"),
+        ("", "sent invalid JSON at column 0: EOF while parsing a value"),
         (register.as_str(), "already registered"),
         (long.as_str(), "broke the connection: "),
         (huge.as_str(), "broke the connection: "),
@@ -182,7 +182,7 @@ async fn failed_recording_does_not_end_the_game() {
     std::fs::write(&taken, "mine").unwrap();
     play_along(&server, &deadly_map(), &Rules::BLITZ_2025).await;
     assert_eq!(server.result(1).await.recording, None);
-    let expected = format!("{}: exists already and is not overwritten; this game is not recorded", taken.display());
+    let expected = format!("{} already exists; this game is not recorded", taken.display());
     assert_eq!(server.notes(), [expected]);
     assert_eq!(std::fs::read_to_string(&taken).unwrap(), "mine");
     server.ended().await;
@@ -199,7 +199,7 @@ async fn servers_that_record_into_one_file_do_not_mix_their_games() {
     let (first, second) = (one.result(1).await, other.result(1).await);
     let recorded: Vec<_> = [&first, &second].iter().filter_map(|result| result.recording.as_ref()).collect();
     assert_eq!(recorded, [&file]);
-    let expected = format!("{}: exists already and is not overwritten; this game is not recorded", file.display());
+    let expected = format!("{} already exists; this game is not recorded", file.display());
     assert_eq!([one.notes(), other.notes()].concat(), [expected]);
     let report = verify(&file, &Rules::BLITZ_2025).unwrap();
     assert_eq!((report.divergence, report.status), (None, Status::Caught));
@@ -272,7 +272,7 @@ async fn recording_that_cannot_be_written_is_rejected_at_the_start() {
     std::fs::write(path("taken.jsonl"), "mine").unwrap();
     std::fs::write(path("second-2.jsonl"), "mine").unwrap();
     for (name, games, expected) in [
-        ("taken.jsonl", None, Some("taken.jsonl: exists already")),
+        ("taken.jsonl", None, Some("taken.jsonl already exists")),
         ("second.jsonl", Some(2), Some("second-2.jsonl: exists already")),
         ("second.jsonl", Some(1), None),
         ("taken.jsonl/game.jsonl", None, Some("taken.jsonl")),
