@@ -99,7 +99,7 @@ class Recorder:
         self._is_empty = True
 
     def write(self, frame: str, actions: list[dict[str, Any]]) -> None:
-        """Appends a tick. If writing fails, the recording ends but the game goes on."""
+        """Appends a tick. If writing fails, the recording ends but the game continues."""
         if self._file.closed:
             return
         if "\n" in frame or "\r" in frame:
@@ -109,7 +109,7 @@ class Recorder:
             self._file.flush()
             self._is_empty = False
         except OSError as error:
-            log.error("%s: %s; recording stopped, the game goes on", self.path, error)
+            log.error("%s: %s; recording stopped, the game continues", self.path, error)
             self._drop(is_logged=True)
 
     def close(self) -> None:
@@ -182,7 +182,7 @@ class Game:
             action = self._decision_maker.next_action(frame)
             decision = self._decision_maker.last_decision
             tick = decision.tick if decision else _tick_of(frame)
-        except Exception as error:  # noqa: BLE001: the game goes on whatever the bot raises
+        except Exception as error:  # noqa: BLE001: the game continues, whatever the bot raises
             action, tick = None, _tick_of(frame)
             if tick is not None:
                 self._count_error(tick, error)

@@ -1,4 +1,4 @@
-//! A planner of one's own against planners of the library, at an equal budget of simulated ticks.
+//! A custom planner against the library's planners, with an equal budget of simulated ticks.
 
 use std::error::Error;
 

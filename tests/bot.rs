@@ -1,6 +1,6 @@
 //! Guarantees: the bot answers every message in time; if the server keeps the rules, nothing is
-//! mispredicted, whatever happens to commands and messages; and if it does not, the bot plays on
-//! and survives longer than a one-step rule.
+//! mispredicted, even if commands or messages are late or lost; and if it does not, the bot
+//! continues and survives longer than a one-step rule.
 
 mod common;
 

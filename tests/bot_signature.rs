@@ -27,7 +27,7 @@ const TICKS: u64 = 20_000;
 /// Never used up.
 const BUDGET: Duration = Duration::from_secs(600);
 
-/// How a game differs from one in which everything works.
+/// How a game differs from one without disturbances.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Script {
     /// Every message arrives and every command is in time.
@@ -322,9 +322,9 @@ fn bot_signature_is_unchanged() {
     let layouts: Vec<(String, Layout)> = our_maps().into_iter().map(|map| (map.name, map.layout)).collect();
     let games = layouts.len() * (SCRIPTS.len() + PLANNERS.len()) + 1;
     let waiting = Mutex::new(0..games);
-    let next = || waiting.lock().expect("no game panics with it").next();
+    let next = || waiting.lock().expect("no game panics while it holds the lock").next();
     let work = || {
-        let play = |number| (number, record(&layouts, number).expect("a game of every number"));
+        let play = |number| (number, record(&layouts, number).expect("every game has been played"));
         std::iter::from_fn(next).map(play).collect::<Vec<_>>()
     };
     let threads = thread::available_parallelism().map_or(2, usize::from);

@@ -44,7 +44,7 @@ fn no_file_takes_100_mb() {
     let international = [&b"Comment\0\x01\0\0\0"[..], &bomb].concat();
     let picture = chunk(b"IDAT", &zeros((1 + 8 * 1024) * 1024));
     let cases = [
-        ("the largest picture", png_file(1024, false, &[picture])),
+        ("the largest image", png_file(1024, false, &[picture])),
         ("more image data than the header declares", png_file(1024, false, &[chunk(b"IDAT", &bomb)])),
         ("the same, interlaced", png_file(1024, true, &[chunk(b"IDAT", &bomb)])),
         (

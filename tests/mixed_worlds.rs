@@ -10,7 +10,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use getaway::game::{Direction, Layout, Move, Position, Rules, Spawn, State, Style, Threat, Tile, World};
 use proptest::prelude::*;
 
-/// Threats are insane, owls outside their window: a lane's memory is used before it is written.
+/// Threats have the personality `insane` and owls are outside their window: a lane's memory is used
+/// before it is written.
 const TICK: u16 = 1001;
 
 fn world(layout: &Layout) -> World {

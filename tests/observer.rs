@@ -9,7 +9,7 @@ use getaway::game::{Layout, Move, Position, Rules, State, Style, Threat, Tile, W
 use getaway::planner::{Budget, Outcome, SurvivalOptions, SurvivalSearch};
 use getaway::search::Generator;
 
-/// Plays random games on the bundled maps and calls `see` on every tick with the world, the state
+/// Plays random games on the bundled maps and calls `see` in every tick with the world, the state
 /// before, the move, and the state after.
 fn for_each_tick(mut see: impl FnMut(&World, &State, Move, &State)) {
     for map in our_maps() {
@@ -129,7 +129,7 @@ fn world_built_in_slices_equals_one_built_at_once() {
         let world = World::new(&map.layout, &Rules::BLITZ_2025).unwrap();
         assert_eq!(slices, world.open_tiles().div_ceil(7));
         assert_same_game(&builder.finish(), &world);
-        // `finish` builds whatever is missing.
+        // `finish` builds the missing tables.
         assert_same_game(&WorldBuilder::new(&map.layout, &Rules::BLITZ_2025).unwrap().finish(), &world);
     }
 }

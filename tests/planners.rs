@@ -190,7 +190,7 @@ fn cautious_outlives_random_against_lawless_threats() {
     assert!(careful > 2 * careless, "{careful} against {careless}");
 }
 
-/// How many ticks the player survives against threats that walk at random on every second tick.
+/// How many ticks the player survives against threats that move at random in every second tick.
 fn survival_against_lawless(layout: &Layout, seed: u64, cautious: bool) -> u32 {
     use rand::{RngExt, SeedableRng};
     let mut random = rand_pcg::Pcg32::seed_from_u64(seed);

@@ -2,7 +2,8 @@
 //!
 //! The traces were recorded by an independent implementation on the server's own JavaScript engine:
 //! whole games on the real maps, on mazes, and on unusual maps, under unusual actions. A mismatch
-//! reports the file, the line and the field; if rules and recordings disagree, the recordings are right.
+//! reports the file, the line and the field; if rules and recordings disagree, the recordings are
+//! right.
 
 #[path = "traces/batch.rs"]
 mod batch_traces;

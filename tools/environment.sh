@@ -38,7 +38,8 @@ install() {
   "$venv_python" -m pip install --quiet --disable-pip-version-check "$@"
 }
 
-# hash_files PATH...: prints a hash of the files and folders, and of the environment's Python version.
+# hash_files PATH...: prints a hash of the files and folders, and of the environment's Python
+# version.
 hash_files() {
   "$venv_python" - "$@" <<'PYTHON'
 import hashlib, pathlib, sys

@@ -1,5 +1,5 @@
 //! The games used by the benches: whole games replayed from plans, and random games. Results are
-//! checked against known values, so that a game that went wrong is not timed.
+//! checked against known values, so that a wrong game is not timed.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -43,7 +43,7 @@ impl PlannedGame {
         let world = World::new(&map.layout, rules).unwrap_or_else(|error| panic!("{}: {error}", map.name));
         let mut end = world.start();
         for &player_move in &plan {
-            assert!(!end.is_over(), "{}: the plan goes on after the game is over", map.name);
+            assert!(!end.is_over(), "{}: the plan continues after the end of the game", map.name);
             world.step(&mut end, player_move);
         }
         assert_eq!((end.tick(), end.is_caught()), (LAST_TICK + 1, false), "{}: the plan does not survive", map.name);
@@ -75,8 +75,8 @@ pub fn all() -> Vec<Game> {
     ours.into_iter().chain(real).collect()
 }
 
-/// One plan serves both variants: as long as the player does not step onto a threat, they are the
-/// same game.
+/// One plan serves both variants: as long as the player does not step onto a threat, both games are
+/// the same.
 fn our_game(here: &Path, name: &str) -> Game {
     let path = here.join("benches/plans").join(name).with_extension("txt");
     let letters = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
@@ -111,8 +111,7 @@ fn recorded_plan(map: &Map, rules: &Rules, path: &Path) -> Vec<Move> {
     let trace = Trace::parse(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let world = World::new(&map.layout, &rules).expect("a map that is played in a trace");
     let mut state = world.start();
-    let mut play =
-        |actions: &[_]| world.play(&mut state, actions).expect("a trace does not go on after the end of its game");
+    let mut play = |actions: &[_]| world.play(&mut state, actions).expect("a trace ends with its game");
     trace.ticks.iter().map(|tick| play(tick.actions.as_deref().unwrap_or_default())).collect()
 }
 

@@ -1,4 +1,4 @@
-"""Tabular Q-learning on the compact observation, in NumPy: where does it stand beside the planners?
+"""Tabular Q-learning on the compact observation, in NumPy: how does it compare with the planners?
 
     python examples/python/q_learning.py [--steps 20000000] [--seed 1] [--curve FILE.svg] [MAP...]
 
@@ -28,7 +28,7 @@ import getaway
 GAMES = 512
 TRAINING_MAPS = 64
 NEAR_STEPS = 4
-"""Clearances beyond this many steps look alike."""
+"""Clearances are capped at this many steps."""
 DISCOUNT = 0.98
 STATES = (NEAR_STEPS + 2) ** 5 * 3 * 5
 EVALUATIONS = 16
@@ -42,7 +42,7 @@ def states(observations: npt.NDArray[np.int16]) -> npt.NDArray[np.int64]:
     near = np.clip(observations[:, 4:9], -1, NEAR_STEPS).astype(np.int64) + 1
     number = near @ (NEAR_STEPS + 2) ** np.arange(5)
     wait = np.minimum(observations[:, 1], 2).astype(np.int64)
-    # The clock is the tick less one; threats get livelier when it is above these.
+    # The clock is the tick minus one; threats become faster above these values.
     phase = np.searchsorted([300, 500, 700, 900], observations[:, 0].astype(np.int64) - 1)
     return np.asarray((number * 3 + wait) * 5 + phase, dtype=np.int64)
 
@@ -66,14 +66,14 @@ def final_ticks(table: Table, games: list[getaway.Game]) -> npt.NDArray[np.int64
 
 
 def learn(steps: int, seed: int, tests: list[getaway.Game]) -> tuple[Table, list[tuple[int, float]]]:
-    """The table after so many environment steps, and on the way the mean final tick on the maps of the test."""
+    """Learns for this many environment steps; returns the table, and the curve of mean final ticks on the test maps."""
     rng = np.random.default_rng(seed)
     maps = [getaway.generate_map(1000 + number, threats=4 + number % 4) for number in range(TRAINING_MAPS)]
     batch = getaway.Batch(maps, GAMES)
     table = np.full((STATES, 5), 1 / (1 - DISCOUNT), dtype=np.float32)
     rounds = max(steps // GAMES, EVALUATIONS)
     curve = []
-    # Games begin anew at random, so that they do not all walk through the same phases together.
+    # Games restart at random times, so that they are not all in the same phase.
     rows = states(batch.reset())
     over = np.zeros(GAMES, dtype=bool)
     for number in range(rounds):
@@ -87,7 +87,7 @@ def learn(steps: int, seed: int, tests: list[getaway.Game]) -> tuple[Table, list
         observations, rewards, terminations = batch.step(actions)
         after = states(observations)
         goals = rewards + DISCOUNT * np.where(terminations, 0, table[after].max(axis=1))
-        # A game that was over has only been put back to its start: nothing is learned from that.
+        # A finished game has only been reset: there is nothing to learn from that step.
         played = ~over
         known = table[rows[played], actions[played]]
         table[rows[played], actions[played]] = known + rate * (goals[played] - known)

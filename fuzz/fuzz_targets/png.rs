@@ -9,6 +9,6 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
     if let Ok(layout) = decode_layout(bytes) {
-        World::new(&layout, &Rules::BLITZ_2025).expect("a map that is read can be played");
+        World::new(&layout, &Rules::BLITZ_2025).expect("a loaded map can be played");
     }
 });

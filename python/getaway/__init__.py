@@ -1,4 +1,4 @@
-"""Coveo's Blitz 2025 car chase, reimplemented exactly, searched and solved before the first move."""
+"""Coveo's Blitz 2025 car chase, reimplemented exactly, searched, and solved before the first move."""
 
 from getaway._getaway import (
     Bot,
@@ -22,7 +22,7 @@ try:
 except ImportError:  # built without the feature `lab`
 
     class Batch:  # type: ignore[no-redef]
-        """Stands in for what this build does not have."""
+        """A placeholder in builds without the feature `lab`."""
 
         def __init__(self, *arguments: object, **options: object) -> None:
             raise ImportError("this build of getaway has no Batch: expected one with the feature `lab`")

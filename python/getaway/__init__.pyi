@@ -1,4 +1,4 @@
-"""Coveo's Blitz 2025 car chase, rebuilt exactly, searched and solved before the first move.
+"""Coveo's Blitz 2025 car chase, reimplemented exactly, searched, and solved before the first move.
 
     import getaway
 
@@ -8,11 +8,11 @@
         game.step(bot.next_action(game.frame()))
     print(game.score)
 
-A move is a `Move`, its number (0 left, 1 right, 2 up, 3 down, 4 stay) or its letter (L, R, U, D, and . to stay). An action of the
-wire is a dict, {"type": "MOVE_LEFT"} or MOVE_RIGHT, MOVE_UP, MOVE_DOWN, or {"type": "MOVE_TO", "position": {"x": 1, "y": 2}}; None is to
-stay. A bug of the library comes out as a RuntimeError.
+A move is a `Move`, its number (0 left, 1 right, 2 up, 3 down, 4 stay) or its letter (L, R, U, D, or . to stay). An
+action of the protocol is a dict: {"type": "MOVE_LEFT"}, or MOVE_RIGHT, MOVE_UP, MOVE_DOWN, or
+{"type": "MOVE_TO", "position": {"x": 1, "y": 2}}; None means to stay. A bug in the library raises a RuntimeError.
 
-Positions are (x, y), x to the right and y down, from 0. Rules are a dict as `Game.rules` gives them; those that a dict does not name are
+Positions are (x, y), x to the right and y down, from 0. Rules are a dict like `Game.rules`; rules that a dict does not name are
 the server's, and `no_jump=True` is short for `rules={"no_jump": True}`.
 """
 
@@ -55,7 +55,7 @@ __version__: str
 
 @final
 class Bot:
-    """A player that is told the state before each tick and answers with an action. It may be used from several threads, one at a time."""
+    """A player that receives the state before each tick and answers with an action. Several threads may use it, one at a time."""
 
     def __new__(
         cls,
@@ -68,22 +68,23 @@ class Bot:
     ) -> Bot:
         """A bot that has not seen a game.
 
-        planner: a planner's name (`getaway play --help` lists them) or an expression of the search grammar.
-        budget_ms: milliseconds for a decision, reading the message included.
-        seed: the seed of every random draw, from 0.
-        budget_ticks: ticks simulated for a decision at most; with such a budget, and a budget_ms that is never reached, games repeat exactly.
-        no_jump: whether the game is the variant in which a threat that the player steps on catches it.
+        planner: the name of a planner (`getaway play --help` lists them), or an expression of the search grammar.
+        budget_ms: milliseconds per decision, including parsing the message.
+        seed: the seed of the random number generator, at least 0.
+        budget_ticks: maximum number of ticks simulated per decision; games are reproducible if budget_ms is never reached.
+        no_jump: whether the game is the no-jump variant, in which stepping onto a threat's tile loses the game.
 
         Raises ValueError for an unknown planner or a budget below 0.
         """
 
     def next_action(self, game_message: str | bytes | dict[str, Any], /) -> dict[str, Any] | None:
-        """The action for a state, as the frame that came or as a dict; None to stay.
+        """The action for a state, given as the received frame or as a dict; None to stay.
 
-        Other threads run meanwhile; Ctrl-C is seen when the decision is made. A state of another map, or of an earlier tick, begins a
-        new game.
+        Other threads can run meanwhile; Ctrl-C takes effect after the decision. A state on another map, or of an earlier
+        tick, starts a new game.
 
-        Raises ValueError, with the path of the field, for what is no state or contradicts itself; the game goes on with the next one.
+        Raises ValueError, with the path of the field, for anything that is not a consistent state; the bot can still
+        answer the next one.
         """
 
     @property
@@ -92,11 +93,11 @@ class Bot:
 
     @property
     def mispredictions(self) -> list[int]:
-        """By threat, in the order of the messages, how often it did something else than was predicted, in this game."""
+        """How often each threat, in message order, did something other than predicted in this game."""
 
 @final
 class Decision:
-    """Where an action came from."""
+    """A decision: how an action was chosen."""
 
     @property
     def tick(self) -> int:
@@ -104,15 +105,15 @@ class Decision:
 
     @property
     def source(self) -> Literal["plan", "search", "fallback"]:
-        """A plan that was ready, a search in this tick, or a rule that needs no search."""
+        """An existing plan, a search in this tick, or a rule without search."""
 
     @property
     def planned_tick(self) -> int | None:
-        """The tick up to which the bot knows how to live, if it looked: 2001 when it knows the whole game."""
+        """The last tick that the bot's plan survives to, if it planned: 2001 for the whole game."""
 
     @property
     def simulated_ticks(self) -> int:
-        """The ticks that the planner simulated for this decision."""
+        """The number of ticks that the planner simulated for this decision."""
 
     @property
     def milliseconds(self) -> float:
@@ -120,11 +121,11 @@ class Decision:
 
 @final
 class Map:
-    """Streets, and where the player and the threats start. A value: it compares, hashes, copies and pickles."""
+    """A map with the starts of the player and the threats. A value: it can be compared, hashed, copied and pickled."""
 
     def __new__(cls, rows: str | Sequence[str], *, name: str = "drawing", difficulty: str = "") -> Map:
-        """A map that is drawn, one text per row or all rows in one: # wall, . open, ~ see-through, P the player, B bull, G goldfish, S shark,
-        O owl, D deer, H hawk.
+        """A map from a drawing, given as one string per row or as one string: # wall, . open, ~ see-through, P player,
+        B bull, G goldfish, S shark, O owl, D deer, H hawk.
 
         Raises ValueError for anything else.
         """
@@ -135,7 +136,7 @@ class Map:
 
     @property
     def difficulty(self) -> str:
-        """What its description says: easy, medium, hard."""
+        """The difficulty that its description gives: easy, medium or hard."""
 
     @property
     def rows(self) -> list[str]:
@@ -152,7 +153,7 @@ class Map:
     def save(self, folder: str | PathLike[str]) -> None:
         """Writes the map as the challenge stores maps: layout.png and meta.json in this folder.
 
-        Raises ValueError when it cannot be written, or is larger than such maps may be.
+        Raises ValueError when it cannot be written, or exceeds the limits of this format.
         """
 
     def __eq__(self, other: object, /) -> bool: ...
@@ -161,7 +162,7 @@ class Map:
 
 @final
 class State:
-    """Where a game stands at the start of a tick. A value that never changes: it compares, hashes, copies and pickles."""
+    """The state of a game at the start of a tick. An immutable value: it can be compared, hashed, copied and pickled."""
 
     def __new__(
         cls,
@@ -173,9 +174,9 @@ class State:
         no_jump: bool = False,
         rules: dict[str, Any] | None = None,
     ) -> State:
-        """A state that is put together by hand, for what-ifs: the tick (1 to 2001), the player's position, the threats in the map's order.
+        """A state built by hand, for what-if analysis: tick (1 to 2001), player's position, and threats in the map's order.
 
-        A game or a state in place of the map lends its map and rules, and the tables that are made of them.
+        A game or a state can be given in place of the map: its map, rules and tables are then used.
 
         Raises ValueError for a position that is not an open tile, or threats that are not the map's.
         """
@@ -187,7 +188,7 @@ class State:
         """
 
     def play(self, moves: _Moves, /) -> State:
-        """The state after these moves, or after the first of them that ends the game."""
+        """The state after these moves, or after the first one that ends the game."""
 
     @property
     def map(self) -> Map:
@@ -237,17 +238,17 @@ class State:
 
 @final
 class Game:
-    """A game that is stepped. Games compare, copy and pickle with the moves that were made; they change, so only their states hash."""
+    """A mutable game. It can be compared, copied and pickled, with the moves made so far; only its states can be hashed."""
 
     def __new__(
         cls, map: _MapLike | Game | State, *, no_jump: bool = False, rules: dict[str, Any] | None = None, moves: _Moves = ""
     ) -> Game:
-        """A game on a map, on the one in a folder, or on the one of that name in `maps/`, after these moves.
+        """A game on a map, given as a map, its folder, or its name in `maps/`, after these moves.
 
-        A game or a state in place of the map lends its map and rules.
+        A game or a state can be given in place of the map: its map and rules are then used.
 
         Raises FileNotFoundError when there is no such map, ValueError when it cannot be read or played, for rules out of range, or when the
-        moves go on after the game is over.
+        game ends before the last move.
         """
 
     @staticmethod
@@ -258,22 +259,23 @@ class Game:
         """
 
     def step(self, action: _Action = None, /) -> Move:
-        """Plays a tick with a move, an action, several of which the first that succeeds counts, or none; returns the move that was made.
+        """Plays a tick with a move, an action, several actions of which the first possible one counts, or nothing; returns
+        the move made.
 
-        Raises ValueError when the game is over, or for what is not an action.
+        Raises ValueError when the game is over or the action is invalid.
         """
 
     def play(self, moves: _Moves, /) -> int:
-        """Plays moves, one per tick, until one ends the game; returns how many were played."""
+        """Plays moves, one per tick, until one ends the game; returns the number of moves played."""
 
     def reset(self) -> None:
-        """Goes back to the start."""
+        """Resets the game to its start."""
 
     def copy(self) -> Game:
-        """The same game, to be played on separately; what never changes is shared."""
+        """An independent copy of the game; immutable data is shared."""
 
     def frame(self, team_id: str = "getaway") -> str:
-        """The state as the server sends it, JSON."""
+        """The state as the server sends it, as JSON."""
 
     def message(self, team_id: str = "getaway") -> dict[str, Any]:
         """The state as the server sends it, decoded."""
@@ -304,7 +306,7 @@ class Game:
 
     @property
     def state(self) -> State:
-        """Where the game stands, as a value."""
+        """The current state, as an immutable value."""
 
     @property
     def tick(self) -> int:
@@ -348,8 +350,8 @@ class Game:
 class Batch:
     """Many games in flat arrays, stepped together in Rust while other Python threads run. Needs NumPy.
 
-    A game that is over goes back to its start in the step after, which ignores its action. Every step writes into the same arrays: copy what
-    is to be kept. `getaway.gymnasium` describes the observations.
+    A finished game is reset by the next step, which ignores its action. Every step writes into the same arrays: copy
+    them to keep their contents. `getaway.gymnasium` describes the observations.
     """
 
     def __new__(
@@ -362,44 +364,44 @@ class Batch:
         no_jump: bool = False,
         rules: dict[str, Any] | None = None,
     ) -> Batch:
-        """Games at their start, divided evenly among the maps of a list, in its order.
+        """Games at their start, divided evenly among the given maps, in order.
 
-        games: how many; by default one for each map.
-        observation: what each step writes for each game: "compact", "state" (int16), "planes" (uint8), or None for nothing.
-        threads: threads that step the games, the calling one included; results do not depend on it.
+        games: number of games; by default one per map.
+        observation: the observation that each step writes for each game: "compact", "state" (int16), "planes" (uint8), or None for nothing.
+        threads: number of threads that step the games, including the calling one; results do not depend on it.
 
-        Raises what `Game` raises for a map.
+        Raises the same errors as `Game` for a map.
         """
 
     def reset(self, mask: npt.NDArray[np.bool_] | None = None, /) -> npt.NDArray[Any]:
-        """Puts games back to their start, all or those that the mask marks; returns the observations."""
+        """Resets all games, or those whose entry in the mask is True; returns the observations."""
 
     def step(
         self, actions: npt.NDArray[np.integer[Any]], /
     ) -> tuple[npt.NDArray[Any], npt.NDArray[np.float32], npt.NDArray[np.bool_]]:
         """Plays a tick of every game; returns observations, rewards and terminations.
 
-        A reward is the ticks gained: 1, or 0 for a game that was put back or whose player the no-jump variant caught.
+        A reward is the number of ticks gained: 1, or 0 for a game that was reset or lost within the tick (no-jump variant).
 
-        Raises TypeError for actions that are not integers, ValueError for another shape than (games,) or an action that is not 0 to 4; no game
-        has changed then.
+        Raises TypeError for actions that are not integers, ValueError for a shape other than (games,) or an action outside 0 to 4; the
+        games are then unchanged.
         """
 
     @property
     def observations(self) -> npt.NDArray[Any]:
-        """The observations after the last step: games, then `observation_shape`."""
+        """The observations after the last step, of shape (games, *observation_shape)."""
 
     @property
     def observation(self) -> Literal["compact", "planes", "state"] | None:
-        """What is observed."""
+        """The kind of observation."""
 
     @property
     def observation_shape(self) -> tuple[int, ...]:
-        """The shape of one game's observation: the same for all, with room for the largest map."""
+        """The shape of one game's observation: the same for all games; it fits the largest map."""
 
     @property
     def threads(self) -> int:
-        """Threads that step the games."""
+        """The number of threads that step the games."""
 
     @property
     def rules(self) -> list[dict[str, Any]]:
@@ -411,25 +413,25 @@ class Batch:
 
     def __len__(self) -> int: ...
     def __getitem__(self, game: int, /) -> State:
-        """Where a game stands."""
+        """The current state of a game."""
 
     def __setitem__(self, game: int, state: State, /) -> None:
-        """Lets a game go on from a state of its map and rules.
+        """Continues a game from a state with its map and rules.
 
         Raises ValueError for another state.
         """
 
 @final
 class Solution:
-    """What a search found."""
+    """The result of a search."""
 
     @property
     def outcome(self) -> Literal["survives", "doomed", "undecided"]:
-        """Whether the player lives to the end, provably cannot, or it is not known."""
+        """Whether the player survives, provably cannot survive, or neither is known."""
 
     @property
     def moves(self) -> str:
-        """The moves, a letter a tick: L, R, U, D, and . to stay."""
+        """The moves, one letter per tick: L, R, U, D, or . to stay."""
 
     @property
     def actions(self) -> list[dict[str, Any] | None]:
@@ -441,18 +443,18 @@ class Solution:
 
     @property
     def score(self) -> int:
-        """What that scores."""
+        """The score at that tick."""
 
     @property
     def simulated_ticks(self) -> int:
-        """The ticks that the search simulated."""
+        """The number of ticks that the search simulated."""
 
     @property
     def milliseconds(self) -> float:
-        """The time of the search, without making the map's tables."""
+        """The time of the search, excluding the map's tables."""
 
 def load_map(map: str | PathLike[str]) -> Map:
-    """The map in a folder, or the one of that name in `maps/`.
+    """Loads the map in a folder, or the one with this name in `maps/`.
 
     Raises FileNotFoundError when there is no such map, ValueError when it cannot be read.
     """
@@ -472,16 +474,16 @@ def generate_map(
     threats: int | None = None,
     styles: Sequence[_Style] | None = None,
 ) -> Map:
-    """The map that a seed makes: the same on every machine.
+    """Generates a map: a seed gives the same map on every machine.
 
-    kind: mazes and labyrinths have odd sides.
-    styles: the threats are dealt from these; one that is in it twice comes twice as often.
+    kind: mazes and labyrinths need odd sides.
+    styles: the styles of the threats; a style given twice is twice as frequent.
 
     Raises ValueError for a size or a number of threats out of range.
     """
 
 def planners() -> list[str]:
-    """The names of the planners that a `Bot` takes."""
+    """The names of the planners that a `Bot` accepts."""
 
 def solve(
     map: _MapLike | Game,
@@ -491,17 +493,21 @@ def solve(
     time_limit_ms: float = 1000.0,
     seed: int = 0,
 ) -> Solution:
-    """Solves a whole game before the first move, from a map's start or from where a game stands.
+    """Solves a whole game before the first move, from a map's start or from a game's current state.
 
-    The same seed finds the same moves as long as it takes less than half a second. Other threads run meanwhile, and Ctrl-C works.
+    The same seed finds the same moves as long as the search takes less than half a second. Other threads can run
+    meanwhile, and Ctrl-C works.
 
-    Raises what `Game` raises for a map, and ValueError for a time limit below 0, or for no_jump with a game of the other variant.
+    Raises the same errors as `Game` for a map, and ValueError for a time limit below 0, or for no_jump with a game
+    of the standard variant.
     """
 
 def signature(maps: Sequence[str | PathLike[str]], threads: int = 1) -> str:
-    """The search signature: 16 hexadecimal digits for what the planners do on these maps, in both variants, with a fixed seed and a fixed budget.
+    """The search signature: 16 hexadecimal digits that identify the planners' behaviour on these maps, in both variants,
+    with a fixed seed and a fixed budget.
 
-    It is the same on every machine and with any number of threads; a change of the searches changes it. Takes about a second for a dozen maps.
+    It does not depend on the machine or the number of threads, and changes when a search changes. Takes about a second
+    for a dozen maps.
 
-    Raises what `Game` raises for a map.
+    Raises the same errors as `Game` for a map.
     """

@@ -11,7 +11,7 @@ def main() -> int:
     except ImportError:
         print("error: this build of getaway has no command line: expected one with the feature `cli`", file=sys.stderr)
         return 2
-    # Python's own handler would only run when the command has ended.
+    # Python's own handler would only run after the command has ended.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     code: int = run_command_line(sys.argv)
     return code

@@ -3,30 +3,30 @@
 Importing this module registers the id; `gymnasium.make("getaway.gymnasium:getaway/Chase-v0")` does both. Needs the extra
 `getaway[gymnasium]`.
 
-**Actions**: `Discrete(5)`: 0 left, 1 right, 2 up, 3 down, 4 stay. A step into a wall is a stay.
+**Actions**: `Discrete(5)`: 0 left, 1 right, 2 up, 3 down, 4 stay. A step into a wall counts as staying.
 
-**Observations**, in one of three forms. A batch of several maps has room for the largest of them.
+**Observations**, in one of three forms. In a batch of several maps, the shape fits the largest one.
 
 - `"compact"`: `Box(-1, 4096, (9 + 5 * threats,), int16)`. The tick (1 to 2001); the ticks until the threats move (0: in the
   next step); the player's x and y (tiles); for each action in order, the steps (along the streets) from the nearest threat to
-  the tile that the action leads to, -1 where the way is blocked, 4096 where no threat can come. Then for each threat, in map
+  the tile that the action leads to, -1 where the way is blocked, 4096 where no threat can arrive. Then for each threat, in map
   order: x and y, direction (0 to 3, as actions), style (0 bull, 1 goldfish, 2 shark, 3 owl, 4 deer, 5 hawk), and its steps to
   the player. Threats that the map does not have are -1.
 - `"planes"`: `Box(0, 255, (15, height, width), uint8)`. Tiles that the player may enter; tiles that threats may enter; the
   player; threats by style (six planes, as above); threats by direction (four planes); the ticks until the threats move, on
   every tile; the tick, from 0 to 255, on every tile.
-- `"state"`: `Box(-32768, 32767, (4 + 9 * threats,), int16)`. All that decides the future: the tick, the ticks since the threats
-  moved, the player's x and y; for each threat x, y, direction, style, random numbers drawn, the kind of place that it
-  remembers (0 none, 1 where the player was, 2 a hawk's post), that place's x and y (-1 for none), and idle rounds.
+- `"state"`: `Box(-32768, 32767, (4 + 9 * threats,), int16)`. Everything that determines the future: the tick, the ticks since the threats
+  moved, the player's x and y; for each threat x, y, direction, style, random numbers drawn, the kind of position that it
+  remembers (0 none, 1 where the player was, 2 a hawk's post), that position's x and y (-1 for none), and idle rounds.
 
-**Rewards**: the ticks that a step gained, 1, or 0 if the no-jump variant caught the player before the tick was over. An
-episode's return and 1 are the tick that was reached; the score of the game is 5 times that tick.
+**Rewards**: the number of ticks gained by a step: 1, or 0 if the player was caught within the tick (no-jump variant). An
+episode's return plus 1 is the tick reached; the score of the game is 5 times that tick.
 
 **Ends**: an episode is terminated when the player is caught, or when tick 2000 has been played, which is the end of the game
-and not a limit of time that the observation does not know. It is never truncated; `max_episode_steps` truncates it earlier.
+not a time limit hidden from the observation. It is never truncated, except by `max_episode_steps`.
 
-**Resets**: nothing is random but the generated maps. Without a map, each `reset(seed=...)` makes the map of that seed, and a
-reset without a seed draws one. Options of `reset`: `map` plays on another map from now on, `no_jump` and `rules` by other rules.
+**Resets**: only generated maps are random. Without a map, each `reset(seed=...)` generates the map of that seed, and a reset
+without a seed draws one. Options of `reset`: `map` selects another map from now on, `no_jump` and `rules` other rules.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ class ChaseEnv(gymnasium.Env[npt.NDArray[Any], int]):
 
     @property
     def state(self) -> getaway.State:
-        """Where the game stands."""
+        """The current state."""
         return self._single.state
 
     def reset(
@@ -137,7 +137,7 @@ class ChaseEnv(gymnasium.Env[npt.NDArray[Any], int]):
         return self._single.reset()
 
     def _map_seed(self, seed: int | None) -> int:
-        """The seed of a generated map: the reset's, or else a drawn one."""
+        """The seed of a generated map: the one given to reset, or a random one."""
         return int(self.np_random.integers(1 << 32)) if seed is None else seed
 
     def _take_options(self, options: dict[str, Any]) -> None:
@@ -177,7 +177,7 @@ class ChaseEnv(gymnasium.Env[npt.NDArray[Any], int]):
 class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], npt.NDArray[Any]]):
     """Many games, stepped together in Rust. See the module for spaces, rewards, ends and resets.
 
-    A game that is over goes back to its start in the next step, which ignores its action (next-step autoreset).
+    A finished game is reset by the next step, which ignores its action (next-step autoreset).
 
     map: as for `ChaseEnv`; the games are divided evenly among the maps of a list. None makes one map for each game, of the
     reset's seed and the seeds after it.
@@ -311,7 +311,7 @@ _COLOURS = {
 
 
 def _rows(state: getaway.State) -> list[list[str]]:
-    """The map with the player and the threats where they stand."""
+    """The map with the player and the threats at their current positions."""
     rows = [[tile if tile in "#~" else "." for tile in row] for row in state.map.rows]
     x, y = state.player
     rows[y][x] = "P"
@@ -328,7 +328,7 @@ def _drawing(state: getaway.State) -> str:
 
 
 def _picture(state: getaway.State) -> npt.NDArray[np.uint8]:
-    """The state as an RGB picture: rows, columns, colours."""
+    """The state as an RGB image: rows, columns, colours."""
     pixels = np.array([[_COLOURS[letter] for letter in row] for row in _rows(state)], dtype=np.uint8)
     return np.repeat(np.repeat(pixels, _TILE_PIXELS, axis=0), _TILE_PIXELS, axis=1)
 

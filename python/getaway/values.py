@@ -1,4 +1,4 @@
-"""Values that the extension makes and takes: moves and threats."""
+"""Values that the extension returns and accepts: moves and threats."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["Move", "Threat"]
 
 
 class Move(enum.IntEnum):
-    """What the player does in a tick. The numbers are the actions of the environments, the letters those of plans."""
+    """The player's move in a tick. The numbers are the actions of the environments, the letters those of plans."""
 
     LEFT = 0
     RIGHT = 1
@@ -35,19 +35,19 @@ class Move(enum.IntEnum):
 
     @property
     def action(self) -> dict[str, Any] | None:
-        """The move as an action of the wire; None to stay."""
+        """The move as an action of the protocol; None to stay."""
         return None if self is Move.STAY else {"type": f"MOVE_{self.name}"}
 
 
 class Threat(NamedTuple):
-    """A threat, its memory and its random numbers included: with the player, all that decides what it does next."""
+    """A threat with its memory and the state of its random numbers: together with the player, they determine its moves."""
 
     style: Literal["bull", "goldfish", "shark", "owl", "deer", "hawk"]
     """How it chooses its moves."""
     position: tuple[int, int]
     """Where it stands: x to the right, y down."""
     direction: Literal["left", "right", "up", "down"] = "up"
-    """Where it looks: the direction of its last step."""
+    """The direction it faces: that of its last step."""
     seed: int = 1
     """The seed of the next random number that it draws."""
     remembered: tuple[int, int] | None = None
@@ -57,4 +57,4 @@ class Threat(NamedTuple):
     post: tuple[int, int] | None = None
     """Hawk: the intersection that it is on its way to."""
     idle_rounds: int = 0
-    """Hawk: moves that it has waited, from -5."""
+    """Hawk: number of moves that it has waited; from -5."""

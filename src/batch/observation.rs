@@ -1,30 +1,35 @@
-//! What a learner sees of a game, as numbers.
+//! Observations: a game's state as numbers, for a learner.
 //!
-//! Three forms, all of fixed size for the worlds of a batch: maps that are smaller, and threats that a map does not have,
-//! leave -1 in vectors and 0 in planes.
+//! Three forms, all of fixed size for the worlds of a batch: tiles outside a smaller map and
+//! threats that a map does not have are -1 in vectors and 0 in planes.
 
 use crate::game::{LAST_TICK, MAX_OPEN_TILES, Move, Mover, State, Tile, UNREACHED, World};
 
-/// Numbers of a compact observation before the threats': the tick; the ticks until the threats move, 0 when they move in the
-/// next step; the player's x and y; and the clearances.
+/// Numbers of a compact observation before the threats': the tick; the ticks until the threats
+/// move, 0 if they move in the next step; the player's x and y; and the clearances.
 pub const COMPACT_HEADER: usize = CLEARANCE + Move::ALL.len();
-/// Where the clearances begin: for each move (left, right, up, down, stay) the steps from the nearest threat to the tile
-/// that the move leads to, along the streets; -1 where the way is blocked, [`FAR_STEPS`] where no threat can come.
+/// Where the clearances begin: for each move (left, right, up, down, stay) the steps from the
+/// nearest threat to the tile that the move leads to, along the streets; -1 where the way is
+/// blocked, [`FAR_STEPS`] where no threat can arrive.
 pub const CLEARANCE: usize = 4;
-/// Numbers of a compact observation for each threat, in map order: x, y, direction (0 to 3: left, right, up, down), style (0 to
-/// 5: as in `Style::ALL`), and its steps to the player along the streets, [`FAR_STEPS`] if it cannot come.
+/// Numbers of a compact observation for each threat, in map order: x, y, direction (0 to 3: left,
+/// right, up, down), style (0 to 5: as in `Style::ALL`), and its steps to the player along the
+/// streets, [`FAR_STEPS`] if it cannot reach it.
 pub const COMPACT_THREAT: usize = 5;
-/// Steps to a place where a threat cannot come.
+/// Number of steps to a tile that a threat cannot reach.
 pub const FAR_STEPS: i16 = MAX_OPEN_TILES as i16;
 
-/// Numbers of a whole state before the threats': the tick, the ticks since the threats' last move, the player's x and y.
+/// Numbers of a whole state before the threats': the tick, the ticks since the threats' last move,
+/// the player's x and y.
 pub const STATE_HEADER: usize = 4;
-/// Numbers of a whole state for each threat, in map order: x, y, direction, style, random numbers drawn, the kind of the place that it
-/// remembers (0: none, 1: where the player was, 2: a hawk's post), that place's x and y (-1 for none), and idle rounds.
+/// Numbers of a whole state for each threat, in map order: x, y, direction, style, random numbers
+/// drawn, the kind of the position that it remembers (0: none, 1: where the player was, 2: a hawk's
+/// post), that position's x and y (-1 for none), and idle rounds.
 pub const STATE_THREAT: usize = 9;
 
-/// Planes of a picture: tiles that the player may enter; tiles that threats may enter; the player; threats by style (six planes);
-/// threats by direction (four); everywhere the ticks until the threats move; everywhere the tick, scaled to 0 to 255.
+/// Number of planes of an image: tiles that the player may enter; tiles that threats may enter; the
+/// player; threats by style (six planes); threats by direction (four); a constant plane with the
+/// ticks until the threats move; a constant plane with the tick, scaled to 0 to 255.
 pub const PLANES: usize = PLANE_TICK + 1;
 
 const PLANE_PLAYER: usize = 2;
@@ -33,7 +38,7 @@ const PLANE_DIRECTIONS: usize = PLANE_STYLES + crate::game::Style::ALL.len();
 const PLANE_WAIT: usize = PLANE_DIRECTIONS + crate::game::Direction::ALL.len();
 const PLANE_TICK: usize = PLANE_WAIT + 1;
 
-/// What the observations of a batch have room for: the most of any of its worlds.
+/// The dimensions of a batch's observations: the maximum over its worlds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shape {
     /// Columns.
@@ -45,7 +50,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// Room for every one of these worlds.
+    /// The smallest shape that fits all of these worlds.
     pub fn of<'a>(worlds: impl Iterator<Item = &'a World>) -> Self {
         worlds.fold(Self::default(), |shape, world| Self {
             width: shape.width.max(world.layout().width as usize),
@@ -54,7 +59,8 @@ impl Shape {
         })
     }
 
-    /// Numbers of a compact observation: [`COMPACT_HEADER`], then [`COMPACT_THREAT`] for each threat.
+    /// Numbers of a compact observation: [`COMPACT_HEADER`], then [`COMPACT_THREAT`] for each
+    /// threat.
     pub fn compact(self) -> usize {
         COMPACT_HEADER + COMPACT_THREAT * self.threats
     }
@@ -64,20 +70,22 @@ impl Shape {
         STATE_HEADER + STATE_THREAT * self.threats
     }
 
-    /// Planes, rows and columns of a picture, stored in that order.
+    /// Planes, rows and columns of an image, stored in that order.
     pub fn planes(self) -> [usize; 3] {
         [PLANES, self.height, self.width]
     }
 }
 
-/// Maps of more open tiles do without a table of every [`Reach`], which would take more than 16 MiB.
+/// Maximum number of open tiles of a map with a table of every [`Reach`]; a larger table would take
+/// more than 16 MiB.
 const TABULATED_TILES: usize = 1024;
 
-/// By move, the steps of one threat, or of the nearest, to the tile that the move leads to; -1 where the way is blocked. The
-/// length is a register's: the last three are not used.
+/// By move, the steps of one threat, or of the nearest, to the tile that the move leads to; -1
+/// where the way is blocked. The length is that of a vector register: the last three elements are
+/// unused.
 type Reach = [i16; 8];
 
-/// The tables from which the observations of a world are made.
+/// The tables from which the observations of a world are computed.
 #[derive(Clone, Debug)]
 pub(super) struct Observer {
     shape: Shape,
@@ -87,13 +95,14 @@ pub(super) struct Observer {
     next: Vec<[u16; Move::ALL.len()]>,
     /// `threat * tiles + tile` -> steps of a threat from its tile to another.
     steps: Vec<i16>,
-    /// `player * tiles + threat` -> see [`Observer::computed_reach`]; empty above [`TABULATED_TILES`].
+    /// `player * tiles + threat` -> see [`Observer::computed_reach`]; empty above
+    /// [`TABULATED_TILES`].
     reaches: Vec<Reach>,
     /// Tick -> ticks until the threats move.
     waits: Vec<u8>,
     /// Threat -> its style.
     styles: Vec<u8>,
-    /// The planes before the player and the threats are on them.
+    /// The planes before the player and the threats are drawn.
     streets: Vec<u8>,
 }
 

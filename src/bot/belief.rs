@@ -367,7 +367,8 @@ impl ThreatBelief {
                 predicted.push(Hypothesis { threat, ..*hypothesis });
                 continue;
             }
-            // It drew, and the number of draws is unknown: replace it with one hypothesis per number.
+            // It drew, and the number of draws is unknown: replace it with one hypothesis per
+            // number.
             let threats = draws.clone().map(|draws| step(&Threat { draws, ..hypothesis.threat }));
             let hypotheses = threats.map(|threat| Hypothesis { threat, are_draws_known: true, home: None });
             predicted.extend(hypotheses.take(hypotheses_max - predicted.len()));

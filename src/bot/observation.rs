@@ -40,8 +40,8 @@ pub(super) struct ObservedPose {
 
 /// Reads a message.
 ///
-/// # Errors When the sizes disagree or the player is not on an open tile: no decision is possible
-/// then.
+/// # Errors
+/// When the sizes disagree or the player is not on an open tile: no decision is possible then.
 pub(super) fn decode(message: &GameMessage) -> Result<Decoded<'_>, BotError> {
     message.validate()?;
     let player = message.your_character.position;

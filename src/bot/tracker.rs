@@ -1,10 +1,10 @@
 //! Predict and update: tracks a game through its observations.
 //!
-//! Guarantees: a game that keeps the rules is tracked exactly, whatever happened to our commands.
-//! The player's position shows which move was played, so a late command is simply a tick without a
-//! command. For ticks whose messages were missed, the tracker tries the commands as sent, no
-//! commands, and other paths to the player's observed position, until the predicted threats match
-//! the observed ones. A game that breaks the rules is tracked by its observed positions.
+//! Guarantees: a game that keeps the rules is tracked exactly, even if our commands are late or
+//! lost. The player's position shows which move was played, so a late command is simply a tick
+//! without a command. For ticks whose messages were missed, the tracker tries the commands as sent,
+//! no commands, and other paths to the player's observed position, until the predicted threats
+//! match the observed ones. A game that breaks the rules is tracked by its observed positions.
 //!
 //! The tracker itself follows the player and the map; `belief` follows the threats.
 

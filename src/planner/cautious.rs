@@ -7,9 +7,9 @@
 //! criterion: not caught in this tick, a sufficiently long survival, not into a dead end, the most
 //! room, not straight back.
 //!
-//! [`CautiousRules`] is the core: it takes positions only, so it works against any threats, also on a
-//! server with other rules. Threats that
-//! *are* predictable can be predicted beside those that are not: see [`CautiousRules::choose_with_predictions`].
+//! [`CautiousRules`] is the core: it takes positions only, so it works against any threats, also on
+//! a server with other rules. Threats that *are* predictable can be predicted beside those that are
+//! not: see [`CautiousRules::choose_with_predictions`].
 
 use std::collections::{BTreeMap, HashSet};
 

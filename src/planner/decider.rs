@@ -1,12 +1,13 @@
-//! Decides a state: finds a line to the end of the game, or proves that there is none, and then looks for the
-//! longest line and a bound that meets it.
+//! Decides a state: finds a line to the end of the game, or proves that there is none, and then
+//! looks for the longest line and a bound that meets it.
 //!
-//! The survival search comes first, alone, so that easy maps cost what they always did. Where it does not
-//! find an answer soon, [`proof`](super::proof) takes over, which searches and proves side by side.
+//! The survival search comes first, alone, so that easy maps cost what they always did. Where it
+//! does not find an answer soon, [`proof`](super::proof) takes over, which searches and proves side
+//! by side.
 //!
-//! Guarantees: with a budget in simulated ticks, the answer depends on the world, the state, the seed and
-//! the budget alone. A bound is proven; what the proof leaves out can only make the game easier. Memory
-//! stays below the given bound.
+//! Guarantees: with a budget in simulated ticks, the answer depends on the world, the state, the
+//! seed and the budget alone. A bound is proven; what the proof leaves out can only make the game
+//! easier. Memory stays below the given bound.
 
 use super::proof::{Proof, Prover, prover};
 use super::{Budget, Outcome, Solution, SurvivalOptions, SurvivalSearch};
@@ -43,11 +44,12 @@ impl Decider {
         }
     }
 
-    /// Decides `state` until the longest line and the bound meet or the budget is used up. Called again for the
-    /// same state, or for a successor of it, it resumes. One decider serves one world.
+    /// Decides `state` until the longest line and the bound meet or the budget is used up. Called
+    /// again for the same state, or for a successor of it, it resumes. One decider serves one
+    /// world.
     ///
-    /// The outcome is [`Outcome::Doomed`] as soon as it is proven that no line survives; the line is the longest
-    /// where [`Solution::is_optimal`] says so.
+    /// The outcome is [`Outcome::Doomed`] as soon as it is proven that no line survives; the line
+    /// is the longest where [`Solution::is_optimal`] says so.
     pub fn solve(&mut self, world: &World, state: &State, budget: Budget) -> Solution {
         if state.is_over() {
             return self.search.solve(world, state, budget);

@@ -1,8 +1,8 @@
 //! How a solution is written: one line of text, or JSON.
 //!
-//! As text, `survives 2001 2001 20553 LL.RU...`: the outcome, the last tick, the bound, the simulated
-//! ticks, and the moves as letters (`L`, `R`, `U`, `D`, and `.` to stay), or `-` if there are none. As JSON, an object
-//! with the fields of [`Solution`] in which the moves are such a text.
+//! As text, `survives 2001 2001 20553 LL.RU...`: the outcome, the last tick, the bound, the
+//! simulated ticks, and the moves as letters (`L`, `R`, `U`, `D`, and `.` to stay), or `-` if there
+//! are none. As JSON, an object with the fields of [`Solution`] in which the moves are such a text.
 
 use std::fmt;
 use std::str::FromStr;

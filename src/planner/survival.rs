@@ -56,8 +56,8 @@ pub struct Solution {
     pub moves: Vec<Move>,
     /// The last tick of that line: 2001 if it survives.
     pub final_tick: u16,
-    /// The latest final tick that is possible, as far as is proven: 2001 while nothing is. Where it is
-    /// the final tick, the line is the longest.
+    /// The latest final tick that is possible, as far as is proven: 2001 while nothing is. Where it
+    /// is the final tick, the line is the longest.
     pub bound: u16,
     /// States stepped in this call.
     pub simulated_ticks: u64,
@@ -194,14 +194,14 @@ impl SurvivalSearch {
         self.solve_until(world, state, LAST_TICK + 1, budget)
     }
 
-    /// Like [`SurvivalSearch::solve`], but stops as soon as a line reaches `enough_tick`; the outcome is
-    /// then undecided.
+    /// Like [`SurvivalSearch::solve`], but stops as soon as a line reaches `enough_tick`; the
+    /// outcome is then undecided.
     pub fn solve_until(&mut self, world: &World, state: &State, enough_tick: u16, budget: Budget) -> Solution {
         self.solve_pruned(world, state, enough_tick, budget, None)
     }
 
-    /// Like [`SurvivalSearch::solve_until`], but leaves out the states that `prune` finds hopeless. An
-    /// exhaustive search then proves no more than that the target of `prune` is out of reach.
+    /// Like [`SurvivalSearch::solve_until`], but leaves out the states that `prune` finds hopeless.
+    /// An exhaustive search then proves no more than that the target of `prune` is out of reach.
     pub(super) fn solve_pruned(
         &mut self,
         world: &World,

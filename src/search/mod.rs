@@ -17,10 +17,11 @@
 //! iterative sampling, `step(lookahead(simulate))` nested Monte Carlo of level 1, `step(repeat(100,
 //! select(1.41, simulate)))` UCT.
 //!
-//! **Guarantees.** The result is the best of *all* complete sequences evaluated; only a strictly better one replaces it. A budget in evaluations is
-//! met exactly; a deadline is overrun by microseconds; a rollout cut short yields nothing. The same
-//! expression, seed, problem and evaluation budgets give the same answer on every platform. Memory
-//! is bounded. A rollout does not allocate per action.
+//! **Guarantees.** The result is the best of *all* complete sequences evaluated; only a strictly
+//! better one replaces it. A budget in evaluations is met exactly; a deadline is overrun by
+//! microseconds; a rollout cut short yields nothing. The same expression, seed, problem and
+//! evaluation budgets give the same answer on every platform. Memory is bounded. A rollout does not
+//! allocate per action.
 //!
 //! ```
 //! use getaway::search::{Budget, Generator, Problem, Search};

@@ -1,7 +1,7 @@
 //! The runner of tests that need the shared folder, which is too large for the repository.
 //!
-//! Without the folder such a test is reported as ignored. With `GETAWAY_REQUIRE_SHARED=1` it fails instead, so
-//! that a machine which should have the folder cannot pass by not testing.
+//! Without the folder such a test is reported as ignored. With `GETAWAY_REQUIRE_SHARED=1` it fails
+//! instead, so that a machine which should have the folder cannot pass by not testing.
 
 use std::path::Path;
 use std::process::ExitCode;

@@ -231,7 +231,7 @@ def test_full_disk_stops_the_recording_but_not_the_game(scripted_server: Serve, 
     environment = {**os.environ, "SAVE_JSONL_PATH": str(recording)}
     done = subprocess.run(["sh", "-c", limited], cwd=ROOT / "bot", env=environment, capture_output=True, text=True, timeout=TIMEOUT_S)
     assert (done.returncode, done.stderr.count("\n")) == (0, 1), done.stderr
-    assert str(recording) in done.stderr and "recording stopped, the game goes on" in done.stderr
+    assert str(recording) in done.stderr and "recording stopped, the game continues" in done.stderr
     assert done.stdout.startswith("score 105, last tick 20")
     *complete, partial = recording.read_text().split("\n")
     assert [json.loads(line)["game_message"]["tick"] for line in complete] == list(range(1, len(complete) + 1))

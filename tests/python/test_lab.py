@@ -144,7 +144,7 @@ def test_planners_are_those_of_the_bots() -> None:
         (lambda: State(Map("P.B"), tick=1, player=(0, 1), threats=[Threat("bull", (2, 0))]), ValueError, "not an open tile"),
         (lambda: State(Map("P.B"), tick=1, player=(0, 0), threats=[Threat("owl", (2, 0))]), ValueError, "expected the map's bull"),
         (lambda: State(Map("P.B"), tick=1, player=(0, 0), threats=[3]), TypeError, r"threats\[0\]: expected a getaway.Threat"),  # type: ignore[list-item]
-        (lambda: State(drawing(), tick=1, player=(0, 0), threats=[], rules={}), ValueError, "expected none beside a game"),
+        (lambda: State(drawing(), tick=1, player=(0, 0), threats=[], rules={}), ValueError, "expected none with a game"),
         (lambda: getaway.generate_map(kind="village"), ValueError, "expected maze, labyrinth or city"),  # type: ignore[arg-type]
         (lambda: getaway.generate_map(styles=["cat"]), ValueError, 'unknown style "cat"'),  # type: ignore[list-item]
     ],

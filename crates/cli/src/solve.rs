@@ -26,8 +26,8 @@ const EXAMPLES: &str = "Examples:
 
 /// Solve whole games before the first move: find a surviving plan, or prove that there is none
 ///
-/// The score is that of the longest line found; the bound is a score that no line exceeds, proven. On a doomed map the
-/// search goes on until the two meet or the time limit is reached.
+/// The score is that of the longest line found; the bound is a score that no line exceeds, proven.
+/// On a doomed map the search goes on until the two meet or the time limit is reached.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct SolveArgs {
@@ -109,8 +109,8 @@ fn solve(args: &SolveArgs, map: &Map) -> Result<Report, CliError> {
     })
 }
 
-/// Decides a map within the time limit, in slices between which the progress bar is drawn. Returns the solution and the time at
-/// which its outcome was known.
+/// Decides a map within the time limit, in slices between which the progress bar is drawn. Returns
+/// the solution and the time at which its outcome was known.
 fn decide(args: &SolveArgs, world: &World) -> (Solution, Option<Duration>) {
     let time_limit = Duration::from_millis(args.time_limit_ms);
     let start = Instant::now();

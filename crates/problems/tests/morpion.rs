@@ -1,6 +1,6 @@
 //! Validates the grammar on an external problem, Morpion Solitaire: the numbers of positions must
-//! match the published ones (the rules are right), and so must the searches' mean scores (the
-//! grammar is right).
+//! match the published ones, which validates the rules, and so must the searches' mean scores,
+//! which validates the grammar.
 //!
 //! The means are tested on few games, within four standard errors of the difference from the
 //! published value; for long runs use `cargo run --release --example morpion`.
@@ -35,7 +35,7 @@ fn canonical(morpion: &Morpion, moves: &[Move]) -> Position {
         lines.sort_unstable();
         lines
     });
-    images.min().expect("there are eight")
+    images.min().expect("a symmetry group of eight")
 }
 
 /// The number of positions after 0, 1, 2, ... moves.
@@ -179,6 +179,6 @@ fn nested_search_of_level_1_has_the_published_mean() {
 
 #[test]
 fn nested_search_of_level_2_has_the_published_mean() {
-    // Only the fastest variant; the others are left to the long run.
+    // Only the fastest variant; the long run covers the others.
     assert_mean("4D", "step(lookahead(step(lookahead(simulate))))", 10);
 }

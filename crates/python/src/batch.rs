@@ -1,4 +1,4 @@
-//! Many games in arrays, and one game in arrays: what the environments stand on.
+//! Many games, or one game, in arrays: the basis of the Gymnasium environments.
 
 use std::sync::Arc;
 
@@ -15,14 +15,14 @@ use crate::convert::{catch_panic, value_error, without_gil};
 use crate::game::{Board, State};
 use crate::value::{move_of_number, to_rules};
 
-/// The most games of a batch.
+/// The maximum number of games in a batch.
 const MAX_GAMES: usize = 1 << 24;
-/// The most numbers in the observations of a batch.
+/// The maximum number of elements in the observations of a batch.
 const MAX_NUMBERS: usize = 1 << 32;
-/// The most threads of a batch.
+/// The maximum number of threads of a batch.
 const MAX_THREADS: usize = 1024;
 
-/// What a learner sees of a game.
+/// The kind of observation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Observation {
     Nothing,
@@ -86,14 +86,16 @@ impl Numbers {
     }
 }
 
-/// The memory of one of our own arrays, for the time of a call. The array is made here, contiguous, and never
-/// resized: `refcheck` in NumPy and the references that we hold see to it.
+/// The memory of one of our own arrays, for the duration of a call. The array was created here,
+/// contiguous, and is never resized: `refcheck` in NumPy and the references that we hold prevent
+/// it.
 fn memory<'py, T: Element>(array: &Bound<'py, PyArrayDyn<T>>) -> PyResult<&'py mut [T]> {
     if !array.is_c_contiguous() {
         return Err(PyValueError::new_err("the batch's own arrays are no longer contiguous"));
     }
-    // SAFETY: the array is contiguous, as was checked, and lives as long as the reference that the caller holds. That
-    // other threads of Python may read it meanwhile is what NumPy allows for its own functions, too.
+    // SAFETY: the array is contiguous, as was checked, and lives as long as the reference that the
+    // caller holds. Other Python threads may read it meanwhile, as NumPy allows for its own
+    // functions, too.
     Ok(unsafe { std::slice::from_raw_parts_mut(array.data(), array.len()) })
 }
 
@@ -106,7 +108,8 @@ enum Room<'a> {
 }
 
 impl<'a> Room<'a> {
-    /// The room for the first `games` games, `per_game` numbers each, and the rest.
+    /// Splits off the part for the first `games` games, `per_game` numbers each; returns it and the
+    /// rest.
     fn split(self, games: usize, per_game: usize) -> (Self, Self) {
         match self {
             Self::Nothing => (Self::Nothing, Self::Nothing),
@@ -142,7 +145,7 @@ pub(crate) struct Batch {
     batch: batch::Batch,
     observation: Observation,
     threads: usize,
-    /// The workers beside the thread that calls.
+    /// The worker threads, in addition to the calling thread.
     pool: Option<ThreadPool>,
     moves: Vec<Move>,
     observations: Numbers,
@@ -151,7 +154,7 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    /// Does something with every part of the batch, on its threads.
+    /// Runs a task on every part of the batch, on its threads.
     fn work(&mut self, py: Python<'_>, job: Job) -> PyResult<()> {
         let observations = match (&self.observations, self.observation) {
             (_, Observation::Nothing) => Room::Nothing,
@@ -242,7 +245,8 @@ impl Batch {
                 &copied
             }
         };
-        // Every bit of every number, so that the loop needs no branch: 0 to 4, and these plus 3, fit into three bits.
+        // Combines all bits of all numbers, so that the loop needs no branch: 0 to 4, and these
+        // plus 3, fit into three bits.
         let bits = values.iter().fold(0, |bits, &value| bits | number(value) | number(value).wrapping_add(3));
         if !(0..8).contains(&bits) {
             let numbers = values.iter().map(|&value| number(value)).enumerate();
@@ -264,7 +268,7 @@ impl Batch {
     }
 }
 
-/// What is done with every part of a batch.
+/// A task for every part of a batch.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Job {
     Step,
@@ -477,7 +481,8 @@ impl Single {
     fn new(game: &Bound<'_, PyAny>, observation: &str, shaped_like: Option<&Bound<'_, PyList>>) -> PyResult<Self> {
         let board = Board::of(game, false, None)?;
         let observation = Observation::from_name(Some(observation))?;
-        // The other maps that the environment may be reset to: every observation has room for each of them.
+        // The other maps that the environment may be reset to: the observation's shape fits all of
+        // them.
         let others: Vec<Arc<Board>> = match shaped_like {
             None => Vec::new(),
             Some(others) => others.iter().map(|other| Board::of(&other, false, None)).collect::<PyResult<_>>()?,

@@ -1,4 +1,4 @@
-//! The bot of the wire: `Bot` and `Decision`.
+//! The classes `Bot` and `Decision`.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;

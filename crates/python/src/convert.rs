@@ -1,4 +1,5 @@
-//! Between Python's values and Rust's: errors, numbers, JSON, and work without the interpreter.
+//! Conversions between Python and Rust: errors, numbers, JSON, and work without the interpreter
+//! lock.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,7 +19,7 @@ pub(crate) fn without_gil<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Se
 
 /// Runs `work`; turns a panic into an exception.
 pub(crate) fn catch_panic<T>(work: impl FnOnce() -> T) -> PyResult<T> {
-    // After a panic the data may be inconsistent: a bot is replaced, and everything else is plain
+    // After a panic the data may be inconsistent: a bot is then replaced; everything else is plain
     // data.
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
         let text = panic_text(panic.as_ref());
@@ -50,7 +51,7 @@ pub(crate) fn action_dict<'py>(py: Python<'py>, player_move: Move) -> PyResult<O
     player_move.direction().map(|direction| to_python(py, &to_json(&Action::Move(direction)))).transpose()
 }
 
-/// The rules that `no_jump` asks for.
+/// The rules selected by `no_jump`.
 pub(crate) fn variant(no_jump: &Bound<'_, PyAny>) -> PyResult<Rules> {
     Ok(Rules { no_jump: no_jump.extract()?, ..Rules::BLITZ_2025 })
 }

@@ -1,4 +1,4 @@
-//! A game that is stepped, and the states that it goes through.
+//! A game, and its states.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
@@ -18,11 +18,11 @@ use crate::value::{
     to_threat,
 };
 
-/// A map made ready to be played, and where it came from.
+/// A map with its tables, and its source.
 #[derive(Debug)]
 pub(crate) struct Board {
     pub map: Map,
-    /// What the map was asked for by, if it was a name or a path.
+    /// The name or path that the map was requested by, if any.
     path: Option<PathBuf>,
     pub world: Arc<World>,
 }
@@ -36,7 +36,7 @@ impl Board {
 
     /// The board of a map, or of the game or state that is given instead.
     ///
-    /// A game comes with its rules: others are refused.
+    /// A game has its own rules: others are rejected.
     pub fn of(map: &Bound<'_, PyAny>, no_jump: bool, rules: Option<&Bound<'_, PyAny>>) -> PyResult<Arc<Self>> {
         let py = map.py();
         let given = if let Ok(game) = map.cast::<Game>() {
@@ -47,7 +47,7 @@ impl Board {
         if let Some(board) = given {
             let same_variant = !no_jump || board.world.rules().no_jump;
             if !same_variant || rules.is_some() {
-                return Err(PyValueError::new_err("rules: expected none beside a game or state, which has its own"));
+                return Err(PyValueError::new_err("rules: expected none with a game or state, which has its own"));
             }
             return Ok(board);
         }
@@ -66,7 +66,7 @@ impl Board {
         Arc::ptr_eq(one, two) || (one.layout() == two.layout() && one.rules() == two.rules())
     }
 
-    /// The arguments that make this board again, as an expression.
+    /// The arguments that recreate this board, as an expression.
     fn repr(&self, py: Python<'_>) -> PyResult<(String, String)> {
         let map = match self.path.as_ref().and_then(|path| path.to_str()) {
             Some(path) => PyString::new(py, path).repr()?.to_string(),
@@ -80,7 +80,7 @@ impl Board {
         Ok((map, options))
     }
 
-    /// The rules, for the arguments that make this board again.
+    /// The rules, for the arguments that recreate this board.
     fn options<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let options = PyDict::new(py);
         options.set_item("rules", other_rules(py, self.world.rules())?)?;
@@ -248,7 +248,7 @@ impl State {
 pub(crate) struct Game {
     pub board: Arc<Board>,
     pub state: game::State,
-    /// The moves that were made since the start.
+    /// The moves made since the start.
     moves: Vec<Move>,
 }
 
@@ -407,7 +407,7 @@ impl Game {
         legal_moves(py, &self.board.world, &self.state)
     }
 
-    // A game changes, and so it has no hash; its state has one.
+    // A game is mutable, so it has no hash; its state has one.
     fn __eq__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<bool> {
         let Ok(other) = other.cast::<Self>() else { return Ok(false) };
         let (one, two) = (slf.try_borrow()?, other.try_borrow()?);

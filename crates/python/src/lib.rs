@@ -1,9 +1,9 @@
-//! The extension module `getaway._getaway`: the only crate that knows Python.
+//! The extension module `getaway._getaway`: the only crate that depends on Python.
 //!
-//! It converts and nothing else; what the classes and functions mean is in
-//! `python/getaway/__init__.pyi`, which the tests hold against this module. Guarantees: a search
-//! releases the interpreter, errors are Python exceptions with a sentence, and a panic, which is a
-//! bug of ours, comes out as a `RuntimeError`.
+//! It only converts; the classes and functions are documented in `python/getaway/__init__.pyi`,
+//! which a test compares with this module. Guarantees: a search releases the interpreter lock,
+//! errors are Python exceptions with a clear message, and a panic, which is a bug of ours, is
+//! raised as a `RuntimeError`.
 
 #[cfg(feature = "lab")]
 mod batch;
@@ -24,7 +24,7 @@ fn run_command_line(py: Python<'_>, arguments: Vec<std::ffi::OsString>) -> u8 {
     py.detach(|| getaway_cli::run_main(arguments))
 }
 
-/// Coveo's Blitz 2025 car chase, reimplemented exactly, searched and solved before the first move.
+/// Coveo's Blitz 2025 car chase, reimplemented exactly, searched, and solved before the first move.
 #[pymodule]
 mod _getaway {
     #[cfg(feature = "lab")]

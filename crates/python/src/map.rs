@@ -1,4 +1,4 @@
-//! Maps: read, made, and drawn by hand.
+//! Maps: loaded, generated, or given as a drawing.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
@@ -91,7 +91,7 @@ impl Map {
     }
 }
 
-/// The map of this name, or in this folder.
+/// The map with this name, or in this folder.
 pub(crate) fn read_map(py: Python<'_>, map: &PathBuf) -> PyResult<map::Map> {
     let loaded = without_gil(py, || match map.to_str() {
         Some(name_or_path) => MapLibrary::with_our_maps(Vec::<PathBuf>::new()).find(name_or_path),

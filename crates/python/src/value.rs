@@ -1,4 +1,4 @@
-//! Moves, actions, threats and rules, from Python and to Python.
+//! Converts moves, actions, threats and rules from and to Python.
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -106,7 +106,7 @@ pub(crate) fn from_command(value: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Act
     Ok(from_move("action", value)?.direction().map(Action::Move).into_iter().collect())
 }
 
-/// An action of the wire.
+/// An action of the protocol.
 fn from_action(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Action> {
     let action = value
         .cast::<PyDict>()
@@ -160,7 +160,7 @@ pub(crate) fn to_threat(py: Python<'_>, rules: &Rules, threat: &Threat) -> PyRes
     class.call1(py, fields)
 }
 
-/// What `getaway.Threat` holds, as a tuple.
+/// The fields of `getaway.Threat`, as a tuple.
 type ThreatFields = (String, (i32, i32), String, i64, Option<(i32, i32)>, Option<(i32, i32)>, Option<(i32, i32)>, i8);
 
 /// The threats of a state, in map order, as [`World::state_at`] takes them.
@@ -195,7 +195,7 @@ fn from_threat(world: &World, index: usize, threat: &Bound<'_, PyAny>) -> PyResu
     })
 }
 
-/// The rules that are asked for: the server's, but for those that the dict names.
+/// The requested rules: the server's, except those that the dict names.
 pub(crate) fn from_rules(no_jump: bool, rules: Option<&Bound<'_, PyAny>>) -> PyResult<Rules> {
     let rules: Rules = match rules {
         None => Rules::BLITZ_2025,
@@ -216,7 +216,7 @@ pub(crate) fn to_rules<'py>(py: Python<'py>, rules: &Rules) -> PyResult<Bound<'p
     to_value(py, &rules_value(rules))
 }
 
-/// The rules that are not the server's, as a dict; none if there are none.
+/// The rules that differ from the server's, as a dict; `None` if there are none.
 pub(crate) fn other_rules<'py>(py: Python<'py>, rules: &Rules) -> PyResult<Option<Bound<'py, PyAny>>> {
     let (mut value, servers) = (rules_value(rules), rules_value(&Rules::BLITZ_2025));
     if let Value::Object(fields) = &mut value {

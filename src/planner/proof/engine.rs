@@ -1,5 +1,5 @@
-//! Search and proof side by side: the beam looks for a life that reaches the target, sweeps look for a proof that there is none, and each
-//! uses what the other has found.
+//! Search and proof side by side: the beam looks for a life that reaches the target, sweeps look
+//! for a proof that there is none, and each uses what the other has found.
 
 use super::model::{Automaton, Model};
 use super::sweep::{End, Sweep, SweepLimits};
@@ -21,7 +21,8 @@ const PATIENCE_MIN: u64 = 3_000_000;
 const STEP_MIN_TICKS: usize = 8;
 /// Sweeps start so far before the target at first; then earlier and earlier.
 const FLOOR_TICKS: usize = 100;
-/// From this tick on threats move in every tick: the place for first attempts on targets far beyond it.
+/// From this tick on threats move in every tick: the place for first attempts on targets far beyond
+/// it.
 const INSANE_TICK: usize = 903;
 /// How much earlier sweeps may start when nothing is left to try.
 const FLOOR_STEP_TICKS: usize = 120;
@@ -58,7 +59,8 @@ pub(super) struct Engine<const N: usize> {
     /// Whether the next slice is the sweeps'.
     proof_is_next: bool,
     patience: u64,
-    /// How far the target lies beyond the longest life, or beyond the tick where the last proof ran out of states.
+    /// How far the target lies beyond the longest life, or beyond the tick where the last proof ran
+    /// out of states.
     step: usize,
     last_empty: usize,
     proof: Option<Proof>,
@@ -91,7 +93,8 @@ impl<const N: usize> Engine<N> {
         SurvivalSearch::new(SurvivalOptions { seed, memory_max_bytes: self.options.memory_max_bytes / 4 })
     }
 
-    /// The limits of sweeps: the memory is shared by the layers of a sweep, what is known of targets, and the beam.
+    /// The limits of sweeps: the memory is shared by the layers of a sweep, what is known of
+    /// targets, and the beam.
     fn limits(&self, join_len: usize) -> SweepLimits {
         let eighth = self.options.memory_max_bytes / 8;
         // Two layers and the index of one.
@@ -99,8 +102,9 @@ impl<const N: usize> Engine<N> {
         SweepLimits { join_len, layer_len: eighth / layer_bytes, kept_bytes: eighth }
     }
 
-    /// The next target: the end of the game until that is decided; then the tick where the last proof ran out of states, and later ones
-    /// while nothing comes of it; at last the tick just beyond the longest life.
+    /// The next target: the end of the game until that is decided; then the tick where the last
+    /// proof ran out of states, and later ones while nothing comes of it; at last the tick just
+    /// beyond the longest life.
     fn next_target(&mut self, best: &Solution) -> usize {
         if best.bound > LAST_TICK {
             return usize::from(LAST_TICK);
@@ -268,7 +272,8 @@ impl<const N: usize> Engine<N> {
     }
 }
 
-/// One threat of each style, then the others: sharks first, which drive the player, then those with few keys.
+/// One threat of each style, then the others: sharks first, which drive the player, then those with
+/// few keys.
 fn order<const N: usize>(model: &Model<N>) -> Vec<usize> {
     let rank = |automaton: &Automaton<N>| match automaton {
         Automaton::Chaser { style: Style::Deer, .. } => 2,

@@ -1,7 +1,8 @@
-//! Several threats at once: layers of the states in which the player can be, for each combination of their keys.
+//! Several threats at once: layers of the states in which the player can be, for each combination
+//! of their keys.
 //!
-//! A combination holds the keys of some threats, each at its own bits, which are the same in every layer: to leave a threat out is to
-//! clear its bits.
+//! A combination holds the keys of some threats, each at its own bits, which are the same in every
+//! layer: to leave a threat out is to clear its bits.
 
 use std::ops::Range;
 
@@ -108,8 +109,8 @@ impl<const N: usize> Layer<N> {
         self.sets.truncate(kept);
     }
 
-    /// Adds a threat in each of these keys, with the places from which the player lives against it; nothing if that makes more than
-    /// `max_len` combinations.
+    /// Adds a threat in each of these keys, with the places from which the player lives against it;
+    /// nothing if that makes more than `max_len` combinations.
     pub fn widen(&self, slot: Slot, keys: &[(u32, TileSet<N>)], max_len: usize) -> Option<Self> {
         let mut wide = Self::default();
         for (&key, set) in self.keys.iter().zip(&self.sets) {
@@ -174,7 +175,8 @@ impl<const N: usize> Lookup<N> {
     }
 }
 
-/// Finds a combination in the layer that is being made: open addressing; an entry counts if it carries the layer's stamp.
+/// Finds a combination in the layer that is being made: open addressing; an entry counts if it
+/// carries the layer's stamp.
 #[derive(Debug, Default)]
 struct Index {
     entries: Vec<(u32, u32)>,
@@ -319,7 +321,8 @@ impl<const N: usize> Join<N> {
         narrow
     }
 
-    /// The states that are in both layers, over the threats of either: `mask` holds the bits of the layer's own.
+    /// The states that are in both layers, over the threats of either: `mask` holds the bits of the
+    /// layer's own.
     pub fn natural(layer: Layer<N>, mask: u64, known: &Layer<N>) -> Layer<N> {
         let own = Lookup::new(layer);
         let mut both = Layer::default();

@@ -1,17 +1,20 @@
 //! Proofs that a tick cannot be reached, found side by side with lines that reach it.
 //!
-//! Threats do not see one another, and bulls and goldfish do not see the player: the game is a product of small automata that share the player,
-//! among moving obstacles whose ways are known. To leave a threat out makes the game easier, so a tick that cannot be reached against
-//! some of the threats cannot be reached at all.
+//! Threats do not see one another, and bulls and goldfish do not see the player: the game is a
+//! product of small automata that share the player, among moving obstacles whose ways are known. To
+//! leave a threat out makes the game easier, so a tick that cannot be reached against some of the
+//! threats cannot be reached at all.
 //!
-//! For a *target* tick the [`target`] module keeps, for each tick before it, a set of states over some of the threats that holds every state
-//! from which the target can be reached. *Sweeps* make these sets smaller: forwards from a tick where few states are left, with one more
-//! threat in any of its states, and back again. The *bottlenecks* of one sweep are where the next one starts. A sweep that runs
-//! out of states is the proof. The [`engine`] shares the time between sweeps and the survival search, which leaves out what the
-//! sets leave out, and picks the targets.
+//! For a *target* tick the [`target`] module keeps, for each tick before it, a set of states over
+//! some of the threats that holds every state from which the target can be reached. *Sweeps* make
+//! these sets smaller: forwards from a tick where few states are left, with one more threat in any
+//! of its states, and back again. The *bottlenecks* of one sweep are where the next one starts. A
+//! sweep that runs out of states is the proof. The [`engine`] shares the time between sweeps and
+//! the survival search, which leaves out what the sets leave out, and picks the targets.
 //!
-//! The approach is that of merge-and-shrink heuristics for unsolvability (Hoffmann, Kissmann, Torralba: "Distance"? Who Cares?
-//! Tailoring Merge-and-Shrink Heuristics to Detect Unsolvability, ECAI 2014), with time as an axis of its own.
+//! The approach is that of merge-and-shrink heuristics for unsolvability (Hoffmann, Kissmann,
+//! Torralba: "Distance"? Who Cares? Tailoring Merge-and-Shrink Heuristics to Detect Unsolvability,
+//! ECAI 2014), with time as an axis of its own.
 
 mod engine;
 mod join;
@@ -60,8 +63,9 @@ pub struct Proof {
 
 /// Searches and proves.
 pub(super) trait Prover: Debug + Send {
-    /// Improves the line and the bound until they meet or the budget is used up. `root` is the state for which the prover was made,
-    /// or one that a game from there leads to; then the bound is one for both.
+    /// Improves the line and the bound until they meet or the budget is used up. `root` is the
+    /// state for which the prover was made, or one that a game from there leads to; then the bound
+    /// is one for both.
     fn run(&mut self, world: &World, root: &State, best: &mut Solution, meter: &mut BudgetMeter);
 
     /// How the bound was proven.
@@ -78,7 +82,8 @@ impl<const N: usize> Prover for Engine<N> {
     }
 }
 
-/// A prover for the games from a state on; nothing where the map is too large for it, or its rules are not the automata's.
+/// A prover for the games from a state on; nothing where the map is too large for it, or its rules
+/// are not the automata's.
 pub(super) fn prover(world: &World, root: &State, options: SurvivalOptions) -> Option<Box<dyn Prover>> {
     fn sized<const N: usize>(world: &World, root: &State, options: SurvivalOptions) -> Option<Box<dyn Prover>> {
         Some(Box::new(Engine::<N>::new(world, root, options)?))

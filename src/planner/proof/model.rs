@@ -1,7 +1,9 @@
-//! The game as a product of small automata: one for each threat that sees the player, and fixed ways for those that do not.
+//! The game as a product of small automata: one for each threat that sees the player, and fixed
+//! ways for those that do not.
 //!
-//! Threats do not see one another. What a bull or a goldfish does is known for the whole game; what any other threat does depends on its own
-//! few numbers and on the player. Here each of these threats is a table from its *key* (those numbers in one) to the next.
+//! Threats do not see one another. What a bull or a goldfish does is known for the whole game; what
+//! any other threat does depends on its own few numbers and on the player. Here each of these
+//! threats is a table from its *key* (those numbers in one) to the next.
 
 use std::ops::Range;
 
@@ -23,7 +25,8 @@ pub(super) struct Branch<const N: usize> {
     pub key: u32,
 }
 
-/// The streets, with a place for every open tile: columns one after the other, a closed place between two.
+/// The streets, with a place for every open tile: columns one after the other, a closed place
+/// between two.
 #[derive(Clone, Debug)]
 pub(super) struct Board<const N: usize> {
     pub positions: Vec<Position>,
@@ -63,7 +66,8 @@ impl<const N: usize> Board<N> {
 /// What a threat's key is made of and how it moves.
 #[derive(Clone, Debug)]
 pub(super) enum Automaton<const N: usize> {
-    /// Keys are tiles (shark) or poses (deer); the branch is taken by where the player was before its move.
+    /// Keys are tiles (shark) or poses (deer); the branch is taken by where the player was before
+    /// its move.
     Chaser { index: usize, style: Style, branches: Vec<Vec<Branch<N>>> },
     /// Keys are `tile * (tiles + 1) + remembered`; `tiles` for nothing that matters.
     Owl { index: usize },
@@ -108,7 +112,8 @@ pub(super) struct Model<const N: usize> {
 }
 
 impl<const N: usize> Model<N> {
-    /// The game from `state` on, or nothing where the map does not fit into sets of `64 * N` places.
+    /// The game from `state` on, or nothing where the map does not fit into sets of `64 * N`
+    /// places.
     pub fn new(world: &World, state: &State) -> Option<Self> {
         if !is_modelled(world.rules()) {
             return None;
@@ -196,7 +201,8 @@ impl<const N: usize> Model<N> {
             if matches!(threat.style, Style::Bull | Style::Goldfish) {
                 model.add_fixed(world, index, threat)?;
             } else if let Some(key) = model.key_of(&threat, model.first_tick) {
-                // A threat without a key is left out: that makes the game easier to survive, so what is proven holds.
+                // A threat without a key is left out: that makes the game easier to survive, so
+                // what is proven holds.
                 model.start.push(key);
                 let automaton = model.automaton(world, index, threat);
                 model.automata.push(automaton);
@@ -257,8 +263,8 @@ impl<const N: usize> Model<N> {
         (self.tiles + POSTS) as u32 + (rounds - IDLE_FIRST) as u32
     }
 
-    /// The key of a threat as it stands at the start of a tick; none for a hawk on its way to a post that it is never sent to, which only
-    /// states that were put together by hand have.
+    /// The key of a threat as it stands at the start of a tick; none for a hawk on its way to a
+    /// post that it is never sent to, which only states that were put together by hand have.
     fn key_of(&self, threat: &Threat, tick: usize) -> Option<u32> {
         let tile_of = |p: Position| self.board.positions.binary_search(&p).expect("an open tile") as u32;
         let tile = tile_of(threat.position);
@@ -370,8 +376,8 @@ impl<const N: usize> Model<N> {
         (next * self.memories() + target) as u32
     }
 
-    /// What a hawk does that does not see the player: one key; or one for each post, as if the player had the choice, because the seed that
-    /// decides is not part of the key.
+    /// What a hawk does that does not see the player: one key; or one for each post, as if the
+    /// player had the choice, because the seed that decides is not part of the key.
     pub fn hawk_blind(&self, key: u32) -> Range<u32> {
         let memories = self.memories();
         let (tile, memory) = (key as usize / memories, key as usize % memories);
@@ -397,7 +403,8 @@ impl<const N: usize> Model<N> {
         }
     }
 
-    /// Keys that an automaton can have at any time, wherever the player goes; for an owl, those that do not remember anything.
+    /// Keys that an automaton can have at any time, wherever the player goes; for an owl, those
+    /// that do not remember anything.
     pub fn closure(&self, automaton: &Automaton<N>, start: u32) -> Vec<u32> {
         if let Automaton::Owl { .. } = automaton {
             return (0..self.tiles as u32).map(|tile| self.owl_key(tile, None)).collect();
@@ -427,7 +434,8 @@ impl<const N: usize> Model<N> {
     }
 }
 
-/// Whether the automata follow these rules: when threats move, when owls look and which ways are taken may differ from the server's.
+/// Whether the automata follow these rules: when threats move, when owls look and which ways are
+/// taken may differ from the server's.
 fn is_modelled(rules: &Rules) -> bool {
     let server = Rules::BLITZ_2025;
     (rules.shark_view, rules.deer_view) == (server.shark_view, server.deer_view)

@@ -1,6 +1,6 @@
-//! Projections on one shark: for each place of it, the places from which the player can live until a target tick if only it, and
-//! the threats with fixed ways, were there. A shark has few keys, so that a layer is a row of bit sets and a whole game takes
-//! milliseconds.
+//! Projections on one shark: for each place of it, the places from which the player can live until
+//! a target tick if only it, and the threats with fixed ways, were there. A shark has few keys, so
+//! that a layer is a row of bit sets and a whole game takes milliseconds.
 
 use super::model::{Branch, Model};
 use super::tile_set::TileSet;
@@ -9,13 +9,15 @@ use super::tile_set::TileSet;
 pub(super) type Projection<const N: usize> = Vec<Vec<TileSet<N>>>;
 
 impl<const N: usize> Model<N> {
-    /// Where the player may stand after its move in a tick, as far as the threats with fixed ways go.
+    /// Where the player may stand after its move in a tick, as far as the threats with fixed ways
+    /// go.
     #[inline]
     pub fn landing(&self, tick: usize, allowed: &[TileSet<N>]) -> TileSet<N> {
         if self.no_jump { allowed[tick + 1].without(&self.taken[tick]) } else { allowed[tick + 1] }
     }
 
-    /// The projection on a shark, from the target back to the first tick. Narrows `allowed` to the places that are left.
+    /// The projection on a shark, from the target back to the first tick. Narrows `allowed` to the
+    /// places that are left.
     pub fn project_shark(
         &self,
         branches: &[Vec<Branch<N>>],

@@ -1,9 +1,11 @@
-//! A sweep: the states of a relaxation, layer by layer, forwards from a tick on. If none is left before the target, the target cannot be
-//! reached. Otherwise the sweep goes back over its layers and keeps the states from which its last layer can be reached.
+//! A sweep: the states of a relaxation, layer by layer, forwards from a tick on. If none is left
+//! before the target, the target cannot be reached. Otherwise the sweep goes back over its layers
+//! and keeps the states from which its last layer can be reached.
 //!
-//! A sweep starts with what is known of its first tick, adds the threats that are missing as soon as few enough states are left, and takes
-//! into account what is known of every tick that it comes to. Layers are wide, so only some are kept on the way forwards and the others made
-//! again on the way back.
+//! A sweep starts with what is known of its first tick, adds the threats that are missing as soon
+//! as few enough states are left, and takes into account what is known of every tick that it comes
+//! to. Layers are wide, so only some are kept on the way forwards and the others made again on the
+//! way back.
 
 use super::Step;
 use super::join::{Join, Layer, Lookup};
@@ -34,7 +36,8 @@ pub(super) struct SweepLimits {
     pub join_len: usize,
     /// Combinations of a layer.
     pub layer_len: usize,
-    /// Memory of the layers that are kept on the way forwards, and again of those between two of them.
+    /// Memory of the layers that are kept on the way forwards, and again of those between two of
+    /// them.
     pub kept_bytes: usize,
 }
 
@@ -108,7 +111,8 @@ impl<const N: usize> Sweep<N> {
         }
     }
 
-    /// Goes on until the sweep ends, or for about this many combinations, or until the budget is used up.
+    /// Goes on until the sweep ends, or for about this many combinations, or until the budget is
+    /// used up.
     pub fn advance(
         &mut self,
         model: &Model<N>,
@@ -139,7 +143,8 @@ impl<const N: usize> Sweep<N> {
                 self.record(model, target, true);
                 return Some(End::Empty(self.tick));
             }
-            // Where the sweep would only repeat what is known, there is nothing more to learn further on.
+            // Where the sweep would only repeat what is known, there is nothing more to learn
+            // further on.
             let is_repeating = self.limits.join_len > 0
                 && self.tick > self.from
                 && known_mask == Some(self.mask)
@@ -161,7 +166,8 @@ impl<const N: usize> Sweep<N> {
         (self.next.len() > self.limits.layer_len).then_some(End::TooBig)
     }
 
-    /// Lets threats join that are missing: the first of them at the first tick in any case, the others where few enough states are left.
+    /// Lets threats join that are missing: the first of them at the first tick in any case, the
+    /// others where few enough states are left.
     fn widen(&mut self, model: &Model<N>, target: &Target<N>) {
         for index in 0..target.slots.len() {
             let slot = target.slots[index];

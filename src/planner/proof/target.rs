@@ -1,4 +1,5 @@
-//! A question: can the player be alive at the start of a tick, the *target*? And what is known about the answer.
+//! A question: can the player be alive at the start of a tick, the *target*? And what is known
+//! about the answer.
 
 use std::sync::Arc;
 
@@ -19,7 +20,8 @@ const START_MARGIN_TICKS: usize = 20;
 /// Sweeps over the same threats start so far apart at least.
 const START_DISTANCE_TICKS: usize = 30;
 
-/// The states of a tick from which the target can be reached, as far as the threats go whose bits are in the mask.
+/// The states of a tick from which the target can be reached, as far as the threats go whose bits
+/// are in the mask.
 #[derive(Debug)]
 pub(super) struct Known<const N: usize> {
     pub mask: u64,
@@ -27,7 +29,8 @@ pub(super) struct Known<const N: usize> {
     pub lookup: Lookup<N>,
 }
 
-/// A target, and for each tick what has been proven about the ways to it: states that are not in these sets do not lead to it.
+/// A target, and for each tick what has been proven about the ways to it: states that are not in
+/// these sets do not lead to it.
 #[derive(Debug)]
 pub(super) struct Target<const N: usize> {
     pub tick: usize,
@@ -68,7 +71,8 @@ impl<const N: usize> Target<N> {
         target
     }
 
-    /// A later target. What is known of the ways to this one holds for that one, too: they lead through this tick.
+    /// A later target. What is known of the ways to this one holds for that one, too: they lead
+    /// through this tick.
     pub fn later(&self, model: &Model<N>, tick: usize) -> Self {
         let mut known = self.known.clone();
         known.resize(tick + 1, None);
@@ -128,8 +132,9 @@ impl<const N: usize> Target<N> {
         self.closures[slot.automaton].len()
     }
 
-    /// The keys that a threat may have in a tick, with the places from which the player lives against it. An owl has keys without memory, so
-    /// they are all of them only where what it remembers does not matter.
+    /// The keys that a threat may have in a tick, with the places from which the player lives
+    /// against it. An owl has keys without memory, so they are all of them only where what it
+    /// remembers does not matter.
     pub fn keys_at(&self, model: &Model<N>, slot: Slot, tick: usize) -> Vec<(u32, TileSet<N>)> {
         if tick == model.first_tick {
             return vec![(model.start[slot.automaton], self.allowed[tick])];
@@ -143,8 +148,8 @@ impl<const N: usize> Target<N> {
         keys.filter(|(_, set)| !set.is_empty()).collect()
     }
 
-    /// Takes what is known about a tick into account. If more threats are known there than the layer has, they join it if it `absorbs`
-    /// them. Returns the mask of the layer then.
+    /// Takes what is known about a tick into account. If more threats are known there than the
+    /// layer has, they join it if it `absorbs` them. Returns the mask of the layer then.
     pub fn narrow(&self, tick: usize, mask: u64, absorbs: bool, join: &mut Join<N>, layer: &mut Layer<N>) -> u64 {
         let Some(known) = self.known(tick) else { return mask };
         if known.mask & !mask == 0 {
@@ -162,7 +167,8 @@ impl<const N: usize> Target<N> {
         }
     }
 
-    /// Notes the states of a tick from which the target can be reached, if that is more than what was known.
+    /// Notes the states of a tick from which the target can be reached, if that is more than what
+    /// was known.
     pub fn note(&mut self, tick: usize, mask: u64, lookup: Lookup<N>) {
         let layer = lookup.layer();
         self.allowed[tick] = self.allowed[tick].and(&layer.places());
@@ -178,8 +184,8 @@ impl<const N: usize> Target<N> {
         }
     }
 
-    /// Where to start the next sweep, from the tick `first` on: where one more threat makes the fewest states. Returns the tick, the mask
-    /// that is known there, and the number of states.
+    /// Where to start the next sweep, from the tick `first` on: where one more threat makes the
+    /// fewest states. Returns the tick, the mask that is known there, and the number of states.
     pub fn bottleneck(&self, model: &Model<N>, first: usize, tried: &[(usize, u64)]) -> Option<(usize, u64, u64)> {
         let size = |tick: usize| {
             let known = self.known(tick)?;

@@ -85,7 +85,8 @@ fn exhaustive_search_agrees_in_score_on_many_maps() {
     assert!(check_scores(480) >= 300);
 }
 
-/// Decides small maps by proofs from the first tick on and by exhaustive searches; returns how many the latter could finish.
+/// Decides small maps by proofs from the first tick on and by exhaustive searches; returns how many
+/// the latter could finish.
 fn check_scores(maps: u64) -> usize {
     let (mut exhausted, mut optimal) = (0, 0);
     for (index, world) in worlds(&[(7, 7), (9, 7), (9, 9), (11, 9)], &[2, 3, 4], maps).enumerate() {

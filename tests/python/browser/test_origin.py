@@ -1,4 +1,4 @@
-"""Foreign pages cannot open a websocket to a server on this machine, whatever name they use."""
+"""Foreign pages cannot open a websocket to a server on this machine, under any name."""
 
 from __future__ import annotations
 
