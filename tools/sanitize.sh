@@ -20,8 +20,8 @@ export RUSTFLAGS="-Zsanitizer=address ${RUSTFLAGS:-}"
 export ASAN_OPTIONS="detect_leaks=1:${ASAN_OPTIONS:-}"
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target/sanitize}"
 if [ $# -eq 0 ]; then
-    set -- --no-default-features --features reference --lib --test mixed_worlds --test states --test observer \
-        --test lockstep --test golden
+    set -- --package getaway --lib --test mixed_worlds --test states --test observer --test lockstep \
+        --test golden
 fi
 # shellcheck disable=SC2086 # an empty toolchain must not become an argument
 exec cargo $toolchain test --release --target "$target" "$@"

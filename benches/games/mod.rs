@@ -109,7 +109,7 @@ fn recorded_plan(map: &Map, rules: &Rules, path: &Path) -> Vec<Move> {
     let file = File::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     GzDecoder::new(file).read_to_string(&mut text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let trace = Trace::parse(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let world = World::new(&map.layout, &rules).expect("a map that is played in a trace");
+    let world = World::new(&map.layout, rules).expect("a map that is played in a trace");
     let mut state = world.start();
     let mut play = |actions: &[_]| world.play(&mut state, actions).expect("a trace ends with its game");
     trace.ticks.iter().map(|tick| play(tick.actions.as_deref().unwrap_or_default())).collect()

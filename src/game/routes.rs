@@ -7,11 +7,11 @@
 //!
 //! - The *shared path* takes the first nearer neighbour in its order, by definition.
 //! - The *shark path* comes from a first-in-first-out breadth-first search from the shark, which
-//! looks at neighbours in its own order (the server's is right, down, up, left). Such a search
-//! reaches every tile by the shortest path that is first in the lexicographic order of its
-//! directions: within a round, tiles leave the queue in the order of their paths, and a tile
-//! keeps the first that reaches it. The first step of that path is the first direction, in that
-//! order, that begins any shortest path: the first nearer neighbour.
+//!   looks at neighbours in its own order (the server's is right, down, up, left). Such a search
+//!   reaches every tile by the shortest path that is first in the lexicographic order of its
+//!   directions: within a round, tiles leave the queue in the order of their paths, and a tile
+//!   keeps the first that reaches it. The first step of that path is the first direction, in that
+//!   order, that begins any shortest path: the first nearer neighbour.
 //!
 //! The reference model computes both paths literally, and tests compare the two for every pair of
 //! tiles.

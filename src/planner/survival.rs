@@ -590,7 +590,7 @@ mod tests {
         #########";
 
     fn world(drawing: &str, rules: &Rules) -> World {
-        World::new(&Layout::parse(drawing).unwrap(), &rules).unwrap()
+        World::new(&Layout::parse(drawing).unwrap(), rules).unwrap()
     }
 
     fn options(seed: u64) -> SurvivalOptions {

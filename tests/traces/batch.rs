@@ -18,7 +18,7 @@ pub fn check(folder: &Path, map_folder: &dyn Fn(&str) -> PathBuf) {
     let traces: Vec<Trace> = files.iter().map(|path| read_trace(path)).collect();
     assert!(!traces.is_empty(), "no traces in {}", folder.display());
     let world = |trace: &Trace| {
-        let map = Map::load(&map_folder(&trace.header.map)).unwrap_or_else(|error| panic!("{error}"));
+        let map = Map::load(map_folder(&trace.header.map)).unwrap_or_else(|error| panic!("{error}"));
         Arc::new(World::new(&map.layout, &trace.header.rules).expect("the maps of the traces are within the limits"))
     };
     let mut batch = Batch::new(traces.iter().map(world).collect(), (0..traces.len()).collect());

@@ -110,7 +110,6 @@ fn options(args: &PlayArgs, rules: Rules) -> BotOptions {
         rules,
         slack_moves: args.patience.unwrap_or(BotOptions::default().slack_moves),
         budget: args.budget.or(BUDGET_DEFAULT),
-        ..BotOptions::default()
     }
 }
 
