@@ -1,8 +1,8 @@
 //! The JSON protocol: states, commands and actions, and the trace format for recorded games.
 //!
 //! Reading is forgiving where the server is (an action is never rejected, it merely fails) or where
-//! we know it too little to rely on it (states), and strict where the format is ours (traces).
-//! Everything written parses back to the same value.
+//! its format is not fully known (states), and strict where the format is ours (traces). Everything
+//! written parses to the same value again.
 
 use std::io::{self, Write};
 
@@ -24,8 +24,8 @@ pub use message::{
 };
 
 /// The maximum nesting depth of JSON accepted by every parser here: values are built and dropped
-/// recursively, so the depth must be bounded. A message of the real server has five. (It is the
-/// limit of `serde_json`, which cannot be moved, only lifted.)
+/// recursively, so the depth must be bounded. A message of the real server has five levels. (This
+/// is the limit of `serde_json`, which can be disabled but not changed.)
 pub const MAX_JSON_DEPTH: usize = 127;
 
 /// Why a piece of JSON is not accepted.
@@ -61,7 +61,7 @@ pub enum ProtocolError {
     /// A command's actions are not a list.
     #[error("actions: expected an array of actions, found {found}")]
     ActionsNotAnArray {
-        /// The actual type: `nothing`, `null`, `an object`, ...
+        /// The actual type: `nothing`, `null`, `an object`, and so on.
         found: &'static str,
     },
     /// A trace without a header line.
@@ -79,7 +79,7 @@ pub enum ProtocolError {
     },
 }
 
-/// The maximum length of the parser's message: it quotes what it found, however long that is.
+/// The maximum length of the parser's message, which quotes the invalid text in full.
 const PARSER_TEXT_MAX_CHARS: usize = 300;
 
 /// The parser's message; the line number is included only if there are several lines.
@@ -172,8 +172,8 @@ fn parse_move_to(json: &Value) -> Action {
     }
 }
 
-/// The actions of a command, each parsed by [`parse_action`]; `None` for a command without the
-/// field. `None` stands for a command without the field.
+/// The actions of a command, each parsed by [`parse_action`]; `None` stands for a command without
+/// the field.
 ///
 /// # Errors
 /// If it is not an array: the server then rejects the whole command.
@@ -199,7 +199,7 @@ fn kind(json: Option<&Value>) -> &'static str {
 
 impl Serialize for Action {
     /// `{"type":"MOVE_UP"}` or `{"type":"MOVE_TO","position":{"x":1,"y":2.5}}`. An unknown action
-    /// has lost its type when it was read, so it is written without one.
+    /// loses its type when it is parsed, so it is written without one.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         match *self {
@@ -222,7 +222,7 @@ impl<'de> Deserialize<'de> for Action {
     }
 }
 
-/// The type of a plain move on the wire.
+/// The type of a plain move in the protocol.
 const fn move_name(direction: Direction) -> &'static str {
     match direction {
         Direction::Left => "MOVE_LEFT",

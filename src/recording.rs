@@ -1,10 +1,10 @@
 //! Recorded games: one line per tick, `{"game_message": <the state as sent>, "actions": [<the
 //! answer>]}`, plain or gzipped.
 //!
-//! The promise: a recording is never better than it looks. [`verify`] plays it again from its first
-//! line and compares every field that the rules determine; what it says about a file holds for
-//! every line up to the one it names. A file truncated by a crash is valid up to its last complete
-//! line. Memory is bounded by the longest line, and the decompressed size is limited.
+//! Guarantees: [`verify`] replays a recording from its first line and compares every field that the
+//! rules determine; its result holds for every line up to the one it names. A file truncated by a
+//! crash is valid up to its last complete line. Memory is bounded by the longest line, and the
+//! decompressed size is limited.
 
 mod verify;
 
@@ -181,7 +181,7 @@ impl RecordingReader {
         self.truncated_line
     }
 
-    /// The next tick, or `None` at the end.  Blank lines are skipped. Blank lines are passed over.
+    /// The next tick, or `None` at the end. Blank lines are skipped.
     ///
     /// # Errors
     /// When reading fails, or the line is not a tick.
@@ -297,8 +297,8 @@ impl RecordingWriter {
         let line = format!("{{\"game_message\":{frame},\"actions\":{}}}\n", to_json(&actions));
         let result = match &mut self.output {
             Output::Plain(file) => file.write_all(line.as_bytes()),
-            // A flush ends a block, so that everything up to here can be decompressed whatever
-            // follows.
+            // A flush ends a block, so that everything up to here can be decompressed even if the
+            // rest is lost.
             Output::Gzip(file) => file.write_all(line.as_bytes()).and_then(|()| file.flush()),
         };
         result.map_err(|source| self.failed(source))

@@ -1,4 +1,4 @@
-//! What a bot may ask for in a tick.
+//! The actions that a bot may send in a tick.
 
 use thiserror::Error;
 
@@ -22,7 +22,7 @@ pub enum Action {
     Unknown,
 }
 
-/// Why an action failed. The server logs it and goes on with the next action.
+/// Why an action failed. The server logs it and tries the next action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum ActionError {
     /// The action's type is missing, empty or unknown.

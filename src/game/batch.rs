@@ -1,4 +1,4 @@
-//! Many games of one world, stepped side by side.
+//! Steps many games in one world together.
 
 use super::tables::DIRECTIONS;
 use super::threats::LANES;
@@ -8,11 +8,11 @@ impl World {
     /// Plays one tick of every game that is not over, each with its own move; games that are over
     /// stay as they are.
     ///
-    /// The same as [`World::step`] on each of them. Games do not depend on one another, so the
+    /// Equivalent to [`World::step`] on each of them. Games do not depend on one another, so the
     /// processor overlaps the lookups of one with those of the next.
     ///
     /// # Panics
-    /// When there are not as many moves as states, or as [`World::step`].
+    /// When the numbers of moves and states differ, or as for [`World::step`].
     pub fn step_batch(&self, states: &mut [State], moves: &[Move]) {
         assert_eq!(states.len(), moves.len(), "{} states and {} moves", states.len(), moves.len());
         for (state, &player_move) in states.iter_mut().zip(moves) {
@@ -22,8 +22,8 @@ impl World {
         }
     }
 
-    /// Where a threat stands and looks, as the number of a tile of [`World::graph`] and a
-    /// direction: what [`World::threat`] says, for callers in a hurry.
+    /// A threat's position, as the number of a tile of [`World::graph`], and its direction: a
+    /// faster alternative to [`World::threat`].
     ///
     /// # Panics
     /// When there is no such threat.

@@ -22,10 +22,10 @@ pub enum WorldError {
         /// Tiles given.
         tiles: usize,
     },
-    /// More open tiles than the tables hold.
+    /// More open tiles than the tables can hold.
     #[error("{0} open tiles: expected at most {MAX_OPEN_TILES}")]
     TooManyTiles(usize),
-    /// More threats than a state holds.
+    /// More threats than a state can hold.
     #[error("{0} threats: expected at most {MAX_THREATS}")]
     TooManyThreats(usize),
     /// The player starts on a tile that is not open to it.
@@ -86,7 +86,7 @@ impl WorldBuilder {
         self.routes.advance(self.world.tables.neighbours(), tiles)
     }
 
-    /// The map as it was given.
+    /// The map, as given.
     pub fn layout(&self) -> &Layout {
         &self.world.layout
     }
@@ -102,8 +102,8 @@ impl WorldBuilder {
 
 impl World {
     /// Changes the threats and where the player may go, as if the world had been built from
-    /// `layout`; quick where the walls are the same, because the tables of the streets stay. States
-    /// of the previous layout are invalid afterwards.
+    /// `layout`; fast if the walls are the same, because the tables of the streets are then kept.
+    /// States of the previous layout are invalid afterwards.
     ///
     /// # Errors
     /// As for [`World::new`]; the world is then unchanged.

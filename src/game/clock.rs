@@ -8,8 +8,8 @@ use super::{FIRST_TICK, Personality, Rules};
 /// Length of the table: a power of two above the last tick.
 const TABLE_TICKS: usize = 2048;
 
-/// When the threats of a game move. Ticks past the end of a game go on with the personality that
-/// threats have there.
+/// When the threats of a game move. Ticks past the end of a game keep the personality that threats
+/// have there.
 #[derive(Clone, Debug)]
 pub struct Clock {
     rules: Rules,
@@ -54,7 +54,7 @@ impl Clock {
         Self { rules: *rules, ticks }
     }
 
-    /// What happens in a tick besides the player's move.
+    /// The events of a tick, apart from the player's move.
     #[inline(always)]
     pub(super) fn tick(&self, tick: u16) -> ClockTick {
         self.ticks[usize::from(tick) % TABLE_TICKS]
@@ -104,7 +104,7 @@ impl Clock {
         (tick..=u16::MAX).filter(|&tick| self.threats_move(tick))
     }
 
-    /// Of a tick past the table: ticks since the last move in the table, and the period there.
+    /// For a tick past the table: the ticks since the last move in the table, and the period there.
     fn past_the_table(&self, tick: u16) -> Option<(u16, u16)> {
         const LAST: u16 = TABLE_TICKS as u16 - 1;
         let past = tick.checked_sub(LAST).filter(|&past| past > 0)?;

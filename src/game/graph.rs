@@ -1,8 +1,8 @@
 //! The streets as a graph: numbered tiles, the ways between them, and the one breadth-first search
 //! over them.
 //!
-//! Open tiles are numbered by x, then by y, the server's own order. A [`World`](super::World)
-//! numbers its tiles alike.
+//! Open tiles are numbered by x, then by y, the server's own order. A [`World`](super::World) uses
+//! the same numbers.
 
 use super::{Direction, Layout, Position, Tile};
 
@@ -12,7 +12,7 @@ pub const UNREACHED: u16 = u16::MAX;
 /// Marks a wall in [`StreetGraph::tiles`].
 const WALL: u16 = u16::MAX;
 
-/// What moves through the streets: threats pass see-through tiles, the player does not.
+/// The kind of mover: threats pass see-through tiles, the player does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mover {
     /// Enters open tiles.
@@ -72,7 +72,7 @@ impl StreetGraph {
         self.positions.iter().enumerate().map(link).collect()
     }
 
-    /// How many open tiles there are.
+    /// The number of open tiles.
     pub fn len(&self) -> usize {
         self.positions.len()
     }
@@ -214,7 +214,7 @@ mod tests {
         assert_eq!(graph.distances(Mover::Threat, 0), [0, 1, 2]);
         assert_eq!(graph.distances(Mover::Player, 0), [0, UNREACHED, UNREACHED]);
         assert_eq!(graph.ways(Mover::Threat, 1).collect::<Vec<_>>(), [(Direction::Left, 0), (Direction::Right, 2)]);
-        // Where the player cannot be, its ways are those to tiles that it may enter.
+        // On a tile that the player cannot enter, its ways are those to tiles that it can.
         assert_eq!(graph.ways(Mover::Player, 0).count(), 0);
     }
 

@@ -1,7 +1,7 @@
 //! The plain description of a map, and drawings of it.
 //!
-//! A [`Layout`] holds exactly what a map's picture encodes; the lookup tables are built from it in
-//! `grid`.
+//! A [`Layout`] holds exactly what a map's image encodes; the lookup tables are built from it in
+//! `tables`.
 
 use thiserror::Error;
 
@@ -44,7 +44,7 @@ pub struct Spawn {
     pub position: Position,
 }
 
-/// A map as its picture encodes it: the tiles, the player's spawn, and the threats in the server's
+/// A map as its image encodes it: the tiles, the player's spawn, and the threats in the server's
 /// order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Layout {
@@ -70,7 +70,7 @@ impl Layout {
         self.tiles[(y * self.width + x) as usize]
     }
 
-    /// Changes the tile at a position; off the grid, nothing.
+    /// Changes the tile at a position; does nothing off the grid.
     pub fn set_tile(&mut self, position: Position, tile: Tile) {
         let Position { x, y } = position;
         if x >= 0 && y >= 0 && x < self.width && y < self.height {
@@ -120,8 +120,8 @@ pub enum DrawingError {
 
 /// Drawings, one letter per tile: the terminal shows them and the tests use them.
 impl Layout {
-    /// Parses a drawing: one line per row, `#` wall, ... Blank lines and spaces around a row are
-    /// ignored.
+    /// Parses a drawing: one line per row, `#` wall, `.` open, `~` see-through, `P` the player, and
+    /// the letters of the styles. Blank lines and spaces around a row are ignored.
     ///
     /// # Errors
     /// When a letter is unknown, the rows differ in length, or there is no player.

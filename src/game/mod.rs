@@ -2,7 +2,7 @@
 //!
 //! [`Rules`] are the numbers of the game and [`Layout`] its map; a [`World`] is built from both,
 //! and plays ticks on a [`State`]. [`Clock`] and [`StreetGraph`] are the parts of a world that
-//! others ask, too.
+//! other modules use as well.
 
 mod action;
 mod batch;

@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn moves_and_plans_survive_the_way_through_text_and_json() {
+    fn moves_and_plans_round_trip_through_text_and_json() {
         for player_move in Move::ALL {
             assert_eq!(player_move.to_string().parse(), Ok(player_move));
             let json = serde_json::to_string(&player_move).unwrap();

@@ -1,9 +1,8 @@
-//! Enums whose values have names: one list for the values, their names, and the way back from a
-//! name.
+//! Enums whose values have names: one list for the values, their names, and parsing the names.
 
 use thiserror::Error;
 
-/// Text that names nothing of the kind that was expected.
+/// Text that is not a name of the expected kind.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("unknown {kind} {found:?}: expected one of {expected}")]
 pub struct NameError {
@@ -11,7 +10,7 @@ pub struct NameError {
     pub kind: &'static str,
     /// The text.
     pub found: String,
-    /// The names that there are, separated by commas.
+    /// The known names, separated by commas.
     pub expected: String,
 }
 

@@ -1,7 +1,6 @@
-//! Questions of an observer to a world: what one threat does next, what it sees, and where its
-//! paths lead.
+//! Queries about single threats: the next move, lines of sight, and paths.
 //!
-//! Threats do not see one another, so that one of them can be followed without a
+//! Threats do not see one another, so one of them can be followed without a
 //! [`State`](super::State).
 
 use super::picks::FIRST_DRAWS;

@@ -1,8 +1,8 @@
 //! The rules as one value: every number, order and switch.
 //!
-//! [`Rules::BLITZ_2025`] is the server's. A [`World`](super::World) is built for given rules, its
-//! tables included, so that other rules cost nothing per tick. The reference model spells out what
-//! each of them means.
+//! [`Rules::BLITZ_2025`] is the server's. A [`World`](super::World) is built for given rules,
+//! including its tables, so other rules cost nothing per tick. The reference model defines each of
+//! them.
 //!
 //! As JSON, rules are an object with the fields below; those that are missing are the server's.
 
@@ -37,14 +37,15 @@ pub struct Rules {
     pub first_seed: i32,
     /// Factor applied to the sine of a seed before the fraction is taken. Finite.
     pub pick_scale: f64,
-    /// A deer whose target is the player makes for its spawn instead if the square of the distance
+    /// A deer heads for its spawn instead of the player if the square of its distance to the player
     /// is at most this.
     pub deer_shy_distance_squared: u32,
-    /// Which position of the player a deer goes by.
+    /// Which position of the player a deer uses.
     pub deer_view: View,
-    /// Which position of the player a shark goes by.
+    /// Which position of the player a shark uses.
     pub shark_view: View,
-    /// Owls look at the player in the first `owl_window_ticks` of every so many ticks. At least 1.
+    /// The period of the owls' window: they look at the player in the first `owl_window_ticks` of
+    /// it. At least 1.
     pub owl_minute_ticks: u16,
     /// See `owl_minute_ticks`; at most as many.
     pub owl_window_ticks: u16,
@@ -121,7 +122,7 @@ impl PhaseClocks {
     }
 }
 
-/// Which position of the player a threat goes by.
+/// Which position of the player a threat uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum View {
@@ -143,8 +144,8 @@ pub struct RulesError {
     pub expected: &'static str,
 }
 
-/// The largest first seed, either way: every seed of a game is then a whole number that a 64-bit
-/// float holds.
+/// The largest absolute value of a first seed: every seed of a game is then a whole number that a
+/// 64-bit float holds.
 const FIRST_SEED_MAX: i32 = 1_000_000_000;
 /// The largest patience and rest of a hawk: idle rounds then fit into a byte with its sign.
 const HAWK_MOVES_MAX: u8 = 100;
@@ -219,7 +220,7 @@ fn check(holds: bool, field: &'static str, found: impl ToString, expected: &'sta
     if holds { Ok(()) } else { Err(RulesError { field, found: found.to_string(), expected }) }
 }
 
-/// For formats that know the server's rules and their no-jump variant alone: `#[serde(with =
+/// For formats that only distinguish the server's rules and their no-jump variant: `#[serde(with =
 /// "getaway::game::variant")]` writes `true` for the variant, `false` for the server's rules, and
 /// the whole object for any other rules, and reads all three.
 pub mod variant {
@@ -291,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_survive_the_way_through_json() {
+    fn rules_round_trip_through_json() {
         let rules = Rules {
             shark_path_order: [Direction::Up, Direction::Left, Direction::Down, Direction::Right],
             first_seed: -12,
@@ -324,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_fields_are_refused() {
+    fn unknown_fields_are_rejected() {
         let error = |json| serde_json::from_str::<Rules>(json).unwrap_err().to_string();
         assert!(error(r#"{"noJump": true}"#).contains("unknown field `noJump`, expected one of `no_jump`"));
         assert!(error(r#"{"period_ticks": {"idle": 3}}"#).contains("unknown field `idle`"));

@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use super::{Direction, PlacementError, Position, State, Style, Threat, World};
 
-/// Everything that a [`State`] holds, as data that needs no world. [`World::snapshot`] creates it,
+/// The contents of a [`State`], as data that does not need a world. [`World::snapshot`] creates it,
 /// [`World::restore`] turns it back into a state.
 ///
 /// Its text is one line: the tick and the player, then each threat in map order with what it
@@ -38,9 +38,9 @@ pub struct Snapshot {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("invalid state at {found:?}: expected {expected}")]
 pub struct SnapshotError {
-    /// The word, empty where the text ends too early.
+    /// The word; empty if the text ends too early.
     pub found: String,
-    /// What should stand there.
+    /// The expected word.
     pub expected: &'static str,
 }
 
@@ -48,7 +48,7 @@ impl World {
     /// The state as plain data.
     ///
     /// # Panics
-    /// When the state is of a world with fewer tiles or more threats than its own.
+    /// When the state belongs to a world with more tiles or fewer threats than this one.
     pub fn snapshot(&self, state: &State) -> Snapshot {
         Snapshot { tick: state.tick(), player: self.player(state), threats: self.threats(state).collect() }
     }
@@ -124,7 +124,7 @@ fn parse_threat(mut words: Words<'_>) -> Result<Threat, SnapshotError> {
     Ok(threat)
 }
 
-/// The words of a part of the text that are still to be read.
+/// The words of a part of the text that have not been parsed yet.
 struct Words<'a>(std::str::SplitWhitespace<'a>);
 
 impl Words<'_> {
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn snapshots_survive_the_way_through_text_and_json() {
+    fn snapshots_round_trip_through_text_and_json() {
         let snapshot: Snapshot = TEXT.parse().unwrap();
         assert_eq!(snapshot.to_string(), TEXT);
         let json = serde_json::to_string(&snapshot).unwrap();
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn every_state_of_a_game_survives_the_way_through_its_text() {
+    fn every_state_of_a_game_round_trips_through_its_text() {
         let world = world();
         let mut state = world.start();
         while !state.is_over() {
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn styles_of_another_map_are_refused() {
+    fn styles_of_another_map_are_rejected() {
         let snapshot: Snapshot = TEXT.replace("owl", "deer").parse().unwrap();
         assert_eq!(world().restore(&snapshot).unwrap_err().to_string(), "threat 0 is a deer: expected the map's owl");
     }

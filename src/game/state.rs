@@ -39,7 +39,7 @@ pub enum Status {
     Running,
     /// A threat stands on the player's tile.
     Caught,
-    /// The player has survived every tick. A catch in the last tick counts no more: the score is
+    /// The player has survived every tick. A catch in the last tick does not count: the score is
     /// the same.
     Complete,
 }
@@ -72,10 +72,10 @@ pub struct Threat {
     pub style: Style,
     /// Where it stands.
     pub position: Position,
-    /// Where it looks: the direction of its last step.
+    /// The direction it faces: that of its last step.
     pub direction: Direction,
-    /// How many random numbers it has drawn, the first for its direction: its next seed is that
-    /// many above the first seed.
+    /// How many random numbers it has drawn, the first for its direction: its next seed is the
+    /// first seed plus this number.
     pub draws: u16,
     /// Owl: where it last looked at the player.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -120,7 +120,7 @@ impl State {
         self.tick > LAST_TICK
     }
 
-    /// Whether a threat stands on the player's tile, be the game complete or not.
+    /// Whether a threat stands on the player's tile, even if the game is complete.
     #[inline]
     pub fn is_caught(&self) -> bool {
         self.is_caught

@@ -10,7 +10,7 @@ named! {
         Bull = "bull",
         /// A random option on every move (`girouette`).
         Goldfish = "goldfish",
-        /// Straight for where the player was (`aggressive`).
+        /// Takes the shortest path to where the player was (`aggressive`).
         Shark = "shark",
         /// The shared path to where it last looked at the player, which it does in ten ticks of
         /// every sixty (`surveillance`).

@@ -39,7 +39,7 @@ pub(super) const fn pose(tile: u16, direction: Direction) -> u16 {
 pub(super) struct Tables {
     /// Its numbers are the tiles of every other table.
     pub graph: StreetGraph,
-    /// Not a table, but read as often.
+    /// Not a table, but used as often.
     pub rules: ThreatRules,
     /// The order of options.
     option_order: [Direction; 4],

@@ -55,7 +55,7 @@ pub(super) struct Block {
     pub poses: [u16; LANES],
     /// How often it has drawn a number.
     pub draws: [u16; LANES],
-    /// Owl: where it last looked at the player. Hawk: the tile it makes for.
+    /// Owl: where it last looked at the player. Hawk: the tile it heads for.
     pub memories: [Memory; LANES],
     /// Hawk: idle rounds.
     pub idle_rounds: [i8; LANES],
@@ -126,7 +126,7 @@ pub(super) fn mix(hash: u64, word: u64) -> u64 {
     product as u64 ^ (product >> 64) as u64
 }
 
-/// What the threats know of the player when they move.
+/// What the threats know about the player when they move.
 #[derive(Clone, Copy)]
 pub(super) struct PlayerView {
     /// Where the player is, after its command.
@@ -138,14 +138,14 @@ pub(super) struct PlayerView {
 }
 
 impl PlayerView {
-    /// The position that a style goes by.
+    /// The position that a style uses.
     #[inline(always)]
     fn of(self, view: View) -> u16 {
         select_unpredictable(matches!(view, View::Stale), self.stale, self.present)
     }
 }
 
-/// The rules that are looked up while threats move: all others are in the tables.
+/// The rules that are needed while threats move: all others are in the tables.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ThreatRules {
     deer_view: View,
@@ -353,8 +353,8 @@ fn random_option(tables: &Tables, tile: usize, draws: u16) -> u16 {
 /// `table[index]` without a bounds check: measured, bounds checks make replaying a plan a third
 /// slower.
 ///
-/// Every index is made of a block's lanes, the player's tile, and this world's own tables. Only a
-/// world makes a [`State`](super::State), and `World::step` refuses a state of another
+/// Every index is computed from a block's lanes, the player's tile, and this world's own tables.
+/// Only a world creates a [`State`](super::State), and `World::step` rejects a state of another
 /// [`Shape`](super::state::Shape): with equal shapes both worlds have as many tiles, and each lane
 /// holds a threat of the same style. Then each number in a state is in range for this world,
 /// whatever its streets: poses are below `4 * tiles`, the tile of a [`Memory`] and the stale player

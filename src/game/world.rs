@@ -1,4 +1,5 @@
-//! A map prepared for play: the immutable [`World`], and what it does to a [`State`](super::State).
+//! A map prepared for play: the immutable [`World`], which plays ticks on a
+//! [`State`](super::State).
 
 use thiserror::Error;
 
@@ -34,7 +35,7 @@ pub struct World {
 pub(crate) struct ThreatNumbers {
     /// `tile * 4 + direction`.
     pub pose: u16,
-    /// The tile that an owl or a hawk makes for; the number of tiles for none.
+    /// The tile that an owl or a hawk heads for; the number of tiles for none.
     pub target: u16,
     /// Whether a hawk is sent there, rather than having seen the player there.
     pub is_post: bool,
@@ -116,12 +117,12 @@ impl World {
         self.shape = Shape::new(self.tables.len(), threats);
     }
 
-    /// The map as it was given.
+    /// The map, as given.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
 
-    /// The rules that are played.
+    /// The rules of the game.
     pub fn rules(&self) -> &Rules {
         &self.rules
     }
@@ -136,12 +137,12 @@ impl World {
         &self.tables.graph
     }
 
-    /// How many open tiles the map has.
+    /// The number of open tiles.
     pub fn open_tiles(&self) -> usize {
         self.tables.len()
     }
 
-    /// How many threats the map has.
+    /// The number of threats.
     pub fn threat_count(&self) -> usize {
         self.lanes.len()
     }
@@ -247,13 +248,13 @@ impl World {
         self.tables.graph.tile(position).expect("positions of a checked layout are open tiles")
     }
 
-    /// Plays one tick: the player's move, then the threats'. A move into a wall is a stay.
+    /// Plays one tick: the player's move, then the threats'. A move into a wall counts as staying.
     ///
     /// The caller guarantees that the game is not over; [`World::play`] checks.
     ///
     /// # Panics
-    /// When the state is of a world with another number of tiles, or of threats of some style. Any
-    /// other state of another world is played as if it belonged to this one.
+    /// When the state belongs to a world with another number of tiles, or of threats of some style.
+    /// Any other state from another world is played as if it belonged to this one.
     #[inline]
     pub fn step(&self, state: &mut State, player_move: Move) {
         debug_assert!(!state.is_over(), "a game that is over has no next tick");
@@ -315,8 +316,8 @@ impl World {
         !ahead.is_caught()
     }
 
-    /// Plays the moves of consecutive ticks until one of them ends the game, and returns how many
-    /// were played.
+    /// Plays the moves of consecutive ticks until one of them ends the game; returns the number of
+    /// moves played.
     ///
     /// # Panics
     /// As [`World::step`].
@@ -330,7 +331,7 @@ impl World {
         moves.len()
     }
 
-    /// The moves that differ, each with the state that it leads to; none when the game is over. See
+    /// The distinct moves, each with the state that it leads to; none when the game is over. See
     /// [`World::moves`].
     ///
     /// # Panics
@@ -343,11 +344,11 @@ impl World {
         })
     }
 
-    /// Plays one tick with a command as it came from the wire: a list of actions, of which the
-    /// first move that succeeds counts. Returns that move, or [`Move::Stay`].
+    /// Plays one tick with a command as received: a list of actions, of which the first move that
+    /// succeeds counts. Returns that move, or [`Move::Stay`].
     ///
     /// # Errors
-    /// When the game is over; nothing has changed then.
+    /// When the game is over; the state is then unchanged.
     ///
     /// # Panics
     /// As [`World::step`].
@@ -476,7 +477,7 @@ impl World {
         self.clock.personality_at(state.tick.saturating_sub(2))
     }
 
-    /// What the player scores if the game ends in this state.
+    /// The player's score if the game ends in this state.
     pub fn score(&self, state: &State) -> u32 {
         u32::from(state.tick) * POINTS_PER_TICK
     }

@@ -51,7 +51,7 @@ pub enum LayoutError {
     /// An indexed PNG with a pixel that is not in its palette.
     #[error("invalid PNG: colour {index} at {position} is not in its palette")]
     NotInPalette {
-        /// The index in the picture.
+        /// The index in the image.
         index: u16,
         /// The pixel.
         position: Position,
@@ -67,25 +67,25 @@ pub enum LayoutError {
         /// Rows.
         height: u32,
     },
-    /// No pixel spawns the player. (The server takes such a map.)
+    /// No pixel spawns the player. (The server accepts such a map.)
     #[error("no player: expected an opaque pixel of colour 0,0,255")]
     NoPlayer,
     /// Fewer than [`MIN_OPEN_TILES`].
     #[error("too few open tiles: {open_tiles}, expected at least {MIN_OPEN_TILES}")]
     TooFewOpenTiles {
-        /// Open tiles of the picture.
+        /// The number of open tiles.
         open_tiles: usize,
     },
     /// More than [`MAX_OPEN_TILES`].
     #[error("too many open tiles ({open_tiles}): expected at most {MAX_OPEN_TILES}")]
     TooManyOpenTiles {
-        /// Open tiles of the picture.
+        /// The number of open tiles.
         open_tiles: usize,
     },
     /// More than [`MAX_THREATS`].
     #[error("too many threats ({threats}): expected at most {MAX_THREATS}")]
     TooManyThreats {
-        /// Threats of the picture.
+        /// The number of threats.
         threats: usize,
     },
     /// The layout cannot be represented by an image.
@@ -96,7 +96,8 @@ pub enum LayoutError {
     NotDrawable,
 }
 
-/// Decodes a PNG of any kind (...)
+/// Decodes a PNG of any kind (grey or colour, indexed or not, with or without alpha, 1 to 16 bits,
+/// interlaced or not).
 ///
 /// The size is checked in the header, before anything is decompressed; the limits on tiles and
 /// threats are checked afterwards.

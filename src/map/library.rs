@@ -93,7 +93,7 @@ fn list_dir(dir: &Path) -> Result<Vec<MapEntry>, MapError> {
         let folder = entry.map_err(failed)?.path();
         let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let is_map = folder.join(LAYOUT_FILE).exists() || folder.join(META_FILE).exists();
-        // A map that is being written has a hidden name until it is whole.
+        // A map that is being written has a hidden name until it is complete.
         if is_map && !name.starts_with('.') {
             entries.push(MapEntry { name, folder });
         }

@@ -25,7 +25,7 @@ pub use generator::{GeneratorError, GeneratorKind, GeneratorOptions, MIN_PLAYER_
 pub use image::{LayoutError, MAX_SIDE, MIN_OPEN_TILES, decode_layout, encode_layout};
 pub use library::{MapEntry, MapLibrary};
 
-/// The picture in a map's folder.
+/// The image in a map's folder.
 const LAYOUT_FILE: &str = "layout.png";
 /// The description in a map's folder.
 const META_FILE: &str = "meta.json";
@@ -89,10 +89,10 @@ pub enum MapError {
         /// The limit.
         limit_bytes: u64,
     },
-    /// The picture is not a map.
+    /// The image is not a map.
     #[error("{}: {source}", .path.display())]
     Layout {
-        /// The picture.
+        /// The image.
         path: PathBuf,
         /// The reason.
         source: LayoutError,
@@ -177,7 +177,7 @@ impl Map {
             fs::rename(&partial, folder)
         };
         write().map_err(|source| {
-            // Removing the remains may fail as well; the first error is the one to report.
+            // Removing the temporary folder may fail as well; the first error is the one to report.
             let _ = fs::remove_dir_all(&partial);
             failed(source)
         })

@@ -9,8 +9,8 @@ use crate::game::Position;
 
 use super::image::{LayoutError, MAX_SIDE};
 
-/// Memory that the `png` crate may allocate besides the frame: for chunks, of which a map needs a
-/// palette at most.
+/// Memory that the `png` crate may allocate in addition to the frame, for chunks: a map needs at
+/// most a palette.
 const PNG_LIMIT_BYTES: usize = 16 << 20;
 
 /// A decoded image of at most [`MAX_SIDE`] pixels per side.
@@ -329,14 +329,14 @@ mod tests {
                 assert_eq!(raw(depth).scaled(sample), server_scale(sample, depth as u8), "{sample} in {depth:?}");
             }
         }
-        // The high byte of 0xFF7E is 255: opaque, were it an alpha that is cut off. The server
-        // rounds it to 254.
+        // The high byte of 0xFF7E is 255: a decoder that truncates would take it for opaque. The
+        // server rounds it to 254.
         let alpha = |sample| raw(BitDepth::Sixteen).scaled(sample);
         assert_eq!([0xFF7F, 0xFF7E, 0xFE7E, 0xFE7D].map(alpha), [255, 254, 254, 253]);
     }
 
     #[test]
-    fn an_index_outside_the_palette_is_an_error() {
+    fn index_outside_the_palette_is_an_error() {
         let header = Header { width: 2, height: 1, depth: 8, color_type: 3, is_interlaced: false };
         let data = zlib(&[0, 0, 2]);
         let bytes = png_file(header, &[(b"PLTE", &[0; 6]), (b"IDAT", &data)]);
@@ -345,9 +345,10 @@ mod tests {
     }
 
     #[test]
-    fn a_large_picture_is_refused_on_its_header() {
+    fn large_image_is_rejected_by_its_header() {
         let header = Header { width: 10_000, height: 10_000, depth: 8, color_type: 6, is_interlaced: false };
-        // The file has no image data: if anything had been decoded, the error would be another one.
+        // The file has no image data: if anything had been decoded, the error would be a different
+        // one.
         let error = decode_picture(&png_file(header, &[])).unwrap_err();
         assert!(matches!(error, LayoutError::TooLarge { width: 10_000, height: 10_000 }), "{error}");
         let edge = Header { width: MAX_SIDE, height: 1, ..header };

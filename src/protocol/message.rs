@@ -457,8 +457,8 @@ impl GameMessage {
         Ok(message)
     }
 
-    /// Checks that the sizes agree, which no single field shows. Done by [`GameMessage::parse`];
-    /// call it for messages parsed another way.
+    /// Checks that the sizes agree, which cannot be checked field by field. Done by
+    /// [`GameMessage::parse`]; call it for messages parsed another way.
     ///
     /// # Errors
     /// The first inconsistent field.
@@ -584,8 +584,8 @@ fn character_of(world: &World, state: &State, team_id: &str) -> MessageCharacter
     }
 }
 
-/// Steps from a position to every tile, through see-through ones too, as paths go; none from a
-/// wall.
+/// Steps from a position to every tile along the server's paths, which pass see-through tiles;
+/// `None` everywhere if the position is a wall.
 pub fn distances(graph: &StreetGraph, from: Position) -> Columns<Option<u32>> {
     let mut distances = Columns::filled(graph.width(), graph.height(), None);
     let steps = graph.tile(from).map(|tile| graph.distances(Mover::Threat, tile)).unwrap_or_default();

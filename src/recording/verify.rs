@@ -29,7 +29,7 @@ pub struct Report {
     pub status: Status,
     /// The score, once the game is over.
     pub score: Option<u32>,
-    /// The first field that differs from what the rules give.
+    /// The first field that differs from the rules.
     pub divergence: Option<Divergence>,
     /// The number of the last line, if the file ends in the middle of it.
     pub truncated_line: Option<usize>,
@@ -86,7 +86,8 @@ struct Difference {
     found: String,
 }
 
-/// Replays a recording and compares every field that the rules determine: ... Fields that a message
+/// Replays a recording and compares every field that the rules determine: tick, map, player,
+/// distances, and each threat's position, direction, personality and style. Fields that a message
 /// leaves out, and threats of unknown style, are not compared.
 ///
 /// Messages do not distinguish see-through tiles from open ones. If the player was refused on a
@@ -348,8 +349,7 @@ impl Difference {
         }
     }
 
-    /// Adds the context.  The following lines are for display only, so errors in them are ignored.
-    /// What follows is only for show, so it does not matter whether it can be read.
+    /// Adds the context. The following lines are for display only, so errors in them are ignored.
     fn at(self, reader: &mut RecordingReader, recent: &Recent, tick: &RecordedTick) -> Divergence {
         let mut divergence = self.divergence(context(recent, reader.line(), tick));
         for _ in 0..CONTEXT_TICKS {

@@ -46,7 +46,7 @@ fn distances(layout: &Layout, target: Position) -> Columns<Option<u32>> {
     distances[target] = Some(0);
     let mut queue = VecDeque::from([(target, 0)]);
     while let Some((tile, distance)) = queue.pop_front() {
-        // The order does not matter to distances.
+        // The order does not affect distances.
         for neighbour in open_neighbours(layout, Direction::ALL, tile) {
             if distances[neighbour].is_none() {
                 distances[neighbour] = Some(distance + 1);
@@ -116,9 +116,9 @@ fn follow_back(came_from: &Columns<Option<Position>>, from: Position, to: Positi
 
 /// The shark's search from `from`: for every tile, the tile it was reached from.
 ///
-/// The server's search has no order of directions; that it looks right, down, up, left is a fact
-/// about it, so that these rules are played by the server's own search. Rules with another order
-/// mean the plain search in that order.
+/// The server's search has no explicit order of directions, but it amounts to right, down, up,
+/// left. Rules with this order use the server's own search; rules with another order use a plain
+/// search in that order.
 fn shark_search(layout: &Layout, rules: &Rules, from: Position) -> Columns<Option<Position>> {
     if rules.shark_path_order == Rules::BLITZ_2025.shark_path_order {
         listed_search(layout, from)
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shared_path_prefers_left_then_right_then_up_then_down() {
+    fn shared_path_prefers_left_then_right_then_up_then_down() {
         let room = draw(&["...", "...", "..."]);
         let step = |to| shared_path_step(&room, &Rules::BLITZ_2025, p(1, 1), to);
         assert_eq!(step(p(0, 0)), Some(p(0, 1)), "left before up");

@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_list_still_draws() {
+    fn empty_list_still_draws() {
         let mut seed = 7;
         assert_eq!(pick::<u8>(&mut seed, SCALE, &[]), None);
         assert_eq!(seed, 8);

@@ -1,4 +1,4 @@
-//! Lines of sight, and the intersections with the widest views, where hawks take post.
+//! Lines of sight, and the intersections with the widest views, where hawks wait.
 
 use std::cmp::Reverse;
 

@@ -5,11 +5,10 @@ use super::random::pick;
 use super::sight::{best_intersections, line_of_sight};
 use getaway::game::{Direction, Layout, Personality, PhaseClocks, Position, Rules, Spawn, Style, View};
 
-/// A threat, with everything that the server stores about it. ("pursuer" is another type in
-/// `planner`)
+/// A threat, with everything that the server stores about it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Threat {
-    /// What the server has written into its code.
+    /// The rules; on the server they are constants in the code.
     pub rules: Rules,
     /// How it chooses its moves.
     pub style: Style,

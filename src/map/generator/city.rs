@@ -19,7 +19,7 @@ const PLAZA_ONE_IN: usize = 8;
 /// A plaza's longest side. Larger ones make the map too easy: in the open the player cannot be
 /// cornered.
 const MAX_PLAZA: i32 = 3;
-/// Two blocks in so many get an alley if they are large enough.
+/// Two in this many blocks get an alley if they are large enough.
 const ALLEY_ONE_IN: usize = 2;
 
 /// A rectangle of houses between four streets; bounds are inclusive.
@@ -84,8 +84,8 @@ fn street_lines(side: i32, dice: &mut Dice) -> Vec<i32> {
     lines
 }
 
-/// Closes some of the street segments between two junctions, where both junctions keep two others
-/// and the streets stay connected.
+/// Closes some of the street segments between two junctions, if both junctions keep two others and
+/// the streets stay connected.
 fn build_over(streets: &mut Streets, columns: &[i32], rows: &[i32], dice: &mut Dice) {
     let across = rows.iter().flat_map(|&y| columns.windows(2).map(move |x| (Position::new(x[0], y), Direction::Right)));
     let along = columns.iter().flat_map(|&x| rows.windows(2).map(move |y| (Position::new(x, y[0]), Direction::Down)));
@@ -113,8 +113,7 @@ fn build_over(streets: &mut Streets, columns: &[i32], rows: &[i32], dice: &mut D
     }
 }
 
-/// Opens some of the small blocks that border a street; returns the remaining blocks. What remains
-/// is houses.
+/// Opens some of the small blocks that border a street; returns the remaining blocks.
 fn open_plazas(streets: &mut Streets, blocks: Vec<Block>, dice: &mut Dice) -> Vec<Block> {
     let (plazas, houses): (Vec<Block>, Vec<Block>) = blocks.into_iter().partition(|block| {
         let is_small = block.right - block.left < MAX_PLAZA && block.bottom - block.top < MAX_PLAZA;

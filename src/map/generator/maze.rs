@@ -33,8 +33,9 @@ fn random_cell(streets: &Streets, dice: &mut Dice) -> Position {
     Position::new(2 * dice.below(columns) as i32 + 1, 2 * dice.below(rows) as i32 + 1)
 }
 
-/// Wilson's algorithm (...): a random walk from each cell until it meets the tree, to which the
-/// loop-erased walk is added. Keeping only the last exit of each cell erases the loops.
+/// Wilson's algorithm (*Generating random spanning trees more quickly than the cover time*, 1996):
+/// a random walk from each cell until it meets the tree, to which the loop-erased walk is added.
+/// Keeping only the last exit of each cell erases the loops.
 fn wander(streets: &mut Streets, dice: &mut Dice) {
     let (columns, rows) = cells(streets);
     let root = random_cell(streets, dice);

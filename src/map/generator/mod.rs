@@ -295,7 +295,9 @@ fn positions_from(graph: &StreetGraph, start: Position, distance: u16) -> Vec<Po
     far.map(|&tile| graph.position(tile)).collect()
 }
 
-/// The random number generator of one map: stream `index` of PCG32 (...) with `seed`.
+/// The random number generator of one map: stream `index` of PCG32 (O'Neill, *PCG: A Family of
+/// Simple Fast Space-Efficient Statistically Good Algorithms for Random Number Generation*, 2014)
+/// with `seed`.
 ///
 /// Range sampling and shuffling are implemented here because a crate may change its algorithm in a
 /// new version.

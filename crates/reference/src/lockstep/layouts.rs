@@ -4,13 +4,13 @@ use super::Dice;
 use getaway::game::{Direction, Layout, MAX_THREATS, Position, Spawn, Style, Tile};
 use getaway::map::{GeneratorKind, GeneratorOptions, generate};
 
-/// With more threats than this a map is kept small, because the reference model is slow.
+/// A map with more threats than this is kept small, because the reference model is slow.
 const CROWD: usize = 8;
 /// Maximum number of open tiles on a map with many threats.
 const CROWD_MAX_OPEN_TILES: usize = 48;
 
-/// A random map with the player and the threats anywhere on its open tiles. Everything that
-/// [`World`](getaway::game::World) takes may come.
+/// A random map with the player and the threats anywhere on its open tiles. Anything that
+/// [`World`](getaway::game::World) accepts can occur.
 pub fn random_layout(dice: &mut Dice) -> Layout {
     let mut layout = match dice.below(12) {
         0 => noise(dice, 40),

@@ -135,8 +135,7 @@ impl From<Difference> for Divergence {
     }
 }
 
-/// Fails if the two values differ; only then is the field's name formatted. The field's name is
-/// only made then.
+/// Fails if the two values differ; only then is the field's name formatted.
 fn same<T: PartialEq + Debug>(field: impl fmt::Display, game: T, reference: T) -> Result<(), Difference> {
     if game == reference {
         return Ok(());
@@ -145,7 +144,7 @@ fn same<T: PartialEq + Debug>(field: impl fmt::Display, game: T, reference: T) -
 }
 
 /// Compares both paths and the line of sight for every pair of tiles, and the posts; returns the
-/// number of pairs. Returns the number of pairs.
+/// number of pairs.
 fn compare_tables(world: &World) -> Result<u64, Difference> {
     let (layout, rules) = (world.layout(), world.rules());
     let neighbour = |from: Position, step: Option<Direction>| step.map(|direction| from.towards(direction));
@@ -239,16 +238,15 @@ impl Pair<'_> {
         same(field("seed"), world.rules().first_seed + i32::from(found.draws), expected.seed)?;
         same(field("ticks_since_move"), world.ticks_since_move(state), expected.ticks_since_move)?;
         same(field("personality"), world.personality(state), expected.personality)?;
-        // Before the first tick the stale player is off the grid: `game` takes a look at it for
+        // Before the first tick the stale player is off the grid: `game` treats a look at it as
         // none.
         let remembered = memory.remembered.filter(|&place| judge.layout.is_open(place));
         same(field("remembered"), found.remembered, remembered)?;
         same(field("seen"), found.seen, memory.seen)?;
         same(field("post"), found.post, memory.post)?;
         same(field("idle_rounds"), i32::from(found.idle_rounds), memory.idle_rounds)?;
-        // `game` does not keep the stale player: it takes the player's position before the move for
-        // it. Before the first tick there is none; a no-jump catch ends the game before it is
-        // brought up to date.
+        // `game` does not store the stale player: it uses the player's position before the move.
+        // Before the first tick there is none; a no-jump catch ends the game before it is updated.
         if judge.tick > 1 && !(judge.rules.no_jump && judge.over()) {
             same(field("stale player"), world.player(state), expected.stale_player)?;
         }

@@ -4,10 +4,10 @@ use getaway::game::{Direction, PeriodTicks, PhaseClocks, Rules, View};
 
 use super::Dice;
 
-/// Which rules lockstep games are played by.
+/// The kind of rules in lockstep games.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RulesDraw {
-    /// The server's, and now and then the no-jump variant of them.
+    /// The server's, and occasionally their no-jump variant.
     Server,
     /// Any that [`Rules::validate`] accepts.
     Any,
@@ -25,11 +25,11 @@ impl RulesDraw {
 }
 
 /// Scales that make numbers of every kind: with many digits after the point, with few, with none,
-/// and such that round to 1.
+/// and ones that round to 1.
 const PICK_SCALES: [f64; 8] = [1.0, 3.5, -12.0, 100.0, -9_999.5, 1e15, 0.0, -1e-30];
 
-/// Any rules. About half of the fields are the server's: that keeps games long, and tells which
-/// field is at fault.
+/// Any rules. About half of the fields are the server's: this keeps games long, and helps to find
+/// the field that causes a divergence.
 pub fn random_rules(dice: &mut Dice) -> Rules {
     let blitz = Rules::BLITZ_2025;
     let mut rules = blitz;

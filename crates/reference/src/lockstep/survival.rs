@@ -87,7 +87,7 @@ mod tests {
         let world = World::new(&layout, &Rules::NO_JUMP).unwrap();
         let plan = surviving_plan(&world, 64, 1);
         let end = follow(&world, &plan);
-        assert!(end.is_over() && !end.is_caught(), "caught on tick {}", end.tick());
+        assert!(end.is_over() && !end.is_caught(), "caught in tick {}", end.tick());
         assert_eq!(plan, surviving_plan(&world, 64, 1), "the same seed gives the same plan");
     }
 
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_game_that_is_over_has_an_empty_plan() {
+    fn finished_game_has_an_empty_plan() {
         let mut layout = Layout::parse("Pb").unwrap();
         layout.threats[0].position = layout.player;
         let world = World::new(&layout, &Rules::BLITZ_2025).unwrap();
