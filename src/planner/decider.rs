@@ -1,20 +1,19 @@
 //! Decides a state: finds a line to the end of the game, or proves that there is none, and then
 //! looks for the longest line and a bound that meets it.
 //!
-//! The survival search comes first, alone, so that easy maps cost what they always did. Where it
-//! does not find an answer soon, [`proof`](super::proof) takes over, which searches and proves side
-//! by side.
+//! The survival search comes first, alone, so that easy maps take no longer. If it does not find an
+//! answer soon, [`proof`](super::proof) takes over, which searches and proves side by side.
 //!
-//! Guarantees: with a budget in simulated ticks, the answer depends on the world, the state, the
-//! seed and the budget alone. A bound is proven; what the proof leaves out can only make the game
-//! easier. Memory stays below the given bound.
+//! Guarantees: with a budget in simulated ticks, the answer depends only on the world, the state,
+//! the seed and the budget. Bounds are proven: leaving a threat out of a proof can only make the
+//! game easier. Memory stays below the given bound.
 
 use super::proof::{Proof, Prover, prover};
 use super::{Budget, Outcome, Solution, SurvivalOptions, SurvivalSearch};
 use crate::game::{LAST_TICK, State, World};
 use crate::search::BudgetMeter;
 
-/// What the survival search may spend before proofs begin: some ten milliseconds.
+/// Budget of the survival search before proofs begin: about ten milliseconds.
 const SEARCH_TICKS: u64 = 100_000;
 
 /// A decision that can be resumed.
@@ -25,13 +24,13 @@ pub struct Decider {
     search: SurvivalSearch,
     search_ticks: u64,
     prover: Option<Box<dyn Prover>>,
-    /// Whether the map is one that proofs do not know.
+    /// Whether proofs do not support the map.
     is_unprovable: bool,
     best: Solution,
 }
 
 impl Decider {
-    /// Creates a decision that has not begun.
+    /// Creates a decider that has not started.
     pub fn new(options: SurvivalOptions) -> Self {
         Self {
             options,
@@ -49,7 +48,7 @@ impl Decider {
     /// world.
     ///
     /// The outcome is [`Outcome::Doomed`] as soon as it is proven that no line survives; the line
-    /// is the longest where [`Solution::is_optimal`] says so.
+    /// is the longest possible if [`Solution::is_optimal`] holds.
     pub fn solve(&mut self, world: &World, state: &State, budget: Budget) -> Solution {
         if state.is_over() {
             return self.search.solve(world, state, budget);
@@ -75,7 +74,7 @@ impl Decider {
         self.prover.as_ref()?.proof()
     }
 
-    /// Makes `state` the root: keeps what holds for it.
+    /// Makes `state` the root: keeps the results that hold for it.
     fn set_root(&mut self, world: &World, state: &State) {
         let Some(root) = &self.root else {
             self.root = Some(state.clone());
@@ -91,7 +90,7 @@ impl Decider {
                 Self { root: Some(state.clone()), best: Solution::unknown(state.tick()), ..Self::new(self.options) };
             return;
         };
-        // A bound of all lines from the old root is one of those through the new root.
+        // A bound on all lines from the old root also holds for those through the new root.
         if self.best.moves.first() == Some(&player_move) {
             self.best.moves.remove(0);
         } else {
@@ -121,7 +120,7 @@ impl Decider {
         }
         match &mut self.prover {
             Some(prover) => {
-                // Its layers are not needed any more, and its memory is.
+                // Its layers are no longer needed, but their memory is.
                 self.search = SurvivalSearch::new(self.options);
                 prover.run(world, state, &mut self.best, meter);
             }

@@ -1,5 +1,5 @@
-//! Search and proof side by side: the beam looks for a life that reaches the target, sweeps look
-//! for a proof that there is none, and each uses what the other has found.
+//! Search and proof side by side: the beam looks for a line that reaches the target, sweeps look
+//! for a proof that there is none, and each uses the other's results.
 
 use super::model::{Automaton, Model};
 use super::sweep::{End, Sweep, SweepLimits};
@@ -9,24 +9,24 @@ use crate::game::{LAST_TICK, State, Style, World};
 use crate::planner::{Budget, Outcome, Solution, SurvivalOptions, SurvivalSearch};
 use crate::search::BudgetMeter;
 
-/// Work of a slice of either side: states that are stepped, or combinations of keys.
+/// Work per slice of either side, in states stepped or combinations of keys.
 const SLICE: u64 = 50_000;
-/// A threat joins a sweep on its way if that makes at most so many combinations.
+/// A threat joins a running sweep if this gives at most this many combinations.
 const JOIN_LEN: usize = 2_000;
-/// Sweeps that would begin with more states than this are not worth their time.
+/// Sweeps that would start with more states than this are not worthwhile.
 const START_STATES_MAX: u64 = 8_000_000;
-/// Work on a target before another has its turn, at first.
+/// Initial amount of work on a target before the next target gets its turn.
 const PATIENCE_MIN: u64 = 3_000_000;
-/// How far beyond an undecided target the next one lies, at first.
+/// Initial distance, in ticks, from an undecided target to the next one.
 const STEP_MIN_TICKS: usize = 8;
-/// Sweeps start so far before the target at first; then earlier and earlier.
+/// Initial distance, in ticks, from the start of a sweep to the target; later sweeps start earlier.
 const FLOOR_TICKS: usize = 100;
-/// From this tick on threats move in every tick: the place for first attempts on targets far beyond
+/// From this tick on threats move in every tick: the start of first attempts on targets far beyond
 /// it.
 const INSANE_TICK: usize = 903;
-/// How much earlier sweeps may start when nothing is left to try.
+/// How much earlier sweeps may start once nothing is left to try.
 const FLOOR_STEP_TICKS: usize = 120;
-/// Undecided targets that are kept for later.
+/// Maximum number of undecided targets kept for later.
 const RESTING_MAX: usize = 2;
 
 /// A target that is being decided.
@@ -34,19 +34,19 @@ const RESTING_MAX: usize = 2;
 struct Attempt<const N: usize> {
     target: Target<N>,
     sweep: Option<Sweep<N>>,
-    /// Where sweeps have started, and over which threats.
+    /// The sweeps started so far: the tick, and the threats.
     tried: Vec<(usize, u64)>,
     /// Sweeps start here or later.
     floor: usize,
     /// Whether nothing is left to sweep.
     is_exhausted: bool,
     beam: SurvivalSearch,
-    /// Work that was spent on it, and how much it may have before another has its turn.
+    /// The work spent on it, and the limit before another target gets its turn.
     work: u64,
     patience: u64,
 }
 
-/// Decides targets until the longest life and the bound meet.
+/// Decides targets until the longest line and the bound meet.
 #[derive(Debug)]
 pub(super) struct Engine<const N: usize> {
     model: Model<N>,
@@ -56,18 +56,18 @@ pub(super) struct Engine<const N: usize> {
     attempt: Option<Attempt<N>>,
     resting: Vec<Attempt<N>>,
     beams: u64,
-    /// Whether the next slice is the sweeps'.
+    /// Whether the sweeps get the next slice.
     proof_is_next: bool,
     patience: u64,
-    /// How far the target lies beyond the longest life, or beyond the tick where the last proof ran
-    /// out of states.
+    /// Distance from the longest line, or from the tick where the last proof ran out of states, to
+    /// the target.
     step: usize,
     last_empty: usize,
     proof: Option<Proof>,
 }
 
 impl<const N: usize> Engine<N> {
-    /// Nothing for maps that do not fit into sets of `64 * N` places.
+    /// Returns `None` for maps that do not fit into sets of `64 * N` places.
     pub fn new(world: &World, root: &State, options: SurvivalOptions) -> Option<Self> {
         let model = Model::new(world, root)?;
         let order = order(&model);
@@ -93,18 +93,18 @@ impl<const N: usize> Engine<N> {
         SurvivalSearch::new(SurvivalOptions { seed, memory_max_bytes: self.options.memory_max_bytes / 4 })
     }
 
-    /// The limits of sweeps: the memory is shared by the layers of a sweep, what is known of
+    /// The limits of sweeps: the memory is shared by the layers of a sweep, the knowledge about
     /// targets, and the beam.
     fn limits(&self, join_len: usize) -> SweepLimits {
         let eighth = self.options.memory_max_bytes / 8;
-        // Two layers and the index of one.
+        // Two layers, and the index of one of them.
         let layer_bytes = 2 * super::join::Layer::<N>::KEY_BYTES + 32;
         SweepLimits { join_len, layer_len: eighth / layer_bytes, kept_bytes: eighth }
     }
 
     /// The next target: the end of the game until that is decided; then the tick where the last
-    /// proof ran out of states, and later ones while nothing comes of it; at last the tick just
-    /// beyond the longest life.
+    /// proof ran out of states, and later ones while they stay undecided; finally the tick just
+    /// beyond the longest line.
     fn next_target(&mut self, best: &Solution) -> usize {
         if best.bound > LAST_TICK {
             return usize::from(LAST_TICK);
@@ -129,7 +129,7 @@ impl<const N: usize> Engine<N> {
         low
     }
 
-    /// Turns to a target, and keeps what is known of others.
+    /// Switches to a target, and keeps the knowledge about others.
     fn set_target(&mut self, tick: usize, best: &Solution) {
         let (low, high) = (usize::from(best.final_tick), usize::from(best.bound));
         self.resting.extend(self.attempt.take());
@@ -157,7 +157,7 @@ impl<const N: usize> Engine<N> {
             Some(Attempt { target, sweep, tried: Vec::new(), floor, is_exhausted: false, beam, work: 0, patience });
     }
 
-    /// Goes on until the longest life and the bound meet or the budget is used up.
+    /// Continues until the longest line and the bound meet or the budget is used up.
     pub fn run(&mut self, world: &World, root: &State, best: &mut Solution, meter: &mut BudgetMeter) {
         while best.final_tick < best.bound && meter.check().is_ok() {
             let tick = self.next_target(best);
@@ -196,7 +196,7 @@ impl<const N: usize> Engine<N> {
         }
     }
 
-    /// Notes that the target cannot be reached, and how that was proven.
+    /// Records that the target cannot be reached, with the proof.
     fn bound(&mut self, best: &mut Solution, target_tick: u16, by_search: bool) {
         best.bound = target_tick;
         let steps = self.attempt.as_ref().map_or(&[] as &[Step], |attempt| &attempt.target.steps);
@@ -218,7 +218,7 @@ impl<const N: usize> Engine<N> {
             attempt.sweep = None;
         }
         if end == Some(End::Noted) {
-            // The beam starts anew: what it holds may be hopeless now.
+            // The beam restarts: its states may be hopeless now.
             attempt.beam = self.new_beam();
         }
         let target_tick = attempt.target.tick as u16;
@@ -229,7 +229,7 @@ impl<const N: usize> Engine<N> {
         }
     }
 
-    /// Where to sweep next.
+    /// The start of the next sweep.
     fn next_start(&self, attempt: &mut Attempt<N>) -> Option<usize> {
         loop {
             let found = attempt.target.bottleneck(&self.model, attempt.floor, &attempt.tried);
@@ -244,13 +244,14 @@ impl<const N: usize> Engine<N> {
         }
     }
 
-    /// Turns to a target, whatever is known.
+    /// Switches to a target without further checks.
     #[cfg(test)]
     pub fn begin(&mut self, target_tick: usize) {
         self.set_target(target_tick, &Solution::unknown(0));
     }
 
-    /// A slice of the sweeps alone; whether it has proven that the target is out of reach.
+    /// Runs only a slice of the sweeps; returns whether it has proven that the target cannot be
+    /// reached.
     #[cfg(test)]
     pub fn prove_slice(&mut self, meter: &mut BudgetMeter) -> bool {
         let mut best = Solution::unknown(0);
@@ -258,7 +259,7 @@ impl<const N: usize> Engine<N> {
         best.bound <= LAST_TICK
     }
 
-    /// Whether what is known of the target rules a state out.
+    /// Whether the knowledge about the target rules a state out.
     #[cfg(test)]
     pub fn is_hopeless(&self, world: &World, state: &State) -> bool {
         use crate::planner::survival::Prune;
@@ -272,8 +273,8 @@ impl<const N: usize> Engine<N> {
     }
 }
 
-/// One threat of each style, then the others: sharks first, which drive the player, then those with
-/// few keys.
+/// One threat of each style, then the others: sharks first, because they follow the player most
+/// closely, then those with few keys.
 fn order<const N: usize>(model: &Model<N>) -> Vec<usize> {
     let rank = |automaton: &Automaton<N>| match automaton {
         Automaton::Chaser { style: Style::Deer, .. } => 2,

@@ -2,7 +2,7 @@
 //! of their keys.
 //!
 //! A combination holds the keys of some threats, each at its own bits, which are the same in every
-//! layer: to leave a threat out is to clear its bits.
+//! layer: a threat is left out by clearing its bits.
 
 use std::ops::Range;
 
@@ -10,10 +10,10 @@ use super::model::{Automaton, Model};
 use super::projection::Projection;
 use super::tile_set::TileSet;
 
-/// Where a threat's key lies in a combination.
+/// The position of a threat's key in a combination.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slot {
-    /// The automaton's place in the model.
+    /// The automaton's index in the model.
     pub automaton: usize,
     shift: u32,
     bits: u32,
@@ -65,7 +65,7 @@ impl<const N: usize> Layer<N> {
     /// Bytes of a combination with its places.
     pub const KEY_BYTES: usize = size_of::<u64>() + size_of::<TileSet<N>>();
 
-    /// How many combinations there are.
+    /// The number of combinations.
     pub fn len(&self) -> usize {
         self.keys.len()
     }
@@ -75,17 +75,17 @@ impl<const N: usize> Layer<N> {
         self.keys.is_empty()
     }
 
-    /// How many states there are.
+    /// The number of states.
     pub fn states(&self) -> u64 {
         self.sets.iter().map(|set| u64::from(set.len())).sum()
     }
 
-    /// Every place that occurs.
+    /// Every place that occurs in a state.
     pub fn places(&self) -> TileSet<N> {
         self.sets.iter().fold(TileSet::EMPTY, |any, set| any.or(set))
     }
 
-    /// Removes everything and keeps the memory.
+    /// Removes everything but keeps the allocation.
     pub fn clear(&mut self) {
         self.keys.clear();
         self.sets.clear();
@@ -96,7 +96,7 @@ impl<const N: usize> Layer<N> {
         self.sets.push(set);
     }
 
-    /// Narrows each combination's places to what `keep` says.
+    /// Restricts each combination's places to those that `keep` returns.
     pub fn retain(&mut self, keep: impl Fn(u64, &TileSet<N>) -> Option<TileSet<N>>) {
         let mut kept = 0;
         for place in 0..self.keys.len() {
@@ -109,8 +109,8 @@ impl<const N: usize> Layer<N> {
         self.sets.truncate(kept);
     }
 
-    /// Adds a threat in each of these keys, with the places from which the player lives against it;
-    /// nothing if that makes more than `max_len` combinations.
+    /// Adds a threat in each of these keys, with the places from which the player can survive
+    /// against it; `None` if there would be more than `max_len` combinations.
     pub fn widen(&self, slot: Slot, keys: &[(u32, TileSet<N>)], max_len: usize) -> Option<Self> {
         let mut wide = Self::default();
         for (&key, set) in self.keys.iter().zip(&self.sets) {
@@ -129,7 +129,7 @@ impl<const N: usize> Layer<N> {
     }
 }
 
-/// A layer that is looked things up in.
+/// A layer with an index for lookups.
 #[derive(Debug, Default)]
 pub(super) struct Lookup<const N: usize> {
     layer: Layer<N>,
@@ -137,7 +137,7 @@ pub(super) struct Lookup<const N: usize> {
 }
 
 impl<const N: usize> Lookup<N> {
-    /// Bytes that a combination takes here.
+    /// Bytes per combination.
     pub const KEY_BYTES: usize = Layer::<N>::KEY_BYTES + 3 * size_of::<u32>();
     const FREE: u32 = u32::MAX;
 
@@ -175,8 +175,8 @@ impl<const N: usize> Lookup<N> {
     }
 }
 
-/// Finds a combination in the layer that is being made: open addressing; an entry counts if it
-/// carries the layer's stamp.
+/// Finds a combination in the layer under construction: open addressing; an entry is valid if it
+/// has the layer's stamp.
 #[derive(Debug, Default)]
 struct Index {
     entries: Vec<(u32, u32)>,
@@ -193,7 +193,7 @@ impl Index {
         }
     }
 
-    /// The place of a combination, or where to note it.
+    /// The index of a combination, or the slot for a new one.
     #[inline]
     fn find(&self, key: u64, keys: &[u64]) -> Result<usize, usize> {
         let mask = self.entries.len() - 1;
@@ -217,7 +217,7 @@ fn hash(key: u64) -> usize {
     (product as u64 ^ (product >> 64) as u64) as usize
 }
 
-/// What is the same for every combination of a layer.
+/// The data shared by all combinations of a layer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scene<'a, const N: usize> {
     pub model: &'a Model<N>,
@@ -225,13 +225,13 @@ pub(super) struct Scene<'a, const N: usize> {
     pub slots: &'a [Slot],
     /// The tick of the layer.
     pub tick: usize,
-    /// By tick, where the player can be.
+    /// By tick, the places where the player can be.
     pub allowed: &'a [TileSet<N>],
     /// By automaton, its projection; empty for those without one.
     pub projections: &'a [Projection<N>],
 }
 
-/// The memory of joins, kept from layer to layer.
+/// The buffers of joins, kept from layer to layer.
 #[derive(Debug, Default)]
 pub(super) struct Join<const N: usize> {
     index: Index,
@@ -240,7 +240,7 @@ pub(super) struct Join<const N: usize> {
 }
 
 impl<const N: usize> Join<N> {
-    /// Begins to make a layer that is about as long as `len`.
+    /// Starts a layer of about `len` combinations.
     pub fn begin(&mut self, len: usize, next: &mut Layer<N>) {
         next.clear();
         self.index.clear(len);
@@ -270,7 +270,7 @@ impl<const N: usize> Join<N> {
         }
     }
 
-    /// Adds what follows from some of the layer's combinations to the next layer.
+    /// Adds the successors of some of the layer's combinations to the next layer.
     pub fn step(&mut self, scene: &Scene<'_, N>, layer: &Layer<N>, places: Range<usize>, next: &mut Layer<N>) {
         let (mut groups, mut spare) = (std::mem::take(&mut self.groups), std::mem::take(&mut self.spare));
         let landing = scene.model.landing(scene.tick, scene.allowed);
@@ -376,7 +376,7 @@ fn successors<const N: usize>(
     }
     groups.push(Group { key: 0, from: *set, to: *set });
     for slot in slots {
-        // Those that go by where the player was.
+        // Threats that use the player's previous position.
         let Automaton::Chaser { branches, .. } = &model.automata[slot.automaton] else { continue };
         spare.clear();
         for group in groups.iter() {

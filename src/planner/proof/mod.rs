@@ -1,8 +1,8 @@
 //! Proofs that a tick cannot be reached, found side by side with lines that reach it.
 //!
 //! Threats do not see one another, and bulls and goldfish do not see the player: the game is a
-//! product of small automata that share the player, among moving obstacles whose ways are known. To
-//! leave a threat out makes the game easier, so a tick that cannot be reached against some of the
+//! product of small automata that share the player, among moving obstacles whose paths are known.
+//! Leaving a threat out makes the game easier, so a tick that cannot be reached against some of the
 //! threats cannot be reached at all.
 //!
 //! For a *target* tick the [`target`] module keeps, for each tick before it, a set of states over
@@ -33,16 +33,16 @@ use crate::game::{State, World};
 use crate::search::BudgetMeter;
 use engine::Engine;
 
-/// A sweep of a proof, as far as its answer depends on it.
+/// A sweep of a proof: the parameters that its result depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
     /// The tick that cannot be reached from the states that the sweep leaves out.
     pub target_tick: u16,
     /// The first tick of the sweep.
     pub from_tick: u16,
-    /// The tick where it turned back, or where it ran out of states.
+    /// The tick at which it turned back or ran out of states.
     pub until_tick: u16,
-    /// Whether it took over the threats that are known of a tick.
+    /// Whether it adopted the threats of the knowledge about a tick.
     pub absorbs: bool,
     /// The threats that joined: the tick, and the place in the map.
     pub joins: Vec<(u16, u16)>,
@@ -55,17 +55,18 @@ pub struct Step {
 pub struct Proof {
     /// No line is alive at the start of this tick.
     pub bound_tick: u16,
-    /// The sweeps in the order in which they build on one another.
+    /// The sweeps, in the order in which they build on one another.
     pub steps: Vec<Step>,
-    /// Whether an exhaustive search came last, which left out what the sweeps left out.
+    /// Whether an exhaustive search came last, which skipped the states that the sweeps had
+    /// excluded.
     pub ends_with_search: bool,
 }
 
 /// Searches and proves.
 pub(super) trait Prover: Debug + Send {
     /// Improves the line and the bound until they meet or the budget is used up. `root` is the
-    /// state for which the prover was made, or one that a game from there leads to; then the bound
-    /// is one for both.
+    /// state for which the prover was made, or a state reached by a game from there; the bound then
+    /// holds for both.
     fn run(&mut self, world: &World, root: &State, best: &mut Solution, meter: &mut BudgetMeter);
 
     /// How the bound was proven.
@@ -82,13 +83,13 @@ impl<const N: usize> Prover for Engine<N> {
     }
 }
 
-/// A prover for the games from a state on; nothing where the map is too large for it, or its rules
-/// are not the automata's.
+/// A prover for the games from a state on; `None` if the map is too large for it, or the automata
+/// do not implement its rules.
 pub(super) fn prover(world: &World, root: &State, options: SurvivalOptions) -> Option<Box<dyn Prover>> {
     fn sized<const N: usize>(world: &World, root: &State, options: SurvivalOptions) -> Option<Box<dyn Prover>> {
         Some(Box::new(Engine::<N>::new(world, root, options)?))
     }
-    // Sets of as few words as hold the map.
+    // Sets of the smallest number of words that holds the map.
     [sized::<1>, sized::<2>, sized::<3>, sized::<4>, sized::<5>, sized::<6>, sized::<8>, sized::<12>, sized::<16>]
         .into_iter()
         .find_map(|sized| sized(world, root, options))

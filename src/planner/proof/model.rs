@@ -1,8 +1,8 @@
 //! The game as a product of small automata: one for each threat that sees the player, and fixed
-//! ways for those that do not.
+//! paths for those that do not.
 //!
-//! Threats do not see one another. What a bull or a goldfish does is known for the whole game; what
-//! any other threat does depends on its own few numbers and on the player. Here each of these
+//! Threats do not see one another. The moves of bulls and goldfish are known for the whole game;
+//! those of any other threat depend on its own few numbers and on the player. Here each of these
 //! threats is a table from its *key* (those numbers in one) to the next.
 
 use std::ops::Range;
@@ -40,7 +40,7 @@ pub(super) struct Board<const N: usize> {
 }
 
 impl<const N: usize> Board<N> {
-    /// What a threat does by where the player is: `next` gives a key for each tile.
+    /// A threat's step by the player's tile: `next` gives a key for each tile.
     fn branches(&self, next: impl Fn(usize) -> u32) -> Vec<Branch<N>> {
         let mut branches: Vec<Branch<N>> = Vec::new();
         for (target, &place) in self.places.iter().enumerate() {
@@ -56,20 +56,20 @@ impl<const N: usize> Board<N> {
         branches
     }
 
-    /// Where the player can be after a move from one of these places.
+    /// The places where the player can be after a move from one of these.
     #[inline]
     pub fn reach(&self, from: &TileSet<N>) -> TileSet<N> {
         from.spread(self.stride).and(&self.open)
     }
 }
 
-/// What a threat's key is made of and how it moves.
+/// The composition of a threat's key, and how the threat moves.
 #[derive(Clone, Debug)]
 pub(super) enum Automaton<const N: usize> {
-    /// Keys are tiles (shark) or poses (deer); the branch is taken by where the player was before
-    /// its move.
+    /// Keys are tiles (shark) or poses (deer); the branch depends on the player's place before its
+    /// move.
     Chaser { index: usize, style: Style, branches: Vec<Vec<Branch<N>>> },
-    /// Keys are `tile * (tiles + 1) + remembered`; `tiles` for nothing that matters.
+    /// Keys are `tile * (tiles + 1) + remembered`; `tiles` if the memory does not matter.
     Owl { index: usize },
     /// Keys are `tile * memories + memory`: a seen tile, then a post, then idle rounds.
     Hawk { index: usize },
@@ -96,7 +96,7 @@ pub(super) struct Model<const N: usize> {
     pub looks: Vec<bool>,
     /// By tick: whether what owls remember is overwritten before it is used.
     pub forgets: Vec<bool>,
-    /// By tick: where the threats stand that do not see the player.
+    /// By tick: the places of the threats that do not see the player.
     pub taken: Vec<TileSet<N>>,
     pub automata: Vec<Automaton<N>>,
     /// Each automaton's key in the first state.
@@ -104,7 +104,7 @@ pub(super) struct Model<const N: usize> {
     pub tiles: usize,
     /// `tile * (tiles + 1) + target` -> the next tile on the shared path.
     pub shared_next: Vec<u16>,
-    /// Tile -> where an owl that looks goes from there.
+    /// Tile -> the next step of an owl that looks from there.
     pub owl_branches: Vec<Vec<Branch<N>>>,
     /// Tile -> places seen from there.
     pub sees: Vec<TileSet<N>>,
@@ -112,8 +112,7 @@ pub(super) struct Model<const N: usize> {
 }
 
 impl<const N: usize> Model<N> {
-    /// The game from `state` on, or nothing where the map does not fit into sets of `64 * N`
-    /// places.
+    /// The game from `state` on, or `None` if the map does not fit into sets of `64 * N` places.
     pub fn new(world: &World, state: &State) -> Option<Self> {
         if !is_modelled(world.rules()) {
             return None;
@@ -201,8 +200,8 @@ impl<const N: usize> Model<N> {
             if matches!(threat.style, Style::Bull | Style::Goldfish) {
                 model.add_fixed(world, index, threat)?;
             } else if let Some(key) = model.key_of(&threat, model.first_tick) {
-                // A threat without a key is left out: that makes the game easier to survive, so
-                // what is proven holds.
+                // A threat without a key is left out: this makes the game easier to survive, so
+                // proofs stay valid.
                 model.start.push(key);
                 let automaton = model.automaton(world, index, threat);
                 model.automata.push(automaton);
@@ -263,8 +262,8 @@ impl<const N: usize> Model<N> {
         (self.tiles + POSTS) as u32 + (rounds - IDLE_FIRST) as u32
     }
 
-    /// The key of a threat as it stands at the start of a tick; none for a hawk on its way to a
-    /// post that it is never sent to, which only states that were put together by hand have.
+    /// The key of a threat as it stands at the start of a tick; `None` for a hawk on its way to a
+    /// post that it is never sent to, which occurs only in states built by hand.
     fn key_of(&self, threat: &Threat, tick: usize) -> Option<u32> {
         let tile_of = |p: Position| self.board.positions.binary_search(&p).expect("an open tile") as u32;
         let tile = tile_of(threat.position);
@@ -316,7 +315,7 @@ impl<const N: usize> Model<N> {
         }
     }
 
-    /// How many keys an automaton has.
+    /// The number of keys of an automaton.
     pub fn keys(&self, automaton: &Automaton<N>) -> usize {
         match automaton {
             Automaton::Chaser { branches, .. } => branches.len(),
@@ -325,7 +324,7 @@ impl<const N: usize> Model<N> {
         }
     }
 
-    /// The place where a threat with this key stands.
+    /// The place of a threat with this key.
     #[inline]
     pub fn place(&self, automaton: &Automaton<N>, key: u32) -> u16 {
         self.board.places[self.tile(automaton, key)]
@@ -355,7 +354,7 @@ impl<const N: usize> Model<N> {
         key as usize / (self.tiles + 1)
     }
 
-    /// Where an owl goes that does not look; whether what it remembers matters after that.
+    /// The step of an owl that does not look, and whether its memory matters afterwards.
     #[inline]
     pub fn owl_step(&self, key: u32, forgets: bool) -> u32 {
         let row = self.tiles as u32 + 1;
@@ -368,7 +367,7 @@ impl<const N: usize> Model<N> {
         key as usize / self.memories()
     }
 
-    /// What a hawk does that sees the player at a place.
+    /// The step of a hawk that sees the player at a place.
     #[inline]
     pub fn hawk_seeing(&self, key: u32, place: u16) -> u32 {
         let target = usize::from(self.board.tiles[usize::from(place)]);
@@ -376,8 +375,8 @@ impl<const N: usize> Model<N> {
         (next * self.memories() + target) as u32
     }
 
-    /// What a hawk does that does not see the player: one key; or one for each post, as if the
-    /// player had the choice, because the seed that decides is not part of the key.
+    /// The step of a hawk that does not see the player: one key, or one for each post, as if the
+    /// player could choose, because the seed that decides is not part of the key.
     pub fn hawk_blind(&self, key: u32) -> Range<u32> {
         let memories = self.memories();
         let (tile, memory) = (key as usize / memories, key as usize % memories);
@@ -434,8 +433,8 @@ impl<const N: usize> Model<N> {
     }
 }
 
-/// Whether the automata follow these rules: when threats move, when owls look and which ways are
-/// taken may differ from the server's.
+/// Whether the automata follow these rules: the ticks of moves, the owls' window and the orders of
+/// directions may differ from the server's.
 fn is_modelled(rules: &Rules) -> bool {
     let server = Rules::BLITZ_2025;
     (rules.shark_view, rules.deer_view) == (server.shark_view, server.deer_view)

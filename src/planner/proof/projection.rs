@@ -1,23 +1,23 @@
-//! Projections on one shark: for each place of it, the places from which the player can live until
-//! a target tick if only it, and the threats with fixed ways, were there. A shark has few keys, so
-//! that a layer is a row of bit sets and a whole game takes milliseconds.
+//! Projections on one shark: for each place of it, the places from which the player can survive
+//! until a target tick against this shark and the threats with fixed paths alone. A shark has few
+//! keys, so a layer is a row of bit sets and a whole game takes milliseconds.
 
 use super::model::{Branch, Model};
 use super::tile_set::TileSet;
 
-/// By tick, by key: the places from which the player lives. A tick without a layer says nothing.
+/// By tick, by key: the places from which the player survives. A tick without a layer is
+/// unrestricted.
 pub(super) type Projection<const N: usize> = Vec<Vec<TileSet<N>>>;
 
 impl<const N: usize> Model<N> {
-    /// Where the player may stand after its move in a tick, as far as the threats with fixed ways
-    /// go.
+    /// The places that the threats with fixed paths leave to the player after its move in a tick.
     #[inline]
     pub fn landing(&self, tick: usize, allowed: &[TileSet<N>]) -> TileSet<N> {
         if self.no_jump { allowed[tick + 1].without(&self.taken[tick]) } else { allowed[tick + 1] }
     }
 
-    /// The projection on a shark, from the target back to the first tick. Narrows `allowed` to the
-    /// places that are left.
+    /// The projection on a shark, from the target back to the first tick. Restricts `allowed` to
+    /// the remaining places.
     pub fn project_shark(
         &self,
         branches: &[Vec<Branch<N>>],

@@ -1,11 +1,10 @@
 //! A sweep: the states of a relaxation, layer by layer, forwards from a tick on. If none is left
-//! before the target, the target cannot be reached. Otherwise the sweep goes back over its layers
-//! and keeps the states from which its last layer can be reached.
+//! before the target, the target cannot be reached. Otherwise the sweep returns over its layers and
+//! keeps the states from which its last layer can be reached.
 //!
-//! A sweep starts with what is known of its first tick, adds the threats that are missing as soon
-//! as few enough states are left, and takes into account what is known of every tick that it comes
-//! to. Layers are wide, so only some are kept on the way forwards and the others made again on the
-//! way back.
+//! A sweep starts with the knowledge about its first tick, adds the missing threats as soon as few
+//! enough states are left, and uses the knowledge about every tick that it reaches. Layers are
+//! wide, so only some are kept on the way forwards; the others are rebuilt on the way back.
 
 use super::Step;
 use super::join::{Join, Layer, Lookup};
@@ -13,9 +12,9 @@ use super::model::{Automaton, Model};
 use super::target::Target;
 use crate::search::BudgetMeter;
 
-/// Layers from one that is kept on the way forwards to the next.
+/// Number of layers between two that are kept on the way forwards.
 const CHECKPOINT_TICKS: usize = 16;
-/// Combinations between two looks at the budget: some hundred microseconds.
+/// Combinations between two checks of the budget: a few hundred microseconds.
 const CHUNK: usize = 1024;
 
 /// How a sweep ended.
@@ -23,16 +22,16 @@ const CHUNK: usize = 1024;
 pub(super) enum End {
     /// No state is left at this tick: the target cannot be reached.
     Empty(usize),
-    /// What it has found is noted.
+    /// Its results have been recorded.
     Noted,
-    /// A layer did not fit into the memory.
+    /// A layer did not fit into memory.
     TooBig,
 }
 
-/// How large a sweep may become.
+/// The limits of a sweep.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SweepLimits {
-    /// A threat joins on the way if that makes at most so many combinations; none does if it is 0.
+    /// A threat joins on the way if this gives at most this many combinations; at 0, none does.
     pub join_len: usize,
     /// Combinations of a layer.
     pub layer_len: usize,
@@ -51,11 +50,11 @@ struct Waiting<const N: usize> {
 
 #[derive(Debug, PartialEq, Eq)]
 enum Phase {
-    /// Forwards, into unknown country.
+    /// Forwards, to new layers.
     Forwards,
     /// Forwards again, from a checkpoint to the tick before this one.
     Again { until: usize },
-    /// Backwards over the layers that were made again.
+    /// Backwards over the rebuilt layers.
     Backwards,
 }
 
@@ -69,12 +68,12 @@ pub(super) struct Sweep<const N: usize> {
     tick: usize,
     mask: u64,
     layer: Layer<N>,
-    /// The layer in the making, and how much of `layer` has gone into it.
+    /// The layer under construction, and how much of `layer` has been processed.
     next: Layer<N>,
     done: usize,
     /// Whether the layer has been narrowed and widened.
     is_ready: bool,
-    /// Tick and slot of each join that was decided on.
+    /// Tick and slot of each join.
     joins: Vec<(usize, usize)>,
     checkpoints: Vec<Waiting<N>>,
     checkpoint_bytes: usize,
@@ -111,7 +110,7 @@ impl<const N: usize> Sweep<N> {
         }
     }
 
-    /// Goes on until the sweep ends, or for about this many combinations, or until the budget is
+    /// Continues until the sweep ends, for about this many combinations, or until the budget is
     /// used up.
     pub fn advance(
         &mut self,
@@ -143,8 +142,7 @@ impl<const N: usize> Sweep<N> {
                 self.record(model, target, true);
                 return Some(End::Empty(self.tick));
             }
-            // Where the sweep would only repeat what is known, there is nothing more to learn
-            // further on.
+            // If the sweep would only repeat what is known, the following ticks give nothing new.
             let is_repeating = self.limits.join_len > 0
                 && self.tick > self.from
                 && known_mask == Some(self.mask)
@@ -166,8 +164,8 @@ impl<const N: usize> Sweep<N> {
         (self.next.len() > self.limits.layer_len).then_some(End::TooBig)
     }
 
-    /// Lets threats join that are missing: the first of them at the first tick in any case, the
-    /// others where few enough states are left.
+    /// Adds missing threats: the first one at the first tick in any case, the others once few
+    /// enough states are left.
     fn widen(&mut self, model: &Model<N>, target: &Target<N>) {
         for index in 0..target.slots.len() {
             let slot = target.slots[index];
@@ -190,7 +188,7 @@ impl<const N: usize> Sweep<N> {
         }
     }
 
-    /// Keeps the layer for the way back if it is time for that; false if there is no room.
+    /// Keeps the layer for the way back if one is due; returns false if there is no room.
     fn keep(&mut self) -> bool {
         let bytes = self.layer.len() * Layer::<N>::KEY_BYTES;
         let last = self.checkpoints.last().map(|checkpoint| checkpoint.tick);
@@ -204,7 +202,7 @@ impl<const N: usize> Sweep<N> {
         self.checkpoint_bytes <= self.limits.kept_bytes && bytes <= self.limits.kept_bytes
     }
 
-    /// Makes some of the next layer; true once it has taken the place of this one.
+    /// Builds a part of the next layer; returns true once it has replaced this one.
     fn step(&mut self, model: &Model<N>, target: &Target<N>, meter: &mut BudgetMeter) -> bool {
         if self.done == 0 {
             self.join.begin(self.layer.len(), &mut self.next);
@@ -223,7 +221,7 @@ impl<const N: usize> Sweep<N> {
         true
     }
 
-    /// Makes the layers from a checkpoint on again, as they were.
+    /// Rebuilds the layers from a checkpoint on.
     fn again(&mut self, model: &Model<N>, target: &Target<N>, until: usize, meter: &mut BudgetMeter) -> Option<End> {
         if !self.is_ready {
             let absorbs = self.limits.join_len > 0;
@@ -257,7 +255,7 @@ impl<const N: usize> Sweep<N> {
         (self.done, self.is_ready) = (0, false);
     }
 
-    /// Goes back over some of a layer.
+    /// Processes a part of a layer on the way back.
     fn backwards(&mut self, model: &Model<N>, target: &mut Target<N>, meter: &mut BudgetMeter) -> Option<End> {
         let Some(waiting) = self.segment.last() else {
             let until = self.tick;
@@ -270,7 +268,7 @@ impl<const N: usize> Sweep<N> {
         if self.done == 0 {
             self.next.clear();
             let (after_mask, after) = self.after.take().expect("a layer comes after");
-            // What joined on the way between the two is left out again.
+            // Threats that joined between the two are left out again.
             let narrow = (after_mask != mask).then(|| Lookup::new(self.join.project(after.layer(), mask)));
             if let Some(narrow) = narrow {
                 target.note(tick + 1, after_mask, after);
@@ -302,7 +300,7 @@ impl<const N: usize> Sweep<N> {
         None
     }
 
-    /// Writes down how the sweep went.
+    /// Records the sweep's parameters.
     fn record(&self, model: &Model<N>, target: &mut Target<N>, is_empty: bool) {
         let joins = self.joins.iter().map(|&(tick, index)| {
             let automaton = target.slots[index].automaton;

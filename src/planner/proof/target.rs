@@ -11,17 +11,18 @@ use super::tile_set::TileSet;
 use crate::game::{Move, State, Style, World};
 use crate::planner::survival::Prune;
 
-/// A layer is kept at every so many ticks, and wherever it is small.
+/// Interval, in ticks, at which layers are kept; small layers are always kept.
 const KEPT_TICKS: usize = 5;
-/// The most combinations of a small layer.
+/// The maximum number of combinations of a small layer.
 const SMALL_LEN: usize = 256;
-/// Sweeps start so far before the target at least: closer to it there is little to learn.
+/// Minimum distance, in ticks, from the start of a sweep to the target: shorter sweeps prove
+/// little.
 const START_MARGIN_TICKS: usize = 20;
-/// Sweeps over the same threats start so far apart at least.
+/// Minimum distance, in ticks, between the starts of sweeps over the same threats.
 const START_DISTANCE_TICKS: usize = 30;
 
-/// The states of a tick from which the target can be reached, as far as the threats go whose bits
-/// are in the mask.
+/// The states of a tick from which the target can be reached against the threats whose bits are in
+/// the mask.
 #[derive(Debug)]
 pub(super) struct Known<const N: usize> {
     pub mask: u64,
@@ -34,23 +35,23 @@ pub(super) struct Known<const N: usize> {
 #[derive(Debug)]
 pub(super) struct Target<const N: usize> {
     pub tick: usize,
-    /// By tick, where the player can be.
+    /// By tick, the places where the player can be.
     pub allowed: Vec<TileSet<N>>,
     /// By automaton, its projection; empty for those without one.
     projections: Vec<Projection<N>>,
     /// By automaton, every key that it can have.
     closures: Arc<Vec<Vec<u32>>>,
-    /// The threats that joins know, in the order in which they are joined.
+    /// The threats that can be joined, in the order in which they join.
     pub slots: Vec<Slot>,
     known: Vec<Option<Arc<Known<N>>>>,
     known_bytes: usize,
     known_max_bytes: usize,
-    /// How all of it was proven.
+    /// The proof of all of it.
     pub steps: Vec<Step>,
 }
 
 impl<const N: usize> Target<N> {
-    /// Begins with the projections on single sharks.
+    /// Starts with the projections on single sharks.
     pub fn new(model: &Model<N>, tick: usize, order: &[usize], known_max_bytes: usize) -> Self {
         let closures =
             model.automata.iter().zip(&model.start).map(|(automaton, &start)| model.closure(automaton, start));
@@ -71,8 +72,8 @@ impl<const N: usize> Target<N> {
         target
     }
 
-    /// A later target. What is known of the ways to this one holds for that one, too: they lead
-    /// through this tick.
+    /// A later target. The knowledge about this one holds for it, too, because every path to it
+    /// leads through this tick.
     pub fn later(&self, model: &Model<N>, tick: usize) -> Self {
         let mut known = self.known.clone();
         known.resize(tick + 1, None);
@@ -117,22 +118,22 @@ impl<const N: usize> Target<N> {
         self.slots.iter().copied().filter(|slot| slot.mask() & mask != 0).collect()
     }
 
-    /// What joins need to know.
+    /// The data that joins need.
     pub fn scene<'a>(&'a self, model: &'a Model<N>, slots: &'a [Slot], tick: usize) -> Scene<'a, N> {
         Scene { model, slots, tick, allowed: &self.allowed, projections: &self.projections }
     }
 
-    /// What is known about a tick.
+    /// The knowledge about a tick.
     pub fn known(&self, tick: usize) -> Option<&Known<N>> {
         self.known[tick].as_deref()
     }
 
-    /// How many keys a threat of a join may have at most.
+    /// The maximum number of keys of a threat in a join.
     pub fn closure_len(&self, slot: Slot) -> usize {
         self.closures[slot.automaton].len()
     }
 
-    /// The keys that a threat may have in a tick, with the places from which the player lives
+    /// The keys that a threat may have in a tick, with the places from which the player can survive
     /// against it. An owl has keys without memory, so they are all of them only where what it
     /// remembers does not matter.
     pub fn keys_at(&self, model: &Model<N>, slot: Slot, tick: usize) -> Vec<(u32, TileSet<N>)> {
@@ -148,8 +149,8 @@ impl<const N: usize> Target<N> {
         keys.filter(|(_, set)| !set.is_empty()).collect()
     }
 
-    /// Takes what is known about a tick into account. If more threats are known there than the
-    /// layer has, they join it if it `absorbs` them. Returns the mask of the layer then.
+    /// Applies the knowledge about a tick. If it covers more threats than the layer has, they join
+    /// the layer if it `absorbs` them. Returns the layer's new mask.
     pub fn narrow(&self, tick: usize, mask: u64, absorbs: bool, join: &mut Join<N>, layer: &mut Layer<N>) -> u64 {
         let Some(known) = self.known(tick) else { return mask };
         if known.mask & !mask == 0 {
@@ -167,8 +168,8 @@ impl<const N: usize> Target<N> {
         }
     }
 
-    /// Notes the states of a tick from which the target can be reached, if that is more than what
-    /// was known.
+    /// Records the states of a tick from which the target can be reached, if that adds to the
+    /// knowledge.
     pub fn note(&mut self, tick: usize, mask: u64, lookup: Lookup<N>) {
         let layer = lookup.layer();
         self.allowed[tick] = self.allowed[tick].and(&layer.places());
@@ -184,8 +185,8 @@ impl<const N: usize> Target<N> {
         }
     }
 
-    /// Where to start the next sweep, from the tick `first` on: where one more threat makes the
-    /// fewest states. Returns the tick, the mask that is known there, and the number of states.
+    /// The start of the next sweep, from the tick `first` on: the one where one more threat gives
+    /// the fewest states. Returns the tick, the mask known there, and the number of states.
     pub fn bottleneck(&self, model: &Model<N>, first: usize, tried: &[(usize, u64)]) -> Option<(usize, u64, u64)> {
         let size = |tick: usize| {
             let known = self.known(tick)?;

@@ -48,7 +48,7 @@ fn lines_on_many_maps_are_never_hopeless() {
     assert!(check_lines(120) >= 80);
 }
 
-/// Sweeps towards ticks that lines reach; returns how many.
+/// Runs sweeps towards ticks that lines reach; returns their number.
 fn check_lines(maps: u64) -> usize {
     let mut checked = 0;
     for (index, world) in worlds(&[(15, 13), (21, 17), (11, 9)], &[6, 3, 10, 4], maps).enumerate() {
@@ -63,7 +63,7 @@ fn check_lines(maps: u64) -> usize {
         engine.begin(target_tick);
         for _ in 0..16 {
             let mut meter = BudgetMeter::new(Budget::ticks(100_000));
-            assert!(!engine.prove_slice(&mut meter), "map {index}: a tick that is reached was proven out of reach");
+            assert!(!engine.prove_slice(&mut meter), "map {index}: a tick that is reached was proven unreachable");
             for state in line.iter().filter(|state| usize::from(state.tick()) <= target_tick) {
                 let tick = state.tick();
                 assert!(!engine.is_hopeless(&world, state), "map {index}, target {target_tick}: tick {tick}");
@@ -85,8 +85,8 @@ fn exhaustive_search_agrees_in_score_on_many_maps() {
     assert!(check_scores(480) >= 300);
 }
 
-/// Decides small maps by proofs from the first tick on and by exhaustive searches; returns how many
-/// the latter could finish.
+/// Decides small maps by proofs from the first tick on and by exhaustive searches; returns the
+/// number of exhaustive searches that finished.
 fn check_scores(maps: u64) -> usize {
     let (mut exhausted, mut optimal) = (0, 0);
     for (index, world) in worlds(&[(7, 7), (9, 7), (9, 9), (11, 9)], &[2, 3, 4], maps).enumerate() {

@@ -1,5 +1,5 @@
-//! Sets of tiles as bits, and the one operation that the player's moves need: where it can be one
-//! move later.
+//! Sets of tiles as bits, and the one operation that the player's moves need: the places where it
+//! can be one move later.
 
 /// A set of at most `64 * N` places of a [`Board`](super::model::Board).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
