@@ -3,7 +3,7 @@
 //! Play by the server's rules, one command per tick:
 //!
 //! ```
-//! use getaway::game::{Action, Direction, Layout, World};
+//! use getaway::game::{Action, Direction, Layout, Rules, World};
 //!
 //! let layout = Layout::parse("#######\n#P....#\n#.###.#\n#....S#\n#######")?;
 //! let world = World::new(&layout, &Rules::BLITZ_2025)?;
@@ -16,7 +16,7 @@
 //! Solve the whole game before the first move:
 //!
 //! ```
-//! use getaway::game::{Layout, World};
+//! use getaway::game::{Layout, Rules, World};
 //! use getaway::planner::{Budget, Outcome, SurvivalSearch, SurvivalOptions};
 //!
 //! let layout = Layout::parse("#######\n#P....#\n#.###.#\n#....S#\n#######")?;
@@ -29,7 +29,7 @@
 //! Compare it with other planners, or with an expression of the Monte Carlo search grammar:
 //!
 //! ```
-//! use getaway::game::{Layout, World};
+//! use getaway::game::{Layout, Rules, World};
 //! use getaway::planner::{Budget, by_name};
 //!
 //! let layout = Layout::parse("#######\n#P....#\n#.###.#\n#....S#\n#######")?;

@@ -43,7 +43,7 @@ def write_fixture_files(folder: Path, program: Path) -> None:
                 (folder / name / file).write_bytes(content if isinstance(content, bytes) else content.encode())
     (folder / "taken").write_text("mine")
     (folder / "object.json").write_text("{}\n")
-    command = [str(program), "play", "cul-de-sacs", "--planner", "random", "--budget-evals", "1", "--save", "good.jsonl"]
+    command = [str(program), "play", "cul-de-sacs", "--planner", "random", "--budget-ticks", "1", "--save", "good.jsonl"]
     subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=TIMEOUT_S)
     lines = (folder / "good.jsonl").read_text().splitlines(keepends=True)
     (folder / "empty.jsonl").write_text("")

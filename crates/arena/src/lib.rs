@@ -10,19 +10,21 @@
 //! use std::ops::ControlFlow;
 //! use std::sync::atomic::AtomicBool;
 //!
+//! use getaway::game::{Layout, Rules};
+//! use getaway::map::Map;
 //! use getaway::search::Budget;
 //! use getaway_arena::{Games, Match, Series, SeriesOptions};
-//! use getaway::game::Layout;
-//! use getaway::map::Map;
 //!
-//! let layout = Layout::parse("#######\n#P....#\n#.###.#\n#....S#\n#######")?; let map = Map {
-//! name: "ring".into(), kind: "example".into(), difficulty: "easy".into(), layout }; let planners =
-//! vec!["survival".into(), "random".into()]; let budget = Budget::ticks(1000); let series =
-//! Series::new(&[map], SeriesOptions { planners, samples: 10, seed: 1, rules: Rules::BLITZ_2025,
-//! budget })?; let mut games = Games::new(); let _: ControlFlow<()> = series.play(&mut games, 2,
-//! &AtomicBool::new(false), |_, _| ControlFlow::Continue(()))?; let result = Match::of(&series,
-//! &games, [0, 1], None); assert!(result.sentence().starts_with("survival beats random: 10 wins, 0
-//! ties and 0 losses"));
+//! let layout = Layout::parse("#######\n#P....#\n#.###.#\n#....S#\n#######")?;
+//! let map = Map { name: "ring".into(), kind: "example".into(), difficulty: "easy".into(), layout };
+//! let planners = vec!["survival".into(), "random".into()];
+//! let (rules, budget) = (Rules::BLITZ_2025, Budget::ticks(1000));
+//! let series = Series::new(&[map], SeriesOptions { planners, samples: 10, seed: 1, rules, budget })?;
+//! let mut games = Games::new();
+//! let _: ControlFlow<()> =
+//!     series.play(&mut games, 2, &AtomicBool::new(false), |_, _| ControlFlow::Continue(()))?;
+//! let result = Match::of(&series, &games, [0, 1], None);
+//! assert!(result.sentence().starts_with("survival beats random: 10 wins, 0 ties and 0 losses"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

@@ -29,9 +29,9 @@ fn without_times(mut value: Value) -> Value {
 }
 
 const MAPS: [&str; 2] = ["corner-shop", "snail"];
-const OPTIONS: [[&str; 2]; 2] = [["--budget-evals", "5"], ["--samples", "3"]];
+const OPTIONS: [[&str; 2]; 2] = [["--budget-ticks", "500"], ["--samples", "3"]];
 
-/// Arguments for two maps, few samples and few evaluations; `more` can override them.
+/// Arguments for two maps, few samples and a small budget; `more` can override them.
 fn small<'a>(command: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
     let options = OPTIONS.iter().filter(|[name, _]| !more.contains(name)).flatten();
     command.iter().chain(&MAPS).chain(options).chain(more).copied().collect()
@@ -49,7 +49,7 @@ fn battle<'a>(more: &[&'a str]) -> Vec<&'a str> {
 fn planners_are_evaluated_by_map_and_overall() {
     let text = succeeds(&eval(&["--planner", "random", "--planner", "safest"]));
     let lines: Vec<&str> = text.lines().collect();
-    assert_eq!(lines[0], "3 samples per map, at most 5 evaluations per decision, seed 0");
+    assert_eq!(lines[0], "3 samples per map, at most 500 simulated ticks per decision, seed 0");
     assert_eq!((lines[2], lines[8]), ("random", "safest"));
     let head: Vec<&str> = lines[3].split_whitespace().collect();
     assert_eq!(head[..3], ["MAP", "GAMES", "SCORE"]);
@@ -63,7 +63,7 @@ fn planners_are_evaluated_by_map_and_overall() {
 fn json_output_does_not_depend_on_the_number_of_threads() {
     let both = ["--planner", "sampling", "--planner", "uct-greedy", "--json"];
     let [one, two] = ["1", "2"].map(|threads| json(&eval(&[&both[..], &["--threads", threads]].concat())));
-    assert_eq!((&one["games"], &one["games_max"], &one["budget_evals"]), (&12.into(), &12.into(), &5.into()));
+    assert_eq!((&one["games"], &one["games_max"], &one["budget_ticks"]), (&12.into(), &12.into(), &500.into()));
     let planner = &one["planners"][0];
     let summary = &planner["maps"][0];
     assert_eq!((&planner["planner"], &summary["map"]), (&"sampling".into(), &"corner-shop".into()));
@@ -75,7 +75,7 @@ fn json_output_does_not_depend_on_the_number_of_threads() {
 #[test]
 fn markdown_table_is_sorted_by_mean_score() {
     let text =
-        succeeds(&eval(&["--planner", "random", "--planner", "survival", "--budget-evals", "10000", "--markdown"]));
+        succeeds(&eval(&["--planner", "random", "--planner", "survival", "--budget-ticks", "10000", "--markdown"]));
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines.len(), 4);
     assert!(lines[0].starts_with("| planner | ") && lines[1].starts_with("|---|"));
@@ -96,7 +96,7 @@ fn match_ends_with_a_verdict() {
     assert_eq!((&report["overall"]["wins"], &report["overall"]["win_share"]["estimate"]), (&12.into(), &1.0.into()));
     let ties = succeeds(&["battle", "sampling", "simulate", "snail", "--budget-evals", "2", "--samples", "2"]);
     assert!(ties.ends_with("sampling and simulate are tied: 0 wins, 2 ties and 0 losses in 2 paired games.\n"));
-    let losses = succeeds(&["battle", "random", "safest", "snail", "--budget-evals", "2", "--samples", "8"]);
+    let losses = succeeds(&["battle", "random", "safest", "snail", "--budget-ticks", "2", "--samples", "8"]);
     assert!(losses.lines().last().unwrap().starts_with("safest beats random: 8 wins"), "{losses}");
 }
 
@@ -145,7 +145,7 @@ fn commands_in_the_report_replay_its_games() {
     succeeds(&eval(&[&more[..], &["--report", file.to_str().unwrap()]].concat()));
     let data = data_of(&fs::read_to_string(&file).unwrap());
     assert_eq!(data["planners"].as_array().unwrap().len(), 2);
-    assert!(data["command"].as_str().unwrap().starts_with("getaway eval corner-shop snail --budget-evals 5 "));
+    assert!(data["command"].as_str().unwrap().starts_with("getaway eval corner-shop snail --budget-ticks 500 "));
     let games = data["games"].as_array().unwrap();
     assert_eq!(games.len(), 12);
     for game in games.iter().step_by(3) {

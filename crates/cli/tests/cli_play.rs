@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 #[test]
 fn whole_game_is_played_and_reported() {
-    let text = succeeds(&["play", "roundabout", "--budget-evals", "100000"]);
+    let text = succeeds(&["play", "roundabout", "--budget-ticks", "100000"]);
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines[0], "roundabout: 10005 points, complete, planner survival");
     assert!(lines[1].starts_with("decisions: first ") && lines[1].contains("p99"), "{}", lines[1]);
@@ -21,7 +21,7 @@ fn whole_game_is_played_and_reported() {
 
 #[test]
 fn report_can_be_json() {
-    let text = succeeds(&["play", "stadium", "--no-jump", "--budget-evals", "100000", "--json"]);
+    let text = succeeds(&["play", "stadium", "--no-jump", "--budget-ticks", "100000", "--json"]);
     let report: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(text.lines().count(), 1);
     assert_eq!(
@@ -40,11 +40,11 @@ fn game_is_saved_and_reproducible() {
     let dir = tempfile::tempdir().unwrap();
     let files = ["one.jsonl", "two.jsonl"].map(|name| dir.path().join(name).to_str().unwrap().to_owned());
     for file in &files {
-        let text = succeeds(&["play", "snail", "--planner", "safest", "--budget-evals", "1", "--save", file]);
+        let text = succeeds(&["play", "snail", "--planner", "safest", "--budget-ticks", "1", "--save", file]);
         assert_eq!(text.lines().last().unwrap(), format!("saved to {file}"));
     }
     let [one, two] = files.each_ref().map(|file| std::fs::read(file).unwrap());
-    assert!(one == two, "the same seed and evaluations play the same game");
+    assert!(one == two, "the same seed and ticks play the same game");
     succeeds(&["replay", &files[0]]);
     assert!(fails(&["play", "snail", "--save", &files[0]]).contains("already exists"));
 }
@@ -60,6 +60,8 @@ fn invalid_input_gives_one_line() {
     assert!(fails(&["play", "atlantis"]).starts_with("no map named atlantis: expected "));
     assert!(fails(&["play", "snail", "--planner", "clairvoyant"]).starts_with("no planner named clairvoyant"));
     assert!(fails(&["play", "snail", "--planner", "step("]).contains("invalid expression step("));
+    let refused = fails(&["play", "snail", "--planner", "lookahead:4", "--budget-evals", "9"]);
+    assert!(refused.contains("lookahead:4 makes no evaluations: expected a budget in ticks or milliseconds"));
     assert!(fails(&["play"]).contains("<MAP>"));
 }
 

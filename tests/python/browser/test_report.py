@@ -29,7 +29,7 @@ def evaluation(getaway_program: Path, tmp_path_factory: pytest.TempPathFactory) 
     """A report on three planners, and the same numbers as JSON."""
     file = tmp_path_factory.mktemp("report") / "eval.html"
     planners = [argument for planner in PLANNERS for argument in ("--planner", planner)]
-    options = ["--samples", str(SAMPLES), "--budget-evals", "2000", "--report", str(file), "--json"]
+    options = ["--samples", str(SAMPLES), "--budget-ticks", "2000", "--report", str(file), "--json"]
     return file, json.loads(run(getaway_program, "eval", *MAPS, *planners, *options))
 
 
@@ -106,7 +106,7 @@ def test_battle_report_shows_the_verdict(page: Page, getaway_program: Path, tmp_
     file = tmp_path / "battle.html"
     expression = "step(repeat(2, simulate(greedy)))"
     output = run(
-        getaway_program, "battle", "random", expression, "corner-shop", "--budget-evals", "2", "--report", str(file)
+        getaway_program, "battle", "random", expression, "corner-shop", "--budget-ticks", "2", "--report", str(file)
     )
     page.goto(file.as_uri())
     expect(page.locator("#sentence")).to_have_text(output.splitlines()[-1])
