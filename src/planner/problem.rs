@@ -19,7 +19,7 @@ impl<'w> SurvivalProblem<'w> {
         Self { world }
     }
 
-    /// Whether a move changes the player's tile, or is a stay.
+    /// Whether a move changes the player's tile or is [`Move::Stay`].
     #[inline]
     fn is_distinct(&self, state: &State, player_move: Move) -> bool {
         player_move == Move::Stay

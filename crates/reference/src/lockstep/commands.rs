@@ -21,8 +21,8 @@ const WILD_COORDINATES: [f64; 10] = [
     -0.0,
 ];
 
-/// A command of any number of actions, odd ones included, whatever they do: a player who lives by
-/// it is soon caught, unless no threat can reach it.
+/// A command of any number of random actions, unusual ones included: a player that follows such
+/// commands is soon caught, unless no threat can reach it.
 pub fn random_command(world: &World, state: &State, dice: &mut Dice) -> Vec<Action> {
     let player = world.player(state);
     (0..dice.below(5)).map(|_| random_action(world.layout(), player, dice)).collect()
