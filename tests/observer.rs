@@ -135,11 +135,11 @@ fn world_built_in_slices_equals_one_built_at_once() {
 }
 
 #[test]
-fn plan_with_slack_can_wait_at_any_time() {
+fn plan_with_slack_survives_waiting_at_any_time() {
     const SLACK_MOVES: u8 = 2;
     for map in our_maps() {
         let world = World::new(&map.layout, &Rules::NO_JUMP).unwrap();
-        let patient = world.clone().with_patience(SLACK_MOVES);
+        let patient = world.clone().with_slack(SLACK_MOVES);
         let limit = Budget::ticks(1_000_000);
         let solution = SurvivalSearch::new(SurvivalOptions::default()).solve(&patient, &patient.start(), limit);
         assert_eq!(solution.outcome, Outcome::Survives, "{}", map.name);

@@ -15,13 +15,12 @@ else
 fi
 target=$(rustc -vV | sed -n 's/^host: //p')
 
-# Release builds without debug assertions, because only they leave look-ups unchecked.
+# Release builds without debug assertions, because only they leave lookups unchecked.
 export RUSTFLAGS="-Zsanitizer=address ${RUSTFLAGS:-}"
 export ASAN_OPTIONS="detect_leaks=1:${ASAN_OPTIONS:-}"
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target/sanitize}"
 if [ $# -eq 0 ]; then
-    set -- --package getaway --lib --test mixed_worlds --test states --test observer --test lockstep \
-        --test golden
+    set -- --no-fail-fast -p getaway -p getaway-reference --lib --tests
 fi
 # shellcheck disable=SC2086 # an empty toolchain must not become an argument
 exec cargo $toolchain test --release --target "$target" "$@"

@@ -36,7 +36,7 @@ fn window(map: &MessageMap, player: Position) -> (Layout, Position) {
     let from = Position::new(start(player.x, map.width), start(player.y, map.height));
     let (width, height) = (map.width.min(WINDOW_SIDE), map.height.min(WINDOW_SIDE));
     let rows = (from.y..from.y + height).flat_map(|y| (from.x..from.x + width).map(move |x| Position::new(x, y)));
-    let tiles = rows.map(|position| map.tiles.get(position).unwrap_or(Tile::Wall)).collect();
+    let tiles = rows.map(|position| map.tiles.get(position).map_or(Tile::Wall, Tile::from)).collect();
     let player = Position::new(player.x - from.x, player.y - from.y);
     (Layout { width, height, tiles, player, threats: Vec::new() }, from)
 }

@@ -1,8 +1,8 @@
 //! Decode: a message after validation. Code that uses an observation can rely on valid positions
 //! and ticks.
 
-use crate::game::{Direction, FIRST_TICK, LAST_TICK, MAX_OPEN_TILES, MAX_THREATS, Position, Style, Tile};
-use crate::protocol::{GameMessage, MessageMap, MessageThreat};
+use crate::game::{Direction, FIRST_TICK, LAST_TICK, MAX_OPEN_TILES, MAX_THREATS, Position, Style};
+use crate::protocol::{GameMessage, MessageMap, MessageThreat, MessageTile};
 
 use super::BotError;
 
@@ -45,7 +45,7 @@ pub(super) struct ObservedPose {
 pub(super) fn decode(message: &GameMessage) -> Result<Decoded<'_>, BotError> {
     message.validate()?;
     let player = message.your_character.position;
-    if message.map.tiles.get(player) != Some(Tile::Open) {
+    if message.map.tiles.get(player) != Some(MessageTile::Empty) {
         return Err(BotError::PlayerNotOpen(player));
     }
     let observe =
@@ -62,7 +62,7 @@ pub(super) fn decode(message: &GameMessage) -> Result<Decoded<'_>, BotError> {
 }
 
 fn is_playable(map: &MessageMap, observation: &Observation) -> bool {
-    let is_open = |threat: &ObservedPose| map.tiles.get(threat.position) == Some(Tile::Open);
+    let is_open = |threat: &ObservedPose| map.tiles.get(threat.position) == Some(MessageTile::Empty);
     observation.message_tick == u32::from(observation.tick)
         && observation.threats.len() <= MAX_THREATS
         && observation.threats.iter().all(is_open)

@@ -8,7 +8,7 @@
 //!
 //! A plan without slack may pass a threat by a single tick, and then one late command is fatal. A
 //! world with slack `n` also counts the player as caught where standing still through the threats'
-//! next `n` moves would be fatal (see [`World::with_patience`]), so a plan that survives it can
+//! next `n` moves would be fatal (see [`World::with_slack`]), so a plan that survives it can
 //! lose `n` commands in a row at any time. Nearly every map can be survived with a slack of 4.
 //! There is one planner per slack level; the plan with the most slack that survives is followed.
 
@@ -161,7 +161,7 @@ struct Level {
 impl SlackPlanner {
     /// Creates one planner per slack level from 0 to `moves_max`.
     fn new(world: &World, moves_max: u8, planner: impl Fn() -> Box<dyn Planner>) -> Self {
-        let level = |moves| Level { world: world.clone().with_patience(moves), planner: planner() };
+        let level = |moves| Level { world: world.clone().with_slack(moves), planner: planner() };
         Self {
             levels: (0..=moves_max).map(level).collect(),
             current_level: 0,

@@ -122,7 +122,7 @@ fn layout_of(map: &MessageMap, observation: &Observation, styles: &[Option<Style
     Layout {
         width: map.width,
         height: map.height,
-        tiles: rows.map(|position| map.tiles.get(position).unwrap_or(Tile::Wall)).collect(),
+        tiles: rows.map(|position| map.tiles.get(position).map_or(Tile::Wall, Tile::from)).collect(),
         player: observation.player,
         threats: threats
             .map(|(style, threat)| Spawn { style: style.unwrap_or(Style::Goldfish), position: threat.position })

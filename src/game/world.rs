@@ -26,8 +26,8 @@ pub struct World {
     pub(super) shape: Shape,
     /// The direction of every threat when the game starts.
     pub(super) first_direction: Direction,
-    /// See [`World::with_patience`].
-    pub(super) patience_moves: u8,
+    /// See [`World::with_slack`].
+    pub(super) slack_moves: u8,
 }
 
 /// A threat in the numbers of the tables.
@@ -95,8 +95,8 @@ impl World {
     /// still through the threats' next `moves` moves would be fatal. A plan that survives this
     /// variant also survives the original rules, even if a command is lost now and then.
     #[must_use]
-    pub fn with_patience(mut self, moves: u8) -> Self {
-        self.patience_moves = moves;
+    pub fn with_slack(mut self, moves: u8) -> Self {
+        self.slack_moves = moves;
         self
     }
 
@@ -274,7 +274,7 @@ impl World {
             self.advance(state, PlayerView { present, stale, owls_look: tick.owls_look });
         }
         state.check_caught();
-        if self.patience_moves > 0 && !self.can_wait(state) {
+        if self.slack_moves > 0 && !self.survives_waiting(state) {
             state.is_caught = true;
         }
     }
@@ -298,9 +298,9 @@ impl World {
 
     /// Whether the player is alive after standing still through the threats' next moves.
     #[inline(never)]
-    fn can_wait(&self, state: &State) -> bool {
+    fn survives_waiting(&self, state: &State) -> bool {
         let mut ahead = state.clone();
-        for _ in 0..self.patience_moves {
+        for _ in 0..self.slack_moves {
             while ahead.tick <= LAST_TICK && !self.threats_move(&ahead) {
                 ahead.tick += 1;
             }

@@ -69,9 +69,8 @@ pub struct MessageMap {
     /// Rows.
     #[serde(deserialize_with = "whole")]
     pub height: i32,
-    /// Walls and open tiles. Messages do not distinguish see-through tiles from open ones, so none
-    /// is [`Tile::SeeThrough`].
-    pub tiles: Columns<Tile>,
+    /// Walls and other tiles: messages do not distinguish see-through tiles from open ones.
+    pub tiles: Columns<MessageTile>,
 }
 
 /// A threat of a message.
@@ -334,25 +333,65 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for Column<'_, T> {
     }
 }
 
-impl Serialize for Tile {
-    /// `"WALL"` or `"EMPTY"`: see-through tiles are sent as empty.
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(if self.is_open() { "EMPTY" } else { "WALL" })
+/// A tile as messages name it. See-through tiles are sent as [`MessageTile::Empty`], so that a
+/// [`Tile`] does not survive the way through a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MessageTile {
+    /// `"WALL"`.
+    Wall,
+    /// `"EMPTY"`: open or see-through.
+    Empty,
+}
+
+impl MessageTile {
+    /// Whether threats, sight and paths pass.
+    pub const fn is_open(self) -> bool {
+        matches!(self, Self::Empty)
+    }
+
+    /// The name in messages.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Wall => "WALL",
+            Self::Empty => "EMPTY",
+        }
     }
 }
 
-impl<'de> Deserialize<'de> for Tile {
+impl From<Tile> for MessageTile {
+    fn from(tile: Tile) -> Self {
+        if tile.is_open() { Self::Empty } else { Self::Wall }
+    }
+}
+
+impl From<MessageTile> for Tile {
+    /// The tile, as far as the message tells: an empty one may turn out to be see-through.
+    fn from(tile: MessageTile) -> Self {
+        match tile {
+            MessageTile::Wall => Self::Wall,
+            MessageTile::Empty => Self::Open,
+        }
+    }
+}
+
+impl Serialize for MessageTile {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for MessageTile {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct TileVisitor;
         impl Visitor<'_> for TileVisitor {
-            type Value = Tile;
+            type Value = MessageTile;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("\"WALL\" or \"EMPTY\"")
             }
-            fn visit_str<E: de::Error>(self, name: &str) -> Result<Tile, E> {
+            fn visit_str<E: de::Error>(self, name: &str) -> Result<MessageTile, E> {
                 match name {
-                    "WALL" => Ok(Tile::Wall),
-                    "EMPTY" => Ok(Tile::Open),
+                    "WALL" => Ok(MessageTile::Wall),
+                    "EMPTY" => Ok(MessageTile::Empty),
                     _ => Err(E::invalid_value(de::Unexpected::Str(name), &self)),
                 }
             }
@@ -531,7 +570,7 @@ impl GameMessage {
     pub fn layout(&self) -> Result<Layout, ProtocolError> {
         let MessageMap { width, height, ref tiles } = self.map;
         let on_street = |position: Position, path: &dyn Fn() -> String| match tiles.get(position) {
-            Some(Tile::Open) => Ok(position),
+            Some(MessageTile::Empty) => Ok(position),
             _ => Err(ProtocolError::Field {
                 path: path(),
                 expected: "an EMPTY tile".to_owned(),
@@ -546,7 +585,7 @@ impl GameMessage {
         let threats = self.known_threats().map(spawn).collect::<Result<_, ProtocolError>>()?;
         let mut rows = Vec::with_capacity(tiles.cells.len());
         for y in 0..tiles.height {
-            rows.extend((0..tiles.width).map(|x| tiles.cells[x * tiles.height + y]));
+            rows.extend((0..tiles.width).map(|x| Tile::from(tiles.cells[x * tiles.height + y])));
         }
         Ok(Layout { width, height, tiles: rows, player, threats })
     }
@@ -555,8 +594,8 @@ impl GameMessage {
 impl MessageMap {
     /// The message map of a layout.
     pub fn of(layout: &Layout) -> Self {
-        let mut tiles = Columns::filled(layout.width, layout.height, Tile::Wall);
-        layout.open_positions().for_each(|position| tiles.set(position, Tile::Open));
+        let mut tiles = Columns::filled(layout.width, layout.height, MessageTile::Wall);
+        layout.open_positions().for_each(|position| tiles.set(position, MessageTile::Empty));
         Self { width: layout.width, height: layout.height, tiles }
     }
 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::{RecordedTick, RecordingError, RecordingReader};
 use crate::game::{Action, Direction, Position, Rules, State, Status, Tile, World};
-use crate::protocol::{GameMessage, MessageThreat, Name, ProtocolError, distances};
+use crate::protocol::{GameMessage, MessageThreat, MessageTile, Name, ProtocolError, distances};
 
 /// Number of ticks shown before and after a divergence.
 const CONTEXT_TICKS: usize = 3;
@@ -409,6 +409,6 @@ fn cell(grid: &str, Position { x, y }: Position) -> String {
     format!("{grid}[{x}][{y}]")
 }
 
-fn tile_name(tile: Option<Tile>) -> String {
-    tile.map_or("nothing", |tile| if tile.is_open() { "EMPTY" } else { "WALL" }).to_owned()
+fn tile_name(tile: Option<MessageTile>) -> String {
+    tile.map_or("nothing", MessageTile::name).to_owned()
 }

@@ -20,7 +20,7 @@ mod message;
 pub use frame::{ClientFrame, Command, MAX_CLIENT_FRAME_BYTES, MAX_TEAM_NAME_CHARS, Register};
 pub use message::{
     Columns, DirectionName, GameMessage, MAX_MESSAGE_BYTES, MAX_MESSAGE_SIDE, MAX_MESSAGE_THREATS, MessageCharacter,
-    MessageMap, MessageThreat, MessageWriter, Name, PersonalityName, StyleName, Word, distances,
+    MessageMap, MessageThreat, MessageTile, MessageWriter, Name, PersonalityName, StyleName, Word, distances,
 };
 
 /// The maximum nesting depth of JSON accepted by every parser here: values are built and dropped
