@@ -22,6 +22,7 @@ case ${1:-} in
 esac
 [ $# -le 1 ] || { echo 'error: expected at most one option' >&2; exit 2; }
 [ "$architecture" != arm64 ] || architecture=aarch64
+require_rust
 rust_target=$architecture-unknown-linux-gnu
 if ! [ -d "$(rustc --print target-libdir --target "$rust_target")" ]; then
   rustup target add "$rust_target" || {
@@ -31,7 +32,6 @@ if ! [ -d "$(rustc --print target-libdir --target "$rust_target")" ]; then
 fi
 
 prepare_python
-cargo build --quiet --release --locked --package getaway-cli
 install --requirement tools/requirements-package.txt
 
 mkdir -p "$target"
@@ -45,10 +45,10 @@ trap finish EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-echo '== wheel'
+echo '== wheel: a build of its own, without the command line'
 # zig from PyPI is a Python module; maturin finds it through the Python it runs in.
-PATH=$PWD/.venv/bin:$PATH "$venv_python" -m maturin build --quiet --release --locked --no-default-features --zig --compatibility manylinux2014 \
-  --target "$rust_target" --out "$scratch/wheel"
+PATH=$PWD/.venv/bin:$PATH "$venv_python" -m maturin build --profile upload --no-default-features --locked --zig \
+  --compatibility manylinux2014 --target "$rust_target" --out "$scratch/wheel"
 wheels=("$scratch"/wheel/*.whl)
 wheel=${wheels[0]}
 case $(basename "$wheel") in
@@ -79,11 +79,15 @@ import pathlib, sys, zipfile
 
 with zipfile.ZipFile(sys.argv[2], "w", zipfile.ZIP_DEFLATED) as archive:
     for file in sorted(pathlib.Path(sys.argv[1]).iterdir()):
-        archive.writestr(zipfile.ZipInfo(file.name), file.read_bytes(), zipfile.ZIP_DEFLATED)
+        entry = zipfile.ZipInfo(file.name)
+        entry.external_attr = 0o644 << 16
+        archive.writestr(entry, file.read_bytes(), zipfile.ZIP_DEFLATED)
 with zipfile.ZipFile(sys.argv[2]) as archive:
     for entry in archive.infolist():
         print(f"{entry.file_size:>9}  {entry.filename}")
-print(f"{pathlib.Path(sys.argv[2]).stat().st_size:>9}  {sys.argv[2]}")
+size = pathlib.Path(sys.argv[2]).stat().st_size
+print(f"{size:>9}  {sys.argv[2]}")
+sys.exit("error: expected the zip to stay below 1 MB" if size >= 1_000_000 else 0)
 PYTHON
 
 if [ "$architecture" != "$(uname -m)" ]; then
@@ -97,22 +101,14 @@ mkdir "$test_folder"
 "$venv_python" -m zipfile --extract "$zip" "$test_folder"
 make_venv "$scratch/venv"
 (cd "$test_folder" && "$scratch/venv/bin/python" -m pip install --quiet --disable-pip-version-check --requirement requirements.txt)
-"$target/release/getaway" serve maps/roundabout --port 0 --games 1 --json >"$scratch/results" 2>"$scratch/log" &
-server_pid=$!
-url=
-for _ in {1..100}; do
-  url=$(sed -n 's/^listening on \(ws:[^ ]*\).*/\1/p' "$scratch/log")
-  [ -z "$url" ] || break
-  sleep 0.1
-done
-[ -n "$url" ] || { cat "$scratch/log" >&2; exit 1; }
+start_server maps/roundabout --games 1 --json
 # A clean environment with only the token: no Rust, and no Python but the fresh one.
 (cd "$test_folder" && env -i PATH=/usr/bin:/bin TOKEN=test SAVE_JSONL_PATH=game.jsonl "$scratch/venv/bin/python" application.py --url "$url")
 wait "$server_pid" || true
 server_pid=
 played=$(wc -l <"$test_folder/game.jsonl")
 [ "$played" -ge "$ticks" ] || { echo "error: only $played ticks were played, expected $ticks" >&2; exit 1; }
-"$target/release/getaway" replay "$test_folder/game.jsonl"
+"$getaway" replay "$test_folder/game.jsonl"
 "$venv_python" -c '
 import json, sys
 result = json.loads(open(sys.argv[1]).readline())

@@ -1,16 +1,26 @@
 #!/bin/sh
 # Verifies saved games: replays them and reports the first field that differs.
-# Usage: ./replay.sh [FILE or FOLDER]... [--no-jump] [--json]     (all of games/ by default)
+# Usage: ./replay.sh [FILE or FOLDER]... [--no-jump] [--json]
+# By default all of games/ and games/played; with --no-jump, games/played/no-jump.
 set -eu
 here=$(cd -- "$(dirname -- "$0")" && pwd)
-cargo build --quiet --release --manifest-path "$here/Cargo.toml" --package getaway-cli
+# Both packages, so that every library is built with the same features as by run.sh, and only once.
+cargo build --quiet --release --manifest-path "$here/Cargo.toml" --package getaway-cli --package getaway-python
 # Cargo's target folder may be configured.
-target=${CARGO_TARGET_DIR:-$here/target}
-# With options only, all of games/ is replayed.
+program=${CARGO_TARGET_DIR:-$here/target}/release/getaway
+variant=
 for argument; do
     case $argument in
+        --no-jump) variant=no-jump ;;
         -*) ;;
-        *) exec "$target/release/getaway" replay "$@" ;;
+        *) exec "$program" replay "$@" ;;
     esac
 done
-exec "$target/release/getaway" replay "$here/games" "$@"
+if [ -n "$variant" ]; then
+    exec "$program" replay "$here/games/played/no-jump" "$@"
+fi
+# The folder exists from the first game of run.sh on.
+if ls "$here"/games/played/*.jsonl* >/dev/null 2>&1; then
+    set -- "$here/games/played" "$@"
+fi
+exec "$program" replay "$here/games" "$@"

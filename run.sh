@@ -72,9 +72,11 @@ if [ -n "$url" ] && [ ${#server_options[@]} -gt 0 ]; then
 fi
 
 prepare_python
-cargo build --quiet --release --locked --package getaway-cli
 
-mkdir -p games/played "$target"
+played=games/played
+# A game of the variant is verified by its own rules.
+[ ${#replay_options[@]} -eq 0 ] || played=games/played/no-jump
+mkdir -p "$played" "$target"
 scratch=$(mktemp -d "$target/run.XXXXXX")
 server_pid=
 finish() {
@@ -96,19 +98,7 @@ if [ -z "$url" ] && [ ${#server_options[@]} -eq 0 ] && is_port_taken; then
   url=ws://127.0.0.1:8765
   echo "playing on the server at $url"
 elif [ -z "$url" ]; then
-  "$target/release/getaway" serve --port 0 --games "$games" ${seed_option[@]+"${seed_option[@]}"} \
-    ${server_options[@]+"${server_options[@]}"} >"$scratch/results" 2>"$scratch/log" &
-  server_pid=$!
-  for _ in {1..100}; do
-    url=$(sed -n 's/^listening on \(ws:[^ ]*\).*/\1/p' "$scratch/results")
-    [ -z "$url" ] || break
-    if ! kill -0 "$server_pid" 2>/dev/null; then
-      cat "$scratch/log" >&2
-      exit 2
-    fi
-    sleep 0.1
-  done
-  [ -n "$url" ] || { echo 'error: the server did not print its address' >&2; exit 1; }
+  start_server --games "$games" ${seed_option[@]+"${seed_option[@]}"} ${server_options[@]+"${server_options[@]}"}
 fi
 
 # The server's own result, which is exact; the bot only knows the last state it received.
@@ -125,7 +115,7 @@ print_result() {
 
 name=$(date +%Y%m%d-%H%M%S)-$$
 for ((game = 1; game <= games; game++)); do
-  recording=games/played/$name-$game.jsonl
+  recording=$played/$name-$game.jsonl.gz
   status=0
   SAVE_JSONL_PATH=$recording "$venv_python" bot/application.py --url "$url" ${bot_options[@]+"${bot_options[@]}"} || status=$?
   if [ "$status" -ne 0 ]; then
@@ -136,3 +126,5 @@ for ((game = 1; game <= games; game++)); do
   echo "recorded in $recording"
   echo "verify it:  ./replay.sh $recording${replay_options[*]:+ ${replay_options[*]}}"
 done
+held=$(find "$played" -maxdepth 1 -name '*.jsonl*' | wc -l)
+echo "$played holds $((held)) recordings, $(du -sh "$played" | cut -f1) in all"

@@ -3,7 +3,7 @@
 # Stops at the first failure.
 #
 # Recordings of the real server are used if GETAWAY_SHARED (default: ../shared) is a folder that
-# contains them; otherwise those tests are skipped, with a message. Builds go to target/ (or
+# contains them; otherwise those tests are reported as ignored. Builds go to target/ (or
 # CARGO_TARGET_DIR), the Python tests' environment to .venv, and nothing else is left behind.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
@@ -23,15 +23,14 @@ section() {
 python_tests() {
   prepare_python && install --requirement tools/requirements-test.txt || return
   "$venv_python" tools/supply_chain.py --check || return
-  cargo build --locked --quiet --package getaway-cli || return
   .venv/bin/mypy --cache-dir "$target/mypy" bot tests/python benches/lab.py examples/python/q_learning.py && PYTHONDONTWRITEBYTECODE=1 "$venv_python" -m pytest -q -p no:cacheprovider
 }
 
+require_rust
 section formatting cargo fmt --all --check
-section lints cargo clippy --locked --all-targets -- -D warnings
-section documentation env RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps --quiet
+section lints cargo clippy --locked --workspace --all-targets -- -D warnings
+section documentation env RUSTDOCFLAGS='-D warnings' cargo doc --locked --workspace --no-deps --quiet
 section 'library without features' cargo clippy --locked --package getaway -- -D warnings
-section 'Python extension' cargo clippy --locked --package getaway-python -- -D warnings
 section tests cargo test --locked
 # The benches without the optimised build of cargo bench: each runs once, with its checks.
 section 'bench checks' cargo test --locked --package getaway --package getaway-arena --bench world --bench arena -- --test

@@ -6,6 +6,24 @@
 
 target=${CARGO_TARGET_DIR:-target}
 venv_python=.venv/bin/python
+# The program, from the same build as the extension.
+getaway=.venv/bin/getaway
+
+# require_rust: fails with one line if there is no cargo, or one that is too old for Cargo.toml.
+require_rust() {
+  local wanted found
+  wanted=$(sed -n 's/^rust-version = "\(.*\)"$/\1/p' Cargo.toml)
+  found=$(cargo --version 2>/dev/null | sed -n 's/^cargo \([0-9]*\.[0-9]*\).*/\1/p')
+  if [ -z "$found" ]; then
+    echo "error: no cargo found: expected Rust $wanted or newer (https://rustup.rs)" >&2
+    return 2
+  fi
+  if [ "${found%%.*}" -lt "${wanted%%.*}" ] ||
+    { [ "${found%%.*}" -eq "${wanted%%.*}" ] && [ "${found#*.}" -lt "${wanted#*.}" ]; }; then
+    echo "error: cargo $found is too old: expected Rust $wanted or newer (rustup update)" >&2
+    return 2
+  fi
+}
 
 # find_python: prints a suitable Python interpreter.
 find_python() {
@@ -56,20 +74,45 @@ PYTHON
 # prepare_python: creates .venv, and updates the extension and the bot's requirements in it.
 prepare_python() {
   local now wheels
+  require_rust || return
   if ! "$venv_python" -m pip --version >/dev/null 2>&1; then
     echo 'creating .venv'
     rm -rf .venv
     make_venv .venv || return
   fi
-  now=$(hash_files src crates/python python Cargo.toml Cargo.lock pyproject.toml bot/requirements.txt tools)
+  now=$(hash_files src crates python maps Cargo.toml Cargo.lock pyproject.toml bot/requirements.txt tools)
   if [ "$(cat .venv/getaway.hash 2>/dev/null)" = "$now" ]; then
     return
   fi
-  echo 'building the Python extension'
+  echo 'building the program and the Python extension (a few minutes the first time)'
   install --requirement bot/requirements.txt --requirement tools/requirements-build.txt || return
   wheels=$target/wheels/local
   rm -rf "$wheels"
   "$venv_python" -m maturin build --quiet --release --locked --compatibility linux --out "$wheels" || return
   install --force-reinstall --no-deps "$wheels"/getaway-*.whl || return
   echo "$now" >.venv/getaway.hash
+}
+
+# start_server ARGUMENT...: starts `getaway serve` on a free port, in the background. Sets server_pid,
+# and url once the server listens. Its output goes to $scratch/results, its messages to $scratch/log.
+start_server() {
+  # The background shell opens its files some time after this shell goes on to read them.
+  : >"$scratch/results"
+  : >"$scratch/log"
+  "$getaway" serve --port 0 "$@" >>"$scratch/results" 2>>"$scratch/log" &
+  server_pid=$!
+  url=
+  local try
+  for ((try = 0; try < 300; try++)); do
+    # With --json the address is a message.
+    url=$(sed -n 's/^listening on \(ws:[^ ]*\).*/\1/p' "$scratch/results" "$scratch/log")
+    [ -z "$url" ] || return 0
+    if ! kill -0 "$server_pid" 2>/dev/null; then
+      cat "$scratch/log" >&2
+      return 2
+    fi
+    sleep 0.1
+  done
+  echo 'error: the server did not print its address' >&2
+  return 1
 }

@@ -1,4 +1,21 @@
-"""Coveo's Blitz 2025 car chase, reimplemented exactly, searched, and solved before the first move."""
+"""The car chase of Coveo's Blitz 2025: an exact simulator, a search library and a solver.
+
+    import getaway
+
+    game = getaway.Game("roundabout")
+    bot = getaway.Bot("survival", budget_ms=75)
+    while not game.is_over:
+        game.step(bot.next_action(game.frame()))
+    print(game.score)
+
+A move is a `Move`, its number (0 left, 1 right, 2 up, 3 down, 4 stay) or its letter (L, R, U, D, and . to
+stay). An action of the protocol is a dict, `{"type": "MOVE_LEFT"}`, or MOVE_RIGHT, MOVE_UP, MOVE_DOWN, or
+`{"type": "MOVE_TO", "position": {"x": 1, "y": 2}}`; None means stay. A bug in the library raises a
+RuntimeError.
+
+Positions are (x, y), x to the right and y down, from 0. Rules are a dict as `Game.rules` gives them; those
+that are missing are the server's, and `no_jump=True` is short for `rules={"no_jump": True}`.
+"""
 
 from getaway._getaway import (
     Bot,

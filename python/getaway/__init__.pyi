@@ -65,17 +65,7 @@ class Bot:
         *,
         budget_ticks: int | None = None,
         no_jump: bool = False,
-    ) -> Bot:
-        """A bot that has not seen a game.
-
-        planner: the name of a planner (`getaway play --help` lists them), or an expression of the search grammar.
-        budget_ms: milliseconds per decision, including parsing the message.
-        seed: the seed of the random number generator, at least 0.
-        budget_ticks: maximum number of ticks simulated per decision; games are reproducible if budget_ms is never reached.
-        no_jump: whether the game is the no-jump variant, in which stepping onto a threat's tile loses the game.
-
-        Raises ValueError for an unknown planner or a budget below 0.
-        """
+    ) -> Bot: ...
 
     def next_action(self, game_message: str | bytes | dict[str, Any], /) -> dict[str, Any] | None:
         """The action for a state, given as the received frame or as a dict; None to stay.
@@ -123,12 +113,7 @@ class Decision:
 class Map:
     """A map with the starts of the player and the threats. A value: it can be compared, hashed, copied and pickled."""
 
-    def __new__(cls, rows: str | Sequence[str], *, name: str = "drawing", difficulty: str = "") -> Map:
-        """A map from a drawing, given as one string per row or as one string: # wall, . open, ~ see-through, P player,
-        B bull, G goldfish, S shark, O owl, D deer, H hawk.
-
-        Raises ValueError for anything else.
-        """
+    def __new__(cls, rows: str | Sequence[str], *, name: str = "drawing", difficulty: str = "") -> Map: ...
 
     @property
     def name(self) -> str:
@@ -173,13 +158,7 @@ class State:
         threats: Iterable[Threat],
         no_jump: bool = False,
         rules: dict[str, Any] | None = None,
-    ) -> State:
-        """A state built by hand, for what-if analysis: tick (1 to 2001), player's position, and threats in the map's order.
-
-        A game or a state can be given in place of the map: its map, rules and tables are then used.
-
-        Raises ValueError for a position that is not an open tile, or threats that are not the map's.
-        """
+    ) -> State: ...
 
     def after(self, move: Move | int | str, /) -> State:
         """The state after a tick with this move.
@@ -242,14 +221,7 @@ class Game:
 
     def __new__(
         cls, map: _MapLike | Game | State, *, no_jump: bool = False, rules: dict[str, Any] | None = None, moves: _Moves = ""
-    ) -> Game:
-        """A game on a map, given as a map, its folder, or its name in `maps/`, after these moves.
-
-        A game or a state can be given in place of the map: its map and rules are then used.
-
-        Raises FileNotFoundError when there is no such map, ValueError when it cannot be read or played, for rules out of range, or when the
-        game ends before the last move.
-        """
+    ) -> Game: ...
 
     @staticmethod
     def parse(drawing: str, *, no_jump: bool = False, rules: dict[str, Any] | None = None) -> Game:
@@ -363,15 +335,7 @@ class Batch:
         threads: int = 1,
         no_jump: bool = False,
         rules: dict[str, Any] | None = None,
-    ) -> Batch:
-        """Games at their start, divided evenly among the given maps, in order.
-
-        games: number of games; by default one per map.
-        observation: the observation that each step writes for each game: "compact", "state" (int16), "planes" (uint8), or None for nothing.
-        threads: number of threads that step the games, including the calling one; results do not depend on it.
-
-        Raises the same errors as `Game` for a map.
-        """
+    ) -> Batch: ...
 
     def reset(self, mask: npt.NDArray[np.bool_] | None = None, /) -> npt.NDArray[Any]:
         """Resets all games, or those whose entry in the mask is True; returns the observations."""

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::bundled;
 use super::{LAYOUT_FILE, META_FILE, Map, MapError};
 
 /// How many levels above the executable `maps/` may be: `target/TRIPLE/release/deps/` is the
@@ -16,6 +17,7 @@ const MAX_NAMES_IN_ERROR: usize = 20;
 #[derive(Clone, Debug, Default)]
 pub struct MapLibrary {
     dirs: Vec<PathBuf>,
+    has_bundled: bool,
 }
 
 /// A map of a library that has not been read yet.
@@ -23,14 +25,18 @@ pub struct MapLibrary {
 pub struct MapEntry {
     /// The map's name.
     pub name: String,
-    /// The map's own folder.
-    pub folder: PathBuf,
+    /// The map's own folder; `None` if the map is in the program itself.
+    pub folder: Option<PathBuf>,
 }
 
 impl MapEntry {
     /// Reads the map.
     pub fn load(&self) -> Result<Map, MapError> {
-        Map::load(&self.folder)
+        let unknown = || MapError::UnknownName { name: self.name.clone(), known: known_names(&[]) };
+        match &self.folder {
+            Some(folder) => Map::load(folder),
+            None => bundled::find(&self.name).ok_or_else(unknown),
+        }
     }
 }
 
@@ -38,14 +44,17 @@ impl MapLibrary {
     /// A library of the maps in these folders. If two folders have a map of the same name, the
     /// first one wins.
     pub fn new(dirs: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
-        Self { dirs: dirs.into_iter().map(Into::into).collect() }
+        Self { dirs: dirs.into_iter().map(Into::into).collect(), has_bundled: false }
     }
 
     /// The maps in these folders, then the bundled maps: those in `maps/` of the working directory,
-    /// or else in the nearest `maps/` beside or above the executable.
+    /// or else in the nearest `maps/` beside or above the executable, or else those in the program
+    /// itself.
     pub fn with_our_maps(dirs: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
         let mut library = Self::new(dirs);
-        library.dirs.extend(our_maps_dir());
+        let our_maps = our_maps_dir();
+        library.has_bundled = our_maps.is_none();
+        library.dirs.extend(our_maps);
         library
     }
 
@@ -60,6 +69,12 @@ impl MapLibrary {
         let mut entries = BTreeMap::new();
         for dir in &self.dirs {
             for entry in list_dir(dir)? {
+                entries.entry(entry.name.clone()).or_insert(entry);
+            }
+        }
+        if self.has_bundled {
+            for name in bundled::names() {
+                let entry = MapEntry { name: name.to_owned(), folder: None };
                 entries.entry(entry.name.clone()).or_insert(entry);
             }
         }
@@ -95,7 +110,7 @@ fn list_dir(dir: &Path) -> Result<Vec<MapEntry>, MapError> {
         let is_map = folder.join(LAYOUT_FILE).exists() || folder.join(META_FILE).exists();
         // A map that is being written has a hidden name until it is complete.
         if is_map && !name.starts_with('.') {
-            entries.push(MapEntry { name, folder });
+            entries.push(MapEntry { name, folder: Some(folder) });
         }
     }
     Ok(entries)
@@ -117,4 +132,21 @@ fn known_names(entries: &[MapEntry]) -> String {
     let names: Vec<&str> = entries.iter().take(MAX_NAMES_IN_ERROR).map(|entry| entry.name.as_str()).collect();
     let more = if entries.len() > names.len() { ", ..." } else { "" };
     format!("the path of a map folder or one of {}{more}", names.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn maps_in_the_program_are_those_in_the_folder() {
+        let folder = MapLibrary::new([concat!(env!("CARGO_MANIFEST_DIR"), "/maps")]);
+        let program = MapLibrary { dirs: Vec::new(), has_bundled: true };
+        let load = |library: &MapLibrary| -> Vec<Map> {
+            library.list().unwrap().iter().map(|entry| entry.load().unwrap()).collect()
+        };
+        assert_eq!(load(&program), load(&folder));
+        assert_eq!(program.find("snail").unwrap().name, "snail");
+        assert!(program.find("atlantis").unwrap_err().to_string().contains("snail"));
+    }
 }

@@ -15,6 +15,7 @@ use thiserror::Error;
 
 use crate::game::Layout;
 
+mod bundled;
 mod generator;
 mod image;
 mod library;

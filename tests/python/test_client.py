@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -39,17 +40,23 @@ def receive_registration(connection: ServerConnection) -> Any:
     return json.loads(connection.recv(timeout=TIMEOUT_S))
 
 
+def recorded_text(path: Path) -> str:
+    """The text of a recording so far; a gzipped one may lack its end."""
+    content = path.read_bytes()
+    return (zlib.decompressobj(wbits=zlib.MAX_WBITS | 16).decompress(content) if path.suffix == ".gz" else content).decode()
+
+
 def new_game() -> getaway.Game:
     return getaway.Game(MAPS / "roundabout")
 
 
 @pytest.mark.parametrize("name", ["roundabout", "harbour", "market-square"])
-@pytest.mark.parametrize("variant", [[], ["--no-jump"]])
+@pytest.mark.parametrize(("variant", "file"), [([], "game.jsonl"), (["--no-jump"], "game.jsonl.gz")])
 def test_bot_survives_and_records_whole_games(
-    name: str, variant: list[str], real_server: RealServer, run_bot: RunBot, getaway_program: Path, tmp_path: Path
+    name: str, variant: list[str], file: str, real_server: RealServer, run_bot: RunBot, getaway_program: Path, tmp_path: Path
 ) -> None:
     url, server = real_server(str(MAPS / name), *variant)
-    recording = tmp_path / "new folder" / "game.jsonl"
+    recording = tmp_path / "new folder" / file
     done = run_bot(url, *variant, SAVE_JSONL_PATH=str(recording))
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("score 10005, last tick 2000 (closed by the server: 1000"), done.stdout
@@ -57,7 +64,7 @@ def test_bot_survives_and_records_whole_games(
     result = json.loads(output)
     assert (result["score"], result["map"], result["team"]) == (10_005, name, "getaway")
     assert (result["commands"], result["missed_ticks"], result["late_commands"]) == (2000, 0, 0)
-    assert len(recording.read_text().splitlines()) == 2000
+    assert len(recorded_text(recording).splitlines()) == 2000
     replay = subprocess.run([getaway_program, "replay", recording, *variant], capture_output=True, text=True)
     assert replay.returncode == 0, replay.stdout
 
@@ -270,8 +277,11 @@ def test_second_bot_with_the_same_file_is_refused(scripted_server: Serve, run_bo
     assert len(recording.read_text().splitlines()) == 6
 
 
-def test_every_tick_is_on_disk_before_the_next_one(scripted_server: Serve, run_bot: RunBot, tmp_path: Path) -> None:
-    recording = tmp_path / "game.jsonl"
+@pytest.mark.parametrize("file", ["game.jsonl", "game.jsonl.gz"])
+def test_every_tick_is_on_disk_before_the_next_one(
+    file: str, scripted_server: Serve, run_bot: RunBot, tmp_path: Path
+) -> None:
+    recording = tmp_path / file
 
     def script(connection: ServerConnection) -> None:
         receive_registration(connection)
@@ -280,9 +290,9 @@ def test_every_tick_is_on_disk_before_the_next_one(scripted_server: Serve, run_b
             play(connection, game, 1)
             connection.ping().wait(TIMEOUT_S)
             deadline = time.monotonic() + TIMEOUT_S
-            while len(recording.read_text().splitlines()) < lines and time.monotonic() < deadline:
+            while len(recorded_text(recording).splitlines()) < lines and time.monotonic() < deadline:
                 time.sleep(0.01)
-            assert recording.read_text().endswith("]}\n")
+            assert recorded_text(recording).endswith("]}\n")
 
     run_bot(scripted_server(script), SAVE_JSONL_PATH=str(recording))
 

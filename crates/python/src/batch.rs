@@ -138,7 +138,24 @@ impl<'a> Room<'a> {
     }
 }
 
-/// See `python/getaway/__init__.pyi`.
+/// Many games in flat arrays, stepped together without the interpreter lock. Needs NumPy.
+///
+/// A game that is over returns to its start in the next step, which ignores its action. Every step writes
+/// into the same arrays: copy what you keep. `getaway.gymnasium` describes the observations. The games
+/// start evenly divided among the maps, in the order of the list.
+///
+/// Args:
+///     maps: one or several maps, as for `Game`.
+///     games: number of games; by default one per map.
+///     observation: what each step writes for each game: "compact", "state" (int16), "planes" (uint8), or
+///         None for nothing.
+///     threads: threads that step the games, including the calling one; results do not depend on it.
+///     no_jump: whether to play the no-jump variant.
+///     rules: rules that differ from the server's.
+///
+/// Raises:
+///     FileNotFoundError: if there is no such map.
+///     ValueError: if a map cannot be read or played.
 #[pyclass(module = "getaway")]
 pub(crate) struct Batch {
     boards: Vec<Arc<Board>>,
@@ -339,6 +356,7 @@ impl Batch {
         Ok(batch)
     }
 
+    /// Return games to their start, all or those that the mask marks; returns the observations.
     #[pyo3(signature = (mask = None, /))]
     fn reset(&mut self, py: Python<'_>, mask: Option<&Bound<'_, PyAny>>) -> PyResult<Py<PyAny>> {
         let games = self.batch.len();
@@ -364,6 +382,14 @@ impl Batch {
         Ok(self.observations.object(py))
     }
 
+    /// Play a tick of every game; returns observations, rewards and terminations.
+    ///
+    /// A reward is the number of ticks gained: 1, or 0 for a game that was reset or whose player was caught in
+    /// the no-jump variant.
+    ///
+    /// Raises:
+    ///     TypeError: for actions that are not integers.
+    ///     ValueError: for a shape other than (games,), or an action outside 0 to 4; no game has changed then.
     #[pyo3(signature = (actions, /))]
     fn step(&mut self, actions: &Bound<'_, PyAny>) -> PyResult<(Py<PyAny>, Py<PyAny>, Py<PyAny>)> {
         let py = actions.py();
@@ -373,31 +399,37 @@ impl Batch {
         Ok((self.observations.object(py), rewards.into_any(), terminations.into_any()))
     }
 
+    /// The observations after the last step: games, then `observation_shape`.
     #[getter]
     fn observations(&self, py: Python<'_>) -> Py<PyAny> {
         self.observations.object(py)
     }
 
+    /// The kind of observation.
     #[getter]
     fn observation(&self) -> Option<&'static str> {
         self.observation.name()
     }
 
+    /// The shape of one game's observation: the same for all, with room for the largest map.
     #[getter]
     fn observation_shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, self.observation.shape(self.batch.shape()))
     }
 
+    /// The number of threads that step the games.
     #[getter]
     fn threads(&self) -> usize {
         self.threads
     }
 
+    /// The rules of each map.
     #[getter]
     fn rules<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
         self.boards.iter().map(|board| to_rules(py, board.world.rules())).collect()
     }
 
+    /// For each game, the tick about to be played.
     #[getter]
     fn ticks<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u16>> {
         PyArray1::from_iter(py, self.batch.states().iter().map(getaway::game::State::tick))

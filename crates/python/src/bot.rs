@@ -18,7 +18,20 @@ use crate::convert::{
     without_gil,
 };
 
-/// See `python/getaway/__init__.pyi`.
+/// A player that receives the state before each tick and returns an action.
+///
+/// Several threads may share it; their calls are serialised.
+///
+/// Args:
+///     planner: a planner's name (see `planners`) or an expression of the search grammar.
+///     budget_ms: time per decision in milliseconds, including parsing the message.
+///     seed: the seed of the random number generator, from 0.
+///     budget_ticks: maximum number of ticks simulated per decision; with it, and a `budget_ms` that is
+///         never reached, games are reproducible.
+///     no_jump: whether the game is the no-jump variant, in which stepping onto a threat's tile loses.
+///
+/// Raises:
+///     ValueError: for an unknown planner or a negative budget.
 #[pyclass(module = "getaway", frozen)]
 pub(crate) struct Bot {
     bot: Mutex<BotState>,
@@ -78,6 +91,14 @@ impl Bot {
         Ok(Self { bot: Mutex::new(BotState { bot, last: None }) })
     }
 
+    /// The action for a state, given as a frame or a dict; None to stay.
+    ///
+    /// A state with another map or an earlier tick starts a new game. Releases the interpreter lock;
+    /// Ctrl-C is handled after the decision.
+    ///
+    /// Raises:
+    ///     ValueError: for an invalid or inconsistent state, with the path of the field. The bot can be
+    ///         used further.
     #[pyo3(signature = (game_message, /))]
     fn next_action<'py>(&self, game_message: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let py = game_message.py();
@@ -95,6 +116,7 @@ impl Bot {
         action_dict(py, decision.player_move)
     }
 
+    /// The last decision; None before the first.
     #[getter]
     fn last_decision(&self, py: Python<'_>) -> Option<Decision> {
         let last = py.detach(|| self.lock().last);
@@ -107,6 +129,7 @@ impl Bot {
         })
     }
 
+    /// For each threat, in message order, how often it did something other than predicted in this game.
     #[getter]
     fn mispredictions(&self, py: Python<'_>) -> Vec<u32> {
         py.detach(|| self.lock().bot.mispredictions_by_threat())
@@ -120,13 +143,18 @@ impl Bot {
     }
 }
 
-/// See `python/getaway/__init__.pyi`.
+/// How an action was chosen.
 #[pyclass(module = "getaway", frozen, get_all)]
 pub(crate) struct Decision {
+    /// The tick of the message.
     tick: u32,
+    /// An existing plan, a search in this tick, or a rule without search.
     source: &'static str,
+    /// The last tick that the bot's plan survives to, if it planned: 2001 for the whole game.
     planned_tick: Option<u16>,
+    /// The ticks that the planner simulated for this decision.
     simulated_ticks: u64,
+    /// The time from the call to the decision.
     milliseconds: f64,
 }
 

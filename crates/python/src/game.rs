@@ -104,7 +104,21 @@ fn threats(py: Python<'_>, world: &World, state: &game::State) -> PyResult<Vec<P
     world.threats(state).map(|threat| to_threat(py, world.rules(), &threat)).collect()
 }
 
-/// See `python/getaway/__init__.pyi`.
+/// A game's state at the start of a tick.
+///
+/// A value that never changes: it compares, hashes, copies and pickles. The constructor builds any
+/// state, for what-if questions.
+///
+/// Args:
+///     map: a map, its name or folder, or a game or state, whose map, rules and tables are then shared.
+///     tick: the tick, 1 to 2001.
+///     player: the player's position.
+///     threats: the threats, in the map's order.
+///     no_jump: whether to play the no-jump variant.
+///     rules: rules that differ from the server's.
+///
+/// Raises:
+///     ValueError: for a position that is not an open tile, or threats that are not the map's.
 #[pyclass(module = "getaway", frozen)]
 pub(crate) struct State {
     pub board: Arc<Board>,
@@ -136,6 +150,10 @@ impl State {
         Ok(Self { board, state })
     }
 
+    /// The state after a tick with this move.
+    ///
+    /// Raises:
+    ///     ValueError: if the game is over.
     #[pyo3(signature = (player_move, /), text_signature = "($self, move, /)")]
     fn after(&self, player_move: &Bound<'_, PyAny>) -> PyResult<Self> {
         let player_move = from_move("move", player_move)?;
@@ -147,6 +165,7 @@ impl State {
         Ok(self.with(state))
     }
 
+    /// The state after these moves, or after the first of them that ends the game.
     #[pyo3(signature = (moves, /))]
     fn play(&self, py: Python<'_>, moves: &Bound<'_, PyAny>) -> PyResult<Self> {
         let moves = from_plan("moves", moves)?;
@@ -155,51 +174,61 @@ impl State {
         Ok(self.with(state))
     }
 
+    /// The map.
     #[getter]
     fn map(&self) -> Map {
         self.board.map.clone()
     }
 
+    /// Every number, order and switch of the rules.
     #[getter]
     fn rules<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         to_rules(py, self.board.world.rules())
     }
 
+    /// The tick about to be played, 1 to 2001.
     #[getter]
     fn tick(&self) -> u16 {
         self.state.tick()
     }
 
+    /// 5 points per tick reached.
     #[getter]
     fn score(&self) -> u32 {
         self.board.world.score(&self.state)
     }
 
+    /// Whether the game is running, or how it ended.
     #[getter]
     fn status(&self) -> &'static str {
         status_name(self.state.status())
     }
 
+    /// Whether the player is caught or the last tick is played.
     #[getter]
     fn is_over(&self) -> bool {
         self.state.is_over()
     }
 
+    /// Whether a threat is on the player's tile.
     #[getter]
     fn is_caught(&self) -> bool {
         self.state.is_caught()
     }
 
+    /// The player's position.
     #[getter]
     fn player(&self) -> (i32, i32) {
         to_position(self.board.world.player(&self.state))
     }
 
+    /// The threats, in the map's order, with their memory and seed.
     #[getter]
     fn threats(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
         threats(py, &self.board.world, &self.state)
     }
 
+    /// The moves with different results, staying last; empty if the game is over.
     #[getter]
     fn legal_moves(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
         legal_moves(py, &self.board.world, &self.state)
@@ -243,7 +272,21 @@ impl State {
     }
 }
 
-/// See `python/getaway/__init__.pyi`.
+/// A game played step by step.
+///
+/// Games compare, copy and pickle with their moves. They change, so that only their states hash.
+///
+/// Args:
+///     map: a map, the folder of one, the name of a bundled one, or a game or state, whose map and rules are
+///         then shared.
+///     no_jump: whether to play the no-jump variant.
+///     rules: rules that differ from the server's.
+///     moves: moves to play first.
+///
+/// Raises:
+///     FileNotFoundError: if there is no such map.
+///     ValueError: if the map cannot be read or played, for rules out of range, or if moves follow the
+///         end of the game.
 #[pyclass(module = "getaway")]
 pub(crate) struct Game {
     pub board: Arc<Board>,
@@ -290,6 +333,10 @@ impl Game {
         Ok(game)
     }
 
+    /// The start of a game on a drawing: see `Map`.
+    ///
+    /// Raises:
+    ///     ValueError: for an invalid drawing.
     #[staticmethod]
     #[pyo3(signature = (drawing, *, no_jump = false, rules = None))]
     fn parse(drawing: &Bound<'_, PyAny>, no_jump: bool, rules: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
@@ -298,6 +345,12 @@ impl Game {
         Ok(Self::start(Board::new(drawing.py(), map, None, &rules)?))
     }
 
+    /// Play a tick with a move, an action, several (of which the first that succeeds counts), or none.
+    ///
+    /// Returns the resulting move.
+    ///
+    /// Raises:
+    ///     ValueError: if the game is over, or for an invalid action.
     #[pyo3(signature = (action = None, /))]
     fn step(&mut self, py: Python<'_>, action: Option<&Bound<'_, PyAny>>) -> PyResult<Py<PyAny>> {
         let command = from_command(action)?;
@@ -307,101 +360,121 @@ impl Game {
         to_move(py, player_move)
     }
 
+    /// Play moves, one per tick, until one ends the game; returns how many were played.
     #[pyo3(signature = (moves, /))]
     fn play(&mut self, py: Python<'_>, moves: &Bound<'_, PyAny>) -> PyResult<usize> {
         let plan = from_plan("moves", moves)?;
         without_gil(py, || self.play_plan(&plan))
     }
 
+    /// Return to the start.
     fn reset(&mut self) {
         self.state = self.board.world.start();
         self.moves.clear();
     }
 
+    /// A copy that can be played independently; the map is shared.
     pub(crate) fn copy(&self) -> Self {
         Self { board: Arc::clone(&self.board), state: self.state.clone(), moves: self.moves.clone() }
     }
 
+    /// The state as the JSON that the server sends.
     #[pyo3(signature = (team_id = "getaway"))]
     fn frame(&self, team_id: &str) -> PyResult<String> {
         catch_panic(|| MessageWriter::new(&self.board.world, team_id).write(&self.state))
     }
 
+    /// The state as the server sends it, decoded.
     #[pyo3(signature = (team_id = "getaway"))]
     fn message<'py>(&self, py: Python<'py>, team_id: &str) -> PyResult<Bound<'py, PyAny>> {
         to_python(py, &self.frame(team_id)?)
     }
 
+    /// The map's name.
     #[getter]
     fn name(&self) -> &str {
         &self.board.map.map.name
     }
 
+    /// The map.
     #[getter]
     fn map(&self) -> Map {
         self.board.map.clone()
     }
 
+    /// Every number, order and switch of the rules.
     #[getter]
     fn rules<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         to_rules(py, self.board.world.rules())
     }
 
+    /// Whether this is the no-jump variant.
     #[getter]
     pub(crate) fn no_jump(&self) -> bool {
         self.board.world.rules().no_jump
     }
 
+    /// The map at the start, as a drawing that `parse` accepts.
     #[getter]
     fn rows(&self) -> Vec<String> {
         self.board.map.rows()
     }
 
+    /// The moves since the start, one letter per tick.
     #[getter]
     fn moves(&self) -> String {
         Plan::from(&self.moves[..]).to_string()
     }
 
+    /// The current state, as a value.
     #[getter]
     fn state(&self) -> State {
         State { board: Arc::clone(&self.board), state: self.state.clone() }
     }
 
+    /// The tick about to be played, 1 to 2001.
     #[getter]
     fn tick(&self) -> u16 {
         self.state.tick()
     }
 
+    /// 5 points per tick reached.
     #[getter]
     fn score(&self) -> u32 {
         self.board.world.score(&self.state)
     }
 
+    /// Whether the game is running, or how it ended.
     #[getter]
     fn status(&self) -> &'static str {
         status_name(self.state.status())
     }
 
+    /// Whether the player is caught or the last tick is played.
     #[getter]
     fn is_over(&self) -> bool {
         self.state.is_over()
     }
 
+    /// Whether a threat is on the player's tile.
     #[getter]
     fn is_caught(&self) -> bool {
         self.state.is_caught()
     }
 
+    /// The player's position.
     #[getter]
     fn player(&self) -> (i32, i32) {
         to_position(self.board.world.player(&self.state))
     }
 
+    /// The threats, in the map's order, with their memory and seed.
     #[getter]
     fn threats(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
         threats(py, &self.board.world, &self.state)
     }
 
+    /// The moves with different results, staying last; empty if the game is over.
     #[getter]
     fn legal_moves(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
         legal_moves(py, &self.board.world, &self.state)

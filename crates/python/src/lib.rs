@@ -1,9 +1,9 @@
 //! The extension module `getaway._getaway`: the only crate that depends on Python.
 //!
-//! It only converts; the classes and functions are documented in `python/getaway/__init__.pyi`,
-//! which a test compares with this module. Guarantees: a search releases the interpreter lock,
-//! errors are Python exceptions with a clear message, and a panic, which is a bug of ours, is
-//! raised as a `RuntimeError`.
+//! It only converts values. The doc comments here are the docstrings; `tools/stub.py` copies them
+//! to `python/getaway/__init__.pyi`, and the tests compare the two. Guarantees: a search releases
+//! the interpreter lock, errors are Python exceptions with a clear message, and a panic, which is a
+//! bug in getaway, is raised as a `RuntimeError`.
 
 #[cfg(feature = "lab")]
 mod batch;

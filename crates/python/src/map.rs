@@ -12,7 +12,18 @@ use getaway::map::{self, GeneratorKind, GeneratorOptions, MapError, MapLibrary};
 
 use crate::convert::{catch_panic, optional_u64, value_error, without_gil};
 
-/// See `python/getaway/__init__.pyi`.
+/// Streets, and where the player and the threats start.
+///
+/// A value: it compares, hashes, copies and pickles.
+///
+/// Args:
+///     rows: a drawing, one string per row or all rows in one: `#` wall, `.` open, `~` see-through, P the
+///         player, B bull, G goldfish, S shark, O owl, D deer, H hawk.
+///     name: the map's name.
+///     difficulty: easy, medium or hard.
+///
+/// Raises:
+///     ValueError: for an invalid drawing.
 #[pyclass(module = "getaway", frozen, eq)]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Map {
@@ -38,31 +49,40 @@ impl Map {
         Ok(Self { map: map::Map { name, kind, difficulty, layout } })
     }
 
+    /// The name of the map's folder.
     #[getter]
     fn name(&self) -> &str {
         &self.map.name
     }
 
+    /// The map's difficulty: easy, medium, hard.
     #[getter]
     fn difficulty(&self) -> &str {
         &self.map.difficulty
     }
 
+    /// The drawing.
     #[getter]
     pub(crate) fn rows(&self) -> Vec<String> {
         self.map.layout.rows()
     }
 
+    /// Columns.
     #[getter]
     fn width(&self) -> i32 {
         self.map.layout.width
     }
 
+    /// Rows.
     #[getter]
     fn height(&self) -> i32 {
         self.map.layout.height
     }
 
+    /// Write the map as a folder in the format of the challenge: layout.png and meta.json.
+    ///
+    /// Raises:
+    ///     ValueError: if it cannot be written, or exceeds the size of such maps.
     fn save(&self, py: Python<'_>, folder: PathBuf) -> PyResult<()> {
         without_gil(py, || self.map.save(folder))?.map_err(map_error)
     }
@@ -109,13 +129,20 @@ fn map_error(error: MapError) -> PyErr {
     }
 }
 
-/// See `python/getaway/__init__.pyi`.
+/// The map in a folder, or the bundled one with that name.
+///
+/// Raises:
+///     FileNotFoundError: if there is no such map.
+///     ValueError: if it cannot be read.
 #[pyfunction]
 pub(crate) fn load_map(py: Python<'_>, map: PathBuf) -> PyResult<Map> {
     Ok(Map { map: read_map(py, &map)? })
 }
 
-/// See `python/getaway/__init__.pyi`.
+/// The names of the maps in a folder of maps, by default those of the bundled maps.
+///
+/// Raises:
+///     FileNotFoundError: if there is no such folder.
 #[pyfunction]
 #[pyo3(signature = (folder = None))]
 pub(crate) fn maps(py: Python<'_>, folder: Option<PathBuf>) -> PyResult<Vec<String>> {
@@ -127,7 +154,18 @@ pub(crate) fn maps(py: Python<'_>, folder: Option<PathBuf>) -> PyResult<Vec<Stri
     Ok(entries.into_iter().map(|entry| entry.name).collect())
 }
 
-/// See `python/getaway/__init__.pyi`.
+/// Generate a map; the same seed gives the same map on every machine.
+///
+/// Args:
+///     seed: the seed of the generator.
+///     kind: the kind of street network; mazes and labyrinths have odd sides.
+///     width: columns.
+///     height: rows.
+///     threats: number of threats.
+///     styles: styles of the threats; a style that is given twice is twice as frequent.
+///
+/// Raises:
+///     ValueError: for a size or a number of threats out of range.
 #[pyfunction]
 #[pyo3(signature = (seed = None, *, kind = "maze", width = None, height = None, threats = None, styles = None),
     text_signature = "(seed=0, *, kind='maze', width=None, height=None, threats=None, styles=None)")]

@@ -17,19 +17,26 @@ use crate::map::read_map;
 /// Interval at which a search checks for Ctrl-C.
 const SIGNAL_PERIOD: Duration = Duration::from_millis(500);
 
-/// See `python/getaway/__init__.pyi`.
+/// The result of a search.
 #[pyclass(module = "getaway", frozen, get_all)]
 pub(crate) struct Solution {
+    /// Whether the player survives to the end, provably cannot, or neither was shown.
     outcome: &'static str,
+    /// The moves, one letter per tick: L, R, U, D, and . to stay.
     moves: String,
+    /// The last tick of the moves.
     final_tick: u16,
+    /// The score of that tick.
     score: u32,
+    /// The ticks that the search simulated.
     simulated_ticks: u64,
+    /// The search time, without building the map's tables.
     milliseconds: f64,
 }
 
 #[pymethods]
 impl Solution {
+    /// The moves as actions.
     #[getter]
     fn actions<'py>(&self, py: Python<'py>) -> PyResult<Vec<Option<Bound<'py, PyAny>>>> {
         let moves = self.moves.chars().filter_map(|letter| Move::try_from(letter).ok());
@@ -44,7 +51,22 @@ impl Solution {
     }
 }
 
-/// See `python/getaway/__init__.pyi`.
+/// Solve a whole game before the first move, from the start of a map or from the state of a game.
+///
+/// The same seed finds the same moves if the search takes less than half a second. Releases the interpreter
+/// lock; Ctrl-C works.
+///
+/// Args:
+///     map: a map or a game, as for `Game`.
+///     no_jump: whether to play the no-jump variant.
+///     rules: rules that differ from the server's.
+///     time_limit_ms: time limit in milliseconds.
+///     seed: the seed of the search.
+///
+/// Raises:
+///     FileNotFoundError: if there is no such map.
+///     ValueError: if the map cannot be read or played, for a negative time limit, or for rules beside a game,
+///         which has its own.
 #[pyfunction]
 #[pyo3(signature = (map, *, no_jump = false, rules = None, time_limit_ms = 1000.0, seed = None),
     text_signature = "(map, *, no_jump=False, rules=None, time_limit_ms=1000.0, seed=0)")]
@@ -89,7 +111,14 @@ pub(crate) fn solve(
     })
 }
 
-/// See `python/getaway/__init__.pyi`.
+/// The search signature: 16 hexadecimal digits that identify what the planners do on these maps.
+///
+/// In both variants, with a fixed seed and budget. It does not depend on the machine or the number of threads,
+/// and changes whenever a search changes. Takes about a second for a dozen maps.
+///
+/// Raises:
+///     FileNotFoundError: if there is no such map.
+///     ValueError: if a map cannot be read or played.
 #[pyfunction]
 #[pyo3(signature = (maps, threads = 1), text_signature = "(maps, threads=1)")]
 pub(crate) fn signature(maps: &Bound<'_, PyAny>, threads: usize) -> PyResult<String> {
@@ -100,7 +129,7 @@ pub(crate) fn signature(maps: &Bound<'_, PyAny>, threads: usize) -> PyResult<Str
     without_gil(py, || planner::signature(&layouts, threads))?.map_err(value_error)
 }
 
-/// See `python/getaway/__init__.pyi`.
+/// The names of the planners that a `Bot` accepts.
 #[pyfunction]
 pub(crate) fn planners() -> Vec<&'static str> {
     planner::NAMES.iter().map(|&(name, _)| name).collect()

@@ -1,0 +1,67 @@
+"""Starts the server as run.sh and package.sh do, many times in a row while the processors are busy.
+
+    .venv/bin/python tests/python/starts.py --count 200 --busy 2
+
+Exit code 1 if a start fails.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+START_TIMEOUT_S = 120
+
+SCRIPT = """
+set -euo pipefail
+cd "$1"
+source tools/environment.sh
+getaway=$2
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+start_server maps/roundabout --games 1 $3
+kill "$server_pid"
+wait "$server_pid" || true
+echo "$url"
+"""
+
+
+def start(program: Path, *options: str) -> str | None:
+    """Starts and stops the server; returns an error, or None."""
+    command = ["bash", "-c", SCRIPT, "start", str(ROOT), str(program), " ".join(options)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=START_TIMEOUT_S)
+    if done.returncode == 0 and done.stdout.startswith("ws://127.0.0.1:"):
+        return None
+    return f"exit {done.returncode}: {done.stdout}{done.stderr}"
+
+
+def run(program: Path, count: int, busy: int) -> list[str]:
+    """Starts the server `count` times while `busy` processes keep the processors busy; returns the errors."""
+    neighbours = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(busy)]
+    try:
+        # Every other server prints JSON, and its address among its messages.
+        results = [start(program, *(["--json"] if number % 2 else [])) for number in range(count)]
+    finally:
+        for neighbour in neighbours:
+            neighbour.kill()
+            neighbour.wait()
+    return [f"start {number}: {error}" for number, error in enumerate(results) if error]
+
+
+def main() -> int:
+    """Runs the command line; returns the exit code."""
+    parser = argparse.ArgumentParser(description="Start the server many times.")
+    parser.add_argument("--count", type=int, default=200, help="number of starts (default: %(default)s)")
+    parser.add_argument("--busy", type=int, default=2, help="processes that keep the processors busy (default: %(default)s)")
+    parser.add_argument("--program", type=Path, default=ROOT / ".venv" / "bin" / "getaway", help="the program `getaway`")
+    options = parser.parse_args()
+    errors = run(options.program.absolute(), options.count, options.busy)
+    print(*errors, f"{options.count - len(errors)} of {options.count} starts succeeded", sep="\n")
+    return 1 if errors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

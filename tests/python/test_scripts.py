@@ -1,0 +1,37 @@
+"""The shell scripts: starting the server, and what they need."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import starts
+from conftest import ROOT
+
+
+def test_server_starts_every_time_on_busy_processors(getaway_program: Path) -> None:
+    assert starts.run(getaway_program.resolve(), count=10, busy=2 * (os.cpu_count() or 1)) == []
+
+
+def test_server_that_cannot_start_ends_the_script_with_its_error(getaway_program: Path) -> None:
+    error = starts.start(getaway_program.resolve(), "--tick-ms", "0")
+    assert error is not None and error.startswith("exit 2: error: "), error
+
+
+@pytest.mark.parametrize("script", ["run.sh", "test.sh", "package.sh"])
+@pytest.mark.parametrize(
+    ("version", "message"),
+    [(None, "error: no cargo found: expected Rust 1."), ("cargo 1.60.0 (abc 2022-01-01)", "error: cargo 1.60 is too old: expected Rust 1.")],
+)
+def test_missing_or_old_rust_is_reported_in_one_line(script: str, version: str | None, message: str, tmp_path: Path) -> None:
+    for name in ("bash", "dirname", "sed", "uname", "cat"):
+        (tmp_path / name).symlink_to(f"/usr/bin/{name}")
+    if version:
+        (tmp_path / "cargo").write_text(f"#!/bin/sh\necho '{version}'\n")
+        (tmp_path / "cargo").chmod(0o755)
+    done = subprocess.run([str(ROOT / script)], env={"PATH": str(tmp_path)}, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(message) and done.stderr.count("\n") == 1, done.stderr

@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# Builds the documentation as a site, target/site/index.html. A warning or a dead link fails the build.
+# `tools/docs.sh --serve` shows it at http://127.0.0.1:8000/ instead, and follows changes.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+# shellcheck source=tools/environment.sh
+source tools/environment.sh
+
+prepare_python
+install --requirement tools/requirements-docs.txt
+export NO_MKDOCS_2_WARNING=1
+if [ "${1:-}" = --serve ]; then
+  exec "$venv_python" -m mkdocs serve --quiet
+fi
+"$venv_python" -m mkdocs build --quiet --strict --site-dir "$PWD/target/site"
+echo 'built target/site/index.html'
