@@ -1,19 +1,20 @@
-"""Coveo's Blitz 2025 car chase, reimplemented exactly, searched, and solved before the first move.
+"""The car chase of Coveo's Blitz 2025: an exact simulator, a search library and a solver.
 
     import getaway
 
-    game = getaway.Game("maps/roundabout")
+    game = getaway.Game("roundabout")
     bot = getaway.Bot("survival", budget_ms=75)
     while not game.is_over:
         game.step(bot.next_action(game.frame()))
     print(game.score)
 
-A move is a `Move`, its number (0 left, 1 right, 2 up, 3 down, 4 stay) or its letter (L, R, U, D, or . to stay). An
-action of the protocol is a dict: {"type": "MOVE_LEFT"}, or MOVE_RIGHT, MOVE_UP, MOVE_DOWN, or
-{"type": "MOVE_TO", "position": {"x": 1, "y": 2}}; None means to stay. A bug in the library raises a RuntimeError.
+A move is a `Move`, its number (0 left, 1 right, 2 up, 3 down, 4 stay) or its letter (L, R, U, D, and . to
+stay). An action of the protocol is a dict, `{"type": "MOVE_LEFT"}`, or MOVE_RIGHT, MOVE_UP, MOVE_DOWN, or
+`{"type": "MOVE_TO", "position": {"x": 1, "y": 2}}`; None means stay. A bug in the library raises a
+RuntimeError.
 
-Positions are (x, y), x to the right and y down, from 0. Rules are a dict like `Game.rules`; rules that a dict does not name are
-the server's, and `no_jump=True` is short for `rules={"no_jump": True}`.
+Positions are (x, y), x to the right and y down, from 0. Rules are a dict as `Game.rules` gives them; those
+that are missing are the server's, and `no_jump=True` is short for `rules={"no_jump": True}`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -55,7 +56,21 @@ __version__: str
 
 @final
 class Bot:
-    """A player that receives the state before each tick and answers with an action. Several threads may use it, one at a time."""
+    """A player that receives the state before each tick and returns an action.
+
+    Several threads may share it; their calls are serialised.
+
+    Args:
+        planner: a planner's name (see `planners`) or an expression of the search grammar.
+        budget_ms: time per decision in milliseconds, including parsing the message.
+        seed: the seed of the random number generator, from 0.
+        budget_ticks: maximum number of ticks simulated per decision; with it, and a `budget_ms` that is
+            never reached, games are reproducible.
+        no_jump: whether the game is the no-jump variant, in which stepping onto a threat's tile loses.
+
+    Raises:
+        ValueError: for an unknown planner or a negative budget.
+    """
 
     def __new__(
         cls,
@@ -68,13 +83,14 @@ class Bot:
     ) -> Bot: ...
 
     def next_action(self, game_message: str | bytes | dict[str, Any], /) -> dict[str, Any] | None:
-        """The action for a state, given as the received frame or as a dict; None to stay.
+        """The action for a state, given as a frame or a dict; None to stay.
 
-        Other threads can run meanwhile; Ctrl-C takes effect after the decision. A state on another map, or of an earlier
-        tick, starts a new game.
+        A state with another map or an earlier tick starts a new game. Releases the interpreter lock;
+        Ctrl-C is handled after the decision.
 
-        Raises ValueError, with the path of the field, for anything that is not a consistent state; the bot can still
-        answer the next one.
+        Raises:
+            ValueError: for an invalid or inconsistent state, with the path of the field. The bot can be
+                used further.
         """
 
     @property
@@ -83,11 +99,11 @@ class Bot:
 
     @property
     def mispredictions(self) -> list[int]:
-        """How often each threat, in message order, did something other than predicted in this game."""
+        """For each threat, in message order, how often it did something other than predicted in this game."""
 
 @final
 class Decision:
-    """A decision: how an action was chosen."""
+    """How an action was chosen."""
 
     @property
     def tick(self) -> int:
@@ -103,7 +119,7 @@ class Decision:
 
     @property
     def simulated_ticks(self) -> int:
-        """The number of ticks that the planner simulated for this decision."""
+        """The ticks that the planner simulated for this decision."""
 
     @property
     def milliseconds(self) -> float:
@@ -111,17 +127,29 @@ class Decision:
 
 @final
 class Map:
-    """A map with the starts of the player and the threats. A value: it can be compared, hashed, copied and pickled."""
+    """Streets, and where the player and the threats start.
+
+    A value: it compares, hashes, copies and pickles.
+
+    Args:
+        rows: a drawing, one string per row or all rows in one: `#` wall, `.` open, `~` see-through, P the
+            player, B bull, G goldfish, S shark, O owl, D deer, H hawk.
+        name: the map's name.
+        difficulty: easy, medium or hard.
+
+    Raises:
+        ValueError: for an invalid drawing.
+    """
 
     def __new__(cls, rows: str | Sequence[str], *, name: str = "drawing", difficulty: str = "") -> Map: ...
 
     @property
     def name(self) -> str:
-        """The name of its folder."""
+        """The name of the map's folder."""
 
     @property
     def difficulty(self) -> str:
-        """The difficulty that its description gives: easy, medium or hard."""
+        """The map's difficulty: easy, medium, hard."""
 
     @property
     def rows(self) -> list[str]:
@@ -136,9 +164,10 @@ class Map:
         """Rows."""
 
     def save(self, folder: str | PathLike[str]) -> None:
-        """Writes the map as the challenge stores maps: layout.png and meta.json in this folder.
+        """Write the map as a folder in the format of the challenge: layout.png and meta.json.
 
-        Raises ValueError when it cannot be written, or exceeds the limits of this format.
+        Raises:
+            ValueError: if it cannot be written, or exceeds the size of such maps.
         """
 
     def __eq__(self, other: object, /) -> bool: ...
@@ -147,7 +176,22 @@ class Map:
 
 @final
 class State:
-    """The state of a game at the start of a tick. An immutable value: it can be compared, hashed, copied and pickled."""
+    """A game's state at the start of a tick.
+
+    A value that never changes: it compares, hashes, copies and pickles. The constructor builds any
+    state, for what-if questions.
+
+    Args:
+        map: a map, its name or folder, or a game or state, whose map, rules and tables are then shared.
+        tick: the tick, 1 to 2001.
+        player: the player's position.
+        threats: the threats, in the map's order.
+        no_jump: whether to play the no-jump variant.
+        rules: rules that differ from the server's.
+
+    Raises:
+        ValueError: for a position that is not an open tile, or threats that are not the map's.
+    """
 
     def __new__(
         cls,
@@ -163,11 +207,12 @@ class State:
     def after(self, move: Move | int | str, /) -> State:
         """The state after a tick with this move.
 
-        Raises ValueError when the game is over.
+        Raises:
+            ValueError: if the game is over.
         """
 
     def play(self, moves: _Moves, /) -> State:
-        """The state after these moves, or after the first one that ends the game."""
+        """The state after these moves, or after the first of them that ends the game."""
 
     @property
     def map(self) -> Map:
@@ -179,15 +224,15 @@ class State:
 
     @property
     def tick(self) -> int:
-        """The tick that is about to be played, 1 to 2001."""
+        """The tick about to be played, 1 to 2001."""
 
     @property
     def score(self) -> int:
-        """5 for each tick reached."""
+        """5 points per tick reached."""
 
     @property
     def status(self) -> _Status:
-        """Whether the game goes on, or how it ended."""
+        """Whether the game is running, or how it ended."""
 
     @property
     def is_over(self) -> bool:
@@ -195,19 +240,19 @@ class State:
 
     @property
     def is_caught(self) -> bool:
-        """Whether a threat stands on the player's tile."""
+        """Whether a threat is on the player's tile."""
 
     @property
     def player(self) -> tuple[int, int]:
-        """Where the player is."""
+        """The player's position."""
 
     @property
     def threats(self) -> list[Threat]:
-        """The threats, in the map's order, with memory and seed."""
+        """The threats, in the map's order, with their memory and seed."""
 
     @property
     def legal_moves(self) -> list[Move]:
-        """The moves that differ, staying last; none when the game is over."""
+        """The moves with different results, staying last; empty if the game is over."""
 
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
@@ -217,7 +262,22 @@ class State:
 
 @final
 class Game:
-    """A mutable game. It can be compared, copied and pickled, with the moves made so far; only its states can be hashed."""
+    """A game played step by step.
+
+    Games compare, copy and pickle with their moves. They change, so that only their states hash.
+
+    Args:
+        map: a map, the folder of one, the name of a bundled one, or a game or state, whose map and rules are
+            then shared.
+        no_jump: whether to play the no-jump variant.
+        rules: rules that differ from the server's.
+        moves: moves to play first.
+
+    Raises:
+        FileNotFoundError: if there is no such map.
+        ValueError: if the map cannot be read or played, for rules out of range, or if moves follow the
+            end of the game.
+    """
 
     def __new__(
         cls, map: _MapLike | Game | State, *, no_jump: bool = False, rules: dict[str, Any] | None = None, moves: _Moves = ""
@@ -227,27 +287,30 @@ class Game:
     def parse(drawing: str, *, no_jump: bool = False, rules: dict[str, Any] | None = None) -> Game:
         """The start of a game on a drawing: see `Map`.
 
-        Raises ValueError for anything else.
+        Raises:
+            ValueError: for an invalid drawing.
         """
 
     def step(self, action: _Action = None, /) -> Move:
-        """Plays a tick with a move, an action, several actions of which the first possible one counts, or nothing; returns
-        the move made.
+        """Play a tick with a move, an action, several (of which the first that succeeds counts), or none.
 
-        Raises ValueError when the game is over or the action is invalid.
+        Returns the resulting move.
+
+        Raises:
+            ValueError: if the game is over, or for an invalid action.
         """
 
     def play(self, moves: _Moves, /) -> int:
-        """Plays moves, one per tick, until one ends the game; returns the number of moves played."""
+        """Play moves, one per tick, until one ends the game; returns how many were played."""
 
     def reset(self) -> None:
-        """Resets the game to its start."""
+        """Return to the start."""
 
     def copy(self) -> Game:
-        """An independent copy of the game; immutable data is shared."""
+        """A copy that can be played independently; the map is shared."""
 
     def frame(self, team_id: str = "getaway") -> str:
-        """The state as the server sends it, as JSON."""
+        """The state as the JSON that the server sends."""
 
     def message(self, team_id: str = "getaway") -> dict[str, Any]:
         """The state as the server sends it, decoded."""
@@ -270,7 +333,7 @@ class Game:
 
     @property
     def rows(self) -> list[str]:
-        """The map at the start, drawn as `parse` reads it."""
+        """The map at the start, as a drawing that `parse` accepts."""
 
     @property
     def moves(self) -> str:
@@ -278,19 +341,19 @@ class Game:
 
     @property
     def state(self) -> State:
-        """The current state, as an immutable value."""
+        """The current state, as a value."""
 
     @property
     def tick(self) -> int:
-        """The tick that is about to be played, 1 to 2001."""
+        """The tick about to be played, 1 to 2001."""
 
     @property
     def score(self) -> int:
-        """5 for each tick reached."""
+        """5 points per tick reached."""
 
     @property
     def status(self) -> _Status:
-        """Whether the game goes on, or how it ended."""
+        """Whether the game is running, or how it ended."""
 
     @property
     def is_over(self) -> bool:
@@ -298,19 +361,19 @@ class Game:
 
     @property
     def is_caught(self) -> bool:
-        """Whether a threat stands on the player's tile."""
+        """Whether a threat is on the player's tile."""
 
     @property
     def player(self) -> tuple[int, int]:
-        """Where the player is."""
+        """The player's position."""
 
     @property
     def threats(self) -> list[Threat]:
-        """The threats, in the map's order, with memory and seed."""
+        """The threats, in the map's order, with their memory and seed."""
 
     @property
     def legal_moves(self) -> list[Move]:
-        """The moves that differ, staying last; none when the game is over."""
+        """The moves with different results, staying last; empty if the game is over."""
 
     def __eq__(self, other: object, /) -> bool: ...
     __hash__ = None  # type: ignore[assignment]
@@ -320,10 +383,24 @@ class Game:
 
 @final
 class Batch:
-    """Many games in flat arrays, stepped together in Rust while other Python threads run. Needs NumPy.
+    """Many games in flat arrays, stepped together without the interpreter lock. Needs NumPy.
 
-    A finished game is reset by the next step, which ignores its action. Every step writes into the same arrays: copy
-    them to keep their contents. `getaway.gymnasium` describes the observations.
+    A game that is over returns to its start in the next step, which ignores its action. Every step writes
+    into the same arrays: copy what you keep. `getaway.gymnasium` describes the observations. The games
+    start evenly divided among the maps, in the order of the list.
+
+    Args:
+        maps: one or several maps, as for `Game`.
+        games: number of games; by default one per map.
+        observation: what each step writes for each game: "compact", "state" (int16), "planes" (uint8), or
+            None for nothing.
+        threads: threads that step the games, including the calling one; results do not depend on it.
+        no_jump: whether to play the no-jump variant.
+        rules: rules that differ from the server's.
+
+    Raises:
+        FileNotFoundError: if there is no such map.
+        ValueError: if a map cannot be read or played.
     """
 
     def __new__(
@@ -338,22 +415,24 @@ class Batch:
     ) -> Batch: ...
 
     def reset(self, mask: npt.NDArray[np.bool_] | None = None, /) -> npt.NDArray[Any]:
-        """Resets all games, or those whose entry in the mask is True; returns the observations."""
+        """Return games to their start, all or those that the mask marks; returns the observations."""
 
     def step(
         self, actions: npt.NDArray[np.integer[Any]], /
     ) -> tuple[npt.NDArray[Any], npt.NDArray[np.float32], npt.NDArray[np.bool_]]:
-        """Plays a tick of every game; returns observations, rewards and terminations.
+        """Play a tick of every game; returns observations, rewards and terminations.
 
-        A reward is the number of ticks gained: 1, or 0 for a game that was reset or lost within the tick (no-jump variant).
+        A reward is the number of ticks gained: 1, or 0 for a game that was reset or whose player was caught in
+        the no-jump variant.
 
-        Raises TypeError for actions that are not integers, ValueError for a shape other than (games,) or an action outside 0 to 4; the
-        games are then unchanged.
+        Raises:
+            TypeError: for actions that are not integers.
+            ValueError: for a shape other than (games,), or an action outside 0 to 4; no game has changed then.
         """
 
     @property
     def observations(self) -> npt.NDArray[Any]:
-        """The observations after the last step, of shape (games, *observation_shape)."""
+        """The observations after the last step: games, then `observation_shape`."""
 
     @property
     def observation(self) -> Literal["compact", "planes", "state"] | None:
@@ -361,7 +440,7 @@ class Batch:
 
     @property
     def observation_shape(self) -> tuple[int, ...]:
-        """The shape of one game's observation: the same for all games; it fits the largest map."""
+        """The shape of one game's observation: the same for all, with room for the largest map."""
 
     @property
     def threads(self) -> int:
@@ -373,7 +452,7 @@ class Batch:
 
     @property
     def ticks(self) -> npt.NDArray[np.uint16]:
-        """The tick that each game is about to play."""
+        """For each game, the tick about to be played."""
 
     def __len__(self) -> int: ...
     def __getitem__(self, game: int, /) -> State:
@@ -391,11 +470,11 @@ class Solution:
 
     @property
     def outcome(self) -> Literal["survives", "doomed", "undecided"]:
-        """Whether the player survives, provably cannot survive, or neither is known."""
+        """Whether the player survives to the end, provably cannot, or neither was shown."""
 
     @property
     def moves(self) -> str:
-        """The moves, one letter per tick: L, R, U, D, or . to stay."""
+        """The moves, one letter per tick: L, R, U, D, and . to stay."""
 
     @property
     def actions(self) -> list[dict[str, Any] | None]:
@@ -403,30 +482,33 @@ class Solution:
 
     @property
     def final_tick(self) -> int:
-        """The tick that the moves reach."""
+        """The last tick of the moves."""
 
     @property
     def score(self) -> int:
-        """The score at that tick."""
+        """The score of that tick."""
 
     @property
     def simulated_ticks(self) -> int:
-        """The number of ticks that the search simulated."""
+        """The ticks that the search simulated."""
 
     @property
     def milliseconds(self) -> float:
-        """The time of the search, excluding the map's tables."""
+        """The search time, without building the map's tables."""
 
 def load_map(map: str | PathLike[str]) -> Map:
-    """Loads the map in a folder, or the one with this name in `maps/`.
+    """The map in a folder, or the bundled one with that name.
 
-    Raises FileNotFoundError when there is no such map, ValueError when it cannot be read.
+    Raises:
+        FileNotFoundError: if there is no such map.
+        ValueError: if it cannot be read.
     """
 
 def maps(folder: str | PathLike[str] | None = None) -> list[str]:
-    """The names of the maps in a folder of maps, by default `maps/`.
+    """The names of the maps in a folder of maps, by default those of the bundled maps.
 
-    Raises FileNotFoundError when there is no such folder.
+    Raises:
+        FileNotFoundError: if there is no such folder.
     """
 
 def generate_map(
@@ -438,12 +520,18 @@ def generate_map(
     threats: int | None = None,
     styles: Sequence[_Style] | None = None,
 ) -> Map:
-    """Generates a map: a seed gives the same map on every machine.
+    """Generate a map; the same seed gives the same map on every machine.
 
-    kind: mazes and labyrinths need odd sides.
-    styles: the styles of the threats; a style given twice is twice as frequent.
+    Args:
+        seed: the seed of the generator.
+        kind: the kind of street network; mazes and labyrinths have odd sides.
+        width: columns.
+        height: rows.
+        threats: number of threats.
+        styles: styles of the threats; a style that is given twice is twice as frequent.
 
-    Raises ValueError for a size or a number of threats out of range.
+    Raises:
+        ValueError: for a size or a number of threats out of range.
     """
 
 def planners() -> list[str]:
@@ -457,21 +545,31 @@ def solve(
     time_limit_ms: float = 1000.0,
     seed: int = 0,
 ) -> Solution:
-    """Solves a whole game before the first move, from a map's start or from a game's current state.
+    """Solve a whole game before the first move, from the start of a map or from the state of a game.
 
-    The same seed finds the same moves as long as the search takes less than half a second. Other threads can run
-    meanwhile, and Ctrl-C works.
+    The same seed finds the same moves if the search takes less than half a second. Releases the interpreter
+    lock; Ctrl-C works.
 
-    Raises the same errors as `Game` for a map, and ValueError for a time limit below 0, or for no_jump with a game
-    of the standard variant.
+    Args:
+        map: a map or a game, as for `Game`.
+        no_jump: whether to play the no-jump variant.
+        rules: rules that differ from the server's.
+        time_limit_ms: time limit in milliseconds.
+        seed: the seed of the search.
+
+    Raises:
+        FileNotFoundError: if there is no such map.
+        ValueError: if the map cannot be read or played, for a negative time limit, or for rules beside a game,
+            which has its own.
     """
 
 def signature(maps: Sequence[str | PathLike[str]], threads: int = 1) -> str:
-    """The search signature: 16 hexadecimal digits that identify the planners' behaviour on these maps, in both variants,
-    with a fixed seed and a fixed budget.
+    """The search signature: 16 hexadecimal digits that identify what the planners do on these maps.
 
-    It does not depend on the machine or the number of threads, and changes when a search changes. Takes about a second
-    for a dozen maps.
+    In both variants, with a fixed seed and budget. It does not depend on the machine or the number of threads,
+    and changes whenever a search changes. Takes about a second for a dozen maps.
 
-    Raises the same errors as `Game` for a map.
+    Raises:
+        FileNotFoundError: if there is no such map.
+        ValueError: if a map cannot be read or played.
     """

@@ -1,0 +1,192 @@
+"""The documentation: every command and snippet runs, every link leads somewhere, docstrings have one source."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import getaway
+from conftest import ROOT, TIMEOUT_S, clean_environment
+
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+GENERATED = {"python.md", "command-line.md"}
+RealServer = Callable[..., tuple[str, "subprocess.Popen[str]"]]
+
+
+def blocks(language: str) -> list[tuple[str, str]]:
+    """The fenced blocks in a language: the page and the text."""
+    pattern = re.compile(rf"^```{language}\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+    return [(page.name, text) for page in PAGES for text in pattern.findall(page.read_text())]
+
+
+def commands() -> list[tuple[str, str]]:
+    """The commands in blocks of shell: the page and the command."""
+    found = []
+    for page, text in blocks("sh"):
+        for line in text.replace("\\\n", " ").splitlines():
+            command = re.sub(r"\s+#.*", "", line).strip()
+            if command and not command.startswith("#"):
+                found.append((page, command))
+    return found
+
+
+@pytest.fixture(scope="module")
+def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the bundled maps and games, for commands that write files."""
+    folder = tmp_path_factory.mktemp("docs")
+    for name in ("maps", "games"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("played"))
+    return folder
+
+
+@pytest.mark.parametrize(("page", "command"), commands())
+def test_documented_command_works(page: str, command: str, getaway_program: Path, workplace: Path) -> None:
+    words = shlex.split(command)
+    environment = clean_environment()
+    while "=" in words[0]:
+        name, _, value = words.pop(0).partition("=")
+        environment[name] = value
+    program, options = words[0], words[1:]
+    if program == "getaway" and options[0] in ("serve", "view") and not {"--html", "--png", "--gif"} & set(options):
+        starts_listening([str(getaway_program.resolve()), *options], workplace)
+    elif program == "getaway":
+        run([str(getaway_program.resolve()), *options], workplace)
+    elif program.startswith("./"):
+        # Options before --help are checked.
+        text = run([str(ROOT / program), *options, "--help"], ROOT) if program == "./run.sh" else ""
+        assert (ROOT / program).is_file() and (not text or text.startswith("Usage: ")), command
+    elif program == ".venv/bin/python" and options[:2] == ["-m", "pytest"]:
+        assert all((ROOT / path).exists() for path in options[2:])
+    elif program == ".venv/bin/python":
+        assert "usage: " in run([sys.executable, str(ROOT / options[0]), "--help"], ROOT)
+    elif program == "cargo":
+        assert_cargo_targets_exist(options)
+    else:
+        pytest.fail(f"{page}: {command}: this test cannot tell whether the command works")
+
+
+def run(command: list[str], folder: Path) -> str:
+    """Runs a command that must succeed; returns its output."""
+    done = subprocess.run(command, cwd=folder, env=clean_environment(), capture_output=True, text=True, timeout=5 * TIMEOUT_S)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def starts_listening(command: list[str], folder: Path) -> None:
+    """Runs a command until it prints its address. The port may be taken by another program."""
+    options = ["--port", "0", *(["--no-open"] if command[1] == "view" else [])]
+    process = subprocess.Popen([*command, *options], cwd=folder, env=clean_environment(), stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        assert re.search(r"(ws|http)://127\.0\.0\.1:\d+", process.stdout.readline())
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def assert_cargo_targets_exist(options: list[str]) -> None:
+    """Checks the packages and targets that a cargo command names."""
+    metadata = json.loads(run(["cargo", "metadata", "--no-deps", "--format-version", "1", "--offline"], ROOT))
+    packages = {package["name"]: package for package in metadata["packages"]}
+    named = [value for option, value in zip(options, options[1:]) if option == "--package"]
+    assert set(named) <= set(packages), named
+    for kind in ("test", "bench", "example"):
+        targets = {
+            target["name"] for name in (named or ["getaway"]) for target in packages[name]["targets"] if kind in target["kind"]
+        }
+        wanted = {value for option, value in zip(options, options[1:]) if option == f"--{kind}"}
+        assert wanted <= targets, (wanted, targets)
+    if "--path" in options:
+        assert (ROOT / options[options.index("--path") + 1] / "Cargo.toml").is_file()
+
+
+@pytest.mark.parametrize(("page", "text"), blocks("python"))
+def test_documented_python_runs(page: str, text: str, real_server: RealServer, tmp_path: Path) -> None:
+    if "ws://127.0.0.1:8765" in text:
+        url, server = real_server("roundabout", "--tick-ms", "5000")
+        text = text.replace("ws://127.0.0.1:8765", url)
+        run([sys.executable, "-c", text], tmp_path)
+        assert json.loads(server.communicate(timeout=TIMEOUT_S)[0])["commands"] > 100
+    else:
+        assert int(run([sys.executable, "-c", text], tmp_path)) > 4000, page
+
+
+@pytest.mark.parametrize(("page", "text"), blocks("js"))
+def test_documented_javascript_runs(page: str, text: str, real_server: RealServer, tmp_path: Path) -> None:
+    node = shutil.which("node")
+    if node is None or int(run([node, "--version"], tmp_path).removeprefix("v").split(".")[0]) < 22:
+        pytest.skip("no Node.js 22, which has websockets")
+    url, server = real_server("roundabout", "--tick-ms", "5000")
+    run([node, "-e", text.replace("ws://127.0.0.1:8765", url)], tmp_path)
+    assert json.loads(server.communicate(timeout=TIMEOUT_S)[0])["commands"] > 100
+
+
+@pytest.mark.parametrize(("page", "text"), blocks("json"))
+def test_documented_json_is_valid(page: str, text: str) -> None:
+    for document in text.split("\n\n"):
+        json.loads(document)
+
+
+def test_documented_state_is_understood() -> None:
+    states = [text for page, text in blocks("json") if page == "protocol.md" and '"yourCharacter"' in text]
+    assert len(states) == 1
+    getaway.Bot("safest").next_action(states[0])
+
+
+def links() -> Iterator[tuple[Path, str]]:
+    for page in PAGES:
+        text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+        for target in re.findall(r"\]\(([^)\s]+)\)", text):
+            yield page, target
+
+
+def test_links_lead_somewhere() -> None:
+    dead = []
+    for page, target in links():
+        if re.match(r"https?://", target):
+            continue
+        path, _, anchor = target.partition("#")
+        file = page if not path else (page.parent / path)
+        if file.name in GENERATED and file.parent.name == "docs":
+            continue
+        headings = re.findall(r"^#+ (.*)$", file.read_text(), re.MULTILINE) if anchor and file.is_file() else []
+        slugs = {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+        if not file.exists() or (anchor and anchor not in slugs):
+            dead.append(f"{page.name}: {target}")
+    assert dead == []
+
+
+def test_readme_fits_on_a_screen() -> None:
+    assert len((ROOT / "README.md").read_text().splitlines()) <= 80
+
+
+def test_readme_lists_every_command(getaway_program: Path) -> None:
+    overview = run([str(getaway_program.resolve()), "--help"], ROOT).split("Commands:\n")[1].split("\n\n")[0]
+    names = {line.split()[0] for line in overview.splitlines()} - {"help"}
+    listed = set(re.findall(r"^\| `getaway ([\w-]+)`", (ROOT / "README.md").read_text(), re.MULTILINE))
+    assert listed == names
+
+
+def test_stub_has_the_docstrings_of_the_module() -> None:
+    run([sys.executable, str(ROOT / "tools" / "stub.py"), "--check"], ROOT)
+
+
+def test_site_builds_without_a_warning_and_its_search_finds_the_protocol(tmp_path: Path) -> None:
+    pytest.importorskip("mkdocs", reason="the documentation's requirements are not installed (tools/docs.sh does)")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")]
+    done = subprocess.run(
+        command, cwd=ROOT, env=clean_environment() | {"NO_MKDOCS_2_WARNING": "1"}, capture_output=True, text=True, timeout=5 * TIMEOUT_S
+    )
+    assert done.returncode == 0 and "WARNING" not in done.stderr, done.stdout + done.stderr
+    index = json.loads((tmp_path / "site" / "search" / "search_index.json").read_text())
+    assert "protocol.html#register" in {entry["location"] for entry in index["docs"] if "REGISTER" in entry["text"]}
+    assert os.path.getsize(tmp_path / "site" / "python.html") > 10_000
