@@ -13,7 +13,7 @@ getaway=.venv/bin/getaway
 require_rust() {
   local wanted found
   wanted=$(sed -n 's/^rust-version = "\(.*\)"$/\1/p' Cargo.toml)
-  found=$(cargo --version 2>/dev/null | sed -n 's/^cargo \([0-9]*\.[0-9]*\).*/\1/p')
+  found=$(cargo --version 2>/dev/null | sed -n 's/^cargo \([0-9]*\.[0-9]*\).*/\1/p') || true
   if [ -z "$found" ]; then
     echo "error: no cargo found: expected Rust $wanted or newer (https://rustup.rs)" >&2
     return 2

@@ -115,9 +115,9 @@ def test_documented_python_runs(page: str, text: str, real_server: RealServer, t
         url, server = real_server("roundabout", "--tick-ms", "5000")
         text = text.replace("ws://127.0.0.1:8765", url)
         run([sys.executable, "-c", text], tmp_path)
-        assert json.loads(server.communicate(timeout=TIMEOUT_S)[0])["commands"] > 100
+        assert json.loads(server.communicate(timeout=TIMEOUT_S)[0])["commands"] > 20
     else:
-        assert int(run([sys.executable, "-c", text], tmp_path)) > 4000, page
+        assert int(run([sys.executable, "-c", text], tmp_path)) > 1000, page
 
 
 @pytest.mark.parametrize(("page", "text"), blocks("js"))
@@ -127,7 +127,7 @@ def test_documented_javascript_runs(page: str, text: str, real_server: RealServe
         pytest.skip("no Node.js 22, which has websockets")
     url, server = real_server("roundabout", "--tick-ms", "5000")
     run([node, "-e", text.replace("ws://127.0.0.1:8765", url)], tmp_path)
-    assert json.loads(server.communicate(timeout=TIMEOUT_S)[0])["commands"] > 100
+    assert json.loads(server.communicate(timeout=TIMEOUT_S)[0])["commands"] > 20
 
 
 @pytest.mark.parametrize(("page", "text"), blocks("json"))

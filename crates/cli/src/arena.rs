@@ -107,11 +107,6 @@ impl<'a> SeriesRun<'a> {
     /// bundled maps.
     pub fn new(args: &'a SeriesArgs, names: &[String], planners: Vec<String>) -> Result<Self, CliError> {
         let maps = args.maps.load(names)?;
-        if maps.is_empty() {
-            return Err(CliError::Input(
-                "no maps: expected MAP, or --maps DIR with maps in it (try --help)".to_owned(),
-            ));
-        }
         let map_arguments =
             if names.is_empty() { maps.iter().map(|map| map.name.clone()).collect() } else { names.to_vec() };
         let SeriesArgs { samples, seed, .. } = *args;

@@ -92,7 +92,7 @@ fn count(layout: &Layout, style: Style) -> usize {
 fn list(args: &MapsArgs, out: &mut impl Write) -> Result<(), CliError> {
     let mut maps = Vec::new();
     let mut failures = Vec::new();
-    for entry in args.maps.library().list()? {
+    for entry in args.maps.library()?.list()? {
         match MapEntry::load(&entry) {
             Ok(map) => maps.push(map),
             Err(error) => failures.push(error.to_string()),

@@ -96,7 +96,7 @@ fn cannot_start(error: ServerError) -> CliError {
 fn options(args: &ServeArgs) -> Result<ServerOptions, CliError> {
     let maps = match &args.map {
         Some(map) => vec![args.maps.find(map)?],
-        None => args.maps.library().list()?.iter().map(MapEntry::load).collect::<Result<Vec<Map>, _>>()?,
+        None => args.maps.library()?.list()?.iter().map(MapEntry::load).collect::<Result<Vec<Map>, _>>()?,
     };
     if maps.is_empty() {
         return Err(CliError::Input("no maps: expected MAP or --maps DIR".to_owned()));

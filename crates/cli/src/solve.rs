@@ -31,7 +31,8 @@ const EXAMPLES: &str = "Examples:
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct SolveArgs {
-    /// Maps to solve, by name or path [default: all maps of every --maps DIR]
+    /// Maps to solve, by name or path [default: all maps of every --maps DIR, or
+    /// the bundled maps]
     #[arg(value_name = "MAP")]
     names: Vec<String>,
     #[command(flatten)]
@@ -64,7 +65,7 @@ struct Report {
 }
 
 pub(super) fn run(args: &SolveArgs, out: &mut impl Write) -> Result<(), CliError> {
-    let maps = load(args)?;
+    let maps = args.maps.load(&args.names)?;
     let is_alone = maps.len() == 1;
     let mut reports = Vec::new();
     for map in maps {
@@ -81,13 +82,6 @@ pub(super) fn run(args: &SolveArgs, out: &mut impl Write) -> Result<(), CliError
         [report] if is_alone => write_plan(report, out),
         reports => write_table(reports, out),
     }
-}
-
-fn load(args: &SolveArgs) -> Result<Vec<Map>, CliError> {
-    if args.names.is_empty() && args.maps.dirs.is_empty() {
-        return Err(CliError::Input("no maps: expected MAP or --maps DIR (try --help)".to_owned()));
-    }
-    Ok(args.maps.load(&args.names)?)
 }
 
 fn solve(args: &SolveArgs, map: &Map) -> Result<Report, CliError> {
