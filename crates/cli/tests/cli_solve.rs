@@ -46,7 +46,7 @@ fn map_is_solved_and_the_moves_can_be_played() {
         let [report] = &found[..] else { panic!("{found:?}") };
         let mut fields: Vec<&str> = report.as_object().unwrap().keys().map(String::as_str).collect();
         fields.sort_unstable();
-        assert_eq!(fields, ["actions", "elapsed_ms", "map", "outcome", "score", "simulated_ticks"]);
+        assert_eq!(fields, ["actions", "bound", "decided_ms", "elapsed_ms", "map", "outcome", "score", "simulated_ticks"]);
         assert_eq!((report["outcome"].as_str(), report["score"].as_u64()), (Some("survives"), Some(10_005)));
         assert_eq!(report["actions"].as_str().unwrap().len(), 2000);
         assert!(report["elapsed_ms"].as_f64().unwrap() > 0.0);
@@ -103,9 +103,35 @@ fn zero_time_is_undecided_without_error() {
 
 #[test]
 fn invalid_input_gives_one_line() {
-    assert_eq!(fails(&["solve"]), "no maps: expected MAP or --maps DIR (try --help)");
     assert!(fails(&["solve", "atlantis"]).starts_with("no map named atlantis: expected "));
     assert!(fails(&["solve", "stadium", "--time-limit-ms", "soon"]).contains("--time-limit-ms"));
     assert!(fails(&["solve", "--maps", "nowhere"]).starts_with("nowhere: no such folder"));
     assert!(succeeds(&["solve", "--help"]).contains("getaway solve roundabout"));
+}
+
+#[test]
+fn bundled_maps_are_solved_by_default() {
+    let found = reports(&succeeds(&["solve", "--json", "--time-limit-ms", "0"]));
+    assert_eq!(found.len(), 15);
+}
+
+#[test]
+fn folder_without_maps_is_an_error_that_names_the_likely_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let (empty, near) = (folder.path().join("empty"), folder.path().join("maps"));
+    std::fs::create_dir_all(&empty).unwrap();
+    let copied = near.join("snail");
+    std::fs::create_dir_all(&copied).unwrap();
+    for file in ["layout.png", "meta.json"] {
+        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../../maps/snail/");
+        std::fs::copy(format!("{source}{file}"), copied.join(file)).unwrap();
+    }
+    let [empty, near, parent] = [&empty, &near, &folder.path().to_path_buf()].map(|path| path.display().to_string());
+    for command in [&["solve"][..], &["eval"], &["battle", "random", "safest"], &["maps"], &["serve"]] {
+        let error = |dir: &str| fails(&[command, &["--maps", dir]].concat());
+        assert_eq!(error(&empty), format!("no maps in {empty}: expected a folder with one folder per map"));
+        let expected =
+            format!("no maps in {parent}: expected a folder with one folder per map; there are maps in {near}");
+        assert_eq!(error(&parent), expected);
+    }
 }
