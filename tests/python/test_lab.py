@@ -140,7 +140,7 @@ def test_planners_are_those_of_the_bots() -> None:
         (lambda: Game(Map("P"), rules={"owl_minute_ticks": 0}), ValueError, "owl_minute_ticks is 0: expected at least 1"),
         (lambda: Game(Map("P"), rules=3), TypeError, "rules: expected a dict, found int"),  # type: ignore[arg-type]
         (lambda: Game(3), TypeError, "map: expected a name, a path or a Map"),  # type: ignore[arg-type]
-        (lambda: State(Map("P.B"), tick=1, player=(0, 0), threats=[]), ValueError, "0 threats: expected the map's 1"),
+        (lambda: State(Map("P.B"), tick=1, player=(0, 0), threats=[]), ValueError, "0 threats: the map has 1"),
         (lambda: State(Map("P.B"), tick=1, player=(0, 1), threats=[Threat("bull", (2, 0))]), ValueError, "not an open tile"),
         (lambda: State(Map("P.B"), tick=1, player=(0, 0), threats=[Threat("owl", (2, 0))]), ValueError, "expected the map's bull"),
         (lambda: State(Map("P.B"), tick=1, player=(0, 0), threats=[3]), TypeError, r"threats\[0\]: expected a getaway.Threat"),  # type: ignore[list-item]

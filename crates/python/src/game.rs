@@ -55,9 +55,10 @@ impl Board {
         if let Ok(map) = map.cast::<Map>() {
             return Self::new(py, map.get().clone(), None, &rules);
         }
-        let path: PathBuf = map.extract().map_err(|_| {
-            PyTypeError::new_err(format!("map: expected a name, a path or a Map, found {}", map.get_type()))
-        })?;
+        let Ok(path) = map.extract::<PathBuf>() else {
+            let found = map.get_type().name()?;
+            return Err(PyTypeError::new_err(format!("map: expected a name, a path or a Map, found {found}")));
+        };
         Self::new(py, Map { map: read_map(py, &path)? }, Some(path), &rules)
     }
 
