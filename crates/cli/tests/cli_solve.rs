@@ -46,7 +46,10 @@ fn map_is_solved_and_the_moves_can_be_played() {
         let [report] = &found[..] else { panic!("{found:?}") };
         let mut fields: Vec<&str> = report.as_object().unwrap().keys().map(String::as_str).collect();
         fields.sort_unstable();
-        assert_eq!(fields, ["actions", "bound", "decided_ms", "elapsed_ms", "map", "outcome", "score", "simulated_ticks"]);
+        assert_eq!(
+            fields,
+            ["actions", "bound", "decided_ms", "elapsed_ms", "map", "outcome", "score", "simulated_ticks"]
+        );
         assert_eq!((report["outcome"].as_str(), report["score"].as_u64()), (Some("survives"), Some(10_005)));
         assert_eq!(report["actions"].as_str().unwrap().len(), 2000);
         assert!(report["elapsed_ms"].as_f64().unwrap() > 0.0);
