@@ -273,7 +273,7 @@ async fn recording_that_cannot_be_written_is_rejected_at_the_start() {
     std::fs::write(path("second-2.jsonl"), "mine").unwrap();
     for (name, games, expected) in [
         ("taken.jsonl", None, Some("taken.jsonl already exists")),
-        ("second.jsonl", Some(2), Some("second-2.jsonl: exists already")),
+        ("second.jsonl", Some(2), Some("second-2.jsonl already exists")),
         ("second.jsonl", Some(1), None),
         ("taken.jsonl/game.jsonl", None, Some("taken.jsonl")),
         ("new/game.jsonl.gz", Some(3), None),
