@@ -16,8 +16,9 @@ use super::{CliError, MapArgs, RulesArgs, one_line, world_of};
 
 /// Number of moves per line of a printed plan.
 const MOVES_PER_LINE: usize = 100;
-/// Time between two updates of the progress bar.
-const PROGRESS_PERIOD: Duration = Duration::from_millis(20);
+/// Simulated ticks between two updates of the progress bar: about a tenth of a second. Not a time,
+/// which would make the answer depend on the machine.
+const PROGRESS_TICKS: u64 = 1_000_000;
 
 const EXAMPLES: &str = "Examples:
   getaway solve roundabout                         the outcome and the moves: L R U D, and . to stay
@@ -114,7 +115,7 @@ fn decide(args: &SolveArgs, world: &World) -> (Solution, Option<Duration>) {
     let mut bar: Option<ProgressBar> = None;
     loop {
         let left = time_limit.saturating_sub(start.elapsed());
-        let solution = decider.solve(world, &world.start(), Budget::time(left.min(PROGRESS_PERIOD)));
+        let solution = decider.solve(world, &world.start(), Budget::time(left).and(Budget::ticks(PROGRESS_TICKS)));
         simulated_ticks += solution.simulated_ticks;
         if solution.outcome != Outcome::Undecided {
             decided = decided.or_else(|| Some(start.elapsed()));
