@@ -18,6 +18,7 @@ target=$(rustc -vV | sed -n 's/^host: //p')
 # Release builds without debug assertions, because only they leave lookups unchecked.
 export RUSTFLAGS="-Zsanitizer=address ${RUSTFLAGS:-}"
 export ASAN_OPTIONS="detect_leaks=1:${ASAN_OPTIONS:-}"
+export LSAN_OPTIONS="suppressions=$PWD/tools/lsan.supp:${LSAN_OPTIONS:-}"
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target/sanitize}"
 if [ $# -eq 0 ]; then
     set -- --no-fail-fast -p getaway -p getaway-reference --lib --tests
