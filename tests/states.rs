@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use getaway::game::{Direction, Layout, Move, Position, Rules, State, Style, Threat, World};
+use getaway::game::{Direction, Layout, Move, Position, Rules, State, Status, Style, Threat, World};
 use getaway_reference::lockstep::{Dice, random_layout, surviving_plan};
 
 /// Worlds of unusual random maps, each with the states of a long game where possible.
@@ -175,5 +175,41 @@ fn states_of_another_world_are_rejected() {
             let stepped = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| world.step(&mut state, Move::Stay)));
             assert_eq!(stepped.is_ok(), index == other, "world {index}, state of world {other}");
         }
+    }
+}
+
+#[test]
+fn successors_are_the_moves_played() {
+    for (world, states) in random_games(400..420) {
+        for state in states.iter().step_by(13) {
+            let successors: Vec<(Move, State)> = world.successors(state).collect();
+            if state.is_over() {
+                assert!(successors.is_empty());
+                continue;
+            }
+            assert!(successors.iter().map(|&(player_move, _)| player_move).eq(world.moves(state)));
+            for (player_move, next) in successors {
+                let mut stepped = state.clone();
+                world.step(&mut stepped, player_move);
+                assert_eq!(next, stepped);
+            }
+        }
+    }
+}
+
+#[test]
+fn played_moves_stop_where_the_game_ends() {
+    for (world, states) in random_games(420..440) {
+        let end = states.last().expect("the first state");
+        let plan = surviving_plan(&world, 8, 0);
+        let mut state = world.start();
+        let played = world.play_moves(&mut state, &plan);
+        assert_eq!(played, usize::from(state.tick() - 1).min(plan.len()));
+        let rest = world.play_moves(&mut state, &[Move::Stay; 3000]);
+        assert!(state.is_over() && rest < 3000);
+        assert_eq!(world.play_moves(&mut state, &plan), 0, "a game that is over has no next tick");
+        assert_ne!(state.status(), Status::Running);
+        assert_eq!(end.status() == Status::Running, !end.is_over());
+        assert_eq!(state.status() == Status::Complete, state.tick() == 2001);
     }
 }

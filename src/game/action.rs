@@ -24,6 +24,7 @@ pub enum Action {
 
 /// Why an action failed. The server logs it and tries the next action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum ActionError {
     /// The action's type is missing, empty or unknown.
     #[error("unknown action type: expected MOVE_LEFT, MOVE_RIGHT, MOVE_UP, MOVE_DOWN or MOVE_TO")]

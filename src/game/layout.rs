@@ -94,6 +94,7 @@ impl Layout {
 
 /// Why a drawing cannot be parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum DrawingError {
     /// An unknown letter.
     #[error("{letter:?} at {position} is not a tile: expected one of # . ~ P B G S O D H")]

@@ -5,6 +5,7 @@ use thiserror::Error;
 /// Text that is not a name of the expected kind.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("unknown {kind} {found:?}: expected one of {expected}")]
+#[non_exhaustive]
 pub struct NameError {
     /// What was expected: "style".
     pub kind: &'static str,

@@ -135,6 +135,7 @@ pub enum View {
 /// Why rules cannot be played.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("rules: {field} is {found}: expected {expected}")]
+#[non_exhaustive]
 pub struct RulesError {
     /// The field, as in JSON.
     pub field: &'static str,

@@ -37,6 +37,7 @@ pub struct Snapshot {
 /// Text that is not a [`Snapshot`].
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("invalid state at {found:?}: expected {expected}")]
+#[non_exhaustive]
 pub struct SnapshotError {
     /// The word; empty if the text ends too early.
     pub found: String,

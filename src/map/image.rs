@@ -44,6 +44,7 @@ const PALETTE: [([u8; 3], Pixel); 9] = [
 
 /// Why an image is not a map, or a layout cannot be drawn.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum LayoutError {
     /// Not a PNG, or a damaged or truncated one.
     #[error("invalid PNG: {0}")]

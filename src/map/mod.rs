@@ -59,6 +59,7 @@ struct Meta {
 /// Why a map could not be read, found or written. Every one names the path and what was expected
 /// there.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum MapError {
     /// The map's folder, or a folder of maps, does not exist or is not a folder.
     #[error("{}: no such folder: expected {expected}", .path.display())]

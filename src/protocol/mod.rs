@@ -30,6 +30,7 @@ pub const MAX_JSON_DEPTH: usize = 127;
 
 /// Why a piece of JSON is not accepted.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum ProtocolError {
     /// The input is too long.
     #[error("message too long: {bytes} bytes, expected at most {limit_bytes}")]

@@ -34,6 +34,7 @@ const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
 /// Why a recording cannot be read or written. Every error names the file.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum RecordingError {
     /// The file cannot be opened.
     #[error("cannot read {}: {source}", .path.display())]

@@ -92,6 +92,7 @@ impl Default for GeneratorOptions {
 
 /// Why no map can be generated with these options.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum GeneratorError {
     /// The size is out of range.
     #[error(
