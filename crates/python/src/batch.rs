@@ -9,9 +9,9 @@ use pyo3::types::{PyDict, PyList, PyTuple};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use getaway::batch::{self, BatchPart};
-use getaway::game::{Move, World};
+use getaway::game::{Move, Rules, World};
 
-use crate::convert::{catch_panic, value_error, without_gil};
+use crate::convert::{catch_panic, value_error, variant, without_gil};
 use crate::game::{Board, State};
 use crate::value::{move_of_number, to_rules};
 
@@ -293,11 +293,11 @@ enum Job {
 }
 
 /// The boards of a map, or of several.
-fn boards(maps: &Bound<'_, PyAny>, no_jump: bool, rules: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Arc<Board>>> {
+fn boards(maps: &Bound<'_, PyAny>, variant: &Rules, rules: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Arc<Board>>> {
     if !maps.is_instance_of::<PyList>() && !maps.is_instance_of::<PyTuple>() {
-        return Ok(vec![Board::of(maps, no_jump, rules)?]);
+        return Ok(vec![Board::of(maps, variant, rules)?]);
     }
-    let boards: Vec<_> = maps.try_iter()?.map(|map| Board::of(&map?, no_jump, rules)).collect::<PyResult<_>>()?;
+    let boards: Vec<_> = maps.try_iter()?.map(|map| Board::of(&map?, variant, rules)).collect::<PyResult<_>>()?;
     if boards.is_empty() {
         return Err(PyValueError::new_err("maps: expected at least one"));
     }
@@ -307,19 +307,19 @@ fn boards(maps: &Bound<'_, PyAny>, no_jump: bool, rules: Option<&Bound<'_, PyAny
 #[pymethods]
 impl Batch {
     #[new]
-    #[pyo3(signature = (maps, games = None, *, observation = Some("compact"), threads = 1, no_jump = false, rules = None),
+    #[pyo3(signature = (maps, games = None, *, observation = Some("compact"), threads = 1, no_jump = Rules::BLITZ_2025, rules = None),
         text_signature = "(maps, games=None, *, observation='compact', threads=1, no_jump=False, rules=None)")]
     fn new(
         maps: &Bound<'_, PyAny>,
         games: Option<usize>,
         observation: Option<&str>,
         threads: usize,
-        no_jump: bool,
+        #[pyo3(from_py_with = variant)] no_jump: Rules,
         rules: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let py = maps.py();
         let observation = Observation::from_name(observation)?;
-        let boards = boards(maps, no_jump, rules)?;
+        let boards = boards(maps, &no_jump, rules)?;
         let games = games.unwrap_or(boards.len());
         if !(1..=MAX_GAMES).contains(&games) {
             return Err(PyValueError::new_err(format!("games: expected 1 to {MAX_GAMES}, found {games}")));
@@ -511,13 +511,15 @@ impl Single {
 impl Single {
     #[new]
     fn new(game: &Bound<'_, PyAny>, observation: &str, shaped_like: Option<&Bound<'_, PyList>>) -> PyResult<Self> {
-        let board = Board::of(game, false, None)?;
+        let board = Board::of(game, &Rules::BLITZ_2025, None)?;
         let observation = Observation::from_name(Some(observation))?;
         // The other maps that the environment may be reset to: the observation's shape fits all of
         // them.
         let others: Vec<Arc<Board>> = match shaped_like {
             None => Vec::new(),
-            Some(others) => others.iter().map(|other| Board::of(&other, false, None)).collect::<PyResult<_>>()?,
+            Some(others) => {
+                others.iter().map(|other| Board::of(&other, &Rules::BLITZ_2025, None)).collect::<PyResult<_>>()?
+            }
         };
         let worlds = std::iter::once(&board).chain(&others).map(|board| Arc::clone(&board.world)).collect();
         let batch = catch_panic(|| batch::Batch::new(worlds, vec![0]))?;

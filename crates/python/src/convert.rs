@@ -51,7 +51,7 @@ pub(crate) fn action_dict<'py>(py: Python<'py>, player_move: Move) -> PyResult<O
     player_move.direction().map(|direction| to_python(py, &to_json(&Action::Move(direction)))).transpose()
 }
 
-/// The rules selected by `no_jump`.
+/// Reads the argument `no_jump`: the server's rules, or its no-jump variant.
 pub(crate) fn variant(no_jump: &Bound<'_, PyAny>) -> PyResult<Rules> {
     Ok(Rules { no_jump: no_jump.extract()?, ..Rules::BLITZ_2025 })
 }

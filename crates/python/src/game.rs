@@ -11,7 +11,7 @@ use pyo3::types::{PyDict, PyString};
 use getaway::game::{self, GameOver, Move, Plan, Position, Rules, Status, World};
 use getaway::protocol::MessageWriter;
 
-use crate::convert::{catch_panic, to_python, value_error, without_gil};
+use crate::convert::{catch_panic, to_python, value_error, variant, without_gil};
 use crate::map::{Map, read_map};
 use crate::value::{
     from_command, from_move, from_plan, from_rules, from_threats, other_rules, to_move, to_position, to_rules,
@@ -37,7 +37,7 @@ impl Board {
     /// The board of a map, or of the game or state that is given instead.
     ///
     /// A game has its own rules: others are rejected.
-    pub fn of(map: &Bound<'_, PyAny>, no_jump: bool, rules: Option<&Bound<'_, PyAny>>) -> PyResult<Arc<Self>> {
+    pub fn of(map: &Bound<'_, PyAny>, variant: &Rules, rules: Option<&Bound<'_, PyAny>>) -> PyResult<Arc<Self>> {
         let py = map.py();
         let given = if let Ok(game) = map.cast::<Game>() {
             Some(Arc::clone(&game.try_borrow()?.board))
@@ -45,13 +45,13 @@ impl Board {
             map.cast::<State>().ok().map(|state| Arc::clone(&state.get().board))
         };
         if let Some(board) = given {
-            let same_variant = !no_jump || board.world.rules().no_jump;
+            let same_variant = !variant.no_jump || board.world.rules().no_jump;
             if !same_variant || rules.is_some() {
                 return Err(PyValueError::new_err("rules: expected none with a game or state, which has its own"));
             }
             return Ok(board);
         }
-        let rules = from_rules(no_jump, rules)?;
+        let rules = from_rules(variant, rules)?;
         if let Ok(map) = map.cast::<Map>() {
             return Self::new(py, map.get().clone(), None, &rules);
         }
@@ -135,16 +135,17 @@ impl State {
 #[pymethods]
 impl State {
     #[new]
-    #[pyo3(signature = (map, *, tick, player, threats, no_jump = false, rules = None))]
+    #[pyo3(signature = (map, *, tick, player, threats, no_jump = Rules::BLITZ_2025, rules = None),
+        text_signature = "(map, *, tick, player, threats, no_jump=False, rules=None)")]
     fn new(
         map: &Bound<'_, PyAny>,
         tick: u16,
         player: (i32, i32),
         threats: &Bound<'_, PyAny>,
-        no_jump: bool,
+        #[pyo3(from_py_with = variant)] no_jump: Rules,
         rules: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let board = Board::of(map, no_jump, rules)?;
+        let board = Board::of(map, &no_jump, rules)?;
         let threats = from_threats(&board.world, threats)?;
         let player = Position::new(player.0, player.1);
         let state = catch_panic(|| board.world.state_at(tick, player, &threats))?.map_err(value_error)?;
@@ -312,15 +313,15 @@ impl Game {
 #[pymethods]
 impl Game {
     #[new]
-    #[pyo3(signature = (map, *, no_jump = false, rules = None, moves = None),
+    #[pyo3(signature = (map, *, no_jump = Rules::BLITZ_2025, rules = None, moves = None),
         text_signature = "(map, *, no_jump=False, rules=None, moves='')")]
     fn new(
         map: &Bound<'_, PyAny>,
-        no_jump: bool,
+        #[pyo3(from_py_with = variant)] no_jump: Rules,
         rules: Option<&Bound<'_, PyAny>>,
         moves: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let mut game = Self::start(Board::of(map, no_jump, rules)?);
+        let mut game = Self::start(Board::of(map, &no_jump, rules)?);
         if let Some(moves) = moves {
             let plan = from_plan("moves", moves)?;
             let played = catch_panic(|| game.play_plan(&plan))?;
@@ -339,10 +340,15 @@ impl Game {
     /// Raises:
     ///     ValueError: for an invalid drawing.
     #[staticmethod]
-    #[pyo3(signature = (drawing, *, no_jump = false, rules = None))]
-    fn parse(drawing: &Bound<'_, PyAny>, no_jump: bool, rules: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+    #[pyo3(signature = (drawing, *, no_jump = Rules::BLITZ_2025, rules = None),
+        text_signature = "(drawing, *, no_jump=False, rules=None)")]
+    fn parse(
+        drawing: &Bound<'_, PyAny>,
+        #[pyo3(from_py_with = variant)] no_jump: Rules,
+        rules: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
         let map = Map::new(drawing, "drawing", "")?;
-        let rules = from_rules(no_jump, rules)?;
+        let rules = from_rules(&no_jump, rules)?;
         Ok(Self::start(Board::new(drawing.py(), map, None, &rules)?))
     }
 

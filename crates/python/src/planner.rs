@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
-use getaway::game::{Layout, Move, POINTS_PER_TICK, Plan};
+use getaway::game::{Layout, Move, POINTS_PER_TICK, Plan, Rules};
 use getaway::map::Map;
 use getaway::planner::{self, Budget, Outcome, SurvivalOptions, SurvivalSearch};
 
-use crate::convert::{action_dict, duration, milliseconds, optional_u64, value_error, without_gil};
+use crate::convert::{action_dict, duration, milliseconds, optional_u64, value_error, variant, without_gil};
 use crate::game::{Board, Game};
 use crate::map::read_map;
 
@@ -68,11 +68,11 @@ impl Solution {
 ///     ValueError: if the map cannot be read or played, for a negative time limit, or for rules beside a game,
 ///         which has its own.
 #[pyfunction]
-#[pyo3(signature = (map, *, no_jump = false, rules = None, time_limit_ms = 1000.0, seed = None),
+#[pyo3(signature = (map, *, no_jump = Rules::BLITZ_2025, rules = None, time_limit_ms = 1000.0, seed = None),
     text_signature = "(map, *, no_jump=False, rules=None, time_limit_ms=1000.0, seed=0)")]
 pub(crate) fn solve(
     map: &Bound<'_, PyAny>,
-    no_jump: bool,
+    #[pyo3(from_py_with = variant)] no_jump: Rules,
     rules: Option<&Bound<'_, PyAny>>,
     time_limit_ms: f64,
     seed: Option<&Bound<'_, PyAny>>,
@@ -82,9 +82,9 @@ pub(crate) fn solve(
     let time_limit = duration("time_limit_ms", time_limit_ms)?;
     let game = match map.cast::<Game>() {
         Ok(game) => game.try_borrow()?.copy(),
-        Err(_) => Game::start(Board::of(map, no_jump, rules)?),
+        Err(_) => Game::start(Board::of(map, &no_jump, rules)?),
     };
-    if no_jump && !game.no_jump() {
+    if no_jump.no_jump && !game.no_jump() {
         return Err(PyValueError::new_err("no_jump: the given game is of the standard variant"));
     }
     let mut survival = SurvivalSearch::new(SurvivalOptions { seed, ..SurvivalOptions::default() });

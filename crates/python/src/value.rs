@@ -195,10 +195,10 @@ fn from_threat(world: &World, index: usize, threat: &Bound<'_, PyAny>) -> PyResu
     })
 }
 
-/// The requested rules: the server's, except those that the dict names.
-pub(crate) fn from_rules(no_jump: bool, rules: Option<&Bound<'_, PyAny>>) -> PyResult<Rules> {
+/// The requested rules: the variant's, except those that the dict names.
+pub(crate) fn from_rules(variant: &Rules, rules: Option<&Bound<'_, PyAny>>) -> PyResult<Rules> {
     let rules: Rules = match rules {
-        None => Rules::BLITZ_2025,
+        None => *variant,
         Some(rules) if rules.is_instance_of::<PyDict>() => {
             serde_json::from_value(from_value(rules)?).map_err(|error| value_error(format_args!("rules: {error}")))?
         }
@@ -206,7 +206,7 @@ pub(crate) fn from_rules(no_jump: bool, rules: Option<&Bound<'_, PyAny>>) -> PyR
             return Err(PyTypeError::new_err(format!("rules: expected a dict, found {}", rules.get_type().name()?)));
         }
     };
-    let rules = Rules { no_jump: rules.no_jump || no_jump, ..rules };
+    let rules = Rules { no_jump: rules.no_jump || variant.no_jump, ..rules };
     rules.validate().map_err(value_error)?;
     Ok(rules)
 }

@@ -357,7 +357,7 @@ fn successors<const N: usize>(
     let &Scene { model, slots, tick, projections, .. } = scene;
     groups.clear();
     let mut free = *landing;
-    if model.no_jump || !model.moves[tick] {
+    if model.rules.no_jump || !model.moves[tick] {
         for slot in slots {
             free.remove(model.place(&model.automata[slot.automaton], slot.key(key)));
         }

@@ -87,7 +87,7 @@ impl<const N: usize> Automaton<N> {
 #[derive(Clone, Debug)]
 pub(super) struct Model<const N: usize> {
     pub board: Board<N>,
-    pub no_jump: bool,
+    pub rules: Rules,
     pub first_tick: usize,
     pub player: u16,
     /// By tick: whether threats move.
@@ -180,7 +180,7 @@ impl<const N: usize> Model<N> {
 
         let mut model = Self {
             board: board.clone(),
-            no_jump: world.rules().no_jump,
+            rules: *world.rules(),
             first_tick: usize::from(state.tick()),
             player: board.places[usize::from(tile_of(world.player(state))?)],
             moves,

@@ -13,7 +13,7 @@ impl<const N: usize> Model<N> {
     /// The places that the threats with fixed paths leave to the player after its move in a tick.
     #[inline]
     pub fn landing(&self, tick: usize, allowed: &[TileSet<N>]) -> TileSet<N> {
-        if self.no_jump { allowed[tick + 1].without(&self.taken[tick]) } else { allowed[tick + 1] }
+        if self.rules.no_jump { allowed[tick + 1].without(&self.taken[tick]) } else { allowed[tick + 1] }
     }
 
     /// The projection on a shark, from the target back to the first tick. Restricts `allowed` to
@@ -47,7 +47,7 @@ impl<const N: usize> Model<N> {
         // The places from which to land on `to`, with the shark on `place` before it moves.
         let from = |to: &TileSet<N>, place: u16| {
             let mut to = to.and(&landing);
-            if self.no_jump {
+            if self.rules.no_jump {
                 to.remove(place);
             }
             self.board.reach(&to)
