@@ -10,6 +10,7 @@ mod builder;
 mod clock;
 mod graph;
 mod layout;
+mod memory;
 mod moves;
 mod names;
 mod observer;

@@ -4,10 +4,10 @@
 //! direction in one number, `tile * 4 + direction`; a threat's next pose is a lookup by its current
 //! pose.
 
+use super::memory::Memory;
 use super::picks::{DRAWS, Numbers, TWELFTHS};
 use super::routes::{self, ROUTE_BYTES, RouteBuilder};
-use super::threats::{Memory, ThreatRules};
-use super::{Direction, Layout, Mover, Position, Rules, StreetGraph};
+use super::{Direction, Layout, Mover, Position, Rules, StreetGraph, View};
 
 /// The maximum number of open tiles on a map, see-through tiles included (a 64x64 hall): a pose
 /// then fits in 14 bits, and the routes table, whose size is the square of this number, in 16 MiB.
@@ -31,6 +31,35 @@ pub(super) const NOWHERE: Position = Position::new(-1, -1);
 /// The pose of a threat on `tile` that faces `direction`.
 pub(super) const fn pose(tile: u16, direction: Direction) -> u16 {
     tile * DIRECTIONS as u16 + direction as u16
+}
+
+/// The rules that are needed while threats move: all others are in the tables.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ThreatRules {
+    pub deer_view: View,
+    pub shark_view: View,
+    pub owl_view: View,
+    pub hawk_view: View,
+    pub hawk_patience_moves: i8,
+    pub hawk_rest_moves: i8,
+}
+
+impl ThreatRules {
+    pub const fn new(rules: &Rules) -> Self {
+        Self {
+            deer_view: rules.deer_view,
+            shark_view: rules.shark_view,
+            owl_view: rules.owl_view,
+            hawk_view: rules.hawk_view,
+            hawk_patience_moves: rules.hawk_patience_moves as i8,
+            hawk_rest_moves: rules.hawk_rest_moves as i8,
+        }
+    }
+
+    /// Clamps idle rounds to the range a hawk can reach.
+    pub fn clamp_idle_rounds(&self, rounds: i8) -> i8 {
+        rounds.clamp(-self.hawk_rest_moves, self.hawk_patience_moves)
+    }
 }
 
 /// Everything about a map's streets that the rules look up. See the module's description for tiles

@@ -6,47 +6,14 @@
 
 use std::hint::select_unpredictable;
 
+use super::memory::Memory;
 use super::picks::{DRAWS, TWELFTHS};
 use super::routes::{ROUTE_BYTES, SEES};
 use super::tables::{DIRECTIONS, NONE, Tables};
-use super::{Rules, Spawn, Style, View};
+use super::{Spawn, Style, View};
 
 /// Threats in a block.
 pub(super) const LANES: usize = 8;
-/// The position a threat remembers: a tile, or the tile count for none, and whether it is a hawk's
-/// post rather than a place where the player was seen. Only [`Memory::tile`] returns a number, so
-/// the mark of a post cannot reach a table's index.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(transparent)]
-pub(super) struct Memory(u16);
-
-impl Memory {
-    /// Marks a post; above every tile.
-    const POST: u16 = 1 << 15;
-
-    /// A place where the player was, or the number of tiles for none.
-    #[inline(always)]
-    pub const fn of_player(tile: u16) -> Self {
-        Self(tile & !Self::POST)
-    }
-
-    /// An intersection that a hawk is sent to.
-    pub const fn of_post(tile: u16) -> Self {
-        Self(tile | Self::POST)
-    }
-
-    /// The tile, or the number of tiles for none.
-    #[inline(always)]
-    pub const fn tile(self) -> u16 {
-        self.0 & !Self::POST
-    }
-
-    /// Whether the tile is a post.
-    #[inline(always)]
-    pub const fn is_post(self) -> bool {
-        self.0 & Self::POST != 0
-    }
-}
 
 /// Eight threats, one per lane. Empty lanes hold a pose that matches no tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -145,35 +112,6 @@ impl PlayerView {
     }
 }
 
-/// The rules that are needed while threats move: all others are in the tables.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct ThreatRules {
-    deer_view: View,
-    shark_view: View,
-    owl_view: View,
-    hawk_view: View,
-    hawk_patience_moves: i8,
-    hawk_rest_moves: i8,
-}
-
-impl ThreatRules {
-    pub const fn new(rules: &Rules) -> Self {
-        Self {
-            deer_view: rules.deer_view,
-            shark_view: rules.shark_view,
-            owl_view: rules.owl_view,
-            hawk_view: rules.hawk_view,
-            hawk_patience_moves: rules.hawk_patience_moves as i8,
-            hawk_rest_moves: rules.hawk_rest_moves as i8,
-        }
-    }
-
-    /// Clamps idle rounds to the range a hawk can reach.
-    pub fn clamp_idle_rounds(&self, rounds: i8) -> i8 {
-        rounds.clamp(-self.hawk_rest_moves, self.hawk_patience_moves)
-    }
-}
-
 impl Block {
     /// A block without threats.
     pub const EMPTY: Self = Self {
@@ -198,7 +136,7 @@ impl Block {
         }
         let idle_rounds = u64::from_le_bytes(self.idle_rounds.map(|rounds| rounds as u8));
         let ([p0, p1], [s0, s1], [m0, m1]) =
-            (words(poses), words(self.draws), words(self.memories.map(|memory| memory.0)));
+            (words(poses), words(self.draws), words(self.memories.map(Memory::digest)));
         mix(mix(p0, p1), idle_rounds) ^ mix(s0, m1).rotate_left(21) ^ mix(m0, s1).rotate_left(42)
     }
 

@@ -3,11 +3,12 @@
 
 use thiserror::Error;
 
+use super::memory::Memory;
 use super::picks::FIRST_DRAWS;
 use super::routes;
 use super::state::{Shape, State, split_lane};
 use super::tables::{DIRECTIONS, Tables, pose};
-use super::threats::{Block, LANES, LaneMap, Memory, PlayerView, lane_rank, mix};
+use super::threats::{Block, LANES, LaneMap, PlayerView, lane_rank, mix};
 use super::{
     Action, ActionError, Clock, Direction, FIRST_TICK, LAST_TICK, Layout, Move, POINTS_PER_TICK, Personality, Position,
     Rules, Spawn, StreetGraph, Style, Threat, WorldBuilder, WorldError,

@@ -4,17 +4,10 @@
 //! memory; an image that the server reads is decoded to the same tiles; [`decode_layout`] reads
 //! back what [`encode_layout`] writes.
 
-use thiserror::Error;
+use crate::game::{Layout, Position, Spawn, Style, Tile};
 
-use crate::game::{Layout, MAX_OPEN_TILES, MAX_THREATS, Position, Spawn, Style, Tile};
-
+use super::limits::{LayoutError, MAX_SIDE, check_limits};
 use super::picture::{Picture, decode_picture};
-
-/// Maximum image side in pixels: enough for a winding street of [`MAX_OPEN_TILES`] tiles, while the
-/// largest image (16-bit RGBA) decompresses to 8 MB.
-pub const MAX_SIDE: u32 = 1024;
-/// Minimum number of open tiles: with a single one the player cannot move.
-pub const MIN_OPEN_TILES: usize = 2;
 
 /// The server takes the nearest palette colour only when |dr|+|dg|+|db| is below this.
 const TOLERANCE: u32 = 20;
@@ -41,61 +34,6 @@ const PALETTE: [([u8; 3], Pixel); 9] = [
     ([0, 255, 0], Pixel::Threat(Style::Deer)),
     ([125, 125, 0], Pixel::Threat(Style::Hawk)),
 ];
-
-/// Why an image is not a map, or a layout cannot be drawn.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum LayoutError {
-    /// Not a PNG, or a damaged or truncated one.
-    #[error("invalid PNG: {0}")]
-    Png(#[from] png::DecodingError),
-    /// An indexed PNG with a pixel that is not in its palette.
-    #[error("invalid PNG: colour {index} at {position} is not in its palette")]
-    NotInPalette {
-        /// The index in the image.
-        index: u16,
-        /// The pixel.
-        position: Position,
-    },
-    /// An animated PNG whose first frame does not cover the whole image.
-    #[error("invalid PNG: the first frame does not cover the image")]
-    PartialFrame,
-    /// A side exceeds [`MAX_SIDE`]; nothing was decoded.
-    #[error("image too large: {width}x{height} pixels, expected at most {MAX_SIDE} per side")]
-    TooLarge {
-        /// Columns.
-        width: u32,
-        /// Rows.
-        height: u32,
-    },
-    /// No pixel spawns the player. (The server accepts such a map.)
-    #[error("no player: expected an opaque pixel of colour 0,0,255")]
-    NoPlayer,
-    /// Fewer than [`MIN_OPEN_TILES`].
-    #[error("too few open tiles: {open_tiles}, expected at least {MIN_OPEN_TILES}")]
-    TooFewOpenTiles {
-        /// The number of open tiles.
-        open_tiles: usize,
-    },
-    /// More than [`MAX_OPEN_TILES`].
-    #[error("too many open tiles ({open_tiles}): expected at most {MAX_OPEN_TILES}")]
-    TooManyOpenTiles {
-        /// The number of open tiles.
-        open_tiles: usize,
-    },
-    /// More than [`MAX_THREATS`].
-    #[error("too many threats ({threats}): expected at most {MAX_THREATS}")]
-    TooManyThreats {
-        /// The number of threats.
-        threats: usize,
-    },
-    /// The layout cannot be represented by an image.
-    #[error(
-        "cannot be drawn: expected one tile a cell, the player and every threat on an open opaque tile of its own, \
-         and threats listed row by row"
-    )]
-    NotDrawable,
-}
 
 /// Decodes a PNG of any kind (grey or colour, indexed or not, with or without alpha, 1 to 16 bits,
 /// interlaced or not).
@@ -139,22 +77,6 @@ pub fn encode_layout(layout: &Layout) -> Result<Vec<u8>, LayoutError> {
         return Err(LayoutError::NotDrawable);
     }
     Ok(bytes)
-}
-
-/// The limits of every map, read from disk or generated.
-pub(super) fn check_limits(layout: &Layout) -> Result<(), LayoutError> {
-    let open_tiles = layout.tiles.iter().filter(|tile| tile.is_open()).count();
-    let threats = layout.threats.len();
-    if open_tiles < MIN_OPEN_TILES {
-        return Err(LayoutError::TooFewOpenTiles { open_tiles });
-    }
-    if open_tiles > MAX_OPEN_TILES {
-        return Err(LayoutError::TooManyOpenTiles { open_tiles });
-    }
-    if threats > MAX_THREATS {
-        return Err(LayoutError::TooManyThreats { threats });
-    }
-    Ok(())
 }
 
 /// Pixels to tiles and spawns, row by row: the order of the threats, and why the last of several

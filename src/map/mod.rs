@@ -19,12 +19,14 @@ mod bundled;
 mod generator;
 mod image;
 mod library;
+mod limits;
 mod picture;
 
 pub use crate::game::{MAX_OPEN_TILES, MAX_THREATS};
 pub use generator::{GeneratorError, GeneratorKind, GeneratorOptions, MIN_PLAYER_DISTANCE, generate, generate_nth};
-pub use image::{LayoutError, MAX_SIDE, MIN_OPEN_TILES, decode_layout, encode_layout};
+pub use image::{decode_layout, encode_layout};
 pub use library::{MapEntry, MapLibrary};
+pub use limits::{LayoutError, MAX_SIDE, MIN_OPEN_TILES};
 
 /// The image in a map's folder.
 const LAYOUT_FILE: &str = "layout.png";

@@ -7,7 +7,7 @@ use std::io::Cursor;
 
 use crate::game::Position;
 
-use super::image::{LayoutError, MAX_SIDE};
+use super::limits::{LayoutError, MAX_SIDE};
 
 /// Memory that the `png` crate may allocate in addition to the frame, for chunks: a map needs at
 /// most a palette.

@@ -1,28 +1,14 @@
 //! The connection to one bot: sending states and accepting its commands.
 
-use axum::extract::ws::{CloseCode, Message, Utf8Bytes, WebSocket, close_code};
+use axum::extract::ws::{Message, Utf8Bytes, WebSocket, close_code};
 use tokio::time::{Instant, timeout, timeout_at};
 
+use super::disconnect::Disconnect;
 use super::limits::{MAX_FRAMES_PER_TICK, WRITE_TIMEOUT};
 use super::mistakes::{Mistake, Mistakes, early_frame};
 use super::socket::{Incoming, parse_incoming};
 use getaway::game::{Action, FIRST_TICK};
 use getaway::protocol::{ClientFrame, Command};
-
-/// Why a bot was disconnected; it cannot reconnect to its game.
-#[derive(Clone, Debug)]
-pub(super) struct Disconnect {
-    /// The reason, for the log.
-    pub reason: String,
-    /// The close code sent to the bot, if it is still connected.
-    pub code: CloseCode,
-}
-
-impl Disconnect {
-    pub fn new(code: CloseCode, reason: impl Into<String>) -> Self {
-        Self { reason: reason.into(), code }
-    }
-}
 
 /// A bot's answer to a tick.
 pub(super) enum Answer {

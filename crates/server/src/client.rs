@@ -7,7 +7,7 @@ use axum::extract::ws::{CloseCode, Message, WebSocket, close_code};
 use tokio::sync::SemaphorePermit;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep, timeout};
 
-use super::bot::Disconnect;
+use super::disconnect::Disconnect;
 use super::game::Game;
 use super::limits::{MAX_IDLE_FRAMES_PER_SECOND, PING_INTERVAL, REGISTRATION_TIMEOUT, VIEWER_SHUTDOWN_TIMEOUT};
 use super::mistakes::{Mistakes, early_frame};

@@ -10,7 +10,8 @@ use axum::extract::ws::{CloseCode, Utf8Bytes, WebSocket, close_code};
 use serde::Serialize;
 use tokio::time::{Instant, sleep};
 
-use super::bot::{Answer, BotConnection, CommandCounts, Disconnect};
+use super::bot::{Answer, BotConnection, CommandCounts};
+use super::disconnect::Disconnect;
 use super::recorder::Recorder;
 use super::viewers::Viewers;
 use getaway::game::{Action, Rules, State, Status, World, variant};

@@ -10,6 +10,7 @@
 
 mod bot;
 mod client;
+mod disconnect;
 mod game;
 pub mod limits;
 mod mistakes;

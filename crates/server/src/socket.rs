@@ -3,7 +3,7 @@
 use axum::extract::ws::{CloseCode, CloseFrame, Message, WebSocket, close_code};
 use tokio::time::timeout;
 
-use super::bot::Disconnect;
+use super::disconnect::Disconnect;
 use super::limits::{CLOSE_TIMEOUT, WRITE_TIMEOUT};
 use getaway::protocol::{ClientFrame, ProtocolError};
 

@@ -16,7 +16,7 @@ use thiserror::Error;
 use crate::game::{BreadthFirst, Direction, Layout, Mover, Position, Spawn, StreetGraph, Style, Tile};
 
 use super::Map;
-use super::image::{LayoutError, MAX_SIDE, check_limits};
+use super::limits::{LayoutError, MAX_SIDE, check_limits};
 
 mod city;
 mod maze;
