@@ -7,6 +7,7 @@
 //! `game` do not depend on each other; this module connects them.
 
 mod cautious;
+mod certificate;
 mod decider;
 mod follower;
 mod grammar;
@@ -25,6 +26,7 @@ mod survival_planner;
 mod terrain;
 
 pub use cautious::{CautiousPlanner, CautiousRules, ObservedThreat, Sighting};
+pub use certificate::{Certificate, CertificateError, ProofEnd};
 pub use decider::Decider;
 pub use grammar::ExpressionPlanner;
 pub use ladder::{DEFAULT_NAME, NAMES, PlannerError, PlannerSpec, by_name};

@@ -31,6 +31,7 @@ mod serve;
 mod simulate;
 mod solve;
 mod table;
+mod verify;
 mod view;
 
 use rules::RulesArgs;
@@ -59,6 +60,7 @@ enum Command {
     Serve(serve::ServeArgs),
     Simulate(simulate::SimulateArgs),
     Solve(solve::SolveArgs),
+    Verify(verify::VerifyArgs),
     View(view::ViewArgs),
 }
 
@@ -74,6 +76,7 @@ impl Command {
             Self::Serve(args) => serve::run(&args, out),
             Self::Simulate(args) => simulate::run(&args, &mut io::stdin().lock(), out),
             Self::Solve(args) => solve::run(&args, out),
+            Self::Verify(args) => verify::run(&args, out),
             Self::View(args) => view::run(&args, out),
         }
     }

@@ -1,6 +1,8 @@
 //! `getaway solve`: determines before the first move whether a map can be survived, and how.
 
+use std::fs;
 use std::io::Write;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -9,7 +11,7 @@ use serde::Serialize;
 
 use getaway::game::{LAST_TICK, POINTS_PER_TICK, Plan, World};
 use getaway::map::Map;
-use getaway::planner::{Budget, Decider, Outcome, Solution, SurvivalOptions};
+use getaway::planner::{Budget, Certificate, Decider, Outcome, Solution, SurvivalOptions};
 
 use super::number::{ANY, integer};
 use super::{CliError, MapArgs, RulesArgs, one_line, world_of};
@@ -46,6 +48,9 @@ pub(super) struct SolveArgs {
     /// Seed of the search; the same seed finds the same moves unless the time limit is reached
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = integer::<u64>(ANY))]
     seed: u64,
+    /// Write the proof of the answer to this file, for `getaway verify`; takes a single map
+    #[arg(long, value_name = "FILE")]
+    certificate: Option<PathBuf>,
     /// Print one JSON object per line and map
     #[arg(long)]
     json: bool,
@@ -68,6 +73,9 @@ struct Report {
 pub(super) fn run(args: &SolveArgs, out: &mut impl Write) -> Result<(), CliError> {
     let maps = args.maps.load(&args.names)?;
     let is_alone = maps.len() == 1;
+    if args.certificate.is_some() && !is_alone {
+        return Err(CliError::Input(format!("--certificate: expected one map, found {}", maps.len())));
+    }
     let mut reports = Vec::new();
     for map in maps {
         let report = solve(args, &map)?;
@@ -88,10 +96,16 @@ pub(super) fn run(args: &SolveArgs, out: &mut impl Write) -> Result<(), CliError
 fn solve(args: &SolveArgs, map: &Map) -> Result<Report, CliError> {
     let name = one_line(&map.name);
     let world = world_of(map, &args.rules.rules()?)?;
+    let mut decider = Decider::new(SurvivalOptions { seed: args.seed, ..SurvivalOptions::default() });
     let start = Instant::now();
-    let (solution, decided) = decide(args, &world);
+    let (solution, decided) = decide(args, &world, &mut decider);
     let elapsed_ms = milliseconds(start.elapsed());
     check(&name, &world, &solution)?;
+    if let Some(path) = &args.certificate {
+        let certificate = Certificate::new(world.rules(), &solution, decider.proof());
+        fs::write(path, certificate.to_string())
+            .map_err(|error| CliError::Input(format!("{}: {error}", one_line(&path.display().to_string()))))?;
+    }
     Ok(Report {
         map: map.name.clone(),
         outcome: solution.outcome.name(),
@@ -106,10 +120,9 @@ fn solve(args: &SolveArgs, map: &Map) -> Result<Report, CliError> {
 
 /// Decides a map within the time limit, in slices between which the progress bar is drawn. Returns
 /// the solution and the time at which its outcome was known.
-fn decide(args: &SolveArgs, world: &World) -> (Solution, Option<Duration>) {
+fn decide(args: &SolveArgs, world: &World, decider: &mut Decider) -> (Solution, Option<Duration>) {
     let time_limit = Duration::from_millis(args.time_limit_ms);
     let start = Instant::now();
-    let mut decider = Decider::new(SurvivalOptions { seed: args.seed, ..SurvivalOptions::default() });
     let mut simulated_ticks = 0;
     let mut decided = None;
     let mut bar: Option<ProgressBar> = None;

@@ -14,6 +14,8 @@ mod paths;
 mod random;
 mod sight;
 mod threat;
+mod verify;
+mod ways;
 
 #[cfg(test)]
 mod drawing;
@@ -23,6 +25,7 @@ use getaway::game::{Action, ActionError, Layout, Position, Rules};
 pub use paths::{shared_path_step, shared_path_steps, shark_path, shark_path_steps};
 pub use sight::{best_intersections, line_of_sight};
 pub use threat::{Memory, Threat};
+pub use verify::{VerifyError, verify, verify_within};
 
 /// A game in progress, as the server holds it between two ticks.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,8 +1,8 @@
 //! A threat: its memory, when it moves, and how each style chooses.
 
-use super::paths::{shared_path_step, shark_path};
 use super::random::pick;
-use super::sight::{best_intersections, line_of_sight};
+use super::sight::line_of_sight;
+use super::ways::{Literal, Ways};
 use getaway::game::{Direction, Layout, Personality, PhaseClocks, Position, Rules, Spawn, Style, View};
 
 /// A threat, with everything that the server stores about it.
@@ -65,11 +65,16 @@ impl Threat {
 
     /// The threat's part of a tick, after the player's command: `clock` is the tick less one.
     pub fn update(&mut self, layout: &Layout, clock: u16, player: Position) {
+        self.update_by(&Literal::new(layout, &self.rules), layout, clock, player);
+    }
+
+    /// The same with ways that may have been worked out before.
+    pub(crate) fn update_by(&mut self, ways: &impl Ways, layout: &Layout, clock: u16, player: Position) {
         self.personality = personality_at(self.rules.phase_clocks, clock);
         self.ticks_since_move += 1;
         if self.ticks_since_move >= self.period_ticks() {
             self.ticks_since_move = 0;
-            if let Some(direction) = self.choose(layout, clock, player) {
+            if let Some(direction) = self.choose(ways, layout, clock, player) {
                 self.take(layout, direction);
             }
         }
@@ -90,14 +95,14 @@ impl Threat {
 
     /// The direction in which the threat wants to go, if any. Memory changes only here, and so only
     /// on ticks on which the threat moves.
-    fn choose(&mut self, layout: &Layout, clock: u16, player: Position) -> Option<Direction> {
+    fn choose(&mut self, ways: &impl Ways, layout: &Layout, clock: u16, player: Position) -> Option<Direction> {
         match self.style {
             Style::Goldfish => self.choose_goldfish(layout),
             Style::Bull => self.choose_bull(layout),
             Style::Deer => self.choose_deer(layout, self.player_in(self.rules.deer_view, player)),
-            Style::Shark => self.choose_shark(layout, self.player_in(self.rules.shark_view, player)),
-            Style::Owl => self.choose_owl(layout, clock, self.player_in(self.rules.owl_view, player)),
-            Style::Hawk => self.choose_hawk(layout, self.player_in(self.rules.hawk_view, player)),
+            Style::Shark => self.choose_shark(ways, self.player_in(self.rules.shark_view, player)),
+            Style::Owl => self.choose_owl(ways, clock, self.player_in(self.rules.owl_view, player)),
+            Style::Hawk => self.choose_hawk(ways, layout, self.player_in(self.rules.hawk_view, player)),
         }
     }
 
@@ -161,21 +166,20 @@ impl Threat {
     }
 
     /// Along the shark path to the player.
-    fn choose_shark(&self, layout: &Layout, player: Position) -> Option<Direction> {
-        let path = shark_path(layout, &self.rules, self.position, player)?;
-        self.direction_to(*path.first()?)
+    fn choose_shark(&self, ways: &impl Ways, player: Position) -> Option<Direction> {
+        self.direction_to(ways.shark_step(self.position, player)?)
     }
 
     /// To where it last looked at the player, which it does in ten of every sixty ticks.
-    fn choose_owl(&mut self, layout: &Layout, clock: u16, player: Position) -> Option<Direction> {
+    fn choose_owl(&mut self, ways: &impl Ways, clock: u16, player: Position) -> Option<Direction> {
         if clock % self.rules.owl_minute_ticks < self.rules.owl_window_ticks {
             self.memory.remembered = Some(player);
         }
-        self.step_to(layout, self.memory.remembered?)
+        self.step_to(ways, self.memory.remembered?)
     }
 
     /// Chases what it sees, then goes to its post, then waits for a new one.
-    fn choose_hawk(&mut self, layout: &Layout, player: Position) -> Option<Direction> {
+    fn choose_hawk(&mut self, ways: &impl Ways, layout: &Layout, player: Position) -> Option<Direction> {
         if line_of_sight(layout, self.position, player) {
             self.memory.seen = Some(player);
             self.memory.post = None;
@@ -187,7 +191,7 @@ impl Threat {
                 self.memory.idle_rounds = 0;
                 return None;
             }
-            return self.step_to(layout, seen);
+            return self.step_to(ways, seen);
         }
         if let Some(post) = self.memory.post {
             if post == self.position {
@@ -196,20 +200,19 @@ impl Threat {
                 return None;
             }
             // The server never drops a post: a hawk whose post is unreachable stays where it is.
-            return self.step_to(layout, post);
+            return self.step_to(ways, post);
         }
         self.memory.idle_rounds += 1;
         if self.memory.idle_rounds > i32::from(self.rules.hawk_patience_moves) {
-            let posts = best_intersections(layout, &self.rules);
-            self.memory.post = pick(&mut self.seed, self.rules.pick_scale, &posts);
+            self.memory.post = pick(&mut self.seed, self.rules.pick_scale, &ways.posts());
             self.memory.idle_rounds = 0;
         }
         None
     }
 
     /// The direction of the next tile on the shared path to `target`.
-    fn step_to(&self, layout: &Layout, target: Position) -> Option<Direction> {
-        self.direction_to(shared_path_step(layout, &self.rules, self.position, target)?)
+    fn step_to(&self, ways: &impl Ways, target: Position) -> Option<Direction> {
+        self.direction_to(ways.shared_step(self.position, target)?)
     }
 
     /// The direction of a neighbouring tile.
@@ -383,7 +386,11 @@ mod tests {
         let mut shark = threat(&layout, Direction::Up);
         for stale in [p(3, 0), p(0, 0), p(2, 0)] {
             shark.stale_player = stale;
-            assert_eq!(shark.choose_shark(&layout, shark.stale_player), None, "player at {stale}");
+            assert_eq!(
+                shark.choose_shark(&Literal::new(&layout, &Rules::BLITZ_2025), shark.stale_player),
+                None,
+                "player at {stale}"
+            );
         }
     }
 

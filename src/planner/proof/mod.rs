@@ -28,13 +28,16 @@ mod tile_set;
 
 use std::fmt::Debug;
 
+use serde::{Deserialize, Serialize};
+
 use super::{Solution, SurvivalOptions};
 use crate::game::{State, World};
 use crate::search::BudgetMeter;
 use engine::Engine;
 
 /// A sweep of a proof: the parameters that its result depends on.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Step {
     /// The tick that cannot be reached from the states that the sweep leaves out.
     pub target_tick: u16,
@@ -46,8 +49,6 @@ pub struct Step {
     pub absorbs: bool,
     /// The threats that joined: the tick, and the place in the map.
     pub joins: Vec<(u16, u16)>,
-    /// Whether it ran out of states.
-    pub is_empty: bool,
 }
 
 /// How a bound was proven.

@@ -139,7 +139,7 @@ impl<const N: usize> Sweep<N> {
             self.mask = target.narrow(self.tick, self.mask, self.limits.join_len > 0, &mut self.join, &mut self.layer);
             self.widen(model, target);
             if self.layer.is_empty() {
-                self.record(model, target, true);
+                self.record(model, target);
                 return Some(End::Empty(self.tick));
             }
             // If the sweep would only repeat what is known, the following ticks give nothing new.
@@ -148,7 +148,7 @@ impl<const N: usize> Sweep<N> {
                 && known_mask == Some(self.mask)
                 && target.known(self.tick).is_some_and(|known| known.states * 19 <= self.layer.states() * 20);
             if self.tick == target.tick || is_repeating {
-                self.record(model, target, false);
+                self.record(model, target);
                 self.after = Some((self.mask, Lookup::new(std::mem::take(&mut self.layer))));
                 self.phase = Phase::Backwards;
                 return None;
@@ -301,7 +301,7 @@ impl<const N: usize> Sweep<N> {
     }
 
     /// Records the sweep's parameters.
-    fn record(&self, model: &Model<N>, target: &mut Target<N>, is_empty: bool) {
+    fn record(&self, model: &Model<N>, target: &mut Target<N>) {
         let joins = self.joins.iter().map(|&(tick, index)| {
             let automaton = target.slots[index].automaton;
             (tick as u16, model.automata[automaton].index() as u16)
@@ -312,7 +312,6 @@ impl<const N: usize> Sweep<N> {
             until_tick: self.tick as u16,
             absorbs: self.limits.join_len > 0,
             joins: joins.collect(),
-            is_empty,
         };
         target.steps.push(step);
     }

@@ -13,8 +13,8 @@ use crate::planner::survival::Prune;
 
 /// Interval, in ticks, at which layers are kept; small layers are always kept.
 const KEPT_TICKS: usize = 5;
-/// The maximum number of combinations of a small layer.
-const SMALL_LEN: usize = 256;
+/// A small layer has fewer states than this.
+const SMALL_STATES: u64 = 512;
 /// Minimum distance, in ticks, from the start of a sweep to the target: shorter sweeps prove
 /// little.
 const START_MARGIN_TICKS: usize = 20;
@@ -173,7 +173,8 @@ impl<const N: usize> Target<N> {
     pub fn note(&mut self, tick: usize, mask: u64, lookup: Lookup<N>) {
         let layer = lookup.layer();
         self.allowed[tick] = self.allowed[tick].and(&layer.places());
-        let is_wanted = tick % KEPT_TICKS == 1 || layer.len() < SMALL_LEN;
+        let states = layer.states();
+        let is_wanted = tick % KEPT_TICKS == 1 || states < SMALL_STATES;
         let before = self.known[tick].as_ref();
         let is_better = before.is_none_or(|known| known.mask & !mask == 0);
         let bytes = |len: usize| len * Lookup::<N>::KEY_BYTES;
@@ -181,7 +182,7 @@ impl<const N: usize> Target<N> {
             self.known_bytes + bytes(layer.len()) - before.map_or(0, |known| bytes(known.lookup.layer().len()));
         if is_wanted && is_better && known_bytes <= self.known_max_bytes {
             self.known_bytes = known_bytes;
-            self.known[tick] = Some(Arc::new(Known { mask, states: layer.states(), lookup }));
+            self.known[tick] = Some(Arc::new(Known { mask, states, lookup }));
         }
     }
 

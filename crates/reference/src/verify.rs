@@ -1,0 +1,828 @@
+//! Checks certificates: replays the line in the literal model, and repeats every sweep of the proof with the literal threats,
+//! state by state.
+//!
+//! What a sweep claims, and why repeating it is a proof:
+//!
+//! - A *relaxation* keeps some of the threats. Bulls and goldfish do not see the player, so all of them are always kept.
+//!   A game that goes on goes on in every relaxation.
+//! - For a target tick, the verifier *knows* for some ticks a set of states of a relaxation that holds every state of a game that
+//!   reaches the target; and for every tick, the tiles where the player can be then.
+//! - A sweep begins at a tick with the states that are known there, or with all. It steps them with the literal threats, drops
+//!   what is caught or known not to reach the target, and lets threats join in every state that they can ever have. So its layers
+//!   hold every state of a game that reaches the target. From its last layer it goes back and drops the states that do not
+//!   lead on; what is left is known from then on.
+//! - If a layer is empty before the target, no game reaches the target.
+//!
+//! A hawk's random pick counts as any of its posts; everything else about the threats is as on the server. Since each step is
+//! repeated, a certificate can lie about nothing: a wrong one ends with states that are left.
+
+use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasherDefault, Hasher};
+use std::rc::Rc;
+
+use getaway::game::{Action, Direction, Layout, Move, Position, Rules, Style, Tile, View};
+use getaway::planner::{Certificate, ProofEnd, Step};
+use thiserror::Error;
+
+use super::random::pick;
+use super::sight::line_of_sight;
+use super::ways::{Surveyed, Ways};
+use super::{Game, Memory, Threat};
+
+const LAST_TICK: usize = 2000;
+/// A layer is known at every so many ticks, and wherever it has few states.
+const KNOWN_TICKS: usize = 5;
+const KNOWN_STATES: usize = 512;
+/// States of a layer beyond which a certificate is refused rather than checked.
+const STATES_MAX: usize = 40_000_000;
+
+/// Why a certificate is refused.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("line {line}: {message}")]
+pub struct VerifyError {
+    /// The line of the certificate, from 1.
+    pub line: usize,
+    /// What is wrong there.
+    pub message: String,
+}
+
+/// Checks a certificate for a map.
+///
+/// # Errors
+/// When the line does not do what it says, or the proof does not prove the bound.
+pub fn verify(certificate: &Certificate, layout: &Layout) -> Result<(), VerifyError> {
+    verify_within(certificate, layout, u64::MAX)
+}
+
+/// Checks a certificate for a map, but steps at most about this many states.
+///
+/// # Errors
+/// When the line does not do what it says, or the proof does not prove the bound, or not within the limit.
+pub fn verify_within(certificate: &Certificate, layout: &Layout, states_max: u64) -> Result<(), VerifyError> {
+    let refuse = |line: usize, message: String| VerifyError { line, message };
+    certificate.rules.validate().map_err(|error| refuse(1, error.to_string()))?;
+    if layout.tile(layout.player) != Tile::Open || layout.threats.iter().any(|spawn| !layout.is_open(spawn.position)) {
+        return Err(refuse(1, "the map's player or a threat starts in a wall".to_owned()));
+    }
+    replay(certificate, layout).map_err(|message| refuse(1, message))?;
+    let last_line = certificate.steps.len() + 2;
+    let bound_tick = usize::from(certificate.bound_tick);
+    if certificate.end == ProofEnd::None {
+        let is_whole = bound_tick == LAST_TICK + 1;
+        return if is_whole { Ok(()) } else { Err(refuse(last_line, "a bound without a proof".to_owned())) };
+    }
+    if !(2..=LAST_TICK).contains(&bound_tick) {
+        return Err(refuse(1, format!("bound_tick {bound_tick}: expected 2 to {LAST_TICK}")));
+    }
+    let mut verifier = Verifier::new(layout, &certificate.rules, states_max);
+    let mut ran_out = None;
+    for (index, step) in certificate.steps.iter().enumerate() {
+        ran_out = verifier.sweep(step).map_err(|message| refuse(index + 2, message))?;
+    }
+    match certificate.end {
+        ProofEnd::Empty if ran_out == Some(bound_tick) => Ok(()),
+        ProofEnd::Empty => Err(refuse(last_line, format!("the last sweep does not prove a bound of {bound_tick}"))),
+        _ => verifier.search(bound_tick).map_err(|message| refuse(last_line, message)),
+    }
+}
+
+/// Plays the line.
+fn replay(certificate: &Certificate, layout: &Layout) -> Result<(), String> {
+    let mut game = Game::new(layout, &certificate.rules);
+    for (index, &player_move) in certificate.moves.iter().enumerate() {
+        if game.over() {
+            return Err(format!("the game is over before move {}", index + 1));
+        }
+        let action: Vec<Action> = player_move.direction().map(Action::Move).into_iter().collect();
+        game.step(&action);
+    }
+    let (found, claimed) = (game.tick, certificate.final_tick);
+    if found != claimed {
+        return Err(format!("the line ends in tick {found}, not in {claimed}"));
+    }
+    if claimed > certificate.bound_tick {
+        return Err(format!("the line ends in tick {claimed}, after the bound of {}", certificate.bound_tick));
+    }
+    Ok(())
+}
+
+/// A hasher for states, which are one number each.
+#[derive(Default)]
+struct StateHasher(u64);
+
+impl Hasher for StateHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_u64(u64::from(byte));
+        }
+    }
+
+    fn write_u64(&mut self, word: u64) {
+        let product = u128::from(self.0 ^ word ^ 0x9e37_79b9_7f4a_7c15) * 0xff51_afd7_ed55_8ccd_u128;
+        self.0 = product as u64 ^ (product >> 64) as u64;
+    }
+
+    fn write_u128(&mut self, word: u128) {
+        self.write_u64(word as u64);
+        self.write_u64((word >> 64) as u64);
+    }
+}
+
+type States = HashSet<u128, BuildHasherDefault<StateHasher>>;
+/// States of the whole game, with the numbers that each hawk has drawn.
+type Games = HashSet<(u128, [u16; HAWKS_MAX]), BuildHasherDefault<StateHasher>>;
+
+/// The most hawks of a search.
+const HAWKS_MAX: usize = 4;
+
+/// What decides the future of a threat.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Key {
+    position: Position,
+    /// Deer: where it looks.
+    direction: u8,
+    remembered: Option<Position>,
+    seen: Option<Position>,
+    post: Option<Position>,
+    idle_rounds: i32,
+}
+
+/// A threat that sees the player: its keys by number, and what follows from them.
+struct Pursuer {
+    spawned: Threat,
+    keys: Vec<Key>,
+    tiles: Vec<u16>,
+    numbers: HashMap<Key, u32>,
+    /// Number, then whether it looks, then the tile where it sees the player -> the numbers that can follow.
+    next: Vec<Option<Rc<[u32]>>>,
+    /// Every key that it can ever have, once that was asked for.
+    closure: Option<Vec<u32>>,
+}
+
+/// What is known of a tick.
+struct Known {
+    threats: Vec<usize>,
+    states: States,
+}
+
+struct Verifier {
+    layout: Layout,
+    rules: Rules,
+    ways: Surveyed,
+    positions: Vec<Position>,
+    /// Tile -> where the player can be one tick later.
+    landings: Vec<Vec<u16>>,
+    start: u16,
+    /// By tick: whether threats move, and whether owls that move look.
+    moves: Vec<bool>,
+    looks: Vec<bool>,
+    /// By tick: whether what owls remember is overwritten before it is used.
+    forgets: Vec<bool>,
+    /// By tick, by tile: whether a threat stands there that does not see the player.
+    taken: Vec<Vec<bool>>,
+    /// By threat of the map.
+    pursuers: Vec<Option<Pursuer>>,
+    /// For what follows: by tick, by tile.
+    target_tick: usize,
+    allowed: Vec<Vec<bool>>,
+    /// By threat, by tick: alive pairs of the shark's tile and the player's, as `shark * tiles + player`.
+    alone: Vec<Vec<Vec<bool>>>,
+    known: Vec<Option<Known>>,
+    /// By threat, where its number begins in a state, and its length.
+    shifts: Vec<u32>,
+    bits: Vec<u32>,
+    /// States that may still be stepped.
+    states_left: u64,
+}
+
+/// Bits of the player's tile in a state, below those of the threats.
+const PLAYER_BITS: u32 = 13;
+const PLAYER_MASK: u128 = (1 << PLAYER_BITS) - 1;
+
+impl Verifier {
+    fn new(layout: &Layout, rules: &Rules, states_max: u64) -> Self {
+        let positions: Vec<Position> = layout.open_positions().collect();
+        let tile_of = |position: Position| positions.binary_search(&position).ok().map(|tile| tile as u16);
+        let landings = positions.iter().enumerate().map(|(tile, &position)| {
+            let ways = Move::ALL.into_iter().filter_map(|player_move| {
+                let next = position.towards(player_move.direction()?);
+                (layout.tile(next) == Tile::Open).then(|| tile_of(next)).flatten()
+            });
+            ways.chain([tile as u16]).collect()
+        });
+        // A threat that never leaves its tile tells when threats move.
+        let mut watch = Threat::new(
+            layout
+                .threats
+                .first()
+                .copied()
+                .unwrap_or(getaway::game::Spawn { style: Style::Shark, position: layout.player }),
+            rules,
+        );
+        let (mut moves, mut looks) = (vec![false; LAST_TICK + 2], vec![false; LAST_TICK + 2]);
+        let ways = Surveyed::new(layout, rules);
+        for tick in 1..=LAST_TICK {
+            let clock = tick as u16 - 1;
+            watch.update_by(&ways, layout, clock, layout.player);
+            moves[tick] = watch.ticks_since_move == 0;
+            looks[tick] = clock % rules.owl_minute_ticks < rules.owl_window_ticks;
+        }
+        let mut forgets = vec![true; LAST_TICK + 2];
+        for tick in (1..=LAST_TICK).rev() {
+            forgets[tick] = if moves[tick] { looks[tick] } else { forgets[tick + 1] };
+        }
+        let mut verifier = Self {
+            layout: layout.clone(),
+            rules: *rules,
+            ways,
+            landings: landings.collect(),
+            start: tile_of(layout.player).expect("the player starts on an open tile"),
+            moves,
+            looks,
+            forgets,
+            taken: vec![vec![false; positions.len()]; LAST_TICK + 2],
+            pursuers: Vec::new(),
+            target_tick: 0,
+            allowed: Vec::new(),
+            alone: Vec::new(),
+            known: (0..=LAST_TICK).map(|_| None).collect(),
+            shifts: Vec::new(),
+            bits: Vec::new(),
+            states_left: states_max,
+            positions,
+        };
+        verifier.add_threats();
+        verifier
+    }
+
+    fn tile(&self, position: Position) -> u16 {
+        self.positions.binary_search(&position).expect("threats keep to open tiles") as u16
+    }
+
+    fn add_threats(&mut self) {
+        for spawn in self.layout.threats.clone() {
+            let mut threat = Threat::new(spawn, &self.rules);
+            if !matches!(spawn.style, Style::Bull | Style::Goldfish) {
+                self.pursuers.push(Some(Pursuer::new(threat)));
+                continue;
+            }
+            self.pursuers.push(None);
+            for tick in 1..=LAST_TICK + 1 {
+                let tile = self.tile(threat.position);
+                self.taken[tick][usize::from(tile)] = true;
+                threat.update_by(&self.ways, &self.layout, tick as u16 - 1, self.layout.player);
+            }
+        }
+        // A key's bits in a state: deer have four times as many as sharks, owls and hawks a memory.
+        let tiles = self.positions.len() as u128;
+        let bits_of = |keys: u128| u128::BITS - keys.leading_zeros();
+        let mut shift = PLAYER_BITS;
+        for spawn in &self.layout.threats {
+            let bits = match spawn.style {
+                Style::Bull | Style::Goldfish => 0,
+                Style::Shark => bits_of(tiles),
+                Style::Deer => bits_of(4 * tiles),
+                Style::Owl => bits_of(tiles * (tiles + 1)),
+                Style::Hawk => bits_of(tiles * (tiles + 256)),
+            };
+            self.shifts.push(shift);
+            self.bits.push(bits);
+            shift += bits;
+        }
+    }
+
+    /// Turns to a target: what is known of earlier ones holds for later ones.
+    fn set_target(&mut self, target_tick: usize) {
+        if target_tick < self.target_tick {
+            self.known.iter_mut().for_each(|known| *known = None);
+            self.allowed.clear();
+        }
+        let earlier = std::mem::take(&mut self.allowed);
+        let earlier_tick = std::mem::replace(&mut self.target_tick, target_tick);
+        let can_stand = |tile: usize| self.layout.tile(self.positions[tile]) == Tile::Open;
+        self.allowed = self
+            .taken
+            .iter()
+            .map(|taken| taken.iter().enumerate().map(|(tile, &taken)| can_stand(tile) && !taken).collect())
+            .collect();
+        for (tile, allowed) in self.allowed[1].iter_mut().enumerate() {
+            *allowed &= tile == usize::from(self.start);
+        }
+        for tick in (1..target_tick).rev() {
+            for tile in 0..self.positions.len() {
+                let lives = self.landings[tile].iter().any(|&to| self.can_land(tick, to));
+                self.allowed[tick][tile] &= lives;
+            }
+        }
+        self.alone = (0..self.pursuers.len()).map(|threat| self.project(threat)).collect();
+        for (tick, earlier) in earlier.iter().enumerate().take(earlier_tick + 1) {
+            for (allowed, earlier) in self.allowed[tick].iter_mut().zip(earlier) {
+                *allowed &= earlier;
+            }
+        }
+    }
+
+    /// Whether the player can move to a tile in a tick, as far as the threats go that do not see it.
+    fn can_land(&self, tick: usize, to: u16) -> bool {
+        let to = usize::from(to);
+        self.allowed[tick + 1][to] && !(self.rules.no_jump && self.taken[tick][to])
+    }
+
+    /// The pairs of a shark's tile and the player's from which the target can be reached against this shark alone; empty for
+    /// other threats.
+    fn project(&mut self, threat: usize) -> Vec<Vec<bool>> {
+        let tiles = self.positions.len();
+        if !self.pursuers[threat].as_ref().is_some_and(|pursuer| pursuer.spawned.style == Style::Shark) {
+            return Vec::new();
+        }
+        // Where the shark goes, by its tile and the player's.
+        let mut steps = vec![0; tiles * tiles];
+        for shark in 0..tiles {
+            for player in 0..tiles {
+                let mut moved = self.pursuers[threat].as_ref().expect("a shark").spawned.clone();
+                (moved.position, moved.stale_player) = (self.positions[shark], self.positions[player]);
+                moved.ticks_since_move = u8::MAX - 1;
+                moved.update_by(&self.ways, &self.layout, 0, self.positions[player]);
+                steps[shark * tiles + player] = self.tile(moved.position);
+            }
+        }
+        let mut layers = vec![Vec::new(); self.target_tick + 1];
+        layers[self.target_tick] = (0..tiles * tiles)
+            .map(|pair| pair / tiles != pair % tiles && self.allowed[self.target_tick][pair % tiles])
+            .collect();
+        for tick in (1..self.target_tick).rev() {
+            let next = &layers[tick + 1];
+            let layer: Vec<bool> = (0..tiles * tiles)
+                .map(|pair| {
+                    let (shark, player) = (pair / tiles, pair % tiles);
+                    let moved = if self.moves[tick] { usize::from(steps[pair]) } else { shark };
+                    shark != player
+                        && self.allowed[tick][player]
+                        && self.landings[player].iter().any(|&to| {
+                            let is_free = !(self.rules.no_jump && usize::from(to) == shark);
+                            is_free && next[moved * tiles + usize::from(to)] && self.can_land(tick, to)
+                        })
+                })
+                .collect();
+            for player in 0..tiles {
+                let lives = (0..tiles).any(|shark| layer[shark * tiles + player]);
+                self.allowed[tick][player] &= lives;
+            }
+            layers[tick] = layer;
+        }
+        layers
+    }
+
+    /// The number of a threat in a state.
+    fn number(&self, state: u128, threat: usize) -> u32 {
+        (state >> self.shifts[threat] & ((1 << self.bits[threat]) - 1)) as u32
+    }
+
+    /// The tile of a threat in a state.
+    fn place(&self, state: u128, threat: usize) -> u16 {
+        let number = self.number(state, threat);
+        self.pursuers[threat].as_ref().expect("it sees the player").tiles[number as usize]
+    }
+
+    /// Where a threat's bits end.
+    fn end(&self, threat: usize) -> u32 {
+        self.shifts[threat] + self.bits[threat]
+    }
+
+    /// The bits of some threats and of the player.
+    fn mask(&self, threats: &[usize]) -> u128 {
+        threats.iter().fold(PLAYER_MASK, |mask, &threat| mask | ((1 << self.bits[threat]) - 1) << self.shifts[threat])
+    }
+
+    /// Whether the player may stand here at the start of a tick with this threat where it is.
+    fn lives(&self, tick: usize, player: u16, threat: usize, number: u32) -> bool {
+        let place = self.pursuers[threat].as_ref().expect("it sees the player").tiles[number as usize];
+        if place == player {
+            return false;
+        }
+        let alone = self.alone.get(threat).and_then(|layers| layers.get(tick)).filter(|layer| !layer.is_empty());
+        alone.is_none_or(|layer| layer[usize::from(place) * self.positions.len() + usize::from(player)])
+    }
+
+    /// Every state that follows from a state of a relaxation and may reach the target.
+    fn successors(&mut self, tick: usize, threats: &[usize], state: u128, found: &mut Vec<u128>) {
+        found.clear();
+        let player = (state & PLAYER_MASK) as u16;
+        for index in 0..self.landings[usize::from(player)].len() {
+            let to = self.landings[usize::from(player)][index];
+            if !self.can_land(tick, to) {
+                continue;
+            }
+            let is_on = |&threat: &usize| self.place(state, threat) == to;
+            if self.rules.no_jump && threats.iter().any(is_on) {
+                continue;
+            }
+            let first = found.len();
+            found.push(u128::from(to));
+            for &threat in threats {
+                let number = self.number(state, threat);
+                let numbers = self.next_numbers(tick, threat, number, player, to);
+                let before = found.split_off(first);
+                for state in before {
+                    for &next in numbers.iter() {
+                        if self.lives(tick + 1, to, threat, next) {
+                            found.push(state | u128::from(next) << self.shifts[threat]);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// The numbers that can follow a threat's number in a tick.
+    fn next_numbers(&mut self, tick: usize, threat: usize, number: u32, from: u16, to: u16) -> Rc<[u32]> {
+        let pursuer = self.pursuers[threat].as_mut().expect("it sees the player");
+        if !self.moves[tick] {
+            return Rc::new([number]);
+        }
+        let (looks, forgets) = (self.looks[tick], self.forgets[tick + 1]);
+        let tiles = self.positions.len();
+        let sees = match pursuer.view(&self.rules) {
+            View::Stale => from,
+            View::Present => to,
+        };
+        let case = usize::from(looks) + 2 * usize::from(forgets);
+        let place = (number as usize * 4 + case) * tiles + usize::from(sees);
+        if pursuer.next.len() <= place {
+            pursuer.next.resize((number as usize + 1) * 4 * tiles, None);
+        }
+        if pursuer.next[place].is_none() {
+            let clock = if looks { 0 } else { self.rules.owl_window_ticks };
+            let context = (&self.ways, &self.layout, self.positions.as_slice());
+            let next = pursuer.step(context, number, clock, self.positions[usize::from(sees)], forgets);
+            pursuer.next[place] = Some(next.into());
+        }
+        pursuer.next[place].clone().expect("just made")
+    }
+
+    /// Every number that a threat can have in a tick.
+    fn numbers_at(&mut self, threat: usize, tick: usize) -> Result<Vec<u32>, String> {
+        let context = (&self.ways, &self.layout, self.positions.as_slice());
+        let forgets = self.forgets[tick];
+        let pursuer = self.pursuers.get_mut(threat).and_then(Option::as_mut);
+        let pursuer = pursuer.ok_or_else(|| format!("threat {threat} does not see the player or does not exist"))?;
+        if tick == 1 {
+            let first = pursuer.spawned.clone();
+            return Ok(vec![pursuer.add(&first, forgets, context.2)]);
+        }
+        if pursuer.spawned.style != Style::Owl {
+            return Ok(pursuer.closure(context));
+        }
+        if !forgets {
+            return Err(format!("threat {threat} is an owl: it cannot join in tick {tick}, in which it remembers"));
+        }
+        let owls = context.2.iter().map(|&position| {
+            let owl = Threat { position, ..pursuer.spawned.clone() };
+            pursuer.add(&owl, true, context.2)
+        });
+        Ok(owls.collect())
+    }
+
+    /// Repeats a sweep. Returns its target if it runs out of states.
+    fn sweep(&mut self, step: &Step) -> Result<Option<usize>, String> {
+        let (from, until) = (usize::from(step.from_tick), usize::from(step.until_tick));
+        let target_tick = usize::from(step.target_tick);
+        if !(1..=until).contains(&from) || until > target_tick || !(2..=LAST_TICK).contains(&target_tick) {
+            return Err(format!(
+                "ticks {from}, {until}, {target_tick}: expected from <= until <= target <= {LAST_TICK}"
+            ));
+        }
+        if self.target_tick != target_tick {
+            self.set_target(target_tick);
+        }
+        let (mut threats, mut states) = match &self.known[from] {
+            Some(known) if step.absorbs => (known.threats.clone(), known.states.clone()),
+            _ => (Vec::new(), self.players(from).map(u128::from).collect()),
+        };
+        let mut layers: Vec<(Vec<usize>, States)> = Vec::new();
+        let mut found = Vec::new();
+        for tick in from..=until {
+            self.narrow(tick, step.absorbs, &mut threats, &mut states);
+            for &(_, threat) in step.joins.iter().filter(|(at, _)| usize::from(*at) == tick) {
+                self.join(tick, usize::from(threat), &mut threats, &mut states)?;
+            }
+            self.narrow(tick, false, &mut threats, &mut states);
+            if states.is_empty() {
+                return Ok(Some(target_tick));
+            }
+            if tick == until {
+                break;
+            }
+            self.spend(2 * states.len())?;
+            let mut next = States::default();
+            for &state in &states {
+                self.successors(tick, &threats, state, &mut found);
+                next.extend(found.iter().copied());
+            }
+            if next.len() > STATES_MAX {
+                return Err(format!("more than {STATES_MAX} states in tick {tick}"));
+            }
+            layers.push((threats.clone(), std::mem::replace(&mut states, next)));
+        }
+        self.go_back(until, threats, states, layers);
+        Ok(None)
+    }
+
+    /// The tiles where the player can be.
+    fn players(&self, tick: usize) -> impl Iterator<Item = u16> + '_ {
+        self.allowed[tick].iter().enumerate().filter(|(_, allowed)| **allowed).map(|(tile, _)| tile as u16)
+    }
+
+    /// Counts states that are stepped.
+    fn spend(&mut self, states: usize) -> Result<(), String> {
+        let left = self.states_left.checked_sub(states as u64);
+        self.states_left = left.ok_or_else(|| "more states than the limit allows".to_owned())?;
+        Ok(())
+    }
+
+    /// Takes what is known of a tick into account.
+    fn narrow(&self, tick: usize, absorbs: bool, threats: &mut Vec<usize>, states: &mut States) {
+        let player = |state: u128| (state & PLAYER_MASK) as usize;
+        states.retain(|&state| self.allowed[tick][player(state)]);
+        let Some(known) = &self.known[tick] else { return };
+        let (own, theirs) = (self.mask(threats), self.mask(&known.threats));
+        if theirs & !own == 0 {
+            states.retain(|state| known.states.contains(&(state & theirs)));
+        } else if own & !theirs == 0 {
+            let both = known.states.iter().copied().filter(|state| states.contains(&(state & own)));
+            if absorbs {
+                *states = both.collect();
+                threats.clone_from(&known.threats);
+            } else {
+                *states = both.map(|state| state & own).collect();
+            }
+        }
+    }
+
+    /// Lets a threat join in every state that it can have.
+    fn join(
+        &mut self,
+        tick: usize,
+        threat: usize,
+        threats: &mut Vec<usize>,
+        states: &mut States,
+    ) -> Result<(), String> {
+        if threats.contains(&threat) {
+            return Ok(());
+        }
+        let numbers = self.numbers_at(threat, tick)?;
+        if self.end(threat) > u128::BITS {
+            return Err(format!("threat {threat} does not fit into a state"));
+        }
+        if numbers.len() * states.len() > STATES_MAX {
+            return Err(format!("threat {threat} makes more than {STATES_MAX} states in tick {tick}"));
+        }
+        self.spend(numbers.len() * states.len() / 8)?;
+        let mut wide = States::default();
+        for &state in states.iter() {
+            let player = (state & PLAYER_MASK) as u16;
+            let lives = numbers.iter().filter(|&&number| self.lives(tick, player, threat, number));
+            wide.extend(lives.map(|&number| state | u128::from(number) << self.shifts[threat]));
+        }
+        *states = wide;
+        threats.push(threat);
+        threats.sort_unstable();
+        Ok(())
+    }
+
+    /// Drops the states of each layer that do not lead into the next, and keeps what is left.
+    fn go_back(&mut self, until: usize, threats: Vec<usize>, states: States, layers: Vec<(Vec<usize>, States)>) {
+        let (mut after_threats, mut after) = (threats, states);
+        let mut found = Vec::new();
+        let from = until - layers.len();
+        for (index, (threats, mut states)) in layers.into_iter().enumerate().rev() {
+            let tick = from + index;
+            let mask = self.mask(&threats);
+            if after_threats != threats {
+                let narrow = after.iter().map(|state| state & mask).collect();
+                self.note(tick + 1, after_threats, std::mem::replace(&mut after, narrow));
+            }
+            states.retain(|&state| {
+                self.successors(tick, &threats, state, &mut found);
+                found.iter().any(|state| after.contains(state))
+            });
+            self.note(tick + 1, threats.clone(), std::mem::replace(&mut after, states));
+            after_threats = threats;
+        }
+        self.note(from, after_threats, after);
+    }
+
+    /// Knows the states of a tick from now on, if they say more than what was known.
+    fn note(&mut self, tick: usize, threats: Vec<usize>, states: States) {
+        let mut is_place = vec![false; self.positions.len()];
+        states.iter().for_each(|state| is_place[(state & PLAYER_MASK) as usize] = true);
+        for (allowed, is_place) in self.allowed[tick].iter_mut().zip(is_place) {
+            *allowed &= is_place;
+        }
+        let is_wanted = tick % KNOWN_TICKS == 1 || states.len() < KNOWN_STATES;
+        let is_better =
+            self.known[tick].as_ref().is_none_or(|known| known.threats.iter().all(|threat| threats.contains(threat)));
+        if is_wanted && is_better {
+            self.known[tick] = Some(Known { threats, states });
+        }
+    }
+
+    /// Searches the whole game, picks included, without what is known not to reach the target.
+    fn search(&mut self, target_tick: usize) -> Result<(), String> {
+        if target_tick != self.target_tick {
+            self.set_target(target_tick);
+        }
+        let threats: Vec<usize> = (0..self.pursuers.len()).filter(|&threat| self.pursuers[threat].is_some()).collect();
+        let hawks: Vec<usize> =
+            threats.iter().copied().filter(|&threat| self.layout.threats[threat].style == Style::Hawk).collect();
+        if threats.iter().any(|&threat| self.end(threat) > u128::BITS) || hawks.len() > HAWKS_MAX {
+            return Err("the threats do not fit into a state".to_owned());
+        }
+        let mut start = u128::from(self.start);
+        for &threat in &threats {
+            let number = self.numbers_at(threat, 1)?[0];
+            start |= u128::from(number) << self.shifts[threat];
+        }
+        let mut layer: Games = Games::from_iter([(start, [0; HAWKS_MAX])]);
+        for tick in 1..target_tick {
+            self.spend(layer.len())?;
+            let mut next = Games::default();
+            for (state, draws) in layer {
+                self.play(tick, &threats, &hawks, state, draws, &mut next);
+            }
+            if next.is_empty() {
+                return Ok(());
+            }
+            if next.len() > STATES_MAX {
+                return Err(format!("more than {STATES_MAX} states in tick {tick}"));
+            }
+            layer = next;
+        }
+        Err(format!("the search reaches tick {target_tick} with {} states", layer.len()))
+    }
+
+    /// Adds every game that follows from one and may reach the target.
+    fn play(
+        &mut self,
+        tick: usize,
+        threats: &[usize],
+        hawks: &[usize],
+        state: u128,
+        draws: [u16; HAWKS_MAX],
+        games: &mut Games,
+    ) {
+        let player = (state & PLAYER_MASK) as u16;
+        for index in 0..self.landings[usize::from(player)].len() {
+            let to = self.landings[usize::from(player)][index];
+            let is_on = |&threat: &usize| self.place(state, threat) == to;
+            if !self.can_land(tick, to) || (self.rules.no_jump && threats.iter().any(is_on)) {
+                continue;
+            }
+            let (mut next, mut draws) = (u128::from(to), draws);
+            for &threat in threats {
+                let number = self.number(state, threat);
+                let numbers = self.next_numbers(tick, threat, number, player, to);
+                let number = if numbers.len() == 1 && !self.picks(threat, number, numbers[0]) {
+                    numbers[0]
+                } else {
+                    let hawk = hawks.iter().position(|&hawk| hawk == threat).expect("only hawks pick");
+                    let picked = self.picked_number(threat, draws[hawk], &numbers);
+                    draws[hawk] += 1;
+                    picked
+                };
+                next |= u128::from(number) << self.shifts[threat];
+            }
+            let lives = |&threat: &usize| self.lives(tick + 1, to, threat, self.number(next, threat));
+            if threats.iter().all(lives) && self.is_open(tick + 1, next) {
+                games.insert((next, draws));
+            }
+        }
+    }
+
+    /// Whether nothing that is known of a tick says that a game does not reach the target.
+    fn is_open(&self, tick: usize, state: u128) -> bool {
+        let known = self.known[tick].as_ref();
+        known.is_none_or(|known| known.states.contains(&(state & self.mask(&known.threats))))
+    }
+
+    /// Whether a hawk draws a number between these two of its keys.
+    fn picks(&self, threat: usize, before: u32, after: u32) -> bool {
+        let pursuer = self.pursuers[threat].as_ref().expect("it sees the player");
+        let (before, after) = (&pursuer.keys[before as usize], &pursuer.keys[after as usize]);
+        let has_waited = before.seen.is_none() && before.post.is_none();
+        let patience = i32::from(self.rules.hawk_patience_moves);
+        pursuer.spawned.style == Style::Hawk
+            && has_waited
+            && before.idle_rounds == patience
+            && after.seen.is_none()
+            && after.idle_rounds != before.idle_rounds
+    }
+
+    /// Which of the numbers that a hawk's pick can lead to it does lead to.
+    fn picked_number(&self, threat: usize, draws: u16, numbers: &[u32]) -> u32 {
+        let pursuer = self.pursuers[threat].as_ref().expect("it sees the player");
+        let mut seed = pursuer.spawned.seed + i32::from(draws);
+        let post = pick(&mut seed, self.rules.pick_scale, &self.ways.posts());
+        let is_picked = |&&number: &&u32| pursuer.keys[number as usize].post == post;
+        *numbers.iter().find(is_picked).expect("a pick is one of the posts")
+    }
+}
+
+/// What decides the steps of threats but for the player: the map.
+type Map<'a> = (&'a Surveyed, &'a Layout, &'a [Position]);
+
+impl Pursuer {
+    fn new(spawned: Threat) -> Self {
+        Self { spawned, keys: Vec::new(), tiles: Vec::new(), numbers: HashMap::new(), next: Vec::new(), closure: None }
+    }
+
+    fn view(&self, rules: &Rules) -> View {
+        match self.spawned.style {
+            Style::Shark => rules.shark_view,
+            Style::Deer => rules.deer_view,
+            Style::Owl => rules.owl_view,
+            _ => rules.hawk_view,
+        }
+    }
+
+    /// The number of a threat as it stands; of an owl whose memory does not matter without it.
+    fn add(&mut self, threat: &Threat, forgets: bool, positions: &[Position]) -> u32 {
+        let memory = &threat.memory;
+        let key = Key {
+            position: threat.position,
+            direction: if threat.style == Style::Deer { threat.direction as u8 } else { 0 },
+            remembered: memory.remembered.filter(|_| !forgets),
+            seen: memory.seen,
+            post: memory.post,
+            idle_rounds: memory.idle_rounds,
+        };
+        *self.numbers.entry(key).or_insert_with(|| {
+            self.keys.push(key);
+            self.tiles.push(positions.binary_search(&key.position).expect("threats keep to open tiles") as u16);
+            (self.keys.len() - 1) as u32
+        })
+    }
+
+    /// The numbers that follow a number when the threat moves and sees the player at a position.
+    fn step(&mut self, map: Map<'_>, number: u32, clock: u16, sees: Position, forgets: bool) -> Vec<u32> {
+        let (ways, layout, positions) = map;
+        let key = self.keys[number as usize];
+        let mut threat = self.spawned.clone();
+        threat.position = key.position;
+        threat.direction =
+            Direction::ALL.into_iter().find(|&direction| direction as u8 == key.direction).unwrap_or(Direction::Up);
+        threat.memory =
+            Memory { remembered: key.remembered, seen: key.seen, post: key.post, idle_rounds: key.idle_rounds };
+        // It is time to move, under every period.
+        threat.ticks_since_move = u8::MAX - 1;
+        threat.stale_player = sees;
+        threat.update_by(ways, layout, clock, sees);
+        if key.post.is_none() && threat.memory.post.is_some() {
+            let picks = ways.posts().into_owned().into_iter().map(|post| {
+                let mut picked = threat.clone();
+                picked.memory.post = Some(post);
+                picked
+            });
+            return picks.map(|picked| self.add(&picked, forgets, positions)).collect();
+        }
+        vec![self.add(&threat, forgets, positions)]
+    }
+
+    /// Every number that the threat can ever have, wherever the player goes.
+    fn closure(&mut self, map: Map<'_>) -> Vec<u32> {
+        if let Some(closure) = &self.closure {
+            return closure.clone();
+        }
+        let (_, layout, positions) = map;
+        let spawned = self.spawned.clone();
+        let mut found = vec![self.add(&spawned, true, positions)];
+        let mut is_found: HashSet<u32> = found.iter().copied().collect();
+        let mut at = 0;
+        while at < found.len() {
+            let number = found[at];
+            at += 1;
+            let hawk = self.keys[number as usize].position;
+            let mut was_hidden = false;
+            for &sees in positions {
+                // Hawks do the same wherever they do not see the player.
+                if spawned.style == Style::Hawk
+                    && !line_of_sight(layout, hawk, sees)
+                    && std::mem::replace(&mut was_hidden, true)
+                {
+                    continue;
+                }
+                for next in self.step(map, number, 0, sees, true) {
+                    if is_found.insert(next) {
+                        found.push(next);
+                    }
+                }
+            }
+        }
+        self.closure = Some(found.clone());
+        found
+    }
+}

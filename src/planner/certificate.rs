@@ -1,0 +1,181 @@
+//! Certificates: what was proven about a map, and how, for a verifier that shares no code with the prover.
+//!
+//! One JSON object per line. The first holds the rules, the line that was found and the bound; then one per sweep of the
+//! proof; the last says how the proof ends. `docs/proofs.md` explains what a sweep claims and how to check it.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::{Proof, Solution, Step};
+use crate::game::{LAST_TICK, Move, Rules};
+
+/// The version of the format.
+const VERSION: u32 = 1;
+
+/// A line through a game and a proof that no line is longer than the bound.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Certificate {
+    /// The rules of the game.
+    pub rules: Rules,
+    /// The moves from the start.
+    pub moves: Vec<Move>,
+    /// The tick in which they end.
+    pub final_tick: u16,
+    /// No line ends in a later tick: 2001 where nothing is proven.
+    pub bound_tick: u16,
+    /// The sweeps of the proof, in their order.
+    pub steps: Vec<Step>,
+    /// How the proof ends.
+    pub end: ProofEnd,
+}
+
+/// How a proof ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ProofEnd {
+    /// There is none: the bound is the end of the game.
+    None,
+    /// The last sweep runs out of states.
+    Empty,
+    /// An exhaustive search that leaves out what the sweeps leave out runs out of states.
+    Search,
+}
+
+/// Why a text is not a certificate.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("line {line}: {message}")]
+pub struct CertificateError {
+    /// From 1.
+    pub line: usize,
+    /// What was expected there.
+    pub message: String,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Header {
+    certificate: u32,
+    rules: Rules,
+    final_tick: u16,
+    bound_tick: u16,
+    actions: String,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Footer {
+    end: ProofEnd,
+}
+
+impl Certificate {
+    /// The certificate of a solution, with the proof of its bound; without a proof, an exhaustive search proves it.
+    pub fn new(rules: &Rules, solution: &Solution, proof: Option<&Proof>) -> Self {
+        let proof = proof.filter(|proof| proof.bound_tick == solution.bound);
+        let end = match proof {
+            _ if solution.bound > LAST_TICK => ProofEnd::None,
+            Some(proof) if !proof.ends_with_search => ProofEnd::Empty,
+            _ => ProofEnd::Search,
+        };
+        Self {
+            rules: *rules,
+            moves: solution.moves.clone(),
+            final_tick: solution.final_tick,
+            bound_tick: solution.bound,
+            steps: proof.map_or_else(Vec::new, |proof| proof.steps.clone()),
+            end,
+        }
+    }
+}
+
+impl fmt::Display for Certificate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fn json(value: &impl Serialize) -> Result<String, fmt::Error> {
+            serde_json::to_string(value).map_err(|_| fmt::Error)
+        }
+        let header = Header {
+            certificate: VERSION,
+            rules: self.rules,
+            final_tick: self.final_tick,
+            bound_tick: self.bound_tick,
+            actions: self.moves.iter().map(|player_move| player_move.letter()).collect(),
+        };
+        writeln!(f, "{}", json(&header)?)?;
+        for step in &self.steps {
+            writeln!(f, "{}", json(step)?)?;
+        }
+        writeln!(f, "{}", json(&Footer { end: self.end })?)
+    }
+}
+
+impl FromStr for Certificate {
+    type Err = CertificateError;
+
+    fn from_str(text: &str) -> Result<Self, CertificateError> {
+        let lines: Vec<&str> = text.lines().collect();
+        let ([first, steps @ .., last], end) = (lines.as_slice(), lines.len()) else {
+            return Err(error(1, "expected a certificate of at least two lines"));
+        };
+        let header: Header = parse(1, first)?;
+        if header.certificate != VERSION {
+            return Err(error(1, format!("version {}: expected {VERSION}", header.certificate)));
+        }
+        let letter = |letter| Move::ALL.into_iter().find(|player_move| player_move.letter() == letter);
+        let moves: Option<Vec<Move>> = header.actions.chars().map(letter).collect();
+        let steps = steps.iter().enumerate().map(|(index, line)| parse(index + 2, line));
+        Ok(Self {
+            rules: header.rules,
+            moves: moves.ok_or_else(|| error(1, "actions: expected the letters L, R, U, D and dots"))?,
+            final_tick: header.final_tick,
+            bound_tick: header.bound_tick,
+            steps: steps.collect::<Result<_, _>>()?,
+            end: parse::<Footer>(end, last)?.end,
+        })
+    }
+}
+
+fn error(line: usize, message: impl Into<String>) -> CertificateError {
+    CertificateError { line, message: message.into() }
+}
+
+fn parse<'de, T: Deserialize<'de>>(line: usize, text: &'de str) -> Result<T, CertificateError> {
+    serde_json::from_str(text).map_err(|invalid| error(line, invalid.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::planner::Outcome;
+
+    fn certificate() -> Certificate {
+        let step = Step { target_tick: 12, from_tick: 3, until_tick: 9, absorbs: true, joins: vec![(3, 0), (5, 2)] };
+        let solution = Solution {
+            outcome: Outcome::Doomed,
+            moves: vec![Move::Left, Move::Stay],
+            final_tick: 11,
+            bound: 12,
+            simulated_ticks: 0,
+        };
+        let proof = Proof { bound_tick: 12, steps: vec![step], ends_with_search: false };
+        Certificate::new(&Rules::NO_JUMP, &solution, Some(&proof))
+    }
+
+    #[test]
+    fn certificates_round_trip_as_text() {
+        assert_eq!(certificate().to_string().parse(), Ok(certificate()));
+    }
+
+    #[test]
+    fn errors_name_the_line() {
+        let text = certificate().to_string();
+        for (from, to, line) in
+            [("\"from_tick\":3", "\"from_tick\":-3", 2), ("empty", "emptied", 3), ("\"L.", "\"X.", 1)]
+        {
+            let error = text.replace(from, to).parse::<Certificate>().expect_err(to);
+            assert_eq!(error.line, line, "{error}");
+        }
+        assert_eq!("".parse::<Certificate>().expect_err("nothing").line, 1);
+    }
+}
