@@ -1,7 +1,9 @@
-//! Certificates: what was proven about a map, and how, for a verifier that shares no code with the prover.
+//! Certificates: what was proven about a map, and how, for a verifier that shares no code with the
+//! prover.
 //!
-//! One JSON object per line. The first holds the rules, the line that was found and the bound; then one per sweep of the
-//! proof; the last says how the proof ends. `docs/proofs.md` explains what a sweep claims and how to check it.
+//! One JSON object per line. The first holds the rules, the line that was found and the bound; then
+//! one per sweep of the proof; the last says how the proof ends. `docs/proofs.md` explains what a
+//! sweep claims and how to check it.
 
 use std::fmt;
 use std::str::FromStr;
@@ -71,7 +73,8 @@ struct Footer {
 }
 
 impl Certificate {
-    /// The certificate of a solution, with the proof of its bound; without a proof, an exhaustive search proves it.
+    /// The certificate of a solution, with the proof of its bound; without a proof, an exhaustive
+    /// search proves it.
     pub fn new(rules: &Rules, solution: &Solution, proof: Option<&Proof>) -> Self {
         let proof = proof.filter(|proof| proof.bound_tick == solution.bound);
         let end = match proof {

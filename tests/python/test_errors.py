@@ -60,6 +60,11 @@ def write_fixture_files(folder: Path, program: Path) -> None:
     changed = json.loads(lines[4])
     changed["game_message"]["threats"][0]["position"]["x"] += 1
     (folder / "changed.jsonl").write_text("".join([*lines[:4], json.dumps(changed) + "\n"]))
+    command = [str(program), "solve", "roundabout", "--certificate", "good.proof"]
+    subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=TIMEOUT_S)
+    proof = (folder / "good.proof").read_text()
+    (folder / "changed.proof").write_text(proof.replace('"bound_tick":2001', '"bound_tick":2000'))
+    (folder / "unended.proof").write_text(proof.replace('"none"', '"never"'))
 
 
 def message(**changes: Any) -> dict[str, Any]:

@@ -48,7 +48,8 @@ pub(super) struct SolveArgs {
     /// Seed of the search; the same seed finds the same moves unless the time limit is reached
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = integer::<u64>(ANY))]
     seed: u64,
-    /// Write the proof of the answer to this file, for `getaway verify`; takes a single map
+    /// Write the line and the proof of the bound to this file, for `getaway verify`; takes a single
+    /// map
     #[arg(long, value_name = "FILE")]
     certificate: Option<PathBuf>,
     /// Print one JSON object per line and map
@@ -104,7 +105,7 @@ fn solve(args: &SolveArgs, map: &Map) -> Result<Report, CliError> {
     if let Some(path) = &args.certificate {
         let certificate = Certificate::new(world.rules(), &solution, decider.proof());
         fs::write(path, certificate.to_string())
-            .map_err(|error| CliError::Input(format!("{}: {error}", one_line(&path.display().to_string()))))?;
+            .map_err(|error| CliError::Input(format!("cannot write {}: {error}", one_line(&path.display().to_string()))))?;
     }
     Ok(Report {
         map: map.name.clone(),

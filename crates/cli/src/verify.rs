@@ -1,4 +1,5 @@
-//! `getaway verify`: checks a certificate with the literal model, which shares no code with the prover.
+//! `getaway verify`: checks a certificate with the literal model, which shares no code with the
+//! prover.
 
 use std::fs;
 use std::io::Write;
@@ -14,10 +15,10 @@ use getaway::planner::Certificate;
 use super::{CliError, MapArgs, one_line};
 
 const EXAMPLES: &str = "Examples:
-  getaway solve hideout --no-jump --certificate hideout.proof
-  getaway verify hideout.proof hideout";
+  getaway solve snail --no-jump --certificate snail.proof
+  getaway verify snail.proof snail";
 
-/// Check the certificate of a map: replay its line and repeat its proof in the literal model of the rules
+/// Check the certificate of a map: replay its line and repeat its proof in the literal model
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct VerifyArgs {
@@ -46,7 +47,8 @@ struct Report {
 pub(super) fn run(args: &VerifyArgs, out: &mut impl Write) -> Result<(), CliError> {
     let map = args.maps.find(&args.map)?;
     let path = one_line(&args.file.display().to_string());
-    let text = fs::read_to_string(&args.file).map_err(|error| CliError::Input(format!("{path}: {error}")))?;
+    let text =
+        fs::read_to_string(&args.file).map_err(|error| CliError::Input(format!("cannot read {path}: {error}")))?;
     let certificate: Certificate = text.parse().map_err(|error| CliError::Check(format!("{path}: {error}")))?;
     let start = Instant::now();
     getaway_reference::verify(&certificate, &map.layout)

@@ -1,20 +1,23 @@
-//! Checks certificates: replays the line in the literal model, and repeats every sweep of the proof with the literal threats,
-//! state by state.
+//! Checks certificates: replays the line in the literal model, and repeats every sweep of the proof
+//! with the literal threats, state by state.
 //!
 //! What a sweep claims, and why repeating it is a proof:
 //!
-//! - A *relaxation* keeps some of the threats. Bulls and goldfish do not see the player, so all of them are always kept.
-//!   A game that goes on goes on in every relaxation.
-//! - For a target tick, the verifier *knows* for some ticks a set of states of a relaxation that holds every state of a game that
-//!   reaches the target; and for every tick, the tiles where the player can be then.
-//! - A sweep begins at a tick with the states that are known there, or with all. It steps them with the literal threats, drops
-//!   what is caught or known not to reach the target, and lets threats join in every state that they can ever have. So its layers
-//!   hold every state of a game that reaches the target. From its last layer it goes back and drops the states that do not
-//!   lead on; what is left is known from then on.
+//! - A *relaxation* keeps some of the threats. Bulls and goldfish do not see the player, so all of
+//!   them are always kept. A game that goes on goes on in every relaxation.
+//! - For a target tick, the verifier *knows* for some ticks a set of states of a relaxation that
+//!   holds every state of a game that reaches the target; and for every tick, the tiles where the
+//!   player can be then.
+//! - A sweep begins at a tick with the states that are known there, or with all. It steps them with
+//!   the literal threats, drops what is caught or known not to reach the target, and lets threats
+//!   join in every state that they can ever have. So its layers hold every state of a game that
+//!   reaches the target. From its last layer it goes back and drops the states that do not lead on;
+//!   what is left is known from then on.
 //! - If a layer is empty before the target, no game reaches the target.
 //!
-//! A hawk's random pick counts as any of its posts; everything else about the threats is as on the server. Since each step is
-//! repeated, a certificate can lie about nothing: a wrong one ends with states that are left.
+//! A hawk's random pick counts as any of its posts; everything else about the threats is as on the
+//! server. Since each step is repeated, a certificate can lie about nothing: a wrong one ends with
+//! states that are left.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
@@ -57,7 +60,8 @@ pub fn verify(certificate: &Certificate, layout: &Layout) -> Result<(), VerifyEr
 /// Checks a certificate for a map, but steps at most about this many states.
 ///
 /// # Errors
-/// When the line does not do what it says, or the proof does not prove the bound, or not within the limit.
+/// When the line does not do what it says, or the proof does not prove the bound, or not within the
+/// limit.
 pub fn verify_within(certificate: &Certificate, layout: &Layout, states_max: u64) -> Result<(), VerifyError> {
     let refuse = |line: usize, message: String| VerifyError { line, message };
     certificate.rules.validate().map_err(|error| refuse(1, error.to_string()))?;
@@ -157,7 +161,8 @@ struct Pursuer {
     keys: Vec<Key>,
     tiles: Vec<u16>,
     numbers: HashMap<Key, u32>,
-    /// Number, then whether it looks, then the tile where it sees the player -> the numbers that can follow.
+    /// Number, then whether it looks, then the tile where it sees the player -> the numbers that
+    /// can follow.
     next: Vec<Option<Rc<[u32]>>>,
     /// Every key that it can ever have, once that was asked for.
     closure: Option<Vec<u32>>,
@@ -189,7 +194,8 @@ struct Verifier {
     /// For what follows: by tick, by tile.
     target_tick: usize,
     allowed: Vec<Vec<bool>>,
-    /// By threat, by tick: alive pairs of the shark's tile and the player's, as `shark * tiles + player`.
+    /// By threat, by tick: alive pairs of the shark's tile and the player's, as `shark * tiles +
+    /// player`.
     alone: Vec<Vec<Vec<bool>>>,
     known: Vec<Option<Known>>,
     /// By threat, where its number begins in a state, and its length.
@@ -326,14 +332,15 @@ impl Verifier {
         }
     }
 
-    /// Whether the player can move to a tile in a tick, as far as the threats go that do not see it.
+    /// Whether the player can move to a tile in a tick, as far as the threats go that do not see
+    /// it.
     fn can_land(&self, tick: usize, to: u16) -> bool {
         let to = usize::from(to);
         self.allowed[tick + 1][to] && !(self.rules.no_jump && self.taken[tick][to])
     }
 
-    /// The pairs of a shark's tile and the player's from which the target can be reached against this shark alone; empty for
-    /// other threats.
+    /// The pairs of a shark's tile and the player's from which the target can be reached against
+    /// this shark alone; empty for other threats.
     fn project(&mut self, threat: usize) -> Vec<Vec<bool>> {
         let tiles = self.positions.len();
         if !self.pursuers[threat].as_ref().is_some_and(|pursuer| pursuer.spawned.style == Style::Shark) {

@@ -1,4 +1,5 @@
-//! Certificates: those that the decider writes are accepted, and whatever is changed in them is refused or still true.
+//! Certificates: those that the decider writes are accepted, and whatever is changed in them is
+//! refused or still true.
 //!
 //! Guarantees: a certificate that `verify` accepts says nothing false about its map.
 
