@@ -104,8 +104,9 @@ fn solve(args: &SolveArgs, map: &Map) -> Result<Report, CliError> {
     check(&name, &world, &solution)?;
     if let Some(path) = &args.certificate {
         let certificate = Certificate::new(world.rules(), &solution, decider.proof());
-        fs::write(path, certificate.to_string())
-            .map_err(|error| CliError::Input(format!("cannot write {}: {error}", one_line(&path.display().to_string()))))?;
+        fs::write(path, certificate.to_string()).map_err(|error| {
+            CliError::Input(format!("cannot write {}: {error}", one_line(&path.display().to_string())))
+        })?;
     }
     Ok(Report {
         map: map.name.clone(),
