@@ -17,9 +17,9 @@ use std::collections::HashSet;
 use crate::game::{Direction, FIRST_TICK, Layout, Position, Spawn, Style, Threat, World, WorldError};
 use crate::planner::ObservedThreat;
 
+use super::deadline::{Deadline, Deadlines};
 use super::observation::{Observation, ObservedPose};
 use super::records::KnownMap;
-use super::{Deadline, Deadlines};
 
 /// Number of mispredictions after which a threat is unmodelled: planned against without
 /// predictions.

@@ -5,11 +5,13 @@
 
 use crate::protocol::MessageMap;
 
+use super::deadline::Deadlines;
+use super::decision::Decision;
 use super::observation::{Decoded, Observation};
+use super::options::BotOptions;
 use super::plan::Planning;
 use super::records::{History, Sent};
 use super::tracker::{Tracker, Tracking, track};
-use super::{BotOptions, Deadlines, Decision};
 
 /// Maximum number of moves kept while no message can be observed.
 const SENT_MAX: usize = 16;

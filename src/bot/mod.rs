@@ -19,28 +19,28 @@
 
 use std::time::{Duration, Instant};
 
-use thiserror::Error;
-
-use crate::game::{Action, Move, Position, Rules};
-use crate::planner::{self, Budget, CautiousRules, Choice, PlannerError, Source};
-use crate::protocol::{GameMessage, ProtocolError};
-use crate::search::TimeSource;
+use crate::planner::{self, Budget, CautiousRules, Choice, PlannerError};
+use crate::protocol::GameMessage;
 
 mod belief;
+mod deadline;
+mod decision;
 mod exploration;
 mod fallback;
 mod game;
 mod observation;
+mod options;
 mod plan;
 mod reconstruct;
 mod records;
 mod tracker;
 
+use deadline::{Deadline, Deadlines};
+pub use decision::{BotError, Decision};
 use game::{Answer, Game};
+pub use options::{BUDGET_DEFAULT, BotOptions};
 use tracker::Tracking;
 
-/// The default time for a decision: three quarters of a tick of the real server.
-pub const BUDGET_DEFAULT: Budget = Budget::time(Duration::from_millis(75));
 /// The part of a budget held back as a safety margin (at most a quarter of a small one): planners
 /// check the clock every few dozen microseconds, but the system may preempt the process for a time
 /// slice.
@@ -49,70 +49,6 @@ const SAFETY_MARGIN: Duration = Duration::from_millis(5);
 const BUDGET_MAX: Duration = Duration::from_secs(86_400);
 /// At most one over this of a budget is spent on reconstructing ticks whose messages were missed.
 const INFERENCE_SHARE: u32 = 4;
-
-/// The options of a bot.
-#[derive(Clone, Debug)]
-pub struct BotOptions {
-    /// The name of a planner or an expression: see [`planner::by_name`].
-    pub planner: String,
-    /// The budget of a decision. Its time is counted from the call or from the message's arrival.
-    pub budget: Budget,
-    /// The seed of the random number generator.
-    pub seed: u64,
-    /// The rules of the game. If they are invalid, every decision is made without predictions.
-    pub rules: Rules,
-    /// How many threat moves of slack the plans of `survival` try to keep, so that lost commands do
-    /// no harm; 0 for plans without slack. Other planners ignore it.
-    pub slack_moves: u8,
-}
-
-impl Default for BotOptions {
-    fn default() -> Self {
-        Self {
-            planner: planner::DEFAULT_NAME.to_owned(),
-            budget: BUDGET_DEFAULT,
-            seed: 0,
-            rules: Rules::BLITZ_2025,
-            slack_moves: plan::SLACK_MOVES_MAX,
-        }
-    }
-}
-
-/// Why a message cannot be answered with a decision.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum BotError {
-    /// The message is inconsistent.
-    #[error("invalid message: {0}")]
-    Message(#[from] ProtocolError),
-    /// The player's position is not an open tile.
-    #[error("invalid message: yourCharacter.position: expected an EMPTY tile, found {0}")]
-    PlayerNotOpen(Position),
-}
-
-/// An answer to a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Decision {
-    /// The tick of the message.
-    pub tick: u32,
-    /// The move.
-    pub player_move: Move,
-    /// How it was chosen.
-    pub source: Source,
-    /// The last tick that the bot's plan survives to, if it planned: 2001 for the whole game.
-    pub planned_tick: Option<u16>,
-    /// States that the planner stepped for this decision.
-    pub simulated_ticks: u64,
-    /// The time from the message's arrival to the decision.
-    pub elapsed: Duration,
-}
-
-impl Decision {
-    /// The action to send, or `None` to stay.
-    pub fn action(&self) -> Option<Action> {
-        self.player_move.direction().map(Action::Move)
-    }
-}
 
 /// A player that receives the state before each tick and answers with a move.
 ///
@@ -137,22 +73,6 @@ pub struct Bot {
     /// The planner for decisions without predictions.
     cautious: CautiousRules,
     game: Option<Game>,
-}
-
-/// When the stages of a decision must stop.
-#[derive(Clone, Copy, Debug)]
-struct Deadlines {
-    /// For gap reconstruction and style identification.
-    inference: Deadline,
-    /// For the whole decision.
-    decision: Deadline,
-}
-
-/// A point in time, and the clock to compare it with.
-#[derive(Clone, Copy, Debug)]
-struct Deadline {
-    at: Instant,
-    time_source: &'static dyn TimeSource,
 }
 
 impl Bot {

@@ -4,7 +4,7 @@
 use crate::game::{Direction, FIRST_TICK, LAST_TICK, MAX_OPEN_TILES, MAX_THREATS, Position, Style};
 use crate::protocol::{GameMessage, MessageMap, MessageThreat, MessageTile};
 
-use super::BotError;
+use super::decision::BotError;
 
 /// A message as later stages see it.
 pub(super) struct Decoded<'a> {

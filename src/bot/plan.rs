@@ -17,16 +17,14 @@ use std::time::Instant;
 use crate::game::{PlacementError, State, Tile, World};
 use crate::planner::{self, Budget, CautiousRules, Choice, Planner};
 
-use super::BotOptions;
 use super::exploration::{Exploration, SearchLimits, check_plan};
 use super::fallback::decide_from_positions;
 use super::observation::Decoded;
+use super::options::BotOptions;
 use super::tracker::Tracker;
 
 /// The largest map, in open tiles, whose tables are copied within a decision for what-if analysis.
 const COPIED_TILES_MAX: usize = 1024;
-/// The maximum slack, in threat moves.
-pub(super) const SLACK_MOVES_MAX: u8 = 4;
 /// The maximum number of states for the first attempt at the highest slack level: several times
 /// what most maps need.
 const FIRST_STATES_MAX: u64 = 40_000;

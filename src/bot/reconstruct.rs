@@ -3,7 +3,7 @@
 use crate::game::{Direction, Layout, Move, Mover, Position, Threat, Tile, World};
 use crate::search::Generator;
 
-use super::Deadline;
+use super::deadline::Deadline;
 use super::observation::ObservedPose;
 use super::records::Sent;
 

@@ -14,10 +14,11 @@ use crate::game::{Direction, FIRST_TICK, Layout, Position, Spawn, Style, Tile, W
 use crate::protocol::MessageMap;
 
 use super::belief::{Beliefs, Step};
+use super::deadline::{Deadline, Deadlines};
 use super::observation::Observation;
+use super::options::BotOptions;
 use super::reconstruct::{Gap, Path, reconstruct};
 use super::records::{History, KnownMap, Sent};
-use super::{BotOptions, Deadline, Deadlines};
 
 /// Number of processed observations that are kept.
 const LOG_TICKS_MAX: usize = 200;

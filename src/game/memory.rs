@@ -1,8 +1,8 @@
 //! What a threat remembers.
 
 /// The position a threat remembers: a tile, or the tile count for none, and whether it is a hawk's
-/// post rather than a place where the player was seen. [`Memory::tile`] is the only way to the tile's
-/// number, so the mark of a post cannot reach a table's index.
+/// post rather than a place where the player was seen. [`Memory::tile`] is the only way to the
+/// tile's number, so the mark of a post cannot reach a table's index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(transparent)]
 pub(super) struct Memory(u16);

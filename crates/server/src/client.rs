@@ -8,12 +8,13 @@ use tokio::sync::SemaphorePermit;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep, timeout};
 
 use super::disconnect::Disconnect;
+use super::event::Event;
 use super::game::Game;
 use super::limits::{MAX_IDLE_FRAMES_PER_SECOND, PING_INTERVAL, REGISTRATION_TIMEOUT, VIEWER_SHUTDOWN_TIMEOUT};
 use super::mistakes::{Mistakes, early_frame};
 use super::recorder::Recorder;
+use super::shared::{Shared, wait_for_end};
 use super::socket::{Incoming, close, parse_incoming, send};
-use super::{Event, Shared, wait_for_end};
 use getaway::protocol::{ClientFrame, MAX_TEAM_NAME_CHARS, Register};
 
 /// Team name of a bot that gives only a token, or nothing.

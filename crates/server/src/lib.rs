@@ -11,20 +11,23 @@
 mod bot;
 mod client;
 mod disconnect;
+mod event;
 mod game;
 pub mod limits;
 mod mistakes;
+mod options;
 mod origin;
 mod recorder;
+mod shared;
 mod socket;
 mod viewer_server;
 mod viewers;
 
 use std::io;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use axum::extract::ws::WebSocketUpgrade;
@@ -35,15 +38,11 @@ use axum::response::{IntoResponse, Response};
 use axum::{Router, routing};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
-use rand_pcg::Pcg32;
-use rand_pcg::rand_core::Rng;
 use thiserror::Error;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tokio::time::{sleep, timeout};
 
-use getaway::game::Rules;
-use getaway::map::Map;
 use getaway::recording::{RecordingError, RecordingWriter};
 use getaway_viewer::{LiveReplay, Page, PageSource};
 use limits::{
@@ -51,30 +50,14 @@ use limits::{
     MAX_WAITING_BOTS, READ_BUFFER_BYTES,
 };
 use origin::Refusal;
+use shared::{Shared, wait_for_end};
 use viewer_server::{LiveEndpoint, page_response};
 use viewers::Viewers;
 
+pub use event::Event;
 pub use game::{BotDisconnect, GameResult};
+pub use options::ServerOptions;
 pub use viewer_server::ViewerServer;
-
-/// The options of a server.
-#[derive(Clone, Debug)]
-pub struct ServerOptions {
-    /// The maps, one of which is drawn at random for each game.
-    pub maps: Vec<Map>,
-    /// The seed of the draws.
-    pub seed: u64,
-    /// The time limit of a bot per tick.
-    pub tick_time: Duration,
-    /// The pause after each tick.
-    pub delay: Duration,
-    /// The number of games to play; `None` for no limit.
-    pub games: Option<u64>,
-    /// The rules of the games.
-    pub rules: Rules,
-    /// The recording of the first game; later ones are numbered: `game.jsonl`, `game-2.jsonl`, ...
-    pub recording: Option<PathBuf>,
-}
 
 /// Upper bound on files that the server has open besides its connections.
 const OTHER_FILES_MAX: usize = 64;
@@ -84,83 +67,6 @@ const CHECKED_RECORDINGS_MAX: u64 = 1000;
 const PATH_CHARS_MAX: usize = 100;
 /// Interval at which the server checks for open connections during shutdown.
 const SHUTDOWN_POLL_INTERVAL: Duration = Duration::from_millis(10);
-
-/// An event of the server.
-#[derive(Clone, Debug)]
-pub enum Event {
-    /// A game has started.
-    Start {
-        /// The number of the game on this server, from 1.
-        game: u64,
-        /// The map's name.
-        map: String,
-        /// The bot's team name.
-        team: String,
-    },
-    /// A note for the bot's author.
-    Note {
-        /// The game.
-        game: u64,
-        /// The text.
-        text: String,
-    },
-    /// A note on a client that is not in a game.
-    ClientNote {
-        /// The text.
-        text: String,
-    },
-    /// A websocket handshake was refused.
-    Refused {
-        /// The reason: what was found and what was expected.
-        reason: String,
-        /// What to change.
-        remedy: String,
-    },
-    /// A game has ended.
-    End(Box<GameResult>),
-}
-
-impl ServerOptions {
-    /// Endless games on these maps with the real server's timing: 100 ms per tick, without pauses.
-    pub fn with_maps(maps: Vec<Map>) -> Self {
-        Self {
-            maps,
-            seed: 0,
-            tick_time: Duration::from_millis(100),
-            delay: Duration::ZERO,
-            games: None,
-            rules: Rules::BLITZ_2025,
-            recording: None,
-        }
-    }
-
-    /// The map of a game, determined by the seed and the game's number.
-    fn map_of_game(&self, number: u64) -> &Map {
-        let mut rng = Pcg32::new(self.seed, number);
-        // Streams with adjacent numbers start similarly, so the first outputs are skipped.
-        for _ in 0..16 {
-            rng.next_u32();
-        }
-        let index = (u64::from(rng.next_u32()) * self.maps.len() as u64) >> 32;
-        &self.maps[index as usize]
-    }
-
-    /// The recording of a game.
-    fn recording_of_game(&self, number: u64) -> Option<PathBuf> {
-        let path = self.recording.as_deref()?;
-        Some(if number == 1 { path.to_owned() } else { numbered(path, number) })
-    }
-}
-
-/// `games/a.jsonl.gz` -> `games/a-2.jsonl.gz`.
-fn numbered(path: &Path, number: u64) -> PathBuf {
-    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let known = [".jsonl.gz", ".jsonl"].into_iter().find(|known| name.ends_with(known));
-    let extension =
-        known.or_else(|| name.rfind('.').filter(|&dot| dot > 0).map(|dot| &name[dot..])).unwrap_or_default();
-    let stem = &name[..name.len() - extension.len()];
-    path.with_file_name(format!("{stem}-{number}{extension}"))
-}
 
 /// Checks that a recording can be written, and leaves no file behind. Missing folders are created.
 fn check_recording(path: PathBuf) -> Result<(), RecordingError> {
@@ -186,53 +92,6 @@ pub enum ServerError {
         /// The system's error.
         source: io::Error,
     },
-}
-
-/// State shared by all connections.
-struct Shared {
-    options: ServerOptions,
-    on_loopback: bool,
-    /// One game at a time, in order of arrival.
-    turn: Semaphore,
-    waiting: Semaphore,
-    games_started: AtomicU64,
-    viewers: Viewers,
-    /// The replay of the game for the viewer page.
-    live_endpoint: LiveEndpoint,
-    page: Page,
-    events: mpsc::UnboundedSender<Event>,
-    /// Whether the last game has been played.
-    all_played: watch::Sender<bool>,
-}
-
-impl Shared {
-    /// The number of the next game, or `None` after the last one. Must be called while holding the
-    /// turn.
-    fn next_game(&self) -> Option<u64> {
-        let number = self.games_started.load(Ordering::Relaxed) + 1;
-        if self.options.games.is_some_and(|games| number > games) {
-            return None;
-        }
-        self.games_started.store(number, Ordering::Relaxed);
-        Some(number)
-    }
-
-    fn end_game(&self, number: u64) {
-        if self.options.games == Some(number) {
-            self.all_played.send_replace(true);
-        }
-    }
-
-    fn report(&self, event: Event) {
-        // The receiver is dropped when the server shuts down.
-        let _ = self.events.send(event);
-    }
-}
-
-/// Waits until all games have been played.
-async fn wait_for_end(all_played: &mut watch::Receiver<bool>) {
-    // The sender outlives all receivers.
-    let _ = all_played.wait_for(|all_played| *all_played).await;
 }
 
 /// A server that is bound to its port but not running yet.
@@ -403,22 +262,4 @@ async fn not_found(State(shared): State<Arc<Shared>>, uri: Uri, headers: HeaderM
         shared.report(Event::Refused { reason, remedy: "connect to the address without a path".to_owned() });
     }
     (StatusCode::NOT_FOUND, "Not found; the page is at /.\n")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn recordings_after_the_first_are_numbered() {
-        for (path, expected) in [
-            ("games/a.jsonl.gz", "games/a-2.jsonl.gz"),
-            ("a.b.jsonl", "a.b-2.jsonl"),
-            ("a.json", "a-2.json"),
-            ("a", "a-2"),
-            (".hidden", ".hidden-2"),
-        ] {
-            assert_eq!(numbered(Path::new(path), 2), Path::new(expected));
-        }
-    }
 }

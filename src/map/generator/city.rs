@@ -5,7 +5,9 @@
 //! Every junction keeps at least two streets and every street both its ends, so alleys are the only
 //! dead ends.
 
-use super::{Dice, GeneratorOptions, Streets, positions_from};
+use super::dice::Dice;
+use super::options::GeneratorOptions;
+use super::streets::{Streets, positions_from};
 use crate::game::{Direction, Position, StreetGraph};
 
 /// Side of a block of houses between two streets.

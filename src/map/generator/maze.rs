@@ -4,7 +4,9 @@
 //! creates many loops. A labyrinth is carved by depth-first search: long corridors, few dead ends,
 //! and so few loops; without jumping, most labyrinths cannot be survived.
 
-use super::{Dice, GeneratorOptions, Streets};
+use super::dice::Dice;
+use super::options::GeneratorOptions;
+use super::streets::Streets;
 use crate::game::{Direction, Position};
 
 /// Carves a uniform spanning tree and opens the given share of its dead ends.

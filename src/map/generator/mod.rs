@@ -7,19 +7,22 @@
 //! Therefore only integers are drawn, with algorithms that are spelled out here or in the cited
 //! paper, and nothing depends on the order of a hash map.
 
-use std::fmt;
-
-use rand_pcg::Pcg32;
-use rand_pcg::rand_core::Rng;
 use thiserror::Error;
 
-use crate::game::{BreadthFirst, Direction, Layout, Mover, Position, Spawn, StreetGraph, Style, Tile};
+use crate::game::{Layout, Spawn, StreetGraph, Style};
 
 use super::Map;
 use super::limits::{LayoutError, MAX_SIDE, check_limits};
 
 mod city;
+mod dice;
 mod maze;
+mod options;
+mod streets;
+
+use dice::Dice;
+pub use options::{GeneratorKind, GeneratorOptions};
+use streets::{Streets, positions_from};
 
 /// The minimum distance of a threat's spawn from the player, in steps.
 pub const MIN_PLAYER_DISTANCE: u16 = 6;
@@ -29,66 +32,6 @@ const MIN_SIDE: i32 = 7;
 /// Streets take about a quarter of the sparsest city, so any larger map would exceed the limit on
 /// open tiles.
 const MAX_AREA: i32 = 4 * super::MAX_OPEN_TILES as i32;
-
-/// The kind of street network.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GeneratorKind {
-    /// A maze with many branches, whose dead ends are then opened. Both sides must be odd.
-    Maze,
-    /// A maze of long corridors with few loops, hard to survive. Both sides must be odd.
-    Labyrinth,
-    /// Streets around blocks of houses, with a few plazas, missing streets and alleys.
-    City,
-}
-
-impl GeneratorKind {
-    /// The name on the command line and in the names of maps.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Maze => "maze",
-            Self::Labyrinth => "labyrinth",
-            Self::City => "city",
-        }
-    }
-}
-
-impl fmt::Display for GeneratorKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-/// The options of the generator.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GeneratorOptions {
-    /// Mazes or cities.
-    pub kind: GeneratorKind,
-    /// Columns, including the outer walls.
-    pub width: i32,
-    /// Rows, including the outer walls.
-    pub height: i32,
-    /// Number of threats.
-    pub threats: usize,
-    /// Their styles: a deck that is shuffled and dealt, and reshuffled when it is empty. A style
-    /// that occurs twice in it is twice as frequent.
-    pub styles: Vec<Style>,
-    /// The share of dead ends to remove, in thousandths.
-    pub braid_permille: u32,
-}
-
-impl Default for GeneratorOptions {
-    /// A fully braided maze of 21x17 with 6 threats of any style.
-    fn default() -> Self {
-        Self {
-            kind: GeneratorKind::Maze,
-            width: 21,
-            height: 17,
-            threats: 6,
-            styles: Style::ALL.to_vec(),
-            braid_permille: 1000,
-        }
-    }
-}
 
 /// Why no map can be generated with these options.
 #[derive(Debug, Error)]
@@ -237,104 +180,4 @@ fn deal_styles(deck: &[Style], count: usize, dice: &mut Dice) -> Vec<Style> {
     }
     dealt.truncate(count);
     dealt
-}
-
-/// A grid of walls with streets carved into it.
-struct Streets {
-    width: i32,
-    height: i32,
-    open: Vec<bool>,
-}
-
-impl Streets {
-    fn new(width: i32, height: i32) -> Self {
-        Self { width, height, open: vec![false; (width * height) as usize] }
-    }
-
-    fn index(&self, position: Position) -> Option<usize> {
-        let Position { x, y } = position;
-        let is_on_grid = x >= 0 && y >= 0 && x < self.width && y < self.height;
-        is_on_grid.then(|| (y * self.width + x) as usize)
-    }
-
-    fn is_open(&self, position: Position) -> bool {
-        self.index(position).is_some_and(|index| self.open[index])
-    }
-
-    fn set(&mut self, position: Position, open: bool) {
-        if let Some(index) = self.index(position) {
-            self.open[index] = open;
-        }
-    }
-
-    /// The streets alone, without threats and with a player that is still to be placed.
-    fn layout(&self) -> Layout {
-        let tiles = self.open.iter().map(|&open| if open { Tile::Open } else { Tile::Wall }).collect();
-        let (width, height) = (self.width, self.height);
-        Layout { width, height, tiles, player: Position::new(0, 0), threats: Vec::new() }
-    }
-
-    /// Open tiles row by row.
-    fn open_positions(&self) -> Vec<Position> {
-        (0..self.height)
-            .flat_map(|y| (0..self.width).map(move |x| Position::new(x, y)))
-            .filter(|&position| self.is_open(position))
-            .collect()
-    }
-
-    fn open_neighbours(&self, position: Position) -> usize {
-        Direction::ALL.into_iter().filter(|&direction| self.is_open(position.towards(direction))).count()
-    }
-}
-
-/// The tiles that are at least `distance` steps away, nearest first.
-fn positions_from(graph: &StreetGraph, start: Position, distance: u16) -> Vec<Position> {
-    let (mut search, mut steps) = (BreadthFirst::default(), Vec::new());
-    let sources = graph.tile(start).map(|tile| (tile, 0));
-    let reached = search.fill(graph, Mover::Player, sources, &mut steps, |_, _| true);
-    let far = reached.iter().filter(|&&tile| steps[usize::from(tile)] >= distance);
-    far.map(|&tile| graph.position(tile)).collect()
-}
-
-/// The random number generator of one map: stream `index` of PCG32 (O'Neill, *PCG: A Family of
-/// Simple Fast Space-Efficient Statistically Good Algorithms for Random Number Generation*, 2014)
-/// with `seed`.
-///
-/// Range sampling and shuffling are implemented here because a crate may change its algorithm in a
-/// new version.
-struct Dice {
-    rng: Pcg32,
-}
-
-impl Dice {
-    fn new(seed: u64, index: u64) -> Self {
-        let mut rng = Pcg32::new(seed, index);
-        // Streams with adjacent numbers start similarly, so the first outputs are skipped.
-        for _ in 0..16 {
-            rng.next_u32();
-        }
-        Self { rng }
-    }
-
-    /// A number from 0 to `count - 1`; 0 when `count` is 0. The bias is below one in a million
-    /// here.
-    fn below(&mut self, count: usize) -> usize {
-        ((u64::from(self.rng.next_u32()) * count as u64) >> 32) as usize
-    }
-
-    /// A number from `low` to `high`, both included.
-    fn between(&mut self, low: i32, high: i32) -> i32 {
-        low + self.below((high - low + 1) as usize) as i32
-    }
-
-    fn one_in(&mut self, count: usize) -> bool {
-        self.below(count) == 0
-    }
-
-    /// Fisher-Yates, from the back.
-    fn shuffle<T>(&mut self, items: &mut [T]) {
-        for last in (1..items.len()).rev() {
-            items.swap(last, self.below(last + 1));
-        }
-    }
 }

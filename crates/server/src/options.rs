@@ -1,0 +1,88 @@
+//! The options of a server.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use getaway::game::Rules;
+use getaway::map::Map;
+use rand_pcg::Pcg32;
+use rand_pcg::rand_core::Rng;
+
+/// The options of a server.
+#[derive(Clone, Debug)]
+pub struct ServerOptions {
+    /// The maps, one of which is drawn at random for each game.
+    pub maps: Vec<Map>,
+    /// The seed of the draws.
+    pub seed: u64,
+    /// The time limit of a bot per tick.
+    pub tick_time: Duration,
+    /// The pause after each tick.
+    pub delay: Duration,
+    /// The number of games to play; `None` for no limit.
+    pub games: Option<u64>,
+    /// The rules of the games.
+    pub rules: Rules,
+    /// The recording of the first game; later ones are numbered: `game.jsonl`, `game-2.jsonl`, ...
+    pub recording: Option<PathBuf>,
+}
+
+impl ServerOptions {
+    /// Endless games on these maps with the real server's timing: 100 ms per tick, without pauses.
+    pub fn with_maps(maps: Vec<Map>) -> Self {
+        Self {
+            maps,
+            seed: 0,
+            tick_time: Duration::from_millis(100),
+            delay: Duration::ZERO,
+            games: None,
+            rules: Rules::BLITZ_2025,
+            recording: None,
+        }
+    }
+
+    /// The map of a game, determined by the seed and the game's number.
+    pub(super) fn map_of_game(&self, number: u64) -> &Map {
+        let mut rng = Pcg32::new(self.seed, number);
+        // Streams with adjacent numbers start similarly, so the first outputs are skipped.
+        for _ in 0..16 {
+            rng.next_u32();
+        }
+        let index = (u64::from(rng.next_u32()) * self.maps.len() as u64) >> 32;
+        &self.maps[index as usize]
+    }
+
+    /// The recording of a game.
+    pub(super) fn recording_of_game(&self, number: u64) -> Option<PathBuf> {
+        let path = self.recording.as_deref()?;
+        Some(if number == 1 { path.to_owned() } else { numbered(path, number) })
+    }
+}
+
+/// `games/a.jsonl.gz` -> `games/a-2.jsonl.gz`.
+fn numbered(path: &Path, number: u64) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let known = [".jsonl.gz", ".jsonl"].into_iter().find(|known| name.ends_with(known));
+    let extension =
+        known.or_else(|| name.rfind('.').filter(|&dot| dot > 0).map(|dot| &name[dot..])).unwrap_or_default();
+    let stem = &name[..name.len() - extension.len()];
+    path.with_file_name(format!("{stem}-{number}{extension}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn recordings_after_the_first_are_numbered() {
+        for (path, expected) in [
+            ("games/a.jsonl.gz", "games/a-2.jsonl.gz"),
+            ("a.b.jsonl", "a.b-2.jsonl"),
+            ("a.json", "a-2.json"),
+            ("a", "a-2"),
+            (".hidden", ".hidden-2"),
+        ] {
+            assert_eq!(numbered(Path::new(path), 2), Path::new(expected));
+        }
+    }
+}

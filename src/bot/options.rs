@@ -1,0 +1,39 @@
+//! The options of a bot.
+
+use std::time::Duration;
+
+use crate::game::Rules;
+use crate::planner::{self, Budget};
+
+/// The default time for a decision: three quarters of a tick of the real server.
+pub const BUDGET_DEFAULT: Budget = Budget::time(Duration::from_millis(75));
+/// The maximum slack, in threat moves.
+pub(super) const SLACK_MOVES_MAX: u8 = 4;
+
+/// The options of a bot.
+#[derive(Clone, Debug)]
+pub struct BotOptions {
+    /// The name of a planner or an expression: see [`planner::by_name`].
+    pub planner: String,
+    /// The budget of a decision. Its time is counted from the call or from the message's arrival.
+    pub budget: Budget,
+    /// The seed of the random number generator.
+    pub seed: u64,
+    /// The rules of the game. If they are invalid, every decision is made without predictions.
+    pub rules: Rules,
+    /// How many threat moves of slack the plans of `survival` try to keep, so that lost commands do
+    /// no harm; 0 for plans without slack. Other planners ignore it.
+    pub slack_moves: u8,
+}
+
+impl Default for BotOptions {
+    fn default() -> Self {
+        Self {
+            planner: planner::DEFAULT_NAME.to_owned(),
+            budget: BUDGET_DEFAULT,
+            seed: 0,
+            rules: Rules::BLITZ_2025,
+            slack_moves: SLACK_MOVES_MAX,
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! Random numbers that are the same on every machine and in every version.
+
+use rand_pcg::Pcg32;
+use rand_pcg::rand_core::Rng;
+
+/// The random number generator of one map: stream `index` of PCG32 (O'Neill, *PCG: A Family of
+/// Simple Fast Space-Efficient Statistically Good Algorithms for Random Number Generation*, 2014)
+/// with `seed`.
+///
+/// Range sampling and shuffling are implemented here because a crate may change its algorithm in a
+/// new version.
+pub(super) struct Dice {
+    rng: Pcg32,
+}
+
+impl Dice {
+    pub fn new(seed: u64, index: u64) -> Self {
+        let mut rng = Pcg32::new(seed, index);
+        // Streams with adjacent numbers start similarly, so the first outputs are skipped.
+        for _ in 0..16 {
+            rng.next_u32();
+        }
+        Self { rng }
+    }
+
+    /// A number from 0 to `count - 1`; 0 when `count` is 0. The bias is below one in a million
+    /// here.
+    pub fn below(&mut self, count: usize) -> usize {
+        ((u64::from(self.rng.next_u32()) * count as u64) >> 32) as usize
+    }
+
+    /// A number from `low` to `high`, both included.
+    pub fn between(&mut self, low: i32, high: i32) -> i32 {
+        low + self.below((high - low + 1) as usize) as i32
+    }
+
+    pub fn one_in(&mut self, count: usize) -> bool {
+        self.below(count) == 0
+    }
+
+    /// Fisher-Yates, from the back.
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            items.swap(last, self.below(last + 1));
+        }
+    }
+}

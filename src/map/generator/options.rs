@@ -1,0 +1,65 @@
+//! The options of the generator.
+
+use std::fmt;
+
+use crate::game::Style;
+
+/// The kind of street network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GeneratorKind {
+    /// A maze with many branches, whose dead ends are then opened. Both sides must be odd.
+    Maze,
+    /// A maze of long corridors with few loops, hard to survive. Both sides must be odd.
+    Labyrinth,
+    /// Streets around blocks of houses, with a few plazas, missing streets and alleys.
+    City,
+}
+
+impl GeneratorKind {
+    /// The name on the command line and in the names of maps.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Maze => "maze",
+            Self::Labyrinth => "labyrinth",
+            Self::City => "city",
+        }
+    }
+}
+
+impl fmt::Display for GeneratorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The options of the generator.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GeneratorOptions {
+    /// Mazes or cities.
+    pub kind: GeneratorKind,
+    /// Columns, including the outer walls.
+    pub width: i32,
+    /// Rows, including the outer walls.
+    pub height: i32,
+    /// Number of threats.
+    pub threats: usize,
+    /// Their styles: a deck that is shuffled and dealt, and reshuffled when it is empty. A style
+    /// that occurs twice in it is twice as frequent.
+    pub styles: Vec<Style>,
+    /// The share of dead ends to remove, in thousandths.
+    pub braid_permille: u32,
+}
+
+impl Default for GeneratorOptions {
+    /// A fully braided maze of 21x17 with 6 threats of any style.
+    fn default() -> Self {
+        Self {
+            kind: GeneratorKind::Maze,
+            width: 21,
+            height: 17,
+            threats: 6,
+            styles: Style::ALL.to_vec(),
+            braid_permille: 1000,
+        }
+    }
+}
