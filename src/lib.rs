@@ -48,6 +48,7 @@ pub mod batch;
 pub mod bot;
 pub mod fnv;
 pub mod game;
+pub mod inference;
 pub mod map;
 pub mod planner;
 pub mod protocol;

@@ -33,7 +33,7 @@ pub use layout::{DrawingError, Layout, Spawn, Tile};
 pub use moves::{Move, Plan};
 pub use names::NameError;
 pub use position::{Direction, Position};
-pub use rules::{PeriodTicks, PhaseClocks, Rules, RulesError, View, variant};
+pub use rules::{PeriodTicks, Personalities, PhaseClocks, Rules, RulesError, StyleNames, View, Wire, variant};
 pub use snapshot::{Snapshot, SnapshotError};
 pub use state::{State, Status, Threat};
 pub use style::{Personality, Style};

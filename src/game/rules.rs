@@ -59,6 +59,40 @@ pub struct Rules {
     pub hawk_posts: u16,
     /// Which position of the player a hawk looks for.
     pub hawk_view: View,
+    /// How messages name styles and personalities; it does not affect the game.
+    pub wire: Wire,
+}
+
+/// How a server's messages name what they describe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Wire {
+    /// The words for the styles.
+    pub style_names: StyleNames,
+    /// The personalities that are reported.
+    pub personalities: Personalities,
+}
+
+/// The words for the styles in messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StyleNames {
+    /// The server's.
+    Server,
+    /// Words that do not tell the style, one for each style.
+    Unknown,
+}
+
+/// The personalities that messages report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Personalities {
+    /// The threats' own.
+    Server,
+    /// None.
+    Missing,
+    /// Others, which do not match the threats' period.
+    Mismatched,
 }
 
 /// Ticks from one move of a threat to the next, by personality; each is at least 1.
@@ -173,6 +207,7 @@ impl Rules {
         hawk_rest_moves: 5,
         hawk_posts: 10,
         hawk_view: View::Present,
+        wire: Wire { style_names: StyleNames::Server, personalities: Personalities::Server },
     };
 
     /// The server's rules with the no-jump variant on, which is ours.
@@ -275,6 +310,12 @@ impl Default for PeriodTicks {
 impl Default for PhaseClocks {
     fn default() -> Self {
         Rules::BLITZ_2025.phase_clocks
+    }
+}
+
+impl Default for Wire {
+    fn default() -> Self {
+        Rules::BLITZ_2025.wire
     }
 }
 

@@ -15,7 +15,8 @@ use serde_json::Value;
 
 use super::{ProtocolError, from_json, to_json};
 use crate::game::{
-    Direction, Layout, Mover, Personality, Position, Spawn, State, StreetGraph, Style, Tile, UNREACHED, World,
+    Direction, Layout, Mover, Personalities, Personality, Position, Rules, Spawn, State, StreetGraph, Style,
+    StyleNames, Tile, UNREACHED, World,
 };
 
 /// Maximum size of a message in bytes. The largest supported map, 1024 x 1024 with few streets,
@@ -601,14 +602,34 @@ impl MessageMap {
 }
 
 fn threats_of(world: &World, state: &State) -> Vec<MessageThreat> {
-    let personality = world.personality(state);
+    let personality = personality_word(world.rules(), world.personality(state));
     let threats = world.threats(state).map(|threat| MessageThreat {
         position: threat.position,
         direction: Name::Known(threat.direction),
-        personality: Some(Name::Known(personality)),
-        style: Name::Known(threat.style),
+        personality: personality.clone(),
+        style: style_word(world.rules(), threat.style),
     });
     threats.collect()
+}
+
+/// The word for a style in the messages of a server with these rules.
+pub fn style_word(rules: &Rules, style: Style) -> StyleName {
+    match rules.wire.style_names {
+        StyleNames::Server => Name::Known(style),
+        StyleNames::Unknown => Name::Other(format!("pursuer-{}", style as usize + 1)),
+    }
+}
+
+/// The personality that a server with these rules reports for threats that have `personality`.
+pub fn personality_word(rules: &Rules, personality: Personality) -> Option<PersonalityName> {
+    match rules.wire.personalities {
+        Personalities::Server => Some(Name::Known(personality)),
+        Personalities::Missing => None,
+        Personalities::Mismatched => {
+            let count = Personality::ALL.len();
+            Some(Name::Known(Personality::ALL[(personality as usize + 2) % count]))
+        }
+    }
 }
 
 fn character_of(world: &World, state: &State, team_id: &str) -> MessageCharacter {

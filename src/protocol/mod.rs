@@ -21,6 +21,7 @@ pub use frame::{ClientFrame, Command, MAX_CLIENT_FRAME_BYTES, MAX_TEAM_NAME_CHAR
 pub use message::{
     Columns, DirectionName, GameMessage, MAX_MESSAGE_BYTES, MAX_MESSAGE_SIDE, MAX_MESSAGE_THREATS, MessageCharacter,
     MessageMap, MessageThreat, MessageTile, MessageWriter, Name, PersonalityName, StyleName, Word, distances,
+    personality_word, style_word,
 };
 
 /// The maximum nesting depth of JSON accepted by every parser here: values are built and dropped

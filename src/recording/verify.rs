@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::{RecordedTick, RecordingError, RecordingReader};
 use crate::game::{Action, Direction, Position, Rules, State, Status, Tile, World};
-use crate::protocol::{GameMessage, MessageThreat, MessageTile, Name, ProtocolError, distances};
+use crate::protocol::{GameMessage, MessageThreat, MessageTile, Name, ProtocolError, distances, personality_word};
 
 /// Number of ticks shown before and after a divergence.
 const CONTEXT_TICKS: usize = 3;
@@ -290,20 +290,20 @@ impl Replay {
 
     fn threat_difference(&self, threat: usize, place: usize, found: &MessageThreat) -> Option<Difference> {
         let expected = self.world.threat(&self.state, threat);
-        let personality = Name::Known(self.world.personality(&self.state));
+        let personality = personality_word(self.world.rules(), self.world.personality(&self.state));
         let direction = Name::Known(expected.direction);
         // Field paths are formatted only for differences, because this runs for every threat of
         // every line.
         let same = expected.position == found.position
             && direction == found.direction
-            && found.personality.as_ref().is_none_or(|found| *found == personality);
+            && (found.personality.is_none() || personality.is_none() || found.personality == personality);
         if same {
             return None;
         }
         let path = format!("threats[{place}]");
         position_difference(&path, expected.position, found.position)
             .or_else(|| differs(&format!("{path}.direction"), &direction, &found.direction))
-            .or_else(|| differs(&format!("{path}.personality"), &personality, found.personality.as_ref()?))
+            .or_else(|| differs(&format!("{path}.personality"), personality.as_ref()?, found.personality.as_ref()?))
     }
 
     fn character_difference(&self, message: &GameMessage) -> Option<Difference> {

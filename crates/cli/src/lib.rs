@@ -24,6 +24,7 @@ mod play;
 mod process;
 mod replay;
 mod rules;
+mod rules_args;
 mod serve;
 mod simulate;
 mod solve;
@@ -36,7 +37,7 @@ use error::{one_line, unwritable};
 pub use map_args::MapArgs;
 use map_args::world_of;
 use process::{ARGUMENTS, arguments};
-use rules::RulesArgs;
+use rules_args::RulesArgs;
 
 /// The program's arguments.
 #[derive(Parser)]
@@ -55,6 +56,7 @@ enum Command {
     Mapgen(mapgen::MapgenArgs),
     Play(play::PlayArgs),
     Replay(replay::ReplayArgs),
+    Rules(rules::RulesCommandArgs),
     Serve(serve::ServeArgs),
     Simulate(simulate::SimulateArgs),
     Solve(solve::SolveArgs),
@@ -71,6 +73,7 @@ impl Command {
             Self::Mapgen(args) => mapgen::run(&args, out),
             Self::Play(args) => play::run(&args, out),
             Self::Replay(args) => replay::run(&args, out),
+            Self::Rules(args) => rules::run(&args, out),
             Self::Serve(args) => serve::run(&args, out),
             Self::Simulate(args) => simulate::run(&args, &mut io::stdin().lock(), out),
             Self::Solve(args) => solve::run(&args, out),

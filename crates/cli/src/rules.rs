@@ -1,71 +1,99 @@
-//! The rules that a command plays by: one group of arguments for all commands.
+//! `getaway rules`: prints rules, draws variants of them, and compares two sets of rules.
 
-use std::fs;
+use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
 
 use getaway::game::Rules;
+use getaway::inference::{differences, parameters, variant};
 
-use super::CliError;
-use super::arena::shell_quoted;
+use super::number::{ANY, integer};
+use super::rules_args::read_rules;
+use super::table::write_table;
+use super::{CliError, one_line};
 
-/// The rules of the games.
-#[derive(Args, Clone, Debug, Default)]
-pub(super) struct RulesArgs {
-    /// No-jump variant: stepping onto a threat's tile loses the game
-    #[arg(long = "no-jump")]
-    forbids_jumps: bool,
-    /// Play by the rules in this JSON file; rules that it does not name are the server's
-    #[arg(long = "rules", value_name = "FILE")]
-    file: Option<PathBuf>,
+const EXAMPLES: &str = "Examples:
+  getaway rules                                  the server's rules as a rules file
+  getaway rules --seed 7 --changes 2 > variant.json
+  getaway serve --rules variant.json
+  getaway rules --diff variant.json              how they differ from the server's
+  getaway rules --diff one.json two.json --json";
+
+/// Print rules as JSON, draw a variant of the server's rules, or compare two rules files
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct RulesCommandArgs {
+    /// Seed of the variant
+    #[arg(long, value_name = "N", value_parser = integer::<u64>(ANY), conflicts_with = "files")]
+    seed: Option<u64>,
+    /// How many numbers, orders or switches of the server's rules the variant changes
+    /// [default: 1 with --seed]
+    #[arg(long, value_name = "K", value_parser = integer::<u64>(0..=27), conflicts_with = "files")]
+    changes: Option<u64>,
+    /// Say how the second file differs from the first; from the server's rules if there is only one
+    #[arg(long = "diff", value_name = "FILE", num_args = 1..=2)]
+    files: Vec<PathBuf>,
+    /// With --diff: print one JSON object per difference
+    #[arg(long)]
+    json: bool,
 }
 
-impl RulesArgs {
-    /// The requested rules.
-    pub fn rules(&self) -> Result<Rules, CliError> {
-        let rules = self.file.as_ref().map_or(Ok(Rules::BLITZ_2025), read)?;
-        Ok(Rules { no_jump: rules.no_jump || self.forbids_jumps, ..rules })
+pub(super) fn run(args: &RulesCommandArgs, out: &mut impl Write) -> Result<(), CliError> {
+    let (left, right) = match args.files.as_slice() {
+        [] => {
+            let changes = args.changes.unwrap_or(args.seed.is_some().into());
+            let rules = variant(args.seed.unwrap_or(0), (changes as usize).min(parameters().len()));
+            return Ok(writeln!(out, "{}", serde_json::to_string_pretty(&rules)?)?);
+        }
+        [right] => (Rules::BLITZ_2025, read_rules(right)?),
+        [left, right, ..] => (read_rules(left)?, read_rules(right)?),
+    };
+    let differences = differences(&left, &right);
+    if args.json {
+        for difference in &differences {
+            serde_json::to_writer(&mut *out, difference)?;
+            writeln!(out)?;
+        }
+        return Ok(());
     }
-
-    /// The arguments that request the same rules.
-    pub fn words(&self) -> Vec<String> {
-        let file = self.file.iter().flat_map(|path| ["--rules".to_owned(), shell_quoted(&path.display().to_string())]);
-        self.forbids_jumps.then(|| "--no-jump".to_owned()).into_iter().chain(file).collect()
+    if differences.is_empty() {
+        return Ok(writeln!(out, "no difference")?);
     }
-}
-
-fn read(path: &PathBuf) -> Result<Rules, CliError> {
-    let fail = |error: &dyn std::fmt::Display| CliError::Input(format!("{}: {error}", path.display()));
-    let text = fs::read_to_string(path)
-        .map_err(|error| CliError::Input(format!("cannot read {}: {error}", path.display())))?;
-    let rules: Rules = serde_json::from_str(&text).map_err(|error| fail(&error))?;
-    rules.validate().map_err(|error| fail(&error))?;
-    Ok(rules)
+    let headings = ["FIELD", "FIRST", "SECOND", "IN THE SECOND"].map(str::to_owned).to_vec();
+    let row = |difference: &getaway::inference::Difference| {
+        let getaway::inference::Difference { field, left, right, sentence } = difference;
+        [field, left, right, sentence].map(|text| one_line(text)).to_vec()
+    };
+    let rows: Vec<Vec<String>> = [headings].into_iter().chain(differences.iter().map(row)).collect();
+    Ok(write_table(&rows, &[0, 1, 2, 3], out)?)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn output(args: &RulesCommandArgs) -> String {
+        let mut out = Vec::new();
+        run(args, &mut out).expect("rules");
+        String::from_utf8(out).expect("text")
+    }
+
+    fn args(seed: Option<u64>, changes: Option<u64>, files: Vec<PathBuf>) -> RulesCommandArgs {
+        RulesCommandArgs { seed, changes, files, json: false }
+    }
+
     #[test]
-    fn rules_come_from_the_file_and_the_flag() {
+    fn variant_is_a_rules_file_whose_differences_are_listed() {
+        assert_eq!(
+            output(&args(None, None, Vec::new())),
+            serde_json::to_string_pretty(&Rules::BLITZ_2025).unwrap() + "\n"
+        );
         let dir = tempfile::tempdir().expect("a folder");
-        let path = dir.path().join("rules.json");
-        let of = |json: &str, forbids_jumps| {
-            fs::write(&path, json).expect("a file");
-            RulesArgs { forbids_jumps, file: Some(path.clone()) }.rules().map_err(|error| error.report().0)
-        };
-        assert_eq!(RulesArgs::default().rules().ok(), Some(Rules::BLITZ_2025));
-        let args = RulesArgs { forbids_jumps: true, file: None };
-        assert_eq!((args.rules().ok(), args.words()), (Some(Rules::NO_JUMP), vec!["--no-jump".to_owned()]));
-        let hawks = Rules { hawk_posts: 3, ..Rules::BLITZ_2025 };
-        assert_eq!(of(r#"{"hawk_posts": 3}"#, false), Ok(hawks));
-        assert_eq!(of(r#"{"hawk_posts": 3}"#, true), Ok(Rules { no_jump: true, ..hawks }));
-        assert_eq!(of(r#"{"no_jump": true}"#, false), Ok(Rules::NO_JUMP));
-        let error =
-            |json| of(json, false).unwrap_err().expect("a message").replace(&path.display().to_string(), "FILE");
-        assert_eq!(error(r#"{"owl_minute_ticks": 0}"#), "FILE: rules: owl_minute_ticks is 0: expected at least 1");
-        assert!(error(r#"{"owls": 3}"#).starts_with("FILE: unknown field `owls`, expected one of"));
+        let path = dir.path().join("variant.json");
+        std::fs::write(&path, output(&args(Some(7), Some(3), Vec::new()))).expect("a file");
+        let lines = output(&args(None, None, vec![path.clone()]));
+        assert_eq!(lines.lines().count(), 1 + 3, "{lines}");
+        assert_eq!(output(&args(None, None, vec![path.clone(), path])), "no difference\n");
     }
 }

@@ -1,6 +1,6 @@
 //! Random rules for lockstep games.
 
-use getaway::game::{Direction, PeriodTicks, PhaseClocks, Rules, View};
+use getaway::game::{Direction, PeriodTicks, Personalities, PhaseClocks, Rules, StyleNames, View, Wire};
 
 use super::Dice;
 
@@ -77,6 +77,11 @@ pub fn random_rules(dice: &mut Dice) -> Rules {
         if changes(dice) {
             *view = dice.pick(&[View::Stale, View::Present]);
         }
+    }
+    if changes(dice) {
+        let style_names = dice.pick(&[StyleNames::Server, StyleNames::Unknown]);
+        let personalities = dice.pick(&[Personalities::Server, Personalities::Missing, Personalities::Mismatched]);
+        rules.wire = Wire { style_names, personalities };
     }
     rules
 }

@@ -1,0 +1,72 @@
+//! The rules that a command plays by: one group of arguments for all commands.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use getaway::game::Rules;
+
+use super::CliError;
+use super::arena::shell_quoted;
+
+/// The rules of the games.
+#[derive(Args, Clone, Debug, Default)]
+pub(super) struct RulesArgs {
+    /// No-jump variant: stepping onto a threat's tile loses the game
+    #[arg(long = "no-jump")]
+    forbids_jumps: bool,
+    /// Play by the rules in this JSON file; rules that it does not name are the server's
+    #[arg(long = "rules", value_name = "FILE")]
+    file: Option<PathBuf>,
+}
+
+impl RulesArgs {
+    /// The requested rules.
+    pub fn rules(&self) -> Result<Rules, CliError> {
+        let rules = self.file.as_deref().map_or(Ok(Rules::BLITZ_2025), read_rules)?;
+        Ok(Rules { no_jump: rules.no_jump || self.forbids_jumps, ..rules })
+    }
+
+    /// The arguments that request the same rules.
+    pub fn words(&self) -> Vec<String> {
+        let file = self.file.iter().flat_map(|path| ["--rules".to_owned(), shell_quoted(&path.display().to_string())]);
+        self.forbids_jumps.then(|| "--no-jump".to_owned()).into_iter().chain(file).collect()
+    }
+}
+
+/// Reads a rules file.
+pub(super) fn read_rules(path: &Path) -> Result<Rules, CliError> {
+    let fail = |error: &dyn std::fmt::Display| CliError::Input(format!("{}: {error}", path.display()));
+    let text = fs::read_to_string(path)
+        .map_err(|error| CliError::Input(format!("cannot read {}: {error}", path.display())))?;
+    let rules: Rules = serde_json::from_str(&text).map_err(|error| fail(&error))?;
+    rules.validate().map_err(|error| fail(&error))?;
+    Ok(rules)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_come_from_the_file_and_the_flag() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("rules.json");
+        let of = |json: &str, forbids_jumps| {
+            fs::write(&path, json).expect("a file");
+            RulesArgs { forbids_jumps, file: Some(path.clone()) }.rules().map_err(|error| error.report().0)
+        };
+        assert_eq!(RulesArgs::default().rules().ok(), Some(Rules::BLITZ_2025));
+        let args = RulesArgs { forbids_jumps: true, file: None };
+        assert_eq!((args.rules().ok(), args.words()), (Some(Rules::NO_JUMP), vec!["--no-jump".to_owned()]));
+        let hawks = Rules { hawk_posts: 3, ..Rules::BLITZ_2025 };
+        assert_eq!(of(r#"{"hawk_posts": 3}"#, false), Ok(hawks));
+        assert_eq!(of(r#"{"hawk_posts": 3}"#, true), Ok(Rules { no_jump: true, ..hawks }));
+        assert_eq!(of(r#"{"no_jump": true}"#, false), Ok(Rules::NO_JUMP));
+        let error =
+            |json| of(json, false).unwrap_err().expect("a message").replace(&path.display().to_string(), "FILE");
+        assert_eq!(error(r#"{"owl_minute_ticks": 0}"#), "FILE: rules: owl_minute_ticks is 0: expected at least 1");
+        assert!(error(r#"{"owls": 3}"#).starts_with("FILE: unknown field `owls`, expected one of"));
+    }
+}

@@ -1,0 +1,401 @@
+//! Variants of the rules, and what differs between two sets of rules.
+
+use std::fmt;
+
+use crate::game::{
+    Direction, PeriodTicks, Personalities, Personality, PhaseClocks, Rules, Style, StyleNames, View, World, WorldError,
+};
+use crate::search::Generator;
+
+/// A part of the rules that a [`variant`] changes: one number, order or switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Parameter {
+    /// The period of a personality.
+    PeriodTicks(Personality),
+    /// When a personality begins; not for lazy.
+    PhaseClock(Personality),
+    /// The order of a tile's options.
+    OptionOrder,
+    /// The order of the shared path.
+    SharedPathOrder,
+    /// The order of the shark path.
+    SharkPathOrder,
+    /// The direction in which threats spawn.
+    FirstDirection,
+    /// The seed of the first pick.
+    FirstSeed,
+    /// The factor of the picks.
+    PickScale,
+    /// How far a deer keeps away from the player.
+    DeerShyDistance,
+    /// Which position of the player a style uses: deer, shark, owl or hawk.
+    View(Style),
+    /// The period of the owls' window.
+    OwlMinute,
+    /// The length of the owls' window.
+    OwlWindow,
+    /// How long a hawk waits before it is sent to a post.
+    HawkPatience,
+    /// How much longer it waits at a post.
+    HawkRest,
+    /// How many intersections posts are picked from.
+    HawkPosts,
+    /// The words for the styles in messages.
+    StyleNames,
+    /// The personalities in messages.
+    Personalities,
+}
+
+impl Parameter {
+    /// Every parameter.
+    pub const ALL: [Self; 26] = [
+        Self::PeriodTicks(Personality::Lazy),
+        Self::PeriodTicks(Personality::Tease),
+        Self::PeriodTicks(Personality::Awake),
+        Self::PeriodTicks(Personality::Hungry),
+        Self::PeriodTicks(Personality::Insane),
+        Self::PhaseClock(Personality::Tease),
+        Self::PhaseClock(Personality::Awake),
+        Self::PhaseClock(Personality::Hungry),
+        Self::PhaseClock(Personality::Insane),
+        Self::OptionOrder,
+        Self::SharedPathOrder,
+        Self::SharkPathOrder,
+        Self::FirstDirection,
+        Self::FirstSeed,
+        Self::PickScale,
+        Self::DeerShyDistance,
+        Self::View(Style::Deer),
+        Self::View(Style::Shark),
+        Self::View(Style::Owl),
+        Self::View(Style::Hawk),
+        Self::OwlMinute,
+        Self::OwlWindow,
+        Self::HawkPatience,
+        Self::HawkRest,
+        Self::HawkPosts,
+        Self::StyleNames,
+    ];
+
+    /// The field of the rules in JSON, with a dot before a field within it.
+    pub fn name(self) -> String {
+        let name = match self {
+            Self::PeriodTicks(personality) => return format!("period_ticks.{personality}"),
+            Self::PhaseClock(personality) => return format!("phase_clocks.{personality}"),
+            Self::View(style) => return format!("{style}_view"),
+            Self::OptionOrder => "option_order",
+            Self::SharedPathOrder => "shared_path_order",
+            Self::SharkPathOrder => "shark_path_order",
+            Self::FirstDirection => "spawn_order",
+            Self::FirstSeed => "first_seed",
+            Self::PickScale => "pick_scale",
+            Self::DeerShyDistance => "deer_shy_distance_squared",
+            Self::OwlMinute => "owl_minute_ticks",
+            Self::OwlWindow => "owl_window_ticks",
+            Self::HawkPatience => "hawk_patience_moves",
+            Self::HawkRest => "hawk_rest_moves",
+            Self::HawkPosts => "hawk_posts",
+            Self::StyleNames => "wire.style_names",
+            Self::Personalities => "wire.personalities",
+        };
+        name.to_owned()
+    }
+
+    /// Its value in the rules, as text.
+    pub fn value(self, rules: &Rules) -> String {
+        let order = |order: [Direction; 4]| order.map(Direction::name).join(", ");
+        match self {
+            Self::PeriodTicks(personality) => rules.period_ticks.of(personality).to_string(),
+            Self::PhaseClock(personality) => phase_clock(rules.phase_clocks, personality).to_string(),
+            Self::OptionOrder => order(rules.option_order),
+            Self::SharedPathOrder => order(rules.shared_path_order),
+            Self::SharkPathOrder => order(rules.shark_path_order),
+            Self::FirstDirection => order(rules.spawn_order),
+            Self::FirstSeed => rules.first_seed.to_string(),
+            Self::PickScale => rules.pick_scale.to_string(),
+            Self::DeerShyDistance => rules.deer_shy_distance_squared.to_string(),
+            Self::View(style) => view_name(*view_mut(&mut rules.clone(), style)).to_owned(),
+            Self::OwlMinute => rules.owl_minute_ticks.to_string(),
+            Self::OwlWindow => rules.owl_window_ticks.to_string(),
+            Self::HawkPatience => rules.hawk_patience_moves.to_string(),
+            Self::HawkRest => rules.hawk_rest_moves.to_string(),
+            Self::HawkPosts => rules.hawk_posts.to_string(),
+            Self::StyleNames => match rules.wire.style_names {
+                StyleNames::Server => "server".to_owned(),
+                StyleNames::Unknown => "unknown".to_owned(),
+            },
+            Self::Personalities => match rules.wire.personalities {
+                Personalities::Server => "server".to_owned(),
+                Personalities::Missing => "missing".to_owned(),
+                Personalities::Mismatched => "mismatched".to_owned(),
+            },
+        }
+    }
+
+    /// Gives it a random value of its kind, which may be the one it has.
+    fn draw(self, rules: &mut Rules, random: &mut Generator) {
+        let mut between = |low: usize, high: usize| low + random.below(high - low + 1);
+        match self {
+            Self::PeriodTicks(personality) => *period_mut(&mut rules.period_ticks, personality) = between(1, 7) as u8,
+            Self::PhaseClock(personality) => {
+                let clock = phase_clock_mut(&mut rules.phase_clocks, personality);
+                *clock = (usize::from(*clock) + between(0, 180)).saturating_sub(90) as u16;
+            }
+            Self::OptionOrder => shuffle(&mut rules.option_order, random),
+            Self::SharedPathOrder => shuffle(&mut rules.shared_path_order, random),
+            Self::SharkPathOrder => shuffle(&mut rules.shark_path_order, random),
+            Self::FirstDirection => rules.spawn_order.swap(0, between(1, 3)),
+            Self::FirstSeed => rules.first_seed = between(0, 2000) as i32 - 1000,
+            // Two to four digits, from 10 to 99,990.
+            Self::PickScale => {
+                let digits = between(10, 9999) as f64;
+                rules.pick_scale = if digits < 1000.0 { digits } else { digits * 10.0 };
+            }
+            Self::DeerShyDistance => {
+                let tiles = between(0, 11) as u32;
+                rules.deer_shy_distance_squared = tiles * tiles;
+            }
+            Self::View(style) => {
+                let view = view_mut(rules, style);
+                *view = if between(0, 1) == 0 { View::Stale } else { View::Present };
+            }
+            Self::OwlMinute => {
+                let shortest = usize::from(rules.owl_window_ticks).max(12);
+                rules.owl_minute_ticks = between(shortest, 120.max(shortest)) as u16;
+            }
+            Self::OwlWindow => rules.owl_window_ticks = between(1, usize::from(rules.owl_minute_ticks)) as u16,
+            Self::HawkPatience => rules.hawk_patience_moves = between(0, 12) as u8,
+            Self::HawkRest => rules.hawk_rest_moves = between(0, 12) as u8,
+            Self::HawkPosts => rules.hawk_posts = between(1, 20) as u16,
+            Self::StyleNames => rules.wire.style_names = StyleNames::Unknown,
+            Self::Personalities => {
+                rules.wire.personalities = [Personalities::Missing, Personalities::Mismatched][between(0, 1)];
+            }
+        }
+    }
+}
+
+impl fmt::Display for Parameter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.name())
+    }
+}
+
+/// Rules in which `changes` parameters differ from the server's; the same for the same seed. At
+/// most every parameter is changed.
+pub fn variant(seed: u64, changes: usize) -> Rules {
+    let mut random = Generator::from_seed(seed);
+    let mut parameters = parameters();
+    let mut rules = Rules::BLITZ_2025;
+    for _ in 0..changes.min(parameters.len()) {
+        let parameter = parameters.remove(random.below(parameters.len()));
+        loop {
+            let mut changed = rules;
+            parameter.draw(&mut changed, &mut random);
+            if parameter.value(&changed) != parameter.value(&rules) && changed.validate().is_ok() {
+                rules = changed;
+                break;
+            }
+        }
+    }
+    rules
+}
+
+/// Every parameter, the personalities of the wire included.
+pub fn parameters() -> Vec<Parameter> {
+    Parameter::ALL.into_iter().chain([Parameter::Personalities]).collect()
+}
+
+/// A parameter that differs between two sets of rules.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Difference {
+    /// The field of the rules.
+    pub field: String,
+    /// Its value in the first rules.
+    pub left: String,
+    /// Its value in the second.
+    pub right: String,
+    /// What the second rules do, as a sentence.
+    pub sentence: String,
+}
+
+/// The parameters that differ, in the order of the rules' fields.
+pub fn differences(left: &Rules, right: &Rules) -> Vec<Difference> {
+    let mut found = Vec::new();
+    if left.no_jump != right.no_jump {
+        found.push(Difference {
+            field: "no_jump".to_owned(),
+            left: left.no_jump.to_string(),
+            right: right.no_jump.to_string(),
+            sentence: match right.no_jump {
+                true => "stepping onto a threat's tile loses the game".to_owned(),
+                false => "a player and a threat that swap tiles pass through each other".to_owned(),
+            },
+        });
+    }
+    for parameter in parameters() {
+        let (of_left, of_right) = (parameter.value(left), parameter.value(right));
+        if of_left != of_right {
+            let (field, sentence) = (parameter.name(), sentence(parameter, right));
+            found.push(Difference { field, left: of_left, right: of_right, sentence });
+        }
+    }
+    found
+}
+
+/// What the rules say about a parameter.
+pub fn sentence(parameter: Parameter, rules: &Rules) -> String {
+    let value = parameter.value(rules);
+    match parameter {
+        Parameter::PeriodTicks(personality) => match value.as_str() {
+            "1" => format!("a threat that is {personality} moves on every tick"),
+            _ => format!("a threat that is {personality} moves on every {value}th tick")
+                .replace("2th", "2nd")
+                .replace("3th", "3rd"),
+        },
+        Parameter::PhaseClock(personality) => {
+            let tick = phase_clock(rules.phase_clocks, personality) + 2;
+            format!("threats are {personality} from tick {tick} on")
+        }
+        Parameter::OptionOrder => format!("a tile's options are listed in the order {value}"),
+        Parameter::SharedPathOrder => format!("the path of owls and hawks prefers {value}, in this order"),
+        Parameter::SharkPathOrder => format!("the shark's path prefers {value}, in this order"),
+        Parameter::FirstDirection => match first_direction(rules) {
+            Ok(direction) => format!("threats spawn facing {direction}"),
+            Err(_) => format!("first directions are listed as {value}"),
+        },
+        Parameter::FirstSeed => format!("the first seed is {value}"),
+        Parameter::PickScale => format!("the picks multiply the sine by {value}"),
+        Parameter::DeerShyDistance => {
+            let squared = rules.deer_shy_distance_squared;
+            let tiles = squared.isqrt();
+            match tiles * tiles == squared {
+                true => format!("the deer turns home within {tiles} tiles of the player"),
+                false => format!("the deer turns home within a squared distance of {squared} from the player"),
+            }
+        }
+        Parameter::View(style) => match value.as_str() {
+            "stale" => format!("the {style} uses the player's tile of the tick before"),
+            _ => format!("the {style} uses the player's present tile"),
+        },
+        Parameter::OwlMinute | Parameter::OwlWindow => {
+            let (window, minute) = (rules.owl_window_ticks, rules.owl_minute_ticks);
+            match window {
+                0 => "the owl never looks".to_owned(),
+                1 => format!("the owl looks in the first of every {minute} ticks"),
+                _ if window == minute => "the owl always looks".to_owned(),
+                _ => format!("the owl looks in ticks 0 to {} of every {minute}", window - 1),
+            }
+        }
+        Parameter::HawkPatience => format!("the hawk is sent to a post after {value} moves of waiting"),
+        Parameter::HawkRest => format!("the hawk waits {value} more moves after it has reached a post"),
+        Parameter::HawkPosts => format!("the hawk's posts are the {value} best intersections"),
+        Parameter::StyleNames => match rules.wire.style_names {
+            StyleNames::Server => "messages name the styles".to_owned(),
+            StyleNames::Unknown => "messages name the styles by unknown words".to_owned(),
+        },
+        Parameter::Personalities => match rules.wire.personalities {
+            Personalities::Server => "messages report the personalities".to_owned(),
+            Personalities::Missing => "messages report no personalities".to_owned(),
+            Personalities::Mismatched => "messages report personalities that do not match the periods".to_owned(),
+        },
+    }
+}
+
+/// The direction in which every threat spawns.
+///
+/// # Errors
+/// When the rules cannot be played.
+pub fn first_direction(rules: &Rules) -> Result<Direction, WorldError> {
+    let layout = crate::game::Layout::parse("PG").expect("a drawing");
+    let world = World::new(&layout, rules)?;
+    Ok(world.threat(&world.start(), 0).direction)
+}
+
+/// The name of a view in JSON.
+pub fn view_name(view: View) -> &'static str {
+    match view {
+        View::Stale => "stale",
+        View::Present => "present",
+    }
+}
+
+/// The clock after which threats have a personality; 0 for lazy.
+pub fn phase_clock(clocks: PhaseClocks, personality: Personality) -> u16 {
+    match personality {
+        Personality::Lazy => 0,
+        Personality::Tease => clocks.tease,
+        Personality::Awake => clocks.awake,
+        Personality::Hungry => clocks.hungry,
+        Personality::Insane => clocks.insane,
+    }
+}
+
+/// The field of a personality's clock; lazy has none, and gets that of tease.
+pub(super) fn phase_clock_mut(clocks: &mut PhaseClocks, personality: Personality) -> &mut u16 {
+    match personality {
+        Personality::Lazy | Personality::Tease => &mut clocks.tease,
+        Personality::Awake => &mut clocks.awake,
+        Personality::Hungry => &mut clocks.hungry,
+        Personality::Insane => &mut clocks.insane,
+    }
+}
+
+/// The field of a personality's period.
+pub(super) fn period_mut(periods: &mut PeriodTicks, personality: Personality) -> &mut u8 {
+    match personality {
+        Personality::Lazy => &mut periods.lazy,
+        Personality::Tease => &mut periods.tease,
+        Personality::Awake => &mut periods.awake,
+        Personality::Hungry => &mut periods.hungry,
+        Personality::Insane => &mut periods.insane,
+    }
+}
+
+/// The field of a style's view; bull and goldfish have none, and get that of the deer.
+pub(super) fn view_mut(rules: &mut Rules, style: Style) -> &mut View {
+    match style {
+        Style::Bull | Style::Goldfish | Style::Deer => &mut rules.deer_view,
+        Style::Shark => &mut rules.shark_view,
+        Style::Owl => &mut rules.owl_view,
+        Style::Hawk => &mut rules.hawk_view,
+    }
+}
+
+/// Puts an order into a random one (Fisher and Yates).
+fn shuffle(order: &mut [Direction; 4], random: &mut Generator) {
+    for last in (1..order.len()).rev() {
+        order.swap(last, random.below(last + 1));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variants_differ_from_the_server_in_as_many_parameters_as_asked() {
+        let mut fields = std::collections::BTreeSet::new();
+        for seed in 0..400 {
+            let changes = 1 + seed as usize % 3;
+            let rules = variant(seed, changes);
+            assert_eq!(rules.validate(), Ok(()));
+            let differences = differences(&Rules::BLITZ_2025, &rules);
+            assert_eq!(differences.len(), changes, "seed {seed}: {differences:?}");
+            assert_eq!(rules, variant(seed, changes));
+            fields.extend(differences.into_iter().map(|difference| difference.field));
+        }
+        assert_eq!(fields.len(), parameters().len(), "{fields:?}");
+    }
+
+    #[test]
+    fn differences_are_sentences() {
+        let rules =
+            Rules { shark_view: View::Present, owl_window_ticks: 20, owl_minute_ticks: 40, ..Rules::BLITZ_2025 };
+        let sentences: Vec<String> =
+            differences(&Rules::BLITZ_2025, &rules).into_iter().map(|difference| difference.sentence).collect();
+        let owl = "the owl looks in ticks 0 to 19 of every 40";
+        assert_eq!(sentences, ["the shark uses the player's present tile", owl, owl]);
+        assert_eq!(differences(&rules, &rules), []);
+    }
+}
