@@ -157,6 +157,34 @@ impl Map {
     /// overwritten.
     pub fn save(&self, folder: impl AsRef<Path>) -> Result<(), MapError> {
         let folder = folder.as_ref();
+        if folder.symlink_metadata().is_ok() {
+            return Err(MapError::Exists { path: folder.to_owned() });
+        }
+        // Fails, as intended, if another process has created the map since the check.
+        self.write(folder, |partial| fs::rename(partial, folder))
+    }
+
+    /// Writes the map into a folder that exists. Other files in it stay.
+    ///
+    /// # Errors
+    /// When the folder, or a file in it, cannot be written; the old map is then complete, unless
+    /// the disk fails between the renames of the two files.
+    pub fn overwrite(&self, folder: impl AsRef<Path>) -> Result<(), MapError> {
+        let folder = folder.as_ref();
+        if !folder.is_dir() {
+            let source = io::Error::new(io::ErrorKind::NotADirectory, "not a folder");
+            return Err(MapError::Write { path: folder.to_owned(), source });
+        }
+        self.write(folder, |partial| {
+            for file in [LAYOUT_FILE, META_FILE] {
+                fs::rename(partial.join(file), folder.join(file))?;
+            }
+            fs::remove_dir(partial)
+        })
+    }
+
+    /// Writes the files to a temporary folder next to `folder`, which `finish` then moves.
+    fn write(&self, folder: &Path, finish: impl FnOnce(&Path) -> io::Result<()>) -> Result<(), MapError> {
         let picture = encode_layout(&self.layout)
             .map_err(|source| MapError::Layout { path: folder.join(LAYOUT_FILE), source })?;
         let failed = |source: io::Error| MapError::Write { path: folder.to_owned(), source };
@@ -164,9 +192,6 @@ impl Map {
         let mut description = serde_json::to_vec_pretty(&meta).map_err(|error| failed(error.into()))?;
         description.push(b'\n');
 
-        if folder.symlink_metadata().is_ok() {
-            return Err(MapError::Exists { path: folder.to_owned() });
-        }
         let name = folder.file_name().ok_or_else(|| failed(io::ErrorKind::InvalidFilename.into()))?;
         let mut partial_name = OsStr::new(".").to_owned();
         partial_name.push(name);
@@ -177,8 +202,7 @@ impl Map {
             fs::create_dir_all(&partial)?;
             fs::write(partial.join(LAYOUT_FILE), &picture)?;
             fs::write(partial.join(META_FILE), &description)?;
-            // Fails, as intended, if another process has created the map since the check.
-            fs::rename(&partial, folder)
+            finish(&partial)
         };
         write().map_err(|source| {
             // Removing the temporary folder may fail as well; the first error is the one to report.

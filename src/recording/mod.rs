@@ -243,9 +243,14 @@ impl Iterator for RecordingReader {
 
 /// Writes a recording while the game is played. Every tick is flushed at once, so a crash loses at
 /// most the line being written.
+///
+/// A recording without a complete line, because the first write failed or the game ended before it,
+/// is removed.
 pub struct RecordingWriter {
     path: PathBuf,
     output: Output,
+    /// Complete lines.
+    lines: u64,
 }
 
 enum Output {
@@ -260,6 +265,14 @@ impl RecordingWriter {
     /// # Errors
     /// When the file exists already or cannot be created.
     pub fn create(path: impl AsRef<Path>) -> Result<Self, RecordingError> {
+        Self::open(path, false)
+    }
+
+    /// Like [`Self::create`], but an existing file is overwritten if `overwrite`.
+    ///
+    /// # Errors
+    /// When the file exists already and is not to be overwritten, or cannot be written.
+    pub fn open(path: impl AsRef<Path>, overwrite: bool) -> Result<Self, RecordingError> {
         let path = path.as_ref().to_owned();
         let failed = |source| RecordingError::Write { path: path.clone(), source };
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
@@ -271,18 +284,23 @@ impl RecordingWriter {
                 _ => failed(source),
             })?;
         }
-        let file =
-            OpenOptions::new().write(true).create_new(true).open(&path).map_err(|source| match source.kind() {
-                io::ErrorKind::AlreadyExists => RecordingError::Exists { path: path.clone() },
-                _ => failed(source),
-            })?;
+        let mut options = OpenOptions::new();
+        if overwrite {
+            options.write(true).create(true).truncate(true);
+        } else {
+            options.write(true).create_new(true);
+        }
+        let file = options.open(&path).map_err(|source| match source.kind() {
+            io::ErrorKind::AlreadyExists => RecordingError::Exists { path: path.clone() },
+            _ => failed(source),
+        })?;
         let output = match path.extension() {
             Some(extension) if extension == "gz" => {
                 Output::Gzip(Box::new(GzEncoder::new(file, Compression::default())))
             }
             _ => Output::Plain(file),
         };
-        Ok(Self { path, output })
+        Ok(Self { path, output, lines: 0 })
     }
 
     /// The file.
@@ -302,7 +320,9 @@ impl RecordingWriter {
             // rest is lost.
             Output::Gzip(file) => file.write_all(line.as_bytes()).and_then(|()| file.flush()),
         };
-        result.map_err(|source| self.failed(source))
+        result.map_err(|source| self.failed(source))?;
+        self.lines += 1;
+        Ok(())
     }
 
     /// Finishes the recording.
@@ -319,5 +339,15 @@ impl RecordingWriter {
 
     fn failed(&self, source: io::Error) -> RecordingError {
         RecordingError::Write { path: self.path.clone(), source }
+    }
+}
+
+impl Drop for RecordingWriter {
+    fn drop(&mut self) {
+        // A device is not removed.
+        if self.lines == 0 && self.path.is_file() {
+            // If it cannot be removed, an empty file is left, which does no harm.
+            let _ = fs::remove_file(&self.path);
+        }
     }
 }

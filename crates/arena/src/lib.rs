@@ -28,6 +28,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod estimate;
 mod eval;
 mod game;
 mod matches;

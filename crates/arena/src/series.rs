@@ -87,7 +87,7 @@ pub struct SeriesMap {
     pub name: String,
     /// A fingerprint of its tiles and spawns.
     pub layout: String,
-    world: World,
+    pub(super) world: World,
 }
 
 /// The games to play, ordered by sample, then by map, then by planner.
@@ -236,13 +236,28 @@ impl Series {
         })
     }
 
+    /// The bot that plays a game.
+    pub(super) fn bot(&self, index: usize) -> Result<Bot, SeriesError> {
+        let GameKey { sample, map, planner } = self.key(index);
+        let SeriesOptions { rules, budget, ref planners, .. } = self.options;
+        let (planner, seed) = (planners[planner].clone(), self.seed(map, sample));
+        Ok(Bot::new(BotOptions { planner, seed, rules, budget, ..BotOptions::default() })?)
+    }
+
+    /// The error of a game that was aborted.
+    pub(super) fn aborted(&self, index: usize, source: GameError) -> SeriesError {
+        let GameKey { sample, map, planner } = self.key(index);
+        let (name, planner) = (self.maps[map].name.clone(), self.options.planners[planner].clone());
+        SeriesError::Game { map: name, planner, seed: self.seed(map, sample), source: Box::new(source) }
+    }
+
     /// Plays a game; returns `None` if it was abandoned.
     fn play_one(&self, index: usize, is_stopped: impl Fn() -> bool) -> Result<Option<GameRecord>, SeriesError> {
         let GameKey { sample, map, planner } = self.key(index);
         let SeriesMap { name, layout, world } = &self.maps[map];
         let SeriesOptions { rules, budget, ref planners, .. } = self.options;
         let (planner, seed) = (&planners[planner], self.seed(map, sample));
-        let mut bot = Bot::new(BotOptions { planner: planner.clone(), seed, rules, budget, ..BotOptions::default() })?;
+        let mut bot = self.bot(index)?;
         let (mut simulated_ticks, mut sources, mut times) = (0, SourceCounts::default(), Times::default());
         let played = play(world, &mut bot, |_, decision| {
             simulated_ticks += decision.simulated_ticks;
@@ -250,10 +265,7 @@ impl Series {
             times.add(decision.elapsed);
             if is_stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
-        let ended = played.map_err(|source| {
-            let (map, planner) = (name.clone(), planner.clone());
-            SeriesError::Game { map, planner, seed, source: Box::new(source) }
-        })?;
+        let ended = played.map_err(|source| self.aborted(index, source))?;
         let ControlFlow::Continue(state) = ended else { return Ok(None) };
         Ok(Some(GameRecord {
             map: name.clone(),

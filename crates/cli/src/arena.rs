@@ -2,16 +2,16 @@
 //! results file and Ctrl-C.
 
 use getaway::game::{Rules, variant};
-use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use clap::Args;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::HumanDuration;
 use serde::Serialize;
 
 use getaway::search::Budget;
@@ -21,14 +21,19 @@ use getaway_arena::{
 
 use super::budget::BudgetArgs;
 use super::number::{ANY, integer};
-use super::play::REDRAWS_PER_SECOND;
-use super::{CliError, MapArgs, RulesArgs, unwritable};
+use super::output::{OutputArgs, OutputFile};
+use super::progress::Progress;
+use super::{CliError, MapArgs, RulesArgs};
 
 /// Default budget of a decision: it makes a series reproducible, and `survival` plays as well with
 /// it as within 75 ms.
 const DEFAULT_BUDGET: Budget = Budget::ticks(20_000);
 const MAX_SAMPLES: u64 = 100_000;
 const MAX_THREADS: u64 = 1024;
+/// The time to find out how long a series takes.
+const ESTIMATE_LIMIT: Duration = Duration::from_secs(1);
+/// A series that takes longer says so beforehand.
+const LONG_SERIES: Duration = Duration::from_secs(60);
 /// Exit code after a second Ctrl-C.
 const INTERRUPTED: i32 = 130;
 
@@ -55,9 +60,11 @@ pub(super) struct SeriesArgs {
     /// contains; created if missing
     #[arg(long, value_name = "FILE")]
     resume: Option<PathBuf>,
-    /// Write a self-contained HTML report; overwrites an existing file
+    /// Write a self-contained HTML report
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
+    #[command(flatten)]
+    output: OutputArgs,
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,
@@ -84,6 +91,7 @@ pub(super) struct SeriesRun<'a> {
     map_arguments: Vec<String>,
     pub series: Series,
     pub games: Games,
+    report: Option<OutputFile>,
     interrupted: bool,
 }
 
@@ -115,16 +123,14 @@ impl<'a> SeriesRun<'a> {
             &maps,
             SeriesOptions { planners, samples, seed, rules, budget: args.budget.or(DEFAULT_BUDGET) },
         )?;
-        Ok(Self { args, map_arguments, series, games: Games::new(), interrupted: false })
+        // Fail now rather than after hours of games.
+        let report = args.report.as_ref().map(|path| args.output.file(path)).transpose()?;
+        Ok(Self { args, map_arguments, series, games: Games::new(), report, interrupted: false })
     }
 
     /// Plays the missing games. `status` is called after each game; it returns the running score,
     /// or stops the series.
     pub fn play(&mut self, mut status: impl FnMut(&Series, &Games) -> ControlFlow<(), String>) -> Result<(), CliError> {
-        if let Some(path) = &self.args.report {
-            // Fail now rather than after hours of games.
-            open_report(path)?;
-        }
         let threads = self.args.threads();
         let mut file = None;
         if let Some(path) = &self.args.resume {
@@ -132,7 +138,8 @@ impl<'a> SeriesRun<'a> {
             (file, self.games) = (Some(opened), games);
         }
         let stop = stop_on_interrupt()?;
-        let bar = progress_bar(self.series.len() as u64, self.games.iter().flatten().count() as u64);
+        self.announce(threads)?;
+        let progress = Progress::of(self.series.len() as u64, "games").with_done(self.played() as u64);
         let Self { series, games, .. } = self;
         if status(series, games).is_continue() {
             let flow = series.play(games, threads, &stop, |index, games| {
@@ -140,10 +147,10 @@ impl<'a> SeriesRun<'a> {
                 if let Some(Err(error)) = file.as_mut().map(|file| file.write(game)) {
                     return ControlFlow::Break(Err(error));
                 }
-                bar.inc(1);
-                status(series, games).map_break(Ok).map_continue(|text| bar.set_message(text))
+                progress.inc(1);
+                status(series, games).map_break(Ok).map_continue(|text| progress.set_message(text))
             });
-            bar.finish_and_clear();
+            drop(progress);
             if let ControlFlow::Break(result) = flow? {
                 result?;
                 return Ok(());
@@ -151,6 +158,23 @@ impl<'a> SeriesRun<'a> {
         }
         self.games.resize(self.series.len(), None);
         self.interrupted = stop.load(Ordering::Relaxed) && self.played() < self.series.len();
+        Ok(())
+    }
+
+    /// Says beforehand about how long a long series takes.
+    fn announce(&self, threads: usize) -> Result<(), CliError> {
+        let missing = self.series.len() - self.played();
+        let planners = self.series.options().planners.len();
+        if missing <= 2 * planners {
+            // The estimate would take about as long as the games.
+            return Ok(());
+        }
+        let time = self.series.estimate(&self.games, threads, ESTIMATE_LIMIT)?;
+        if time > LONG_SERIES {
+            let time = HumanDuration(time);
+            // If standard error is closed, there is nowhere to report to.
+            let _ = writeln!(io::stderr(), "{missing} games on {threads} threads: this takes about {time}");
+        }
         Ok(())
     }
 
@@ -199,7 +223,7 @@ impl<'a> SeriesRun<'a> {
 
     /// Writes the report, if requested.
     pub fn write_report(&self, title: &str, battle: Option<&Match>) -> Result<(), CliError> {
-        let Some(path) = &self.args.report else { return Ok(()) };
+        let Some(file) = &self.report else { return Ok(()) };
         let words = super::arguments().into_iter().map(|word| shell_quoted(&word));
         let command = ["getaway".to_owned()].into_iter().chain(words).collect::<Vec<String>>().join(" ");
         let text = ReportText { title, heading: &self.heading(), command: &command };
@@ -208,9 +232,7 @@ impl<'a> SeriesRun<'a> {
             Some(self.replay_command(self.series.key(index).map, game))
         };
         let page = report(&self.series, &self.games, battle, text, replay);
-        let mut file = open_report(path)?;
-        let written = file.set_len(0).and_then(|()| file.write_all(page.as_bytes()));
-        written.map_err(|error| unwritable(path, &error))
+        file.write(page.as_bytes())
     }
 
     /// Returns an error if the series was interrupted; the results so far have been printed.
@@ -218,10 +240,12 @@ impl<'a> SeriesRun<'a> {
         if !self.interrupted {
             return Ok(());
         }
-        let advice = if self.args.resume.is_some() {
-            "rerun the same command to continue"
-        } else {
-            "rerun the same command to continue / use --resume FILE to keep them"
+        let advice = match (&self.args.resume, &self.report) {
+            (Some(_), Some(_)) if !self.args.output.overwrites() => {
+                "rerun the same command with --force to continue and to overwrite the report"
+            }
+            (Some(_), _) => "rerun the same command to continue",
+            (None, _) => "use --resume FILE to keep them",
         };
         let (played, all) = (self.played(), self.series.len());
         Err(CliError::Interrupted(format!("interrupted after {played} of {all} games; {advice}")))
@@ -255,22 +279,6 @@ fn stop_on_interrupt() -> Result<Arc<AtomicBool>, CliError> {
     })
     .map_err(|error| CliError::Input(format!("cannot install the Ctrl-C handler: {error}")))?;
     Ok(stop)
-}
-
-/// A progress bar on standard error, drawn only on a terminal.
-fn progress_bar(games: u64, played: u64) -> ProgressBar {
-    let target = ProgressDrawTarget::stderr_with_hz(REDRAWS_PER_SECOND);
-    let bar = ProgressBar::with_draw_target(Some(games), target).with_position(played);
-    // Games from the results file must not affect the estimate of the remaining time.
-    bar.reset_eta();
-    let style = ProgressStyle::with_template("{pos}/{len} games {wide_bar} {msg}  {eta} left");
-    bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
-}
-
-/// Opens the report without truncating it.
-fn open_report(path: &Path) -> Result<File, CliError> {
-    let opened = OpenOptions::new().write(true).create(true).truncate(false).open(path);
-    opened.map_err(|error| unwritable(path, &error))
 }
 
 /// Quotes a word for the shell.

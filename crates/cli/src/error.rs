@@ -37,13 +37,19 @@ impl CliError {
 
 impl From<MapError> for CliError {
     fn from(error: MapError) -> Self {
-        Self::Input(error.to_string())
+        match error {
+            MapError::Exists { path } => exists(&path),
+            _ => Self::Input(error.to_string()),
+        }
     }
 }
 
 impl From<RecordingError> for CliError {
     fn from(error: RecordingError) -> Self {
-        Self::Input(error.to_string())
+        match error {
+            RecordingError::Exists { path } => exists(&path),
+            _ => Self::Input(error.to_string()),
+        }
     }
 }
 
@@ -60,9 +66,17 @@ impl From<serde_json::Error> for CliError {
     }
 }
 
+/// The error of an output that exists already.
+pub(super) fn exists(path: &Path) -> CliError {
+    CliError::Input(format!("{} already exists (overwrite only with --force)", path.display()))
+}
+
 /// The error of a file that cannot be written.
 pub(super) fn unwritable(path: &Path, error: &io::Error) -> CliError {
-    CliError::Input(format!("cannot write {}: {error}", path.display()))
+    let text = error.to_string();
+    // tempfile adds the path of the temporary file, which is not the one that the user asked for.
+    let cause = text.split(" at path \"").next().unwrap_or(&text);
+    CliError::Input(format!("cannot write {}: {cause}", path.display()))
 }
 
 /// Escapes control characters: names and paths may contain anything and must not break the line or

@@ -11,6 +11,7 @@ use getaway::game::{NameError, Style};
 use getaway::map::{GeneratorKind, GeneratorOptions, Map, MapError, generate_nth};
 
 use super::number::{ANY, integer};
+use super::output::OutputArgs;
 use super::{CliError, one_line};
 
 /// Keeps a typing error from filling the disk.
@@ -50,6 +51,8 @@ pub(super) struct MapgenArgs {
     /// Output folder; created if missing
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
+    #[command(flatten)]
+    output: OutputArgs,
     /// Print a JSON array with one object per map
     #[arg(long)]
     json: bool,
@@ -96,7 +99,7 @@ pub(super) fn run(args: &MapgenArgs, out: &mut impl Write) -> Result<(), CliErro
     let options = generator_options(args);
     let maps =
         (0..args.count).map(|index| generate_nth(&options, args.seed, index)).collect::<Result<Vec<Map>, _>>()?;
-    save_all(&maps, &args.out)?;
+    save_all(&maps, &args.out, args.output.overwrites())?;
 
     let written: Vec<Written<'_>> = maps.iter().map(|map| written(map, &args.out)).collect();
     if args.json {
@@ -126,17 +129,20 @@ fn generator_options(args: &MapgenArgs) -> GeneratorOptions {
 }
 
 /// Writes all maps or none: existing folders are detected before the first map is written, and if
-/// the disk fails later, the written maps are removed.
-fn save_all(maps: &[Map], dir: &Path) -> Result<(), CliError> {
+/// the disk fails later, the new folders are removed. A map that is overwritten keeps the other
+/// files in its folder.
+fn save_all(maps: &[Map], dir: &Path, overwrite: bool) -> Result<(), CliError> {
     let folders: Vec<PathBuf> = maps.iter().map(|map| dir.join(&map.name)).collect();
-    if let Some(path) = folders.iter().find(|folder| folder.symlink_metadata().is_ok()) {
-        return Err(MapError::Exists { path: path.clone() }.into());
+    let exist: Vec<bool> = folders.iter().map(|folder| folder.symlink_metadata().is_ok()).collect();
+    if let Some(index) = exist.iter().position(|&exists| exists && !overwrite) {
+        return Err(MapError::Exists { path: folders[index].clone() }.into());
     }
     let was_there = dir.symlink_metadata().is_ok();
     for (written, (map, folder)) in maps.iter().zip(&folders).enumerate() {
-        if let Err(error) = map.save(folder) {
+        let saved = if exist[written] { map.overwrite(folder) } else { map.save(folder) };
+        if let Err(error) = saved {
             // The first error is the one to report, even if the cleanup fails too.
-            for folder in &folders[..written] {
+            for (folder, _) in folders[..written].iter().zip(&exist).filter(|&(_, &exists)| !exists) {
                 let _ = fs::remove_dir_all(folder);
             }
             if !was_there {

@@ -1,17 +1,16 @@
 //! `getaway play`: plays a whole local game, message by message as a server would.
 
 use std::convert::Infallible;
-use std::io::{self, Write};
+use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 
 use getaway::bot::{BUDGET_DEFAULT, Bot, BotOptions, Decision};
-use getaway::game::{LAST_TICK, Rules, World, variant};
+use getaway::game::{LAST_TICK, Rules, Status, World, variant};
 use getaway::planner::DEFAULT_NAME;
 use getaway::protocol::MessageWriter;
 use getaway::recording::{RecordingError, RecordingWriter};
@@ -19,11 +18,11 @@ use getaway_arena::stats::nearest_rank;
 use getaway_arena::{SourceCounts, TEAM};
 
 use super::budget::BudgetArgs;
+use super::ending::ending;
 use super::number::{ANY, integer};
+use super::output::OutputArgs;
+use super::progress::Progress;
 use super::{CliError, MapArgs, RulesArgs, one_line, world_of};
-
-/// Redraws of the progress bar per second.
-pub(super) const REDRAWS_PER_SECOND: u8 = 5;
 
 const EXAMPLES: &str = "Examples:
   getaway play roundabout                                the default planner, 75 ms per decision
@@ -53,10 +52,11 @@ pub(super) struct PlayArgs {
     /// Seed of the random number generator
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = integer::<u64>(ANY))]
     seed: u64,
-    /// Save the game, one line per tick, gzipped if the name ends in .gz; does not overwrite an
-    /// existing file
+    /// Save the game, one line per tick, gzipped if the name ends in .gz
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
+    #[command(flatten)]
+    output: OutputArgs,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -73,6 +73,8 @@ struct Report {
     /// The last tick of the game: 2001 if it is complete.
     final_tick: u16,
     caught: bool,
+    #[serde(skip)]
+    status: Status,
     decision_ms: DecisionTimes,
     sources: SourceCounts,
     mispredictions: u32,
@@ -94,13 +96,19 @@ pub(super) fn run(args: &PlayArgs, out: &mut impl Write) -> Result<(), CliError>
     let rules = args.rules.rules()?;
     let world = world_of(&map, &rules)?;
     let mut bot = Bot::new(options(args, rules)).map_err(|error| CliError::Input(error.to_string()))?;
-    let recording = args.save.as_ref().map(RecordingWriter::create).transpose()?;
-    let report = play(args, map.name, &world, &mut bot, recording)?;
+    let recording = args.save.as_ref().map(|path| RecordingWriter::open(path, args.output.overwrites())).transpose()?;
+    let (report, lost) = play(args, map.name, &world, &mut bot, recording)?;
     if args.json {
         serde_json::to_writer(&mut *out, &report)?;
-        return Ok(writeln!(out)?);
+        writeln!(out)?;
+    } else {
+        write_report(&report, out)?;
     }
-    write_report(&report, out)
+    out.flush()?;
+    match lost {
+        Some(error) => Err(CliError::Input(format!("{error}; the recording is incomplete"))),
+        None => Ok(()),
+    }
 }
 
 fn options(args: &PlayArgs, rules: Rules) -> BotOptions {
@@ -113,61 +121,52 @@ fn options(args: &PlayArgs, rules: Rules) -> BotOptions {
     }
 }
 
+/// Plays the game. A recording that cannot be written does not end it; the error is returned with
+/// the result.
 fn play(
     args: &PlayArgs,
     map: String,
     world: &World,
     bot: &mut Bot,
     mut recording: Option<RecordingWriter>,
-) -> Result<Report, CliError> {
+) -> Result<(Report, Option<RecordingError>), CliError> {
     let writer = MessageWriter::new(world, TEAM);
-    let progress = progress_bar();
+    let progress = Progress::of(LAST_TICK.into(), "ticks");
     let mut decisions: Vec<Decision> = Vec::new();
+    let mut lost = None;
     let played = getaway_arena::play(world, bot, |state, decision| {
         if let Some(file) = &mut recording
             && let Err(error) = file.write(&writer.write(state), decision.action().as_slice())
         {
-            report_lost_recording(&error);
-            recording = None;
+            (lost, recording) = (Some(error), None);
         }
         decisions.push(*decision);
         progress.inc(1);
         ControlFlow::<Infallible>::Continue(())
     });
-    progress.finish_and_clear();
+    drop(progress);
     let ControlFlow::Continue(state) =
         played.map_err(|error| CliError::Check(format!("{}: {error}", one_line(&map))))?;
-    let is_saved = recording.is_some_and(|recording| recording.finish().inspect_err(report_lost_recording).is_ok());
-    let saved = args.save.clone().filter(|_| is_saved);
+    if let Some(recording) = recording {
+        lost = recording.finish().err();
+    }
+    let saved = args.save.clone().filter(|_| lost.is_none());
     let mut sources = SourceCounts::default();
     decisions.iter().for_each(|decision| sources.add(decision.source));
-    Ok(Report {
+    let report = Report {
         map,
         planner: args.planner.clone(),
         rules: *world.rules(),
         score: world.score(&state),
         final_tick: state.tick(),
         caught: state.is_caught(),
+        status: state.status(),
         decision_ms: times(decisions.iter().map(|decision| decision.elapsed)),
         sources,
         mispredictions: bot.mispredictions_by_threat().iter().sum(),
         saved,
-    })
-}
-
-/// Reports on standard error that the recording is incomplete. A disk error does not end the game.
-fn report_lost_recording(error: &RecordingError) {
-    let text = format!("{error}; the recording ends here, the game continues");
-    // If standard error is closed, there is nowhere to report to.
-    let _ = writeln!(io::stderr(), "{}", one_line(&text));
-}
-
-/// A progress bar on standard error, drawn only on a terminal.
-fn progress_bar() -> ProgressBar {
-    let target = ProgressDrawTarget::stderr_with_hz(REDRAWS_PER_SECOND);
-    let bar = ProgressBar::with_draw_target(Some(LAST_TICK.into()), target);
-    let style = ProgressStyle::with_template("tick {pos} {wide_bar} {elapsed}");
-    bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+    };
+    Ok((report, lost))
 }
 
 /// Computes the statistics of the decision times.
@@ -184,8 +183,8 @@ fn times(decisions: impl Iterator<Item = Duration>) -> DecisionTimes {
 }
 
 fn write_report(report: &Report, out: &mut impl Write) -> Result<(), CliError> {
-    let Report { map, planner, score, final_tick, decision_ms, sources, mispredictions, saved, .. } = report;
-    let end = if *final_tick > LAST_TICK { "complete".to_owned() } else { format!("caught in tick {final_tick}") };
+    let Report { map, planner, score, final_tick, status, decision_ms, sources, mispredictions, saved, .. } = report;
+    let end = ending(*status, *final_tick);
     writeln!(out, "{}: {score} points, {end}, planner {}", one_line(map), one_line(planner))?;
     let DecisionTimes { first, p50, p99, max } = decision_ms;
     writeln!(out, "decisions: first {first:.3} ms, then p50 {p50:.3}, p99 {p99:.3}, max {max:.3} ms")?;

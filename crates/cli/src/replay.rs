@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use serde::Serialize;
 
-use getaway::game::Status;
 use getaway::recording::{Divergence, RecordingError, Report, verify};
 
+use super::ending::ending;
 use super::{CliError, RulesArgs, one_line};
 
 const EXAMPLES: &str = "Examples:
@@ -162,17 +162,10 @@ fn write_text(path: &Path, result: &Result<Report, RecordingError>, out: &mut im
     if let Some(divergence) = &report.divergence {
         return write_divergence(&file, divergence, out);
     }
-    writeln!(out, "{file}: {}, {}{}", count(report.ticks, "tick"), ending(report), remarks(report))?;
+    let score = report.score.map(|score| format!(", score {score}")).unwrap_or_default();
+    let (ticks, end) = (count(report.ticks, "tick"), ending(report.status, report.tick));
+    writeln!(out, "{file}: {ticks}, {end}{score}{}", remarks(report))?;
     Ok(())
-}
-
-fn ending(report: &Report) -> String {
-    let score = report.score.unwrap_or_default();
-    match report.status {
-        Status::Caught => format!("caught in tick {}, score {score}", report.tick),
-        Status::Complete => format!("complete, score {score}"),
-        Status::Running => format!("ends in tick {}, before the game does", report.tick),
-    }
 }
 
 /// Remarks on a file without divergence.

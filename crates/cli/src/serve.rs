@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use clap::Args;
 
-use getaway::game::Status;
 use getaway::map::{Map, MapEntry};
 use getaway_server::{Event, GameResult, Server, ServerError, ServerOptions};
 
+use super::ending::ending;
 use super::number::{ANY, integer};
+use super::output::OutputArgs;
 use super::{CliError, MapArgs, RulesArgs, one_line};
 
 /// Keeps a typing error from causing a tick of several days.
@@ -58,6 +59,8 @@ pub(super) struct ServeArgs {
     /// .gz
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
+    #[command(flatten)]
+    output: OutputArgs,
     /// Print one JSON object per game; all other messages go to standard error
     #[arg(long)]
     json: bool,
@@ -86,11 +89,13 @@ pub(super) fn run(args: &ServeArgs, out: &mut impl Write) -> Result<(), CliError
 }
 
 fn cannot_start(error: ServerError) -> CliError {
-    let hint = match &error {
-        ServerError::Listen { source, .. } if source.kind() == io::ErrorKind::AddrInUse => " (try --port 0)",
-        _ => "",
-    };
-    CliError::Input(format!("{error}{hint}"))
+    match error {
+        ServerError::Recording(error) => error.into(),
+        ServerError::Listen { ref source, .. } if source.kind() == io::ErrorKind::AddrInUse => {
+            CliError::Input(format!("{error} (try --port 0)"))
+        }
+        _ => CliError::Input(error.to_string()),
+    }
 }
 
 fn options(args: &ServeArgs) -> Result<ServerOptions, CliError> {
@@ -109,6 +114,7 @@ fn options(args: &ServeArgs) -> Result<ServerOptions, CliError> {
         games: args.games,
         rules: args.rules.rules()?,
         recording: args.record.clone(),
+        overwrite_recordings: args.output.overwrites(),
     })
 }
 
@@ -146,10 +152,7 @@ fn print_note(text: &str) {
 /// A result as text.
 fn sentence(result: &GameResult) -> String {
     let GameResult { game, map, score, tick, seconds, missed_ticks, late_commands, .. } = result;
-    let end = match result.end {
-        Status::Caught | Status::Running => format!("caught in tick {tick}"),
-        Status::Complete => "complete".to_owned(),
-    };
+    let end = ending(result.end, *tick);
     let mut text = format!(
         "game {game}: {map}, score {score}, {end}, {late_commands} late commands, {missed_ticks} ticks without a command, {seconds:.1} s"
     );

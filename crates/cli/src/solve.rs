@@ -1,24 +1,25 @@
 //! `getaway solve`: determines before the first move whether a map can be survived, and how.
 
-use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 
-use getaway::game::{LAST_TICK, POINTS_PER_TICK, Plan, World};
+use getaway::game::{POINTS_PER_TICK, Plan, Status, World};
 use getaway::map::Map;
 use getaway::planner::{Budget, Certificate, Decider, Outcome, Solution, SurvivalOptions};
 
+use super::ending::ending;
 use super::number::{ANY, integer};
+use super::output::{OutputArgs, OutputFile};
+use super::progress::Progress;
 use super::{CliError, MapArgs, RulesArgs, one_line, world_of};
 
 /// Number of moves per line of a printed plan.
 const MOVES_PER_LINE: usize = 100;
-/// Simulated ticks between two updates of the progress bar: about a tenth of a second. Not a time,
+/// Simulated ticks between two updates of the progress: about a tenth of a second. Not a time,
 /// which would make the answer depend on the machine.
 const PROGRESS_TICKS: u64 = 1_000_000;
 
@@ -52,6 +53,8 @@ pub(super) struct SolveArgs {
     /// map
     #[arg(long, value_name = "FILE")]
     certificate: Option<PathBuf>,
+    #[command(flatten)]
+    output: OutputArgs,
     /// Print one JSON object per line and map
     #[arg(long)]
     json: bool,
@@ -65,6 +68,11 @@ struct Report {
     score: u32,
     bound: u32,
     actions: String,
+    /// The last tick of the plan.
+    #[serde(skip)]
+    final_tick: u16,
+    #[serde(skip)]
+    status: Status,
     /// When the outcome was known; nothing while it is not.
     decided_ms: Option<f64>,
     elapsed_ms: f64,
@@ -77,16 +85,18 @@ pub(super) fn run(args: &SolveArgs, out: &mut impl Write) -> Result<(), CliError
     if args.certificate.is_some() && !is_alone {
         return Err(CliError::Input(format!("--certificate: expected one map, found {}", maps.len())));
     }
+    let certificate = args.certificate.as_ref().map(|path| args.output.file(path)).transpose()?;
+    let progress = if is_alone { Progress::open_ended() } else { Progress::of(maps.len() as u64, "maps") };
     let mut reports = Vec::new();
     for map in maps {
-        let report = solve(args, &map)?;
+        let report = solve(args, &map, certificate.as_ref(), &progress)?;
+        progress.inc(1);
         if args.json {
-            serde_json::to_writer(&mut *out, &report)?;
-            writeln!(out)?;
-            out.flush()?;
+            progress.suspend(|| write_json(&report, out))?;
         }
         reports.push(report);
     }
+    drop(progress);
     match reports.as_slice() {
         _ if args.json => Ok(()),
         [report] if is_alone => write_plan(report, out),
@@ -94,19 +104,23 @@ pub(super) fn run(args: &SolveArgs, out: &mut impl Write) -> Result<(), CliError
     }
 }
 
-fn solve(args: &SolveArgs, map: &Map) -> Result<Report, CliError> {
+fn solve(
+    args: &SolveArgs,
+    map: &Map,
+    certificate: Option<&OutputFile>,
+    progress: &Progress,
+) -> Result<Report, CliError> {
     let name = one_line(&map.name);
     let world = world_of(map, &args.rules.rules()?)?;
     let mut decider = Decider::new(SurvivalOptions { seed: args.seed, ..SurvivalOptions::default() });
     let start = Instant::now();
-    let (solution, decided) = decide(args, &world, &mut decider);
+    let (solution, decided) = decide(args, &world, &mut decider, |found, bound| {
+        progress.set_message(format!("{name}: score {found}, bound {bound}"));
+    });
     let elapsed_ms = milliseconds(start.elapsed());
-    check(&name, &world, &solution)?;
-    if let Some(path) = &args.certificate {
-        let certificate = Certificate::new(world.rules(), &solution, decider.proof());
-        fs::write(path, certificate.to_string()).map_err(|error| {
-            CliError::Input(format!("cannot write {}: {error}", one_line(&path.display().to_string())))
-        })?;
+    let status = check(&name, &world, &solution)?;
+    if let Some(file) = certificate {
+        file.write(Certificate::new(world.rules(), &solution, decider.proof()).to_string().as_bytes())?;
     }
     Ok(Report {
         map: map.name.clone(),
@@ -114,20 +128,26 @@ fn solve(args: &SolveArgs, map: &Map) -> Result<Report, CliError> {
         score: score(solution.final_tick),
         bound: score(solution.bound),
         actions: Plan::from(&solution.moves[..]).to_string(),
+        final_tick: solution.final_tick,
+        status,
         decided_ms: decided.map(milliseconds),
         elapsed_ms,
         simulated_ticks: solution.simulated_ticks,
     })
 }
 
-/// Decides a map within the time limit, in slices between which the progress bar is drawn. Returns
-/// the solution and the time at which its outcome was known.
-fn decide(args: &SolveArgs, world: &World, decider: &mut Decider) -> (Solution, Option<Duration>) {
+/// Decides a map within the time limit, in slices; `report` is given the score and the bound after
+/// each. Returns the solution and the time at which its outcome was known.
+fn decide(
+    args: &SolveArgs,
+    world: &World,
+    decider: &mut Decider,
+    mut report: impl FnMut(u32, u32),
+) -> (Solution, Option<Duration>) {
     let time_limit = Duration::from_millis(args.time_limit_ms);
     let start = Instant::now();
     let mut simulated_ticks = 0;
     let mut decided = None;
-    let mut bar: Option<ProgressBar> = None;
     loop {
         let left = time_limit.saturating_sub(start.elapsed());
         let solution = decider.solve(world, &world.start(), Budget::time(left).and(Budget::ticks(PROGRESS_TICKS)));
@@ -136,14 +156,9 @@ fn decide(args: &SolveArgs, world: &World, decider: &mut Decider) -> (Solution, 
             decided = decided.or_else(|| Some(start.elapsed()));
         }
         if solution.is_optimal() || start.elapsed() >= time_limit {
-            if let Some(bar) = bar {
-                bar.finish_and_clear();
-            }
             return (Solution { simulated_ticks, ..solution }, decided);
         }
-        let bar = bar.get_or_insert_with(progress_bar);
-        bar.set_position(u64::from(solution.final_tick));
-        bar.set_message(format!("score {}, bound {}", score(solution.final_tick), score(solution.bound)));
+        report(score(solution.final_tick), score(solution.bound));
     }
 }
 
@@ -155,15 +170,8 @@ fn score(tick: u16) -> u32 {
     u32::from(tick) * POINTS_PER_TICK
 }
 
-/// A progress bar on standard error, drawn only on a terminal.
-fn progress_bar() -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(Some(u64::from(LAST_TICK) + 1), ProgressDrawTarget::stderr());
-    let style = ProgressStyle::with_template("{msg} {wide_bar} {elapsed}");
-    bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
-}
-
-/// Plays the moves to verify the solution before it is printed.
-fn check(name: &str, world: &World, solution: &Solution) -> Result<(), CliError> {
+/// Plays the moves to verify the solution before it is printed. Returns how the plan ends.
+fn check(name: &str, world: &World, solution: &Solution) -> Result<Status, CliError> {
     let mut state = world.start();
     let mut moves = solution.moves.iter();
     while !state.is_over()
@@ -173,7 +181,7 @@ fn check(name: &str, world: &World, solution: &Solution) -> Result<(), CliError>
     }
     let lives = solution.outcome != Outcome::Survives || state.is_complete();
     if moves.len() == 0 && state.tick() == solution.final_tick && lives {
-        return Ok(());
+        return Ok(state.status());
     }
     let (found, claimed) = (state.tick(), solution.final_tick);
     Err(CliError::Check(format!(
@@ -181,11 +189,21 @@ fn check(name: &str, world: &World, solution: &Solution) -> Result<(), CliError>
     )))
 }
 
+fn write_json(report: &Report, out: &mut impl Write) -> Result<(), CliError> {
+    serde_json::to_writer(&mut *out, report)?;
+    writeln!(out)?;
+    Ok(out.flush()?)
+}
+
 fn write_plan(report: &Report, out: &mut impl Write) -> Result<(), CliError> {
-    let Report { map, outcome, score, bound, actions, elapsed_ms, simulated_ticks, .. } = report;
+    let Report { map, outcome, score, bound, actions, final_tick, status, elapsed_ms, simulated_ticks, .. } = report;
     let map = one_line(map);
     let bound = if score == bound { String::new() } else { format!(" (bound {bound})") };
-    writeln!(out, "{map}: {outcome}, {score} points{bound}, {elapsed_ms:.1} ms, {simulated_ticks} ticks simulated")?;
+    let end = ending(*status, *final_tick);
+    writeln!(
+        out,
+        "{map}: {outcome}, {score} points{bound}, {end}, {elapsed_ms:.1} ms, {simulated_ticks} ticks simulated"
+    )?;
     for (line, moves) in actions.as_bytes().chunks(MOVES_PER_LINE).enumerate() {
         let tick = line * MOVES_PER_LINE + 1;
         writeln!(out, "{tick:>5} {}", String::from_utf8_lossy(moves))?;

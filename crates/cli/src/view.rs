@@ -2,7 +2,6 @@
 //! writes it to a file.
 
 use std::convert::Infallible;
-use std::fs::OpenOptions;
 use std::io::{self, IsTerminal, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -22,7 +21,8 @@ use getaway_viewer::{
 };
 
 use super::number::{ANY, integer};
-use super::{CliError, MapArgs, RulesArgs, one_line, unwritable, world_of};
+use super::output::OutputArgs;
+use super::{CliError, MapArgs, RulesArgs, one_line, world_of};
 
 const EXAMPLES: &str = "Examples:
   getaway view games/last.jsonl                  open a recorded game in the browser
@@ -81,6 +81,8 @@ pub(super) struct ViewArgs {
     /// Use the dark theme for images
     #[arg(long)]
     dark: bool,
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 /// Parses a speed: one of the page's, or any other from 0.1 to 100.
@@ -100,21 +102,20 @@ pub(super) fn run(args: &ViewArgs, out: &mut impl Write) -> Result<(), CliError>
     let theme = if args.dark { Theme::Dark } else { Theme::Light };
     let options = PictureOptions { layers: args.layers, theme };
     let failed = |error: PictureError| CliError::Input(error.to_string());
-    let (path, content) = if let Some(path) = &args.html {
-        (ensure_absent(path)?, Page::new(PageSource::Replay(&replay(args, &source)?)).html.into_bytes())
+    let (file, content) = if let Some(path) = &args.html {
+        (args.output.file(path)?, Page::new(PageSource::Replay(&replay(args, &source)?)).html.into_bytes())
     } else if let (Some(path), Some(tick)) = (&args.png, args.tick) {
-        (ensure_absent(path)?, png(&replay(args, &source)?, tick, options).map_err(failed)?)
+        (args.output.file(path)?, png(&replay(args, &source)?, tick, options).map_err(failed)?)
     } else if let Some(path) = &args.gif {
         let range = GifOptions { from: args.from, to: args.to, speed: args.speed };
-        let mut content = Vec::new();
-        ensure_absent(path)?;
+        let (file, mut content) = (args.output.file(path)?, Vec::new());
         gif(&replay(args, &source)?, range, options, &mut content).map_err(failed)?;
-        (path.as_path(), content)
+        (file, content)
     } else {
         return show(args, &source, out);
     };
-    write_new(path, &content)?;
-    Ok(writeln!(out, "{}", one_line(&path.display().to_string()))?)
+    file.write(&content)?;
+    Ok(writeln!(out, "{}", one_line(&file.path().display().to_string()))?)
 }
 
 /// An existing file is a recording, even if a map has the same name.
@@ -196,23 +197,4 @@ fn open(url: &str) {
     let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
     let mut command = Command::new(program);
     let _ = command.arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
-}
-
-/// Fails if the path exists, before any work is done.
-fn ensure_absent(path: &Path) -> Result<&Path, CliError> {
-    if path.symlink_metadata().is_ok() { Err(exists_error(path)) } else { Ok(path) }
-}
-
-fn exists_error(path: &Path) -> CliError {
-    CliError::Input(format!("{} already exists", path.display()))
-}
-
-/// Creates a new file; does not overwrite one that was created in the meantime.
-fn write_new(path: &Path, content: &[u8]) -> Result<(), CliError> {
-    let written =
-        OpenOptions::new().write(true).create_new(true).open(path).and_then(|mut file| file.write_all(content));
-    written.map_err(|error| match error.kind() {
-        io::ErrorKind::AlreadyExists => exists_error(path),
-        _ => unwritable(path, &error),
-    })
 }

@@ -198,10 +198,10 @@ fn ctrl_c_prints_the_results_so_far() {
     assert!(stdout.lines().next().unwrap().contains(" of 200000 games so far"), "{stdout}");
     assert!(stdout.lines().last().unwrap().contains("paired games"), "{stdout}");
     let played = lines();
-    assert_eq!(
-        stderr,
-        format!("error: interrupted after {played} of 200000 games; rerun the same command to continue\n")
-    );
+    let notes: Vec<&str> = stderr.lines().collect();
+    assert!(notes[0].starts_with("200000 games on ") && notes[0].contains(": this takes about "), "{stderr}");
+    let interrupted = format!("error: interrupted after {played} of 200000 games; rerun the same command to continue");
+    assert_eq!(notes[1..], [interrupted]);
 }
 
 #[test]
@@ -212,6 +212,14 @@ fn invalid_input_gives_one_line() {
     assert!(fails(&["battle", "random", "random"]).starts_with("planner random is given twice"));
     assert!(fails(&["eval", "snail", "--samples", "0"]).contains("0"));
     assert!(fails(&["eval", "snail", "--report", "/nowhere/report.html"]).contains("cannot write /nowhere"));
+    let dir = tempfile::tempdir().unwrap();
+    let report = dir.path().join("report.html");
+    fs::write(&report, "mine").unwrap();
+    let eval = ["eval", "snail", "--planner", "random", "--samples", "1", "--report", report.to_str().unwrap()];
+    assert_eq!(fails(&eval), format!("{} already exists (overwrite only with --force)", report.display()));
+    assert_eq!(fs::read_to_string(&report).unwrap(), "mine");
+    succeeds(&[&eval[..], &["--force"]].concat());
+    assert!(fs::read_to_string(&report).unwrap().to_lowercase().starts_with("<!doctype html>"));
     assert!(fails(&["eval", "snail", "--resume", "/nowhere/results.jsonl"]).contains("cannot read or write"));
     assert!(fails(&["eval", "--maps", "/nowhere"]).contains("no such folder"));
 }

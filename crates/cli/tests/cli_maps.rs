@@ -262,8 +262,14 @@ fn mapgen_does_not_overwrite() {
     let taken = dir.path().join("maze-21x17-s1-0002");
     fs::create_dir(&taken).unwrap();
     let line = fails(&mapgen_args(out, &[]));
-    assert_eq!(line, format!("{} already exists", taken.display()));
+    assert_eq!(line, format!("{} already exists (overwrite only with --force)", taken.display()));
     assert_eq!(fs::read_dir(out).unwrap().count(), 1, "the two maps before it must not be written either");
+    fs::write(taken.join("notes.txt"), "mine").unwrap();
+    fs::write(taken.join("meta.json"), "old").unwrap();
+    succeeds(&mapgen_args(out, &["--force"]));
+    succeeds(&["maps", "--maps", out, "maze-21x17-s1-0002"]);
+    assert_eq!(fs::read_to_string(taken.join("notes.txt")).unwrap(), "mine", "other files stay");
+    assert_eq!(fs::read_dir(out).unwrap().count(), 3, "no temporary folders");
     let file = dir.path().join("file");
     fs::write(&file, "").unwrap();
     assert!(fails(&mapgen_args(file.to_str().unwrap(), &[])).contains("cannot write"));

@@ -46,7 +46,11 @@ fn game_is_saved_and_reproducible() {
     let [one, two] = files.each_ref().map(|file| std::fs::read(file).unwrap());
     assert!(one == two, "the same seed and ticks play the same game");
     succeeds(&["replay", &files[0]]);
-    assert!(fails(&["play", "snail", "--save", &files[0]]).contains("already exists"));
+    assert!(fails(&["play", "snail", "--save", &files[0]]).contains("already exists (overwrite only with --force)"));
+    let again = ["play", "snail", "--planner", "random", "--budget-ticks", "1", "--save", &files[0], "--force"];
+    succeeds(&again);
+    assert_ne!(std::fs::read(&files[0]).unwrap(), one);
+    succeeds(&["replay", &files[0]]);
 }
 
 #[test]
@@ -67,7 +71,7 @@ fn invalid_input_gives_one_line() {
 
 #[cfg(unix)]
 #[test]
-fn full_disk_gives_one_line_and_the_game_continues() {
+fn full_disk_gives_one_line_after_the_whole_game() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("game.jsonl");
     // Limits files to 32 blocks of 512 bytes; the signal is ignored, so that writing fails with an
@@ -86,10 +90,27 @@ fn full_disk_gives_one_line_and_the_game_continues() {
     ]);
     let output = shell.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).output().unwrap();
     let errors = String::from_utf8(output.stderr).unwrap();
-    assert_eq!((output.status.code(), errors.lines().count()), (Some(0), 1), "{errors}");
-    assert!(errors.contains("cannot write ") && errors.contains("the game continues"), "{errors}");
+    assert_eq!((output.status.code(), errors.lines().count()), (Some(2), 1), "{errors}");
+    assert!(errors.contains("cannot write ") && errors.ends_with("; the recording is incomplete\n"), "{errors}");
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((&report["score"], report.get("saved")), (&json!(10_005), None));
     let report = getaway::recording::verify(&path, &Rules::BLITZ_2025).unwrap();
     assert!(report.divergence.is_none() && report.ticks > 0 && report.truncated_line.is_some(), "{report:?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn recording_without_a_line_is_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("game.jsonl");
+    let limited = r#"trap "" XFSZ; ulimit -f 0; exec "$0" "$@""#;
+    let mut shell = Command::new("sh");
+    shell.args(["-c", limited, env!("CARGO_BIN_EXE_getaway"), "play", "snail", "--planner", "random"]);
+    let output = shell
+        .args(["--save", path.to_str().unwrap()])
+        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(!path.exists());
 }

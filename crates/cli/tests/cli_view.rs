@@ -111,9 +111,9 @@ fn invalid_input_gives_one_line_and_nothing_is_overwritten() {
         (vec!["atlantis"], "no map named atlantis"),
         (vec![missing.as_str()], "missing.jsonl: No such file"),
         (vec![&broken], "broken.jsonl, line 1: "),
-        (vec![GAME, "--html", &taken], "already exists"),
-        (vec![GAME, "--png", &taken, "--tick", "1"], "already exists"),
-        (vec![GAME, "--gif", &taken], "already exists"),
+        (vec![GAME, "--html", &taken], "already exists (overwrite only with --force)"),
+        (vec![GAME, "--png", &taken, "--tick", "1"], "already exists (overwrite only with --force)"),
+        (vec![GAME, "--gif", &taken], "already exists (overwrite only with --force)"),
         (vec![GAME, "--png", &new, "--tick", "0"], "no tick 0 in this game: expected 1 to 108"),
         (vec![GAME, "--png", &new, "--tick", "109"], "no tick 109 in this game: expected 1 to 108"),
         (vec![GAME, "--png", &new], "--tick <N>"),
@@ -130,6 +130,9 @@ fn invalid_input_gives_one_line_and_nothing_is_overwritten() {
     }
     assert_eq!(std::fs::read_to_string(&taken).unwrap(), "mine");
     assert!(!Path::new(&new).exists(), "nothing is left behind after a failure");
+    succeeds(&[GAME, "--png", &taken, "--tick", "1", "--force"]);
+    assert!(std::fs::read(&taken).unwrap().starts_with(b"\x89PNG"));
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2, "no temporary files");
 }
 
 /// Sends a request and returns the whole response.

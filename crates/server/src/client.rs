@@ -107,7 +107,7 @@ async fn play(socket: &mut WebSocket, shared: &Shared, team: &str) -> (CloseCode
     };
     let recording = match shared.options.recording_of_game(number) {
         Some(path) => {
-            let started = Recorder::start(path).await;
+            let started = Recorder::start(path, shared.options.overwrite_recordings).await;
             started.inspect_err(|error| note(format!("{error}; this game is not recorded"))).ok()
         }
         None => None,

@@ -23,6 +23,7 @@ mod socket;
 mod viewer_server;
 mod viewers;
 
+use std::fs::OpenOptions;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -69,9 +70,14 @@ const PATH_CHARS_MAX: usize = 100;
 const SHUTDOWN_POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Checks that a recording can be written, and leaves no file behind. Missing folders are created.
-fn check_recording(path: PathBuf) -> Result<(), RecordingError> {
-    drop(RecordingWriter::create(&path)?);
-    std::fs::remove_file(&path).map_err(|source| RecordingError::Write { path, source })
+fn check_recording(path: PathBuf, overwrite: bool) -> Result<(), RecordingError> {
+    if overwrite && path.exists() {
+        // Opened without being truncated: it is kept until the game starts.
+        let opened = OpenOptions::new().write(true).open(&path);
+        return opened.map(drop).map_err(|source| RecordingError::Write { path, source });
+    }
+    // A recording without a line is removed when it is dropped.
+    RecordingWriter::create(path).map(drop)
 }
 
 /// Why a server cannot start.
@@ -113,7 +119,7 @@ impl Server {
         }
         for number in 1..=options.games.unwrap_or(1).min(CHECKED_RECORDINGS_MAX) {
             if let Some(path) = options.recording_of_game(number) {
-                check_recording(path)?;
+                check_recording(path, options.overwrite_recordings)?;
             }
         }
         let address = if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") };

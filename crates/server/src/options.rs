@@ -25,6 +25,8 @@ pub struct ServerOptions {
     pub rules: Rules,
     /// The recording of the first game; later ones are numbered: `game.jsonl`, `game-2.jsonl`, ...
     pub recording: Option<PathBuf>,
+    /// Whether recordings that exist are overwritten.
+    pub overwrite_recordings: bool,
 }
 
 impl ServerOptions {
@@ -38,6 +40,7 @@ impl ServerOptions {
             games: None,
             rules: Rules::BLITZ_2025,
             recording: None,
+            overwrite_recordings: false,
         }
     }
 

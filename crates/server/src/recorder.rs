@@ -33,13 +33,13 @@ struct Tick {
 }
 
 impl Recorder {
-    /// Starts a recording in a new file.
+    /// Starts a recording in a new file, or overwrites the one that exists if `overwrite`.
     ///
     /// # Errors
     /// A message, when the file cannot be created in time.
-    pub async fn start(path: PathBuf) -> Result<Self, String> {
+    pub async fn start(path: PathBuf, overwrite: bool) -> Result<Self, String> {
         let target = path.clone();
-        let created = spawn_blocking(move || RecordingWriter::create(target));
+        let created = spawn_blocking(move || RecordingWriter::open(target, overwrite));
         match timeout(RECORDING_TIMEOUT, created).await {
             Ok(Ok(Ok(writer))) => Ok(Self::with(writer, path)),
             Ok(Ok(Err(error))) => Err(error.to_string()),

@@ -287,6 +287,12 @@ async fn recording_that_cannot_be_written_is_rejected_at_the_start() {
             }
         }
     }
+    for name in ["taken.jsonl", "new/game.jsonl"] {
+        let recording = Some(path(name));
+        let options = ServerOptions { recording, overwrite_recordings: true, ..options(vec![safe_map()]) };
+        assert!(Server::bind("127.0.0.1", 0, options).await.is_ok());
+        assert_eq!(std::fs::read_to_string(path("taken.jsonl")).unwrap(), "mine", "kept until a game starts");
+    }
     let mut left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     left.sort();
     assert_eq!(left, ["new", "second-2.jsonl", "taken.jsonl"], "no empty recordings");

@@ -1,0 +1,102 @@
+//! Estimates beforehand how long a series takes.
+
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use super::game::play;
+use super::series::{Games, Series, SeriesError};
+use getaway::game::LAST_TICK;
+
+impl Series {
+    /// About how long the games that are missing in `games` take on `threads` threads. The first
+    /// missing game of each planner is played until it ends, or until all of them have taken
+    /// `limit`; a game that goes on is assumed to be complete in the end, so that the estimate is
+    /// rather too high than too low. Games on other maps may take longer.
+    ///
+    /// # Errors
+    /// When a game is aborted.
+    pub fn estimate(&self, games: &Games, threads: usize, limit: Duration) -> Result<Duration, SeriesError> {
+        let is_missing = |index: &usize| games.get(*index).is_none_or(Option::is_none);
+        let planners = self.options().planners.len();
+        let share = limit / planners.max(1) as u32;
+        let mut total = Duration::ZERO;
+        for planner in 0..planners {
+            let mut missing = (0..self.len()).filter(is_missing).filter(|&index| self.key(index).planner == planner);
+            if let Some(first) = missing.next() {
+                total += self.estimate_game(first, share)? * (1 + missing.count()) as u32;
+            }
+        }
+        Ok(total / threads.max(1) as u32)
+    }
+
+    /// About how long a game takes, found out within `limit` and one decision.
+    fn estimate_game(&self, index: usize, limit: Duration) -> Result<Duration, SeriesError> {
+        let world = &self.maps()[self.key(index).map].world;
+        let mut bot = self.bot(index)?;
+        let start = Instant::now();
+        // The first decision may take much longer than the others, because some planners plan the
+        // whole game in it.
+        let (mut decisions, mut first) = (0, Duration::ZERO);
+        let played = play(world, &mut bot, |_, _| {
+            decisions += 1;
+            if decisions == 1 {
+                first = start.elapsed();
+            }
+            if start.elapsed() < limit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        });
+        let elapsed = start.elapsed();
+        Ok(match played.map_err(|source| self.aborted(index, source))? {
+            ControlFlow::Continue(_) => elapsed,
+            ControlFlow::Break(()) if decisions == 1 => elapsed * LAST_TICK.into(),
+            ControlFlow::Break(()) => first + (elapsed - first) / (decisions - 1) * u32::from(LAST_TICK - 1),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::series::SeriesOptions;
+    use getaway::game::{Layout, Rules};
+    use getaway::map::Map;
+    use getaway::search::Budget;
+
+    const LIMIT: Duration = Duration::from_millis(20);
+
+    fn series(drawing: &str, samples: u32, budget: Budget) -> Series {
+        let (name, kind, difficulty) = ("map".to_owned(), String::new(), String::new());
+        let map = Map { name, kind, difficulty, layout: Layout::parse(drawing).expect("a drawing") };
+        let planners = vec!["sampling".to_owned()];
+        let options = SeriesOptions { planners, samples, seed: 1, rules: Rules::BLITZ_2025, budget };
+        Series::new(&[map], options).expect("a series")
+    }
+
+    #[test]
+    fn long_game_is_extrapolated_from_its_start() {
+        // The threat is too far away to end the game within the limit, and each decision takes 5 ms.
+        let drawing = "###############\n#P...........S#\n#.###########.#\n#.............#\n###############";
+        let series = series(drawing, 3, Budget::time(Duration::from_millis(5)));
+        let game_s = 5e-3 * 2000.0;
+        let start = Instant::now();
+        let one = series.estimate(&Games::new(), 1, LIMIT).expect("a time").as_secs_f64();
+        let played_s = start.elapsed().as_secs_f64();
+        assert!(one > 3.0 * 0.9 * game_s, "{one}");
+        // On a busy machine a decision takes longer, but then so does the start that was played.
+        assert!(one < 3.0 * 2000.0 * played_s, "{one} after {played_s}");
+        let four = series.estimate(&Games::new(), 4, LIMIT).expect("a time").as_secs_f64();
+        assert!(four > 3.0 * 0.9 * game_s / 4.0, "{four}");
+    }
+
+    #[test]
+    fn played_games_do_not_count() {
+        let series = series("#####\n#P.B#\n#####", 2, Budget::ticks(1));
+        let mut games = Games::new();
+        let stop = std::sync::atomic::AtomicBool::new(false);
+        let flow = series.play(&mut games, 1, &stop, |_, _| ControlFlow::<()>::Continue(()));
+        assert!(flow.is_ok());
+        assert_eq!(series.estimate(&games, 1, LIMIT).expect("a time"), Duration::ZERO);
+        games[1] = None;
+        let left = series.estimate(&games, 1, LIMIT).expect("a time");
+        assert!(!left.is_zero() && left < series.estimate(&Games::new(), 1, LIMIT).expect("a time") * 20);
+    }
+}
