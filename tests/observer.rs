@@ -135,13 +135,27 @@ fn world_built_in_slices_equals_one_built_at_once() {
 }
 
 #[test]
+fn waiting_equals_staying_tick_by_tick() {
+    for_each_tick(|world, _, _, after| {
+        let (mut waited, mut stayed) = (after.clone(), after.clone());
+        world.wait(&mut waited, 3);
+        let mut moves = 0;
+        while !stayed.is_over() && moves < 3 {
+            moves += u8::from(world.threats_move(&stayed));
+            world.step(&mut stayed, Move::Stay);
+        }
+        assert_eq!(waited, stayed, "after tick {}", after.tick());
+    });
+}
+
+#[test]
 fn plan_with_slack_survives_waiting_at_any_time() {
     const SLACK_MOVES: u8 = 2;
     for map in our_maps() {
         let world = World::new(&map.layout, &Rules::NO_JUMP).unwrap();
-        let patient = world.clone().with_slack(SLACK_MOVES);
         let limit = Budget::ticks(1_000_000);
-        let solution = SurvivalSearch::new(SurvivalOptions::default()).solve(&patient, &patient.start(), limit);
+        let options = SurvivalOptions { slack_moves: SLACK_MOVES, ..SurvivalOptions::default() };
+        let solution = SurvivalSearch::new(options).solve(&world, &world.start(), limit);
         assert_eq!(solution.outcome, Outcome::Survives, "{}", map.name);
         let mut state = world.start();
         for &player_move in &solution.moves {

@@ -6,16 +6,16 @@
 //! 4. the planner's move, with as much slack as it finds, checked by `exploration` where tiles have
 //!    refused the player.
 //!
-//! A plan without slack may pass a threat by a single tick, and then one late command is fatal. A
-//! world with slack `n` also counts the player as caught where standing still through the threats'
-//! next `n` moves would be fatal (see [`World::with_slack`]), so a plan that survives it can
-//! lose `n` commands in a row at any time. Nearly every map can be survived with a slack of 4.
-//! There is one planner per slack level; the plan with the most slack that survives is followed.
+//! A plan without slack may pass a threat by a single tick, and then one late command is fatal. In
+//! a plan with slack `n` the player survives standing still through the threats' next `n` moves at
+//! any time (see [`SurvivalOptions::slack_moves`]), so the plan can lose `n` commands in a row.
+//! Nearly every map can be survived with a slack of 4. There is one planner per slack level; the
+//! plan with the most slack that survives is followed.
 
 use std::time::Instant;
 
 use crate::game::{PlacementError, State, Tile, World};
-use crate::planner::{self, Budget, CautiousRules, Choice, Planner};
+use crate::planner::{self, Budget, CautiousRules, Choice, Planner, SurvivalOptions, SurvivalPlanner};
 
 use super::exploration::{Exploration, SearchLimits, check_plan};
 use super::fallback::decide_from_positions;
@@ -23,7 +23,8 @@ use super::observation::Decoded;
 use super::options::BotOptions;
 use super::tracker::Tracker;
 
-/// The largest map, in open tiles, whose tables are copied within a decision for what-if analysis.
+/// The largest map, in open tiles, on which the time of a decision suffices for more than a plan:
+/// for copies of the world's tables to explore in, and for plans with slack.
 const COPIED_TILES_MAX: usize = 1024;
 /// The maximum number of states for the first attempt at the highest slack level: several times
 /// what most maps need.
@@ -120,7 +121,7 @@ impl Planning {
         };
         Ok(match planner {
             ActivePlanner::Plain(planner) => planner.decide(world, &state, budget),
-            ActivePlanner::WithSlack(planner) => planner.decide(&state, budget),
+            ActivePlanner::WithSlack(planner) => planner.decide(world, &state, budget),
         })
     }
 }
@@ -132,17 +133,16 @@ fn is_survival(options: &BotOptions) -> bool {
 
 impl ActivePlanner {
     fn new(options: &BotOptions, world: &World) -> Self {
-        let planner = || planner::by_name(&options.planner, options.seed).expect("a name that Bot::new has checked");
         if is_survival(options) && options.slack_moves > 0 && world.open_tiles() <= COPIED_TILES_MAX {
-            return Self::WithSlack(SlackPlanner::new(world, options.slack_moves, planner));
+            return Self::WithSlack(SlackPlanner::new(options));
         }
-        Self::Plain(planner())
+        Self::Plain(planner::by_name(&options.planner, options.seed).expect("a name that Bot::new has checked"))
     }
 }
 
 /// Planners by slack level: level 0 plans by the rules themselves.
 struct SlackPlanner {
-    levels: Vec<Level>,
+    levels: Vec<SurvivalPlanner>,
     /// The level in use.
     current_level: usize,
     /// The tick at which more slack is tried again, and the current retry interval.
@@ -151,17 +151,14 @@ struct SlackPlanner {
     has_begun: bool,
 }
 
-struct Level {
-    world: World,
-    planner: Box<dyn Planner>,
-}
-
 impl SlackPlanner {
-    /// Creates one planner per slack level from 0 to `moves_max`.
-    fn new(world: &World, moves_max: u8, planner: impl Fn() -> Box<dyn Planner>) -> Self {
-        let level = |moves| Level { world: world.clone().with_slack(moves), planner: planner() };
+    /// Creates one planner per slack level from 0 to the maximum of the options.
+    fn new(options: &BotOptions) -> Self {
+        let seed = options.seed;
+        let level =
+            |slack_moves| SurvivalPlanner::new(SurvivalOptions { seed, slack_moves, ..SurvivalOptions::default() });
         Self {
-            levels: (0..=moves_max).map(level).collect(),
+            levels: (0..=options.slack_moves).map(level).collect(),
             current_level: 0,
             retry_tick: 0,
             retry_interval_ticks: RETRY_TICKS,
@@ -170,14 +167,14 @@ impl SlackPlanner {
     }
 
     /// Decides by the plan with the most slack that survives; if none does, by level 0.
-    fn decide(&mut self, state: &State, budget: Budget) -> Choice {
+    fn decide(&mut self, world: &World, state: &State, budget: Budget) -> Choice {
         let is_first = !std::mem::replace(&mut self.has_begun, true);
-        if is_first && let Some(choice) = self.try_highest(state, budget) {
+        if is_first && let Some(choice) = self.try_highest(world, state, budget) {
             return choice;
         }
-        let choice = self.reduce_slack(state, budget);
+        let choice = self.reduce_slack(world, state, budget);
         if choice.survives() && state.tick() >= self.retry_tick {
-            self.increase_slack(state, choice, budget)
+            self.increase_slack(world, state, choice, budget)
         } else {
             choice
         }
@@ -185,11 +182,11 @@ impl SlackPlanner {
 
     /// Tries the highest level first, which makes the others unnecessary if it survives; with a
     /// small limit, because it may not.
-    fn try_highest(&mut self, state: &State, budget: Budget) -> Option<Choice> {
+    fn try_highest(&mut self, world: &World, state: &State, budget: Budget) -> Option<Choice> {
         let highest = self.levels.len() - 1;
-        let level = &mut self.levels[highest];
+        let planner = &mut self.levels[highest];
         let share = halved(budget).and(Budget::ticks(FIRST_STATES_MAX));
-        let choice = level.planner.decide(&level.world, state, share);
+        let choice = planner.decide(world, state, share);
         choice.survives().then(|| {
             self.current_level = highest;
             choice
@@ -197,11 +194,11 @@ impl SlackPlanner {
     }
 
     /// Runs the current level, and lower ones until a plan survives.
-    fn reduce_slack(&mut self, state: &State, budget: Budget) -> Choice {
+    fn reduce_slack(&mut self, world: &World, state: &State, budget: Budget) -> Choice {
         loop {
-            let level = &mut self.levels[self.current_level];
+            let planner = &mut self.levels[self.current_level];
             let share = if self.current_level > 0 { halved(budget) } else { budget };
-            let choice = level.planner.decide(&level.world, state, share);
+            let choice = planner.decide(world, state, share);
             if choice.survives() || self.current_level == 0 {
                 return choice;
             }
@@ -212,11 +209,11 @@ impl SlackPlanner {
     }
 
     /// Tries higher levels as long as they survive, within half of the remaining time.
-    fn increase_slack(&mut self, state: &State, mut choice: Choice, budget: Budget) -> Choice {
+    fn increase_slack(&mut self, world: &World, state: &State, mut choice: Choice, budget: Budget) -> Choice {
         let budget = halved(budget);
         while self.current_level + 1 < self.levels.len() {
-            let level = &mut self.levels[self.current_level + 1];
-            let tried = level.planner.decide(&level.world, state, budget);
+            let planner = &mut self.levels[self.current_level + 1];
+            let tried = planner.decide(world, state, budget);
             if !tried.survives() {
                 self.retry_tick = state.tick().saturating_add(self.retry_interval_ticks);
                 self.retry_interval_ticks = self.retry_interval_ticks.saturating_mul(4);

@@ -76,7 +76,6 @@ impl WorldBuilder {
             clock: Clock::new(rules),
             shape: Shape::new(0, &[]),
             first_direction: Numbers::new(rules).first_direction(rules),
-            slack_moves: 0,
         };
         Ok(Self { world, routes })
     }
@@ -115,7 +114,7 @@ impl World {
         let is_same_size = (layout.width, layout.height) == (self.layout.width, self.layout.height);
         let mut pairs = layout.tiles.iter().zip(&self.layout.tiles);
         if !is_same_size || pairs.any(|(new, old)| new.is_open() != old.is_open()) {
-            *self = Self::new(layout, &self.rules)?.with_slack(self.slack_moves);
+            *self = Self::new(layout, &self.rules)?;
             return Ok(());
         }
         self.tables.clear_deer_homes();

@@ -76,6 +76,30 @@ impl World {
         Ok(Threat { position, direction: Direction::ALL[usize::from(pose) % DIRECTIONS], ..*deer })
     }
 
+    /// Stands still until the threats have moved `moves` times, or the game is over: what
+    /// [`World::step`] gives for [`Move::Stay`](super::Move::Stay), tick by tick, without the ticks
+    /// in which nothing moves.
+    ///
+    /// # Panics
+    /// As [`World::step`].
+    pub fn wait(&self, state: &mut State, moves: u8) {
+        self.check_shape(state);
+        for _ in 0..moves {
+            while !state.is_over() && !self.threats_move(state) {
+                state.tick += 1;
+            }
+            if state.is_over() {
+                return;
+            }
+            let player = state.player;
+            let stale = if state.tick == FIRST_TICK { self.tables.nowhere() } else { player };
+            let owls_look = self.clock.tick(state.tick).owls_look;
+            state.tick += 1;
+            self.advance(state, PlayerView { present: player, stale, owls_look });
+            state.check_caught();
+        }
+    }
+
     /// Whether owls look at the player in the tick that is about to be played.
     pub fn owls_look(&self, state: &State) -> bool {
         self.clock.owls_look(state.tick())

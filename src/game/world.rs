@@ -27,8 +27,6 @@ pub struct World {
     pub(super) shape: Shape,
     /// The direction of every threat when the game starts.
     pub(super) first_direction: Direction,
-    /// See [`World::with_slack`].
-    pub(super) slack_moves: u8,
 }
 
 /// A threat in the numbers of the tables.
@@ -90,15 +88,6 @@ impl World {
         let mut builder = WorldBuilder::new(layout, rules)?;
         builder.advance(usize::MAX);
         Ok(builder.finish())
-    }
-
-    /// A stricter variant of our own, for plans with slack: the player is also caught when standing
-    /// still through the threats' next `moves` moves would be fatal. A plan that survives this
-    /// variant also survives the original rules, even if a command is lost now and then.
-    #[must_use]
-    pub fn with_slack(mut self, moves: u8) -> Self {
-        self.slack_moves = moves;
-        self
     }
 
     /// Gives every threat of the layout its lane.
@@ -259,7 +248,7 @@ impl World {
     #[inline]
     pub fn step(&self, state: &mut State, player_move: Move) {
         debug_assert!(!state.is_over(), "a game that is over has no next tick");
-        assert!(state.shape == self.shape, "a state is stepped in a world of other tiles or threats than its own");
+        self.check_shape(state);
         let stale = state.player;
         let present = self.tables.player_next[usize::from(stale) * 8 + player_move as usize];
         state.player = present;
@@ -275,14 +264,17 @@ impl World {
             self.advance(state, PlayerView { present, stale, owls_look: tick.owls_look });
         }
         state.check_caught();
-        if self.slack_moves > 0 && !self.survives_waiting(state) {
-            state.is_caught = true;
-        }
     }
 
-    /// Moves every threat.
+    /// Rejects states whose numbers may be out of this world's range; see [`Shape`].
     #[inline(always)]
-    fn advance(&self, state: &mut State, player: PlayerView) {
+    pub(super) fn check_shape(&self, state: &State) {
+        assert!(state.shape == self.shape, "a state is stepped in a world of other tiles or threats than its own");
+    }
+
+    /// Moves every threat. The caller has checked the state's shape.
+    #[inline(always)]
+    pub(super) fn advance(&self, state: &mut State, player: PlayerView) {
         state.first.advance(&self.lane_maps[0], &self.tables, player);
         if !state.more.is_empty() {
             self.advance_more(state, player);
@@ -295,26 +287,6 @@ impl World {
         for (block, map) in state.more.iter_mut().zip(&self.lane_maps[1..]) {
             block.advance(map, &self.tables, player);
         }
-    }
-
-    /// Whether the player is alive after standing still through the threats' next moves.
-    #[inline(never)]
-    fn survives_waiting(&self, state: &State) -> bool {
-        let mut ahead = state.clone();
-        for _ in 0..self.slack_moves {
-            while ahead.tick <= LAST_TICK && !self.threats_move(&ahead) {
-                ahead.tick += 1;
-            }
-            if ahead.is_over() {
-                break;
-            }
-            let player = ahead.player;
-            let owls_look = self.clock.tick(ahead.tick).owls_look;
-            ahead.tick += 1;
-            self.advance(&mut ahead, PlayerView { present: player, stale: player, owls_look });
-            ahead.check_caught();
-        }
-        !ahead.is_caught()
     }
 
     /// Plays the moves of consecutive ticks until one of them ends the game; returns the number of

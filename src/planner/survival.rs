@@ -30,7 +30,8 @@ const TILE_SHARE: usize = 32;
 pub enum Outcome {
     /// The moves lead to the end of the game.
     Survives,
-    /// No line survives to the end of the game, and none survives longer than these moves.
+    /// No line survives to the end of the game, and none survives longer than these moves. Of a
+    /// search with slack: no line that keeps it.
     Doomed,
     /// The limit was reached first; the moves are the longest line found.
     Undecided,
@@ -88,11 +89,14 @@ pub struct SurvivalOptions {
     pub seed: u64,
     /// Maximum memory for the layers, in bytes.
     pub memory_max_bytes: usize,
+    /// The slack that a line keeps, in moves of the threats: in any of its states the player
+    /// survives standing still until the threats have moved this often. 0 for lines without slack.
+    pub slack_moves: u8,
 }
 
 impl Default for SurvivalOptions {
     fn default() -> Self {
-        Self { seed: 0, memory_max_bytes: 256 << 20 }
+        Self { seed: 0, memory_max_bytes: 256 << 20, slack_moves: 0 }
     }
 }
 
@@ -419,7 +423,7 @@ impl SurvivalSearch {
             let mut state = parent.clone();
             world.step(&mut state, candidate.player_move);
             let is_hopeless = || prune.is_some_and(|prune| prune.is_hopeless(world, &state));
-            if state.is_caught() || is_hopeless() {
+            if state.is_caught() || is_hopeless() || !self.has_slack(world, &state) {
                 if longest.is_none_or(|death| state.tick() > death.final_tick) {
                     longest = Some(Death {
                         final_tick: state.tick(),
@@ -449,6 +453,12 @@ impl SurvivalSearch {
         Growth::Grown
     }
 
+    /// Whether the player may stand still for as long as the options demand.
+    #[inline]
+    fn has_slack(&self, world: &World, state: &State) -> bool {
+        self.options.slack_moves == 0 || survives_waiting(world, state, self.options.slack_moves)
+    }
+
     /// The maximum width of a layer within the memory bound. A quarter of the memory is reserved
     /// for the layer under construction, where each state is stored as parent and child, with five
     /// candidates in two lists and four slots of the fingerprint table; the rest is for the kept
@@ -461,6 +471,14 @@ impl SurvivalSearch {
         let layer_bytes = world.state_bytes() + size_of::<Node>();
         (building_bytes / (2 * built_bytes)).min(storing_bytes / (2 * layer_bytes)).max(1)
     }
+}
+
+/// Whether the player survives standing still until the threats have moved `moves` times.
+#[inline(never)]
+fn survives_waiting(world: &World, state: &State, moves: u8) -> bool {
+    let mut ahead = state.clone();
+    world.wait(&mut ahead, moves);
+    !ahead.is_caught()
 }
 
 /// Draws the moves that fill a layer, in random order: first at most a share of them onto each tile
@@ -661,7 +679,8 @@ mod tests {
     fn memory_stays_below_its_bound() {
         let world = world("..........\n.o......o.\n..........\n....P.....\n..........\n.o......h.", &Rules::BLITZ_2025);
         let memory_max_bytes = 2_000_000;
-        let mut survival = SurvivalSearch::new(SurvivalOptions { seed: 1, memory_max_bytes });
+        let mut survival =
+            SurvivalSearch::new(SurvivalOptions { seed: 1, memory_max_bytes, ..SurvivalOptions::default() });
         survival.solve(&world, &world.start(), Budget::ticks(1));
         survival.width = usize::MAX;
         survival.wide_until = usize::MAX;

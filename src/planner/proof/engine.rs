@@ -90,7 +90,11 @@ impl<const N: usize> Engine<N> {
     fn new_beam(&mut self) -> SurvivalSearch {
         self.beams += 1;
         let seed = self.options.seed.wrapping_add(self.beams);
-        SurvivalSearch::new(SurvivalOptions { seed, memory_max_bytes: self.options.memory_max_bytes / 4 })
+        SurvivalSearch::new(SurvivalOptions {
+            seed,
+            memory_max_bytes: self.options.memory_max_bytes / 4,
+            ..self.options
+        })
     }
 
     /// The limits of sweeps: the memory is shared by the layers of a sweep, the knowledge about
