@@ -1,19 +1,29 @@
 //! Summarises the games of a planner.
 
+use std::collections::HashSet;
+
 use serde::Serialize;
 
 use super::game::{GameRecord, Times};
 use super::series::{Games, Series};
 use super::stats::{self, CONFIDENCE, Interval};
+use getaway::game::{FIRST_TICK, LAST_TICK, POINTS_PER_TICK};
+
+/// The lowest score that a game can have, and the highest.
+pub(super) const SCORE_MIN: u32 = FIRST_TICK as u32 * POINTS_PER_TICK;
+pub(super) const SCORE_MAX: u32 = (LAST_TICK as u32 + 1) * POINTS_PER_TICK;
 
 /// Statistics of a set of games.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
     /// Number of games.
     pub games: u64,
+    /// Number of games that differ from all others on their map.
+    pub distinct_games: u64,
     /// The mean score; `None` without games.
     pub score_mean: Option<f64>,
-    /// The mean score with its confidence interval; `None` with fewer than two games.
+    /// The mean score with its confidence interval, clustered by map; `None` with fewer than two
+    /// games, or a single one played again and again.
     pub score_interval: Option<Interval>,
     /// The lowest score.
     pub score_min: u32,
@@ -21,7 +31,7 @@ pub struct Summary {
     pub score_max: u32,
     /// Number of complete games.
     pub survived: u64,
-    /// Share of complete games, with its confidence interval.
+    /// Share of complete games, with its confidence interval, clustered by map.
     pub survived_share: Interval,
     /// Median decision time in milliseconds.
     pub decision_p50_ms: f64,
@@ -36,29 +46,80 @@ pub struct Summary {
 impl Summary {
     /// Summarises games.
     pub fn of<'a>(games: impl Iterator<Item = &'a GameRecord>) -> Self {
-        let (mut scores, mut survived, mut times) = (Vec::new(), 0, Times::default());
+        let (mut maps, mut survived, mut times) = (ByMap::default(), 0, Times::default());
         let (mut simulated_ticks, mut decisions) = (0, 0);
         for game in games {
-            scores.push(f64::from(game.score));
+            maps.of(&game.map).push(game);
             survived += u64::from(game.survived());
             times.merge(&game.times);
             simulated_ticks += game.simulated_ticks;
             decisions += u64::from(game.decisions());
         }
+        let maps: Vec<Vec<&GameRecord>> = maps.into_clusters();
+        let distinct: Vec<usize> = maps.iter().map(|games| distinct(games)).collect();
+        let mut clusters: Vec<Vec<f64>> = maps.iter().map(|games| games.iter().map(|game| score(game)).collect()).collect();
+        let mut survivals: Vec<(u64, u64)> = maps.iter().map(|games| survivals(games)).collect();
+        if let ([1], [scores], [survival]) = (&distinct[..], &mut clusters[..], &mut survivals[..]) {
+            // One game, however often it was played.
+            scores.truncate(1);
+            *survival = (survival.0.min(1), 1);
+        }
+        let scores: Vec<f64> = maps.iter().flatten().map(|game| score(game)).collect();
         let games = scores.len() as u64;
         Self {
             games,
+            distinct_games: distinct.iter().sum::<usize>() as u64,
             score_mean: stats::average(&scores),
-            score_interval: stats::mean(&scores, CONFIDENCE),
+            score_interval: stats::bounded_mean(&clusters, f64::from(SCORE_MIN), f64::from(SCORE_MAX), CONFIDENCE),
             score_min: scores.iter().copied().reduce(f64::min).unwrap_or(0.0) as u32,
             score_max: scores.iter().copied().fold(0.0, f64::max) as u32,
             survived,
-            survived_share: stats::share(survived, games, CONFIDENCE),
+            survived_share: stats::clustered_share(&survivals, CONFIDENCE),
             decision_p50_ms: times.quantile_ms(0.5),
             decision_p99_ms: times.quantile_ms(0.99),
             decision_max_ms: times.max_ms(),
             simulated_ticks_per_decision: simulated_ticks as f64 / decisions.max(1) as f64,
         }
+    }
+}
+
+fn score(game: &GameRecord) -> f64 {
+    f64::from(game.score)
+}
+
+/// Number of complete games, and of games.
+fn survivals(games: &[&GameRecord]) -> (u64, u64) {
+    (games.iter().filter(|game| game.survived()).count() as u64, games.len() as u64)
+}
+
+/// Number of games on one map that differ in at least one move.
+pub(super) fn distinct(games: &[&GameRecord]) -> usize {
+    games.iter().map(|game| game.moves.as_str()).collect::<HashSet<&str>>().len()
+}
+
+/// Values by map, in the order in which the maps were first seen.
+#[derive(Debug)]
+pub(super) struct ByMap<'a, T>(Vec<(&'a str, Vec<T>)>);
+
+impl<T> Default for ByMap<'_, T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<'a, T> ByMap<'a, T> {
+    /// The values of a map.
+    pub fn of(&mut self, map: &'a str) -> &mut Vec<T> {
+        // Games come ordered by sample, so the same few maps follow one another.
+        let index = self.0.iter().position(|(name, _)| *name == map).unwrap_or_else(|| {
+            self.0.push((map, Vec::new()));
+            self.0.len() - 1
+        });
+        &mut self.0[index].1
+    }
+
+    pub fn into_clusters(self) -> Vec<Vec<T>> {
+        self.0.into_iter().map(|(_, values)| values).collect()
     }
 }
 
@@ -103,7 +164,7 @@ mod tests {
 
     use super::*;
     use crate::game::SourceCounts;
-    use getaway::game::{POINTS_PER_TICK, Rules};
+    use getaway::game::Rules;
     use getaway::search::Budget;
 
     fn game(final_tick: u16, simulated_ticks: u64) -> GameRecord {
@@ -120,6 +181,7 @@ mod tests {
             score: u32::from(final_tick) * POINTS_PER_TICK,
             final_tick,
             caught: true,
+            moves: format!("{final_tick:016x}"),
             simulated_ticks,
             sources: SourceCounts { search: u32::from(final_tick) - 1, ..SourceCounts::default() },
             mispredictions: 0,
@@ -140,6 +202,29 @@ mod tests {
         );
         let interval = summary.score_interval.expect("four games");
         assert!(interval.low < 5505.0 && 5505.0 < interval.high);
+    }
+
+    #[test]
+    fn repeated_games_add_no_confidence() {
+        let on_map = |map: &str, final_tick: u16| GameRecord { map: map.to_owned(), ..game(final_tick, 1) };
+        let maps: Vec<GameRecord> = [("a", 101), ("b", 2001), ("c", 900), ("d", 1300)].map(|(map, tick)| on_map(map, tick)).into();
+        let once = Summary::of(maps.iter());
+        let often: Vec<GameRecord> = [&maps[..]; 50].concat();
+        let often = Summary::of(often.iter());
+        assert_eq!((often.games, often.distinct_games), (200, 4));
+        let [one, many] = [once, often].map(|summary| summary.score_interval.expect("four maps"));
+        assert!((one.low - many.low).abs() < 1e-6 && (one.high - many.high).abs() < 1e-6, "{one:?}, {many:?}");
+        let same = Summary::of([&maps[0], &maps[0], &maps[0]].into_iter());
+        assert_eq!((same.score_interval, same.survived_share), (None, stats::share(0, 1, CONFIDENCE)));
+    }
+
+    #[test]
+    fn intervals_stay_within_what_is_possible() {
+        let games: Vec<GameRecord> =
+            (0..3).map(|map| GameRecord { map: format!("{map}"), ..game(if map == 0 { 101 } else { 2001 }, 1) }).collect();
+        let interval = Summary::of(games.iter()).score_interval.expect("three maps");
+        assert!(interval.low > 5.0 && interval.high < 10_005.0, "{interval:?}");
+        assert!(interval.low < 1000.0 && interval.high > 9000.0, "three maps show little: {interval:?}");
     }
 
     #[test]

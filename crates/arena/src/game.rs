@@ -1,6 +1,7 @@
 //! Plays one whole game locally, message by message as a server would, and records its result.
 
 use std::collections::BTreeMap;
+use std::hash::Hasher;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
@@ -9,7 +10,8 @@ use thiserror::Error;
 
 use super::stats::nearest_rank;
 use getaway::bot::{Bot, BotError, Decision};
-use getaway::game::{LAST_TICK, Rules, State, World, variant};
+use getaway::fnv::FnvHasher;
+use getaway::game::{LAST_TICK, Position, Rules, State, World, variant};
 use getaway::planner::Source;
 use getaway::protocol::GameMessage;
 use getaway::search::Budget;
@@ -48,6 +50,24 @@ pub fn play<B>(
         world.step(&mut state, decision.player_move);
     }
     Ok(ControlFlow::Continue(state))
+}
+
+/// A fingerprint of the player's positions, tick by tick. The threats follow from them, so two
+/// games on a map with equal fingerprints are equal.
+#[derive(Clone, Debug, Default)]
+pub struct MovesFingerprint(FnvHasher);
+
+impl MovesFingerprint {
+    /// Adds the player's position in the next state.
+    pub fn add(&mut self, Position { x, y }: Position) {
+        self.0.write(&x.to_le_bytes());
+        self.0.write(&y.to_le_bytes());
+    }
+
+    /// The fingerprint: 16 hexadecimal digits.
+    pub fn text(&self) -> String {
+        format!("{:016x}", self.0.finish())
+    }
 }
 
 /// Number of decisions by source.
@@ -159,6 +179,9 @@ pub struct GameRecord {
     pub final_tick: u16,
     /// Whether the player was caught.
     pub caught: bool,
+    /// A fingerprint of the player's positions: two games on a map are equal move for move if it is
+    /// equal.
+    pub moves: String,
     /// Ticks that the planner simulated over the game.
     pub simulated_ticks: u64,
     /// The number of decisions by source.
@@ -226,6 +249,7 @@ mod tests {
             score: 10_005,
             final_tick: 2001,
             caught: true,
+            moves: "00000000000000ff".to_owned(),
             simulated_ticks: 77,
             sources: SourceCounts { plan: 1999, search: 1, fallback: 0 },
             mispredictions: 0,

@@ -38,7 +38,7 @@ mod series;
 pub mod stats;
 
 pub use eval::{MapEvaluation, PlannerEvaluation, Summary, evaluate};
-pub use game::{GameError, GameRecord, SourceCounts, TEAM, Times, play};
+pub use game::{GameError, GameRecord, MovesFingerprint, SourceCounts, TEAM, Times, play};
 pub use matches::{Comparison, MapComparison, Match, SprtMonitor, SprtReport, p_value, pairs};
 pub use report::{ReportText, report};
 pub use results::{ResultsError, ResultsFile};

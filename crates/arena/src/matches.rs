@@ -1,7 +1,10 @@
 //! Compares two planners on paired games: the same map and the same seed.
 
+use std::collections::{BTreeMap, HashMap, HashSet};
+
 use serde::Serialize;
 
+use super::eval::{ByMap, SCORE_MAX, SCORE_MIN, distinct};
 use super::game::GameRecord;
 use super::series::{GameKey, Games, Series, SeriesMap};
 use super::stats::{self, CONFIDENCE, Interval, Sprt, SprtDecision, WinDrawLoss};
@@ -12,37 +15,125 @@ const SIGNIFICANCE: f64 = 1.0 - CONFIDENCE;
 const P_VALUE_MIN: f64 = 1e-4;
 
 /// Statistics of paired games.
+///
+/// Pairs that are equal move for move count once in `counts`, and with them in everything but the
+/// mean score difference. The sign test takes as its unit the pairs that share games: where both
+/// planners draw random numbers that is a single pair, map and seed, and where one of them does not
+/// the map, because its game is then the same in every pair.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
-    /// Numbers of wins, ties and losses.
+    /// Numbers of wins, ties and losses in distinct pairs.
     #[serde(flatten)]
     pub counts: WinDrawLoss,
+    /// Number of pairs played, repetitions included.
+    pub pairs_played: u64,
+    /// Number of units of the sign test, ties included.
+    pub units: u64,
     /// The p-value of the exact two-sided sign test.
     pub p_value: f64,
-    /// Wins plus half the ties, as a share of all pairs.
+    /// Wins plus half the ties, as a share of the distinct pairs, clustered by map.
     pub win_share: Interval,
     /// Mean score difference, left minus right; `None` without pairs.
     pub score_difference_mean: Option<f64>,
-    /// The mean score difference with its confidence interval; `None` with fewer than two pairs.
+    /// The mean score difference with its confidence interval, clustered by map; `None` with fewer
+    /// than two pairs, or a single one played again and again.
     pub score_difference: Option<Interval>,
 }
+
+/// The pairs of games on one map.
+type MapPairs<'a> = Vec<(&'a GameRecord, &'a GameRecord)>;
 
 impl Comparison {
     /// Compares pairs.
     pub fn of<'a>(pairs: impl Iterator<Item = (&'a GameRecord, &'a GameRecord)>) -> Self {
-        let (mut counts, mut differences) = (WinDrawLoss::default(), Vec::new());
-        for (left, right) in pairs {
-            counts.add(left.score, right.score);
-            differences.push(f64::from(left.score) - f64::from(right.score));
+        let mut maps = ByMap::default();
+        for pair in pairs {
+            maps.of(&pair.0.map).push(pair);
         }
+        let maps: Vec<MapPairs<'_>> = maps.into_clusters();
+        let distinct: Vec<MapPairs<'_>> = maps.iter().map(|pairs| distinct_pairs(pairs)).collect();
+        let map_counts: Vec<WinDrawLoss> = distinct.iter().map(|pairs| count(pairs)).collect();
+        let units: Vec<i64> = distinct.iter().flat_map(units).collect();
+        let mut differences: Vec<Vec<f64>> = maps.iter().map(|pairs| pairs.iter().map(difference).collect()).collect();
+        if let ([differences], [distinct]) = (&mut differences[..], &distinct[..])
+            && distinct.len() == 1
+        {
+            // One pair, however often it was played.
+            differences.truncate(1);
+        }
+        let all: Vec<f64> = maps.iter().flatten().map(difference).collect();
+        let reach = f64::from(SCORE_MAX - SCORE_MIN);
         Self {
-            counts,
-            p_value: stats::sign_test(counts),
-            win_share: stats::win_share(counts, CONFIDENCE),
-            score_difference_mean: stats::average(&differences),
-            score_difference: stats::mean(&differences, CONFIDENCE),
+            counts: map_counts.iter().copied().fold(WinDrawLoss::default(), WinDrawLoss::plus),
+            pairs_played: all.len() as u64,
+            units: units.len() as u64,
+            p_value: stats::weighted_sign_test(&units),
+            win_share: win_share(&map_counts, &units),
+            score_difference_mean: stats::average(&all),
+            score_difference: stats::clustered_mean(&differences, CONFIDENCE)
+                .map(|interval| interval.within(-reach, reach)),
         }
     }
+
+    /// The number of distinct pairs, in words.
+    fn pairs_text(&self) -> String {
+        match (self.counts.pairs(), self.has_repetitions()) {
+            (1, true) => "1 distinct pair".to_owned(),
+            (1, false) => "1 paired game".to_owned(),
+            (pairs, true) => format!("{pairs} distinct pairs"),
+            (pairs, false) => format!("{pairs} paired games"),
+        }
+    }
+
+    /// Whether some pairs were equal, move for move, to others.
+    pub fn has_repetitions(&self) -> bool {
+        self.counts.pairs() < self.pairs_played
+    }
+}
+
+fn difference(&(left, right): &(&GameRecord, &GameRecord)) -> f64 {
+    f64::from(left.score) - f64::from(right.score)
+}
+
+/// The first pair of each kind.
+fn distinct_pairs<'a>(pairs: &MapPairs<'a>) -> MapPairs<'a> {
+    let mut seen = HashSet::new();
+    pairs.iter().copied().filter(|(left, right)| seen.insert((&left.moves, &right.moves))).collect()
+}
+
+fn count(pairs: &[(&GameRecord, &GameRecord)]) -> WinDrawLoss {
+    let mut counts = WinDrawLoss::default();
+    pairs.iter().for_each(|(left, right)| counts.add(left.score, right.score));
+    counts
+}
+
+/// The units of the sign test on one map: wins less losses of each group of distinct pairs that
+/// share games. Where both planners draw, that is each pair; where one of them always plays the
+/// same game, all pairs.
+fn units(distinct: &MapPairs<'_>) -> Vec<i64> {
+    // The unit of the first pair with each game.
+    let (mut of_left, mut of_right) = (HashMap::new(), HashMap::new());
+    let mut units: Vec<usize> = Vec::new();
+    for (index, (left, right)) in distinct.iter().enumerate() {
+        units.push(index);
+        for first in [*of_left.entry(&left.moves).or_insert(index), *of_right.entry(&right.moves).or_insert(index)] {
+            let (from, to) = (units[index], units[first]);
+            units.iter_mut().filter(|unit| **unit == from).for_each(|unit| *unit = to);
+        }
+    }
+    let mut nets = BTreeMap::new();
+    for (unit, &pair) in units.into_iter().zip(distinct) {
+        let counts = count(&[pair]);
+        *nets.entry(unit).or_default() += counts.wins as i64 - counts.losses as i64;
+    }
+    nets.into_values().collect()
+}
+
+/// The win share, clustered by map.
+fn win_share(map_counts: &[WinDrawLoss], units: &[i64]) -> Interval {
+    let mut unit_counts = WinDrawLoss::default();
+    units.iter().for_each(|unit| unit_counts.add(u32::from(*unit > 0), u32::from(*unit < 0)));
+    stats::clustered_win_share(map_counts, unit_counts, CONFIDENCE)
 }
 
 /// The pairs of two planners of a series, on one map or on all, for which both games were played,
@@ -64,52 +155,84 @@ pub fn pairs<'a>(
 
 /// Monitors the sequential test over a series of two planners. Pairs are tested in the order of the
 /// series, not in the order in which games finish, so the result does not depend on the number of
-/// threads.
+/// threads. A pair that equals an earlier one on its map, move for move, is passed over.
 #[derive(Clone, Debug)]
 pub struct SprtMonitor {
     sprt: Sprt,
+    sides: [usize; 2],
     counts: WinDrawLoss,
-    /// Pairs tested so far.
-    tested: usize,
+    /// Pairs passed so far, repetitions included.
+    passed: usize,
+    /// Map and moves of the pairs tested so far.
+    seen: HashSet<(usize, String, String)>,
+    /// The log-likelihood ratio after each tested pair.
+    ratios: Vec<f64>,
     decision: SprtDecision,
 }
 
 impl SprtMonitor {
-    /// Creates a monitor.
+    /// Creates a monitor of a series' first two planners.
     pub fn new(sprt: Sprt) -> Self {
-        Self { sprt, counts: WinDrawLoss::default(), tested: 0, decision: SprtDecision::Undecided }
+        Self::of(sprt, [0, 1])
+    }
+
+    /// Creates a monitor of any two planners of a series.
+    pub fn of(sprt: Sprt, sides: [usize; 2]) -> Self {
+        let (counts, decision) = (WinDrawLoss::default(), SprtDecision::Undecided);
+        Self { sprt, sides, counts, passed: 0, seen: HashSet::new(), ratios: Vec::new(), decision }
     }
 
     /// Tests the next pairs, up to the first one that is missing.
-    pub fn update(&mut self, games: &Games) -> SprtDecision {
+    pub fn update(&mut self, series: &Series, games: &Games) -> SprtDecision {
         while self.decision == SprtDecision::Undecided
-            && let Some([Some(left), Some(right)]) = games.get(2 * self.tested..2 * self.tested + 2)
+            && let Some([left, right]) = self.next(series, games)
         {
-            self.counts.add(left.score, right.score);
-            self.tested += 1;
-            self.decision = self.sprt.decision(self.counts);
+            self.passed += 1;
+            let map = (self.passed - 1) % series.maps().len();
+            if self.seen.insert((map, left.moves.clone(), right.moves.clone())) {
+                self.counts.add(left.score, right.score);
+                self.ratios.push(self.sprt.log_likelihood_ratio(self.counts));
+                self.decision = self.sprt.decision(self.counts);
+            }
         }
         self.decision
+    }
+
+    /// The next pair, if both games were played.
+    fn next<'a>(&self, series: &Series, games: &'a Games) -> Option<[&'a GameRecord; 2]> {
+        let game = |planner: usize| games.get(series.options().planners.len() * self.passed + planner)?.as_ref();
+        Some([game(self.sides[0])?, game(self.sides[1])?])
+    }
+
+    /// The decision so far.
+    pub fn decision(&self) -> SprtDecision {
+        self.decision
+    }
+
+    /// Number of pairs up to the decision in the order of the series, repetitions included; `None`
+    /// before it.
+    pub fn pairs_needed(&self) -> Option<usize> {
+        (self.decision != SprtDecision::Undecided).then_some(self.passed)
     }
 
     /// The current state of the test.
     pub fn report(&self) -> SprtReport {
         let (low, high) = self.sprt.bounds();
         let ratio = self.sprt.log_likelihood_ratio(self.counts);
-        let pairs = self.tested;
-        SprtReport { sprt: self.sprt, decision: self.decision, pairs, log_likelihood_ratio: ratio, low, high }
+        let (pairs, ratios) = (self.ratios.len(), self.ratios.clone());
+        SprtReport { sprt: self.sprt, decision: self.decision, pairs, log_likelihood_ratio: ratio, ratios, low, high }
     }
 
-    /// Discards the games after the pair that decided the test.
+    /// Discards the games of a series of two planners after the pair that decided the test.
     pub fn discard_unused(&self, games: &mut Games) {
-        if self.decision != SprtDecision::Undecided {
-            games.iter_mut().skip(2 * self.tested).for_each(|game| *game = None);
+        if let Some(pairs) = self.pairs_needed() {
+            games.iter_mut().skip(2 * pairs).for_each(|game| *game = None);
         }
     }
 }
 
 /// A sequential test and its result.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SprtReport {
     /// The test.
     #[serde(flatten)]
@@ -117,10 +240,13 @@ pub struct SprtReport {
     /// The decision.
     #[serde(rename = "verdict")]
     pub decision: SprtDecision,
-    /// Number of pairs at the decision, including ties.
+    /// Number of distinct pairs at the decision, including ties.
     pub pairs: usize,
     /// The log-likelihood ratio at the end.
     pub log_likelihood_ratio: f64,
+    /// The log-likelihood ratio after each distinct pair.
+    #[serde(skip)]
+    pub ratios: Vec<f64>,
     /// The bound at which H0 is accepted.
     pub low: f64,
     /// The bound at which H1 is accepted.
@@ -138,6 +264,8 @@ pub struct Match {
     pub overall: Comparison,
     /// On each map.
     pub maps: Vec<MapComparison>,
+    /// The planners whose games on each map are all equal, move for move.
+    pub draw_nothing: Vec<String>,
     /// The sequential test, if one was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sprt: Option<SprtReport>,
@@ -161,13 +289,30 @@ impl Match {
             map: series_map.name.clone(),
             comparison: Comparison::of(pairs(series, games, sides, Some(map))),
         };
+        let draw_nothing =
+            sides.into_iter().filter(|&side| planner_draws_nothing(series, games, side)).map(|side| series.options().planners[side].clone());
         Self {
             left,
             right,
+            draw_nothing: draw_nothing.collect(),
             overall: Comparison::of(pairs(series, games, sides, None)),
             maps: series.maps().iter().enumerate().map(on_map).collect(),
             sprt,
         }
+    }
+
+    /// Which planners draw nothing, and how many pairs that leaves; `None` if all pairs differ.
+    pub fn note(&self) -> Option<String> {
+        let (distinct, played) = (self.overall.counts.pairs(), self.overall.pairs_played);
+        if !self.overall.has_repetitions() {
+            return None;
+        }
+        let pairs = if distinct == 1 { "1 distinct pair".to_owned() } else { format!("{distinct} distinct pairs") };
+        Some(match &self.draw_nothing[..] {
+            [] => format!("some games are equal move for move: {pairs} of {played}"),
+            [one] => format!("{one} draws nothing: {pairs} of {played}"),
+            names => format!("{} draw nothing: {pairs} of {played}", names.join(" and ")),
+        })
     }
 
     /// The result as one quotable sentence.
@@ -177,13 +322,15 @@ impl Match {
         if counts.pairs() == 0 {
             return format!("No pair of games was played, so {left} and {right} cannot be compared.");
         }
-        if let Some(sprt) = self.sprt {
+        if let Some(sprt) = &self.sprt {
             return self.sequential_sentence(sprt);
         }
         let (winner, loser, winner_counts) =
             if counts.losses > counts.wins { (right, left, counts.reversed()) } else { (left, right, counts) };
-        let games = paired_games(counts.pairs());
-        let test = format!("two-sided sign test, {}", p_value(overall.p_value));
+        let games = overall.pairs_text();
+        let units =
+            if overall.units < counts.pairs() { format!(" on {} independent units", overall.units) } else { String::new() };
+        let test = format!("two-sided sign test{units}, {}", p_value(overall.p_value));
         match counts.decisive() {
             0 => format!("{left} and {right} are tied: {} in {games}.", wins_ties_losses(counts)),
             _ if overall.p_value <= SIGNIFICANCE => {
@@ -196,7 +343,7 @@ impl Match {
         }
     }
 
-    fn sequential_sentence(&self, report: SprtReport) -> String {
+    fn sequential_sentence(&self, report: &SprtReport) -> String {
         let Self { left, right, overall, .. } = self;
         let Sprt { p0, p1, alpha, beta } = report.sprt;
         let (zero, one) = (percent(p0), percent(p1));
@@ -215,7 +362,7 @@ impl Match {
                 )
             }
         };
-        let (counts, games) = (wins_ties_losses(overall.counts), paired_games(overall.counts.pairs()));
+        let (counts, games) = (wins_ties_losses(overall.counts), overall.pairs_text());
         format!("{what} after {counts} in {games} (SPRT, alpha {alpha}, beta {beta}).")
     }
 }
@@ -226,8 +373,12 @@ fn wins_ties_losses(counts: WinDrawLoss) -> String {
     format!("{wins}, {ties} and {}", count(counts.losses, "loss", "losses"))
 }
 
-fn paired_games(pairs: u64) -> String {
-    if pairs == 1 { "1 paired game".to_owned() } else { format!("{pairs} paired games") }
+/// Whether a planner's games on each map are all equal; unknown, and so false, if it played none
+/// twice.
+fn planner_draws_nothing(series: &Series, games: &Games, planner: usize) -> bool {
+    let on_map = |map: usize| series.games_of(games, planner, Some(map)).collect::<Vec<&GameRecord>>();
+    let maps: Vec<Vec<&GameRecord>> = (0..series.maps().len()).map(on_map).collect();
+    maps.iter().any(|games| games.len() > 1) && maps.iter().all(|games| distinct(games) <= 1)
 }
 
 /// A share as a percentage, rounded to its significant digits.
@@ -273,9 +424,10 @@ mod tests {
         let mut games = Games::new();
         let flow = series.play(&mut games, 1, &AtomicBool::new(false), |_, _| ControlFlow::<()>::Continue(()));
         assert!(flow.is_ok());
-        for (pair, scores) in games.chunks_mut(2).zip(scores) {
+        for (index, (pair, scores)) in games.chunks_mut(2).zip(scores).enumerate() {
             for (game, score) in pair.iter_mut().zip([scores.0, scores.1]) {
-                game.as_mut().expect("a game").score = score;
+                let game = game.as_mut().expect("a game");
+                (game.score, game.moves) = (score, index.to_string());
             }
         }
         games
@@ -329,6 +481,40 @@ mod tests {
     }
 
     #[test]
+    fn equal_pairs_count_once_and_the_report_says_so() {
+        let series = series(20);
+        // Random wins on the first map and loses on the second, and neither planner draws anything.
+        let mut games = games(&series, &[(2, 1), (1, 3)].repeat(20));
+        games.iter_mut().flatten().for_each(|game| game.moves = "same".to_owned());
+        let result = Match::of(&series, &games, [0, 1], None);
+        assert_eq!(result.overall.counts, WinDrawLoss { wins: 1, ties: 0, losses: 1 });
+        assert_eq!((result.overall.pairs_played, result.overall.units), (40, 2));
+        assert_eq!(result.note().as_deref(), Some("random and safest draw nothing: 2 distinct pairs of 40"));
+        assert_eq!(result.maps[0].comparison.score_difference, None, "one game is no sample");
+        // One planner draws: its games count, but the map is the unit.
+        for (index, game) in games.iter_mut().enumerate().step_by(2) {
+            game.as_mut().expect("a game").moves = index.to_string();
+        }
+        let result = Match::of(&series, &games, [0, 1], None);
+        assert_eq!((result.overall.counts.pairs(), result.overall.units), (40, 2));
+        assert_eq!((result.overall.p_value, result.note(), result.draw_nothing), (1.0, None, vec!["safest".to_owned()]));
+    }
+
+    #[test]
+    fn sequential_test_passes_over_equal_pairs() {
+        let series = series(20);
+        let mut games = games(&series, &[(2, 1); 40]);
+        for game in games.iter_mut().take(60).flatten() {
+            game.moves = "same".to_owned();
+        }
+        let mut monitor = SprtMonitor::new(Sprt::default());
+        assert_eq!(monitor.update(&series, &games), SprtDecision::Undecided);
+        // Two from the first thirty pairs, one on each map, and ten later ones.
+        assert_eq!((monitor.report().pairs, monitor.report().ratios.len()), (12, 12));
+        assert_eq!(monitor.pairs_needed(), None);
+    }
+
+    #[test]
     fn incomplete_pair_does_not_count() {
         let series = series(1);
         let mut games = games(&series, &[(3, 1), (4, 1)]);
@@ -349,8 +535,8 @@ mod tests {
         // A gap: the pairs after it must wait.
         let mut seen = all.clone();
         seen[3] = None;
-        assert_eq!((monitor.update(&seen), monitor.report().pairs), (SprtDecision::Undecided, 1));
-        assert_eq!(monitor.update(&all), SprtDecision::H1);
+        assert_eq!((monitor.update(&series, &seen), monitor.report().pairs), (SprtDecision::Undecided, 1));
+        assert_eq!(monitor.update(&series, &all), SprtDecision::H1);
         // ln 19 / ln 1.2 is 16.1.
         let report = monitor.report();
         assert_eq!(report.pairs, 17);
@@ -371,7 +557,7 @@ mod tests {
         let sentence = |scores: &[(u32, u32)]| {
             let games = games(&series, scores);
             let mut monitor = SprtMonitor::new(Sprt::default());
-            monitor.update(&games);
+            monitor.update(&series, &games);
             Match::of(&series, &games, [0, 1], Some(monitor.report())).sentence()
         };
         assert!(sentence(&[(1, 1); 40]).contains(" is undecided: neither H0"), "{}", sentence(&[(1, 1); 40]));

@@ -16,7 +16,7 @@ use rayon::ThreadPoolBuilder;
 use rayon::iter::{ParallelBridge, ParallelIterator};
 use thiserror::Error;
 
-use super::game::{GameError, GameRecord, SourceCounts, Times, play};
+use super::game::{GameError, GameRecord, MovesFingerprint, SourceCounts, Times, play};
 use getaway::bot::{Bot, BotOptions};
 use getaway::fnv::FnvHasher;
 use getaway::game::{Layout, Rules, World, WorldError};
@@ -259,7 +259,9 @@ impl Series {
         let (planner, seed) = (&planners[planner], self.seed(map, sample));
         let mut bot = self.bot(index)?;
         let (mut simulated_ticks, mut sources, mut times) = (0, SourceCounts::default(), Times::default());
-        let played = play(world, &mut bot, |_, decision| {
+        let mut moves = MovesFingerprint::default();
+        let played = play(world, &mut bot, |state, decision| {
+            moves.add(world.player(state));
             simulated_ticks += decision.simulated_ticks;
             sources.add(decision.source);
             times.add(decision.elapsed);
@@ -267,6 +269,7 @@ impl Series {
         });
         let ended = played.map_err(|source| self.aborted(index, source))?;
         let ControlFlow::Continue(state) = ended else { return Ok(None) };
+        moves.add(world.player(&state));
         Ok(Some(GameRecord {
             map: name.clone(),
             layout: layout.clone(),
@@ -278,6 +281,7 @@ impl Series {
             score: world.score(&state),
             final_tick: state.tick(),
             caught: state.is_caught(),
+            moves: moves.text(),
             simulated_ticks,
             sources,
             mispredictions: bot.mispredictions_by_threat().iter().sum(),

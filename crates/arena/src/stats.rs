@@ -1,5 +1,8 @@
 //! Confidence intervals and tests, as pure functions of counts and scores.
 //!
+//! Maps differ in difficulty, so games on one map are alike: an interval of a mean takes the map as
+//! the unit (a *cluster*), and the sign test takes the smallest unit that was drawn independently.
+//!
 //! Every function is defined for every count, zero included; without information it returns the
 //! widest possible interval or `None`. The tests compare with published values and cite them.
 
@@ -21,6 +24,12 @@ pub struct Interval {
 }
 
 impl Interval {
+    /// The interval without the values below `least` and above `most`, which are impossible.
+    #[must_use]
+    pub fn within(self, least: f64, most: f64) -> Self {
+        Self { low: self.low.max(least), high: self.high.min(most), ..self }
+    }
+
     /// The interval of the quantity multiplied by `factor`, which is positive, and then shifted.
     fn scaled(self, factor: f64, shift: f64) -> Self {
         let scale = |value: f64| value * factor + shift;
@@ -46,9 +55,63 @@ pub fn mean(values: &[f64], confidence: f64) -> Option<Interval> {
     }
     let (count, estimate) = (values.len() as f64, average(values)?);
     let variance = values.iter().map(|value| (value - estimate).powi(2)).sum::<f64>() / (count - 1.0);
-    let students = StudentsT::new(0.0, 1.0, count - 1.0).expect("at least one degree of freedom");
-    let half_width = students.inverse_cdf(f64::midpoint(1.0, confidence)) * (variance / count).sqrt();
+    let half_width = students_quantile(confidence, count - 1.0) * (variance / count).sqrt();
     Some(Interval { estimate, low: estimate - half_width, high: estimate + half_width })
+}
+
+/// The mean of values that come in clusters, with an interval that treats the clusters, not the
+/// values, as independent: Student's, on the sums of the residuals of each cluster. With clusters
+/// of one size it is Student's interval of the clusters' means, which keeps its level when their
+/// variances differ (Ibragimov and Muller, *t-Statistic Based Correlation and Heterogeneity Robust
+/// Inference*, 2010). With clusters of different sizes the degrees of freedom are those of their
+/// effective number (Carter, Schnepel and Steigerwald, *Asymptotic Behavior of a t-Test Robust to
+/// Cluster Heterogeneity*, 2017, for values that agree within their cluster). Empty clusters do not count; a single cluster gives the interval of
+/// [`mean`]. `None` with fewer than two values.
+pub fn clustered_mean(clusters: &[Vec<f64>], confidence: f64) -> Option<Interval> {
+    let clusters: Vec<&Vec<f64>> = clusters.iter().filter(|values| !values.is_empty()).collect();
+    if let [values] = clusters[..] {
+        return mean(values, confidence);
+    }
+    let sizes = |power: i32| clusters.iter().map(|values| (values.len() as f64).powi(power)).sum::<f64>();
+    let (sum, values) = clusters.iter().fold((0.0, 0), |(sum, count), values| {
+        (sum + values.iter().sum::<f64>(), count + values.len())
+    });
+    if clusters.is_empty() {
+        return None;
+    }
+    let (count, groups) = (values as f64, clusters.len() as f64);
+    let estimate = sum / count;
+    let residuals = clusters.iter().map(|values| values.iter().map(|value| value - estimate).sum::<f64>());
+    let variance = groups / (groups - 1.0) * residuals.map(|residual| residual * residual).sum::<f64>();
+    // Clusters of different size count less: few large ones determine the variance. At least two
+    // clusters count, so that there is a degree of freedom.
+    let effective_groups = (sizes(2).powi(2) / sizes(4)).max(2.0);
+    let half_width = students_quantile(confidence, effective_groups - 1.0) * variance.sqrt() / count;
+    Some(Interval { estimate, low: estimate - half_width, high: estimate + half_width })
+}
+
+/// The mean of values between `least` and `most` that come in clusters, with an interval between
+/// these: Wilson's, for as many independent values at the two ends as would make the mean as
+/// uncertain as [`clustered_mean`] finds it. Scores gather at the ends, so that their mean is
+/// skewed; Student's symmetrical interval then misses the truth too often, and may reach beyond what
+/// is possible. `None` with fewer than two values.
+pub fn bounded_mean(clusters: &[Vec<f64>], least: f64, most: f64, confidence: f64) -> Option<Interval> {
+    let plain = clustered_mean(clusters, confidence)?;
+    let share = ((plain.estimate - least) / (most - least)).clamp(0.0, 1.0);
+    let half_width = (plain.high - plain.estimate) / (most - least);
+    // Equal values are taken as they are.
+    if half_width <= 0.0 || share <= 0.0 || share >= 1.0 {
+        return Some(plain);
+    }
+    let count = share * (1.0 - share) * (normal_quantile(confidence) / half_width).powi(2);
+    let interval = wilson(share, count, confidence).scaled(most - least, least);
+    Some(Interval { estimate: plain.estimate, ..interval })
+}
+
+/// The half-width of a two-sided interval of Student's distribution in standard errors.
+fn students_quantile(confidence: f64, degrees: f64) -> f64 {
+    let students = StudentsT::new(0.0, 1.0, degrees).expect("at least one degree of freedom");
+    students.inverse_cdf(f64::midpoint(1.0, confidence))
 }
 
 /// A share, with the score interval (Wilson, *Probable Inference, the Law of Succession, and
@@ -57,15 +120,44 @@ pub fn share(successes: u64, trials: u64, confidence: f64) -> Interval {
     if trials == 0 {
         return Interval { estimate: 0.5, low: 0.0, high: 1.0 };
     }
-    let (count, estimate) = (trials as f64, successes as f64 / trials as f64);
+    wilson(successes as f64 / trials as f64, trials as f64, confidence)
+}
+
+/// Wilson's interval of a share seen in `count` trials, which need not be a whole number.
+fn wilson(estimate: f64, count: f64, confidence: f64) -> Interval {
     let z = normal_quantile(confidence);
     let shrink = 1.0 + z * z / count;
     let centre = (estimate + z * z / (2.0 * count)) / shrink;
     let half_width = z / shrink * (estimate * (1.0 - estimate) / count + (z / (2.0 * count)).powi(2)).sqrt();
     // At the extremes the bound is exact, regardless of rounding.
-    let low = if successes == 0 { 0.0 } else { centre - half_width };
-    let high = if successes == trials { 1.0 } else { centre + half_width };
+    let low = if estimate <= 0.0 { 0.0 } else { centre - half_width };
+    let high = if estimate >= 1.0 { 1.0 } else { centre + half_width };
     Interval { estimate, low, high }
+}
+
+/// A share of trials that come in clusters, each given as successes and trials: Wilson's interval
+/// for the number of independent trials that would be as informative (Korn and Graubard,
+/// *Confidence Intervals for Proportions with Small Expected Number of Positive Counts Estimated
+/// from Survey Data*, 1998). If every trial ended alike, each cluster counts as one trial. A single
+/// cluster gives the interval of [`share`].
+pub fn clustered_share(clusters: &[(u64, u64)], confidence: f64) -> Interval {
+    let clusters: Vec<(u64, u64)> = clusters.iter().copied().filter(|&(_, trials)| trials > 0).collect();
+    let (successes, trials) =
+        clusters.iter().fold((0, 0), |(successes, trials), cluster| (successes + cluster.0, trials + cluster.1));
+    if clusters.len() < 2 {
+        return share(successes, trials, confidence);
+    }
+    let (count, groups) = (trials as f64, clusters.len() as f64);
+    let estimate = successes as f64 / count;
+    let squares = clusters.iter().map(|&(successes, trials)| (successes as f64 - trials as f64 * estimate).powi(2));
+    let variance = groups / (groups - 1.0) * squares.sum::<f64>() / (count * count);
+    let shrink = (normal_quantile(confidence) / students_quantile(confidence, groups - 1.0)).powi(2);
+    let effective = match successes {
+        none_or_all if none_or_all == 0 || none_or_all == trials => groups,
+        _ if variance > 0.0 => (estimate * (1.0 - estimate) / variance * shrink).min(count),
+        _ => count,
+    };
+    wilson(estimate, effective, confidence)
 }
 
 /// Results of paired games, from the left side's point of view.
@@ -99,6 +191,12 @@ impl WinDrawLoss {
         }
     }
 
+    /// The pairs of both.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self { wins: self.wins + other.wins, ties: self.ties + other.ties, losses: self.losses + other.losses }
+    }
+
     /// The same pairs from the right side's point of view.
     #[must_use]
     pub fn reversed(self) -> Self {
@@ -119,6 +217,45 @@ pub fn sign_test(counts: WinDrawLoss) -> f64 {
     2.0 * coin.cdf(fewer)
 }
 
+/// The exact two-sided sign test for units of different weight: the probability of a sum at least
+/// this far from zero if the sign of every unit were a fair coin. A unit is what was drawn
+/// independently: a pair of games, with its win as 1 and its loss as -1, or all pairs on a map,
+/// with their wins less their losses. For units of weight one it is [`sign_test`]; in general it is
+/// Fisher's randomisation test (*The Design of Experiments*, 1935, section 21). 1 without units.
+pub fn weighted_sign_test(units: &[i64]) -> f64 {
+    let sum: i64 = units.iter().sum();
+    if sum == 0 {
+        return 1.0;
+    }
+    let (light, heavy): (Vec<i64>, Vec<i64>) =
+        units.iter().copied().filter(|&unit| unit != 0).partition(|unit| unit.abs() == 1);
+    if heavy.is_empty() {
+        let wins = light.iter().filter(|&&unit| unit > 0).count() as u64;
+        return sign_test(WinDrawLoss { wins, ties: 0, losses: light.len() as u64 - wins });
+    }
+    // The distribution of the sum of the heavy units, from -reach to reach.
+    let reach = heavy.iter().map(|unit| unit.unsigned_abs() as usize).sum::<usize>();
+    let mut heavy_sums = vec![0.0; 2 * reach + 1];
+    heavy_sums[reach] = 1.0;
+    for unit in &heavy {
+        let weight = unit.unsigned_abs() as usize;
+        let before = std::mem::replace(&mut heavy_sums, vec![0.0; 2 * reach + 1]);
+        for (index, probability) in before.into_iter().enumerate().filter(|&(_, probability)| probability > 0.0) {
+            heavy_sums[index + weight] += probability / 2.0;
+            heavy_sums[index - weight] += probability / 2.0;
+        }
+    }
+    let coins = Binomial::new(0.5, light.len() as u64).expect("one half is a probability");
+    // The probability that the light units add up to at least `least`: twice the wins less all.
+    let at_least = |least: i64| match (least + light.len() as i64 + 1).div_euclid(2) {
+        wins if wins <= 0 => 1.0,
+        wins => coins.sf(wins as u64 - 1),
+    };
+    let upper = |(index, probability): (usize, &f64)| probability * at_least(sum.abs() - (index as i64 - reach as i64));
+    // The distribution is symmetrical, so the lower tail is as probable as the upper one.
+    (2.0 * heavy_sums.iter().enumerate().map(upper).sum::<f64>()).min(1.0)
+}
+
 /// The win share, wins plus half the ties over all pairs: one half means that the sides are equal.
 /// The interval is that of Bonett and Price, *Adjusted Wald Confidence Interval for a Difference of
 /// Binomial Proportions Based on Paired Data* (2012), for wins minus losses, mapped from [-1, 1] to
@@ -131,6 +268,21 @@ pub fn win_share(counts: WinDrawLoss, confidence: f64) -> Interval {
     let estimate = (counts.wins as f64 + counts.ties as f64 / 2.0) / pairs as f64;
     let difference = paired_difference(counts, confidence).scaled(0.5, 0.5);
     Interval { estimate, low: difference.low.clamp(0.0, estimate), high: difference.high.clamp(estimate, 1.0) }
+}
+
+/// The win share of pairs that come in clusters: Student's interval over the clusters, as
+/// [`clustered_mean`], or [`win_share`]'s where a single cluster or a lack of spread between them
+/// leaves no other; `units` are then the pairs that count.
+pub fn clustered_win_share(clusters: &[WinDrawLoss], units: WinDrawLoss, confidence: f64) -> Interval {
+    let values = |counts: &WinDrawLoss| {
+        let share = |value: f64, count: u64| std::iter::repeat_n(value, count as usize);
+        share(1.0, counts.wins).chain(share(0.5, counts.ties)).chain(share(0.0, counts.losses)).collect()
+    };
+    let clusters: Vec<Vec<f64>> = clusters.iter().filter(|counts| counts.pairs() > 0).map(values).collect();
+    match clustered_mean(&clusters, confidence) {
+        Some(interval) if clusters.len() > 1 && interval.low < interval.high => interval.within(0.0, 1.0),
+        _ => win_share(units, confidence),
+    }
 }
 
 /// The adjusted difference of Bonett and Price, with one win and one loss added, and its interval.
@@ -264,6 +416,61 @@ mod tests {
         let found = mean(&differences, 0.95).unwrap();
         assert_close(found.estimate, -1.58);
         assert_interval(found, -2.4598858, -0.7001142);
+    }
+
+    #[test]
+    fn clustered_mean_of_equal_clusters_is_students_interval_of_their_means() {
+        let clusters = [vec![1.0, 3.0], vec![5.0, 5.0], vec![2.0, 10.0], vec![]];
+        let means = mean(&[2.0, 5.0, 6.0], 0.95).unwrap();
+        let found = clustered_mean(&clusters, 0.95).unwrap();
+        assert_close(found.estimate, means.estimate);
+        assert_interval(found, means.low, means.high);
+        // Repeating every value adds no information.
+        let repeated = clusters.map(|values| values.repeat(100));
+        assert_interval(clustered_mean(&repeated, 0.95).unwrap(), means.low, means.high);
+        assert_eq!(clustered_mean(&[vec![1.0, 2.0, 4.0]], 0.95), mean(&[1.0, 2.0, 4.0], 0.95));
+        assert_eq!((clustered_mean(&[], 0.95), clustered_mean(&[vec![1.0]], 0.95)), (None, None));
+        assert_eq!(means.within(0.0, 6.0), Interval { low: 0.0, high: 6.0, ..means });
+    }
+
+    #[test]
+    fn clustered_share_counts_clusters_and_not_trials_when_clusters_agree_within() {
+        // Half of the maps are survived always, the others never: 20 maps are 20 trials, with
+        // Student's quantile in place of the normal one.
+        let clusters: Vec<(u64, u64)> = (0..20).map(|map| (if map % 2 == 0 { 50 } else { 0 }, 50)).collect();
+        let found = clustered_share(&clusters, 0.95);
+        let by_map = share(10, 20, 0.95);
+        assert_eq!(found.estimate, 0.5);
+        assert!(found.low < by_map.low && found.low > by_map.low - 0.03, "{found:?}, {by_map:?}");
+        // Nothing failed: every map is one trial.
+        assert_eq!(clustered_share(&[(50, 50); 20], 0.95), share(20, 20, 0.95));
+        assert_eq!(clustered_share(&[(7, 9), (0, 0)], 0.95), share(7, 9, 0.95));
+        assert_eq!(clustered_share(&[], 0.95), share(0, 0, 0.95));
+    }
+
+    #[test]
+    fn weighted_sign_test_is_the_sign_test_for_equal_units_and_exact_for_others() {
+        for (wins, losses) in [(10, 5), (5, 10), (7, 0), (3, 3), (1, 0)] {
+            let units: Vec<i64> = [1].repeat(wins).into_iter().chain([-1].repeat(losses)).chain([0, 0]).collect();
+            let expected = sign_test(counts(wins as u64, 2, losses as u64));
+            assert_close(weighted_sign_test(&units), expected);
+            let scaled: Vec<i64> = units.iter().map(|unit| 3 * unit).collect();
+            assert_close(weighted_sign_test(&scaled), expected);
+        }
+        // Enumerated: of the 16 signs of 5, 2, 1, 1 those with a sum of 7 or more: 9, 7, 7, and
+        // of -7 or less.
+        assert_close(weighted_sign_test(&[5, 2, 1, -1]), 6.0 / 16.0);
+        assert_eq!((weighted_sign_test(&[]), weighted_sign_test(&[4, -4])), (1.0, 1.0));
+    }
+
+    #[test]
+    fn clustered_win_share_falls_back_to_its_units() {
+        let split = [counts(5, 0, 0), counts(0, 0, 5), counts(5, 0, 0)];
+        let found = clustered_win_share(&split, counts(2, 0, 1), 0.95);
+        assert_close(found.estimate, 2.0 / 3.0);
+        assert_eq!((found.low, found.high), (0.0, 1.0), "three maps show little");
+        let units = counts(3, 0, 0);
+        assert_eq!(clustered_win_share(&[counts(9, 0, 0); 3], units, 0.95), win_share(units, 0.95));
     }
 
     #[test]

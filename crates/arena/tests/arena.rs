@@ -50,7 +50,7 @@ fn sequential_test_does_not_depend_on_the_order_of_arrival() {
         let mut monitor = SprtMonitor::new(Default::default());
         let mut games = Games::new();
         let flow = series.play(&mut games, threads, &AtomicBool::new(false), |_, games| {
-            let is_open = monitor.update(games) == getaway_arena::stats::SprtDecision::Undecided;
+            let is_open = monitor.update(&series, games) == getaway_arena::stats::SprtDecision::Undecided;
             if is_open { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         });
         assert!(flow.is_ok());

@@ -59,13 +59,15 @@ struct Report<'a> {
     settings: Settings,
     #[serde(flatten)]
     result: &'a Match,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
     sentence: String,
 }
 
 pub(super) fn run(args: &BattleArgs, out: &mut impl Write) -> Result<(), CliError> {
     let mut monitor = args.sprt()?.map(SprtMonitor::new);
     let mut session = SeriesRun::new(&args.series, &args.names, vec![args.left.clone(), args.right.clone()])?;
-    session.play(|_, games| match monitor.as_mut().map(|monitor| monitor.update(games)) {
+    session.play(|series, games| match monitor.as_mut().map(|monitor| monitor.update(series, games)) {
         Some(SprtDecision::H0 | SprtDecision::H1) => ControlFlow::Break(()),
         _ => ControlFlow::Continue(running_score(games)),
     })?;
@@ -75,7 +77,8 @@ pub(super) fn run(args: &BattleArgs, out: &mut impl Write) -> Result<(), CliErro
     let result = Match::of(&session.series, &session.games, [0, 1], monitor.map(|monitor| monitor.report()));
     session.write_report(&format!("{} against {}", args.left, args.right), Some(&result))?;
     if args.series.json {
-        let report = Report { settings: session.settings(), result: &result, sentence: result.sentence() };
+        let (note, sentence) = (result.note(), result.sentence());
+        let report = Report { settings: session.settings(), result: &result, note, sentence };
         serde_json::to_writer(&mut *out, &report)?;
         writeln!(out)?;
     } else {
@@ -119,9 +122,12 @@ fn write_result(result: &Match, out: &mut impl Write) -> Result<(), CliError> {
     writeln!(out)?;
     write_table(&rows, &[0], out)?;
     writeln!(out)?;
-    if let Some(sprt) = result.sprt {
+    if let Some(sprt) = &result.sprt {
         let (ratio, low, high) = (sprt.log_likelihood_ratio, sprt.low, sprt.high);
         writeln!(out, "SPRT: log-likelihood ratio {ratio:.2}; H0 is accepted at {low:.2}, H1 at {high:.2}")?;
+    }
+    if let Some(note) = result.note() {
+        writeln!(out, "{}", one_line(&note))?;
     }
     Ok(writeln!(out, "{}", one_line(&result.sentence()))?)
 }

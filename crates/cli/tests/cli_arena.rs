@@ -42,7 +42,7 @@ fn eval<'a>(more: &[&'a str]) -> Vec<&'a str> {
 }
 
 fn battle<'a>(more: &[&'a str]) -> Vec<&'a str> {
-    small(&["battle", "safest", "random"], more)
+    small(&["battle", "sampling", "random"], more)
 }
 
 #[test]
@@ -89,15 +89,36 @@ fn markdown_table_is_sorted_by_mean_score() {
 fn match_ends_with_a_verdict() {
     let text = succeeds(&battle(&["--samples", "6"]));
     let last = text.lines().last().unwrap();
-    assert!(last.starts_with("safest beats random: 12 wins, 0 ties and 0 losses in 12 paired games"), "{last}");
+    assert!(last.starts_with("sampling beats random: 12 wins, 0 ties and 0 losses in 12 paired games"), "{last}");
     assert!(last.contains("two-sided sign test, p = 0.0005"), "{last}");
     let report = json(&battle(&["--samples", "6", "--json"]));
     assert_eq!(report["sentence"], last);
     assert_eq!((&report["overall"]["wins"], &report["overall"]["win_share"]["estimate"]), (&12.into(), &1.0.into()));
     let ties = succeeds(&["battle", "sampling", "simulate", "snail", "--budget-evals", "2", "--samples", "2"]);
     assert!(ties.ends_with("sampling and simulate are tied: 0 wins, 2 ties and 0 losses in 2 paired games.\n"));
-    let losses = succeeds(&["battle", "random", "safest", "snail", "--budget-ticks", "2", "--samples", "8"]);
-    assert!(losses.lines().last().unwrap().starts_with("safest beats random: 8 wins"), "{losses}");
+    let losses = succeeds(&["battle", "random", "sampling", "snail", "--budget-ticks", "500", "--samples", "8"]);
+    assert!(losses.lines().last().unwrap().starts_with("sampling beats random: 8 wins"), "{losses}");
+}
+
+#[test]
+fn games_that_are_equal_move_for_move_count_once() {
+    let text = succeeds(&["battle", "safest", "cautious", "--samples", "5"]);
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines[lines.len() - 2], "safest and cautious draw nothing: 15 distinct pairs of 75");
+    assert_eq!(
+        lines[lines.len() - 1],
+        "No significant difference between safest and cautious: 5 wins, 0 ties and 10 losses for safest in 15 distinct pairs \
+         (two-sided sign test, p = 0.30)."
+    );
+    // The same planner twice as often is no more certain.
+    let [few, many] = ["2", "4"].map(|samples| json(&["battle", "safest", "cautious", "--samples", samples, "--json"]));
+    assert_eq!(few["overall"]["score_difference"], many["overall"]["score_difference"]);
+    assert_eq!((&few["overall"]["pairs_played"], &many["overall"]["pairs_played"]), (&30.into(), &60.into()));
+    assert_eq!(many["draw_nothing"], serde_json::json!(["safest", "cautious"]));
+    // One planner draws nothing: the map is the unit.
+    let report = json(&["battle", "safest", "random", "corner-shop", "snail", "--samples", "6", "--json"]);
+    assert_eq!((&report["overall"]["wins"], &report["overall"]["units"]), (&12.into(), &2.into()));
+    assert!(report["sentence"].as_str().unwrap().contains("sign test on 2 independent units, p = 0.50"), "{report}");
 }
 
 #[test]

@@ -1,0 +1,44 @@
+//! Guarantees: between equal planners the 95% intervals hold the truth in 93 to 97 of 100
+//! tournaments, and the sign test is wrong in at most 5.5.
+//!
+//! A short form of `cargo run --release --package getaway-arena --example calibration`.
+
+#[path = "calibration/mod.rs"]
+mod calibration;
+#[path = "../../../tests/common/mod.rs"]
+mod common;
+
+use calibration::{Calibration, REAL, SYNTHETIC};
+
+#[test]
+fn intervals_and_tests_of_made_up_tournaments_are_calibrated() {
+    const TOURNAMENTS: u32 = 400;
+    // Four standard errors of 400 tournaments beyond the bounds of the long run.
+    let slack = 4.0 * (0.05_f64 * 0.95 / f64::from(TOURNAMENTS)).sqrt();
+    let all: Vec<Calibration> = SYNTHETIC.iter().map(|pair| pair.calibrate(TOURNAMENTS, 1)).collect();
+    for (pair, found) in SYNTHETIC.iter().zip(&all) {
+        assert!(found.false_positive_rate() <= 0.055 + slack, "{}: {found:?}", pair.name);
+        for hits in [found.differences, found.win_shares, found.scores] {
+            assert_eq!(hits.intervals, TOURNAMENTS);
+            assert!((0.93 - slack..=0.97 + slack).contains(&hits.coverage()), "{}: {found:?}", pair.name);
+        }
+    }
+    let all = Calibration::sum(&all);
+    assert!(all.false_positive_rate() <= 0.055, "{all:?}");
+    for hits in [all.differences, all.win_shares, all.scores] {
+        assert!((0.93..=0.97).contains(&hits.coverage()), "{all:?}");
+    }
+}
+
+#[test]
+fn played_tournaments_of_equals_are_calibrated() {
+    // Enough to notice a test that takes repeated games for evidence: it is wrong in most of them.
+    const TOURNAMENTS: u32 = 5;
+    let maps = common::our_maps();
+    // Those that play fast.
+    let pairs = REAL.iter().filter(|pair| pair.name.contains("random"));
+    let all: Vec<Calibration> = pairs.map(|pair| pair.calibrate(&maps, TOURNAMENTS, 3, 2)).collect();
+    let all = Calibration::sum(&all);
+    assert!(all.false_positives <= 3 && all.tournaments == 10, "{all:?}");
+    assert!(all.differences.hits >= 7 && all.win_shares.hits >= 7, "{all:?}");
+}
