@@ -23,7 +23,8 @@ fn main() {
         "{:<45} {:>6} {:>8} {:>11} {:>9} {:>7}",
         "EQUAL PLANNERS", "RUNS", "FALSE +", "DIFFERENCE", "WIN SHARE", "SCORE"
     );
-    let made_up = SYNTHETIC.iter().enumerate().map(|(index, pair)| (pair.name, pair.calibrate(synthetic, index as u64)));
+    let made_up =
+        SYNTHETIC.iter().enumerate().map(|(index, pair)| (pair.name, pair.calibrate(synthetic, index as u64)));
     print_all("made up", made_up.collect());
     let maps = common::our_maps();
     let played = REAL.iter().enumerate().map(|(index, pair)| {

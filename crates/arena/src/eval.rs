@@ -57,7 +57,8 @@ impl Summary {
         }
         let maps: Vec<Vec<&GameRecord>> = maps.into_clusters();
         let distinct: Vec<usize> = maps.iter().map(|games| distinct(games)).collect();
-        let mut clusters: Vec<Vec<f64>> = maps.iter().map(|games| games.iter().map(|game| score(game)).collect()).collect();
+        let mut clusters: Vec<Vec<f64>> =
+            maps.iter().map(|games| games.iter().map(|game| score(game)).collect()).collect();
         let mut survivals: Vec<(u64, u64)> = maps.iter().map(|games| survivals(games)).collect();
         if let ([1], [scores], [survival]) = (&distinct[..], &mut clusters[..], &mut survivals[..]) {
             // One game, however often it was played.
@@ -207,7 +208,8 @@ mod tests {
     #[test]
     fn repeated_games_add_no_confidence() {
         let on_map = |map: &str, final_tick: u16| GameRecord { map: map.to_owned(), ..game(final_tick, 1) };
-        let maps: Vec<GameRecord> = [("a", 101), ("b", 2001), ("c", 900), ("d", 1300)].map(|(map, tick)| on_map(map, tick)).into();
+        let maps: Vec<GameRecord> =
+            [("a", 101), ("b", 2001), ("c", 900), ("d", 1300)].map(|(map, tick)| on_map(map, tick)).into();
         let once = Summary::of(maps.iter());
         let often: Vec<GameRecord> = [&maps[..]; 50].concat();
         let often = Summary::of(often.iter());
@@ -220,8 +222,9 @@ mod tests {
 
     #[test]
     fn intervals_stay_within_what_is_possible() {
-        let games: Vec<GameRecord> =
-            (0..3).map(|map| GameRecord { map: format!("{map}"), ..game(if map == 0 { 101 } else { 2001 }, 1) }).collect();
+        let games: Vec<GameRecord> = (0..3)
+            .map(|map| GameRecord { map: format!("{map}"), ..game(if map == 0 { 101 } else { 2001 }, 1) })
+            .collect();
         let interval = Summary::of(games.iter()).score_interval.expect("three maps");
         assert!(interval.low > 5.0 && interval.high < 10_005.0, "{interval:?}");
         assert!(interval.low < 1000.0 && interval.high > 9000.0, "three maps show little: {interval:?}");

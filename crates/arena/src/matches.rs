@@ -289,8 +289,10 @@ impl Match {
             map: series_map.name.clone(),
             comparison: Comparison::of(pairs(series, games, sides, Some(map))),
         };
-        let draw_nothing =
-            sides.into_iter().filter(|&side| planner_draws_nothing(series, games, side)).map(|side| series.options().planners[side].clone());
+        let draw_nothing = sides
+            .into_iter()
+            .filter(|&side| planner_draws_nothing(series, games, side))
+            .map(|side| series.options().planners[side].clone());
         Self {
             left,
             right,
@@ -328,8 +330,11 @@ impl Match {
         let (winner, loser, winner_counts) =
             if counts.losses > counts.wins { (right, left, counts.reversed()) } else { (left, right, counts) };
         let games = overall.pairs_text();
-        let units =
-            if overall.units < counts.pairs() { format!(" on {} independent units", overall.units) } else { String::new() };
+        let units = if overall.units < counts.pairs() {
+            format!(" on {} independent units", overall.units)
+        } else {
+            String::new()
+        };
         let test = format!("two-sided sign test{units}, {}", p_value(overall.p_value));
         match counts.decisive() {
             0 => format!("{left} and {right} are tied: {} in {games}.", wins_ties_losses(counts)),
@@ -497,7 +502,10 @@ mod tests {
         }
         let result = Match::of(&series, &games, [0, 1], None);
         assert_eq!((result.overall.counts.pairs(), result.overall.units), (40, 2));
-        assert_eq!((result.overall.p_value, result.note(), result.draw_nothing), (1.0, None, vec!["safest".to_owned()]));
+        assert_eq!(
+            (result.overall.p_value, result.note(), result.draw_nothing),
+            (1.0, None, vec!["safest".to_owned()])
+        );
     }
 
     #[test]

@@ -73,9 +73,8 @@ pub fn clustered_mean(clusters: &[Vec<f64>], confidence: f64) -> Option<Interval
         return mean(values, confidence);
     }
     let sizes = |power: i32| clusters.iter().map(|values| (values.len() as f64).powi(power)).sum::<f64>();
-    let (sum, values) = clusters.iter().fold((0.0, 0), |(sum, count), values| {
-        (sum + values.iter().sum::<f64>(), count + values.len())
-    });
+    let (sum, values) =
+        clusters.iter().fold((0.0, 0), |(sum, count), values| (sum + values.iter().sum::<f64>(), count + values.len()));
     if clusters.is_empty() {
         return None;
     }

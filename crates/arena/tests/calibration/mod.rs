@@ -116,9 +116,21 @@ pub const SYNTHETIC: [SyntheticPair; 10] = [
     SyntheticPair { name: "copies, few maps and many samples", maps: 6, samples: 60, survival: (0.1, 0.9), ..COPY },
     SyntheticPair { name: "copies that mostly play alike", tie: 0.8, ..COPY },
     SyntheticPair { name: "no randomness", samples: 20, survival: (0.2, 0.8), games: [1, 1], ..COPY },
-    SyntheticPair { name: "no randomness, maps from easy to hopeless", maps: 40, survival: (0.0, 1.0), games: [1, 1], ..COPY },
+    SyntheticPair {
+        name: "no randomness, maps from easy to hopeless",
+        maps: 40,
+        survival: (0.0, 1.0),
+        games: [1, 1],
+        ..COPY
+    },
     SyntheticPair { name: "one planner without randomness", survival: (0.2, 0.8), games: [1, 0], ..COPY },
-    SyntheticPair { name: "no randomness on every other map", survival: (0.2, 0.8), games: [1, 1], is_mixed: true, ..COPY },
+    SyntheticPair {
+        name: "no randomness on every other map",
+        survival: (0.2, 0.8),
+        games: [1, 1],
+        is_mixed: true,
+        ..COPY
+    },
     SyntheticPair { name: "three different games on each map", survival: (0.1, 0.9), games: [3, 3], ..COPY },
 ];
 
@@ -216,9 +228,10 @@ impl RealPair {
             let [left, right] = [0, 1].map(|side| self.play(maps, names[side], seeds[side], threads));
             let mut coin = Pcg64Mcg::seed_from_u64(seeds[0]);
             let flips: Vec<bool> = maps.iter().map(|_| self.planners.len() > 1 && coin.random()).collect();
-            let pairs = left.into_iter().zip(right).enumerate().map(|(index, (left, right))| {
-                if flips[index % maps.len()] { (right, left) } else { (left, right) }
-            });
+            let pairs =
+                left.into_iter().zip(right).enumerate().map(|(index, (left, right))| {
+                    if flips[index % maps.len()] { (right, left) } else { (left, right) }
+                });
             calibration.add(&pairs.collect::<Vec<_>>(), None);
         }
         calibration
