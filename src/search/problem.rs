@@ -38,6 +38,13 @@ impl Generator {
         debug_assert!(count > 0 && count as u64 <= 1 << 32);
         ((u64::from(self.next_u32()) * count as u64) >> 32) as usize
     }
+
+    /// A uniformly random multiple of 2^-53 from 0 to below 1, from one draw of 64 bits.
+    #[inline]
+    pub fn unit(&mut self) -> f64 {
+        const SCALE: f64 = 1.0 / (1_u64 << 53) as f64;
+        (self.next_u64() >> 11) as f64 * SCALE
+    }
 }
 
 /// A deterministic one-player problem.

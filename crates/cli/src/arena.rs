@@ -29,7 +29,7 @@ use super::{CliError, MapArgs, RulesArgs};
 /// it as within 75 ms.
 const DEFAULT_BUDGET: Budget = Budget::ticks(20_000);
 const MAX_SAMPLES: u64 = 100_000;
-const MAX_THREADS: u64 = 1024;
+pub(super) const MAX_THREADS: u64 = 1024;
 /// The time to find out how long a series takes.
 const ESTIMATE_LIMIT: Duration = Duration::from_secs(1);
 /// A series that takes longer says so beforehand.
@@ -269,7 +269,7 @@ impl SeriesArgs {
 }
 
 /// A flag that is set by Ctrl-C; a second Ctrl-C ends the program.
-fn stop_on_interrupt() -> Result<Arc<AtomicBool>, CliError> {
+pub(super) fn stop_on_interrupt() -> Result<Arc<AtomicBool>, CliError> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
     ctrlc::set_handler(move || {

@@ -14,6 +14,7 @@ use clap::{Arg, CommandFactory, FromArgMatches, Parser, Subcommand};
 mod arena;
 mod battle;
 mod budget;
+mod discover;
 mod ending;
 mod error;
 mod eval;
@@ -54,6 +55,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Battle(battle::BattleArgs),
+    Discover(discover::DiscoverArgs),
     Eval(eval::EvalArgs),
     Maps(maps::MapsArgs),
     Mapgen(mapgen::MapgenArgs),
@@ -71,6 +73,7 @@ impl Command {
     fn run(self, out: &mut impl Write) -> Result<(), CliError> {
         match self {
             Self::Battle(args) => battle::run(&args, out),
+            Self::Discover(args) => discover::run(&args, out),
             Self::Eval(args) => eval::run(&args, out),
             Self::Maps(args) => maps::run(&args, out),
             Self::Mapgen(args) => mapgen::run(&args, out),

@@ -68,7 +68,7 @@ enum Kind {
     City,
 }
 
-fn parse_size(text: &str) -> Result<(i32, i32), String> {
+pub(super) fn parse_size(text: &str) -> Result<(i32, i32), String> {
     let parse = || {
         let (width, height) = text.split_once('x')?;
         Some((width.parse().ok()?, height.parse().ok()?))
@@ -80,7 +80,7 @@ fn parse_style(text: &str) -> Result<Style, String> {
     text.parse().map_err(|error: NameError| format!("expected one of {}", error.expected))
 }
 
-fn parse_permille(text: &str) -> Result<u32, String> {
+pub(super) fn parse_permille(text: &str) -> Result<u32, String> {
     let share: Option<f64> = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
     share.map(|share| (share * 1000.0).round() as u32).ok_or_else(|| "expected a number from 0 to 1".to_owned())
 }

@@ -11,6 +11,8 @@
 
 use getaway::search::{Generator, Problem};
 
+use crate::distribution::Distribution;
+
 /// Columns and rows. Random and nested games stay far from the border; a game that reached it would
 /// panic rather than give a wrong result.
 const SIZE: usize = 32;
@@ -303,5 +305,29 @@ impl Problem for Morpion {
 
     fn random(&self, board: &Board, _: &mut Vec<Move>, random: &mut Generator) -> Move {
         board.legal[random.below(board.legal_count)]
+    }
+}
+
+/// Every number is the same game.
+impl Distribution for Morpion {
+    type Problem = Self;
+
+    fn draw(&self, _: u64) -> Self {
+        *self
+    }
+
+    fn start(&self, problem: &Self) -> Board {
+        problem.start()
+    }
+
+    /// The longest game possible in 4D and 4T; in 5D and 5T about the best of nested searches of
+    /// level 2.
+    fn scale(&self) -> f64 {
+        match (self.length, self.touching) {
+            (4, false) => 35.0,
+            (4, true) => 62.0,
+            (_, false) => 70.0,
+            (_, true) => 100.0,
+        }
     }
 }

@@ -1,0 +1,92 @@
+//! A bank of problems to play expressions on, whatever the problem.
+
+use std::collections::HashMap;
+use std::sync::{Arc, RwLock};
+
+use getaway::search::{Budget, Expression, Problem, Search};
+use getaway_problems::Distribution;
+use serde::{Deserialize, Serialize};
+
+use crate::seed::mix;
+
+/// The most problems that a bank keeps; others are drawn anew for each play.
+const KEPT_MAX: usize = 4096;
+
+/// Which problems: the training problems, or others that no choice depended on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Split {
+    /// For the bandit and for tuning.
+    Training,
+    /// For the final ranking.
+    Unseen,
+}
+
+/// One play: which problem, and how many evaluations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Play {
+    /// The problems from which it is drawn.
+    pub split: Split,
+    /// The number of the problem.
+    pub number: u64,
+    /// Evaluations of whole sequences.
+    pub budget_evals: u64,
+}
+
+/// Problems on which expressions are played.
+pub trait Bank: Send + Sync {
+    /// Searches the problem with `expression`, once, within the budget; returns the best score. A
+    /// function of the arguments and of the bank's seed: all expressions search a problem with the
+    /// same random numbers.
+    fn play(&self, expression: &Expression, play: Play) -> f64;
+
+    /// Scores are divided by this to give the rewards of the bandit, about 0 to 1.
+    fn scale(&self) -> f64;
+}
+
+/// The bank of a distribution.
+pub struct DistributionBank<D: Distribution> {
+    distribution: D,
+    seed: u64,
+    /// Problems by split and number.
+    kept: RwLock<HashMap<(Split, u64), Arc<D::Problem>>>,
+}
+
+impl<D: Distribution> DistributionBank<D> {
+    /// A bank whose problems and searches derive from `seed`.
+    pub fn new(distribution: D, seed: u64) -> Self {
+        Self { distribution, seed, kept: RwLock::default() }
+    }
+
+    fn problem(&self, split: Split, number: u64) -> Arc<D::Problem> {
+        if let Some(problem) = self.kept.read().expect("no thread panics with the lock").get(&(split, number)) {
+            return Arc::clone(problem);
+        }
+        let problem = Arc::new(self.distribution.draw(self.seed_of(split, number, 0)));
+        let mut kept = self.kept.write().expect("no thread panics with the lock");
+        if kept.len() < KEPT_MAX {
+            kept.insert((split, number), Arc::clone(&problem));
+        }
+        problem
+    }
+
+    fn seed_of(&self, split: Split, number: u64, purpose: u64) -> u64 {
+        mix(&[self.seed, split as u64, number, purpose])
+    }
+}
+
+impl<D: Distribution> Bank for DistributionBank<D> {
+    fn play(&self, expression: &Expression, play: Play) -> f64 {
+        let Play { split, number, budget_evals } = play;
+        let problem = self.problem(split, number);
+        let start = self.distribution.start(&problem);
+        let mut search =
+            Search::<<D::Problem as Problem>::Action>::new(expression.clone(), self.seed_of(split, number, 1));
+        let best = search.run(&*problem, &start, Budget::evaluations(budget_evals)).best;
+        self.distribution.score(best.map_or(0.0, |line| line.reward))
+    }
+
+    fn scale(&self) -> f64 {
+        self.distribution.scale()
+    }
+}

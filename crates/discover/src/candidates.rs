@@ -1,0 +1,126 @@
+//! Enumerates the candidates: all expressions with at most so many operators around a rollout, each
+//! in one canonical form.
+//!
+//! The canonical forms are those of Maes, Lupien St-Pierre and Ernst: `repeat(a, repeat(b, S))` is
+//! `repeat(ab, S)`; `select(p, select(q, S))` counts as `select(p, S)`, because the inner tree only
+//! continues the descent of the outer one; and a `repeat` on top changes nothing, because the
+//! outermost component is repeated until the budget is spent.
+
+use std::collections::HashSet;
+
+use getaway::search::{Component, Expression, Policy, REPEAT_MAX};
+
+/// The most operators around a rollout that can be enumerated: with six there are 193,000
+/// candidates.
+pub const OPERATORS_MAX: usize = 6;
+
+/// The components from which candidates are built.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Vocabulary {
+    /// Components that wrap another.
+    pub operators: Vec<Component>,
+    /// Components that stand innermost.
+    pub leaves: Vec<Component>,
+}
+
+/// Candidates in their order of enumeration, shorter ones first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Candidates {
+    /// The candidates, without a `repeat` on top.
+    pub expressions: Vec<Expression>,
+    /// The number of canonical forms before repeats on top were dropped.
+    pub with_repeats_on_top: usize,
+}
+
+impl Vocabulary {
+    /// The vocabulary of the paper: its authors' published experiments use these constants.
+    pub fn paper() -> Self {
+        let repeats = [2, 5, 10, 100].map(Component::Repeat);
+        let selects = [0.0, 0.3, 0.5, 1.0].map(Component::Select);
+        let others = [Component::Lookahead, Component::Step];
+        Self {
+            operators: repeats.into_iter().chain(others).chain(selects).collect(),
+            leaves: vec![Component::Simulate { policy: Policy::Random, horizon: None }],
+        }
+    }
+
+    /// All candidates with at most `operators` operators, which must not exceed
+    /// [`OPERATORS_MAX`]. The number of operators is that before the canonical form is taken.
+    pub fn candidates(&self, operators: usize) -> Candidates {
+        assert!(operators <= OPERATORS_MAX, "at most {OPERATORS_MAX} operators");
+        let mut expressions = Vec::new();
+        let mut seen = HashSet::new();
+        for &leaf in &self.leaves {
+            let mut layer = vec![Vec::new()];
+            for length in 0..=operators {
+                if length > 0 {
+                    let extended = |inner: &Vec<Component>| {
+                        let inner = inner.clone();
+                        self.operators.iter().map(move |&operator| [&[operator], &inner[..]].concat())
+                    };
+                    layer = layer.iter().flat_map(extended).collect();
+                }
+                for components in &layer {
+                    let canonical = canonical(components, leaf);
+                    if seen.insert(canonical.to_string()) {
+                        expressions.push(canonical);
+                    }
+                }
+            }
+        }
+        let with_repeats_on_top = expressions.len();
+        expressions.retain(|expression| !matches!(expression.components()[0], Component::Repeat(_)));
+        expressions.sort_by_key(|expression| expression.components().len());
+        Candidates { expressions, with_repeats_on_top }
+    }
+}
+
+/// The canonical form of these operators around `leaf`, apart from a `repeat` on top.
+fn canonical(operators: &[Component], leaf: Component) -> Expression {
+    let mut components: Vec<Component> = Vec::with_capacity(operators.len() + 1);
+    for &operator in operators {
+        match (components.last_mut(), operator) {
+            (Some(Component::Repeat(outer)), Component::Repeat(inner)) => {
+                *outer = outer.saturating_mul(inner).min(REPEAT_MAX);
+            }
+            (Some(Component::Select(_)), Component::Select(_)) => {}
+            _ => components.push(operator),
+        }
+    }
+    components.push(leaf);
+    Expression::new(components).expect("a vocabulary has valid components")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_candidates_are_the_published_ones() {
+        let paper = Vocabulary::paper();
+        let four = paper.candidates(4);
+        assert_eq!((four.expressions.len(), four.with_repeats_on_top), (3155, 5307));
+        assert_eq!(paper.candidates(5).expressions.len(), 24_691);
+    }
+
+    #[test]
+    fn canonical_forms_merge_repeats_and_selects() {
+        let of = |text: &str| {
+            let expression: Expression = text.parse().expect(text);
+            let (leaf, operators) = expression.components().split_last().expect("a leaf");
+            canonical(operators, *leaf).to_string()
+        };
+        assert_eq!(of("step(repeat(2, repeat(5, simulate)))"), "step(repeat(10, simulate))");
+        assert_eq!(of("select(0.3, select(1, select(0, simulate)))"), "select(0.3, simulate)");
+        assert_eq!(of("select(1, step(select(0, simulate)))"), "select(1, step(select(0, simulate)))");
+    }
+
+    #[test]
+    fn every_candidate_occurs_once_and_shorter_ones_come_first() {
+        let expressions = Vocabulary::paper().candidates(3).expressions;
+        let texts: HashSet<String> = expressions.iter().map(ToString::to_string).collect();
+        assert_eq!(texts.len(), expressions.len());
+        assert_eq!(expressions[0].to_string(), "simulate");
+        assert!(expressions.is_sorted_by_key(|expression| expression.components().len()));
+    }
+}

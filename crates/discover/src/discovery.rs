@@ -1,0 +1,523 @@
+//! A discovery from the first play to the ranking.
+
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use getaway::search::Expression;
+use getaway_arena::stats::{CONFIDENCE, Interval, average, mean};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::bandit::Bandit;
+use crate::bank::{Bank, Play, Split};
+use crate::journal::{Entry, Journal, JournalError};
+use crate::ranking::Comparison;
+
+/// The constants of a `select` among which that of UCT is chosen.
+const UCT_CONSTANTS: [&str; 9] = ["0", "0.1", "0.2", "0.3", "0.5", "0.7", "1", "1.41", "2"];
+/// How often UCT searches before each step: `None` never steps, but grows one tree from the start.
+const UCT_REPEATS: [Option<u32>; 3] = [None, Some(10), Some(100)];
+/// Scores computed between two looks at the stop flag, per thread.
+const CHUNK_PER_THREAD: usize = 16;
+/// Moments at which the means of the leading arms are drawn.
+const MOMENTS: usize = 100;
+/// Problems for each point of the budget curve, at most.
+const CURVE_PROBLEMS_MAX: u64 = 100;
+/// Finalists on the budget curve.
+const CURVE_FINALISTS: usize = 3;
+
+/// What determines a discovery.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Settings {
+    /// The problem, with its options.
+    pub problem: String,
+    /// The vocabulary's name.
+    pub grammar: String,
+    /// Operators around a rollout, at most.
+    pub operators: usize,
+    /// Evaluations per play.
+    pub budget_evals: u64,
+    /// Plays per arm, on average.
+    pub plays: u64,
+    /// The constant of the bandit's index, for rewards: scores divided by the bank's scale.
+    pub c: f64,
+    /// Seed of problems and searches.
+    pub seed: u64,
+    /// Unseen problems.
+    pub unseen: u64,
+    /// How many of the leading arms are ranked.
+    pub finalists: usize,
+}
+
+/// Where a discovery stands.
+#[derive(Clone, Debug)]
+pub struct Progress<'a> {
+    /// What is being done.
+    pub stage: Stage,
+    /// Plays or scores made, with those of earlier runs.
+    pub done: u64,
+    /// Those made since the last call.
+    pub made: u64,
+    /// Plays or scores of the stage in all.
+    pub total: u64,
+    /// The bandit.
+    pub bandit: &'a Bandit,
+}
+
+/// The stages, in their order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// The bandit plays.
+    Bandit,
+    /// The constant of UCT is chosen on the training problems.
+    Tuning,
+    /// Finalists and named algorithms play the unseen problems.
+    Ranking,
+    /// The same at other budgets, for the report.
+    Budgets,
+}
+
+impl Stage {
+    /// What it counts, for progress bars.
+    pub const fn unit(self) -> &'static str {
+        match self {
+            Self::Bandit => "plays",
+            Self::Tuning => "plays to tune UCT",
+            Self::Ranking => "plays to rank the leaders",
+            Self::Budgets => "plays at other budgets",
+        }
+    }
+}
+
+/// A row of the ranking.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Ranked {
+    /// The name of a named algorithm.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The expression.
+    pub expression: String,
+    /// The bandit's plays of the expression; none if it is not a candidate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plays: Option<u64>,
+    /// The mean score of these plays.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub training_mean: Option<f64>,
+    /// The mean score on the unseen problems.
+    pub mean: f64,
+    /// Bounds of the 95% confidence interval of the mean.
+    pub low: f64,
+    /// The upper bound.
+    pub high: f64,
+}
+
+/// How an arm's mean settled.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Settling {
+    /// The expression.
+    pub expression: String,
+    /// Plays of all arms together, the arm's own plays, and its mean score then.
+    pub points: Vec<(u64, u64, f64)>,
+}
+
+/// Mean scores of an algorithm by budget.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BudgetCurve {
+    /// The name of a named algorithm.
+    pub name: Option<String>,
+    /// The expression.
+    pub expression: String,
+    /// Evaluations, mean score, and the bounds of its 95% confidence interval.
+    pub points: Vec<(u64, f64, f64, f64)>,
+}
+
+/// The answer.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Report {
+    /// What determines it.
+    #[serde(flatten)]
+    pub settings: Settings,
+    /// The number of candidates.
+    pub arms: usize,
+    /// All plays of the bandit.
+    pub plays_in_all: u64,
+    /// Discovered and named algorithms by their mean on the unseen problems, highest first.
+    pub ranking: Vec<Ranked>,
+    /// The first discovered algorithm of the ranking against each named one; p-values are corrected
+    /// for the comparisons of every finalist with every named algorithm.
+    pub comparisons: Vec<Comparison>,
+    /// How the finalists' means settled; for the page only.
+    #[serde(skip)]
+    pub settling: Vec<Settling>,
+    /// Scores by budget; for the page only.
+    #[serde(skip)]
+    pub budgets: Vec<BudgetCurve>,
+}
+
+/// Why there is no report.
+#[derive(Debug, thiserror::Error)]
+pub enum DiscoveryError {
+    /// The state file.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// The stop flag was set.
+    #[error("stopped after {done} of {total} plays")]
+    Stopped {
+        /// Plays of the bandit.
+        done: u64,
+        /// Plays of the bandit in all.
+        total: u64,
+    },
+}
+
+/// An algorithm of the ranking: a finalist without, a named algorithm with a name.
+struct Contender {
+    name: Option<String>,
+    expression: Expression,
+}
+
+/// A discovery, which may be stopped and resumed.
+pub struct Discovery<'b> {
+    settings: Settings,
+    arms: Vec<Expression>,
+    bank: &'b dyn Bank,
+    bandit: Bandit,
+    /// Every play of the bandit: arm and score.
+    history: Vec<(u32, f64)>,
+    /// Scores outside the bandit.
+    scores: HashMap<(Play, String), f64>,
+    journal: Option<Journal>,
+    /// Plays and scores of this run, and the time they took.
+    made: u64,
+    elapsed: Duration,
+}
+
+impl<'b> Discovery<'b> {
+    /// A discovery among these arms, which must be at least one. With a state file it continues
+    /// where the file ends.
+    ///
+    /// # Errors
+    /// When the state file cannot be used.
+    pub fn new(
+        settings: Settings,
+        arms: Vec<Expression>,
+        bank: &'b dyn Bank,
+        state: Option<&Path>,
+    ) -> Result<Self, JournalError> {
+        // In scores rather than in rewards, so that nothing is rounded between the file and the
+        // bandit.
+        let bandit = Bandit::new(arms.len(), settings.c * bank.scale());
+        let (history, scores) = (Vec::new(), HashMap::new());
+        let mut discovery =
+            Self { settings, arms, bank, bandit, history, scores, journal: None, made: 0, elapsed: Duration::ZERO };
+        if let Some(path) = state {
+            let header = serde_json::to_string(&discovery.settings).expect("settings are valid JSON");
+            let (journal, entries) = Journal::open(path, &header)?;
+            for (index, entry) in entries.into_iter().enumerate() {
+                discovery.replay(entry).map_err(|reason| journal.invalid(index, reason))?;
+            }
+            discovery.journal = Some(journal);
+        }
+        Ok(discovery)
+    }
+
+    fn replay(&mut self, entry: Entry) -> Result<(), String> {
+        match entry {
+            Entry::Play(arm, _) if arm != self.bandit.next_arm() => {
+                Err(format!("arm {arm}, expected {}", self.bandit.next_arm()))
+            }
+            Entry::Play(arm, score) if score.is_finite() => {
+                self.bandit.record(score);
+                self.history.push((arm as u32, score));
+                Ok(())
+            }
+            Entry::Play(..) => Err("expected a finite score".to_owned()),
+            Entry::Score { split, number, budget_evals, expression, score } => {
+                self.scores.insert((Play { split, number, budget_evals }, expression), score);
+                Ok(())
+            }
+        }
+    }
+
+    /// The candidates.
+    pub fn arms(&self) -> &[Expression] {
+        &self.arms
+    }
+
+    /// All plays that the bandit will make.
+    pub fn plays_in_all(&self) -> u64 {
+        self.settings.plays * self.arms.len() as u64
+    }
+
+    /// Plays and scores per second of this run; 0 if it made none.
+    pub fn plays_per_s(&self) -> f64 {
+        if self.made == 0 { 0.0 } else { self.made as f64 / self.elapsed.as_secs_f64() }
+    }
+
+    /// Runs to the end on this many threads; with `budgets` also at other budgets, for the page.
+    /// `progress` is called a few times per second at least, unless single plays take longer.
+    ///
+    /// # Errors
+    /// When the stop flag is set, or the state file cannot be written.
+    pub fn run(
+        &mut self,
+        threads: usize,
+        budgets: bool,
+        stop: &AtomicBool,
+        mut progress: impl FnMut(&Progress<'_>) + Send,
+    ) -> Result<Report, DiscoveryError> {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads can be started");
+        let start = Instant::now();
+        let result = pool.install(|| self.run_here(budgets, stop, &mut progress));
+        self.elapsed += start.elapsed();
+        result
+    }
+
+    fn run_here(
+        &mut self,
+        budgets: bool,
+        stop: &AtomicBool,
+        progress: &mut (impl FnMut(&Progress<'_>) + Send),
+    ) -> Result<Report, DiscoveryError> {
+        self.run_bandit(stop, progress)?;
+        let leaders: Vec<usize> = self.bandit.leaders().into_iter().take(self.settings.finalists).collect();
+        let mut contenders = vec![];
+        contenders.extend(leaders.iter().map(|&arm| Contender { name: None, expression: self.arms[arm].clone() }));
+        contenders.extend(self.named(stop, progress)?);
+        let unseen = |number| Play { split: Split::Unseen, number, budget_evals: self.settings.budget_evals };
+        let plays: Vec<Play> = (0..self.settings.unseen).map(unseen).collect();
+        let scores = self.scores_of(Stage::Ranking, &contenders, &plays, stop, progress)?;
+        let budgets = if budgets { self.budget_curves(&contenders, stop, progress)? } else { Vec::new() };
+        Ok(Report {
+            arms: self.arms.len(),
+            plays_in_all: self.history.len() as u64,
+            ranking: self.ranking(&contenders, &scores),
+            comparisons: compare(&contenders, &scores),
+            settling: self.settling(&leaders),
+            budgets,
+            settings: self.settings.clone(),
+        })
+    }
+
+    fn run_bandit(
+        &mut self,
+        stop: &AtomicBool,
+        progress: &mut impl FnMut(&Progress<'_>),
+    ) -> Result<(), DiscoveryError> {
+        let total = self.plays_in_all();
+        let Self { arms, bank, bandit, history, journal, settings, made, .. } = self;
+        let play = |arm: usize, number: u64| {
+            let play = Play { split: Split::Training, number, budget_evals: settings.budget_evals };
+            bank.play(&arms[arm], play)
+        };
+        let stopped = |done| DiscoveryError::Stopped { done, total };
+        if stop.load(Ordering::Relaxed) {
+            return Err(stopped(history.len() as u64));
+        }
+        let flow = bandit.run(total, play, |bandit, taken| {
+            let entries: Vec<Entry> = taken.iter().map(|&(arm, score)| Entry::Play(arm, score)).collect();
+            history.extend(taken.iter().map(|&(arm, score)| (arm as u32, score)));
+            *made += taken.len() as u64;
+            if let Some(journal) = journal
+                && let Err(error) = journal.append(&entries)
+            {
+                return ControlFlow::Break(error.into());
+            }
+            let done = history.len() as u64;
+            progress(&Progress { stage: Stage::Bandit, done, made: taken.len() as u64, total, bandit });
+            if stop.load(Ordering::Relaxed) && done < total {
+                return ControlFlow::Break(stopped(done));
+            }
+            ControlFlow::Continue(())
+        });
+        match flow {
+            ControlFlow::Break(error) => Err(error),
+            ControlFlow::Continue(()) => Ok(()),
+        }
+    }
+
+    /// The scores of each contender in each play, in their order.
+    fn scores_of(
+        &mut self,
+        stage: Stage,
+        contenders: &[Contender],
+        plays: &[Play],
+        stop: &AtomicBool,
+        progress: &mut impl FnMut(&Progress<'_>),
+    ) -> Result<Vec<Vec<f64>>, DiscoveryError> {
+        let texts: Vec<String> = contenders.iter().map(|contender| contender.expression.to_string()).collect();
+        let all = || (0..contenders.len()).flat_map(|index| plays.iter().map(move |&play| (index, play)));
+        let known =
+            |scores: &HashMap<_, f64>, (index, play): (usize, Play)| scores.get(&(play, texts[index].clone())).copied();
+        let missing: Vec<(usize, Play)> = all().filter(|&task| known(&self.scores, task).is_none()).collect();
+        let total = (contenders.len() * plays.len()) as u64;
+        let mut done = total - missing.len() as u64;
+        for chunk in missing.chunks(CHUNK_PER_THREAD * rayon::current_num_threads()) {
+            if stop.load(Ordering::Relaxed) {
+                let (done, total) = (self.history.len() as u64, self.plays_in_all());
+                return Err(DiscoveryError::Stopped { done, total });
+            }
+            let bank = self.bank;
+            let found: Vec<f64> =
+                chunk.par_iter().map(|&(index, play)| bank.play(&contenders[index].expression, play)).collect();
+            let entry = |(&(index, play), &score): (&(usize, Play), &f64)| {
+                let (Play { split, number, budget_evals }, expression) = (play, texts[index].clone());
+                Entry::Score { split, number, budget_evals, expression, score }
+            };
+            if let Some(journal) = &mut self.journal {
+                journal.append(&chunk.iter().zip(&found).map(entry).collect::<Vec<_>>())?;
+            }
+            for (&(index, play), score) in chunk.iter().zip(found) {
+                self.scores.insert((play, texts[index].clone()), score);
+            }
+            done += chunk.len() as u64;
+            self.made += chunk.len() as u64;
+            progress(&Progress { stage, done, made: chunk.len() as u64, total, bandit: &self.bandit });
+        }
+        let scores: Vec<f64> = all().map(|task| known(&self.scores, task).expect("it was played")).collect();
+        Ok(scores.chunks(plays.len().max(1)).map(<[f64]>::to_vec).collect())
+    }
+
+    /// The named algorithms; that of UCT is chosen on the training problems.
+    fn named(
+        &mut self,
+        stop: &AtomicBool,
+        progress: &mut impl FnMut(&Progress<'_>),
+    ) -> Result<Vec<Contender>, DiscoveryError> {
+        let fixed = [
+            ("random sampling", "simulate".to_owned()),
+            ("iterative sampling", "step(repeat(100, simulate))".to_owned()),
+            ("nested 1", nested(1)),
+            ("nested 2", nested(2)),
+            ("nested 3", nested(3)),
+        ];
+        let contender = |name: &str, text: &str| Contender {
+            name: Some(name.to_owned()),
+            expression: text.parse().expect("a well-formed expression"),
+        };
+        let variants: Vec<Contender> = UCT_REPEATS
+            .into_iter()
+            .flat_map(|repeats| UCT_CONSTANTS.map(|c| contender("UCT", &uct(repeats, c))))
+            .collect();
+        let training = |number| Play { split: Split::Training, number, budget_evals: self.settings.budget_evals };
+        let plays: Vec<Play> = (0..self.settings.plays).map(training).collect();
+        let scores = self.scores_of(Stage::Tuning, &variants, &plays, stop, progress)?;
+        let mean_of = |index: usize| average(&scores[index]).unwrap_or(0.0);
+        // Of equal ones the first.
+        let best = (0..variants.len()).rev().max_by(|&left, &right| mean_of(left).total_cmp(&mean_of(right)));
+        let tuned = variants.into_iter().nth(best.expect("there are variants")).expect("an index below the count");
+        Ok(fixed.iter().map(|(name, text)| contender(name, text)).chain([tuned]).collect())
+    }
+
+    fn ranking(&self, contenders: &[Contender], scores: &[Vec<f64>]) -> Vec<Ranked> {
+        let row = |(contender, scores): (&Contender, &Vec<f64>)| {
+            let arm = self.arms.iter().position(|arm| *arm == contender.expression).map(|arm| self.bandit.arms()[arm]);
+            let Interval { estimate, low, high } = interval(scores);
+            Ranked {
+                name: contender.name.clone(),
+                expression: contender.expression.to_string(),
+                plays: arm.map(|arm| arm.plays),
+                training_mean: arm.and_then(|arm| arm.mean()),
+                mean: estimate,
+                low,
+                high,
+            }
+        };
+        let mut rows: Vec<Ranked> = contenders.iter().zip(scores).map(row).collect();
+        rows.sort_by(|left, right| right.mean.total_cmp(&left.mean));
+        rows
+    }
+
+    fn settling(&self, leaders: &[usize]) -> Vec<Settling> {
+        let moment = |index: usize| self.history.len() * (index + 1) / MOMENTS;
+        let mut settling: Vec<Settling> = leaders
+            .iter()
+            .map(|&arm| Settling { expression: self.arms[arm].to_string(), points: Vec::new() })
+            .collect();
+        let mut sums = vec![(0_u64, 0.0); leaders.len()];
+        let mut made = 0;
+        for index in 0..MOMENTS {
+            for &(arm, score) in &self.history[made..moment(index)] {
+                if let Some(leader) = leaders.iter().position(|&leader| leader == arm as usize) {
+                    sums[leader] = (sums[leader].0 + 1, sums[leader].1 + score);
+                }
+            }
+            made = moment(index);
+            for (curve, &(plays, sum)) in settling.iter_mut().zip(&sums) {
+                if plays > 0 {
+                    curve.points.push((made as u64, plays, sum / plays as f64));
+                }
+            }
+        }
+        settling
+    }
+
+    fn budget_curves(
+        &mut self,
+        contenders: &[Contender],
+        stop: &AtomicBool,
+        progress: &mut impl FnMut(&Progress<'_>),
+    ) -> Result<Vec<BudgetCurve>, DiscoveryError> {
+        let middle = self.settings.budget_evals;
+        let mut budgets = vec![middle / 10, middle / 3, middle, middle * 3, middle * 10];
+        budgets.retain(|&budget| budget > 0);
+        let named = contenders.iter().filter(|contender| contender.name.is_some());
+        let chosen: Vec<Contender> = contenders[..CURVE_FINALISTS.min(self.settings.finalists)]
+            .iter()
+            .chain(named)
+            .map(|contender| Contender { name: contender.name.clone(), expression: contender.expression.clone() })
+            .collect();
+        let problems = self.settings.unseen.min(CURVE_PROBLEMS_MAX);
+        let play = |budget_evals| (0..problems).map(move |number| Play { split: Split::Unseen, number, budget_evals });
+        let plays: Vec<Play> = budgets.iter().flat_map(|&budget| play(budget)).collect();
+        let scores = self.scores_of(Stage::Budgets, &chosen, &plays, stop, progress)?;
+        let point = |(&budget, scores): (&u64, &[f64])| {
+            let Interval { estimate, low, high } = interval(scores);
+            (budget, estimate, low, high)
+        };
+        let curve = |(contender, scores): (Contender, &Vec<f64>)| BudgetCurve {
+            name: contender.name,
+            expression: contender.expression.to_string(),
+            points: budgets.iter().zip(scores.chunks(problems.max(1) as usize)).map(point).collect(),
+        };
+        Ok(chosen.into_iter().zip(&scores).map(curve).collect())
+    }
+}
+
+/// The expression of nested Monte Carlo search of a level.
+fn nested(level: usize) -> String {
+    format!("{}simulate{}", "step(lookahead(".repeat(level), "))".repeat(level))
+}
+
+fn uct(repeats: Option<u32>, c: &str) -> String {
+    repeats.map_or(format!("select({c}, simulate)"), |count| format!("step(repeat({count}, select({c}, simulate)))"))
+}
+
+/// The mean and its interval, which has no width if there is one score only.
+fn interval(scores: &[f64]) -> Interval {
+    let estimate = average(scores).unwrap_or(0.0);
+    mean(scores, CONFIDENCE).unwrap_or(Interval { estimate, low: estimate, high: estimate })
+}
+
+/// The best finalist against each named algorithm, corrected for all finalists.
+fn compare(contenders: &[Contender], scores: &[Vec<f64>]) -> Vec<Comparison> {
+    let (finalists, named): (Vec<usize>, Vec<usize>) =
+        (0..contenders.len()).partition(|&index| contenders[index].name.is_none());
+    let mean_of = |index: usize| average(&scores[index]).unwrap_or(0.0);
+    let winner = finalists.iter().rev().max_by(|&&left, &&right| mean_of(left).total_cmp(&mean_of(right)));
+    let Some(&winner) = winner else { return Vec::new() };
+    let pairs = finalists.iter().flat_map(|&left| named.iter().map(move |&right| (left, right)));
+    let comparison = |(left, right): (usize, usize)| {
+        let text = |index: usize| contenders[index].expression.to_string();
+        let name = contenders[right].name.clone().unwrap_or_default();
+        Comparison::new(&text(left), &name, &text(right), &scores[left], &scores[right])
+    };
+    let mut comparisons: Vec<Comparison> = pairs.map(comparison).collect();
+    Comparison::correct(&mut comparisons);
+    let winner = contenders[winner].expression.to_string();
+    comparisons.retain(|comparison| comparison.left == winner);
+    comparisons
+}

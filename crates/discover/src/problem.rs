@@ -1,0 +1,83 @@
+//! The problems by name.
+
+use getaway::game::Rules;
+use getaway::map::{GeneratorError, GeneratorOptions};
+use getaway_problems::morpion::Morpion;
+use getaway_problems::samegame::RandomBoards;
+use getaway_problems::survival::SurvivalMaps;
+use thiserror::Error;
+
+use crate::bank::{Bank, DistributionBank};
+
+/// The names of the problems, and what they are.
+pub const PROBLEMS: [(&str, &str); 6] = [
+    ("survival", "this game on generated maps; the score is that of the game"),
+    ("morpion-5d", "Morpion Solitaire, lines of five, disjoint; the score is the number of moves"),
+    ("morpion-5t", "the same with touching lines"),
+    ("morpion-4d", "lines of four, disjoint"),
+    ("morpion-4t", "lines of four, touching"),
+    ("samegame", "SameGame on random boards of 15x15 with five colours"),
+];
+
+/// The maps of the problem `survival`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MapOptions {
+    /// Options of the generator.
+    pub generator: GeneratorOptions,
+    /// The rules.
+    pub rules: Rules,
+}
+
+/// Why there is no bank.
+#[derive(Debug, Error)]
+pub enum ProblemError {
+    /// No problem has this name.
+    #[error("no problem named {name}: expected one of {}", PROBLEMS.map(|(name, _)| name).join(", "))]
+    Unknown {
+        /// The requested name.
+        name: String,
+    },
+    /// The generator rejects its options.
+    #[error(transparent)]
+    Maps(#[from] GeneratorError),
+}
+
+/// The bank of the problem with this name; everything random derives from `seed`. The options of
+/// maps are for `survival` only.
+///
+/// # Errors
+/// When there is no such problem, or no map can be generated.
+pub fn bank(name: &str, maps: &MapOptions, seed: u64) -> Result<Box<dyn Bank>, ProblemError> {
+    if name == "survival" {
+        let maps = SurvivalMaps::new(maps.generator.clone(), maps.rules)?;
+        return Ok(Box::new(DistributionBank::new(maps, seed)));
+    }
+    if name == "samegame" {
+        return Ok(Box::new(DistributionBank::new(RandomBoards, seed)));
+    }
+    let variant = name.strip_prefix("morpion-").map(str::to_uppercase).and_then(|variant| Morpion::named(&variant));
+    match variant {
+        Some(morpion) if name == name.to_lowercase() => Ok(Box::new(DistributionBank::new(morpion, seed))),
+        _ => Err(ProblemError::Unknown { name: name.to_owned() }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bank::{Play, Split};
+
+    #[test]
+    fn every_name_has_a_bank_whose_plays_repeat() {
+        let generator = GeneratorOptions { width: 15, height: 13, ..GeneratorOptions::default() };
+        let maps = MapOptions { generator, rules: Rules::NO_JUMP };
+        let play = |split, number| Play { split, number, budget_evals: 20 };
+        for (name, _) in PROBLEMS {
+            let of = |play| bank(name, &maps, 1).expect(name).play(&"simulate".parse().expect("simulate"), play);
+            let score = of(play(Split::Training, 3));
+            assert!(score > 0.0 && score == of(play(Split::Training, 3)), "{name}: {score}");
+        }
+        let error = bank("chess", &maps, 1).err().expect("an error").to_string();
+        assert!(error.starts_with("no problem named chess: expected one of survival, "), "{error}");
+    }
+}

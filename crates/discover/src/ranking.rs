@@ -1,0 +1,123 @@
+//! Compares algorithms on the same problems: means, paired differences, and p-values corrected for
+//! the number of comparisons.
+
+use getaway_arena::stats::{CONFIDENCE, Interval, mean};
+use serde::Serialize;
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+/// The two-sided p-value of Student's paired test of equal means (Student, *The Probable Error of a
+/// Mean*, 1908): 1 if all differences are 0, and without at least two of them.
+pub fn paired_test(left: &[f64], right: &[f64]) -> f64 {
+    let differences = differences(left, right);
+    let count = differences.len() as f64;
+    if differences.len() < 2 {
+        return 1.0;
+    }
+    let estimate = differences.iter().sum::<f64>() / count;
+    let variance = differences.iter().map(|value| (value - estimate).powi(2)).sum::<f64>() / (count - 1.0);
+    if variance == 0.0 {
+        return if estimate == 0.0 { 1.0 } else { 0.0 };
+    }
+    let students = StudentsT::new(0.0, 1.0, count - 1.0).expect("at least one degree of freedom");
+    2.0 * students.cdf(-(estimate / (variance / count).sqrt()).abs())
+}
+
+fn differences(left: &[f64], right: &[f64]) -> Vec<f64> {
+    left.iter().zip(right).map(|(left, right)| left - right).collect()
+}
+
+/// The p-values corrected for their number (Holm, *A Simple Sequentially Rejective Multiple Test
+/// Procedure*, 1979): the probability that any true hypothesis is rejected at a level is at most
+/// that level.
+pub fn holm(p_values: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..p_values.len()).collect();
+    order.sort_by(|&left, &right| p_values[left].total_cmp(&p_values[right]));
+    let mut corrected = vec![0.0; p_values.len()];
+    let mut highest = 0.0_f64;
+    for (rank, &index) in order.iter().enumerate() {
+        highest = highest.max((p_values[index] * (p_values.len() - rank) as f64).min(1.0));
+        corrected[index] = highest;
+    }
+    corrected
+}
+
+/// A difference of two algorithms on the same problems.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// The discovered expression.
+    pub left: String,
+    /// The named algorithm it is compared with.
+    pub right: String,
+    /// The right side's expression.
+    pub right_expression: String,
+    /// The mean difference, left minus right, and its confidence interval, not corrected.
+    pub difference: Option<Interval>,
+    /// Problems on which the left side scored higher.
+    pub wins: usize,
+    /// Problems with equal scores.
+    pub ties: usize,
+    /// Problems on which the right side scored higher.
+    pub losses: usize,
+    /// The p-value of the paired test.
+    pub p: f64,
+    /// The p-value corrected for the number of comparisons in the table.
+    pub p_corrected: f64,
+}
+
+impl Comparison {
+    /// The comparison, with its p-value not yet corrected.
+    pub fn new(left: &str, right: &str, right_expression: &str, left_scores: &[f64], right_scores: &[f64]) -> Self {
+        let differences = differences(left_scores, right_scores);
+        let p = paired_test(left_scores, right_scores);
+        Self {
+            left: left.to_owned(),
+            right: right.to_owned(),
+            right_expression: right_expression.to_owned(),
+            difference: mean(&differences, CONFIDENCE),
+            wins: differences.iter().filter(|&&difference| difference > 0.0).count(),
+            ties: differences.iter().filter(|&&difference| difference == 0.0).count(),
+            losses: differences.iter().filter(|&&difference| difference < 0.0).count(),
+            p,
+            p_corrected: p,
+        }
+    }
+
+    /// Corrects the p-values for the number of comparisons.
+    pub fn correct(comparisons: &mut [Self]) {
+        let p_values: Vec<f64> = comparisons.iter().map(|comparison| comparison.p).collect();
+        for (comparison, corrected) in comparisons.iter_mut().zip(holm(&p_values)) {
+            comparison.p_corrected = corrected;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paired_test_gives_the_p_value_of_students_sleep_data() {
+        // R, `t.test(extra ~ group, data = sleep, paired = TRUE)`: t = -4.0621, p = 0.002833.
+        let first = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0];
+        let second = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4];
+        assert!((paired_test(&first, &second) - 0.002_833).abs() < 5e-7);
+        assert_eq!(paired_test(&first, &second), paired_test(&second, &first));
+        assert_eq!((paired_test(&first, &first), paired_test(&[1.0], &[2.0])), (1.0, 1.0));
+    }
+
+    #[test]
+    fn holm_agrees_with_r() {
+        // R, `p.adjust(c(0.01, 0.02, 0.03, 0.04, 0.05), "holm")`, and out of order.
+        let corrected = |p_values: &[f64]| holm(p_values).iter().map(|p| (p * 1e6).round() / 1e6).collect::<Vec<_>>();
+        assert_eq!(corrected(&[0.01, 0.02, 0.03, 0.04, 0.05]), [0.05, 0.08, 0.09, 0.09, 0.09]);
+        assert_eq!(corrected(&[0.5, 0.001, 0.9]), [1.0, 0.003, 1.0]);
+        assert!(holm(&[]).is_empty());
+    }
+
+    #[test]
+    fn comparison_counts_problems_by_sign() {
+        let comparison = Comparison::new("a", "b", "simulate", &[1.0, 2.0, 3.0, 4.0], &[0.0, 2.0, 4.0, 0.0]);
+        assert_eq!((comparison.wins, comparison.ties, comparison.losses), (2, 1, 1));
+        assert_eq!(comparison.difference.expect("four problems").estimate, 1.0);
+    }
+}

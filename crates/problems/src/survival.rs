@@ -1,0 +1,141 @@
+//! This game on generated maps: survive for as long as possible.
+
+use getaway::game::{LAST_TICK, Move, POINTS_PER_TICK, Rules, State, World};
+use getaway::map::{GeneratorError, GeneratorOptions, generate_nth};
+use getaway::planner::SurvivalProblem;
+use getaway::search::{Generator, Problem};
+
+use crate::distribution::Distribution;
+
+/// The game on one map.
+#[derive(Clone, Debug)]
+pub struct Survival {
+    world: World,
+}
+
+impl Survival {
+    /// The game in `world`.
+    pub fn new(world: World) -> Self {
+        Self { world }
+    }
+
+    /// The world.
+    pub fn world(&self) -> &World {
+        &self.world
+    }
+
+    #[inline]
+    fn problem(&self) -> SurvivalProblem<'_> {
+        SurvivalProblem::new(&self.world)
+    }
+}
+
+/// As [`SurvivalProblem`] defines it.
+impl Problem for Survival {
+    type State = State;
+    type Action = Move;
+
+    fn actions(&self, state: &State, actions: &mut Vec<Move>) {
+        self.problem().actions(state, actions);
+    }
+
+    #[inline]
+    fn apply(&self, state: &mut State, action: Move) {
+        self.problem().apply(state, action);
+    }
+
+    #[inline]
+    fn is_final(&self, state: &State) -> bool {
+        self.problem().is_final(state)
+    }
+
+    #[inline]
+    fn reward(&self, state: &State) -> f64 {
+        self.problem().reward(state)
+    }
+
+    fn best_possible(&self) -> f64 {
+        self.problem().best_possible()
+    }
+
+    #[inline]
+    fn random(&self, state: &State, actions: &mut Vec<Move>, random: &mut Generator) -> Move {
+        self.problem().random(state, actions, random)
+    }
+
+    #[inline]
+    fn greedy(&self, state: &State, actions: &mut Vec<Move>, random: &mut Generator, trial_ticks: &mut u64) -> Move {
+        self.problem().greedy(state, actions, random, trial_ticks)
+    }
+}
+
+/// The game on generated maps: each number is another map.
+#[derive(Clone, Debug)]
+pub struct SurvivalMaps {
+    options: GeneratorOptions,
+    rules: Rules,
+}
+
+impl SurvivalMaps {
+    /// Maps of the generator with these options, played by these rules.
+    ///
+    /// # Errors
+    /// When the generator rejects the options.
+    pub fn new(options: GeneratorOptions, rules: Rules) -> Result<Self, GeneratorError> {
+        generate_nth(&options, 0, 0)?;
+        Ok(Self { options, rules })
+    }
+}
+
+impl Distribution for SurvivalMaps {
+    type Problem = Survival;
+
+    /// A seed for which the generator finds no room is skipped.
+    fn draw(&self, number: u64) -> Survival {
+        let map = (0..).find_map(|index| generate_nth(&self.options, number, index).ok());
+        let map = map.expect("one of the maps has room for the threats");
+        Survival { world: World::new(&map.layout, &self.rules).expect("generated maps are within the limits") }
+    }
+
+    fn start(&self, problem: &Survival) -> State {
+        problem.world.start()
+    }
+
+    /// The points of the game.
+    fn score(&self, reward: f64) -> f64 {
+        reward * f64::from(POINTS_PER_TICK)
+    }
+
+    fn scale(&self) -> f64 {
+        f64::from((u32::from(LAST_TICK) + 1) * POINTS_PER_TICK)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn maps() -> SurvivalMaps {
+        let options = GeneratorOptions { width: 15, height: 13, braid_permille: 500, ..GeneratorOptions::default() };
+        SurvivalMaps::new(options, Rules::NO_JUMP).expect("valid options")
+    }
+
+    #[test]
+    fn numbers_are_different_maps_and_the_same_number_is_the_same_map() {
+        let maps = maps();
+        assert_eq!(maps.draw(5).world().layout(), maps.draw(5).world().layout());
+        assert_ne!(maps.draw(5).world().layout(), maps.draw(6).world().layout());
+    }
+
+    #[test]
+    fn score_is_that_of_the_game() {
+        let maps = maps();
+        let problem = maps.draw(1);
+        let mut state = maps.start(&problem);
+        while !problem.is_final(&state) {
+            problem.apply(&mut state, Move::Stay);
+        }
+        assert_eq!(maps.score(problem.reward(&state)), f64::from(problem.world().score(&state)));
+        assert_eq!(maps.scale(), 10_005.0);
+    }
+}
