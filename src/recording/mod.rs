@@ -1,11 +1,13 @@
 //! Recorded games: one line per tick, `{"game_message": <the state as sent>, "actions": [<the
-//! answer>]}`, plain or gzipped.
+//! answer>]}`, plain or gzipped; with it stands what the recorder knows of the game, the wire and
+//! the decision ([`TickNotes`]).
 //!
 //! Guarantees: [`verify`] replays a recording from its first line and compares every field that the
 //! rules determine; its result holds for every line up to the one it names. A file truncated by a
 //! crash is valid up to its last complete line. Memory is bounded by the longest line, and the
 //! decompressed size is limited.
 
+mod notes;
 mod verify;
 
 use std::fs::{self, File, OpenOptions};
@@ -21,7 +23,11 @@ use thiserror::Error;
 use crate::game::{Action, WorldError};
 use crate::protocol::{GameMessage, MAX_CLIENT_FRAME_BYTES, MAX_MESSAGE_BYTES, ProtocolError, from_json, to_json};
 
-pub use verify::{Divergence, Report, verify};
+pub use notes::{
+    CommandNote, DecisionNotes, GameNotes, TickNotes, UNREADABLE_CHARS_MAX, UnreadableNote, WireNotes, milliseconds,
+    shortened,
+};
+pub use verify::{Divergence, Report, verify, verify_all};
 
 /// Maximum size of a line: a message, its actions, and some room for fields that clients add.
 pub const MAX_LINE_BYTES: usize = MAX_MESSAGE_BYTES + MAX_CLIENT_FRAME_BYTES + (1 << 20);
@@ -114,6 +120,15 @@ pub struct RecordedTick {
     pub game_message: GameMessage,
     /// The actions sent in answer.
     pub actions: Vec<Action>,
+    /// In the first line: what is known of the game.
+    #[serde(default, deserialize_with = "notes::readable")]
+    pub game: Option<Box<GameNotes>>,
+    /// What came over the wire; `None` where the recorder did not see it.
+    #[serde(default, deserialize_with = "notes::readable")]
+    pub wire: Option<Box<WireNotes>>,
+    /// How the bot decided; `None` where the recorder does not know.
+    #[serde(default, deserialize_with = "notes::readable")]
+    pub decision: Option<Box<DecisionNotes>>,
 }
 
 /// Reads a recording line by line.
@@ -149,9 +164,18 @@ impl RecordingReader {
         if !fs::metadata(path).map_err(failed)?.is_file() {
             return Err(failed(io::Error::other("not a file")));
         }
-        let mut file = BufReader::new(File::open(path).map_err(failed)?);
-        let zipped = file.fill_buf().map_err(failed)?.starts_with(&GZIP_MAGIC);
-        let input: Box<dyn BufRead + Send> = if zipped {
+        Self::new(path, File::open(path).map_err(failed)?)
+    }
+
+    /// Reads a recording from memory or another source; errors name it by `path`.
+    ///
+    /// # Errors
+    /// When the first bytes cannot be read.
+    pub fn new(path: impl AsRef<Path>, source: impl Read + Send + 'static) -> Result<Self, RecordingError> {
+        let path = path.as_ref();
+        let mut file = BufReader::new(source);
+        let zipped = file.fill_buf().map_err(|source| RecordingError::Open { path: path.to_owned(), source })?;
+        let input: Box<dyn BufRead + Send> = if zipped.starts_with(&GZIP_MAGIC) {
             Box::new(BufReader::with_capacity(1 << 16, MultiGzDecoder::new(file)))
         } else {
             Box::new(file)
@@ -313,7 +337,19 @@ impl RecordingWriter {
     /// # Errors
     /// When the file cannot be written.
     pub fn write(&mut self, frame: &str, actions: &[Action]) -> Result<(), RecordingError> {
-        let line = format!("{{\"game_message\":{frame},\"actions\":{}}}\n", to_json(&actions));
+        self.write_with(frame, actions, &TickNotes::default())
+    }
+
+    /// Appends a tick with notes.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn write_with(&mut self, frame: &str, actions: &[Action], notes: &TickNotes) -> Result<(), RecordingError> {
+        // The fields of the notes stand in the line itself.
+        let mut fields = to_json(notes);
+        fields.remove(0);
+        let separator = if fields == "}" { "" } else { "," };
+        let line = format!("{{\"game_message\":{frame},\"actions\":{}{separator}{fields}\n", to_json(&actions));
         let result = match &mut self.output {
             Output::Plain(file) => file.write_all(line.as_bytes()),
             // A flush ends a block, so that everything up to here can be decompressed even if the

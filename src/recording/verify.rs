@@ -97,7 +97,14 @@ struct Difference {
 /// # Errors
 /// When the file cannot be read, a line before the last is not a tick, or the map cannot be played.
 pub fn verify(path: impl AsRef<Path>, rules: &Rules) -> Result<Report, RecordingError> {
-    let mut reader = RecordingReader::open(path)?;
+    verify_all(RecordingReader::open(path)?, rules)
+}
+
+/// As [`verify`], for a reader that has read nothing yet.
+///
+/// # Errors
+/// As [`verify`].
+pub fn verify_all(mut reader: RecordingReader, rules: &Rules) -> Result<Report, RecordingError> {
     let Some(mut tick) = reader.next_tick()? else {
         return Err(RecordingError::Empty { path: reader.path().to_owned() });
     };
@@ -378,7 +385,7 @@ fn context(recent: &Recent, line: usize, tick: &RecordedTick) -> Vec<ContextTick
 }
 
 impl ContextTick {
-    fn new(line: usize, RecordedTick { game_message, actions }: &RecordedTick) -> Self {
+    fn new(line: usize, RecordedTick { game_message, actions, .. }: &RecordedTick) -> Self {
         Self {
             line,
             tick: game_message.tick,

@@ -11,6 +11,7 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use clap::{Arg, CommandFactory, FromArgMatches, Parser, Subcommand};
 
+mod analyse;
 mod arena;
 mod battle;
 mod budget;
@@ -54,6 +55,7 @@ struct Cli {
 /// One variant per command; arguments and help are in the command's file.
 #[derive(Subcommand)]
 enum Command {
+    Analyse(analyse::AnalyseArgs),
     Battle(battle::BattleArgs),
     Discover(discover::DiscoverArgs),
     Eval(eval::EvalArgs),
@@ -72,6 +74,7 @@ enum Command {
 impl Command {
     fn run(self, out: &mut impl Write) -> Result<(), CliError> {
         match self {
+            Self::Analyse(args) => analyse::run(&args, out),
             Self::Battle(args) => battle::run(&args, out),
             Self::Discover(args) => discover::run(&args, out),
             Self::Eval(args) => eval::run(&args, out),

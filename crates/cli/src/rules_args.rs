@@ -28,6 +28,11 @@ impl RulesArgs {
         Ok(Rules { no_jump: rules.no_jump || self.forbids_jumps, ..rules })
     }
 
+    /// The requested rules, or `None` without a request.
+    pub fn given(&self) -> Result<Option<Rules>, CliError> {
+        if self.file.is_some() || self.forbids_jumps { self.rules().map(Some) } else { Ok(None) }
+    }
+
     /// The arguments that request the same rules.
     pub fn words(&self) -> Vec<String> {
         let file = self.file.iter().flat_map(|path| ["--rules".to_owned(), shell_quoted(&path.display().to_string())]);

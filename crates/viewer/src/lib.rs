@@ -5,9 +5,11 @@
 //! The page and the images only draw; they compute nothing about the game, and take sprites,
 //! colours and layers from one file, `page/drawing.json`.
 
+mod analysis;
 mod annotation;
 #[cfg_attr(not(feature = "picture"), allow(dead_code, reason = "only the page uses the file if images are disabled"))]
 mod drawing;
+mod game_log;
 mod live;
 mod pack;
 mod page;
@@ -15,10 +17,12 @@ mod page;
 mod picture;
 mod replay;
 
+pub use analysis::{ANALYSIS_TICKS, Analysis, CommandCounts, End, Fall, LossKind, ROOM_TICKS};
 pub use annotation::{Annotation, Intent, IntentKind};
+pub use game_log::{GameLog, LoggedTick, Misprediction, RecordingSource};
 pub use live::LiveReplay;
 pub use pack::pack;
 pub use page::{Page, PageSource};
 #[cfg(feature = "picture")]
 pub use picture::{GifOptions, Layers, PictureError, PictureOptions, Theme, gif, png};
-pub use replay::{Frame, Mark, MarkKind, Positions, Replay};
+pub use replay::{Frame, GameHeader, Mark, MarkKind, Positions, Replay};

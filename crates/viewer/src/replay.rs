@@ -5,19 +5,16 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::annotation::{Annotation, Annotator};
-use getaway::game::{
-    Action, Direction, LAST_TICK, Layout, Move, Personality, Position, Rules, State, Status, Tile, World,
-};
+use super::game_log::{GameLog, LoggedTick, RecordingSource};
+use getaway::game::{Direction, LAST_TICK, Layout, Personality, Position, Rules, State, Status, World};
 use getaway::planner::{Budget, SurvivalOptions, SurvivalSearch};
 use getaway::protocol::GameMessage;
-use getaway::recording::{RecordingError, RecordingReader, Report, verify};
+use getaway::recording::{RecordingError, Report};
 
 /// Number of ticks forecast after the last frame.
 pub(super) const FORECAST_TICKS: usize = 60;
 /// Maximum number of states for the forecast's search: a few tens of milliseconds.
 const FORECAST_TICKS_MAX: u64 = 200_000;
-/// Maximum number of frames in a replay: five games.
-const FRAMES_MAX: usize = 10_000;
 
 /// The positions of the player and the threats.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,6 +52,18 @@ pub enum MarkKind {
     Catch,
     /// Every tick has been survived.
     Complete,
+    /// A command came after its tick.
+    Late,
+    /// No command came in time.
+    Missing,
+    /// A command could not be read.
+    Unreadable,
+    /// The server played otherwise than the recorded command says.
+    Ignored,
+    /// A threat moved otherwise than predicted.
+    Misprediction,
+    /// The bot left.
+    Left,
 }
 
 /// A marked frame.
@@ -93,6 +102,45 @@ pub struct Replay {
     pub is_live: bool,
     /// A note for the viewer about the whole replay.
     pub note: Option<String>,
+    /// What is known of the game.
+    pub header: GameHeader,
+}
+
+/// What is known of a game beside its frames: lines of the viewer's header.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GameHeader {
+    /// The map's name.
+    pub map: Option<String>,
+    /// The bot's planner.
+    pub planner: Option<String>,
+    /// The program that recorded the game, with its version.
+    pub recorder: Option<String>,
+    /// By frame, for recordings that know: how long the decision took in milliseconds, and where it
+    /// came from.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub decisions: Vec<Option<(f64, String)>>,
+    /// By frame, for recordings that know: the milliseconds after which the command came.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<Option<f64>>,
+}
+
+impl GameHeader {
+    fn of_log(log: &GameLog) -> Self {
+        let notes = log.notes.clone().unwrap_or_default();
+        let decision =
+            |tick: &LoggedTick| tick.decision.as_ref().map(|decision| (decision.ms, decision.source.clone()));
+        let command = |tick: &LoggedTick| Some(tick.wire.as_ref()?.command.as_ref()?.ms);
+        let decisions: Vec<_> = log.ticks.iter().map(decision).collect();
+        let commands: Vec<_> = log.ticks.iter().map(command).collect();
+        Self {
+            map: log.map.clone(),
+            planner: notes.planner,
+            recorder: notes.recorder,
+            decisions: if decisions.iter().any(Option::is_some) { decisions } else { Vec::new() },
+            commands: if commands.iter().any(Option::is_some) { commands } else { Vec::new() },
+        }
+    }
 }
 
 impl Replay {
@@ -111,6 +159,7 @@ impl Replay {
             status: Status::Running,
             is_live: true,
             note: None,
+            header: GameHeader::default(),
         }
     }
 
@@ -134,38 +183,32 @@ impl Replay {
     /// # Errors
     /// When the file cannot be read, or its first line is not a playable state.
     pub fn of_recording(path: impl AsRef<Path>, rules: &Rules) -> Result<Self, RecordingError> {
-        let path = path.as_ref();
-        let report = verify(path, rules)?;
-        let mut reader = RecordingReader::open(path)?;
-        let Some(first) = reader.next_tick()? else {
-            return Err(RecordingError::Empty { path: path.to_owned() });
-        };
-        let world = world_of(path, &first.game_message, &report, rules)?;
-        let mut builder = ReplayBuilder::of_message(file_title(path), &world, &first.game_message);
-        builder.replay.note = note_on(&report);
-        let mut replayed = Some(world.start());
-        let mut next = Some(first);
-        while let Some(tick) = next {
-            if builder.replay.frames.len() == FRAMES_MAX {
-                builder.replay.note = Some(format!("only the first {FRAMES_MAX} ticks are shown"));
-                break;
-            }
-            if builder.replay.frames.len() >= report.ticks {
-                replayed = None;
-            }
-            builder.push_message(&world, &tick.game_message, replayed.as_ref());
-            replayed = replayed.and_then(|state| play(&world, state, &tick.actions));
-            next = reader.next_tick()?;
+        let source = RecordingSource::File(path.as_ref().to_owned());
+        Ok(Self::of_log(&GameLog::read(&source, Some(rules), &[])?))
+    }
+
+    /// The replay of a recorded game that has been read; see [`Replay::of_recording`].
+    pub fn of_log(log: &GameLog) -> Self {
+        let world = &log.world;
+        let mut replay = Self::new(&log.title, &log.subtitle, world);
+        replay.styles.clone_from(&log.styles);
+        let mut builder = ReplayBuilder::with(replay, log.indices.clone());
+        builder.replay.note = log.note();
+        builder.replay.header = GameHeader::of_log(log);
+        for tick in &log.ticks {
+            let replayed = tick.state.as_ref().filter(|_| tick.is_exact);
+            builder.push_logged(world, tick, replayed);
         }
-        if let Some(state) = &replayed {
-            builder.push(&world, state);
+        let is_exact = log.ticks.last().is_some_and(|tick| tick.is_exact);
+        if let Some(state) = log.last.as_ref().filter(|state| is_exact || state.is_over()) {
+            builder.push(world, state);
             if !state.is_over() {
-                builder.replay.forecast = forecast(&world, state);
+                builder.replay.forecast = forecast(world, state);
             }
         }
         let mut replay = builder.replay;
         replay.is_live = false;
-        Ok(replay)
+        replay
     }
 
     /// The last frame of a tick.
@@ -193,6 +236,8 @@ pub(super) struct ReplayBuilder {
     annotator: Annotator,
     /// For each threat of the world, its index in the replay.
     indices: Vec<usize>,
+    /// Whether the bot has left.
+    has_left: bool,
 }
 
 impl ReplayBuilder {
@@ -201,15 +246,8 @@ impl ReplayBuilder {
         Self::with(Replay::new(title, subtitle, world), (0..world.threat_count()).collect())
     }
 
-    /// Starts the replay of a recording with this first message.
-    fn of_message(title: String, world: &World, message: &GameMessage) -> Self {
-        let mut replay = Replay::new(title, team_of(message), world);
-        replay.styles = message.threats.iter().map(|threat| threat.style.to_string()).collect();
-        Self::with(replay, message.known_threats().map(|(index, ..)| index).collect())
-    }
-
     fn with(replay: Replay, indices: Vec<usize>) -> Self {
-        Self { replay, annotator: Annotator::new(indices.clone()), indices }
+        Self { replay, annotator: Annotator::new(indices.clone()), indices, has_left: false }
     }
 
     /// Appends a state of a game that keeps the rules.
@@ -230,18 +268,15 @@ impl ReplayBuilder {
         self.add(Frame { tick: state.tick().into(), positions, annotation: Some(annotation) });
     }
 
-    /// Appends a recorded state, with the replayed state if the two agree.
-    fn push_message(&mut self, world: &World, message: &GameMessage, replayed: Option<&State>) {
-        let threat = |threat: &getaway::protocol::MessageThreat| {
-            (threat.position, threat.direction.known().unwrap_or(Direction::Up))
-        };
-        let mut threats: Vec<_> = message.threats.iter().map(threat).collect();
-        // The number of threats is fixed; only a recording that diverges from the rules can change
-        // it.
-        threats.resize(self.replay.styles.len(), (Position::new(-1, -1), Direction::Up));
-        let positions = Positions { player: message.your_character.position, threats };
+    /// Appends a recorded tick, with the replayed state if the two agree.
+    fn push_logged(&mut self, world: &World, tick: &LoggedTick, replayed: Option<&State>) {
+        let positions = tick.positions.clone();
         let annotation = replayed.map(|state| self.annotator.annotate(world, state, &threat_positions(&positions)));
-        self.add(Frame { tick: message.tick, positions, annotation });
+        self.add(Frame { tick: tick.tick, positions, annotation });
+        let index = self.replay.frames.len() - 1;
+        let marks = wire_marks(tick, &self.replay.styles, self.has_left);
+        self.has_left |= tick.wire.as_ref().is_some_and(|wire| wire.left.is_some());
+        self.replay.marks.extend(marks.into_iter().map(|(kind, text)| Mark { index, kind, text }));
     }
 
     fn add(&mut self, frame: Frame) {
@@ -279,23 +314,7 @@ fn threat_positions(positions: &Positions) -> Vec<Position> {
     positions.threats.iter().map(|&(position, _)| position).collect()
 }
 
-/// The state after a command, or `None` if the game was over.
-fn play(world: &World, mut state: State, actions: &[Action]) -> Option<State> {
-    world.play(&mut state, actions).ok().map(|_: Move| state)
-}
-
-/// The world of a recording, as far as it can be reconstructed.
-fn world_of(path: &Path, first: &GameMessage, report: &Report, rules: &Rules) -> Result<World, RecordingError> {
-    let unreadable = |source| RecordingError::Line { path: path.to_owned(), line: 1, source };
-    first.validate().map_err(unreadable)?;
-    let mut layout = first.layout().map_err(unreadable)?;
-    for tile in &report.see_through {
-        layout.tiles[(tile.y * layout.width + tile.x) as usize] = Tile::SeeThrough;
-    }
-    World::new(&layout, rules).map_err(|source| RecordingError::World { path: path.to_owned(), source })
-}
-
-fn note_on(report: &Report) -> Option<String> {
+pub(super) fn note_on(report: &Report) -> Option<String> {
     let divergence = report.divergence.as_ref()?;
     let getaway::recording::Divergence { tick, path, expected, found, .. } = divergence;
     Some(format!(
@@ -304,15 +323,54 @@ fn note_on(report: &Report) -> Option<String> {
 }
 
 /// `games/a.jsonl.gz` -> `a`.
-fn file_title(path: &Path) -> String {
+pub(super) fn file_title(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let name = name.strip_suffix(".gz").unwrap_or(&name);
     name.strip_suffix(".jsonl").unwrap_or(name).to_owned()
 }
 
-fn team_of(message: &GameMessage) -> String {
+pub(super) fn team_of(message: &GameMessage) -> String {
     let team = message.your_character.team_id.as_ref().and_then(|team| team.as_str());
     team.map_or_else(|| "saved game".to_owned(), |team| format!("saved game of {team}"))
+}
+
+/// The marks of what came over the wire in a tick, and of surprises.
+fn wire_marks(tick: &LoggedTick, styles: &[String], has_left: bool) -> Vec<(MarkKind, String)> {
+    let mut marks = Vec::new();
+    let mut mark = |kind, text: String| marks.push((kind, text));
+    for surprise in &tick.mispredicted {
+        let style = &styles[surprise.threat];
+        mark(
+            MarkKind::Misprediction,
+            format!("the {style} is at {}: predicted {}", surprise.found, surprise.predicted),
+        );
+    }
+    let mispredictions = tick.decision.as_ref().map_or(0, |decision| decision.mispredictions);
+    if mispredictions > 0 && tick.mispredicted.is_empty() {
+        let threats = if mispredictions == 1 { "a threat".to_owned() } else { format!("{mispredictions} threats") };
+        mark(MarkKind::Misprediction, format!("{threats} moved otherwise than the bot predicted"));
+    }
+    match tick.wire.as_deref() {
+        Some(wire) => {
+            for late in &wire.late {
+                let of = late.tick.map_or_else(String::new, |tick| format!(" of tick {tick}"));
+                mark(MarkKind::Late, format!("the command{of} came too late, {:.0} ms into this tick", late.ms));
+            }
+            for frame in &wire.unreadable {
+                mark(MarkKind::Unreadable, format!("a command that cannot be read: {}", frame.error));
+            }
+            match &wire.left {
+                Some(reason) if !has_left => mark(MarkKind::Left, format!("the bot left: {reason}")),
+                None if wire.command.is_none() => mark(MarkKind::Missing, "no command in time".to_owned()),
+                _ => {}
+            }
+        }
+        None if tick.played.is_some() && tick.said != tick.played => {
+            mark(MarkKind::Ignored, "the server did not play the recorded command".to_owned());
+        }
+        None => {}
+    }
+    marks
 }
 
 /// The marks of the last of these frames.

@@ -1,0 +1,146 @@
+//! `getaway analyse`: why a recorded game was lost, and what would have lived.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use serde::Serialize;
+
+use getaway::map::Map;
+use getaway::planner::Budget;
+use getaway_viewer::{ANALYSIS_TICKS, Analysis, End, GameLog, RecordingSource};
+
+use super::number::{ANY, integer};
+use super::{CliError, MapArgs, RulesArgs, one_line};
+
+/// Number of moves per line of a printed line.
+const MOVES_PER_LINE: usize = 100;
+/// The time after which the solver stops, whatever is open: with reading and printing, a game takes
+/// at most five seconds.
+const TIME_LIMIT_DEFAULT_MS: u64 = 4000;
+/// How many ticks of the curve are printed around the one that lost the game.
+const CURVE_TICKS: usize = 10;
+
+const EXAMPLES: &str = "Examples:
+  getaway analyse games/last.jsonl           the tick that lost the game, and a line that lives
+  getaway analyse games/last.jsonl.gz --json one object: map, end, last_savable_tick, line, ...
+  getaway analyse lost.jsonl --maps path/to/maps --time-limit-ms 60000";
+
+/// Explain why a recorded game was lost: the last tick from which survival was possible, the
+/// decision that lost it, and a line that lives
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct AnalyseArgs {
+    /// Recorded game (.jsonl, .jsonl.gz)
+    #[arg(value_name = "FILE")]
+    recording: PathBuf,
+    #[command(flatten)]
+    maps: MapArgs,
+    #[command(flatten)]
+    rules: RulesArgs,
+    /// Maximum work of the solver in simulated ticks
+    #[arg(long, value_name = "N", default_value_t = ANALYSIS_TICKS, value_parser = integer::<u64>(ANY))]
+    budget_ticks: u64,
+    /// Time limit of the solver in milliseconds; a result that reaches it depends on the machine
+    #[arg(long, value_name = "MS", default_value_t = TIME_LIMIT_DEFAULT_MS, value_parser = integer::<u64>(ANY))]
+    time_limit_ms: u64,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// The JSON output.
+#[derive(Serialize)]
+struct Report<'a> {
+    file: String,
+    #[serde(flatten)]
+    analysis: &'a Analysis,
+}
+
+pub(super) fn run(args: &AnalyseArgs, out: &mut impl Write) -> Result<(), CliError> {
+    let log = read(&args.recording, &args.maps, &args.rules)?;
+    let limit = Budget::time(Duration::from_millis(args.time_limit_ms));
+    let analysis = Analysis::of_log(&log, limit.and(Budget::ticks(args.budget_ticks)));
+    if args.json {
+        let file = args.recording.display().to_string();
+        serde_json::to_writer(&mut *out, &Report { file, analysis: &analysis })?;
+        return Ok(writeln!(out)?);
+    }
+    write_text(&log, &analysis, out)
+}
+
+/// Reads a recording; its map is looked for among those of the options and the bundled ones.
+pub(super) fn read(file: &std::path::Path, maps: &MapArgs, rules: &RulesArgs) -> Result<GameLog, CliError> {
+    let rules = rules.given()?;
+    // A map that cannot be loaded is not the one that was played.
+    let maps: Vec<Map> = maps.library()?.list()?.iter().filter_map(|entry| entry.load().ok()).collect();
+    Ok(GameLog::read(&RecordingSource::File(file.to_owned()), rules.as_ref(), &maps)?)
+}
+
+fn write_text(log: &GameLog, analysis: &Analysis, out: &mut impl Write) -> Result<(), CliError> {
+    let Analysis { map, end, final_tick, score, .. } = analysis;
+    let map = map.as_deref().unwrap_or("an unknown map");
+    let end = match end {
+        End::Caught => format!("caught in tick {final_tick}"),
+        End::Complete => "complete".to_owned(),
+        End::Unfinished => format!("ends in tick {final_tick}, before the game does"),
+    };
+    let planner = log.notes.as_ref().and_then(|notes| notes.planner.as_deref());
+    let planner = planner.map_or_else(String::new, |planner| format!(", planner {planner}"));
+    writeln!(out, "{}: {}, {end}, score {score}{}", one_line(&log.title), one_line(map), one_line(&planner))?;
+    writeln!(out, "{}", one_line(&analysis.sentence))?;
+    if let Some(note) = log.note() {
+        writeln!(out, "Note: {}.", one_line(&note))?;
+    }
+    write_commands(analysis, out)?;
+    if analysis.end == End::Complete {
+        return Ok(());
+    }
+    let Some(tick) = analysis.last_savable_tick else { return Ok(()) };
+    let proof = if analysis.is_proven { "proven" } else { "a line was found; that none lives later is not proven" };
+    writeln!(out, "Last tick from which survival was possible: {tick} ({proof})")?;
+    write_curve(analysis, tick, out)?;
+    let line = analysis.line.as_ref().map(ToString::to_string).unwrap_or_default();
+    writeln!(out, "A line that lives, from tick {tick} on:")?;
+    for moves in line.as_bytes().chunks(MOVES_PER_LINE) {
+        writeln!(out, "{}", String::from_utf8_lossy(moves))?;
+    }
+    Ok(())
+}
+
+fn write_commands(analysis: &Analysis, out: &mut impl Write) -> Result<(), CliError> {
+    let commands = &analysis.commands;
+    let mut parts = Vec::new();
+    for (count, what) in [
+        (commands.late, "late"),
+        (commands.missing, "missing"),
+        (commands.unreadable, "unreadable"),
+        (commands.ignored, "not played by the server"),
+    ] {
+        if count > 0 {
+            parts.push(format!("{count} {what}"));
+        }
+    }
+    if !parts.is_empty() {
+        writeln!(out, "Commands: {}", parts.join(", "))?;
+    }
+    if let Some(tick) = commands.left_tick {
+        writeln!(out, "The bot was gone from tick {tick} on")?;
+    }
+    if commands.mispredicted > 0 {
+        writeln!(out, "Ticks with mispredictions: {}", commands.mispredicted)?;
+    }
+    Ok(())
+}
+
+fn write_curve(analysis: &Analysis, tick: u16, out: &mut impl Write) -> Result<(), CliError> {
+    let decisive = usize::from(tick.saturating_sub(analysis.first_tick));
+    let first = decisive.saturating_sub(CURVE_TICKS / 2);
+    let room = analysis.room.iter().enumerate().skip(first).take(CURVE_TICKS);
+    let room: Vec<String> =
+        room.map(|(index, room)| format!("{} {room}", index + usize::from(analysis.first_tick))).collect();
+    let ahead = analysis.room_ticks;
+    writeln!(out, "Room left, in tiles where the car can be alive {ahead} ticks later, by tick: {}", room.join(", "))?;
+    Ok(())
+}

@@ -1,0 +1,173 @@
+//! Checks the analysis of lost games: plays games that weak planners lose on maps that can be
+//! survived, replays every line to its end, and compares the tick that lost the game with an
+//! exhaustive search from the next one, which shares no code with the solver.
+//!
+//! `cargo run --release --package getaway-viewer --example check_analysis -- --games 60 [--maps DIR]
+//! [--seconds 60]`. Exits with 1 if a check fails.
+
+use std::collections::HashSet;
+use std::hash::{Hash, Hasher};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use getaway::game::{LAST_TICK, Rules, State, Status, World};
+use getaway::map::{Map, MapLibrary};
+use getaway::planner::{Budget, Decider, Outcome, SurvivalOptions, by_name};
+use getaway_viewer::{ANALYSIS_TICKS, Analysis, End};
+
+const PLANNERS: [&str; 3] = ["safest", "sampling", "cautious"];
+/// Budget of a decision; weak on purpose.
+const DECISION_TICKS: u64 = 2_000;
+/// Budget of the question whether a map can be survived.
+const MAP_TICKS: u64 = 20_000_000;
+/// States of one tick that the exhaustive search keeps at most: about a gigabyte.
+const LAYER_STATES_MAX: usize = 3_000_000;
+
+/// A state that hashes by its fingerprint.
+struct Key(u64, State);
+
+impl PartialEq for Key {
+    fn eq(&self, other: &Self) -> bool {
+        self.1 == other.1
+    }
+}
+
+impl Eq for Key {}
+
+impl Hash for Key {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        self.0.hash(hasher);
+    }
+}
+
+/// Whether no line survives from a state, by trying everything; `None` if that takes too long.
+fn is_doomed(world: &World, state: &State, limit: Duration) -> Option<bool> {
+    let start = Instant::now();
+    let mut layer = vec![state.clone()];
+    layer.retain(|state| !state.is_over());
+    while !layer.is_empty() {
+        let mut next = HashSet::new();
+        for state in &layer {
+            if start.elapsed() > limit || next.len() > LAYER_STATES_MAX {
+                return None;
+            }
+            for (_, successor) in world.successors(state) {
+                match successor.status() {
+                    Status::Complete => return Some(false),
+                    Status::Caught => {}
+                    Status::Running => {
+                        next.insert(Key(world.fingerprint(&successor), successor));
+                    }
+                }
+            }
+        }
+        layer = next.into_iter().map(|key| key.1).collect();
+    }
+    Some(true)
+}
+
+struct Options {
+    games: usize,
+    limit: Duration,
+    maps: Vec<String>,
+}
+
+fn options() -> Option<Options> {
+    let mut options = Options { games: 60, limit: Duration::from_secs(60), maps: Vec::new() };
+    let mut words = std::env::args().skip(1);
+    while let Some(word) = words.next() {
+        let value = words.next()?;
+        match word.as_str() {
+            "--games" => options.games = value.parse().ok()?,
+            "--seconds" => options.limit = Duration::from_secs(value.parse().ok()?),
+            "--maps" => options.maps.push(value),
+            _ => return None,
+        }
+    }
+    Some(options)
+}
+
+/// The states of a game, from the first to the last.
+fn play(world: &World, planner: &str, seed: u64) -> Vec<State> {
+    let mut planner = by_name(planner, seed).expect("a planner");
+    let mut states = vec![world.start()];
+    while let Some(state) = states.last().filter(|state| !state.is_over()) {
+        let mut next = state.clone();
+        world.step(&mut next, planner.decide(world, state, Budget::ticks(DECISION_TICKS)).player_move);
+        states.push(next);
+    }
+    states
+}
+
+fn main() -> ExitCode {
+    let Some(options) = options() else {
+        eprintln!("usage: check_analysis [--games N] [--seconds S] [--maps DIR]");
+        return ExitCode::from(2);
+    };
+    let library = MapLibrary::with_our_maps(&options.maps);
+    let maps: Vec<Map> = library.list().expect("maps").iter().map(|entry| entry.load().expect("a map")).collect();
+    let solvable: Vec<(String, World)> = maps
+        .into_iter()
+        .map(|map| (map.name, World::new(&map.layout, &Rules::BLITZ_2025).expect("a world")))
+        .filter(|(_, world)| {
+            let mut decider = Decider::new(SurvivalOptions::default());
+            decider.solve(world, &world.start(), Budget::ticks(MAP_TICKS)).outcome == Outcome::Survives
+        })
+        .collect();
+    println!("{} maps that can be survived", solvable.len());
+    let (mut lost, mut proven, mut confirmed, mut open, mut failed) = (0, 0, 0, 0, 0);
+    let mut slowest = Duration::ZERO;
+    // The planners in turn, so that every one of them has its share. A planner without randomness
+    // plays a map once.
+    let mut seen = HashSet::new();
+    let games =
+        (0..).flat_map(|seed| solvable.iter().flat_map(move |map| PLANNERS.map(|planner| (map, planner, seed))));
+    for ((name, world), planner, seed) in games.take(40 * options.games) {
+        if lost == options.games {
+            break;
+        }
+        let states = play(world, planner, seed);
+        let Some(last) = states.last().filter(|last| last.status() == Status::Caught) else { continue };
+        if !seen.insert((name, planner, world.fingerprint(last))) {
+            continue;
+        }
+        lost += 1;
+        let start = Instant::now();
+        let analysis = Analysis::of_states(world, &states, Some(name.clone()), Budget::ticks(ANALYSIS_TICKS));
+        slowest = slowest.max(start.elapsed());
+        let id = format!("{name}, {planner}, seed {seed}, caught in tick {}", analysis.final_tick);
+        let (Some(tick), Some(line), End::Caught) = (analysis.last_savable_tick, &analysis.line, analysis.end) else {
+            failed += 1;
+            println!("FAILED: {id}: no tick was found: {}", analysis.sentence);
+            continue;
+        };
+        proven += usize::from(analysis.is_proven);
+        let index = usize::from(tick) - 1;
+        let mut state = states[index].clone();
+        world.play_moves(&mut state, line);
+        if state.tick() != LAST_TICK + 1 {
+            failed += 1;
+            println!("FAILED: {id}: the line from tick {tick} on ends in tick {}", state.tick());
+        }
+        let verdict = match is_doomed(world, &states[index + 1], options.limit) {
+            Some(true) => {
+                confirmed += 1;
+                "confirmed"
+            }
+            Some(false) => {
+                failed += 1;
+                "FAILED: a later tick can be saved"
+            }
+            None => {
+                open += 1;
+                "not decided by exhaustive search"
+            }
+        };
+        println!("{id}: lost in tick {tick}, proven {}, {verdict}", analysis.is_proven);
+    }
+    println!(
+        "{lost} lost games: every line replayed, {proven} proven, {confirmed} confirmed by exhaustive search, {open} too large for it, {failed} failed; slowest analysis {:.2} s",
+        slowest.as_secs_f64()
+    );
+    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) }
+}

@@ -1,0 +1,359 @@
+//! A recorded game, replayed as it was played: the commands that the server acted on, which are not
+//! always those that the bot sent, and the threats as they moved, which is not always as the rules
+//! predict.
+//!
+//! Guarantees: the state of a tick is the server's as far as the rules explain the recording. From
+//! the first threat that moved otherwise it is a guess: what messages show is as recorded, what they
+//! hide is as predicted.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::replay::{Positions, file_title, note_on, team_of};
+use getaway::game::{Direction, Move, Position, Rules, State, Status, Threat, Tile, World};
+use getaway::map::Map;
+use getaway::protocol::{GameMessage, MessageMap, MessageThreat};
+use getaway::recording::{
+    DecisionNotes, GameNotes, RecordedTick, RecordingError, RecordingReader, Report, WireNotes, verify_all,
+};
+
+/// Maximum number of ticks that are read: five games.
+const TICKS_MAX: usize = 10_000;
+
+/// A tick of a recorded game.
+#[derive(Clone, Debug)]
+pub struct LoggedTick {
+    /// The tick, as the message numbers it.
+    pub tick: u32,
+    /// Positions as recorded.
+    pub positions: Positions,
+    /// The state at the start of the tick; `None` where the recording cannot be followed.
+    pub state: Option<State>,
+    /// Whether everything before this tick went by the rules, so that the state is certain.
+    pub is_exact: bool,
+    /// The threats, as they stand in the recording, that moved otherwise than the rules predict to
+    /// get where they are in this tick.
+    pub mispredicted: Vec<Misprediction>,
+    /// What the recorded actions amount to.
+    pub said: Option<Move>,
+    /// What the server played.
+    pub played: Option<Move>,
+    /// What came over the wire, if the recorder saw it.
+    pub wire: Option<Box<WireNotes>>,
+    /// How the bot decided, if the recorder knows.
+    pub decision: Option<Box<DecisionNotes>>,
+}
+
+/// A threat that did not move as predicted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Misprediction {
+    /// Its index in the recording.
+    pub threat: usize,
+    /// Where the rules put it.
+    pub predicted: Position,
+    /// Where it was.
+    pub found: Position,
+}
+
+/// A recorded game.
+#[derive(Clone, Debug)]
+pub struct GameLog {
+    /// The recording's name without its endings.
+    pub title: String,
+    /// The team that played, in words.
+    pub subtitle: String,
+    /// What the recording says of the game.
+    pub notes: Option<GameNotes>,
+    /// The map's name: as recorded, or that of the known map with this layout.
+    pub map: Option<String>,
+    /// The map and the rules.
+    pub world: Arc<World>,
+    /// The names of the threats' styles, as recorded.
+    pub styles: Vec<String>,
+    /// For each threat of the world, its index in the recording.
+    pub indices: Vec<usize>,
+    /// The ticks, in order.
+    pub ticks: Vec<LoggedTick>,
+    /// The state after the last tick.
+    pub last: Option<State>,
+    /// How the recording compares with the rules.
+    pub report: Report,
+    /// Whether the recording was longer than is read.
+    pub is_cut: bool,
+}
+
+/// Where the bytes of a recording come from.
+#[derive(Clone, Debug)]
+pub enum RecordingSource {
+    /// A file.
+    File(PathBuf),
+    /// A file's name and its content.
+    Memory(PathBuf, Arc<[u8]>),
+}
+
+impl RecordingSource {
+    /// The file's name.
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::File(path) | Self::Memory(path, _) => path,
+        }
+    }
+
+    fn open(&self) -> Result<RecordingReader, RecordingError> {
+        match self {
+            Self::File(path) => RecordingReader::open(path),
+            Self::Memory(path, bytes) => RecordingReader::new(path, std::io::Cursor::new(Arc::clone(bytes))),
+        }
+    }
+}
+
+impl GameLog {
+    /// Reads and replays a recording. Without `rules` it is replayed by the rules that it names, or
+    /// else by the server's. `maps` are searched for the map that was played.
+    ///
+    /// # Errors
+    /// When the recording cannot be read, or its first line is not a playable state.
+    pub fn read(source: &RecordingSource, rules: Option<&Rules>, maps: &[Map]) -> Result<Self, RecordingError> {
+        let path = source.path();
+        let mut reader = source.open()?;
+        let Some(first) = reader.next_tick()? else {
+            return Err(RecordingError::Empty { path: path.to_owned() });
+        };
+        let notes = first.game.as_deref().cloned();
+        let rules = rules.copied().or(notes.as_ref().map(|notes| notes.rules)).unwrap_or(Rules::BLITZ_2025);
+        let report = verify_all(source.open()?, &rules)?;
+        let message = &first.game_message;
+        let known = known_map(message, notes.as_ref(), maps);
+        let world = world_of(path, message, &report, known, &rules)?;
+        let recorded_map = notes.as_ref().and_then(|notes| notes.map.clone());
+        let mut log = Self {
+            title: file_title(path),
+            subtitle: team_of(message),
+            map: recorded_map.or_else(|| known.map(|map| map.name.clone())),
+            notes,
+            styles: message.threats.iter().map(|threat| threat.style.to_string()).collect(),
+            indices: message.known_threats().map(|(index, ..)| index).collect(),
+            ticks: Vec::new(),
+            last: None,
+            report,
+            is_cut: false,
+            world: Arc::new(world),
+        };
+        log.follow(first, &mut reader)?;
+        Ok(log)
+    }
+
+    /// How the game ended, as far as the recording shows.
+    pub fn status(&self) -> Status {
+        self.last.as_ref().map_or(Status::Running, State::status)
+    }
+
+    /// Replays the game, tick by tick.
+    fn follow(&mut self, first: RecordedTick, reader: &mut RecordingReader) -> Result<(), RecordingError> {
+        let start = self.world.start();
+        let is_start = self.shows(&start, &first.game_message) && first.game_message.tick == u32::from(start.tick());
+        let (mut state, mut is_exact) = if is_start {
+            (Some(start), true)
+        } else {
+            let placed = self.placed(&start, &first.game_message);
+            (placed, false)
+        };
+        let mut mispredicted = Vec::new();
+        let mut line = first;
+        loop {
+            let next = match reader.next_tick()? {
+                // The same state again, as some clients record it.
+                Some(next) if next.game_message.tick == line.game_message.tick => continue,
+                next => next,
+            };
+            let said = state.as_ref().map(|state| self.world.resolve(state, &line.actions));
+            let after = match (&state, said, &next) {
+                (Some(state), Some(said), Some(next)) => self.successor(state, said, &next.game_message),
+                (Some(state), Some(said), None) => Some(self.end(state, said, &line)),
+                _ => None,
+            };
+            self.ticks.push(LoggedTick {
+                tick: line.game_message.tick,
+                positions: self.positions(&line.game_message),
+                state: state.take(),
+                is_exact,
+                mispredicted: std::mem::take(&mut mispredicted),
+                said,
+                played: after.as_ref().and_then(|after| after.played),
+                wire: line.wire,
+                decision: line.decision,
+            });
+            if let Some(after) = after {
+                is_exact &= after.is_exact;
+                state = Some(after.state);
+                mispredicted = after.mispredicted;
+            }
+            match next {
+                Some(next) if self.ticks.len() < TICKS_MAX => line = next,
+                next => {
+                    self.is_cut = next.is_some();
+                    self.last = state;
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    /// The state after a tick: the message says where the player went, whatever the bot had said.
+    fn successor(&self, state: &State, said: Move, message: &GameMessage) -> Option<After> {
+        let world = &self.world;
+        let found = message.your_character.position;
+        let missed = message.tick.checked_sub(u32::from(state.tick()) + 1)?;
+        let step = |player_move| {
+            let mut next = state.clone();
+            world.step(&mut next, player_move);
+            next
+        };
+        let predicted = step(said);
+        let (played, mut next) = if world.player(&predicted) == found || missed > 0 {
+            (said, predicted)
+        } else {
+            let mut others = world.moves(state).map(|player_move| (player_move, step(player_move)));
+            others.find(|(_, next)| world.player(next) == found).unwrap_or((said, predicted))
+        };
+        // Ticks whose messages were not recorded were played without a command.
+        for _ in 0..missed {
+            if !next.is_over() {
+                world.step(&mut next, Move::Stay);
+            }
+        }
+        let played = Some(played).filter(|_| missed == 0);
+        if self.shows(&next, message) && !next.is_over() {
+            return Some(After { state: next, played, is_exact: missed == 0, mispredicted: Vec::new() });
+        }
+        let mispredicted = self.mispredictions(&next, message);
+        let state = self.placed(&next, message)?;
+        Some(After { state, played, is_exact: false, mispredicted })
+    }
+
+    /// The state after the last line. If the server has not played a command before, and only that
+    /// explains why there is no further line, then it has not played this one.
+    fn end(&self, state: &State, said: Move, line: &RecordedTick) -> After {
+        let step = |player_move| {
+            let mut next = state.clone();
+            self.world.step(&mut next, player_move);
+            next
+        };
+        let (next, stayed) = (step(said), step(Move::Stay));
+        let has_lost = || self.ticks.iter().any(|tick| tick.played.is_some() && tick.said != tick.played);
+        let is_lost = line.wire.is_none() && !next.is_over() && stayed.is_caught() && has_lost();
+        let (played, state) = if is_lost { (Move::Stay, stayed) } else { (said, next) };
+        After { state, played: Some(played), is_exact: !is_lost, mispredicted: Vec::new() }
+    }
+
+    /// Whether a message shows this state.
+    fn shows(&self, state: &State, message: &GameMessage) -> bool {
+        let same =
+            |(threat, &index): (Threat, &usize)| message.threats.get(index).is_some_and(|found| is_at(&threat, found));
+        u32::from(state.tick()) == message.tick
+            && self.world.player(state) == message.your_character.position
+            && self.world.threats(state).zip(&self.indices).all(same)
+    }
+
+    /// The threats whose positions in a message differ from those in a state.
+    fn mispredictions(&self, state: &State, message: &GameMessage) -> Vec<Misprediction> {
+        let differs = |(threat, &index): (Threat, &usize)| {
+            let found = message.threats.get(index)?.position;
+            let predicted = threat.position;
+            (predicted != found).then_some(Misprediction { threat: index, predicted, found })
+        };
+        self.world.threats(state).zip(&self.indices).filter_map(differs).collect()
+    }
+
+    /// The state that a message shows; what it hides is taken from another state.
+    fn placed(&self, hidden: &State, message: &GameMessage) -> Option<State> {
+        let threats: Option<Vec<Threat>> = (self.world.threats(hidden).zip(&self.indices))
+            .map(|(threat, &index)| {
+                let found = message.threats.get(index)?;
+                let direction = found.direction.known().unwrap_or(threat.direction);
+                Some(Threat { position: found.position, direction, ..threat })
+            })
+            .collect();
+        let tick = u16::try_from(message.tick).ok()?;
+        let state = self.world.state_at(tick, message.your_character.position, &threats?).ok()?;
+        (!state.is_over()).then_some(state)
+    }
+
+    /// Positions as a message gives them. The number of threats is fixed; only a recording that
+    /// diverges from the rules can change it.
+    fn positions(&self, message: &GameMessage) -> Positions {
+        let threat = |threat: &MessageThreat| (threat.position, threat.direction.known().unwrap_or(Direction::Up));
+        let mut threats: Vec<_> = message.threats.iter().map(threat).collect();
+        threats.resize(self.styles.len(), (Position::new(-1, -1), Direction::Up));
+        Positions { player: message.your_character.position, threats }
+    }
+
+    /// A note on what does not go by the rules.
+    pub fn note(&self) -> Option<String> {
+        if self.is_cut {
+            return Some(format!("only the first {TICKS_MAX} ticks are shown"));
+        }
+        let mut lost = self.ticks.iter().filter(|tick| tick.played.is_some() && tick.said != tick.played);
+        match lost.next() {
+            // The rules explain the recording but for the commands.
+            Some(first) if self.ticks.iter().all(|tick| tick.is_exact) => Some(format!(
+                "the server did not play {} of the recorded commands, the first in tick {}",
+                1 + lost.count(),
+                first.tick
+            )),
+            _ => note_on(&self.report),
+        }
+    }
+}
+
+/// The result of a tick.
+struct After {
+    state: State,
+    played: Option<Move>,
+    is_exact: bool,
+    mispredicted: Vec<Misprediction>,
+}
+
+fn is_at(threat: &Threat, found: &MessageThreat) -> bool {
+    threat.position == found.position && found.direction.known().is_none_or(|direction| direction == threat.direction)
+}
+
+/// The map that a first message shows, if it is among `maps`; the one that the recording names comes
+/// first.
+fn known_map<'a>(message: &GameMessage, notes: Option<&GameNotes>, maps: &'a [Map]) -> Option<&'a Map> {
+    let named = notes.and_then(|notes| notes.map.as_deref());
+    let shows = |map: &&Map| {
+        let layout = &map.layout;
+        let spawns = layout.threats.iter().map(|spawn| (Some(spawn.style), spawn.position));
+        message.map.width == layout.width
+            && message.map.height == layout.height
+            && message.your_character.position == layout.player
+            && message.threats.iter().map(|threat| (threat.style.known(), threat.position)).eq(spawns)
+            && message.map == MessageMap::of(layout)
+    };
+    let mut shown: Vec<&Map> = maps.iter().filter(shows).collect();
+    shown.sort_by_key(|map| Some(map.name.as_str()) != named);
+    shown.first().copied()
+}
+
+/// The world of a recording. Messages do not tell see-through tiles from open ones: they are those
+/// of the known map, or else those that the recording gives away.
+fn world_of(
+    path: &Path,
+    first: &GameMessage,
+    report: &Report,
+    known: Option<&Map>,
+    rules: &Rules,
+) -> Result<World, RecordingError> {
+    let failed = |source| RecordingError::World { path: path.to_owned(), source };
+    if let Some(map) = known {
+        return World::new(&map.layout, rules).map_err(failed);
+    }
+    let unreadable = |source| RecordingError::Line { path: path.to_owned(), line: 1, source };
+    first.validate().map_err(unreadable)?;
+    let mut layout = first.layout().map_err(unreadable)?;
+    for &tile in &report.see_through {
+        layout.set_tile(tile, Tile::SeeThrough);
+    }
+    World::new(&layout, rules).map_err(failed)
+}

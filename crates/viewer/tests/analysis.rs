@@ -1,0 +1,393 @@
+//! Guarantees: lost games of known causes are explained by these causes, the tick that lost them is
+//! the one that exhaustive search finds, and the line that is shown lives to the end.
+
+#[path = "../../../tests/common/mod.rs"]
+mod common;
+
+use std::collections::HashSet;
+
+use getaway::game::{Action, LAST_TICK, Layout, Move, Rules, State, Status, Threat, World};
+use getaway::map::Map;
+use getaway::planner::{Budget, Outcome, Planner, SafestPlanner, SurvivalOptions, SurvivalSearch};
+use getaway::protocol::MessageWriter;
+use getaway::recording::{
+    CommandNote, DecisionNotes, GameNotes, RecordingWriter, TickNotes, UnreadableNote, WireNotes,
+};
+use getaway_viewer::{Analysis, End, GameLog, LossKind, RecordingSource};
+
+/// Enough to decide every game here.
+const BUDGET: Budget = Budget::ticks(4_000_000);
+
+fn map(name: &str) -> Map {
+    common::our_maps().into_iter().find(|map| map.name == name).unwrap()
+}
+
+fn world(name: &str) -> World {
+    World::new(&map(name).layout, &Rules::BLITZ_2025).unwrap()
+}
+
+fn after(world: &World, state: &State, player_move: Move) -> State {
+    let mut next = state.clone();
+    world.step(&mut next, player_move);
+    next
+}
+
+/// Moves that survive, and the states before each of them and at the end.
+fn surviving_game(world: &World, seed: u64) -> (Vec<Move>, Vec<State>) {
+    let options = SurvivalOptions { seed, ..SurvivalOptions::default() };
+    let solution = SurvivalSearch::new(options).solve(world, &world.start(), Budget::ticks(20_000_000));
+    assert_eq!(solution.outcome, Outcome::Survives);
+    let mut states = vec![world.start()];
+    solution.moves.iter().for_each(|&player_move| states.push(after(world, states.last().unwrap(), player_move)));
+    (solution.moves, states)
+}
+
+/// The last tick that is reached from a state, by trying everything; `None` if that is too much.
+fn exhaustive_end(world: &World, state: &State, states_max: usize) -> Option<u16> {
+    let (mut layer, mut last, mut count) = (vec![state.clone()], state.tick(), 0);
+    while !layer.is_empty() {
+        let mut next = HashSet::new();
+        for state in &layer {
+            for (_, successor) in world.successors(state) {
+                last = last.max(successor.tick());
+                count += 1;
+                if successor.status() == Status::Running {
+                    next.insert(Key(world.fingerprint(&successor), successor));
+                }
+            }
+        }
+        if count > states_max {
+            return None;
+        }
+        layer = next.into_iter().map(|key| key.1).collect();
+    }
+    Some(last)
+}
+
+/// A state that hashes by its fingerprint.
+struct Key(u64, State);
+
+impl PartialEq for Key {
+    fn eq(&self, other: &Self) -> bool {
+        self.1 == other.1
+    }
+}
+
+impl Eq for Key {}
+
+impl std::hash::Hash for Key {
+    fn hash<H: std::hash::Hasher>(&self, hasher: &mut H) {
+        self.0.hash(hasher);
+    }
+}
+
+fn is_doomed(world: &World, state: &State) -> bool {
+    state.is_caught() || exhaustive_end(world, state, 200_000).is_some_and(|tick| tick <= LAST_TICK)
+}
+
+/// The first tick of a surviving game from `from` on in which a move, caught no earlier than after
+/// `delay` more ticks whatever follows, loses the game: the index and the move.
+fn find_blunder(
+    world: &World,
+    states: &[State],
+    from: usize,
+    delay: u16,
+    is_move: impl Fn(Move) -> bool,
+) -> Option<(usize, Move)> {
+    let candidates = (from..states.len() - 1).flat_map(|index| world.moves(&states[index]).map(move |m| (index, m)));
+    let mut candidates = candidates.filter(|&(_, player_move)| is_move(player_move));
+    candidates.find(|&(index, player_move)| {
+        let next = after(world, &states[index], player_move);
+        let is_late_enough =
+            || exhaustive_end(world, &next, 3_000).is_some_and(|tick| (next.tick() + delay..LAST_TICK).contains(&tick));
+        if next.is_caught() { delay == 0 } else { is_late_enough() }
+    })
+}
+
+/// A surviving game in which [`find_blunder`] finds a move.
+fn blunder(
+    world: &World,
+    from: usize,
+    delay: u16,
+    is_move: impl Fn(Move) -> bool,
+) -> (Vec<Move>, Vec<State>, usize, Move) {
+    let found = (8..60).find_map(|seed| {
+        let (moves, states) = surviving_game(world, seed);
+        let (index, player_move) = find_blunder(world, &states, from, delay, &is_move)?;
+        Some((moves, states, index, player_move))
+    });
+    found.expect("a move that loses")
+}
+
+/// A line of a recording: what was sent, what was played, and the notes.
+struct Line {
+    said: Vec<Action>,
+    played: Move,
+    notes: TickNotes,
+}
+
+fn command(player_move: Move) -> Vec<Action> {
+    player_move.direction().map(Action::Move).into_iter().collect()
+}
+
+/// A tick with a command, as a server records it.
+fn heard(player_move: Move) -> Line {
+    let command_note = CommandNote { ms: 3.0, tick: None, actions: command(player_move) };
+    with_wire(player_move, WireNotes { command: Some(command_note), ..WireNotes::default() })
+}
+
+fn with_wire(played: Move, wire: WireNotes) -> Line {
+    Line { said: command(played), played, notes: TickNotes { wire: Some(Box::new(wire)), ..TickNotes::default() } }
+}
+
+/// A tick as a bot records it.
+fn sent(said: Move, played: Move) -> Line {
+    let decision = DecisionNotes { ms: 1.5, source: "plan".into(), planned_tick: Some(2001), mispredictions: 0 };
+    let notes = TickNotes { decision: Some(Box::new(decision)), ..TickNotes::default() };
+    Line { said: command(said), played, notes }
+}
+
+fn without_command() -> Line {
+    with_wire(Move::Stay, WireNotes::default())
+}
+
+fn gone() -> Line {
+    with_wire(Move::Stay, WireNotes { left: Some("closed the connection".into()), ..WireNotes::default() })
+}
+
+/// Records the game of these lines; stays after them until the game is over, with lines made by
+/// `rest`. Reads it back and analyses it.
+fn analyse(world: &World, lines: Vec<Line>, rest: impl Fn() -> Line) -> (GameLog, Analysis) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("game.jsonl.gz");
+    let mut recording = RecordingWriter::create(&path).unwrap();
+    let writer = MessageWriter::new(world, "me");
+    let mut state = world.start();
+    let mut lines = lines.into_iter();
+    while !state.is_over() {
+        let mut line = lines.next().unwrap_or_else(&rest);
+        if state.tick() == 1 {
+            let header = GameNotes { map: Some("known".into()), rules: *world.rules(), ..GameNotes::default() };
+            line.notes.game = Some(Box::new(header));
+        }
+        recording.write_with(&writer.write(&state), &line.said, &line.notes).unwrap();
+        world.step(&mut state, line.played);
+    }
+    recording.finish().unwrap();
+    let log = GameLog::read(&RecordingSource::File(path), None, &[]).unwrap();
+    let analysis = Analysis::of_log(&log, BUDGET);
+    assert_eq!(analysis.final_tick, state.tick());
+    (log, analysis)
+}
+
+/// Checks what holds for every lost game: the tick, its line, and the sentence.
+fn check(name: &str, world: &World, log: &GameLog, analysis: &Analysis, kind: LossKind, tick: u16, sentence: &str) {
+    assert_eq!((analysis.end, analysis.kind), (End::Caught, Some(kind)), "{name}: {}", analysis.sentence);
+    assert_eq!((analysis.last_savable_tick, analysis.is_proven), (Some(tick), true), "{name}: {}", analysis.sentence);
+    assert!(analysis.sentence.starts_with(sentence), "{name}: {}", analysis.sentence);
+    assert!(
+        analysis.sentence.ends_with(&format!("caught it in tick {}.", analysis.final_tick)),
+        "{}",
+        analysis.sentence
+    );
+    let index = usize::from(tick) - 1;
+    let mut state = log.ticks[index].state.clone().unwrap();
+    let line = analysis.line.as_ref().unwrap();
+    assert_eq!(world.play_moves(&mut state, line), line.len(), "{name}: the line is played to its end");
+    assert_eq!(state.status(), Status::Complete, "{name}: the line lives");
+    let next = log.ticks.get(index + 1).map_or(log.last.as_ref(), |tick| tick.state.as_ref()).unwrap();
+    assert!(is_doomed(world, next), "{name}: exhaustive search finds no line from the next tick on");
+    let decisive: Vec<u16> = analysis.falls.iter().filter(|fall| fall.is_decisive).map(|fall| fall.tick).collect();
+    assert_eq!(decisive, [tick], "{name}");
+    assert_eq!(analysis.room.len(), log.ticks.len() + 1);
+    assert!(analysis.room[..=index].iter().all(|&room| room > 0), "{name}: there is room while survival is possible");
+}
+
+#[test]
+fn lost_games_are_explained_by_their_causes() {
+    let world = world("roundabout");
+    let heard_until = |moves: &[Move]| moves.iter().map(|&player_move| heard(player_move)).collect::<Vec<_>>();
+    let is_stay = |player_move| player_move == Move::Stay;
+
+    // A planner that was made to blunder, early and late: it goes on as long as it can.
+    for (from, delay) in [(300, 2), (1500, 1)] {
+        let (moves, states, index, wrong) = blunder(&world, from, delay, |player_move| player_move != Move::Stay);
+        let mut lines = heard_until(&moves[..index]);
+        lines.push(heard(wrong));
+        let mut rest = SurvivalSearch::new(SurvivalOptions::default());
+        let next = after(&world, &states[index], wrong);
+        lines.extend(rest.solve(&world, &next, Budget::UNLIMITED).moves.into_iter().map(heard));
+        let (log, analysis) = analyse(&world, lines, || heard(Move::Stay));
+        let tick = index as u16 + 1;
+        check(
+            "blunder",
+            &world,
+            &log,
+            &analysis,
+            LossKind::Blunder,
+            tick,
+            &format!("Lost in tick {tick} by a blunder: "),
+        );
+        assert_eq!(analysis.played, Some(wrong));
+    }
+
+    // The command comes in a later tick.
+    let (moves, _, index, _) = blunder(&world, 200, 1, is_stay);
+    let tick = index as u16 + 1;
+    let mut lines = heard_until(&moves[..index]);
+    lines.push(without_command());
+    let late = CommandNote { ms: 4.0, tick: Some(tick.into()), actions: command(moves[index]) };
+    lines.push(with_wire(Move::Stay, WireNotes { late: vec![late], ..WireNotes::default() }));
+    let (log, analysis) = analyse(&world, lines, without_command);
+    let sentence = format!("Lost in tick {tick} because its command came too late, 4 ms into tick {}: ", tick + 1);
+    check("late", &world, &log, &analysis, LossKind::LateCommand, tick, &sentence);
+    assert_eq!(analysis.commands.late, 1);
+
+    // No command comes at all, in a tick in which staying is fatal at once.
+    let (moves, states, index, _) = blunder(&world, 100, 0, is_stay);
+    let tick = index as u16 + 1;
+    let (log, analysis) = analyse(&world, heard_until(&moves[..index]), without_command);
+    let sentence = format!("Lost in tick {tick} because no command came for it: the car stayed where ");
+    check("missing", &world, &log, &analysis, LossKind::MissingCommand, tick, &sentence);
+
+    // The command cannot be read.
+    let unreadable = || {
+        let frame =
+            UnreadableNote { ms: 2.0, text: "{}".into(), error: "actions: expected an array, found nothing".into() };
+        with_wire(Move::Stay, WireNotes { unreadable: vec![frame], ..WireNotes::default() })
+    };
+    let (log, analysis) = analyse(&world, heard_until(&moves[..index]), unreadable);
+    let sentence = format!("Lost in tick {tick} because its command could not be read (actions: expected an array");
+    check("unreadable", &world, &log, &analysis, LossKind::UnreadableCommand, tick, &sentence);
+
+    // The bot leaves: long before the loss, and in the very tick.
+    let left = (0..states.len() - 1).find(|&left| {
+        let mut state = states[left].clone();
+        (0..6).for_each(|_| {
+            if !state.is_over() {
+                world.step(&mut state, Move::Stay)
+            }
+        });
+        !state.is_over() && exhaustive_end(&world, &state, 3_000).is_none()
+    });
+    for left in [left.unwrap(), index] {
+        let (log, analysis) = analyse(&world, heard_until(&moves[..left]), gone);
+        let tick = analysis.last_savable_tick.unwrap();
+        let sentence = format!(
+            "Lost because the bot was gone from tick {} on (closed the connection): the car stood still",
+            left + 1
+        );
+        check("gone", &world, &log, &analysis, LossKind::BotGone, tick, &sentence);
+        assert_eq!(analysis.commands.left_tick, Some(left as u32 + 1));
+        assert_eq!(analysis.sentence.contains("although"), usize::from(tick) > left + 1, "{}", analysis.sentence);
+    }
+
+    // The bot's own recording: the server has not played two of its commands.
+    let (moves, _, index, _) = blunder(&world, 400, 1, is_stay);
+    let tick = index as u16 + 1;
+    let mut lines: Vec<Line> = moves[..index].iter().map(|&player_move| sent(player_move, player_move)).collect();
+    lines.push(sent(moves[index], Move::Stay));
+    let (log, analysis) = analyse(&world, lines, || sent(Move::Stay, Move::Stay));
+    let sentence = format!("Lost in tick {tick} because the server did not play the bot's command to ");
+    check("ignored", &world, &log, &analysis, LossKind::IgnoredCommand, tick, &sentence);
+    assert!(log.note().is_some_and(|note| note.starts_with("the server did not play 1 of the recorded commands")));
+}
+
+#[test]
+fn loss_in_the_last_tick_is_explained() {
+    let world = world("roundabout");
+    let (found, states, moves) = (0..20)
+        .find_map(|seed| {
+            let (moves, states) = surviving_game(&world, seed);
+            let last = usize::from(LAST_TICK) - 2;
+            let fatal = world.moves(&states[last]).find(|&m| after(&world, &states[last], m).is_caught())?;
+            Some(((last, fatal), states, moves))
+        })
+        .expect("a seed after which a move of tick 1999 is fatal");
+    let (index, fatal) = found;
+    assert_eq!(states[index].tick(), LAST_TICK - 1);
+    let lines = moves[..index].iter().chain([&fatal]).map(|&player_move| heard(player_move)).collect();
+    let (log, analysis) = analyse(&world, lines, || heard(Move::Stay));
+    let sentence = "Lost in the last tick of the game by the move of tick 1999: the car ";
+    check("last tick", &world, &log, &analysis, LossKind::LastTick, LAST_TICK - 1, sentence);
+    assert_eq!((analysis.final_tick, analysis.score), (LAST_TICK, 10_000));
+}
+
+#[test]
+fn doomed_map_is_explained() {
+    let world = World::new(&Layout::parse("P.....s").unwrap(), &Rules::NO_JUMP).unwrap();
+    let (_, analysis) = analyse(&world, Vec::new(), || heard(Move::Stay));
+    assert_eq!((analysis.kind, analysis.is_proven), (Some(LossKind::DoomedMap), true));
+    assert_eq!((analysis.last_savable_tick, &analysis.line), (None, &None));
+    let longest = analysis.longest_tick.unwrap();
+    assert_eq!(exhaustive_end(&world, &world.start(), 100_000), Some(longest));
+    let expected = format!(
+        "Lost before the first move: no line survives this map, the longest that is known ends in tick {longest}, and the shark caught it in tick {}.",
+        analysis.final_tick
+    );
+    assert_eq!(analysis.sentence, expected);
+}
+
+#[test]
+fn misprediction_is_explained() {
+    // The server's threats draw other random numbers than the rules say. The player decides by the
+    // rules, from what it sees.
+    let believed = world("cul-de-sacs");
+    let found = (40..200).find_map(|first_seed| {
+        let rules = Rules { first_seed, ..Rules::BLITZ_2025 };
+        let truth = World::new(believed.layout(), &rules).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("game.jsonl");
+        let mut recording = RecordingWriter::create(&path).unwrap();
+        let writer = MessageWriter::new(&truth, "me");
+        let mut planner = SafestPlanner::new();
+        let mut state = truth.start();
+        while !state.is_over() {
+            let threats: Vec<Threat> = truth.threats(&state).collect();
+            let seen = believed.state_at(state.tick(), truth.player(&state), &threats).unwrap();
+            let player_move = planner.decide(&believed, &seen, Budget::UNLIMITED).player_move;
+            recording.write(&writer.write(&state), &command(player_move)).unwrap();
+            truth.step(&mut state, player_move);
+        }
+        recording.finish().unwrap();
+        let log = GameLog::read(&RecordingSource::File(path), None, &[]).unwrap();
+        let analysis = Analysis::of_log(&log, BUDGET);
+        (analysis.kind == Some(LossKind::Misprediction)).then_some((log, analysis))
+    });
+    let (log, analysis) = found.expect("a game that is lost by a surprise");
+    let index = log.ticks.iter().position(|tick| Some(tick.tick) == analysis.last_savable_tick.map(u32::from)).unwrap();
+    let surprise = log.ticks[index + 1].mispredicted[0];
+    let expected = format!(
+        "Lost in tick {} because the {} moved to {} where the rules predict {}: as predicted the move would have lived, ",
+        index + 1,
+        log.styles[surprise.threat],
+        surprise.found,
+        surprise.predicted
+    );
+    assert!(analysis.sentence.starts_with(&expected), "{}", analysis.sentence);
+    assert!(is_doomed(&believed, log.ticks[index + 1].state.as_ref().unwrap()));
+    assert!(analysis.commands.mispredicted > 0 && !analysis.is_proven, "what the threats remember is not certain");
+}
+
+#[test]
+fn survived_and_running_games_are_not_lost() {
+    let world = world("roundabout");
+    let (moves, states) = surviving_game(&world, 1);
+    let (_, analysis) = analyse(&world, moves.iter().map(|&player_move| heard(player_move)).collect(), without_command);
+    assert_eq!((analysis.end, analysis.kind, analysis.is_proven), (End::Complete, None, true));
+    assert_eq!(analysis.sentence, "Survived all 2,000 ticks: 10,005 points.");
+    let running = Analysis::of_states(&world, &states[..300], Some("roundabout".into()), BUDGET);
+    assert_eq!((running.end, running.kind, running.last_savable_tick), (End::Unfinished, None, Some(300)));
+    assert_eq!(running.sentence, "The game is not over: in tick 300 survival is still possible.");
+}
+
+#[test]
+fn analysis_with_a_budget_in_ticks_is_reproducible() {
+    let world = world("corner-shop");
+    let mut states = vec![world.start()];
+    while let Some(state) = states.last().filter(|state| !state.is_over()) {
+        states.push(after(&world, state, Move::Stay));
+    }
+    let analyse = || Analysis::of_states(&world, &states, None, Budget::ticks(300_000));
+    assert_eq!(analyse(), analyse());
+}
