@@ -606,7 +606,7 @@ impl Course<'_> {
     }
 
     fn answer(&self, boundary: &mut Boundary, meter: &mut BudgetMeter, index: usize, ticks: u64, seed: u64) -> Answer {
-        let options = SurvivalOptions { seed, memory_max_bytes: PROBE_MEMORY_MAX_BYTES };
+        let options = SurvivalOptions { seed, memory_max_bytes: PROBE_MEMORY_MAX_BYTES, ..SurvivalOptions::default() };
         let mut decider = Decider::new(options);
         let mut spent = 0;
         while spent < ticks && meter.check().is_ok() {
