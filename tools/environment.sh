@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Sets up the Python environment. run.sh, test.sh and package.sh source this file from the root of
 # the checkout.
 #

@@ -130,6 +130,16 @@ def test_documented_javascript_runs(page: str, text: str, real_server: RealServe
     assert json.loads(server.communicate(timeout=TIMEOUT_S)[0])["commands"] > 20
 
 
+@pytest.mark.parametrize(("page", "text"), blocks("java"))
+def test_documented_java_runs(page: str, text: str, real_server: RealServer, tmp_path: Path) -> None:
+    if shutil.which("javac") is None:
+        pytest.skip("no Java compiler")
+    url, server = real_server("roundabout", "--tick-ms", "5000")
+    (tmp_path / "MyBot.java").write_text(text.replace("ws://127.0.0.1:8765", url))
+    run(["java", "MyBot.java"], tmp_path)
+    assert json.loads(server.communicate(timeout=TIMEOUT_S)[0])["commands"] > 20
+
+
 @pytest.mark.parametrize(("page", "text"), blocks("json"))
 def test_documented_json_is_valid(page: str, text: str) -> None:
     for document in text.split("\n\n"):

@@ -11,7 +11,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use clap::Args;
-use indicatif::HumanDuration;
 use serde::Serialize;
 
 use getaway::search::Budget;
@@ -22,7 +21,7 @@ use getaway_arena::{
 use super::budget::BudgetArgs;
 use super::number::{ANY, integer};
 use super::output::{OutputArgs, OutputFile};
-use super::progress::Progress;
+use super::progress::{Progress, rounded};
 use super::{CliError, MapArgs, RulesArgs};
 
 /// Default budget of a decision: it makes a series reproducible, and `survival` plays as well with
@@ -139,7 +138,7 @@ impl<'a> SeriesRun<'a> {
         }
         let stop = stop_on_interrupt()?;
         self.announce(threads)?;
-        let progress = Progress::of(self.series.len() as u64, "games").with_done(self.played() as u64);
+        let progress = Progress::resumed(self.series.len() as u64, "games", self.played() as u64);
         let Self { series, games, .. } = self;
         if status(series, games).is_continue() {
             let flow = series.play(games, threads, &stop, |index, games| {
@@ -171,7 +170,7 @@ impl<'a> SeriesRun<'a> {
         }
         let time = self.series.estimate(&self.games, threads, ESTIMATE_LIMIT)?;
         if time > LONG_SERIES {
-            let time = HumanDuration(time);
+            let time = rounded(time);
             // If standard error is closed, there is nowhere to report to.
             let _ = writeln!(io::stderr(), "{missing} games on {threads} threads: this takes about {time}");
         }

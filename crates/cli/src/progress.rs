@@ -2,12 +2,13 @@
 //! every 30 s, so that a log shows that the command is alive and how far it has come.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::io::{self, Write};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use super::error::one_line;
 
@@ -25,26 +26,31 @@ pub(super) struct Progress {
 impl Progress {
     /// Progress towards a known end: `total` steps, counted in `unit`, a plural such as `games`.
     pub fn of(total: u64, unit: &'static str) -> Self {
-        let bar = bar(Some(total), &format!("{{pos}}/{{len}} {unit} {{wide_bar}} {{msg}}  {{eta}} left"));
-        Self::of_bar(bar, move |bar| counted_line(bar, unit))
+        Self::resumed(total, unit, 0)
+    }
+
+    /// Like [`Self::of`], with some steps done before, which do not count for the estimate of the
+    /// time left.
+    pub fn resumed(total: u64, unit: &'static str, before: u64) -> Self {
+        let style = style(&format!("{{pos}}/{{len}} {unit} {{wide_bar}} {{msg}}  {{left}}"));
+        let left = move |state: &ProgressState, out: &mut dyn fmt::Write| {
+            let time = time_left(before, state.pos(), total, state.elapsed());
+            // A line that cannot be formatted is not shown.
+            let _ = time.map_or(Ok(()), |time| write!(out, "{} left", rounded(time)));
+        };
+        let bar = bar(Some(total)).with_style(style.with_key("left", left)).with_position(before);
+        Self::of_bar(bar, move |bar| counted_line(bar, unit, before))
     }
 
     /// Progress of work whose end is not known; the message says how far it has come.
     pub fn open_ended() -> Self {
-        let bar = bar(None, "{spinner} {msg}  {elapsed}");
-        Self::of_bar(bar, |bar| format!("{}, after {}", bar.message(), HumanDuration(bar.elapsed())))
+        let bar = bar(None).with_style(style("{spinner} {msg}  {elapsed}"));
+        Self::of_bar(bar, |bar| format!("{}, after {}", bar.message(), rounded(bar.elapsed())))
     }
 
     fn of_bar(bar: ProgressBar, line: impl Fn(&ProgressBar) -> String + Send + 'static) -> Self {
         let lines = bar.is_hidden().then(|| Lines::start(bar.clone(), LINE_INTERVAL, io::stderr(), line));
         Self { bar, lines }
-    }
-
-    /// Starts with some steps done before, which do not count for the estimate of the time left.
-    pub fn with_done(self, steps: u64) -> Self {
-        self.bar.set_position(steps);
-        self.bar.reset_eta();
-        self
     }
 
     /// Counts steps.
@@ -71,18 +77,37 @@ impl Drop for Progress {
 }
 
 /// A bar on standard error, hidden where that is not a terminal.
-fn bar(total: Option<u64>, template: &str) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::stderr_with_hz(REDRAWS_PER_SECOND));
-    let style = ProgressStyle::with_template(template);
-    bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+fn bar(total: Option<u64>) -> ProgressBar {
+    ProgressBar::with_draw_target(total, ProgressDrawTarget::stderr_with_hz(REDRAWS_PER_SECOND))
 }
 
-/// `12 of 60 games after 30 seconds, about 2 minutes left: mean score 9800`.
-fn counted_line(bar: &ProgressBar, unit: &str) -> String {
-    let (done, total) = (bar.position(), bar.length().unwrap_or_default());
-    let mut line = format!("{done} of {total} {unit} after {}", HumanDuration(bar.elapsed()));
-    if !bar.eta().is_zero() {
-        line += &format!(", about {} left", HumanDuration(bar.eta()));
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
+}
+
+/// The time left at the mean speed since the start; `None` before the first step. Steps differ in
+/// length, and the latest ones say less about the others than all of them together.
+fn time_left(before: u64, done: u64, total: u64, elapsed: Duration) -> Option<Duration> {
+    let steps = done.checked_sub(before).filter(|&steps| steps > 0)?;
+    let seconds = elapsed.as_secs_f64() / steps as f64 * total.saturating_sub(done) as f64;
+    Duration::try_from_secs_f64(seconds).ok()
+}
+
+/// A time in its natural unit: `45 s`, `12 min`, `3 h`.
+pub(super) fn rounded(time: Duration) -> String {
+    match time.as_secs_f64() {
+        seconds if seconds < 100.0 => format!("{seconds:.0} s"),
+        seconds if seconds < 100.0 * 60.0 => format!("{:.0} min", seconds / 60.0),
+        seconds => format!("{:.0} h", seconds / 3600.0),
+    }
+}
+
+/// `12 of 60 games after 30 s, about 2 min left: mean score 9800`.
+fn counted_line(bar: &ProgressBar, unit: &str, before: u64) -> String {
+    let (done, total, elapsed) = (bar.position(), bar.length().unwrap_or_default(), bar.elapsed());
+    let mut line = format!("{done} of {total} {unit} after {}", rounded(elapsed));
+    if let Some(left) = time_left(before, done, total, elapsed) {
+        line += &format!(", about {} left", rounded(left));
     }
     if !bar.message().is_empty() {
         line += &format!(": {}", bar.message());
@@ -158,7 +183,7 @@ mod tests {
         bar.inc(12);
         bar.set_message("mean score 9800");
         let log = Log::default();
-        let line = |bar: &ProgressBar| counted_line(bar, "games");
+        let line = |bar: &ProgressBar| counted_line(bar, "games", 0);
         let lines = Lines::start(bar.clone(), Duration::from_millis(5), log.clone(), line);
         while log.text().lines().count() < 2 {
             thread::sleep(Duration::from_millis(1));
@@ -182,8 +207,19 @@ mod tests {
     }
 
     #[test]
-    fn steps_done_before_are_not_part_of_the_estimate() {
-        let progress = Progress::of(1000, "games").with_done(900);
-        assert_eq!((progress.bar.position(), progress.bar.eta()), (900, Duration::ZERO));
+    fn time_left_is_that_of_the_mean_step_since_the_start() {
+        let minute = Duration::from_secs(60);
+        assert_eq!(time_left(0, 10, 40, minute), Some(3 * minute));
+        assert_eq!(time_left(30, 40, 60, minute), Some(2 * minute), "steps done before took no time");
+        assert_eq!(time_left(0, 0, 60, minute), None);
+        assert_eq!(time_left(0, 60, 60, minute), Some(Duration::ZERO));
+        let progress = Progress::resumed(1000, "games", 900);
+        assert_eq!(progress.bar.position(), 900);
+    }
+
+    #[test]
+    fn times_are_rounded_in_their_natural_unit() {
+        let times = [0.4, 99.0, 101.0, 5000.0, 7000.0].map(|seconds| rounded(Duration::from_secs_f64(seconds)));
+        assert_eq!(times, ["0 s", "99 s", "2 min", "83 min", "2 h"]);
     }
 }
