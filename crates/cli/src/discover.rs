@@ -142,7 +142,7 @@ pub(super) fn run(args: &DiscoverArgs, out: &mut impl Write) -> Result<(), CliEr
     let result = discovery.run(threads, file.is_some(), &stop, |at| {
         if shown.as_ref().is_none_or(|(stage, _)| *stage != at.stage) {
             shown = None;
-            shown = Some((at.stage, Progress::of(at.total, at.stage.unit()).with_done(at.done)));
+            shown = Some((at.stage, Progress::resumed(at.total, at.stage.unit(), at.done)));
         } else if let Some((_, progress)) = &shown {
             progress.inc(at.made);
             progress.set_message(leaders(at, &arms));
