@@ -444,3 +444,29 @@ fn unknown_planners_are_rejected() {
     assert!(Bot::new(options("clairvoyant", &Rules::BLITZ_2025, 0)).is_err());
     assert!(Bot::new(options("step(", &Rules::BLITZ_2025, 0)).is_err());
 }
+
+#[test]
+fn rules_that_cannot_be_played_are_rejected() {
+    let rules = Rules { owl_minute_ticks: 0, ..Rules::BLITZ_2025 };
+    let error = Bot::new(options("survival", &rules, 0)).err().expect("no minute").to_string();
+    assert!(error.contains("owl_minute_ticks"), "{error}");
+}
+
+#[test]
+fn searches_of_a_decision_share_its_budget() {
+    // Exploration, several levels of slack and the check of the plan all search on this map.
+    let layout = our_layout("harbour");
+    for ticks in [1, 500, 20_000] {
+        let budget = Budget::ticks(ticks);
+        let mut bot = Bot::new(BotOptions { budget, ..options("survival", &Rules::BLITZ_2025, 1) }).unwrap();
+        let mut server = FakeServer::new(&layout, &Rules::BLITZ_2025);
+        let mut total = 0;
+        while !server.is_over() && server.tick() < 200 {
+            let decision = bot.next_action(&server.message()).unwrap();
+            assert!(decision.simulated_ticks <= ticks, "{decision:?} of {ticks} ticks");
+            total += decision.simulated_ticks;
+            server.play(decision.player_move);
+        }
+        assert!(total >= ticks, "{total} ticks in all");
+    }
+}

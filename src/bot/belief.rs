@@ -69,6 +69,8 @@ pub(super) struct Step<'a> {
     pub path: &'a [Position],
     /// The latest observations, of consecutive ticks; the last one is the one to update with.
     pub log: &'a [Observation],
+    /// The threats whose style a message has changed, by message index, with the new style.
+    pub restyled: &'a [(usize, Option<Style>)],
     /// Whether a disagreement counts as a misprediction; otherwise it is attributed to missing
     /// information.
     pub counts_mispredictions: bool,
@@ -112,29 +114,24 @@ impl Beliefs {
         self.threats.iter().map(|threat| threat.mispredictions).collect()
     }
 
-    /// Changes the threats' styles. `styles` holds, for each threat, whether its style has changed
-    /// and its current style.
-    pub fn set_styles(
-        &mut self,
-        styles: impl Iterator<Item = (bool, Option<Style>)>,
-        map: &mut KnownMap,
-        (tick, player): (u16, Position),
-        deadline: Deadline,
-    ) {
+    /// Changes the styles of threats whose style a message has changed.
+    fn set_styles(&mut self, step: &Step<'_>, player: Position, map: &mut KnownMap, deadline: Deadline) {
         let limit = HypothesisLimit::new(self.threats.len(), deadline);
-        let context = PriorContext::new(&map.layout, &self.world, tick, player, limit);
-        for (threat, (has_changed, style)) in self.threats.iter_mut().zip(styles) {
-            if has_changed {
-                threat.set_style(style, &context);
-            }
+        let context = PriorContext::new(&map.layout, &self.world, step.first_tick, player, limit);
+        for &(index, style) in step.restyled {
+            self.threats[index].set_style(style, &context);
         }
         self.refresh(map);
     }
 
-    /// Predicts the threats along the player's path, updates every belief with what was observed,
-    /// and identifies unmodelled threats.
+    /// Adopts changed styles, predicts the threats along the player's path, updates every belief
+    /// with what was observed, and identifies unmodelled threats.
     pub fn step(&mut self, step: &Step<'_>, map: &mut KnownMap, deadlines: Deadlines) {
         let Some(observation) = step.log.last() else { return };
+        if !step.restyled.is_empty() {
+            let player = step.path.first().copied().unwrap_or(observation.player);
+            self.set_styles(step, player, map, deadlines.decision);
+        }
         let ticks = step.path.len().saturating_sub(1);
         let limit = HypothesisLimit::new(self.message_indices.len() * ticks, deadlines.decision);
         for (pair, tick) in step.path.windows(2).zip(step.first_tick..) {

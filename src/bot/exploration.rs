@@ -11,10 +11,11 @@
 //! (unknown tiles open) and is not much worse than another step in the pessimistic world (only
 //! visited tiles open).
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 
 use crate::game::{BreadthFirst, LAST_TICK, Move, Mover, Position, State, Tile, World};
 use crate::planner::{Budget, Choice, Outcome, Source, SurvivalOptions, SurvivalSearch};
+use crate::search::BudgetMeter;
 
 use super::records::KnownMap;
 use super::tracker::Tracker;
@@ -38,10 +39,11 @@ const SAFE_SET_GROWTH_MIN: usize = 8;
 const SAFE_SET_GROWTH_SHARE: usize = 8;
 const SAFE_SET_RETRY_TICKS: u16 = 50;
 
-/// The limits of a search.
+/// The limits of searches that share a budget.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct SearchLimits {
-    pub budget: Budget,
+pub(super) struct SearchLimits<'a> {
+    /// Counts the work of all of them.
+    pub meter: &'a RefCell<BudgetMeter>,
     pub seed: u64,
 }
 
@@ -56,7 +58,7 @@ impl Exploration {
     /// Looks for a safe set if one is due; once found, the tracker excludes all other tiles.
     /// Otherwise returns a step onto an unknown tile, or towards one, while threats are slow;
     /// `None` if no such step is safe.
-    pub fn explore(&mut self, tracker: &mut Tracker, state: &State, limits: SearchLimits) -> Option<Choice> {
+    pub fn explore(&mut self, tracker: &mut Tracker, state: &State, limits: SearchLimits<'_>) -> Option<Choice> {
         if !tracker.map.should_explore() {
             return None;
         }
@@ -74,7 +76,7 @@ impl Exploration {
     }
 
     /// Whether a search for a safe set was due and found one.
-    fn find_safe_set(&mut self, tracker: &Tracker, state: &State, limits: SearchLimits) -> bool {
+    fn find_safe_set(&mut self, tracker: &Tracker, state: &State, limits: SearchLimits<'_>) -> bool {
         let visited_count = tracker.map.visited.len();
         let growth = (self.visited_count / SAFE_SET_GROWTH_SHARE).max(SAFE_SET_GROWTH_MIN);
         if visited_count < self.visited_count + growth && state.tick() < self.retry_tick {
@@ -93,7 +95,7 @@ impl Exploration {
 
 /// Replaces `choice` if needed on a map where a tile has refused the player; a plan that does not
 /// claim to survive is left unchanged.
-pub(super) fn check_plan(tracker: &Tracker, choice: Choice, limits: SearchLimits) -> Choice {
+pub(super) fn check_plan(tracker: &Tracker, choice: Choice, limits: SearchLimits<'_>) -> Choice {
     if !choice.survives() || !tracker.map.should_explore() {
         return choice;
     }
@@ -118,12 +120,13 @@ impl KnownMap {
     }
 }
 
-impl SearchLimits {
+impl SearchLimits<'_> {
     /// The last tick of the longest line found, at most `target_tick`.
     fn longest_survival(&self, world: &World, state: &State, states_max: u64, target_tick: u16) -> u16 {
         let options = SurvivalOptions { seed: self.seed, ..SurvivalOptions::default() };
-        let budget = self.budget.and(Budget::ticks(states_max));
+        let budget = self.meter.borrow().remaining().and(Budget::ticks(states_max));
         let solution = SurvivalSearch::new(options).solve_until(world, state, target_tick, budget);
+        self.meter.borrow_mut().add_search(solution.simulated_ticks);
         if solution.outcome == Outcome::Survives { LAST_TICK + 1 } else { solution.final_tick.min(target_tick) }
     }
 }
@@ -131,14 +134,14 @@ impl SearchLimits {
 struct Explorer<'a> {
     tracker: &'a Tracker,
     state: &'a State,
-    limits: SearchLimits,
+    limits: SearchLimits<'a>,
     /// How long the player survives on visited tiles if it stays; a refused step has the same
     /// effect.
     survival_staying: OnceCell<u16>,
 }
 
 impl<'a> Explorer<'a> {
-    fn new(tracker: &'a Tracker, state: &'a State, limits: SearchLimits) -> Self {
+    fn new(tracker: &'a Tracker, state: &'a State, limits: SearchLimits<'a>) -> Self {
         Self { tracker, state, limits, survival_staying: OnceCell::new() }
     }
 

@@ -69,7 +69,7 @@ pub(super) fn observe(
     current.history.queue.push_back(observation.clone());
     current.tracking = track(current.tracking.take(), &current.map, &mut current.history, options, deadlines);
     if current.tracking.is_none() {
-        // No world can be built under these rules, so the next message starts over.
+        // No world can be built of this map, so the next message starts over.
         *game = None;
     }
     None

@@ -19,7 +19,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::planner::{self, Budget, CautiousRules, Choice, PlannerError};
+use crate::planner::{self, Budget, CautiousRules, Choice};
 use crate::protocol::GameMessage;
 
 mod belief;
@@ -38,7 +38,7 @@ mod tracker;
 use deadline::{Deadline, Deadlines};
 pub use decision::{BotError, Decision};
 use game::{Answer, Game};
-pub use options::{BUDGET_DEFAULT, BotOptions};
+pub use options::{BUDGET_DEFAULT, BotOptions, OptionsError};
 use tracker::Tracking;
 
 /// The part of a budget held back as a safety margin (at most a quarter of a small one): planners
@@ -79,8 +79,10 @@ impl Bot {
     /// Creates a bot that has not seen a game.
     ///
     /// # Errors
-    /// When the planner is unknown, or does not know a limit of the budget.
-    pub fn new(mut options: BotOptions) -> Result<Self, PlannerError> {
+    /// When the planner is unknown, does not know a limit of the budget, or the rules cannot be
+    /// played.
+    pub fn new(mut options: BotOptions) -> Result<Self, OptionsError> {
+        options.rules.validate()?;
         options.budget.time = Some(options.budget.time.unwrap_or(BUDGET_MAX).min(BUDGET_MAX));
         options.planner.parse::<planner::PlannerSpec>()?.check_budget(&options.budget)?;
         Ok(Self { options, cautious: CautiousRules::new(), game: None })

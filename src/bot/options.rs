@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use crate::game::Rules;
-use crate::planner::{self, Budget};
+use thiserror::Error;
+
+use crate::game::{Rules, RulesError};
+use crate::planner::{self, Budget, PlannerError};
 
 /// The default time for a decision: three quarters of a tick of the real server.
 pub const BUDGET_DEFAULT: Budget = Budget::time(Duration::from_millis(75));
@@ -19,7 +21,7 @@ pub struct BotOptions {
     pub budget: Budget,
     /// The seed of the random number generator.
     pub seed: u64,
-    /// The rules of the game. If they are invalid, every decision is made without predictions.
+    /// The rules of the game.
     pub rules: Rules,
     /// How many threat moves of slack the plans of `survival` try to keep, so that lost commands do
     /// no harm; 0 for plans without slack. Other planners ignore it.
@@ -36,4 +38,16 @@ impl Default for BotOptions {
             slack_moves: SLACK_MOVES_MAX,
         }
     }
+}
+
+/// Why a bot cannot be created with these options.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum OptionsError {
+    /// The planner is unknown, or does not know a limit of the budget.
+    #[error(transparent)]
+    Planner(#[from] PlannerError),
+    /// The rules cannot be played.
+    #[error(transparent)]
+    Rules(#[from] RulesError),
 }

@@ -12,10 +12,12 @@
 //! Nearly every map can be survived with a slack of 4. There is one planner per slack level; the
 //! plan with the most slack that survives is followed.
 
+use std::cell::RefCell;
 use std::time::Instant;
 
 use crate::game::{PlacementError, State, Tile, World};
 use crate::planner::{self, Budget, CautiousRules, Choice, Planner, SurvivalOptions, SurvivalPlanner};
+use crate::search::BudgetMeter;
 
 use super::exploration::{Exploration, SearchLimits, check_plan};
 use super::fallback::decide_from_positions;
@@ -69,8 +71,9 @@ pub(super) fn decide(
     if !tracker.beliefs.unmodelled.is_empty() {
         return cautious.choose_with_predictions(&tracker.beliefs.world, &state, &tracker.beliefs.unmodelled, budget);
     }
-    match planning.decide(tracker, &state, options, budget) {
-        Ok(choice) => choice,
+    let mut meter = BudgetMeter::new(budget);
+    match planning.decide(tracker, &state, options, &mut meter) {
+        Ok(choice) => Choice { simulated_ticks: meter.ticks(), ..choice },
         Err(_) => decide_from_positions(cautious, decoded, Some(&tracker.map.layout)),
     }
 }
@@ -83,46 +86,60 @@ fn tracked_state(tracker: &Tracker) -> Result<State, PlacementError> {
 }
 
 impl Planning {
-    /// Explores, or follows a plan.
+    /// Explores, or follows a plan. All searches of a decision count against one meter; exploration
+    /// and attempts that may fail get half of what is left, so that a plan can still be made.
     fn decide(
         &mut self,
         tracker: &mut Tracker,
         state: &State,
         options: &BotOptions,
-        budget: Budget,
+        meter: &mut BudgetMeter,
     ) -> Result<Choice, PlacementError> {
         let explores = is_survival(options) && tracker.beliefs.world.open_tiles() <= COPIED_TILES_MAX;
-        let limits = SearchLimits { budget, seed: options.seed };
         // While tiles are excluded, none of the others is unknown.
         let has_safe_set = !tracker.map.excluded.is_empty();
-        if explores
-            && !has_safe_set
-            && let Some(choice) = self.exploration.explore(tracker, state, limits)
-        {
-            return Ok(choice);
+        if explores && !has_safe_set {
+            let share = Budget { ticks: halved(meter.remaining()).ticks, ..meter.remaining() };
+            let explore = |limits: SearchLimits<'_>| self.exploration.explore(tracker, state, limits);
+            if let Some(choice) = within(meter, share, options.seed, explore) {
+                return Ok(choice);
+            }
         }
-        let mut choice = self.plan(tracker, options, budget)?;
+        let share = if has_safe_set { halved(meter.remaining()) } else { meter.remaining() };
+        let mut choice = self.plan(tracker, options, meter, share)?;
         if !choice.survives() && !tracker.map.excluded.is_empty() {
             let excluded = std::mem::take(&mut tracker.map.excluded);
             excluded.into_iter().for_each(|tile| tracker.map.layout.set_tile(tile, Tile::Open));
             tracker.beliefs.refresh(&mut tracker.map);
-            choice = self.plan(tracker, options, budget)?;
+            choice = self.plan(tracker, options, meter, meter.remaining())?;
         }
-        Ok(if explores { check_plan(tracker, choice, limits) } else { choice })
+        if !explores {
+            return Ok(choice);
+        }
+        let left = meter.remaining();
+        Ok(within(meter, left, options.seed, |limits| check_plan(tracker, choice, limits)))
     }
 
     /// Runs the planner for the tracker's world, creating it first if the world has changed.
-    fn plan(&mut self, tracker: &Tracker, options: &BotOptions, budget: Budget) -> Result<Choice, PlacementError> {
+    fn plan(
+        &mut self,
+        tracker: &Tracker,
+        options: &BotOptions,
+        meter: &mut BudgetMeter,
+        share: Budget,
+    ) -> Result<Choice, PlacementError> {
         let state = tracked_state(tracker)?;
         let (world, world_count) = (&tracker.beliefs.world, tracker.beliefs.world_count);
         let planner = match &mut self.planner {
             Some((count, planner)) if *count == world_count => planner,
             planner => &mut planner.insert((world_count, ActivePlanner::new(options, world))).1,
         };
-        Ok(match planner {
-            ActivePlanner::Plain(planner) => planner.decide(world, &state, budget),
-            ActivePlanner::WithSlack(planner) => planner.decide(world, &state, budget),
-        })
+        let choice = match planner {
+            ActivePlanner::Plain(planner) => planner.decide(world, &state, share),
+            ActivePlanner::WithSlack(planner) => planner.decide(world, &state, share),
+        };
+        meter.add_search(choice.simulated_ticks);
+        Ok(choice)
     }
 }
 
@@ -168,25 +185,37 @@ impl SlackPlanner {
 
     /// Decides by the plan with the most slack that survives; if none does, by level 0.
     fn decide(&mut self, world: &World, state: &State, budget: Budget) -> Choice {
+        let mut meter = BudgetMeter::new(budget);
+        let choice = self.decide_within(world, state, &mut meter);
+        Choice { simulated_ticks: meter.ticks(), ..choice }
+    }
+
+    fn decide_within(&mut self, world: &World, state: &State, meter: &mut BudgetMeter) -> Choice {
         let is_first = !std::mem::replace(&mut self.has_begun, true);
-        if is_first && let Some(choice) = self.try_highest(world, state, budget) {
+        if is_first && let Some(choice) = self.try_highest(world, state, meter) {
             return choice;
         }
-        let choice = self.reduce_slack(world, state, budget);
+        let choice = self.reduce_slack(world, state, meter);
         if choice.survives() && state.tick() >= self.retry_tick {
-            self.increase_slack(world, state, choice, budget)
+            self.increase_slack(world, state, choice, meter)
         } else {
             choice
         }
     }
 
+    /// Runs a level within `share`, and counts its work.
+    fn run(&mut self, level: usize, world: &World, state: &State, share: Budget, meter: &mut BudgetMeter) -> Choice {
+        let choice = self.levels[level].decide(world, state, share);
+        meter.add_search(choice.simulated_ticks);
+        choice
+    }
+
     /// Tries the highest level first, which makes the others unnecessary if it survives; with a
     /// small limit, because it may not.
-    fn try_highest(&mut self, world: &World, state: &State, budget: Budget) -> Option<Choice> {
+    fn try_highest(&mut self, world: &World, state: &State, meter: &mut BudgetMeter) -> Option<Choice> {
         let highest = self.levels.len() - 1;
-        let planner = &mut self.levels[highest];
-        let share = halved(budget).and(Budget::ticks(FIRST_STATES_MAX));
-        let choice = planner.decide(world, state, share);
+        let share = halved(meter.remaining()).and(Budget::ticks(FIRST_STATES_MAX));
+        let choice = self.run(highest, world, state, share, meter);
         choice.survives().then(|| {
             self.current_level = highest;
             choice
@@ -194,11 +223,11 @@ impl SlackPlanner {
     }
 
     /// Runs the current level, and lower ones until a plan survives.
-    fn reduce_slack(&mut self, world: &World, state: &State, budget: Budget) -> Choice {
+    fn reduce_slack(&mut self, world: &World, state: &State, meter: &mut BudgetMeter) -> Choice {
         loop {
-            let planner = &mut self.levels[self.current_level];
-            let share = if self.current_level > 0 { halved(budget) } else { budget };
-            let choice = planner.decide(world, state, share);
+            let left = meter.remaining();
+            let share = if self.current_level > 0 { halved(left) } else { left };
+            let choice = self.run(self.current_level, world, state, share, meter);
             if choice.survives() || self.current_level == 0 {
                 return choice;
             }
@@ -208,27 +237,35 @@ impl SlackPlanner {
         }
     }
 
-    /// Tries higher levels as long as they survive, within half of the remaining time.
-    fn increase_slack(&mut self, world: &World, state: &State, mut choice: Choice, budget: Budget) -> Choice {
-        let budget = halved(budget);
+    /// Tries higher levels as long as they survive, within half of what is left.
+    fn increase_slack(&mut self, world: &World, state: &State, mut choice: Choice, meter: &mut BudgetMeter) -> Choice {
+        let mut share = BudgetMeter::new(halved(meter.remaining()));
         while self.current_level + 1 < self.levels.len() {
-            let planner = &mut self.levels[self.current_level + 1];
-            let tried = planner.decide(world, state, budget);
+            let tried = self.run(self.current_level + 1, world, state, share.remaining(), &mut share);
             if !tried.survives() {
                 self.retry_tick = state.tick().saturating_add(self.retry_interval_ticks);
                 self.retry_interval_ticks = self.retry_interval_ticks.saturating_mul(4);
                 break;
             }
             self.current_level += 1;
-            choice = Choice { simulated_ticks: choice.simulated_ticks + tried.simulated_ticks, ..tried };
+            choice = tried;
         }
+        meter.add_search(share.ticks());
         choice
     }
 }
 
-/// The same limits with half of the remaining time.
+/// Runs searches that share the budget `share`, and counts their work.
+fn within<T>(meter: &mut BudgetMeter, share: Budget, seed: u64, search: impl FnOnce(SearchLimits<'_>) -> T) -> T {
+    let shared = RefCell::new(BudgetMeter::new(share));
+    let found = search(SearchLimits { meter: &shared, seed });
+    meter.add_search(shared.into_inner().ticks());
+    found
+}
+
+/// Half of the remaining time and ticks.
 fn halved(budget: Budget) -> Budget {
     let now = budget.time_source.now();
     let halfway = |deadline: Instant| now + deadline.saturating_duration_since(now) / 2;
-    Budget { deadline: budget.deadline.map(halfway), ..budget }
+    Budget { deadline: budget.deadline.map(halfway), ticks: budget.ticks.map(|ticks| ticks / 2), ..budget }
 }

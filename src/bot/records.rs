@@ -20,6 +20,14 @@ pub(super) struct History {
     pub sent: Vec<Sent>,
 }
 
+impl History {
+    /// The threats whose style the last message has changed, by message index, with the new style.
+    pub fn restyled(&self) -> Vec<(usize, Option<Style>)> {
+        let styles = self.styles_before.iter().zip(&self.styles).enumerate();
+        styles.filter(|(_, (before, now))| before != now).map(|(index, (_, now))| (index, *now)).collect()
+    }
+}
+
 /// A move that was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sent {

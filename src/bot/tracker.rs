@@ -76,14 +76,13 @@ pub(super) fn track(
 ) -> Option<Tracking> {
     let is_late = || deadlines.decision.time_source.now() >= deadlines.decision.at;
     let mut inference = deadlines.decision;
+    let mut restyled = Vec::new();
     let mut tracker = match tracking {
-        Some(Tracking::Following(mut tracker)) => {
+        Some(Tracking::Following(tracker)) => {
             if history.queue.len() == 1 {
                 inference = deadlines.inference;
             }
-            if history.styles != history.styles_before {
-                tracker.set_styles(history, deadlines.decision);
-            }
+            restyled = history.restyled();
             tracker
         }
         building => {
@@ -109,7 +108,8 @@ pub(super) fn track(
     let mut processed = 0;
     while processed < CATCH_UP_MESSAGES_MIN || !is_late() {
         let Some(observation) = history.queue.pop_front() else { break };
-        tracker.process(observation, history, Deadlines { inference, ..deadlines });
+        tracker.process(observation, &restyled, history, Deadlines { inference, ..deadlines });
+        restyled.clear();
         processed += 1;
     }
     Some(Tracking::Following(tracker))
@@ -159,16 +159,16 @@ impl Tracker {
         })
     }
 
-    /// Handles messages that change the styles of threats.
-    fn set_styles(&mut self, history: &History, deadline: Deadline) {
-        let styles = history.styles_before.iter().zip(&history.styles).map(|(before, now)| (*before != *now, *now));
-        self.beliefs.set_styles(styles, &mut self.map, (self.tick, self.player), deadline);
-    }
-
-    /// Updates the tracker with an observation of a later tick, or of the same one. Gap
-    /// reconstruction and style identification stop at the deadline for inference; after the one
+    /// Updates the tracker with an observation of a later tick, or of the same one, since which
+    /// messages have given the threats in `restyled` another style. Gap reconstruction and style identification stop at the deadline for inference; after the one
     /// for the decision only a few hypotheses are kept.
-    fn process(&mut self, observation: Observation, history: &mut History, deadlines: Deadlines) {
+    fn process(
+        &mut self,
+        observation: Observation,
+        restyled: &[(usize, Option<Style>)],
+        history: &mut History,
+        deadlines: Deadlines,
+    ) {
         let ticks = observation.tick.saturating_sub(self.tick);
         let path = match ticks {
             0 | REJOIN_TICKS.. => Vec::new(),
@@ -190,7 +190,7 @@ impl Tracker {
             self.grace_until = self.tick + GRACE_TICKS;
         }
         keep_processed(history, observation, ticks == 1);
-        let step = Step { first_tick, path: &path, log: &history.log, counts_mispredictions, is_rejoin };
+        let step = Step { first_tick, path: &path, log: &history.log, restyled, counts_mispredictions, is_rejoin };
         self.beliefs.step(&step, &mut self.map, deadlines);
     }
 
@@ -308,7 +308,7 @@ mod tests {
         }
 
         fn observe(&mut self, world: &World, state: &State) {
-            self.tracker.process(observation(world, state), &mut self.history, far_deadlines());
+            self.tracker.process(observation(world, state), &[], &mut self.history, far_deadlines());
         }
 
         fn state(&self) -> State {

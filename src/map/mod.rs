@@ -117,7 +117,7 @@ pub enum MapError {
         /// The known names.
         known: String,
     },
-    /// A file or folder of this name exists already; nothing was written.
+    /// A file or folder of this name already exists; nothing was written.
     #[error("{} already exists", .path.display())]
     Exists {
         /// The existing file or folder.

@@ -96,7 +96,7 @@ pub enum RecordingError {
         /// The reason.
         source: WorldError,
     },
-    /// A file of this name exists already; it was not changed.
+    /// A file of this name already exists; it was not changed.
     #[error("{} already exists", .path.display())]
     Exists {
         /// The existing file.
@@ -287,7 +287,7 @@ impl RecordingWriter {
     /// are created.
     ///
     /// # Errors
-    /// When the file exists already or cannot be created.
+    /// When the file already exists or cannot be created.
     pub fn create(path: impl AsRef<Path>) -> Result<Self, RecordingError> {
         Self::open(path, false)
     }
@@ -295,7 +295,7 @@ impl RecordingWriter {
     /// Like [`Self::create`], but an existing file is overwritten if `overwrite`.
     ///
     /// # Errors
-    /// When the file exists already and is not to be overwritten, or cannot be written.
+    /// When the file already exists and is not to be overwritten, or cannot be written.
     pub fn open(path: impl AsRef<Path>, overwrite: bool) -> Result<Self, RecordingError> {
         let path = path.as_ref().to_owned();
         let failed = |source| RecordingError::Write { path: path.clone(), source };

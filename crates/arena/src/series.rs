@@ -17,7 +17,7 @@ use rayon::iter::{ParallelBridge, ParallelIterator};
 use thiserror::Error;
 
 use super::game::{GameError, GameRecord, MovesFingerprint, SourceCounts, Times, play};
-use getaway::bot::{Bot, BotOptions};
+use getaway::bot::{Bot, BotOptions, OptionsError};
 use getaway::fnv::FnvHasher;
 use getaway::game::{Layout, Rules, World, WorldError};
 use getaway::map::Map;
@@ -55,6 +55,9 @@ pub enum SeriesError {
     /// An unknown planner.
     #[error(transparent)]
     Planner(#[from] PlannerError),
+    /// A bot that cannot be created.
+    #[error(transparent)]
+    Bot(#[from] OptionsError),
     /// A map that cannot be played.
     #[error("{map}: {source}")]
     World {

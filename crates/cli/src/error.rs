@@ -66,7 +66,7 @@ impl From<serde_json::Error> for CliError {
     }
 }
 
-/// The error of an output that exists already.
+/// The error of an output that already exists.
 pub(super) fn exists(path: &Path) -> CliError {
     CliError::Input(format!("{} already exists (overwrite only with --force)", path.display()))
 }

@@ -45,8 +45,8 @@ pub(super) struct PlayArgs {
     budget: BudgetArgs,
     /// Slack of survival's plans, in threat moves, so that late or lost commands do no harm
     /// [default: 4]
-    #[arg(long, value_name = "N", value_parser = integer::<u8>(0..=8))]
-    patience: Option<u8>,
+    #[arg(long, alias = "patience", value_name = "N", value_parser = integer::<u8>(0..=8))]
+    slack: Option<u8>,
     #[command(flatten)]
     rules: RulesArgs,
     /// Seed of the random number generator
@@ -116,7 +116,7 @@ fn options(args: &PlayArgs, rules: Rules) -> BotOptions {
         planner: args.planner.clone(),
         seed: args.seed,
         rules,
-        slack_moves: args.patience.unwrap_or(BotOptions::default().slack_moves),
+        slack_moves: args.slack.unwrap_or(BotOptions::default().slack_moves),
         budget: args.budget.or(BUDGET_DEFAULT),
     }
 }
