@@ -11,7 +11,8 @@ impl Series {
     /// About how long the games that are missing in `games` take on `threads` threads. The first
     /// missing game of each planner is played until it ends, or until all of them have taken
     /// `limit`; a game that goes on is assumed to be complete in the end, so that the estimate is
-    /// rather too high than too low. Games on other maps may take longer.
+    /// rather too high than too low. Games on other maps may take longer. Games of external bots are
+    /// left out.
     ///
     /// # Errors
     /// When a game is aborted.
@@ -31,6 +32,10 @@ impl Series {
 
     /// About how long a game takes, found out within `limit` and one decision.
     fn estimate_game(&self, index: usize, limit: Duration) -> Result<Duration, SeriesError> {
+        if self.external_bot(self.key(index).planner).is_some() {
+            // Starting it only for an estimate would have effects that the caller does not expect.
+            return Ok(Duration::ZERO);
+        }
         let world = &self.maps()[self.key(index).map].world;
         let mut bot = self.bot(index)?;
         let start = Instant::now();

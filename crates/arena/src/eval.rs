@@ -187,6 +187,7 @@ mod tests {
             sources: SourceCounts { search: u32::from(final_tick) - 1, ..SourceCounts::default() },
             mispredictions: 0,
             times,
+            external: None,
         }
     }
 

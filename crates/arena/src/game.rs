@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use super::external::{ExternalRecord, Failure};
 use super::stats::nearest_rank;
 use getaway::bot::{Bot, BotError, Decision};
 use getaway::fnv::FnvHasher;
@@ -190,6 +191,9 @@ pub struct GameRecord {
     pub mispredictions: u32,
     /// How long the decisions took.
     pub times: Times,
+    /// How the bot behaved, if it is an external one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub external: Option<ExternalRecord>,
 }
 
 impl GameRecord {
@@ -197,6 +201,17 @@ impl GameRecord {
     /// survived.
     pub fn survived(&self) -> bool {
         self.final_tick > LAST_TICK
+    }
+
+    /// Why the bot failed, if it is an external one and did.
+    pub fn failure(&self) -> Option<&Failure> {
+        self.external.as_ref()?.failure.as_ref()
+    }
+
+    /// What decides a pair of games: a game without a failure wins against one with, and then the
+    /// higher score wins.
+    pub fn rank(&self) -> (bool, u32) {
+        if self.failure().is_some() { (false, 0) } else { (true, self.score) }
     }
 
     /// How many decisions were made.
@@ -254,6 +269,7 @@ mod tests {
             sources: SourceCounts { plan: 1999, search: 1, fallback: 0 },
             mispredictions: 0,
             times,
+            external: None,
         };
         let line = serde_json::to_string(&record).expect("a record");
         assert!(line.contains(r#""budget_ms":5,"score":10005"#), "{line}");

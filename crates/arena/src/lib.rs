@@ -30,6 +30,7 @@
 
 mod estimate;
 mod eval;
+mod external;
 mod game;
 mod matches;
 mod report;
@@ -38,6 +39,10 @@ mod series;
 pub mod stats;
 
 pub use eval::{MapEvaluation, PlannerEvaluation, Summary, evaluate};
+pub use external::{
+    BridgeError, BridgeReport, ExternalBot, ExternalOptions, ExternalRecord, ExternalSummary, Failure, FailureKind,
+    SILENT_TICKS_MAX, STARTUP_TIME, Transport, bridge, external_summaries,
+};
 pub use game::{GameError, GameRecord, MovesFingerprint, SourceCounts, TEAM, Times, play};
 pub use matches::{Comparison, MapComparison, Match, SprtMonitor, SprtReport, p_value, pairs};
 pub use report::{ReportText, report};

@@ -103,7 +103,7 @@ fn distinct_pairs<'a>(pairs: &MapPairs<'a>) -> MapPairs<'a> {
 
 fn count(pairs: &[(&GameRecord, &GameRecord)]) -> WinDrawLoss {
     let mut counts = WinDrawLoss::default();
-    pairs.iter().for_each(|(left, right)| counts.add(left.score, right.score));
+    pairs.iter().for_each(|(left, right)| counts.add(left.rank(), right.rank()));
     counts
 }
 
@@ -190,7 +190,7 @@ impl SprtMonitor {
             self.passed += 1;
             let map = (self.passed - 1) % series.maps().len();
             if self.seen.insert((map, left.moves.clone(), right.moves.clone())) {
-                self.counts.add(left.score, right.score);
+                self.counts.add(left.rank(), right.rank());
                 self.ratios.push(self.sprt.log_likelihood_ratio(self.counts));
                 self.decision = self.sprt.decision(self.counts);
             }

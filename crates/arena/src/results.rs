@@ -163,6 +163,10 @@ fn check(game: &GameRecord, series: &Series) -> Result<Option<GameKey>, Differen
     check_equal("the layout of the map", game.layout.clone(), series.maps()[map].layout.clone())?;
     check_equal("the variant", variant(&game.rules), variant(&options.rules))?;
     check_equal("the budget", budget(game.budget), budget(options.budget))?;
+    if let Some(external) = &game.external {
+        let tick_ms = series.external().tick_time.as_millis();
+        check_equal("the time per tick", format!("{} ms", external.tick_ms), format!("{tick_ms} ms"))?;
+    }
     check_equal("the seed", game.seed.to_string(), series.seed(map, game.sample).to_string())?;
     Ok((game.sample < options.samples).then_some(GameKey { sample: game.sample, map, planner }))
 }

@@ -16,6 +16,7 @@ use rayon::ThreadPoolBuilder;
 use rayon::iter::{ParallelBridge, ParallelIterator};
 use thiserror::Error;
 
+use super::external::{ExternalBot, ExternalGame, ExternalHost, ExternalOptions, PlayedGame};
 use super::game::{GameError, GameRecord, MovesFingerprint, SourceCounts, Times, play};
 use getaway::bot::{Bot, BotOptions, OptionsError};
 use getaway::fnv::FnvHasher;
@@ -52,6 +53,12 @@ pub enum SeriesError {
     /// The same planner twice.
     #[error("planner {0} is given twice")]
     PlannerTwice(String),
+    /// An external bot without a command.
+    #[error("{0}: expected a command after the colon, as in exec:python bot.py")]
+    NoCommand(String),
+    /// External bots cannot be started, or their logs not written.
+    #[error("external bots: {0}")]
+    External(#[source] io::Error),
     /// An unknown planner.
     #[error(transparent)]
     Planner(#[from] PlannerError),
@@ -97,6 +104,9 @@ pub struct SeriesMap {
 #[derive(Clone, Debug)]
 pub struct Series {
     options: SeriesOptions,
+    external: ExternalOptions,
+    /// By planner: the external bot, if it is one.
+    bots: Vec<Option<ExternalBot>>,
     maps: Vec<SeriesMap>,
 }
 
@@ -121,8 +131,13 @@ impl Series {
     /// When a planner is unknown, a map cannot be played, or either is given twice.
     pub fn new(maps: &[Map], options: SeriesOptions) -> Result<Self, SeriesError> {
         let mut names = HashSet::new();
-        for name in &options.planners {
-            planner::by_name(name, 0)?;
+        let bots: Vec<Option<ExternalBot>> = options.planners.iter().map(|name| ExternalBot::parse(name)).collect();
+        for (name, bot) in options.planners.iter().zip(&bots) {
+            match bot {
+                Some(bot) if bot.command.is_empty() => return Err(SeriesError::NoCommand(name.clone())),
+                Some(_) => {}
+                None => drop(planner::by_name(name, 0)?),
+            }
             if !names.insert(name.trim()) {
                 return Err(SeriesError::PlannerTwice(name.trim().to_owned()));
             }
@@ -138,7 +153,23 @@ impl Series {
             Ok(SeriesMap { name, layout: fingerprint(&map.layout), world })
         };
         let maps = maps.iter().map(prepare).collect::<Result<_, SeriesError>>()?;
-        Ok(Self { options, maps })
+        Ok(Self { options, external: ExternalOptions::default(), bots, maps })
+    }
+
+    /// The series with other options for external bots.
+    #[must_use]
+    pub fn with_external(self, external: ExternalOptions) -> Self {
+        Self { external, ..self }
+    }
+
+    /// The options for external bots.
+    pub fn external(&self) -> &ExternalOptions {
+        &self.external
+    }
+
+    /// The external bot that plays as this planner, if it is one.
+    pub fn external_bot(&self, planner: usize) -> Option<&ExternalBot> {
+        self.bots[planner].as_ref()
     }
 
     /// The options of the series.
@@ -198,15 +229,34 @@ impl Series {
     /// game finishes, with its index and all games so far.
     ///
     /// # Errors
-    /// When a game is aborted, or the threads cannot be started.
+    /// When a game is aborted, or the threads or external bots cannot be started.
     pub fn play<B>(
         &self,
         games: &mut Games,
         threads: usize,
         stop: &AtomicBool,
+        on_game: impl FnMut(usize, &Games) -> ControlFlow<B>,
+    ) -> Result<ControlFlow<B>, SeriesError> {
+        self.play_wanted(games, threads, stop, &|_| true, on_game)
+    }
+
+    /// As [`Series::play`], but passes over a game if `is_wanted` denies it when its turn comes.
+    ///
+    /// # Errors
+    /// As for [`Series::play`].
+    pub fn play_wanted<B>(
+        &self,
+        games: &mut Games,
+        threads: usize,
+        stop: &AtomicBool,
+        is_wanted: &(dyn Fn(usize) -> bool + Sync),
         mut on_game: impl FnMut(usize, &Games) -> ControlFlow<B>,
     ) -> Result<ControlFlow<B>, SeriesError> {
         games.resize(self.len(), None);
+        let has_bots = self.bots.iter().any(Option::is_some);
+        let host = has_bots.then(|| ExternalHost::new(self.external.clone())).transpose();
+        let host = host.map_err(SeriesError::External)?;
+        let host = host.as_ref();
         let missing: Vec<usize> = (0..self.len()).filter(|&index| games[index].is_none()).collect();
         let pool = ThreadPoolBuilder::new().num_threads(threads.max(1)).build();
         let pool = pool.map_err(|error| SeriesError::Threads(io::Error::other(error)))?;
@@ -215,7 +265,8 @@ impl Series {
         let (sender, receiver) = mpsc::channel();
         let play_one = |sender: &mut mpsc::Sender<_>, index| {
             if !is_stopped()
-                && let Some(result) = self.play_one(index, is_stopped).transpose()
+                && is_wanted(index)
+                && let Some(result) = self.play_one(index, host, &is_stopped).transpose()
             {
                 // The receiver is gone once the series has been stopped.
                 let _ = sender.send((index, result));
@@ -255,8 +306,17 @@ impl Series {
     }
 
     /// Plays a game; returns `None` if it was abandoned.
-    fn play_one(&self, index: usize, is_stopped: impl Fn() -> bool) -> Result<Option<GameRecord>, SeriesError> {
-        let GameKey { sample, map, planner } = self.key(index);
+    fn play_one(
+        &self,
+        index: usize,
+        host: Option<&ExternalHost>,
+        is_stopped: &dyn Fn() -> bool,
+    ) -> Result<Option<GameRecord>, SeriesError> {
+        let key = self.key(index);
+        if let (Some(bot), Some(host)) = (&self.bots[key.planner], host) {
+            return self.play_external(key, bot, host, is_stopped);
+        }
+        let GameKey { sample, map, planner } = key;
         let SeriesMap { name, layout, world } = &self.maps[map];
         let SeriesOptions { rules, budget, ref planners, .. } = self.options;
         let (planner, seed) = (&planners[planner], self.seed(map, sample));
@@ -289,8 +349,48 @@ impl Series {
             sources,
             mispredictions: bot.mispredictions_by_threat().iter().sum(),
             times,
+            external: None,
         }))
     }
+
+    /// Plays a game with an external bot; returns `None` if it was abandoned.
+    fn play_external(
+        &self,
+        GameKey { sample, map, planner }: GameKey,
+        bot: &ExternalBot,
+        host: &ExternalHost,
+        is_stopped: &dyn Fn() -> bool,
+    ) -> Result<Option<GameRecord>, SeriesError> {
+        let (SeriesMap { name, layout, world }, seed) = (&self.maps[map], self.seed(map, sample));
+        let log_name = format!("{}-{}-{}.log", planner + 1, file_name(name), sample + 1);
+        let game = ExternalGame { bot, world, seed, log_name: &log_name };
+        let played = host.play(game, is_stopped).map_err(SeriesError::External)?;
+        let Some(PlayedGame { state, record, moves, times }) = played else { return Ok(None) };
+        let SeriesOptions { rules, budget, .. } = self.options;
+        Ok(Some(GameRecord {
+            map: name.clone(),
+            layout: layout.clone(),
+            planner: self.options.planners[planner].clone(),
+            sample,
+            seed,
+            rules,
+            budget,
+            score: world.score(&state),
+            final_tick: state.tick(),
+            caught: state.is_caught(),
+            moves: moves.text(),
+            simulated_ticks: 0,
+            sources: SourceCounts { search: record.commands, fallback: record.missed_ticks, plan: 0 },
+            mispredictions: 0,
+            times,
+            external: Some(record),
+        }))
+    }
+}
+
+/// A map's name as a part of a file's name.
+fn file_name(map: &str) -> String {
+    map.chars().map(|c| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '_' }).collect()
 }
 
 /// A fingerprint of a layout.

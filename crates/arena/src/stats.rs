@@ -181,8 +181,8 @@ impl WinDrawLoss {
         self.wins + self.losses
     }
 
-    /// Counts a pair.
-    pub fn add(&mut self, left_score: u32, right_score: u32) {
+    /// Counts a pair, whose higher score wins.
+    pub fn add<Score: Ord>(&mut self, left_score: Score, right_score: Score) {
         match left_score.cmp(&right_score) {
             std::cmp::Ordering::Greater => self.wins += 1,
             std::cmp::Ordering::Equal => self.ties += 1,

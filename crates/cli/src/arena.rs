@@ -19,6 +19,7 @@ use getaway_arena::{
 };
 
 use super::budget::BudgetArgs;
+use super::external::ExternalArgs;
 use super::number::{ANY, integer};
 use super::output::{OutputArgs, OutputFile};
 use super::progress::{Progress, rounded};
@@ -67,6 +68,8 @@ pub(super) struct SeriesArgs {
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    external: ExternalArgs,
 }
 
 /// The settings printed with the results.
@@ -121,7 +124,8 @@ impl<'a> SeriesRun<'a> {
         let series = Series::new(
             &maps,
             SeriesOptions { planners, samples, seed, rules, budget: args.budget.or(DEFAULT_BUDGET) },
-        )?;
+        )?
+        .with_external(args.external.options());
         // Fail now rather than after hours of games.
         let report = args.report.as_ref().map(|path| args.output.file(path)).transpose()?;
         Ok(Self { args, map_arguments, series, games: Games::new(), report, interrupted: false })

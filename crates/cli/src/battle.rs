@@ -7,10 +7,11 @@ use clap::Args;
 use serde::Serialize;
 
 use getaway_arena::stats::{Sprt, SprtDecision, WinDrawLoss};
-use getaway_arena::{Comparison, Games, Match, SprtMonitor, p_value};
+use getaway_arena::{Comparison, ExternalSummary, Games, Match, SprtMonitor, external_summaries, p_value};
 
 use super::arena::{SeriesArgs, SeriesRun, Settings};
 use super::eval::format_interval;
+use super::external::write_summaries;
 use super::number;
 use super::table::write_table;
 use super::{CliError, one_line};
@@ -18,13 +19,14 @@ use super::{CliError, one_line};
 const EXAMPLES: &str = "Examples:
   getaway battle survival uct-greedy                      ten pairs on each bundled map
   getaway battle uct-greedy sampling --maps path/to/maps --samples 25 --report report.html
+  getaway battle 'pipe:python examples/bots/walker.py' survival --samples 2
   getaway battle 'select(0.3, simulate(greedy))' uct-greedy --sprt --samples 1000 --resume results.jsonl";
 
 /// Compare two planners in paired games (same map, same seed)
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct BattleArgs {
-    /// The planner whose wins are counted: a name or an expression
+    /// The planner whose wins are counted: a name, an expression, exec:COMMAND or pipe:COMMAND
     #[arg(value_name = "LEFT")]
     left: String,
     /// Planner to compare it with
@@ -59,6 +61,8 @@ struct Report<'a> {
     settings: Settings,
     #[serde(flatten)]
     result: &'a Match,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    external: Vec<ExternalSummary>,
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
     sentence: String,
@@ -78,12 +82,13 @@ pub(super) fn run(args: &BattleArgs, out: &mut impl Write) -> Result<(), CliErro
     session.write_report(&format!("{} against {}", args.left, args.right), Some(&result))?;
     if args.series.json {
         let (note, sentence) = (result.note(), result.sentence());
-        let report = Report { settings: session.settings(), result: &result, note, sentence };
+        let external = external_summaries(&session.series, &session.games);
+        let report = Report { settings: session.settings(), result: &result, external, note, sentence };
         serde_json::to_writer(&mut *out, &report)?;
         writeln!(out)?;
     } else {
         writeln!(out, "{} against {}: {}", one_line(&args.left), one_line(&args.right), session.heading())?;
-        write_result(&result, out)?;
+        write_result(&result, &external_summaries(&session.series, &session.games), out)?;
     }
     session.end()
 }
@@ -107,13 +112,13 @@ fn running_score(games: &Games) -> String {
     let mut tally = WinDrawLoss::default();
     for pair in games.chunks_exact(2) {
         if let [Some(left), Some(right)] = pair {
-            tally.add(left.score, right.score);
+            tally.add(left.rank(), right.rank());
         }
     }
     format!("{} won, {} tied, {} lost", tally.wins, tally.ties, tally.losses)
 }
 
-fn write_result(result: &Match, out: &mut impl Write) -> Result<(), CliError> {
+fn write_result(result: &Match, external: &[ExternalSummary], out: &mut impl Write) -> Result<(), CliError> {
     let headings =
         ["MAP", "WINS", "TIES", "LOSSES", "WIN SHARE", "95% INTERVAL", "SCORE DIFF", "95% INTERVAL", "SIGN TEST"];
     let mut rows = vec![headings.map(str::to_owned).to_vec()];
@@ -121,6 +126,7 @@ fn write_result(result: &Match, out: &mut impl Write) -> Result<(), CliError> {
     rows.push(row("all maps", &result.overall));
     writeln!(out)?;
     write_table(&rows, &[0], out)?;
+    write_summaries(external, out)?;
     writeln!(out)?;
     if let Some(sprt) = &result.sprt {
         let (ratio, low, high) = (sprt.log_likelihood_ratio, sprt.low, sprt.high);

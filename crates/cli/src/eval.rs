@@ -8,9 +8,10 @@ use serde::Serialize;
 
 use getaway::planner::DEFAULT_NAME;
 use getaway_arena::stats::{Interval, average};
-use getaway_arena::{Games, PlannerEvaluation, Summary, evaluate};
+use getaway_arena::{ExternalSummary, Games, PlannerEvaluation, Summary, evaluate, external_summaries};
 
 use super::arena::{SeriesArgs, SeriesRun, Settings};
+use super::external::write_summaries;
 use super::table::write_table;
 use super::{CliError, one_line};
 
@@ -29,7 +30,7 @@ pub(super) struct EvalArgs {
     /// Maps, by name or path [default: all maps of every --maps DIR, or the bundled maps]
     #[arg(value_name = "MAP")]
     names: Vec<String>,
-    /// Planner: a name or an expression; may be repeated
+    /// Planner: a name, an expression, exec:COMMAND or pipe:COMMAND; may be repeated
     #[arg(long = "planner", value_name = "NAME|EXPRESSION", default_value = DEFAULT_NAME)]
     planners: Vec<String>,
     #[command(flatten)]
@@ -45,6 +46,8 @@ struct Report<'a> {
     #[serde(flatten)]
     settings: Settings,
     planners: &'a [PlannerEvaluation],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    external: Vec<ExternalSummary>,
 }
 
 pub(super) fn run(args: &EvalArgs, out: &mut impl Write) -> Result<(), CliError> {
@@ -52,14 +55,16 @@ pub(super) fn run(args: &EvalArgs, out: &mut impl Write) -> Result<(), CliError>
     session.play(|_, games| ControlFlow::Continue(running_score(games)))?;
     session.write_report(&args.title(), None)?;
     let planners = evaluate(&session.series, &session.games);
+    let external = external_summaries(&session.series, &session.games);
     if args.series.json {
-        serde_json::to_writer(&mut *out, &Report { settings: session.settings(), planners: &planners })?;
+        serde_json::to_writer(&mut *out, &Report { settings: session.settings(), planners: &planners, external })?;
         writeln!(out)?;
     } else if args.markdown {
         write_standing(planners, out)?;
     } else {
         writeln!(out, "{}", session.heading())?;
         planners.iter().try_for_each(|planner| write_planner(planner, out))?;
+        write_summaries(&external, out)?;
     }
     session.end()
 }

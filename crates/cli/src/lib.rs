@@ -14,11 +14,13 @@ use clap::{Arg, CommandFactory, FromArgMatches, Parser, Subcommand};
 mod analyse;
 mod arena;
 mod battle;
+mod bridge;
 mod budget;
 mod discover;
 mod ending;
 mod error;
 mod eval;
+mod external;
 mod map_args;
 mod mapgen;
 mod maps;
@@ -57,6 +59,7 @@ struct Cli {
 enum Command {
     Analyse(analyse::AnalyseArgs),
     Battle(battle::BattleArgs),
+    Bridge(bridge::BridgeArgs),
     Discover(discover::DiscoverArgs),
     Eval(eval::EvalArgs),
     Maps(maps::MapsArgs),
@@ -76,6 +79,7 @@ impl Command {
         match self {
             Self::Analyse(args) => analyse::run(&args, out),
             Self::Battle(args) => battle::run(&args, out),
+            Self::Bridge(args) => bridge::run(&args, out),
             Self::Discover(args) => discover::run(&args, out),
             Self::Eval(args) => eval::run(&args, out),
             Self::Maps(args) => maps::run(&args, out),

@@ -191,6 +191,7 @@ fn synthetic_game(map: usize, survival: f64, random: &mut Pcg64Mcg) -> GameRecor
         sources: SourceCounts::default(),
         mispredictions: 0,
         times: Times::default(),
+        external: None,
     }
 }
 

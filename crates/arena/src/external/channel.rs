@@ -1,0 +1,25 @@
+//! The connection to a bot, whatever it is made of.
+
+use std::time::Instant;
+
+/// What came from a bot.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Received {
+    /// A message: text that should be JSON.
+    Message(String),
+    /// Nothing before the deadline.
+    Nothing,
+    /// The bot has closed the connection.
+    Closed,
+    /// The bot broke the connection: what it did.
+    Broken(String),
+}
+
+/// A connection to a bot.
+pub(super) trait Channel: Send {
+    /// Sends a message. A bot that is gone is noticed when receiving.
+    fn send(&mut self, message: &str);
+
+    /// Waits for a message until `deadline`.
+    fn receive(&mut self, deadline: Instant) -> Received;
+}

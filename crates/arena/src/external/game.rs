@@ -1,0 +1,368 @@
+//! Games of external bots: the server's rules about time and messages, without the server.
+
+use std::fs;
+use std::io;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::channel::{Channel, Received};
+use super::guard::Guard;
+use super::pipe::PipeChannel;
+use super::process::{Process, Streams, exit_words, last_words};
+use super::socket::{Port, SocketChannel};
+use super::{
+    EXIT_TIME, ExternalBot, ExternalOptions, ExternalRecord, FRAMES_PER_TICK_MAX, Failure, FailureKind, STARTUP_TIME,
+    SILENT_TICKS_MAX, Transport,
+};
+use crate::game::{MovesFingerprint, TEAM, Times};
+use getaway::game::{Action, FIRST_TICK, State, World};
+use getaway::protocol::{ClientFrame, Command, MessageWriter};
+
+/// Interval at which a game checks whether it is to be stopped.
+const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(100);
+
+/// A piped bot between two games.
+type IdleBot = (ExternalBot, Process, PipeChannel);
+
+/// Plays the games of external bots, and keeps their processes.
+#[derive(Debug)]
+pub(crate) struct ExternalHost {
+    options: ExternalOptions,
+    guard: Arc<Guard>,
+    idle: Mutex<Vec<IdleBot>>,
+}
+
+/// A game to play.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ExternalGame<'a> {
+    pub bot: &'a ExternalBot,
+    pub world: &'a World,
+    /// The seed of the game, for the bot: it is in the environment variable `SEED` of a new process.
+    pub seed: u64,
+    /// The name of the game's log.
+    pub log_name: &'a str,
+}
+
+/// A game that was played.
+#[derive(Debug)]
+pub(crate) struct PlayedGame {
+    pub state: State,
+    pub record: ExternalRecord,
+    pub moves: MovesFingerprint,
+    pub times: Times,
+}
+
+/// The end of a bot's part in a game, except for a failure: `Stopped` if the series was stopped.
+struct Stopped;
+
+impl ExternalHost {
+    /// Starts without any bot.
+    pub fn new(options: ExternalOptions) -> io::Result<Self> {
+        Ok(Self { options, guard: Arc::new(Guard::start()?), idle: Mutex::new(Vec::new()) })
+    }
+
+    /// Plays a game; `None` if it was stopped.
+    ///
+    /// # Errors
+    /// When the log of the game cannot be written.
+    pub fn play(&self, game: ExternalGame<'_>, is_stopped: &dyn Fn() -> bool) -> io::Result<Option<PlayedGame>> {
+        let mut play = Play::new(game, self.options.tick_time, is_stopped);
+        let log = match game.bot.transport {
+            Transport::Exec => self.exec(&mut play),
+            Transport::Pipe => self.pipe(&mut play),
+        };
+        let Ok(log) = log else { return Ok(None) };
+        if let Some(failure) = &mut play.record.failure {
+            failure.detail += &last_words(&log);
+        }
+        if let Some(folder) = self.options.logs.as_deref().filter(|_| !log.is_empty()) {
+            write_log(folder, game.log_name, &log)?;
+        }
+        Ok(Some(play.finish()))
+    }
+
+    /// Plays with a new process over a websocket; returns its log.
+    fn exec(&self, play: &mut Play<'_>) -> Result<String, Stopped> {
+        let Ok((port, url)) = Port::open().and_then(|port| port.url().map(|url| (port, url))) else {
+            play.fail(FailureKind::Crash, "no free port on this machine".to_owned());
+            return Ok(String::new());
+        };
+        let command = play.game.bot.command.replace("{url}", &url);
+        let environment = [("SERVER_URL", url), ("SEED", play.game.seed.to_string())];
+        let mut process =
+            match Process::start(&command, Streams::Logged, &environment, Some(Arc::clone(&self.guard))) {
+                Ok(process) => process,
+                Err(error) => {
+                    play.fail(FailureKind::Crash, format!("cannot be started: {error}"));
+                    return Ok(String::new());
+                }
+            };
+        let channel = port.accept(&mut process, Instant::now() + STARTUP_TIME, play.is_stopped);
+        if (play.is_stopped)() {
+            return Err(Stopped);
+        }
+        match channel {
+            Some(mut channel) => {
+                self.exec_connected(play, &mut channel, &mut process)?;
+                channel.close();
+                process.wait(EXIT_TIME);
+            }
+            None => match process.status() {
+                Some(status) => {
+                    play.fail(FailureKind::Crash, format!("{} before it connected", exit_words(Some(status))));
+                }
+                None => play.fail(FailureKind::Silence, format!("did not connect within {STARTUP_TIME:?}")),
+            },
+        }
+        process.kill();
+        Ok(process.take_log())
+    }
+
+    fn exec_connected(
+        &self,
+        play: &mut Play<'_>,
+        channel: &mut SocketChannel,
+        process: &mut Process,
+    ) -> Result<(), Stopped> {
+        match play.receive(channel, Instant::now() + STARTUP_TIME)? {
+            Received::Message(message) => match ClientFrame::parse(&message) {
+                Ok(ClientFrame::Register(_)) => return play.play(channel, process, Duration::ZERO),
+                _ => play.fail(FailureKind::Garbage, "its first message is not REGISTER".to_owned()),
+            },
+            Received::Nothing => play.fail(FailureKind::Silence, "did not register".to_owned()),
+            Received::Closed => play.fail_closed(process),
+            Received::Broken(what) => play.fail(FailureKind::Garbage, what),
+        }
+        Ok(())
+    }
+
+    /// Plays over standard input and output, with a process that is idle or a new one; returns the
+    /// log of this game.
+    fn pipe(&self, play: &mut Play<'_>) -> Result<String, Stopped> {
+        let idle = if self.options.restart { None } else { self.take_idle(play.game.bot) };
+        let (mut process, mut channel, startup_time) = match idle {
+            Some((process, channel)) => (process, channel, Duration::ZERO),
+            None => match self.start_piped(play.game) {
+                Ok((process, channel)) => (process, channel, STARTUP_TIME),
+                Err(error) => {
+                    play.fail(FailureKind::Crash, format!("cannot be started: {error}"));
+                    return Ok(String::new());
+                }
+            },
+        };
+        channel.clear();
+        play.play(&mut channel, &mut process, startup_time)?;
+        if play.record.failure.is_none() && !self.options.restart {
+            let log = process.take_log();
+            let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+            idle.push((play.game.bot.clone(), process, channel));
+            return Ok(log);
+        }
+        // The end of its input is the end of its games.
+        drop(channel);
+        if play.record.failure.is_none() {
+            process.wait(EXIT_TIME);
+        }
+        process.kill();
+        Ok(process.take_log())
+    }
+
+    fn take_idle(&self, bot: &ExternalBot) -> Option<(Process, PipeChannel)> {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            let index = idle.iter().position(|(of, ..)| of == bot)?;
+            let (_, mut process, channel) = idle.swap_remove(index);
+            // A program may end after its game, like one that plays over a websocket.
+            if process.status().is_none() {
+                return Some((process, channel));
+            }
+        }
+    }
+
+    fn start_piped(&self, game: ExternalGame<'_>) -> io::Result<(Process, PipeChannel)> {
+        // Without an address, a program that can do both reads standard input.
+        let environment = [("SERVER_URL", String::new()), ("SEED", game.seed.to_string())];
+        let guard = Some(Arc::clone(&self.guard));
+        let mut process = Process::start(&game.bot.command, Streams::Piped, &environment, guard)?;
+        let child = process.child();
+        let streams = (child.stdin.take().expect("piped"), child.stdout.take().expect("piped"));
+        Ok((process, PipeChannel::new(streams.0, streams.1)))
+    }
+}
+
+/// A game that is being played.
+struct Play<'a> {
+    game: ExternalGame<'a>,
+    tick_time: Duration,
+    is_stopped: &'a dyn Fn() -> bool,
+    state: State,
+    record: ExternalRecord,
+    moves: MovesFingerprint,
+    times: Times,
+    /// Ticks without a command since the last one.
+    silent_ticks: u32,
+    /// Whether the bot has sent other messages since its last command.
+    sent_garbage: bool,
+    /// The last tick for which a command was accepted.
+    answered_tick: Option<u32>,
+}
+
+impl<'a> Play<'a> {
+    fn new(game: ExternalGame<'a>, tick_time: Duration, is_stopped: &'a dyn Fn() -> bool) -> Self {
+        let tick_ms = u64::try_from(tick_time.as_millis()).unwrap_or(u64::MAX);
+        Self {
+            game,
+            tick_time,
+            is_stopped,
+            state: game.world.start(),
+            record: ExternalRecord { tick_ms, ..ExternalRecord::default() },
+            moves: MovesFingerprint::default(),
+            times: Times::default(),
+            silent_ticks: 0,
+            sent_garbage: false,
+            answered_tick: None,
+        }
+    }
+
+    fn fail(&mut self, kind: FailureKind, detail: String) {
+        self.record.failure = Some(Failure { kind, tick: self.state.tick(), detail });
+    }
+
+    /// The bot has closed the connection before the end of the game.
+    fn fail_closed(&mut self, process: &mut Process) {
+        let status = process.wait(EXIT_TIME);
+        self.fail(FailureKind::Crash, exit_words(status));
+    }
+
+    /// Plays until the end, or until the bot fails. The first command may take `startup_time` longer.
+    fn play(
+        &mut self,
+        channel: &mut dyn Channel,
+        process: &mut Process,
+        startup_time: Duration,
+    ) -> Result<(), Stopped> {
+        let writer = MessageWriter::new(self.game.world, TEAM);
+        let mut extra_time = startup_time;
+        while !self.state.is_over() && self.record.failure.is_none() {
+            let start = Instant::now();
+            channel.send(&writer.write(&self.state));
+            let deadline = start + self.tick_time + std::mem::take(&mut extra_time);
+            if let Some(actions) = self.answer(channel, process, deadline)? {
+                self.times.add(start.elapsed());
+                self.step(&actions);
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for the command of the tick; `None` if the bot has failed.
+    fn answer(
+        &mut self,
+        channel: &mut dyn Channel,
+        process: &mut Process,
+        deadline: Instant,
+    ) -> Result<Option<Vec<Action>>, Stopped> {
+        for _ in 0..FRAMES_PER_TICK_MAX {
+            match self.receive(channel, deadline)? {
+                Received::Message(message) => match self.read(&message) {
+                    ControlFlow::Break(answer) => return Ok(answer),
+                    ControlFlow::Continue(()) => {}
+                },
+                Received::Nothing => return Ok(self.miss()),
+                Received::Closed => {
+                    self.fail_closed(process);
+                    return Ok(None);
+                }
+                Received::Broken(what) => {
+                    self.fail(FailureKind::Garbage, what);
+                    return Ok(None);
+                }
+            }
+        }
+        self.fail(FailureKind::Garbage, format!("more than {FRAMES_PER_TICK_MAX} messages in a tick"));
+        Ok(None)
+    }
+
+    /// Reads a message: breaks with the command of the tick, or with `None` on a failure.
+    fn read(&mut self, message: &str) -> ControlFlow<Option<Vec<Action>>> {
+        let tick = u32::from(self.state.tick());
+        match ClientFrame::parse(message) {
+            Ok(ClientFrame::Command(command)) if command.tick == tick => {
+                self.record.commands += 1;
+                self.answered_tick = Some(tick);
+                (self.silent_ticks, self.sent_garbage) = (0, false);
+                ControlFlow::Break(Some(command.actions))
+            }
+            Ok(ClientFrame::Command(Command { tick: found, .. })) => {
+                if self.answered_tick != Some(found) && (u32::from(FIRST_TICK)..tick).contains(&found) {
+                    self.record.late_commands += 1;
+                }
+                // A late command is a sign of life.
+                self.silent_ticks = 0;
+                ControlFlow::Continue(())
+            }
+            // A program that also plays over a websocket may register here too.
+            Ok(ClientFrame::Register(_)) if self.record.commands == 0 => ControlFlow::Continue(()),
+            Ok(_) => {
+                self.record.invalid_commands += 1;
+                self.sent_garbage = true;
+                ControlFlow::Continue(())
+            }
+            // The server closes the connection.
+            Err(error) => {
+                self.record.invalid_commands += 1;
+                self.fail(FailureKind::Garbage, error.to_string());
+                ControlFlow::Break(None)
+            }
+        }
+    }
+
+    /// A tick without a command.
+    fn miss(&mut self) -> Option<Vec<Action>> {
+        self.silent_ticks += 1;
+        if self.silent_ticks >= SILENT_TICKS_MAX {
+            let kind = if self.sent_garbage { FailureKind::Garbage } else { FailureKind::Silence };
+            self.fail(kind, format!("no command for {SILENT_TICKS_MAX} ticks"));
+            return None;
+        }
+        self.record.missed_ticks += 1;
+        Some(Vec::new())
+    }
+
+    /// Receives, and gives up if the series is stopped.
+    fn receive(&self, channel: &mut dyn Channel, deadline: Instant) -> Result<Received, Stopped> {
+        loop {
+            if (self.is_stopped)() {
+                return Err(Stopped);
+            }
+            let next = deadline.min(Instant::now() + STOP_CHECK_INTERVAL);
+            match channel.receive(next) {
+                Received::Nothing if next < deadline => {}
+                received => return Ok(received),
+            }
+        }
+    }
+
+    fn step(&mut self, actions: &[Action]) {
+        self.moves.add(self.game.world.player(&self.state));
+        // Fails only if the game is over, and then the loop ends.
+        let _ = self.game.world.play(&mut self.state, actions);
+    }
+
+    /// Plays the rest without the bot, as the server does.
+    fn finish(mut self) -> PlayedGame {
+        while !self.state.is_over() {
+            self.record.missed_ticks += 1;
+            self.step(&[]);
+        }
+        self.moves.add(self.game.world.player(&self.state));
+        PlayedGame { state: self.state, record: self.record, moves: self.moves, times: self.times }
+    }
+}
+
+fn write_log(folder: &Path, name: &str, log: &str) -> io::Result<()> {
+    fs::create_dir_all(folder)?;
+    fs::write(folder.join(name), log)
+}

@@ -1,0 +1,147 @@
+//! Tests of external bots through the program: every kind of failure is told apart, and no process
+//! is left.
+
+#![cfg(unix)]
+
+mod program;
+
+use std::fs;
+use std::process::Command;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use program::{command, error_line, fails, getaway, succeeds};
+use serde_json::Value;
+
+const ANSWER: &str = r#"while read -r m; do t=${m#*\"tick\":}; t=${t%%,*}; PAUSE echo "{\"type\":\"COMMAND\",\"tick\":$t,\"actions\":[]}"; done"#;
+
+/// A bot that stays where it is, and does something before each answer.
+fn stays(pause: &str) -> String {
+    format!("pipe:{}", ANSWER.replace("PAUSE", pause))
+}
+
+/// Plays one game of each bot; returns what the program says about them.
+fn external(bots: &[&str], more: &[&str]) -> Vec<Value> {
+    let planners: Vec<&str> = bots.iter().flat_map(|bot| ["--planner", *bot]).collect();
+    let defaults = [["--samples", "1"], ["--threads", "4"]];
+    let defaults: Vec<&str> = defaults.iter().filter(|[name, _]| !more.contains(name)).flatten().copied().collect();
+    let args = [&["eval", "snail", "--json"], &defaults[..], &planners[..], more].concat();
+    let report: Value = serde_json::from_str(&succeeds(&args)).unwrap();
+    report["external"].as_array().unwrap().clone()
+}
+
+fn count(bot: &Value, what: &str) -> u64 {
+    bot[what].as_u64().unwrap()
+}
+
+#[test]
+fn every_kind_of_failure_is_told_apart() {
+    let dir = tempfile::tempdir().unwrap();
+    let late = stays("case $t in *0) sleep 0.3 ;; esac;");
+    let bots = [
+        "pipe:read -r x; echo oops >&2; exit 3",
+        "pipe:sleep 1000",
+        "pipe:while read -r x; do echo hello; done",
+        "pipe:while read -r x; do echo '{}'; done",
+        late.as_str(),
+        "exec:echo nowhere; exit 4",
+    ];
+    let found = external(&bots, &["--logs", dir.path().to_str().unwrap()]);
+    let kinds = ["crashed", "silent", "garbage"];
+    for (bot, expected) in found.iter().zip([[1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, 1], [0, 0, 0], [1, 0, 0]]) {
+        assert_eq!(kinds.map(|kind| count(bot, kind)), expected, "{bot}");
+    }
+    let failure = |index: usize| found[index]["failures"][0].as_str().unwrap();
+    assert_eq!(failure(0), "crashed on snail, sample 1, tick 1: exit code 3: oops");
+    assert_eq!(failure(1), "fell silent on snail, sample 1, tick 20: no command for 20 ticks");
+    assert!(failure(2).starts_with("sent garbage on snail, sample 1, tick 1: invalid JSON"), "{}", failure(2));
+    assert_eq!(failure(5), "crashed on snail, sample 1, tick 1: exit code 4 before it connected: nowhere");
+    // Every tenth tick is late, and nearly all others are played: the machine may be busy.
+    let (late, missed, commands) = (count(&found[4], "late_commands"), count(&found[4], "missed_ticks"), count(&found[4], "commands"));
+    assert!(late >= 5 && missed >= late && commands > 2 * missed, "{}", found[4]);
+    let log = fs::read_to_string(dir.path().join("1-snail-1.log")).unwrap();
+    assert_eq!(log, "oops\n");
+}
+
+#[test]
+fn failed_game_loses_by_name() {
+    // Both stay where they are, and so have the same score; but one of them has left.
+    let args = ["battle", &stays(""), "pipe:exit 1", "snail", "--samples", "2", "--restart", "--tick-ms", "1000"];
+    let text = succeeds(&args);
+    assert!(text.contains("\n  pipe:exit 1: 2 games, crashed in 2; "), "{text}");
+    assert!(text.contains(": 1 win, 0 ties and 0 losses for pipe:while"), "equal games count once: {text}");
+}
+
+#[test]
+fn shell_walker_plays_and_one_process_serves_all_games() {
+    let found = external(&["pipe:sh examples/bots/walker.sh"], &["--samples", "3", "--tick-ms", "2000", "--threads", "1"]);
+    assert_eq!((count(&found[0], "games"), count(&found[0], "missed_ticks")), (3, 0), "{}", found[0]);
+    // The walker's state survives its game, so it differs from a new one: it is one process.
+    let starts = |more: &[&str]| {
+        let dir = tempfile::tempdir().unwrap();
+        let bot = stays("").replace("pipe:", "pipe:echo start >&2; ");
+        external(&[&bot], &[&["--samples", "3", "--tick-ms", "2000", "--threads", "1", "--logs", dir.path().to_str().unwrap()], more].concat());
+        fs::read_dir(dir.path()).unwrap().count()
+    };
+    assert_eq!((starts(&[]), starts(&["--restart"])), (1, 3));
+}
+
+/// The processes whose command line contains `text`.
+fn processes(text: &str) -> usize {
+    let all = fs::read_dir("/proc").unwrap().flatten();
+    let lines = all.filter_map(|entry| fs::read_to_string(entry.path().join("cmdline")).ok());
+    lines.filter(|line| line.contains(text) && !line.contains("getaway")).count()
+}
+
+fn wait_until(what: &str, condition: impl Fn() -> bool) {
+    let end = Instant::now() + Duration::from_secs(30);
+    while !condition() {
+        assert!(Instant::now() < end, "{what}");
+        sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn nothing_is_left_running_after_the_end_or_a_kill_or_an_interrupt() {
+    // Bots that leave processes of their own behind, each with a number that finds them.
+    let bot = |seconds: u32| format!("pipe:sleep {seconds} & sleep {seconds}");
+    let ends = "pipe:sleep 87001 & exit 1";
+    external(&[ends], &["--samples", "5"]);
+    wait_until("the end leaves a process", || processes("87001") == 0);
+    for (signal, seconds) in [("-KILL", 87002), ("-INT", 87003), ("-TERM", 87004)] {
+        let planner = bot(seconds);
+        let args = ["eval", "snail", "--samples", "100", "--planner", &planner, "--threads", "2"];
+        let mut command = command(&args);
+        command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+        let mut child = command.spawn().unwrap();
+        wait_until("the bots start", || processes(&seconds.to_string()) >= 4);
+        assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
+        child.wait().unwrap();
+        wait_until("a killed run leaves a process", || processes(&seconds.to_string()) == 0);
+    }
+}
+
+#[test]
+fn bridge_needs_a_server_and_a_command() {
+    let output = getaway(&["bridge", "--url", "ftp://127.0.0.1", "--", "cat"]);
+    assert_eq!(error_line(&output), "cannot connect to ftp://127.0.0.1: expected an address such as ws://127.0.0.1:8765");
+    assert!(fails(&["bridge"]).contains("COMMAND"));
+    assert!(fails(&["eval", "snail", "--planner", "pipe:"]).starts_with("pipe:: expected a command after the colon"));
+}
+
+#[test]
+fn bridge_takes_a_bot_to_a_server() {
+    let mut server = command(&["serve", "snail", "--port", "0", "--games", "1", "--json", "--tick-ms", "2000"]);
+    let mut server = server.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    let mut notes = std::io::BufReader::new(server.stderr.take().unwrap());
+    std::io::BufRead::read_line(&mut notes, &mut line).unwrap();
+    let url = line.split_whitespace().find(|word| word.starts_with("ws://")).unwrap();
+    let text = succeeds(&["bridge", "--url", url, "--team", "walkers", "--", "sh", "examples/bots/walker.sh"]);
+    let output = server.wait_with_output().unwrap();
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&result["team"], &result["missed_ticks"]), (&"walkers".into(), &0.into()), "{result}");
+    let states = result["commands"].as_u64().unwrap();
+    assert_eq!(text, format!("the server closed the connection after {states} states and {states} commands\n"));
+}
