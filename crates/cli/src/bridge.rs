@@ -43,11 +43,10 @@ pub(super) fn run(args: &BridgeArgs, out: &mut impl Write) -> Result<(), CliErro
         words => words.iter().map(|word| shell_quoted(word)).collect::<Vec<String>>().join(" "),
     };
     let stop = stop_on_interrupt()?;
-    let BridgeReport { states, commands } =
-        bridge(&url, &register, &command, &stop).map_err(|error| match error {
-            BridgeError::Ended { .. } => CliError::Check(error.to_string()),
-            _ => CliError::Input(error.to_string()),
-        })?;
+    let BridgeReport { states, commands } = bridge(&url, &register, &command, &stop).map_err(|error| match error {
+        BridgeError::Ended { .. } => CliError::Check(error.to_string()),
+        _ => CliError::Input(error.to_string()),
+    })?;
     if stop.load(std::sync::atomic::Ordering::Relaxed) {
         return Err(CliError::Interrupted(format!("interrupted after {states} states")));
     }

@@ -57,7 +57,8 @@ fn every_kind_of_failure_is_told_apart() {
     assert!(failure(2).starts_with("sent garbage on snail, sample 1, tick 1: invalid JSON"), "{}", failure(2));
     assert_eq!(failure(5), "crashed on snail, sample 1, tick 1: exit code 4 before it connected: nowhere");
     // Every tenth tick is late, and nearly all others are played: the machine may be busy.
-    let (late, missed, commands) = (count(&found[4], "late_commands"), count(&found[4], "missed_ticks"), count(&found[4], "commands"));
+    let (late, missed, commands) =
+        (count(&found[4], "late_commands"), count(&found[4], "missed_ticks"), count(&found[4], "commands"));
     assert!(late >= 5 && missed >= late && commands > 2 * missed, "{}", found[4]);
     let log = fs::read_to_string(dir.path().join("1-snail-1.log")).unwrap();
     assert_eq!(log, "oops\n");
@@ -74,13 +75,18 @@ fn failed_game_loses_by_name() {
 
 #[test]
 fn shell_walker_plays_and_one_process_serves_all_games() {
-    let found = external(&["pipe:sh examples/bots/walker.sh"], &["--samples", "3", "--tick-ms", "2000", "--threads", "1"]);
+    let found =
+        external(&["pipe:sh examples/bots/walker.sh"], &["--samples", "3", "--tick-ms", "2000", "--threads", "1"]);
     assert_eq!((count(&found[0], "games"), count(&found[0], "missed_ticks")), (3, 0), "{}", found[0]);
     // The walker's state survives its game, so it differs from a new one: it is one process.
     let starts = |more: &[&str]| {
         let dir = tempfile::tempdir().unwrap();
         let bot = stays("").replace("pipe:", "pipe:echo start >&2; ");
-        external(&[&bot], &[&["--samples", "3", "--tick-ms", "2000", "--threads", "1", "--logs", dir.path().to_str().unwrap()], more].concat());
+        external(
+            &[&bot],
+            &[&["--samples", "3", "--tick-ms", "2000", "--threads", "1", "--logs", dir.path().to_str().unwrap()], more]
+                .concat(),
+        );
         fs::read_dir(dir.path()).unwrap().count()
     };
     assert_eq!((starts(&[]), starts(&["--restart"])), (1, 3));
@@ -125,7 +131,10 @@ fn nothing_is_left_running_after_the_end_or_a_kill_or_an_interrupt() {
 #[test]
 fn bridge_needs_a_server_and_a_command() {
     let output = getaway(&["bridge", "--url", "ftp://127.0.0.1", "--", "cat"]);
-    assert_eq!(error_line(&output), "cannot connect to ftp://127.0.0.1: expected an address such as ws://127.0.0.1:8765");
+    assert_eq!(
+        error_line(&output),
+        "cannot connect to ftp://127.0.0.1: expected an address such as ws://127.0.0.1:8765"
+    );
     assert!(fails(&["bridge"]).contains("COMMAND"));
     assert!(fails(&["eval", "snail", "--planner", "pipe:"]).starts_with("pipe:: expected a command after the colon"));
 }

@@ -13,8 +13,8 @@ use super::pipe::PipeChannel;
 use super::process::{Process, Streams, exit_words, last_words};
 use super::socket::{Port, SocketChannel};
 use super::{
-    EXIT_TIME, ExternalBot, ExternalOptions, ExternalRecord, FRAMES_PER_TICK_MAX, Failure, FailureKind, STARTUP_TIME,
-    SILENT_TICKS_MAX, Transport,
+    EXIT_TIME, ExternalBot, ExternalOptions, ExternalRecord, FRAMES_PER_TICK_MAX, Failure, FailureKind,
+    SILENT_TICKS_MAX, STARTUP_TIME, Transport,
 };
 use crate::game::{MovesFingerprint, TEAM, Times};
 use getaway::game::{Action, FIRST_TICK, State, World};
@@ -91,14 +91,13 @@ impl ExternalHost {
         };
         let command = play.game.bot.command.replace("{url}", &url);
         let environment = [("SERVER_URL", url), ("SEED", play.game.seed.to_string())];
-        let mut process =
-            match Process::start(&command, Streams::Logged, &environment, Some(Arc::clone(&self.guard))) {
-                Ok(process) => process,
-                Err(error) => {
-                    play.fail(FailureKind::Crash, format!("cannot be started: {error}"));
-                    return Ok(String::new());
-                }
-            };
+        let mut process = match Process::start(&command, Streams::Logged, &environment, Some(Arc::clone(&self.guard))) {
+            Ok(process) => process,
+            Err(error) => {
+                play.fail(FailureKind::Crash, format!("cannot be started: {error}"));
+                return Ok(String::new());
+            }
+        };
         let channel = port.accept(&mut process, Instant::now() + STARTUP_TIME, play.is_stopped);
         if (play.is_stopped)() {
             return Err(Stopped);

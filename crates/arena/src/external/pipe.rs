@@ -92,4 +92,3 @@ fn read_line(output: &mut impl BufRead) -> io::Result<Option<Received>> {
         }
     }
 }
-

@@ -49,7 +49,11 @@ impl Process {
         let (log_end, log_start) = io::pipe()?;
         let mut shell = shell(command);
         for (name, value) in environment {
-            if value.is_empty() { shell.env_remove(name) } else { shell.env(name, value) };
+            if value.is_empty() {
+                shell.env_remove(name)
+            } else {
+                shell.env(name, value)
+            };
         }
         match streams {
             Streams::Logged => shell.stdin(Stdio::null()).stdout(log_start.try_clone()?).stderr(log_start),

@@ -60,7 +60,9 @@ fn summary<'a>(planner: String, games: impl Iterator<Item = &'a GameRecord>) -> 
         if !seen.contains(&failure.kind) {
             seen.push(failure.kind);
             let (map, sample, tick) = (&game.map, game.sample + 1, failure.tick);
-            summary.failures.push(format!("{} on {map}, sample {sample}, tick {tick}: {}", failure.kind, failure.detail));
+            summary
+                .failures
+                .push(format!("{} on {map}, sample {sample}, tick {tick}: {}", failure.kind, failure.detail));
         }
     }
     summary
