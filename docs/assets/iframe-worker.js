@@ -1,0 +1,51 @@
+// Lets the search work in pages that are read from a disk, where browsers refuse to start workers:
+// there, a worker is a hidden frame. Material for MkDocs would otherwise load such a script from
+// another host. It has the part of the interface of Worker that the search uses.
+(() => {
+  if (location.protocol !== "file:") return;
+
+  class FrameWorker extends EventTarget {
+    constructor(url) {
+      super();
+      this.onmessage = null;
+      this.frame = document.createElement("iframe");
+      this.frame.hidden = true;
+      document.body.append(this.frame);
+      const inside = this.frame.contentWindow;
+      this.loaded = new Promise((resolve) => this.frame.addEventListener("load", resolve, { once: true }));
+      inside.document.open();
+      inside.document.write("<!doctype html><body></body>");
+      // What a worker finds in its scope. Scripts are loaded one after the other.
+      inside.postMessage = (data) => setTimeout(() => this.receive(data));
+      inside.importScripts = (...urls) => urls.reduce((before, next) => before.then(() => this.load(next)), Promise.resolve());
+      inside.document.close();
+      this.loaded = this.loaded.then(() => this.load(url));
+    }
+
+    load(url) {
+      return new Promise((resolve, reject) => {
+        const script = this.frame.contentDocument.createElement("script");
+        script.src = url;
+        script.onload = resolve;
+        script.onerror = () => reject(new Error(`cannot load ${url}`));
+        this.frame.contentDocument.body.append(script);
+      });
+    }
+
+    receive(data) {
+      const event = new MessageEvent("message", { data });
+      this.dispatchEvent(event);
+      this.onmessage?.(event);
+    }
+
+    postMessage(data) {
+      this.loaded.then(() => this.frame.contentWindow.dispatchEvent(new MessageEvent("message", { data: structuredClone(data) })));
+    }
+
+    terminate() {
+      this.frame.remove();
+    }
+  }
+
+  window.Worker = FrameWorker;
+})();

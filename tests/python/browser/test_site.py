@@ -1,0 +1,54 @@
+"""The documentation as a site, in a real browser: read from a disk, without a network."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from conftest import ROOT, TIMEOUT_S
+
+from .conftest import TIMEOUT_MS, OpenPage
+
+
+@pytest.fixture(scope="module")
+def site(getaway_program: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The built site."""
+    pytest.importorskip("mkdocs", reason="the documentation's requirements are not installed (tools/docs.sh does)")
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
+    environment = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=5 * TIMEOUT_S)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+@pytest.mark.parametrize("phone", [False, True], ids=["desktop", "phone"])
+def test_search_finds_register_in_pages_on_a_disk(site: Path, open_page: OpenPage, phone: bool) -> None:
+    page = open_page(phone=phone)
+    page.goto((site / "index.html").as_uri())
+    page.locator("label.md-header__button[for=__search]" if phone else "input[name=query]").first.click()
+    page.locator("input[name=query]").press_sequentially("REGISTER")
+    result = page.locator(".md-search-result__item a[href*='protocol.html'][href$='#register']").first
+    expect(result).to_be_visible(timeout=TIMEOUT_MS)
+    result.click()
+    expect(page.locator("h2#register")).to_be_in_viewport()
+
+
+@pytest.mark.parametrize("phone", [False, True], ids=["desktop", "phone"])
+def test_pages_fit_their_screen_and_load_nothing_from_elsewhere(site: Path, open_page: OpenPage, phone: bool) -> None:
+    page = open_page(phone=phone)
+    elsewhere: list[str] = []
+    page.on("request", lambda request: elsewhere.append(request.url) if not request.url.startswith(("file:", "data:")) else None)
+    # The page for wrong addresses has links from the root of a server.
+    for file in sorted(set(site.glob("*.html")) - {site / "404.html"}):
+        page.goto(file.as_uri())
+        width, screen = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+        assert width <= screen, f"{file.name} is {width} pixels wide on a screen of {screen}"
+        broken = page.evaluate("[...document.images].filter((image) => image.complete && !image.naturalWidth).map((image) => image.src)")
+        assert broken == [], file.name
+    assert elsewhere == []
