@@ -12,5 +12,9 @@ export NO_MKDOCS_2_WARNING=1
 if [ "${1:-}" = --serve ]; then
   exec "$venv_python" -m mkdocs serve --quiet
 fi
-"$venv_python" -m mkdocs build --quiet --strict --site-dir "$PWD/target/site"
+# With --quiet, mkdocs does not count warnings, and --strict lets them pass.
+log=$("$venv_python" -m mkdocs build --strict --site-dir "$PWD/target/site" 2>&1) || {
+  grep -v '^INFO' <<<"$log" >&2
+  exit 1
+}
 echo 'built target/site/index.html'

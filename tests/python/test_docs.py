@@ -190,12 +190,27 @@ def test_stub_has_the_docstrings_of_the_module() -> None:
     run([sys.executable, str(ROOT / "tools" / "stub.py"), "--check"], ROOT)
 
 
-def test_site_builds_without_a_warning_and_its_search_finds_the_protocol(tmp_path: Path) -> None:
+def build_site(source: Path, site: Path) -> "subprocess.CompletedProcess[str]":
+    """Builds the site as tools/docs.sh does."""
     pytest.importorskip("mkdocs", reason="the documentation's requirements are not installed (tools/docs.sh does)")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")]
-    done = subprocess.run(
-        command, cwd=ROOT, env=clean_environment() | {"NO_MKDOCS_2_WARNING": "1"}, capture_output=True, text=True, timeout=5 * TIMEOUT_S
-    )
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(site)]
+    environment = clean_environment() | {"NO_MKDOCS_2_WARNING": "1"}
+    return subprocess.run(command, cwd=source, env=environment, capture_output=True, text=True, timeout=5 * TIMEOUT_S)
+
+
+@pytest.mark.parametrize("link", ["[link](nowhere.md)", "[link](rules.md#nowhere)", "![image](nowhere.png)"])
+def test_dead_link_fails_the_build_of_the_site(link: str, tmp_path: Path) -> None:
+    for name in ("docs", "tools"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    shutil.copy(ROOT / "mkdocs.yml", tmp_path)
+    with open(tmp_path / "docs" / "rules.md", "a") as page:
+        page.write(f"\n{link}\n")
+    done = build_site(tmp_path, tmp_path / "site")
+    assert done.returncode == 1 and "nowhere" in done.stderr, done.stdout + done.stderr
+
+
+def test_site_builds_without_a_warning_and_its_search_finds_the_protocol(tmp_path: Path) -> None:
+    done = build_site(ROOT, tmp_path / "site")
     assert done.returncode == 0 and "WARNING" not in done.stderr, done.stdout + done.stderr
     index = json.loads((tmp_path / "site" / "search" / "search_index.json").read_text())
     assert "protocol.html#register" in {entry["location"] for entry in index["docs"] if "REGISTER" in entry["text"]}

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
-from conftest import ROOT, TIMEOUT_S
+from conftest import ROOT
+from test_docs import build_site
 
 from .conftest import TIMEOUT_MS, OpenPage
 
 
 @pytest.fixture(scope="module")
-def site(getaway_program: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The built site."""
-    pytest.importorskip("mkdocs", reason="the documentation's requirements are not installed (tools/docs.sh does)")
     folder = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
-    environment = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=5 * TIMEOUT_S)
+    done = build_site(ROOT, folder)
     assert done.returncode == 0, done.stdout + done.stderr
     return folder
 
