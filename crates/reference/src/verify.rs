@@ -15,6 +15,8 @@
 //!   what is left is known from then on.
 //! - If a layer is empty before the target, no game reaches the target.
 //!
+//! A hawk may join with an unknown memory: until it sees the player it may then take any step, and a
+//! state with an unknown memory stands for every state that differs from it only in this memory.
 //! A hawk's random pick counts as any of its posts; everything else about the threats is as on the
 //! server. Since each step is repeated, a certificate can lie about nothing: a wrong one ends with
 //! states that are left.
@@ -153,6 +155,8 @@ struct Key {
     seen: Option<Position>,
     post: Option<Position>,
     idle_rounds: i32,
+    /// Hawk: whether the key stands for every memory.
+    is_unknown: bool,
 }
 
 /// A threat that sees the player: its keys by number, and what follows from them.
@@ -168,11 +172,18 @@ struct Pursuer {
     closure: Option<Vec<u32>>,
 }
 
-/// What is known of a tick.
-struct Known {
+/// States of some threats. A hawk whose memory is unknown stands for one with any memory, so a state
+/// is in the set if one is that may stand for the same state of the game.
+struct Cover {
     threats: Vec<usize>,
     states: States,
+    /// The hawks among the threats, and the states with all of their memories unknown.
+    hawks: Vec<usize>,
+    coarse: States,
 }
+
+/// Unknown memories for which all possibilities are looked up.
+const UNKNOWN_MAX: usize = 2;
 
 struct Verifier {
     layout: Layout,
@@ -197,7 +208,7 @@ struct Verifier {
     /// By threat, by tick: alive pairs of the shark's tile and the player's, as `shark * tiles +
     /// player`.
     alone: Vec<Vec<Vec<bool>>>,
-    known: Vec<Option<Known>>,
+    known: Vec<Option<Cover>>,
     /// By threat, where its number begins in a state, and its length.
     shifts: Vec<u32>,
     bits: Vec<u32>,
@@ -273,7 +284,7 @@ impl Verifier {
         for spawn in self.layout.threats.clone() {
             let mut threat = Threat::new(spawn, &self.rules);
             if !matches!(spawn.style, Style::Bull | Style::Goldfish) {
-                self.pursuers.push(Some(Pursuer::new(threat)));
+                self.pursuers.push(Some(Pursuer::new(threat, &self.positions)));
                 continue;
             }
             self.pursuers.push(None);
@@ -481,8 +492,10 @@ impl Verifier {
             let first = pursuer.spawned.clone();
             return Ok(vec![pursuer.add(&first, forgets, context.2)]);
         }
-        if pursuer.spawned.style != Style::Owl {
-            return Ok(pursuer.closure(context));
+        match pursuer.spawned.style {
+            Style::Owl => {}
+            Style::Hawk => return Ok((0..context.2.len() as u32).collect()),
+            _ => return Ok(pursuer.closure(context)),
         }
         if !forgets {
             return Err(format!("threat {threat} is an owl: it cannot join in tick {tick}, in which it remembers"));
@@ -551,6 +564,40 @@ impl Verifier {
         Ok(())
     }
 
+    /// A set of states of some threats.
+    fn cover(&self, threats: &[usize], states: States) -> Cover {
+        let is_hawk = |&threat: &usize| self.layout.threats[threat].style == Style::Hawk;
+        let hawks: Vec<usize> = threats.iter().copied().filter(is_hawk).collect();
+        let coarse = if hawks.is_empty() {
+            States::default()
+        } else {
+            states.iter().map(|&state| hawks.iter().fold(state, |state, &hawk| self.forget(state, hawk))).collect()
+        };
+        Cover { threats: threats.to_vec(), states, hawks, coarse }
+    }
+
+    /// The state with a hawk's memory unknown: its number is then that of its tile.
+    fn forget(&self, state: u128, hawk: usize) -> u128 {
+        let own = ((1 << self.bits[hawk]) - 1) << self.shifts[hawk];
+        state & !own | u128::from(self.place(state, hawk)) << self.shifts[hawk]
+    }
+
+    /// Whether a set has a state that may stand for the same state of the game.
+    fn covers(&self, cover: &Cover, state: u128) -> bool {
+        if cover.hawks.is_empty() {
+            return cover.states.contains(&state);
+        }
+        let is_unknown = |&hawk: &usize| (self.number(state, hawk) as usize) < self.positions.len();
+        if cover.hawks.len() > UNKNOWN_MAX || cover.hawks.iter().any(is_unknown) {
+            let state = cover.hawks.iter().fold(state, |state, &hawk| self.forget(state, hawk));
+            return cover.coarse.contains(&state);
+        }
+        (0..1_usize << cover.hawks.len()).any(|chosen| {
+            let forgotten = cover.hawks.iter().enumerate().filter(|(index, _)| chosen >> index & 1 == 1);
+            cover.states.contains(&forgotten.fold(state, |state, (_, &hawk)| self.forget(state, hawk)))
+        })
+    }
+
     /// Takes what is known of a tick into account.
     fn narrow(&self, tick: usize, absorbs: bool, threats: &mut Vec<usize>, states: &mut States) {
         let player = |state: u128| (state & PLAYER_MASK) as usize;
@@ -558,15 +605,14 @@ impl Verifier {
         let Some(known) = &self.known[tick] else { return };
         let (own, theirs) = (self.mask(threats), self.mask(&known.threats));
         if theirs & !own == 0 {
-            states.retain(|state| known.states.contains(&(state & theirs)));
+            states.retain(|&state| self.covers(known, state & theirs));
+        } else if own & !theirs == 0 && absorbs {
+            let cover = self.cover(threats, std::mem::take(states));
+            *states = known.states.iter().copied().filter(|&state| self.covers(&cover, state & own)).collect();
+            threats.clone_from(&known.threats);
         } else if own & !theirs == 0 {
-            let both = known.states.iter().copied().filter(|state| states.contains(&(state & own)));
-            if absorbs {
-                *states = both.collect();
-                threats.clone_from(&known.threats);
-            } else {
-                *states = both.map(|state| state & own).collect();
-            }
+            let narrow = self.cover(threats, known.states.iter().map(|state| state & own).collect());
+            states.retain(|&state| self.covers(&narrow, state));
         }
     }
 
@@ -603,38 +649,39 @@ impl Verifier {
 
     /// Drops the states of each layer that do not lead into the next, and keeps what is left.
     fn go_back(&mut self, until: usize, threats: Vec<usize>, states: States, layers: Vec<(Vec<usize>, States)>) {
-        let (mut after_threats, mut after) = (threats, states);
+        let mut after = self.cover(&threats, states);
         let mut found = Vec::new();
         let from = until - layers.len();
         for (index, (threats, mut states)) in layers.into_iter().enumerate().rev() {
             let tick = from + index;
             let mask = self.mask(&threats);
-            if after_threats != threats {
-                let narrow = after.iter().map(|state| state & mask).collect();
-                self.note(tick + 1, after_threats, std::mem::replace(&mut after, narrow));
+            if after.threats != threats {
+                let narrow = self.cover(&threats, after.states.iter().map(|state| state & mask).collect());
+                self.note(tick + 1, std::mem::replace(&mut after, narrow));
             }
             states.retain(|&state| {
                 self.successors(tick, &threats, state, &mut found);
-                found.iter().any(|state| after.contains(state))
+                found.iter().any(|&state| self.covers(&after, state))
             });
-            self.note(tick + 1, threats.clone(), std::mem::replace(&mut after, states));
-            after_threats = threats;
+            let states = self.cover(&threats, states);
+            self.note(tick + 1, std::mem::replace(&mut after, states));
         }
-        self.note(from, after_threats, after);
+        self.note(from, after);
     }
 
     /// Knows the states of a tick from now on, if they say more than what was known.
-    fn note(&mut self, tick: usize, threats: Vec<usize>, states: States) {
+    fn note(&mut self, tick: usize, cover: Cover) {
         let mut is_place = vec![false; self.positions.len()];
-        states.iter().for_each(|state| is_place[(state & PLAYER_MASK) as usize] = true);
+        cover.states.iter().for_each(|state| is_place[(state & PLAYER_MASK) as usize] = true);
         for (allowed, is_place) in self.allowed[tick].iter_mut().zip(is_place) {
             *allowed &= is_place;
         }
-        let is_wanted = tick % KNOWN_TICKS == 1 || states.len() < KNOWN_STATES;
-        let is_better =
-            self.known[tick].as_ref().is_none_or(|known| known.threats.iter().all(|threat| threats.contains(threat)));
+        let is_wanted = tick % KNOWN_TICKS == 1 || cover.states.len() < KNOWN_STATES;
+        let is_better = self.known[tick]
+            .as_ref()
+            .is_none_or(|known| known.threats.iter().all(|threat| cover.threats.contains(threat)));
         if is_wanted && is_better {
-            self.known[tick] = Some(Known { threats, states });
+            self.known[tick] = Some(cover);
         }
     }
 
@@ -713,7 +760,7 @@ impl Verifier {
     /// Whether nothing that is known of a tick says that a game does not reach the target.
     fn is_open(&self, tick: usize, state: u128) -> bool {
         let known = self.known[tick].as_ref();
-        known.is_none_or(|known| known.states.contains(&(state & self.mask(&known.threats))))
+        known.is_none_or(|known| self.covers(known, state & self.mask(&known.threats)))
     }
 
     /// Whether a hawk draws a number between these two of its keys.
@@ -743,8 +790,19 @@ impl Verifier {
 type Map<'a> = (&'a Surveyed, &'a Layout, &'a [Position]);
 
 impl Pursuer {
-    fn new(spawned: Threat) -> Self {
-        Self { spawned, keys: Vec::new(), tiles: Vec::new(), numbers: HashMap::new(), next: Vec::new(), closure: None }
+    /// The first numbers of a hawk are those with an unknown memory, in the order of the tiles.
+    fn new(spawned: Threat, positions: &[Position]) -> Self {
+        let (keys, tiles) = (Vec::new(), Vec::new());
+        let is_hawk = spawned.style == Style::Hawk;
+        let mut pursuer = Self { spawned, keys, tiles, numbers: HashMap::new(), next: Vec::new(), closure: None };
+        for &position in positions.iter().filter(|_| is_hawk) {
+            pursuer.add_key(Pursuer::unknown(position), positions);
+        }
+        pursuer
+    }
+
+    fn unknown(position: Position) -> Key {
+        Key { position, direction: 0, remembered: None, seen: None, post: None, idle_rounds: 0, is_unknown: true }
     }
 
     fn view(&self, rules: &Rules) -> View {
@@ -766,7 +824,12 @@ impl Pursuer {
             seen: memory.seen,
             post: memory.post,
             idle_rounds: memory.idle_rounds,
+            is_unknown: false,
         };
+        self.add_key(key, positions)
+    }
+
+    fn add_key(&mut self, key: Key, positions: &[Position]) -> u32 {
         *self.numbers.entry(key).or_insert_with(|| {
             self.keys.push(key);
             self.tiles.push(positions.binary_search(&key.position).expect("threats keep to open tiles") as u16);
@@ -778,6 +841,12 @@ impl Pursuer {
     fn step(&mut self, map: Map<'_>, number: u32, clock: u16, sees: Position, forgets: bool) -> Vec<u32> {
         let (ways, layout, positions) = map;
         let key = self.keys[number as usize];
+        if key.is_unknown && !line_of_sight(layout, key.position, sees) {
+            // A threat takes at most one step.
+            let steps = Direction::ALL.into_iter().map(|direction| key.position.towards(direction));
+            let tiles = steps.chain([key.position]).filter(|&position| layout.is_open(position));
+            return tiles.map(|position| self.add_key(Self::unknown(position), positions)).collect();
+        }
         let mut threat = self.spawned.clone();
         threat.position = key.position;
         threat.direction =
@@ -799,12 +868,12 @@ impl Pursuer {
         vec![self.add(&threat, forgets, positions)]
     }
 
-    /// Every number that the threat can ever have, wherever the player goes.
+    /// Every number that a shark or a deer can ever have, wherever the player goes.
     fn closure(&mut self, map: Map<'_>) -> Vec<u32> {
         if let Some(closure) = &self.closure {
             return closure.clone();
         }
-        let (_, layout, positions) = map;
+        let positions = map.2;
         let spawned = self.spawned.clone();
         let mut found = vec![self.add(&spawned, true, positions)];
         let mut is_found: HashSet<u32> = found.iter().copied().collect();
@@ -812,16 +881,7 @@ impl Pursuer {
         while at < found.len() {
             let number = found[at];
             at += 1;
-            let hawk = self.keys[number as usize].position;
-            let mut was_hidden = false;
             for &sees in positions {
-                // Hawks do the same wherever they do not see the player.
-                if spawned.style == Style::Hawk
-                    && !line_of_sight(layout, hawk, sees)
-                    && std::mem::replace(&mut was_hidden, true)
-                {
-                    continue;
-                }
                 for next in self.step(map, number, 0, sees, true) {
                     if is_found.insert(next) {
                         found.push(next);

@@ -16,16 +16,23 @@ const JOIN_LEN: usize = 2_000;
 /// Sweeps that would start with more states than this are not worthwhile.
 const START_STATES_MAX: u64 = 8_000_000;
 /// Initial amount of work on a target before the next target gets its turn.
-const PATIENCE_MIN: u64 = 3_000_000;
-/// Initial distance, in ticks, from an undecided target to the next one.
-const STEP_MIN_TICKS: usize = 8;
+const PATIENCE_MIN: u64 = 400_000;
+/// Bytes of an interrupted sweep beyond which it starts over after other targets had their turn.
+const RESTING_SWEEP_MAX_BYTES: usize = 8 << 20;
 /// Initial distance, in ticks, from the start of a sweep to the target; later sweeps start earlier.
 const FLOOR_TICKS: usize = 100;
 /// From this tick on threats move in every tick: the start of first attempts on targets far beyond
 /// it.
 const INSANE_TICK: usize = 903;
+/// The first sweeps start at most this much later than they may.
+const WINDOW_TICKS: usize = 130;
+/// Initial amount of work on a sweep.
+const SWEEP_WORK_MIN: u64 = 10_000_000;
 /// How much earlier sweeps may start once nothing is left to try.
 const FLOOR_STEP_TICKS: usize = 120;
+/// A beam lasts for at least one over this of the work on its target before new knowledge restarts
+/// it.
+const BEAM_SHARE: u64 = 5;
 /// Maximum number of undecided targets kept for later.
 const RESTING_MAX: usize = 2;
 
@@ -38,10 +45,15 @@ struct Attempt<const N: usize> {
     tried: Vec<(usize, u64)>,
     /// Sweeps start here or later.
     floor: usize,
+    /// The work that a sweep may do before it is abandoned, and whether one was.
+    sweep_work_max: u64,
+    has_abandoned: bool,
     /// Whether nothing is left to sweep.
     is_exhausted: bool,
     beam: SurvivalSearch,
-    /// The work spent on it, and the limit before another target gets its turn.
+    /// The work of this beam.
+    beam_work: u64,
+    /// The work spent on the target, and the limit before another target gets its turn.
     work: u64,
     patience: u64,
 }
@@ -59,10 +71,8 @@ pub(super) struct Engine<const N: usize> {
     /// Whether the sweeps get the next slice.
     proof_is_next: bool,
     patience: u64,
-    /// Distance from the longest line, or from the tick where the last proof ran out of states, to
-    /// the target.
-    step: usize,
-    last_empty: usize,
+    /// The targets of this round that were left undecided.
+    stalled: Vec<usize>,
     proof: Option<Proof>,
 }
 
@@ -80,8 +90,7 @@ impl<const N: usize> Engine<N> {
             beams: 0,
             proof_is_next: false,
             patience: PATIENCE_MIN,
-            step: 0,
-            last_empty: 0,
+            stalled: Vec::new(),
             proof: None,
         })
     }
@@ -100,43 +109,52 @@ impl<const N: usize> Engine<N> {
     /// The limits of sweeps: the memory is shared by the layers of a sweep, the knowledge about
     /// targets, and the beam.
     fn limits(&self, join_len: usize) -> SweepLimits {
-        let eighth = self.options.memory_max_bytes / 8;
+        let (eighth, sixteenth) = (self.options.memory_max_bytes / 8, self.options.memory_max_bytes / 16);
         // Two layers, and the index of one of them.
         let layer_bytes = 2 * super::join::Layer::<N>::KEY_BYTES + 32;
-        SweepLimits { join_len, layer_len: eighth / layer_bytes, kept_bytes: eighth }
+        SweepLimits { join_len, layer_len: eighth / layer_bytes, kept_bytes: sixteenth }
     }
 
-    /// The next target: the end of the game until that is decided; then the tick where the last
-    /// proof ran out of states, and later ones while they stay undecided; finally the tick just
-    /// beyond the longest line.
+    /// The next target: the end of the game until that is decided. After that the engine looks for
+    /// the earliest target that it can prove and the latest that a line reaches, in rounds: those
+    /// that stay undecided for as long as its patience lasts are left for the next round.
     fn next_target(&mut self, best: &Solution) -> usize {
         if best.bound > LAST_TICK {
             return usize::from(LAST_TICK);
         }
         let (low, high) = (usize::from(best.final_tick), usize::from(best.bound));
-        if let Some(attempt) = &self.attempt {
+        if let Some(attempt) = self.attempt.as_ref().filter(|attempt| (low..high).contains(&attempt.target.tick)) {
             let tick = attempt.target.tick;
-            if !(low..high).contains(&tick) {
-                self.step = 0;
-            } else if attempt.work < attempt.patience {
+            if attempt.work < attempt.patience {
                 return tick;
-            } else {
-                self.step = (2 * self.step).max(STEP_MIN_TICKS);
             }
+            self.stalled.push(tick);
         }
-        let tick = low.max(self.last_empty) + self.step;
-        if tick < high {
-            return tick;
+        self.stalled.retain(|tick| (low..high).contains(tick));
+        let Some((&first, &last)) = self.stalled.iter().min().zip(self.stalled.iter().max()) else { return low };
+        if high - last > 1 && (high - last) * 16 > high - low {
+            return last.midpoint(high);
         }
+        if first > low && (first - low) * 16 > high - low {
+            return low.midpoint(first);
+        }
+        // Knowledge about the lowest target holds for all others.
+        self.stalled.clear();
         self.patience *= 2;
-        (self.step, self.last_empty) = (0, 0);
         low
     }
 
     /// Switches to a target, and keeps the knowledge about others.
     fn set_target(&mut self, tick: usize, best: &Solution) {
         let (low, high) = (usize::from(best.final_tick), usize::from(best.bound));
-        self.resting.extend(self.attempt.take());
+        if let Some(mut attempt) = self.attempt.take() {
+            (attempt.beam, attempt.beam_work) = (self.new_beam(), 0);
+            if attempt.sweep.as_ref().is_some_and(|sweep| sweep.bytes() > RESTING_SWEEP_MAX_BYTES) {
+                attempt.sweep = None;
+                attempt.tried.pop();
+            }
+            self.resting.push(attempt);
+        }
         self.resting.retain(|attempt| attempt.target.tick < high);
         self.resting.sort_by_key(|attempt| attempt.target.tick);
         if let Some(place) = self.resting.iter().position(|attempt| attempt.target.tick == tick) {
@@ -157,8 +175,19 @@ impl<const N: usize> Engine<N> {
         let sweep = Some(Sweep::new(&target, self.model.first_tick, self.limits(0)));
         let patience = if tick == usize::from(LAST_TICK) { u64::MAX } else { self.patience };
         let floor = far.max(self.model.first_tick);
-        self.attempt =
-            Some(Attempt { target, sweep, tried: Vec::new(), floor, is_exhausted: false, beam, work: 0, patience });
+        self.attempt = Some(Attempt {
+            target,
+            sweep,
+            tried: Vec::new(),
+            floor,
+            sweep_work_max: SWEEP_WORK_MIN,
+            has_abandoned: false,
+            is_exhausted: false,
+            beam,
+            beam_work: 0,
+            work: 0,
+            patience,
+        });
     }
 
     /// Continues until the longest line and the bound meet or the budget is used up.
@@ -188,6 +217,7 @@ impl<const N: usize> Engine<N> {
         let budget = meter.remaining().and(Budget::ticks(SLICE));
         let found = attempt.beam.solve_pruned(world, root, LAST_TICK + 1, budget, Some(&pruner));
         meter.add_search(found.simulated_ticks);
+        attempt.beam_work += found.simulated_ticks;
         let (target_tick, outcome) = (attempt.target.tick as u16, found.outcome);
         if found.final_tick > best.final_tick {
             let survives = outcome == Outcome::Survives;
@@ -216,19 +246,23 @@ impl<const N: usize> Engine<N> {
             attempt.is_exhausted = start.is_none();
             attempt.sweep = start.map(|start| Sweep::new(&attempt.target, start, limits));
         }
-        let end =
+        let mut end =
             attempt.sweep.as_mut().and_then(|sweep| sweep.advance(&self.model, &mut attempt.target, SLICE, meter));
+        if end.is_none() && attempt.sweep.as_ref().is_some_and(|sweep| sweep.work > attempt.sweep_work_max) {
+            attempt.has_abandoned = true;
+            end = Some(End::TooBig);
+        }
         if end.is_some() {
             attempt.sweep = None;
         }
-        if end == Some(End::Noted) {
+        if end == Some(End::Noted) && BEAM_SHARE * attempt.beam_work >= attempt.work {
             // The beam restarts: its states may be hopeless now.
             attempt.beam = self.new_beam();
+            attempt.beam_work = 0;
         }
         let target_tick = attempt.target.tick as u16;
         self.attempt = Some(attempt);
-        if let Some(End::Empty(tick)) = end {
-            self.last_empty = tick;
+        if let Some(End::Empty(_)) = end {
             self.bound(best, target_tick, false);
         }
     }
@@ -236,13 +270,23 @@ impl<const N: usize> Engine<N> {
     /// The start of the next sweep.
     fn next_start(&self, attempt: &mut Attempt<N>) -> Option<usize> {
         loop {
-            let found = attempt.target.bottleneck(&self.model, attempt.floor, &attempt.tried);
+            // What is known early on holds for everything that follows.
+            let early = attempt.floor..attempt.floor + WINDOW_TICKS;
+            let found = (attempt.tried.is_empty())
+                .then(|| attempt.target.bottleneck(&self.model, early, &attempt.tried))
+                .flatten()
+                .or_else(|| attempt.target.bottleneck(&self.model, attempt.floor..usize::MAX, &attempt.tried));
             if let Some((tick, mask, _)) = found.filter(|&(.., states)| states < START_STATES_MAX) {
                 attempt.tried.push((tick, mask));
                 return Some(tick);
             }
             if attempt.floor == self.model.first_tick {
-                return None;
+                if !std::mem::take(&mut attempt.has_abandoned) {
+                    return None;
+                }
+                attempt.sweep_work_max = attempt.sweep_work_max.saturating_mul(4);
+                attempt.tried.clear();
+                continue;
             }
             attempt.floor = attempt.floor.saturating_sub(FLOOR_STEP_TICKS).max(self.model.first_tick);
         }
@@ -277,8 +321,8 @@ impl<const N: usize> Engine<N> {
     }
 }
 
-/// One threat of each style, then the others: sharks first, because they follow the player most
-/// closely, then those with few keys.
+/// All sharks, because they follow the player most closely and soon follow one another; then one
+/// threat of each other style, then the others, those with few keys first.
 fn order<const N: usize>(model: &Model<N>) -> Vec<usize> {
     let rank = |automaton: &Automaton<N>| match automaton {
         Automaton::Chaser { style: Style::Deer, .. } => 2,
@@ -291,6 +335,9 @@ fn order<const N: usize>(model: &Model<N>) -> Vec<usize> {
         model.automata[..index].iter().filter(|other| rank(other) == own).count()
     };
     let mut order: Vec<usize> = (0..model.automata.len()).collect();
-    order.sort_by_key(|&index| (nth(index), rank(&model.automata[index])));
+    order.sort_by_key(|&index| {
+        let rank = rank(&model.automata[index]);
+        if rank == 0 { (0, rank) } else { (nth(index), rank) }
+    });
     order
 }

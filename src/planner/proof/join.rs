@@ -17,6 +17,8 @@ pub(super) struct Slot {
     pub automaton: usize,
     shift: u32,
     bits: u32,
+    /// The bits of a memory that is unknown when all of them are set; none for most threats.
+    wild: u64,
 }
 
 impl Slot {
@@ -38,6 +40,11 @@ impl Slot {
     }
 }
 
+/// The bits of memories that may be unknown, among the slots of a mask: those of each slot.
+pub(super) fn wilds_of(slots: &[Slot], mask: u64) -> Vec<u64> {
+    slots.iter().map(|slot| slot.wild & mask).filter(|&wild| wild != 0).collect()
+}
+
 /// A slot for each automaton in this order that still fits.
 pub(super) fn slots_of<const N: usize>(model: &Model<N>, order: &[usize]) -> Vec<Slot> {
     let mut shift = 0;
@@ -45,7 +52,9 @@ pub(super) fn slots_of<const N: usize>(model: &Model<N>, order: &[usize]) -> Vec
     for &automaton in order {
         let bits = usize::BITS - model.keys(&model.automata[automaton]).leading_zeros();
         if shift + bits < u64::BITS {
-            slots.push(Slot { automaton, shift, bits });
+            let is_hawk = matches!(model.automata[automaton], Automaton::Hawk { .. });
+            let wild = if is_hawk { u64::from(model.unknown_memory()) << shift } else { 0 };
+            slots.push(Slot { automaton, shift, bits, wild });
             shift += bits;
         }
     }
@@ -96,11 +105,12 @@ impl<const N: usize> Layer<N> {
         self.sets.push(set);
     }
 
-    /// Restricts each combination's places to those that `keep` returns.
-    pub fn retain(&mut self, keep: impl Fn(u64, &TileSet<N>) -> Option<TileSet<N>>) {
+    /// Keeps of each combination's places those that `keep` returns.
+    pub fn retain(&mut self, keep: impl Fn(u64) -> TileSet<N>) {
         let mut kept = 0;
         for place in 0..self.keys.len() {
-            if let Some(set) = keep(self.keys[place], &self.sets[place]).filter(|set| !set.is_empty()) {
+            let set = self.sets[place].and(&keep(self.keys[place]));
+            if !set.is_empty() {
                 (self.keys[kept], self.sets[kept]) = (self.keys[place], set);
                 kept += 1;
             }
@@ -134,14 +144,20 @@ impl<const N: usize> Layer<N> {
 pub(super) struct Lookup<const N: usize> {
     layer: Layer<N>,
     entries: Vec<u32>,
+    /// The bits of each memory that may be unknown.
+    wilds: Vec<u64>,
+    /// The layer with every such memory unknown, if there are any.
+    coarse: Option<Box<Self>>,
 }
 
 impl<const N: usize> Lookup<N> {
     /// Bytes per combination.
     pub const KEY_BYTES: usize = Layer::<N>::KEY_BYTES + 3 * size_of::<u32>();
     const FREE: u32 = u32::MAX;
+    /// Unknown memories for which all possibilities are looked up.
+    const WILDS_MAX: usize = 2;
 
-    pub fn new(mut layer: Layer<N>) -> Self {
+    pub fn new(mut layer: Layer<N>, wilds: Vec<u64>) -> Self {
         layer.keys.shrink_to_fit();
         layer.sets.shrink_to_fit();
         let mut entries = vec![Self::FREE; (3 * layer.len() / 2 + 1).next_power_of_two()];
@@ -153,22 +169,56 @@ impl<const N: usize> Lookup<N> {
             }
             entries[at] = place as u32;
         }
-        Self { layer, entries }
+        let all = wilds.iter().fold(0, |all, wild| all | wild);
+        let coarse = (all != 0).then(|| {
+            let (mut index, mut coarse) = (Index::default(), Layer::default());
+            index.clear(layer.len());
+            for (&key, &set) in layer.keys.iter().zip(&layer.sets) {
+                index.add(key | all, set, &mut coarse);
+            }
+            Box::new(Self::new(coarse, Vec::new()))
+        });
+        Self { layer, entries, wilds, coarse }
     }
 
     pub fn layer(&self) -> &Layer<N> {
         &self.layer
     }
 
-    /// The places of a combination, if it occurs.
+    /// The bytes in use.
+    pub fn bytes(&self) -> usize {
+        self.layer.len() * Self::KEY_BYTES + self.coarse.as_ref().map_or(0, |coarse| coarse.bytes())
+    }
+
+    /// The places of the combinations that can stand for the same state of the game as this one: an
+    /// unknown memory stands for every memory.
     #[inline]
-    pub fn get(&self, key: u64) -> Option<&TileSet<N>> {
+    pub fn places(&self, key: u64) -> TileSet<N> {
+        let Some(coarse) = &self.coarse else { return self.get(key) };
+        self.places_with_unknown(key, coarse)
+    }
+
+    fn places_with_unknown(&self, key: u64, coarse: &Self) -> TileSet<N> {
+        let is_unknown = |&wild: &u64| key & wild == wild;
+        if self.wilds.len() > Self::WILDS_MAX || self.wilds.iter().any(is_unknown) {
+            return coarse.get(self.wilds.iter().fold(key, |key, wild| key | wild));
+        }
+        let first = self.get(key).or(&self.get(key | self.wilds[0]));
+        match self.wilds.get(1) {
+            None => first,
+            Some(second) => first.or(&self.get(key | second)).or(&self.get(key | self.wilds[0] | second)),
+        }
+    }
+
+    /// The places of a combination.
+    #[inline]
+    fn get(&self, key: u64) -> TileSet<N> {
         let mask = self.entries.len() - 1;
         let mut at = hash(key) & mask;
         loop {
             match self.entries[at] {
-                Self::FREE => return None,
-                place if self.layer.keys[place as usize] == key => return Some(&self.layer.sets[place as usize]),
+                Self::FREE => return TileSet::EMPTY,
+                place if self.layer.keys[place as usize] == key => return self.layer.sets[place as usize],
                 _ => at = (at + 1) & mask,
             }
         }
@@ -209,6 +259,31 @@ impl Index {
             at = (at + 1) & mask;
         }
     }
+
+    /// Adds places to a combination of the layer.
+    #[inline]
+    fn add<const N: usize>(&mut self, key: u64, set: TileSet<N>, layer: &mut Layer<N>) {
+        match self.find(key, &layer.keys) {
+            Ok(place) => layer.sets[place] = layer.sets[place].or(&set),
+            Err(at) => {
+                self.entries[at] = (self.stamp, layer.len() as u32);
+                layer.push(key, set);
+                if 2 * layer.len() > self.entries.len() {
+                    self.grow(&layer.keys);
+                }
+            }
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self, keys: &[u64]) {
+        self.clear(2 * keys.len());
+        for (place, &key) in keys.iter().enumerate() {
+            if let Err(at) = self.find(key, keys) {
+                self.entries[at] = (self.stamp, place as u32);
+            }
+        }
+    }
 }
 
 #[inline]
@@ -246,30 +321,6 @@ impl<const N: usize> Join<N> {
         self.index.clear(len);
     }
 
-    #[inline]
-    fn add(&mut self, key: u64, set: TileSet<N>, next: &mut Layer<N>) {
-        match self.index.find(key, &next.keys) {
-            Ok(place) => next.sets[place] = next.sets[place].or(&set),
-            Err(at) => {
-                self.index.entries[at] = (self.index.stamp, next.len() as u32);
-                next.push(key, set);
-                if 2 * next.len() > self.index.entries.len() {
-                    self.grow(&next.keys);
-                }
-            }
-        }
-    }
-
-    #[cold]
-    fn grow(&mut self, keys: &[u64]) {
-        self.index.clear(2 * keys.len());
-        for (place, &key) in keys.iter().enumerate() {
-            if let Err(at) = self.index.find(key, keys) {
-                self.index.entries[at] = (self.index.stamp, place as u32);
-            }
-        }
-    }
-
     /// Adds the successors of some of the layer's combinations to the next layer.
     pub fn step(&mut self, scene: &Scene<'_, N>, layer: &Layer<N>, places: Range<usize>, next: &mut Layer<N>) {
         let (mut groups, mut spare) = (std::mem::take(&mut self.groups), std::mem::take(&mut self.spare));
@@ -277,7 +328,7 @@ impl<const N: usize> Join<N> {
         for place in places {
             successors(scene, &landing, layer.keys[place], &layer.sets[place], &mut groups, &mut spare);
             for group in &groups {
-                self.add(group.key, group.to, next);
+                self.index.add(group.key, group.to, next);
             }
         }
         (self.groups, self.spare) = (groups, spare);
@@ -298,11 +349,9 @@ impl<const N: usize> Join<N> {
             successors(scene, &landing, key, &set, &mut self.groups, &mut self.spare);
             let mut lives = TileSet::EMPTY;
             for group in &self.groups {
-                if let Some(known) = after.get(group.key) {
-                    let to = group.to.and(known);
-                    if !to.is_empty() {
-                        lives = lives.or(&scene.model.board.reach(&to).and(&group.from));
-                    }
+                let to = group.to.and(&after.places(group.key));
+                if !to.is_empty() {
+                    lives = lives.or(&scene.model.board.reach(&to).and(&group.from));
                 }
             }
             if !lives.is_empty() {
@@ -316,18 +365,19 @@ impl<const N: usize> Join<N> {
         let mut narrow = Layer::default();
         self.begin(layer.len(), &mut narrow);
         for (&key, &set) in layer.keys.iter().zip(&layer.sets) {
-            self.add(key & mask, set, &mut narrow);
+            self.index.add(key & mask, set, &mut narrow);
         }
         narrow
     }
 
     /// The states that are in both layers, over the threats of either: `mask` holds the bits of the
     /// layer's own.
-    pub fn natural(layer: Layer<N>, mask: u64, known: &Layer<N>) -> Layer<N> {
-        let own = Lookup::new(layer);
+    pub fn natural(layer: Layer<N>, mask: u64, wilds: Vec<u64>, known: &Layer<N>) -> Layer<N> {
+        let own = Lookup::new(layer, wilds);
         let mut both = Layer::default();
         for (&key, lives) in known.keys.iter().zip(&known.sets) {
-            if let Some(set) = own.get(key & mask).map(|set| set.and(lives)).filter(|set| !set.is_empty()) {
+            let set = own.places(key & mask).and(lives);
+            if !set.is_empty() {
                 both.push(key, set);
             }
         }

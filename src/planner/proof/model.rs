@@ -71,7 +71,8 @@ pub(super) enum Automaton<const N: usize> {
     Chaser { index: usize, style: Style, branches: Vec<Vec<Branch<N>>> },
     /// Keys are `tile * (tiles + 1) + remembered`; `tiles` if the memory does not matter.
     Owl { index: usize },
-    /// Keys are `tile * memories + memory`: a seen tile, then a post, then idle rounds.
+    /// Keys are `tile << hawk_bits | memory`: a seen tile, a post, idle rounds, or unknown (all
+    /// ones), which stands for every memory.
     Hawk { index: usize },
 }
 
@@ -109,6 +110,11 @@ pub(super) struct Model<const N: usize> {
     /// Tile -> places seen from there.
     pub sees: Vec<TileSet<N>>,
     pub posts: Vec<u16>,
+    /// Bits of a hawk's memory in its key.
+    pub hawk_bits: u32,
+    /// Tile -> the keys that can follow on a hawk there that does not see the player and whose
+    /// memory is unknown.
+    pub hawk_wanders: Vec<Vec<u32>>,
 }
 
 impl<const N: usize> Model<N> {
@@ -178,6 +184,15 @@ impl<const N: usize> Model<N> {
             .map(|tile| board.branches(|target| u32::from(shared_next[tile * (tiles + 1) + target])))
             .collect();
 
+        // The value of all ones is left for the unknown memory.
+        let hawk_bits = u32::BITS - ((tiles + POSTS + IDLE_ROUNDS) as u32).leading_zeros();
+        let unknown = |tile: u16| u32::from(tile) << hawk_bits | ((1 << hawk_bits) - 1);
+        let hawk_wanders = positions.iter().enumerate().map(|(tile, position)| {
+            let next = Direction::ALL.into_iter().filter_map(|direction| tile_of(position.towards(direction)));
+            next.chain([tile as u16]).map(unknown).collect()
+        });
+        let hawk_wanders = hawk_wanders.collect();
+
         let mut model = Self {
             board: board.clone(),
             rules: *world.rules(),
@@ -194,6 +209,8 @@ impl<const N: usize> Model<N> {
             owl_branches,
             sees,
             posts,
+            hawk_bits,
+            hawk_wanders,
         };
         for index in 0..layout.threats.len() {
             let threat = world.threat(state, index);
@@ -253,9 +270,13 @@ impl<const N: usize> Model<N> {
         Some(())
     }
 
-    /// Memories of a hawk.
-    pub fn memories(&self) -> usize {
-        self.tiles + POSTS + IDLE_ROUNDS
+    /// A hawk's memory that stands for every memory.
+    pub fn unknown_memory(&self) -> u32 {
+        (1 << self.hawk_bits) - 1
+    }
+
+    fn hawk_key(&self, tile: usize, memory: u32) -> u32 {
+        (tile as u32) << self.hawk_bits | memory
     }
 
     pub fn idle_memory(&self, rounds: i8) -> u32 {
@@ -283,7 +304,7 @@ impl<const N: usize> Model<N> {
                     }
                     (None, None) => self.idle_memory(threat.idle_rounds),
                 };
-                tile * self.memories() as u32 + memory
+                self.hawk_key(tile as usize, memory)
             }
         })
     }
@@ -310,7 +331,7 @@ impl<const N: usize> Model<N> {
                 } else {
                     u32::from(numbers.target)
                 };
-                tile * self.memories() as u32 + memory
+                self.hawk_key(tile as usize, memory)
             }
         }
     }
@@ -320,7 +341,7 @@ impl<const N: usize> Model<N> {
         match automaton {
             Automaton::Chaser { branches, .. } => branches.len(),
             Automaton::Owl { .. } => self.tiles * (self.tiles + 1),
-            Automaton::Hawk { .. } => self.tiles * self.memories(),
+            Automaton::Hawk { .. } => self.tiles << self.hawk_bits,
         }
     }
 
@@ -337,7 +358,7 @@ impl<const N: usize> Model<N> {
             Automaton::Chaser { style: Style::Deer, .. } => key / DIRECTIONS,
             Automaton::Chaser { .. } => key,
             Automaton::Owl { .. } => key / (self.tiles + 1),
-            Automaton::Hawk { .. } => key / self.memories(),
+            Automaton::Hawk { .. } => key >> self.hawk_bits,
         }
     }
 
@@ -364,7 +385,7 @@ impl<const N: usize> Model<N> {
 
     #[inline]
     pub fn hawk_tile(&self, key: u32) -> usize {
-        key as usize / self.memories()
+        (key >> self.hawk_bits) as usize
     }
 
     /// The step of a hawk that sees the player at a place.
@@ -372,61 +393,63 @@ impl<const N: usize> Model<N> {
     pub fn hawk_seeing(&self, key: u32, place: u16) -> u32 {
         let target = usize::from(self.board.tiles[usize::from(place)]);
         let next = usize::from(self.shared_next[self.hawk_tile(key) * (self.tiles + 1) + target]);
-        (next * self.memories() + target) as u32
+        self.hawk_key(next, target as u32)
     }
 
-    /// The step of a hawk that does not see the player: one key, or one for each post, as if the
-    /// player could choose, because the seed that decides is not part of the key.
-    pub fn hawk_blind(&self, key: u32) -> Range<u32> {
-        let memories = self.memories();
-        let (tile, memory) = (key as usize / memories, key as usize % memories);
-        let at = |tile: usize, memory: u32| (tile * memories) as u32 + memory;
+    /// The steps of a hawk that does not see the player: one key, or one for each post, as if the
+    /// player could choose, because the seed that decides is not part of the key; with an unknown
+    /// memory, every step that a threat can take.
+    pub fn hawk_blind(&self, key: u32) -> impl Iterator<Item = u32> + Clone + '_ {
+        let (tile, memory) = (self.hawk_tile(key), key & self.unknown_memory());
+        let is_unknown = memory == self.unknown_memory();
+        let known = if is_unknown { 0..0 } else { self.hawk_blind_known(tile, memory as usize) };
+        let wanders: &[u32] = if is_unknown { &self.hawk_wanders[tile] } else { &[] };
+        known.chain(wanders.iter().copied())
+    }
+
+    fn hawk_blind_known(&self, tile: usize, memory: usize) -> Range<u32> {
         let only = |key: u32| key..key + 1;
         if memory < self.tiles + POSTS {
             let is_post = memory >= self.tiles;
             let target = if is_post { usize::from(self.posts[memory - self.tiles]) } else { memory };
             if target == tile {
-                return only(at(tile, self.idle_memory(if is_post { IDLE_FIRST } else { 0 })));
+                return only(self.hawk_key(tile, self.idle_memory(if is_post { IDLE_FIRST } else { 0 })));
             }
             let next = usize::from(self.shared_next[tile * (self.tiles + 1) + target]);
-            return only(at(next, memory as u32));
+            return only(self.hawk_key(next, memory as u32));
         }
         let rounds = (memory - self.tiles - POSTS) as i8 + IDLE_FIRST;
         if rounds < IDLE_LAST {
-            only(key + 1)
+            only(self.hawk_key(tile, memory as u32) + 1)
         } else if self.posts.is_empty() {
-            only(at(tile, self.idle_memory(0)))
+            only(self.hawk_key(tile, self.idle_memory(0)))
         } else {
-            let first = at(tile, self.tiles as u32);
+            let first = self.hawk_key(tile, self.tiles as u32);
             first..first + self.posts.len() as u32
         }
     }
 
-    /// Keys that an automaton can have at any time, wherever the player goes; for an owl, those
-    /// that do not remember anything.
+    /// Keys that cover all that an automaton can have at any time, wherever the player goes; for an
+    /// owl, those that do not remember anything, and for a hawk, those with an unknown memory.
     pub fn closure(&self, automaton: &Automaton<N>, start: u32) -> Vec<u32> {
-        if let Automaton::Owl { .. } = automaton {
-            return (0..self.tiles as u32).map(|tile| self.owl_key(tile, None)).collect();
-        }
+        let branches = match automaton {
+            Automaton::Owl { .. } => return (0..self.tiles as u32).map(|tile| self.owl_key(tile, None)).collect(),
+            Automaton::Hawk { .. } => {
+                return (0..self.tiles).map(|tile| self.hawk_key(tile, self.unknown_memory())).collect();
+            }
+            Automaton::Chaser { branches, .. } => branches,
+        };
         let mut is_known = vec![false; self.keys(automaton)];
         is_known[start as usize] = true;
         let mut found = vec![start];
         let mut at = 0;
         while at < found.len() {
-            let key = found[at];
-            at += 1;
-            let mut reach = |next: u32| {
-                if !std::mem::replace(&mut is_known[next as usize], true) {
-                    found.push(next);
+            for branch in &branches[found[at] as usize] {
+                if !std::mem::replace(&mut is_known[branch.key as usize], true) {
+                    found.push(branch.key);
                 }
-            };
-            if let Automaton::Chaser { branches, .. } = automaton {
-                branches[key as usize].iter().for_each(|branch| reach(branch.key));
-            } else {
-                self.hawk_blind(key).for_each(&mut reach);
-                let seen = self.sees[self.hawk_tile(key)].and(&self.board.open);
-                seen.iter().for_each(|place| reach(self.hawk_seeing(key, place)));
             }
+            at += 1;
         }
         found.sort_unstable();
         found

@@ -63,6 +63,8 @@ enum Phase {
 pub(super) struct Sweep<const N: usize> {
     from: usize,
     limits: SweepLimits,
+    /// Combinations processed so far.
+    pub work: u64,
     join: Join<N>,
     phase: Phase,
     tick: usize,
@@ -93,6 +95,7 @@ impl<const N: usize> Sweep<N> {
         Self {
             from,
             limits,
+            work: 0,
             join: Join::default(),
             phase: Phase::Forwards,
             tick: from,
@@ -110,6 +113,13 @@ impl<const N: usize> Sweep<N> {
         }
     }
 
+    /// The bytes of its layers, about.
+    pub fn bytes(&self) -> usize {
+        let layers = [&self.layer, &self.next].into_iter().chain(self.segment.iter().map(|waiting| &waiting.layer));
+        let after = self.after.as_ref().map_or(0, |(_, after)| after.bytes());
+        layers.map(|layer| layer.len() * Layer::<N>::KEY_BYTES).sum::<usize>() + self.checkpoint_bytes + after
+    }
+
     /// Continues until the sweep ends, for about this many combinations, or until the budget is
     /// used up.
     pub fn advance(
@@ -119,13 +129,15 @@ impl<const N: usize> Sweep<N> {
         slice: u64,
         meter: &mut BudgetMeter,
     ) -> Option<End> {
-        let stop = meter.ticks() + slice;
+        let (begin, work) = (meter.ticks(), self.work);
+        let stop = begin + slice;
         while meter.check().is_ok() && meter.ticks() < stop {
             let end = match self.phase {
                 Phase::Forwards => self.forwards(model, target, meter),
                 Phase::Again { until } => self.again(model, target, until, meter),
                 Phase::Backwards => self.backwards(model, target, meter),
             };
+            self.work = work + meter.ticks() - begin;
             if end.is_some() {
                 return end;
             }
@@ -149,7 +161,7 @@ impl<const N: usize> Sweep<N> {
                 && target.known(self.tick).is_some_and(|known| known.states * 19 <= self.layer.states() * 20);
             if self.tick == target.tick || is_repeating {
                 self.record(model, target);
-                self.after = Some((self.mask, Lookup::new(std::mem::take(&mut self.layer))));
+                self.after = Some((self.mask, target.index(std::mem::take(&mut self.layer), self.mask)));
                 self.phase = Phase::Backwards;
                 return None;
             }
@@ -175,7 +187,9 @@ impl<const N: usize> Sweep<N> {
             let is_first = self.tick == self.from && self.joins.is_empty();
             let is_owl = matches!(model.automata[slot.automaton], Automaton::Owl { .. });
             // Some of a threat's keys are dead for each place of the player.
-            let is_small = self.layer.len() * target.closure_len(slot) / 4 <= self.limits.join_len;
+            // At the first tick there is one key for each threat.
+            let keys = if self.tick == model.first_tick { 1 } else { target.closure_len(slot) };
+            let is_small = self.layer.len() * keys / 4 <= self.limits.join_len;
             if (is_owl && !model.forgets[self.tick]) || !(is_first || is_small) {
                 return;
             }
@@ -269,7 +283,7 @@ impl<const N: usize> Sweep<N> {
             self.next.clear();
             let (after_mask, after) = self.after.take().expect("a layer comes after");
             // Threats that joined between the two are left out again.
-            let narrow = (after_mask != mask).then(|| Lookup::new(self.join.project(after.layer(), mask)));
+            let narrow = (after_mask != mask).then(|| target.index(self.join.project(after.layer(), mask), mask));
             if let Some(narrow) = narrow {
                 target.note(tick + 1, after_mask, after);
                 self.after = Some((mask, narrow));
@@ -291,7 +305,7 @@ impl<const N: usize> Sweep<N> {
         (self.done, self.tick) = (0, tick);
         let (after_mask, after) = self.after.take().expect("a layer comes after");
         target.note(tick + 1, after_mask, after);
-        let lookup = Lookup::new(std::mem::take(&mut self.next));
+        let lookup = target.index(std::mem::take(&mut self.next), mask);
         if tick == self.from {
             target.note(tick, mask, lookup);
             return Some(End::Noted);

@@ -1,10 +1,11 @@
 //! A question: can the player be alive at the start of a tick, the *target*? And what is known
 //! about the answer.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::Step;
-use super::join::{Join, Layer, Lookup, Scene, Slot, slots_of};
+use super::join::{Join, Layer, Lookup, Scene, Slot, slots_of, wilds_of};
 use super::model::{Automaton, Model};
 use super::projection::Projection;
 use super::tile_set::TileSet;
@@ -118,6 +119,11 @@ impl<const N: usize> Target<N> {
         self.slots.iter().copied().filter(|slot| slot.mask() & mask != 0).collect()
     }
 
+    /// A layer over the threats of a mask with an index.
+    pub fn index(&self, layer: Layer<N>, mask: u64) -> Lookup<N> {
+        Lookup::new(layer, wilds_of(&self.slots, mask))
+    }
+
     /// The data that joins need.
     pub fn scene<'a>(&'a self, model: &'a Model<N>, slots: &'a [Slot], tick: usize) -> Scene<'a, N> {
         Scene { model, slots, tick, allowed: &self.allowed, projections: &self.projections }
@@ -154,16 +160,16 @@ impl<const N: usize> Target<N> {
     pub fn narrow(&self, tick: usize, mask: u64, absorbs: bool, join: &mut Join<N>, layer: &mut Layer<N>) -> u64 {
         let Some(known) = self.known(tick) else { return mask };
         if known.mask & !mask == 0 {
-            layer.retain(|key, set| known.lookup.get(key & known.mask).map(|lives| set.and(lives)));
+            layer.retain(|key| known.lookup.places(key & known.mask));
             mask
         } else if mask & !known.mask != 0 {
             mask
         } else if absorbs {
-            *layer = Join::natural(std::mem::take(layer), mask, known.lookup.layer());
+            *layer = Join::natural(std::mem::take(layer), mask, wilds_of(&self.slots, mask), known.lookup.layer());
             known.mask
         } else {
-            let narrow = Lookup::new(join.project(known.lookup.layer(), mask));
-            layer.retain(|key, set| narrow.get(key).map(|lives| set.and(lives)));
+            let narrow = self.index(join.project(known.lookup.layer(), mask), mask);
+            layer.retain(|key| narrow.places(key));
             mask
         }
     }
@@ -177,18 +183,21 @@ impl<const N: usize> Target<N> {
         let is_wanted = tick % KEPT_TICKS == 1 || states < SMALL_STATES;
         let before = self.known[tick].as_ref();
         let is_better = before.is_none_or(|known| known.mask & !mask == 0);
-        let bytes = |len: usize| len * Lookup::<N>::KEY_BYTES;
-        let known_bytes =
-            self.known_bytes + bytes(layer.len()) - before.map_or(0, |known| bytes(known.lookup.layer().len()));
+        let known_bytes = self.known_bytes + lookup.bytes() - before.map_or(0, |known| known.lookup.bytes());
         if is_wanted && is_better && known_bytes <= self.known_max_bytes {
             self.known_bytes = known_bytes;
             self.known[tick] = Some(Arc::new(Known { mask, states, lookup }));
         }
     }
 
-    /// The start of the next sweep, from the tick `first` on: the one where one more threat gives
-    /// the fewest states. Returns the tick, the mask known there, and the number of states.
-    pub fn bottleneck(&self, model: &Model<N>, first: usize, tried: &[(usize, u64)]) -> Option<(usize, u64, u64)> {
+    /// The start of the next sweep in a range of ticks: the one where one more threat gives the
+    /// fewest states. Returns the tick, the mask known there, and the number of states.
+    pub fn bottleneck(
+        &self,
+        model: &Model<N>,
+        ticks: Range<usize>,
+        tried: &[(usize, u64)],
+    ) -> Option<(usize, u64, u64)> {
         let size = |tick: usize| {
             let known = self.known(tick)?;
             let was_tried =
@@ -206,9 +215,11 @@ impl<const N: usize> Target<N> {
             let missing = *self.slots.iter().find(|slot| slot.mask() & known.mask == 0)?;
             let is_owl = matches!(model.automata[missing.automaton], Automaton::Owl { .. });
             let can_join = !is_owl || model.forgets[tick];
-            can_join.then(|| (tick, known.mask, known.states * self.closure_len(missing) as u64))
+            let keys = if tick == model.first_tick { 1 } else { self.closure_len(missing) as u64 };
+            can_join.then_some((tick, known.mask, known.states * keys))
         };
-        (first..self.tick.saturating_sub(START_MARGIN_TICKS)).filter_map(size).min_by_key(|&(.., states)| states)
+        let end = ticks.end.min(self.tick.saturating_sub(START_MARGIN_TICKS));
+        (ticks.start..end).filter_map(size).min_by_key(|&(.., states)| states)
     }
 }
 
@@ -241,6 +252,6 @@ impl<const N: usize> Prune for Pruner<'_, N> {
         let slots = target.slots.iter().filter(|slot| slot.mask() & known.mask != 0);
         let key =
             slots.fold(0, |key, slot| key | slot.place(model.key_in(world, state, &model.automata[slot.automaton])));
-        !known.lookup.get(key).is_some_and(|lives| lives.contains(place))
+        !known.lookup.places(key).contains(place)
     }
 }

@@ -1,0 +1,177 @@
+//! The bank: small maps on which it is hard to live, each decided on one thread, into a file of
+//! verdicts, scores, bounds and times: `cargo bench --bench bank -- --out benches/bank.csv`.
+//!
+//! Options, each with a value: `--set no-jump|jump|crowd` (the 192 maps in either variant, or the 20
+//! with a crowd of threats; all three by default), `--time-ms` of processor time per map (10000),
+//! `--only` a part of a row's first columns, `--threads`, `--verify 1` to check each certificate
+//! too, and `--out FILE` (standard output by default). Without `--bench`, as a test, it decides a
+//! few maps.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use getaway::game::{LAST_TICK, Layout, Mover, Rules, State, StreetGraph, Style, World};
+use getaway::map::{GeneratorKind, GeneratorOptions, generate_nth};
+use getaway::planner::{Budget, Certificate, Decider, Solution, SurvivalOptions};
+
+/// Simulated ticks between two looks at the clock: a few milliseconds.
+const SLICE_TICKS: u64 = 20_000;
+/// The columns of the file.
+const HEADER: &str = "set,kind,size,braid,index,tiles,loops,threats,verdict,score,bound,decided_ms,elapsed_ms,\
+                      simulated_ticks,certificate_bytes,verify_ms";
+
+/// A map of the bank.
+struct Entry {
+    /// The first columns of its row.
+    name: String,
+    options: GeneratorOptions,
+    seed: u64,
+    index: u64,
+    rules: Rules,
+}
+
+fn entries(set: &str) -> Vec<Entry> {
+    let mut entries = Vec::new();
+    let mut add =
+        |kind: GeneratorKind, size: (i32, i32), braid_permille: u32, threats: usize, seed: u64, count: u64| {
+            let (width, height) = size;
+            for index in 0..count {
+                let name = format!("{set},{kind},{width}x{height},{},{index}", f64::from(braid_permille) / 1e3);
+                let options =
+                    GeneratorOptions { kind, width, height, threats, styles: Style::ALL.to_vec(), braid_permille };
+                let rules = if set == "jump" { Rules::BLITZ_2025 } else { Rules::NO_JUMP };
+                entries.push(Entry { name, options, seed, index, rules });
+            }
+        };
+    if set == "crowd" {
+        add(GeneratorKind::Labyrinth, (21, 17), 1000, 32, 11, 20);
+        return entries;
+    }
+    for kind in [GeneratorKind::Maze, GeneratorKind::Labyrinth] {
+        for size in [(15, 13), (21, 17)] {
+            for braid_permille in [250, 500] {
+                add(kind, size, braid_permille, 6, 7, 24);
+            }
+        }
+    }
+    entries
+}
+
+/// Processor time of this thread where the system tells it, otherwise the time that has passed, in
+/// milliseconds.
+fn thread_ms(since: Instant) -> f64 {
+    let spent = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
+    let spent_ns = spent.and_then(|text| text.split(' ').next()?.parse::<f64>().ok());
+    spent_ns.map_or_else(|| since.elapsed().as_secs_f64() * 1e3, |spent_ns| spent_ns / 1e6)
+}
+
+/// The number of independent loops of the streets: zero where they are a tree.
+fn loops(layout: &Layout) -> usize {
+    let graph = StreetGraph::new(layout);
+    let ends: usize = (0..graph.len() as u16).map(|tile| graph.ways(Mover::Threat, tile).count()).sum();
+    ends / 2 + 1 - graph.len()
+}
+
+fn verdict(solution: &Solution) -> &'static str {
+    match solution {
+        _ if solution.final_tick > LAST_TICK => "survives",
+        _ if solution.is_optimal() => "optimal",
+        _ if solution.bound <= LAST_TICK => "doomed",
+        _ => "undecided",
+    }
+}
+
+/// Decides a map; returns its row.
+fn decide(entry: &Entry, time_ms: f64, is_verified: bool) -> String {
+    let layout = generate_nth(&entry.options, entry.seed, entry.index).expect("a map").layout;
+    let world = World::new(&layout, &entry.rules).expect("a world");
+    let root: State = world.start();
+    let begun = Instant::now();
+    let begun_ms = thread_ms(begun);
+    let elapsed_ms = || thread_ms(begun) - begun_ms;
+    let mut decider = Decider::new(SurvivalOptions::default());
+    let (mut simulated_ticks, mut decided_ms) = (0, None);
+    let solution = loop {
+        let solution = decider.solve(&world, &root, Budget::ticks(SLICE_TICKS));
+        simulated_ticks += solution.simulated_ticks;
+        if verdict(&solution) != "undecided" {
+            decided_ms.get_or_insert_with(elapsed_ms);
+        }
+        if solution.is_optimal() || elapsed_ms() > time_ms {
+            break solution;
+        }
+    };
+    let elapsed = elapsed_ms();
+    let mut state = root.clone();
+    assert_eq!(world.play_moves(&mut state, &solution.moves), solution.moves.len(), "{}", entry.name);
+    assert_eq!(state.tick(), solution.final_tick, "{}", entry.name);
+
+    let certificate = Certificate::new(&entry.rules, &solution, decider.proof());
+    let verify_ms = is_verified.then(|| {
+        let begun_ms = thread_ms(begun);
+        let verified = getaway_reference::verify(&certificate, &layout);
+        assert_eq!(verified, Ok(()), "{}", entry.name);
+        thread_ms(begun) - begun_ms
+    });
+    let text = |time_ms: Option<f64>| time_ms.map_or(String::new(), |time_ms| format!("{time_ms:.1}"));
+    format!(
+        "{},{},{},{},{},{},{},{},{elapsed:.1},{simulated_ticks},{},{}",
+        entry.name,
+        world.open_tiles(),
+        loops(&layout),
+        world.threat_count(),
+        verdict(&solution),
+        solution.final_tick,
+        solution.bound,
+        text(decided_ms),
+        certificate.to_string().len(),
+        text(verify_ms),
+    )
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    let is_bench = arguments.iter().any(|argument| argument == "--bench");
+    let value =
+        |name: &str| arguments.iter().position(|argument| argument == name).and_then(|at| arguments.get(at + 1));
+    let sets = value("--set").map_or_else(|| vec!["no-jump", "jump", "crowd"], |set| vec![set.as_str()]);
+    let mut entries: Vec<Entry> = sets.into_iter().flat_map(entries).collect();
+    if let Some(part) = value("--only") {
+        entries.retain(|entry| part.split(' ').any(|part| format!("{},", entry.name).contains(part)));
+    }
+    if !is_bench {
+        entries = entries.into_iter().step_by(64).collect();
+    }
+    let number = |name: &str, default: f64| value(name).map_or(default, |value| value.parse().expect("a number"));
+    let time_ms = number("--time-ms", if is_bench { 10_000.0 } else { 100.0 });
+    let is_verified = number("--verify", if is_bench { 0.0 } else { 1.0 }) > 0.0;
+    let threads = number("--threads", 1.0) as usize;
+
+    let rows: Vec<Mutex<String>> = entries.iter().map(|_| Mutex::default()).collect();
+    let next = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                while let Some(entry) = entries.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let index = entries.iter().position(|other| std::ptr::eq(other, entry)).expect("it is listed");
+                    let row = decide(entry, time_ms, is_verified);
+                    eprintln!("{row}");
+                    *rows[index].lock().expect("no thread panics") = row;
+                }
+            });
+        }
+    });
+    let rows: Vec<String> = rows.into_iter().map(|row| row.into_inner().expect("no thread panics")).collect();
+    let mut text = format!("{HEADER}\n");
+    rows.iter().for_each(|row| writeln!(text, "{row}").expect("text"));
+    match value("--out").map(PathBuf::from) {
+        Some(path) => std::fs::write(&path, text).expect("a file that can be written"),
+        None => print!("{text}"),
+    }
+    for word in ["survives", "optimal", "doomed", "undecided"] {
+        eprintln!("{word}: {}", rows.iter().filter(|row| row.split(',').any(|column| column == word)).count());
+    }
+}
