@@ -1,12 +1,11 @@
 //! Many games, or one game, in arrays: the basis of the Gymnasium environments.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use numpy::{Element, PyArray1, PyArrayDyn, PyArrayMethods, PyReadonlyArray1, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
-use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use getaway::batch::{self, BatchPart};
 use getaway::game::{Move, Rules, World};
@@ -14,6 +13,7 @@ use getaway::game::{Move, Rules, World};
 use crate::convert::{catch_panic, value_error, variant, without_gil};
 use crate::game::{Board, State};
 use crate::value::{move_of_number, to_rules};
+use crate::workers::Workers;
 
 /// The maximum number of games in a batch.
 const MAX_GAMES: usize = 1 << 24;
@@ -21,6 +21,10 @@ const MAX_GAMES: usize = 1 << 24;
 const MAX_NUMBERS: usize = 1 << 32;
 /// The maximum number of threads of a batch.
 const MAX_THREADS: usize = 1024;
+
+/// Games that a thread steps at a time: a few microseconds of work, so that no thread has to wait
+/// long for the last.
+const PART_GAMES: usize = 256;
 
 /// The kind of observation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -162,8 +166,8 @@ pub(crate) struct Batch {
     batch: batch::Batch,
     observation: Observation,
     threads: usize,
-    /// The worker threads, in addition to the calling thread.
-    pool: Option<ThreadPool>,
+    /// The threads that help the calling thread.
+    workers: Option<Workers>,
     moves: Vec<Move>,
     observations: Numbers,
     rewards: Py<PyArrayDyn<f32>>,
@@ -171,7 +175,7 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    /// Runs a task on every part of the batch, on its threads.
+    /// Runs a job on every part of the batch, on its threads.
     fn work(&mut self, py: Python<'_>, job: Job) -> PyResult<()> {
         let observations = match (&self.observations, self.observation) {
             (_, Observation::Nothing) => Room::Nothing,
@@ -181,37 +185,35 @@ impl Batch {
         };
         let (mut rewards, mut terminations) = (memory(self.rewards.bind(py))?, memory(self.terminations.bind(py))?);
         let per_game = self.observation.shape(self.batch.shape()).iter().product();
-        let (threads, moves, pool) = (self.threads, &self.moves[..], self.pool.as_ref());
-        let batch = &mut self.batch;
+        let (mut moves, workers, batch) = (&self.moves[..], self.workers.as_mut(), &mut self.batch);
         without_gil(py, || {
-            let (mut moves, mut room) = (moves, observations);
-            let mut tasks = Vec::with_capacity(threads);
-            for mut part in batch.parts(threads) {
+            let count = if workers.is_some() { batch.len().div_ceil(PART_GAMES) } else { 1 };
+            let mut room = observations;
+            let parts = batch.parts(count).map(|part| {
                 let games = part.len();
                 let (part_moves, part_rewards, part_terminations, part_room);
                 (part_moves, moves) = moves.split_at(games);
                 (part_rewards, rewards) = std::mem::take(&mut rewards).split_at_mut(games);
                 (part_terminations, terminations) = std::mem::take(&mut terminations).split_at_mut(games);
-                (part_room, room) = room.split(games, per_game);
-                tasks.push(move || {
-                    if job == Job::Step {
-                        part.step(part_moves, part_rewards, part_terminations);
-                    }
-                    part_room.fill(&part);
-                });
-            }
-            let Some(pool) = pool else {
-                tasks.into_iter().for_each(|task| task());
-                return;
-            };
-            pool.in_place_scope(|scope| {
-                let mut tasks = tasks.into_iter();
-                let own = tasks.next();
-                tasks.for_each(|task| scope.spawn(move |_| task()));
-                if let Some(task) = own {
-                    task();
-                }
+                (part_room, room) = std::mem::replace(&mut room, Room::Nothing).split(games, per_game);
+                (part, part_moves, part_rewards, part_terminations, part_room)
             });
+            // Every thread takes the next part until none is left: what one thread cannot do in
+            // time, another does.
+            let parts = Mutex::new(parts);
+            let next = || parts.lock().unwrap_or_else(PoisonError::into_inner).next();
+            let task = || {
+                while let Some((mut part, moves, rewards, terminations, room)) = next() {
+                    if job == Job::Step {
+                        part.step(moves, rewards, terminations);
+                    }
+                    room.fill(&part);
+                }
+            };
+            match workers {
+                Some(workers) => workers.run(&task),
+                None => task(),
+            }
         })
     }
 
@@ -335,18 +337,13 @@ impl Batch {
         if shape.iter().product::<usize>() > MAX_NUMBERS {
             return Err(PyValueError::new_err(format!("observations of the shape {shape:?} are too large")));
         }
-        let pool = if threads > 1 {
-            let pool = ThreadPoolBuilder::new().num_threads(threads - 1).thread_name(|_| "getaway".to_owned());
-            Some(pool.build().map_err(value_error)?)
-        } else {
-            None
-        };
+        let workers = if threads > 1 { Some(Workers::new(threads - 1).map_err(value_error)?) } else { None };
         let mut batch = Self {
             boards,
             batch,
             observation,
             threads,
-            pool,
+            workers,
             moves: vec![Move::Stay; games],
             observations: Numbers::new(py, observation, &shape),
             rewards: PyArrayDyn::zeros(py, vec![games], false).unbind(),

@@ -13,6 +13,8 @@ mod game;
 mod map;
 mod planner;
 mod value;
+#[cfg(feature = "lab")]
+mod workers;
 
 use pyo3::prelude::*;
 
