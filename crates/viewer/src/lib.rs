@@ -16,6 +16,7 @@ mod page;
 #[cfg(feature = "picture")]
 mod picture;
 mod replay;
+mod svg;
 
 pub use analysis::{ANALYSIS_TICKS, Analysis, CommandCounts, End, Fall, LossKind, ROOM_TICKS};
 pub use annotation::{Annotation, Intent, IntentKind};
@@ -26,3 +27,4 @@ pub use page::{Page, PageSource};
 #[cfg(feature = "picture")]
 pub use picture::{GifOptions, Layers, PictureError, PictureOptions, Theme, gif, png};
 pub use replay::{Frame, GameHeader, Mark, MarkKind, Positions, Replay};
+pub use svg::{svg, svg_animation};

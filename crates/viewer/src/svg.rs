@@ -1,0 +1,244 @@
+//! Games as SVG: one text that notebooks, browsers and most editors draw, and play. It has no
+//! script, no identifiers that could clash with those of another drawing, and loads nothing.
+
+use std::fmt::Write;
+
+use super::drawing::{Drawing, Paint, Part, drawing};
+use super::replay::{Positions, phase, positions_of};
+use getaway::game::{Direction, Layout, State, Status, Tile, World};
+
+/// The side of a tile in units of the drawing, which is that of a sprite.
+const TILE: i32 = 100;
+/// The height of the caption below the map, in the same units.
+const CAPTION: i32 = 100;
+/// The width of a drawing in pixels: so many for each column, up to a limit.
+const TILE_PIXELS: i32 = 32;
+const WIDTH_PIXELS_MAX: i32 = 800;
+
+/// Draws a state, with the player facing `heading`.
+pub fn svg(world: &World, state: &State, heading: Direction) -> String {
+    draw(world, std::slice::from_ref(state), heading, 1.0)
+}
+
+/// Draws a game: an animation through consecutive states, again and again, `speed` times as fast as
+/// the server plays. A single state is drawn as by [`svg`].
+///
+/// # Panics
+/// When there is no state.
+pub fn svg_animation(world: &World, states: &[State], speed: f64) -> String {
+    draw(world, states, Direction::Right, speed)
+}
+
+fn draw(world: &World, states: &[State], heading: Direction, speed: f64) -> String {
+    let last = states.last().expect("a drawing shows at least one state");
+    let frames: Vec<Positions> = states.iter().map(|state| positions_of(world, state)).collect();
+    let layout = world.layout();
+    let (width, height) = (layout.width * TILE, layout.height * TILE);
+    let pixels = (layout.width * TILE_PIXELS).min(WIDTH_PIXELS_MAX);
+    let mut out = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {}\" width=\"{pixels}\" role=\"img\">",
+        height + CAPTION
+    );
+    let _ = write!(out, "<title>{}</title>", words(world, last));
+    draw_streets(&mut out, layout);
+    let seconds = (frames.len() - 1) as f64 / (drawing().layers.ticks_per_second * speed);
+    let animation = Animation { seconds };
+    // The origin of the actors is the middle of the first tile, and their unit a tile.
+    let _ = write!(out, "<g transform=\"translate({0} {0}) scale({TILE})\">", TILE / 2);
+    for (threat, spawn) in layout.threats.iter().enumerate() {
+        let places = frames.iter().map(|frame| frame.threats[threat]).map(|(at, facing)| ([at.x, at.y], facing));
+        animation.actor(&mut out, spawn.style.name(), drawing().layers.threat_size, places.collect());
+    }
+    let mut facing = heading;
+    let players = frames.iter().enumerate().map(|(index, frame)| {
+        let before = frames[index.saturating_sub(1)].player;
+        facing = Direction::ALL.into_iter().find(|&way| before.towards(way) == frame.player).unwrap_or(facing);
+        ([frame.player.x, frame.player.y], facing)
+    });
+    animation.actor(&mut out, "player", drawing().layers.player_size, players.collect());
+    out.push_str("</g>");
+    let (left, base) = (TILE / 4, height + CAPTION * 7 / 10);
+    let _ = write!(
+        out,
+        "<text x=\"{left}\" y=\"{base}\" font-family=\"sans-serif\" font-size=\"{}\" fill=\"{}\">{}</text>",
+        CAPTION * 6 / 10,
+        color("text"),
+        words(world, last)
+    );
+    if frames.len() > 1 {
+        let (top, thick) = (height, CAPTION / 10);
+        let _ = write!(
+            out,
+            "<rect y=\"{top}\" width=\"0\" height=\"{thick}\" fill=\"{}\"><animate attributeName=\"width\" \
+             values=\"0;{width}\"{}/></rect>",
+            color("line"),
+            animation.timing()
+        );
+    }
+    out.push_str("</svg>\n");
+    out
+}
+
+/// Tick, score and phase, or how the game ended.
+fn words(world: &World, state: &State) -> String {
+    let how = match state.status() {
+        Status::Caught => "caught",
+        Status::Complete => "survived",
+        Status::Running => phase(world.rules(), state.tick().into()).map_or("", |phase| phase.name()),
+    };
+    format!("tick {}, score {}, {how}", state.tick(), world.score(state))
+}
+
+/// A colour of the light theme.
+fn color(name: &str) -> &'static str {
+    &drawing().themes["light"][name]
+}
+
+/// The streets: one path for the tiles of each kind, and one for the walls' edges.
+fn draw_streets(out: &mut String, layout: &Layout) {
+    let (width, height) = (layout.width * TILE, layout.height * TILE);
+    let _ = write!(out, "<path fill=\"{}\" d=\"M0 0h{width}v{}H0z\"/>", color("paper"), height + CAPTION);
+    let _ = write!(out, "<path fill=\"{}\" d=\"M0 0h{width}v{height}H0z\"/>", color("wall"));
+    for (kind, name) in [(Tile::Open, "street"), (Tile::SeeThrough, "see_through")] {
+        let tiles = layout.open_positions().filter(|&at| layout.tile(at) == kind);
+        let squares: String =
+            tiles.map(|at| format!("M{} {}h{TILE}v{TILE}h-{TILE}z", at.x * TILE, at.y * TILE)).collect();
+        if !squares.is_empty() {
+            let _ = write!(out, "<path fill=\"{}\" d=\"{squares}\"/>", color(name));
+        }
+    }
+    let mut edges = String::new();
+    for at in layout.open_positions() {
+        let (x, y) = (at.x * TILE, at.y * TILE);
+        for direction in Direction::ALL.into_iter().filter(|&direction| !layout.is_open(at.towards(direction))) {
+            let _ = match direction {
+                Direction::Left => write!(edges, "M{x} {y}v{TILE}"),
+                Direction::Right => write!(edges, "M{} {y}v{TILE}", x + TILE),
+                Direction::Up => write!(edges, "M{x} {y}h{TILE}"),
+                Direction::Down => write!(edges, "M{x} {}h{TILE}", y + TILE),
+            };
+        }
+    }
+    let _ = write!(out, "<path fill=\"none\" stroke=\"{}\" stroke-width=\"6\" d=\"{edges}\"/>", color("line"));
+}
+
+/// How long the drawing plays; 0 for a still.
+struct Animation {
+    seconds: f64,
+}
+
+impl Animation {
+    /// The attributes that every moving part shares.
+    fn timing(&self) -> String {
+        format!(" dur=\"{:.3}s\" repeatCount=\"indefinite\"", self.seconds)
+    }
+
+    /// Draws a sprite in the places of each frame.
+    fn actor(&self, out: &mut String, name: &str, size: f32, places: Vec<([i32; 2], Direction)>) {
+        let sprite = drawing().sprite(name);
+        let ([x, y], facing) = places[0];
+        let turns: Vec<i32> = places.iter().map(|&(_, facing)| angle(facing)).collect();
+        let _ = write!(out, "<g transform=\"translate({x} {y})\">");
+        if places.windows(2).any(|pair| pair[0].0 != pair[1].0) {
+            let values = list(places.iter().map(|([x, y], _)| format!("{x} {y}")));
+            self.movement(out, "translate", "linear", &values);
+        }
+        let _ = write!(out, "<g transform=\"rotate({})\">", angle(facing));
+        if turns.windows(2).any(|pair| pair[0] != pair[1]) {
+            // An actor turns when it leaves: it faces the way of the frame that it is heading for.
+            let values = list(turns[1..].iter().map(i32::to_string));
+            self.movement(out, "rotate", "discrete", &values);
+        }
+        let _ = write!(out, "<g transform=\"scale({})\">", size / TILE as f32);
+        sprite.parts.iter().for_each(|part| draw_part(out, drawing(), part, &sprite.color));
+        out.push_str("</g></g></g>");
+    }
+
+    fn movement(&self, out: &mut String, kind: &str, mode: &str, values: &str) {
+        let timing = self.timing();
+        let _ = write!(
+            out,
+            "<animateTransform attributeName=\"transform\" type=\"{kind}\" calcMode=\"{mode}\" values=\"{values}\"{timing}/>"
+        );
+    }
+}
+
+/// The values of an animation.
+fn list(values: impl Iterator<Item = String>) -> String {
+    values.collect::<Vec<_>>().join(";")
+}
+
+/// Draws a part of a sprite: a halo or an outline, then the part itself, as in the other pictures.
+fn draw_part(out: &mut String, drawing: &Drawing, part: &Part, body: &str) {
+    let outlines = &drawing.layers.outlines;
+    let (ink, pale, outline) = (color("ink"), color("pale"), color("outline"));
+    let fill = match part.paint {
+        Paint::Body => body,
+        Paint::Ink => ink,
+        Paint::Pale => pale,
+    };
+    let strokes: &[(f32, &str)] = match (part.paint, part.line) {
+        (Paint::Ink, Some(width)) => &[(width + outlines.ink_halo, pale), (width, fill)],
+        (_, Some(width)) => &[(width, fill)],
+        (Paint::Body, None) => &[(outlines.body_halo, pale), (outlines.body, outline)],
+        (Paint::Pale, None) => &[(outlines.pale, outline)],
+        (Paint::Ink, None) => &[],
+    };
+    for (width, color) in strokes {
+        let _ = write!(
+            out,
+            "<path fill=\"none\" stroke=\"{color}\" stroke-width=\"{width}\" stroke-linecap=\"round\" \
+             stroke-linejoin=\"round\" d=\"{}\"/>",
+            part.d
+        );
+    }
+    if part.line.is_none() {
+        let _ = write!(out, "<path fill=\"{fill}\" d=\"{}\"/>", part.d);
+    }
+}
+
+/// Clockwise angle in degrees; 0 is right.
+const fn angle(direction: Direction) -> i32 {
+    match direction {
+        Direction::Right => 0,
+        Direction::Down => 90,
+        Direction::Left => 180,
+        Direction::Up => 270,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use getaway::game::{Move, Rules};
+
+    fn states(world: &World, moves: &[Move]) -> Vec<State> {
+        let mut states = vec![world.start()];
+        for &player_move in moves {
+            let mut state = states[states.len() - 1].clone();
+            world.step(&mut state, player_move);
+            states.push(state);
+        }
+        states
+    }
+
+    #[test]
+    fn still_shows_every_actor_where_it_is() {
+        let world = World::new(&Layout::parse("P..#\n.~.o").expect("a drawing"), &Rules::BLITZ_2025).expect("a map");
+        let states = states(&world, &[Move::Right]);
+        let drawn = svg(&world, &states[1], Direction::Left);
+        assert!(drawn.contains("<g transform=\"translate(1 0)\"><g transform=\"rotate(180)\">"), "{drawn}");
+        assert!(drawn.contains("<g transform=\"translate(3 1)\">"), "{drawn}");
+        assert!(drawn.contains("tick 2, score 10, lazy"), "{drawn}");
+        assert_eq!(drawn.matches("animate").count(), 0);
+    }
+
+    #[test]
+    fn animation_moves_each_actor_through_its_places() {
+        let world = World::new(&Layout::parse("P..\n#.#").expect("a drawing"), &Rules::BLITZ_2025).expect("a map");
+        let states = states(&world, &[Move::Right, Move::Down, Move::Stay, Move::Up]);
+        let drawn = svg_animation(&world, &states, 2.0);
+        assert!(drawn.contains("values=\"0 0;1 0;1 1;1 1;1 0\" dur=\"0.200s\""), "{drawn}");
+        assert!(drawn.contains("calcMode=\"discrete\" values=\"0;90;90;270\""), "{drawn}");
+    }
+}
