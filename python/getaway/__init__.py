@@ -19,10 +19,8 @@ that are missing are the server's, and `no_jump=True` is short for `rules={"no_j
 
 from getaway._getaway import (
     Bot,
-    Decision,
     Game,
     Map,
-    Solution,
     State,
     __version__,
     generate_map,
@@ -32,10 +30,10 @@ from getaway._getaway import (
     signature,
     solve,
 )
-from getaway.values import Move, Threat
+from getaway.values import Decision, Move, Solution, Threat
 
 try:
-    from getaway._getaway import Batch
+    from getaway._getaway import Batch, Replay
 except ImportError:  # built without the feature `lab`
 
     class Batch:  # type: ignore[no-redef]
@@ -43,6 +41,12 @@ except ImportError:  # built without the feature `lab`
 
         def __init__(self, *arguments: object, **options: object) -> None:
             raise ImportError("this build of getaway has no Batch: expected one with the feature `lab`")
+
+    class Replay:  # type: ignore[no-redef]
+        """A placeholder in builds without the feature `lab`."""
+
+        def __init__(self, *arguments: object, **options: object) -> None:
+            raise ImportError("this build of getaway has no Replay: expected one with the feature `lab`")
 
 
 __all__ = [
@@ -52,6 +56,7 @@ __all__ = [
     "Game",
     "Map",
     "Move",
+    "Replay",
     "Solution",
     "State",
     "Threat",

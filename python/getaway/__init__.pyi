@@ -24,7 +24,9 @@ from typing import Any, Literal, TypeAlias, final
 import numpy as np
 import numpy.typing as npt
 
+from getaway.values import Decision as Decision
 from getaway.values import Move as Move
+from getaway.values import Solution as Solution
 from getaway.values import Threat as Threat
 
 __all__ = [
@@ -34,6 +36,7 @@ __all__ = [
     "Game",
     "Map",
     "Move",
+    "Replay",
     "Solution",
     "State",
     "Threat",
@@ -63,23 +66,25 @@ class Bot:
     Args:
         planner: a planner's name (see `planners`) or an expression of the search grammar.
         budget_ms: time per decision in milliseconds, including parsing the message.
-        seed: the seed of the random number generator, from 0.
         budget_ticks: maximum number of ticks simulated per decision; with it, and a `budget_ms` that is
             never reached, games are reproducible.
+        seed: the seed of the random number generator, from 0.
         no_jump: whether the game is the no-jump variant, in which stepping onto a threat's tile loses.
+        rules: rules that differ from the server's.
 
     Raises:
-        ValueError: for an unknown planner or a negative budget.
+        ValueError: for an unknown planner, a negative budget, or rules out of range.
     """
 
     def __new__(
         cls,
         planner: str = "survival",
-        budget_ms: float = 75.0,
-        seed: int = 0,
         *,
+        budget_ms: float = 75.0,
         budget_ticks: int | None = None,
+        seed: int = 0,
         no_jump: bool = False,
+        rules: dict[str, Any] | None = None,
     ) -> Bot: ...
 
     def next_action(self, game_message: str | bytes | dict[str, Any], /) -> dict[str, Any] | None:
@@ -100,30 +105,6 @@ class Bot:
     @property
     def mispredictions(self) -> list[int]:
         """For each threat, in message order, how often it did something other than predicted in this game."""
-
-@final
-class Decision:
-    """How an action was chosen."""
-
-    @property
-    def tick(self) -> int:
-        """The tick of the message."""
-
-    @property
-    def source(self) -> Literal["plan", "search", "fallback"]:
-        """An existing plan, a search in this tick, or a rule without search."""
-
-    @property
-    def planned_tick(self) -> int | None:
-        """The last tick that the bot's plan survives to, if it planned: 2001 for the whole game."""
-
-    @property
-    def simulated_ticks(self) -> int:
-        """The ticks that the planner simulated for this decision."""
-
-    @property
-    def milliseconds(self) -> float:
-        """The time from the call to the decision."""
 
 @final
 class Map:
@@ -169,6 +150,9 @@ class Map:
         Raises:
             ValueError: if it cannot be written, or exceeds the size of such maps.
         """
+
+    def _repr_svg_(self) -> str | None:
+        """The start of a game as a picture; nothing if the map cannot be played."""
 
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
@@ -253,6 +237,9 @@ class State:
     @property
     def legal_moves(self) -> list[Move]:
         """The moves with different results, staying last; empty if the game is over."""
+
+    def _repr_svg_(self) -> str:
+        """The state as a picture."""
 
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
@@ -375,6 +362,9 @@ class Game:
     def legal_moves(self) -> list[Move]:
         """The moves with different results, staying last; empty if the game is over."""
 
+    def _repr_svg_(self) -> str:
+        """The current state as a picture."""
+
     def __eq__(self, other: object, /) -> bool: ...
     __hash__ = None  # type: ignore[assignment]
     def __copy__(self) -> Game: ...
@@ -465,36 +455,40 @@ class Batch:
         """
 
 @final
-class Solution:
-    """The result of a search."""
+class Replay:
+    """A game to watch, from its start to its current state.
 
-    @property
-    def outcome(self) -> Literal["survives", "doomed", "undecided"]:
-        """Whether the player survives to the end, provably cannot, or neither was shown."""
+    In a notebook it plays in the viewer, with the tick, the plan and the threats' paths; `html` is the same
+    page, which loads nothing else, and `svg` an animation without any controls.
 
-    @property
-    def moves(self) -> str:
-        """The moves, one letter per tick: L, R, U, D, and . to stay."""
+    Args:
+        game: the game.
+        title: the title [default: the name of the map].
+        subtitle: who plays.
+    """
 
-    @property
-    def actions(self) -> list[dict[str, Any] | None]:
-        """The moves as actions."""
+    def __new__(cls, game: Game, *, title: str | None = None, subtitle: str = "") -> Replay: ...
 
-    @property
-    def final_tick(self) -> int:
-        """The last tick of the moves."""
+    def html(self) -> str:
+        """The viewer with the game as one page, which can be saved and sent."""
 
-    @property
-    def score(self) -> int:
-        """The score of that tick."""
+    def svg(self, *, speed: float = 1.0) -> str:
+        """The game as an animation that repeats; `speed` 1 is ten ticks per second.
 
-    @property
-    def simulated_ticks(self) -> int:
-        """The ticks that the search simulated."""
+        Raises:
+            ValueError: for a speed that is not between 0.1 and 100.
+        """
 
-    @property
-    def milliseconds(self) -> float:
-        """The search time, without building the map's tables."""
+    def save(self, file: str | PathLike[str]) -> None:
+        """Write the page, or the animation, to a file whose name ends with .html or .svg.
+
+        Raises:
+            ValueError: for another ending.
+            OSError: if the file cannot be written.
+        """
+
+    def _repr_html_(self) -> str:
+        """The viewer, in a frame of its own."""
 
 def load_map(map: str | PathLike[str]) -> Map:
     """The map in a folder, or the bundled one with that name.
@@ -538,24 +532,27 @@ def planners() -> list[str]:
     """The names of the planners that a `Bot` accepts."""
 
 def solve(
-    map: _MapLike | Game,
+    map: _MapLike | Game | State,
     *,
     no_jump: bool = False,
     rules: dict[str, Any] | None = None,
     time_limit_ms: float = 1000.0,
     seed: int = 0,
+    memory_max_bytes: int = 268435456,
 ) -> Solution:
     """Solve a whole game before the first move, from the start of a map or from the state of a game.
 
-    The same seed finds the same moves if the search takes less than half a second. Releases the interpreter
-    lock; Ctrl-C works.
+    Finds a line that survives, or proves that there is none, and then goes on until the longest line is
+    found or the time limit is reached. The same seed finds the same moves unless the time limit is reached.
+    Releases the interpreter lock; Ctrl-C works.
 
     Args:
-        map: a map or a game, as for `Game`.
+        map: a map, a game or a state, as for `Game`.
         no_jump: whether to play the no-jump variant.
         rules: rules that differ from the server's.
         time_limit_ms: time limit in milliseconds.
         seed: the seed of the search.
+        memory_max_bytes: maximum memory for what the search and the proof keep.
 
     Raises:
         FileNotFoundError: if there is no such map.
@@ -563,7 +560,7 @@ def solve(
             which has its own.
     """
 
-def signature(maps: Sequence[str | PathLike[str]], threads: int = 1) -> str:
+def signature(maps: Sequence[str | PathLike[str]], *, threads: int = 1) -> str:
     """The search signature: 16 hexadecimal digits that identify what the planners do on these maps.
 
     In both variants, with a fixed seed and budget. It does not depend on the machine or the number of threads,

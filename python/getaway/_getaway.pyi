@@ -7,10 +7,9 @@ import numpy.typing as npt
 
 from getaway import Batch as Batch
 from getaway import Bot as Bot
-from getaway import Decision as Decision
 from getaway import Game as Game
 from getaway import Map as Map
-from getaway import Solution as Solution
+from getaway import Replay as Replay
 from getaway import State as State
 from getaway import generate_map as generate_map
 from getaway import load_map as load_map
@@ -22,11 +21,10 @@ from getaway import solve as solve
 __all__ = [
     "Batch",
     "Bot",
-    "Decision",
     "Game",
     "Map",
+    "Replay",
     "Single",
-    "Solution",
     "State",
     "__version__",
     "generate_map",

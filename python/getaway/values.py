@@ -1,11 +1,11 @@
-"""Values that the extension returns and accepts: moves and threats."""
+"""Values that the extension returns and accepts: moves, threats, decisions and solutions."""
 
 from __future__ import annotations
 
 import enum
 from typing import Any, Literal, NamedTuple
 
-__all__ = ["Move", "Threat"]
+__all__ = ["Decision", "Move", "Solution", "Threat"]
 
 
 class Move(enum.IntEnum):
@@ -58,3 +58,59 @@ class Threat(NamedTuple):
     """Hawk: the intersection that it is on its way to."""
     idle_rounds: int = 0
     """Hawk: number of moves that it has waited; from -5."""
+
+
+class Decision(NamedTuple):
+    """How a bot chose an action."""
+
+    tick: int
+    """The tick of the message."""
+    source: Literal["plan", "search", "fallback"]
+    """An existing plan, a search in this tick, or a rule without search."""
+    planned_tick: int | None
+    """The last tick that the bot's plan survives to, if it planned: 2001 for the whole game."""
+    simulated_ticks: int
+    """The ticks that the planner simulated for this decision."""
+    elapsed_ms: float
+    """The time from the call to the decision."""
+
+
+class Solution(NamedTuple):
+    """The result of `getaway.solve`."""
+
+    outcome: Literal["survives", "doomed", "undecided"]
+    """Whether the player survives to the end, provably cannot, or neither was shown."""
+    moves: str
+    """The moves of the longest line that was found, one letter per tick: L, R, U, D, and . to stay."""
+    final_tick: int
+    """The last tick of that line: 2001 if the player survives."""
+    bound_tick: int
+    """The latest final tick that is possible, as far as is proven: 2001 while nothing is."""
+    simulated_ticks: int
+    """The ticks that the search and the proof simulated."""
+    decided_ms: float | None
+    """When the outcome was known, if it is; the search for a longer line may have gone on."""
+    elapsed_ms: float
+    """The time of the search, without building the map's tables."""
+    certificate: str | None = None
+    """A doomed map's proof, as `getaway verify` reads it from a file; only from the start of a map."""
+
+    @property
+    def score(self) -> int:
+        """The score of the line."""
+        return 5 * self.final_tick
+
+    @property
+    def bound(self) -> int:
+        """A score that no line exceeds, proven."""
+        return 5 * self.bound_tick
+
+    @property
+    def is_optimal(self) -> bool:
+        """Whether no line is longer than this one, proven."""
+        return self.final_tick == self.bound_tick
+
+    @property
+    def actions(self) -> list[dict[str, Any] | None]:
+        """The moves as actions of the protocol."""
+        return [Move.from_letter(letter).action for letter in self.moves]

@@ -31,7 +31,7 @@ def test_bot_survives_a_whole_game() -> None:
     assert bot.last_decision is not None
     assert bot.last_decision.source == "plan"
     assert bot.last_decision.planned_tick == 2001
-    assert bot.last_decision.milliseconds < 75
+    assert bot.last_decision.elapsed_ms < 75
 
 
 def test_str_bytes_and_dict_messages_are_equivalent() -> None:

@@ -1,4 +1,4 @@
-//! The classes `Bot` and `Decision`.
+//! The class `Bot`.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -14,9 +14,9 @@ use getaway::protocol::GameMessage;
 use getaway::search::Budget;
 
 use crate::convert::{
-    action_dict, bool_repr, catch_panic, duration, from_python, milliseconds, optional_u64, value_error, variant,
-    without_gil,
+    action_dict, catch_panic, duration, from_python, milliseconds, optional_u64, value_error, variant, without_gil,
 };
+use crate::value::{from_rules, rules_options, to_value_of};
 
 /// A player that receives the state before each tick and returns an action.
 ///
@@ -25,13 +25,14 @@ use crate::convert::{
 /// Args:
 ///     planner: a planner's name (see `planners`) or an expression of the search grammar.
 ///     budget_ms: time per decision in milliseconds, including parsing the message.
-///     seed: the seed of the random number generator, from 0.
 ///     budget_ticks: maximum number of ticks simulated per decision; with it, and a `budget_ms` that is
 ///         never reached, games are reproducible.
+///     seed: the seed of the random number generator, from 0.
 ///     no_jump: whether the game is the no-jump variant, in which stepping onto a threat's tile loses.
+///     rules: rules that differ from the server's.
 ///
 /// Raises:
-///     ValueError: for an unknown planner or a negative budget.
+///     ValueError: for an unknown planner, a negative budget, or rules out of range.
 #[pyclass(module = "getaway", frozen)]
 pub(crate) struct Bot {
     bot: Mutex<BotState>,
@@ -72,21 +73,22 @@ impl Bot {
 #[pymethods]
 impl Bot {
     #[new]
-    #[pyo3(signature = (planner = planner::DEFAULT_NAME, budget_ms = 75.0, seed = None, *, budget_ticks = None, no_jump = Rules::BLITZ_2025),
-        text_signature = "(planner='survival', budget_ms=75.0, seed=0, *, budget_ticks=None, no_jump=False)")]
+    #[pyo3(signature = (planner = planner::DEFAULT_NAME, *, budget_ms = 75.0, budget_ticks = None, seed = None, no_jump = Rules::BLITZ_2025, rules = None),
+        text_signature = "(planner='survival', *, budget_ms=75.0, budget_ticks=None, seed=0, no_jump=False, rules=None)")]
     fn new(
         planner: &str,
         budget_ms: f64,
-        seed: Option<&Bound<'_, PyAny>>,
         budget_ticks: Option<&Bound<'_, PyAny>>,
+        seed: Option<&Bound<'_, PyAny>>,
         #[pyo3(from_py_with = variant)] no_jump: Rules,
+        rules: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let (seed, budget_ticks) =
             (optional_u64("seed", seed)?.unwrap_or(0), optional_u64("budget_ticks", budget_ticks)?);
         let time = Some(duration("budget_ms", budget_ms)?);
         let budget = Budget { time, ticks: budget_ticks, ..Budget::UNLIMITED };
-        let planner = planner.to_owned();
-        let options = BotOptions { planner, budget, seed, rules: no_jump, ..BotOptions::default() };
+        let (planner, rules) = (planner.to_owned(), from_rules(&no_jump, rules)?);
+        let options = BotOptions { planner, budget, seed, rules, ..BotOptions::default() };
         let bot = bot::Bot::new(options).map_err(value_error)?;
         Ok(Self { bot: Mutex::new(BotState { bot, last: None }) })
     }
@@ -100,7 +102,7 @@ impl Bot {
     ///     ValueError: for an invalid or inconsistent state, with the path of the field. The bot can be
     ///         used further.
     #[pyo3(signature = (game_message, /))]
-    fn next_action<'py>(&self, game_message: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    fn next_action<'py>(&self, game_message: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let py = game_message.py();
         let decide = |frame: &[u8]| without_gil(py, || self.decide(frame))?;
         let decision = if let Ok(text) = game_message.cast::<PyString>() {
@@ -118,15 +120,16 @@ impl Bot {
 
     /// The last decision; None before the first.
     #[getter]
-    fn last_decision(&self, py: Python<'_>) -> Option<Decision> {
-        let last = py.detach(|| self.lock().last);
-        last.map(|decision| Decision {
-            tick: decision.tick,
-            source: decision.source.name(),
-            planned_tick: decision.planned_tick,
-            simulated_ticks: decision.simulated_ticks,
-            milliseconds: milliseconds(decision.elapsed),
-        })
+    fn last_decision<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let Some(decision) = py.detach(|| self.lock().last) else { return Ok(None) };
+        let fields = (
+            decision.tick,
+            decision.source.name(),
+            decision.planned_tick,
+            decision.simulated_ticks,
+            milliseconds(decision.elapsed),
+        );
+        to_value_of(py, "Decision", fields).map(Some)
     }
 
     /// For each threat, in message order, how often it did something other than predicted in this game.
@@ -135,36 +138,13 @@ impl Bot {
         py.detach(|| self.lock().bot.mispredictions_by_threat())
     }
 
-    fn __repr__(&self, py: Python<'_>) -> String {
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let options = py.detach(|| self.lock().bot.options().clone());
         let BotOptions { planner, budget, seed, rules, .. } = options;
-        let (budget_ms, no_jump) = (milliseconds(budget.time.unwrap_or_default()), bool_repr(rules.no_jump));
-        format!("Bot({planner:?}, budget_ms={budget_ms}, seed={seed}, no_jump={no_jump})")
-    }
-}
-
-/// How an action was chosen.
-#[pyclass(module = "getaway", frozen, get_all)]
-pub(crate) struct Decision {
-    /// The tick of the message.
-    tick: u32,
-    /// An existing plan, a search in this tick, or a rule without search.
-    source: &'static str,
-    /// The last tick that the bot's plan survives to, if it planned: 2001 for the whole game.
-    planned_tick: Option<u16>,
-    /// The ticks that the planner simulated for this decision.
-    simulated_ticks: u64,
-    /// The time from the call to the decision.
-    milliseconds: f64,
-}
-
-#[pymethods]
-impl Decision {
-    fn __repr__(&self) -> String {
-        let Self { tick, source, simulated_ticks, milliseconds, .. } = self;
-        let planned_tick = self.planned_tick.map_or_else(|| "None".to_owned(), |tick| tick.to_string());
-        format!(
-            "Decision(tick={tick}, source='{source}', planned_tick={planned_tick}, simulated_ticks={simulated_ticks}, milliseconds={milliseconds:.3})"
-        )
+        let planner = PyString::new(py, &planner).repr()?;
+        let budget_ms = milliseconds(budget.time.unwrap_or_default());
+        let budget_ticks = budget.ticks.map_or_else(String::new, |ticks| format!(", budget_ticks={ticks}"));
+        let rules = rules_options(py, &rules)?;
+        Ok(format!("Bot({planner}, budget_ms={budget_ms}{budget_ticks}, seed={seed}{rules})"))
     }
 }

@@ -6,11 +6,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::PyInt;
+use pyo3::types::{PyDict, PyInt};
 
-use getaway::game::{Action, Move, Rules};
-use getaway::protocol::to_json;
+use getaway::game::{Direction, Move, Rules};
 
 /// Runs `work` without the interpreter lock.
 pub(crate) fn without_gil<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
@@ -47,8 +47,17 @@ pub(crate) fn from_python(value: &Bound<'_, PyAny>) -> PyResult<String> {
 }
 
 /// An action as a dict; `None` to stay.
-pub(crate) fn action_dict<'py>(py: Python<'py>, player_move: Move) -> PyResult<Option<Bound<'py, PyAny>>> {
-    player_move.direction().map(|direction| to_python(py, &to_json(&Action::Move(direction)))).transpose()
+pub(crate) fn action_dict<'py>(py: Python<'py>, player_move: Move) -> PyResult<Option<Bound<'py, PyDict>>> {
+    let Some(direction) = player_move.direction() else { return Ok(None) };
+    let kind = match direction {
+        Direction::Left => intern!(py, "MOVE_LEFT"),
+        Direction::Right => intern!(py, "MOVE_RIGHT"),
+        Direction::Up => intern!(py, "MOVE_UP"),
+        Direction::Down => intern!(py, "MOVE_DOWN"),
+    };
+    let action = PyDict::new(py);
+    action.set_item(intern!(py, "type"), kind)?;
+    Ok(Some(action))
 }
 
 /// Reads the argument `no_jump`: the server's rules, or its no-jump variant.
@@ -77,8 +86,4 @@ pub(crate) fn optional_u64(name: &str, value: Option<&Bound<'_, PyAny>>) -> PyRe
 
 pub(crate) fn milliseconds(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1e3
-}
-
-pub(crate) fn bool_repr(flag: bool) -> &'static str {
-    if flag { "True" } else { "False" }
 }

@@ -8,13 +8,15 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
+#[cfg(feature = "lab")]
+use getaway::game::Direction;
 use getaway::game::{self, GameOver, Move, Plan, Position, Rules, Status, World};
 use getaway::protocol::MessageWriter;
 
 use crate::convert::{catch_panic, to_python, value_error, variant, without_gil};
 use crate::map::{Map, read_map};
 use crate::value::{
-    from_command, from_move, from_plan, from_rules, from_threats, other_rules, to_move, to_position, to_rules,
+    from_command, from_move, from_plan, from_rules, from_threats, other_rules, rules_options, to_move, to_position, to_rules,
     to_threat,
 };
 
@@ -45,9 +47,11 @@ impl Board {
             map.cast::<State>().ok().map(|state| Arc::clone(&state.get().board))
         };
         if let Some(board) = given {
-            let same_variant = !variant.no_jump || board.world.rules().no_jump;
-            if !same_variant || rules.is_some() {
+            if rules.is_some() {
                 return Err(PyValueError::new_err("rules: expected none with a game or state, which has its own"));
+            }
+            if variant.no_jump && !board.world.rules().no_jump {
+                return Err(PyValueError::new_err("no_jump: the given game is of the standard variant"));
             }
             return Ok(board);
         }
@@ -73,11 +77,7 @@ impl Board {
             Some(path) => PyString::new(py, path).repr()?.to_string(),
             None => self.map.__repr__(py)?,
         };
-        let options = match other_rules(py, self.world.rules())? {
-            None => String::new(),
-            Some(rules) if rules.len()? == 1 && self.world.rules().no_jump => ", no_jump=True".to_owned(),
-            Some(rules) => format!(", rules={}", rules.repr()?),
-        };
+        let options = rules_options(py, self.world.rules())?;
         Ok((map, options))
     }
 
@@ -236,6 +236,12 @@ impl State {
         legal_moves(py, &self.board.world, &self.state)
     }
 
+    /// The state as a picture.
+    #[cfg(feature = "lab")]
+    fn _repr_svg_(&self) -> PyResult<String> {
+        catch_panic(|| getaway_viewer::svg(&self.board.world, &self.state, Direction::Right))
+    }
+
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
         let same = |other: &Self| self.board.is_same(&other.board) && self.state == other.state;
         other.cast::<Self>().is_ok_and(|other| same(other.get()))
@@ -294,7 +300,7 @@ pub(crate) struct Game {
     pub board: Arc<Board>,
     pub state: game::State,
     /// The moves made since the start.
-    moves: Vec<Move>,
+    pub moves: Vec<Move>,
 }
 
 impl Game {
@@ -485,6 +491,15 @@ impl Game {
     #[getter]
     fn legal_moves(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
         legal_moves(py, &self.board.world, &self.state)
+    }
+
+    /// The current state as a picture.
+    #[cfg(feature = "lab")]
+    fn _repr_svg_(&self) -> PyResult<String> {
+        let heading = self.moves.iter().rev().find_map(|player_move| player_move.direction());
+        catch_panic(|| {
+            getaway_viewer::svg(&self.board.world, &self.state, heading.unwrap_or(Direction::Right))
+        })
     }
 
     // A game is mutable, so it has no hash; its state has one.

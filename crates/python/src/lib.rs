@@ -12,6 +12,8 @@ mod convert;
 mod game;
 mod map;
 mod planner;
+#[cfg(feature = "lab")]
+mod replay;
 mod value;
 #[cfg(feature = "lab")]
 mod workers;
@@ -33,13 +35,16 @@ mod _getaway {
     #[pymodule_export]
     use crate::batch::{Batch, Single};
     #[pymodule_export]
-    use crate::bot::{Bot, Decision};
+    use crate::bot::Bot;
     #[pymodule_export]
     use crate::game::{Game, State};
     #[pymodule_export]
     use crate::map::{Map, generate_map, load_map, maps};
     #[pymodule_export]
-    use crate::planner::{Solution, planners, signature, solve};
+    use crate::planner::{planners, signature, solve};
+    #[cfg(feature = "lab")]
+    #[pymodule_export]
+    use crate::replay::Replay;
 
     #[cfg(feature = "cli")]
     #[pymodule_export]

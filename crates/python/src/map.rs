@@ -7,6 +7,8 @@ use pyo3::exceptions::{PyFileNotFoundError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
+#[cfg(feature = "lab")]
+use getaway::game::{Direction, Rules, World};
 use getaway::game::{Layout, Style};
 use getaway::map::{self, GeneratorKind, GeneratorOptions, MapError, MapLibrary};
 
@@ -85,6 +87,15 @@ impl Map {
     ///     ValueError: if it cannot be written, or exceeds the size of such maps.
     fn save(&self, py: Python<'_>, folder: PathBuf) -> PyResult<()> {
         without_gil(py, || self.map.save(folder))?.map_err(map_error)
+    }
+
+    /// The start of a game as a picture; nothing if the map cannot be played.
+    #[cfg(feature = "lab")]
+    fn _repr_svg_(&self) -> PyResult<Option<String>> {
+        catch_panic(|| {
+            let world = World::new(&self.map.layout, &Rules::BLITZ_2025).ok()?;
+            Some(getaway_viewer::svg(&world, &world.start(), Direction::Right))
+        })
     }
 
     fn __hash__(&self) -> u64 {

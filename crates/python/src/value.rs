@@ -15,6 +15,15 @@ static MOVES: PyOnceLock<Vec<Py<PyAny>>> = PyOnceLock::new();
 /// The class `getaway.Threat`.
 static THREAT: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
+/// Makes a value of a class of `getaway.values`.
+pub(crate) fn to_value_of<'py>(
+    py: Python<'py>,
+    class: &str,
+    fields: impl pyo3::call::PyCallArgs<'py>,
+) -> PyResult<Bound<'py, PyAny>> {
+    py.import("getaway.values")?.getattr(class)?.call1(fields)
+}
+
 /// A member of `getaway.Move`.
 pub(crate) fn to_move(py: Python<'_>, player_move: Move) -> PyResult<Py<PyAny>> {
     let members = MOVES.get_or_try_init(py, || {
@@ -181,7 +190,7 @@ fn from_threat(world: &World, index: usize, threat: &Bound<'_, PyAny>) -> PyResu
             spawn.style
         )));
     }
-    let draws = u16::try_from(seed - i64::from(world.rules().first_seed))
+    let draws = u16::try_from(seed.saturating_sub(world.rules().first_seed.into()))
         .map_err(|_| PyValueError::new_err(format!("threats[{index}]: no game reaches the seed {seed}")))?;
     Ok(Threat {
         style,
@@ -226,6 +235,15 @@ pub(crate) fn other_rules<'py>(py: Python<'py>, rules: &Rules) -> PyResult<Optio
         }
     }
     to_value(py, &value).map(Some)
+}
+
+/// The rules as the last arguments of an expression: nothing for the server's.
+pub(crate) fn rules_options(py: Python<'_>, rules: &Rules) -> PyResult<String> {
+    Ok(match other_rules(py, rules)? {
+        None => String::new(),
+        Some(others) if others.len()? == 1 && rules.no_jump => ", no_jump=True".to_owned(),
+        Some(others) => format!(", rules={}", others.repr()?),
+    })
 }
 
 fn rules_value(rules: &Rules) -> Value {

@@ -1,0 +1,109 @@
+//! The class `Replay`: a game that plays in a notebook, or as a file.
+
+use std::path::PathBuf;
+
+use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::prelude::*;
+
+use getaway::game::{Move, State};
+use getaway_viewer as viewer;
+
+use crate::convert::without_gil;
+use crate::game::{Board, Game};
+
+/// The height of the viewer in a notebook.
+const FRAME_HEIGHT_PX: u32 = 640;
+
+/// A game to watch, from its start to its current state.
+///
+/// In a notebook it plays in the viewer, with the tick, the plan and the threats' paths; `html` is the same
+/// page, which loads nothing else, and `svg` an animation without any controls.
+///
+/// Args:
+///     game: the game.
+///     title: the title [default: the name of the map].
+///     subtitle: who plays.
+#[pyclass(module = "getaway", frozen)]
+pub(crate) struct Replay {
+    board: std::sync::Arc<Board>,
+    moves: Vec<Move>,
+    title: String,
+    subtitle: String,
+}
+
+impl Replay {
+    /// Every state, the first included.
+    fn states(&self) -> Vec<State> {
+        let world = &self.board.world;
+        let mut states = vec![world.start()];
+        for &player_move in &self.moves {
+            let mut state = states[states.len() - 1].clone();
+            world.step(&mut state, player_move);
+            states.push(state);
+        }
+        states
+    }
+
+    fn page(&self) -> String {
+        let replay = viewer::Replay::of_states(&self.title, &self.subtitle, &self.board.world, &self.states());
+        viewer::Page::new(viewer::PageSource::Replay(&replay)).html
+    }
+}
+
+#[pymethods]
+impl Replay {
+    #[new]
+    #[pyo3(signature = (game, *, title = None, subtitle = ""))]
+    fn new(game: &Bound<'_, Game>, title: Option<String>, subtitle: &str) -> PyResult<Self> {
+        let game = game.try_borrow()?;
+        let title = title.unwrap_or_else(|| game.board.map.map.name.clone());
+        Ok(Self { board: game.board.clone(), moves: game.moves.clone(), title, subtitle: subtitle.to_owned() })
+    }
+
+    /// The viewer with the game as one page, which can be saved and sent.
+    fn html(&self, py: Python<'_>) -> PyResult<String> {
+        without_gil(py, || self.page())
+    }
+
+    /// The game as an animation that repeats; `speed` 1 is ten ticks per second.
+    ///
+    /// Raises:
+    ///     ValueError: for a speed that is not between 0.1 and 100.
+    #[pyo3(signature = (*, speed = 1.0))]
+    fn svg(&self, py: Python<'_>, speed: f64) -> PyResult<String> {
+        if !(0.1..=100.0).contains(&speed) {
+            return Err(PyValueError::new_err(format!("speed: expected a number from 0.1 to 100, found {speed}")));
+        }
+        without_gil(py, || viewer::svg_animation(&self.board.world, &self.states(), speed))
+    }
+
+    /// Write the page, or the animation, to a file whose name ends with .html or .svg.
+    ///
+    /// Raises:
+    ///     ValueError: for another ending.
+    ///     OSError: if the file cannot be written.
+    fn save(&self, py: Python<'_>, file: PathBuf) -> PyResult<()> {
+        let content = match file.extension().and_then(|ending| ending.to_str()) {
+            Some("html") => self.html(py)?,
+            Some("svg") => self.svg(py, 1.0)?,
+            _ => {
+                let file = file.display();
+                return Err(PyValueError::new_err(format!("file: expected a name that ends with .html or .svg, found {file}")));
+            }
+        };
+        let written = without_gil(py, || std::fs::write(&file, content))?;
+        written.map_err(|error| PyOSError::new_err(format!("cannot write {}: {error}", file.display())))
+    }
+
+    /// The viewer, in a frame of its own.
+    fn _repr_html_(&self, py: Python<'_>) -> PyResult<String> {
+        let page = self.html(py)?.replace('&', "&amp;").replace('"', "&quot;");
+        Ok(format!(
+            "<iframe sandbox=\"allow-scripts\" style=\"border: 0; width: 100%; height: {FRAME_HEIGHT_PX}px\" srcdoc=\"{page}\"></iframe>"
+        ))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Replay of {}, {} ticks>", self.title, self.moves.len())
+    }
+}
