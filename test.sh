@@ -23,7 +23,7 @@ section() {
 python_tests() {
   prepare_python && install --requirement tools/requirements-test.txt --requirement tools/requirements-docs.txt || return
   "$venv_python" tools/supply_chain.py --check || return
-  .venv/bin/mypy --cache-dir "$target/mypy" bot tests/python benches/lab.py examples/python/q_learning.py tools/stub.py && PYTHONDONTWRITEBYTECODE=1 "$venv_python" -m pytest -q -p no:cacheprovider
+  .venv/bin/mypy --cache-dir "$target/mypy" bot tests/python benches/lab.py examples/python/q_learning.py examples/python/keep_away.py tools/stub.py && PYTHONDONTWRITEBYTECODE=1 "$venv_python" -m pytest -q -p no:cacheprovider
 }
 
 require_rust

@@ -6,12 +6,14 @@ import inspect
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
 import getaway
+import getaway.arena
 
 PROGRAM = Path(sys.executable).parent / "getaway"
 
@@ -25,15 +27,22 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def python_reference() -> str:
     """The module's docstrings as a page."""
-    parts = ["# Python", docstring(getaway)]
-    for name in getaway.__all__:
-        item = getattr(getaway, name)
+    parts = ["# Python", docstring(getaway), *items(getaway)]
+    parts += ["# getaway.arena", docstring(getaway.arena), *items(getaway.arena)]
+    return "\n\n".join(parts) + "\n"
+
+
+def items(module: ModuleType) -> list[str]:
+    """The classes and functions that a module exports."""
+    parts = []
+    for name in module.__all__:
+        item = getattr(module, name)
         if inspect.isclass(item):
             parts += [f"## {name}", code(f"class {name}{signature(item)}"), docstring(item)]
             parts += members(item)
         elif callable(item):
             parts += [f"## {name}", code(f"{name}{signature(item)}"), docstring(item)]
-    return "\n\n".join(parts) + "\n"
+    return parts
 
 
 def members(item: type) -> list[str]:

@@ -17,7 +17,7 @@ Positions are (x, y), x to the right and y down, from 0. Rules are a dict as `Ga
 that are missing are the server's, and `no_jump=True` is short for `rules={"no_jump": True}`.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from os import PathLike
 from typing import Any, Literal, TypeAlias, final
 
@@ -51,6 +51,7 @@ __all__ = [
 
 _Action: TypeAlias = Move | int | str | dict[str, Any] | Sequence[dict[str, Any]] | None
 _Moves: TypeAlias = str | Iterable[Move | int | str]
+_Planner: TypeAlias = "str | Callable[[State], Move | int | str] | type"
 _Status: TypeAlias = Literal["running", "caught", "complete"]
 _MapLike: TypeAlias = str | PathLike[str] | Map
 _Style: TypeAlias = Literal["bull", "goldfish", "shark", "owl", "deer", "hawk"]
@@ -64,7 +65,9 @@ class Bot:
     Several threads may share it; their calls are serialised.
 
     Args:
-        planner: a planner's name (see `planners`) or an expression of the search grammar.
+        planner: a planner's name (see `planners`), an expression of the search grammar, or a planner in
+            Python: a callable that takes a `State` and returns a move, or its name `MODULE:NAME`. A class is
+            called for a new planner in each game, and when the bot learns more about the map.
         budget_ms: time per decision in milliseconds, including parsing the message.
         budget_ticks: maximum number of ticks simulated per decision; with it, and a `budget_ms` that is
             never reached, games are reproducible.
@@ -78,7 +81,7 @@ class Bot:
 
     def __new__(
         cls,
-        planner: str = "survival",
+        planner: _Planner = "survival",
         *,
         budget_ms: float = 75.0,
         budget_ticks: int | None = None,
@@ -96,6 +99,15 @@ class Bot:
         Raises:
             ValueError: for an invalid or inconsistent state, with the path of the field. The bot can be
                 used further.
+        """
+
+    def play(self, game: Game, /) -> int:
+        """Play a game on to its end, message by message; returns how many moves were played.
+
+        Releases the interpreter lock; Ctrl-C is handled between two decisions.
+
+        Raises:
+            ValueError: if the game's rules are not the bot's, or if a planner in Python fails.
         """
 
     @property

@@ -31,6 +31,7 @@ __all__ = [
     "load_map",
     "maps",
     "planners",
+    "play_series",
     "run_command_line",
     "signature",
     "solve",
@@ -50,4 +51,17 @@ class Single:
     @property
     def state(self) -> State: ...
 
+def play_series(
+    planners: list[str],
+    maps: list[Map],
+    *,
+    samples: int,
+    seed: int,
+    budget_ticks: int | None,
+    budget_ms: float | None,
+    no_jump: bool,
+    rules: dict[str, Any] | None,
+    threads: int,
+    battle: bool,
+) -> dict[str, Any]: ...
 def run_command_line(arguments: Sequence[str]) -> int: ...

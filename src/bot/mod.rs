@@ -109,7 +109,7 @@ impl Bot {
     ///
     /// # Errors
     /// When the message is inconsistent, or the player is not on an open tile; the bot can still
-    /// answer the next message.
+    /// answer the next message. When a planner from outside of this library fails.
     pub fn next_action_since(&mut self, message: &GameMessage, arrival: Instant) -> Result<Decision, BotError> {
         let (options, time_source) = (&self.options, self.options.budget.time_source);
         let time = options.budget.time.unwrap_or(BUDGET_MAX);
@@ -128,6 +128,9 @@ impl Bot {
         let tracked = self.game.as_mut().and_then(|game| game.tracked(&decoded));
         let choice = plan::decide(tracked, &mut self.cautious, &decoded, options, budget);
 
+        if let Some(failure) = self.game.as_ref().and_then(|game| game.planning.failure()) {
+            return Err(BotError::Planner(failure.to_owned()));
+        }
         let Choice { player_move, source, planned_tick, simulated_ticks } = choice;
         let elapsed = elapsed();
         let decision = Decision { tick: message.tick, player_move, source, planned_tick, simulated_ticks, elapsed };

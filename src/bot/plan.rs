@@ -86,6 +86,14 @@ fn tracked_state(tracker: &Tracker) -> Result<State, PlacementError> {
 }
 
 impl Planning {
+    /// See [`Planner::failure`].
+    pub fn failure(&self) -> Option<&str> {
+        match &self.planner {
+            Some((_, ActivePlanner::Plain(planner))) => planner.failure(),
+            _ => None,
+        }
+    }
+
     /// Explores, or follows a plan. All searches of a decision count against one meter; exploration
     /// and attempts that may fail get half of what is left, so that a plan can still be made.
     fn decide(

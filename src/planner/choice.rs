@@ -60,6 +60,12 @@ pub trait Planner: Send {
     /// that sets them should first ask
     /// [`PlannerSpec::check_budget`](super::PlannerSpec::check_budget).
     fn decide(&mut self, world: &World, state: &State, budget: Budget) -> Choice;
+
+    /// Why the planner could not choose, if so: its last choice must not be played then. Only
+    /// planners from outside of this library can fail.
+    fn failure(&self) -> Option<&str> {
+        None
+    }
 }
 
 /// Ticks that planners without a natural end simulate if the budget has no limit that they know.

@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use super::grammar::ExpressionPlanner;
 use super::row::{Make, Parameter, PlannerEntry};
-use super::{Budget, PLANNERS, Planner, SurvivalOptions};
+use super::{Budget, PLANNERS, Planner, SurvivalOptions, host};
 use crate::search::{Expression, ParseError};
 
 /// Every name with a one-line description.
@@ -56,6 +56,20 @@ pub enum PlannerError {
         /// What is accepted.
         expected: String,
     },
+    /// The name of a planner from outside of this library, in a program that has none.
+    #[error("no planner named {name}: expected a Python planner's MODULE:NAME only in the Python package's command")]
+    NoHost {
+        /// The requested name.
+        name: String,
+    },
+    /// The host has no such planner.
+    #[error("{name}: {error}")]
+    Hosted {
+        /// The requested name.
+        name: String,
+        /// Why, and what was expected.
+        error: String,
+    },
     /// A budget in evaluations for a planner that does not evaluate sequences.
     #[error("{name} makes no evaluations: expected a budget in ticks or milliseconds")]
     Evaluations {
@@ -90,6 +104,8 @@ enum Kind {
         parameter: Option<u16>,
     },
     Expression(Expression),
+    /// `MODULE:NAME`, which the host has checked.
+    Hosted(String),
 }
 
 impl PlannerSpec {
@@ -97,6 +113,7 @@ impl PlannerSpec {
     pub fn build(&self, seed: u64) -> Box<dyn Planner> {
         let (row, parameter) = match &self.0 {
             Kind::Expression(expression) => return Box::new(ExpressionPlanner::new(expression.clone(), seed)),
+            Kind::Hosted(name) => return host::host().expect("the host that has checked it").build(name, seed),
             Kind::Named { row, parameter } => (&PLANNERS[*row], parameter),
         };
         let parameter = parameter.or(row.parameter.as_ref().map(|parameter| parameter.default)).unwrap_or(0);
@@ -113,6 +130,7 @@ impl PlannerSpec {
     pub fn is_expression(&self) -> bool {
         match self.0 {
             Kind::Expression(_) => true,
+            Kind::Hosted(_) => false,
             Kind::Named { row, .. } => matches!(PLANNERS[row].make, Make::Expression(_)),
         }
     }
@@ -133,6 +151,7 @@ impl fmt::Display for PlannerSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
             Kind::Expression(expression) => write!(f, "{expression}"),
+            Kind::Hosted(name) => f.write_str(name),
             Kind::Named { row, parameter: None } => f.write_str(PLANNERS[*row].name),
             Kind::Named { row, parameter: Some(parameter) } => write!(f, "{}:{parameter}", PLANNERS[*row].name),
         }
@@ -153,9 +172,22 @@ impl FromStr for PlannerSpec {
             None => (text, None),
         };
         let row = PLANNERS.iter().position(|row| row.name == name);
+        if row.is_none() && host::is_hosted_name(text) {
+            return hosted(text);
+        }
         let row = row.ok_or_else(|| PlannerError::Unknown { name: text.to_owned() })?;
         let parameter = parameter.map(|parameter| parse_parameter(&PLANNERS[row], parameter)).transpose()?;
         Ok(Self(Kind::Named { row, parameter }))
+    }
+}
+
+/// A planner of the host.
+fn hosted(text: &str) -> Result<PlannerSpec, PlannerError> {
+    let name = text.to_owned();
+    let Some(host) = host::host() else { return Err(PlannerError::NoHost { name }) };
+    match host.check(text) {
+        Ok(()) => Ok(PlannerSpec(Kind::Hosted(name))),
+        Err(error) => Err(PlannerError::Hosted { name, error }),
     }
 }
 
@@ -233,6 +265,8 @@ mod tests {
         assert_eq!(error("nested:16"), "nested:16: expected a whole number from 1 to 15");
         assert_eq!(error("lookahead:x"), "lookahead:x: expected a whole number from 1 to 64");
         assert_eq!(error("safest:2"), "safest:2: expected safest without a parameter");
+        let hosted = error("my_module:planner");
+        assert!(hosted.starts_with("no planner named my_module:planner: expected a Python planner's"), "{hosted}");
         let position = error("step(dance)");
         assert!(position.starts_with("invalid expression step(dance): character 6: expected simulate, "), "{position}");
     }

@@ -1,9 +1,9 @@
 //! The class `Bot`.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
 
@@ -16,14 +16,21 @@ use getaway::search::Budget;
 use crate::convert::{
     action_dict, catch_panic, duration, from_python, milliseconds, optional_u64, value_error, variant, without_gil,
 };
+use crate::game::Game;
+use crate::guest::planner_name;
 use crate::value::{from_rules, rules_options, to_value_of};
+
+/// The team in the messages of `Bot.play`.
+const TEAM: &str = "getaway";
 
 /// A player that receives the state before each tick and returns an action.
 ///
 /// Several threads may share it; their calls are serialised.
 ///
 /// Args:
-///     planner: a planner's name (see `planners`) or an expression of the search grammar.
+///     planner: a planner's name (see `planners`), an expression of the search grammar, or a planner in
+///         Python: a callable that takes a `State` and returns a move, or its name `MODULE:NAME`. A class is
+///         called for a new planner in each game, and when the bot learns more about the map.
 ///     budget_ms: time per decision in milliseconds, including parsing the message.
 ///     budget_ticks: maximum number of ticks simulated per decision; with it, and a `budget_ms` that is
 ///         never reached, games are reproducible.
@@ -54,9 +61,14 @@ impl Bot {
         let arrival = Instant::now();
         let message =
             GameMessage::parse(frame).map_err(|error| value_error(format_args!("invalid message: {error}")))?;
+        self.answer(&message, arrival)
+    }
+
+    /// Decides on a message that arrived at this time.
+    fn answer(&self, message: &GameMessage, arrival: Instant) -> PyResult<bot::Decision> {
         let player = &mut *self.lock();
         let options = player.bot.options().clone();
-        match catch_panic(|| player.bot.next_action_since(&message, arrival)) {
+        match catch_panic(|| player.bot.next_action_since(message, arrival)) {
             Ok(decision) => {
                 let decision = decision.map_err(value_error)?;
                 player.last = Some(decision);
@@ -73,10 +85,10 @@ impl Bot {
 #[pymethods]
 impl Bot {
     #[new]
-    #[pyo3(signature = (planner = planner::DEFAULT_NAME, *, budget_ms = 75.0, budget_ticks = None, seed = None, no_jump = Rules::BLITZ_2025, rules = None),
+    #[pyo3(signature = (planner = None, *, budget_ms = 75.0, budget_ticks = None, seed = None, no_jump = Rules::BLITZ_2025, rules = None),
         text_signature = "(planner='survival', *, budget_ms=75.0, budget_ticks=None, seed=0, no_jump=False, rules=None)")]
     fn new(
-        planner: &str,
+        planner: Option<&Bound<'_, PyAny>>,
         budget_ms: f64,
         budget_ticks: Option<&Bound<'_, PyAny>>,
         seed: Option<&Bound<'_, PyAny>>,
@@ -87,8 +99,10 @@ impl Bot {
             (optional_u64("seed", seed)?.unwrap_or(0), optional_u64("budget_ticks", budget_ticks)?);
         let time = Some(duration("budget_ms", budget_ms)?);
         let budget = Budget { time, ticks: budget_ticks, ..Budget::UNLIMITED };
-        let (planner, rules) = (planner.to_owned(), from_rules(&no_jump, rules)?);
+        let planner = planner.map_or_else(|| Ok(planner::DEFAULT_NAME.to_owned()), planner_name)?;
+        let rules = from_rules(&no_jump, rules)?;
         let options = BotOptions { planner, budget, seed, rules, ..BotOptions::default() };
+        // Checking the name may import a module, which may release the interpreter lock.
         let bot = bot::Bot::new(options).map_err(value_error)?;
         Ok(Self { bot: Mutex::new(BotState { bot, last: None }) })
     }
@@ -116,6 +130,36 @@ impl Bot {
             Err(PyTypeError::new_err(format!("game_message: expected str, bytes or dict, found {found}")))
         }?;
         action_dict(py, decision.player_move)
+    }
+
+    /// Play a game on to its end, message by message; returns how many moves were played.
+    ///
+    /// Releases the interpreter lock; Ctrl-C is handled between two decisions.
+    ///
+    /// Raises:
+    ///     ValueError: if the game's rules are not the bot's, or if a planner in Python fails.
+    #[pyo3(signature = (game, /))]
+    fn play(&self, game: &Bound<'_, Game>) -> PyResult<usize> {
+        let py = game.py();
+        let (board, mut state) = {
+            let game = game.try_borrow()?;
+            (Arc::clone(&game.board), game.state.clone())
+        };
+        let world = &board.world;
+        if py.detach(|| self.lock().bot.options().rules != *world.rules()) {
+            return Err(PyValueError::new_err("game: expected one with the rules of the bot"));
+        }
+        let mut moves = Vec::new();
+        while !state.is_over() {
+            let player_move = without_gil(py, || self.answer(&GameMessage::of(world, &state, TEAM), Instant::now()))??
+                .player_move;
+            world.step(&mut state, player_move);
+            moves.push(player_move);
+            py.check_signals()?;
+        }
+        let mut game = game.try_borrow_mut()?;
+        let played = game.play_plan(&moves);
+        Ok(played)
     }
 
     /// The last decision; None before the first.

@@ -36,6 +36,13 @@ impl Board {
         Ok(Arc::new(Self { map, path, world: Arc::new(world) }))
     }
 
+    /// The board of a world that has been built.
+    pub fn of_world(world: World) -> Self {
+        let layout = world.layout().clone();
+        let (name, kind, difficulty) = ("game".to_owned(), "message".to_owned(), String::new());
+        Self { map: Map { map: getaway::map::Map { name, kind, difficulty, layout } }, path: None, world: Arc::new(world) }
+    }
+
     /// The board of a map, or of the game or state that is given instead.
     ///
     /// A game has its own rules: others are rejected.
@@ -309,7 +316,7 @@ impl Game {
     }
 
     /// Plays moves until one of them ends the game.
-    fn play_plan(&mut self, plan: &[Move]) -> usize {
+    pub fn play_plan(&mut self, plan: &[Move]) -> usize {
         let played = self.board.world.play_moves(&mut self.state, plan);
         self.moves.extend_from_slice(&plan[..played]);
         played

@@ -6,10 +6,13 @@
 //! bug in getaway, is raised as a `RuntimeError`.
 
 #[cfg(feature = "lab")]
+mod arena;
+#[cfg(feature = "lab")]
 mod batch;
 mod bot;
 mod convert;
 mod game;
+mod guest;
 mod map;
 mod planner;
 #[cfg(feature = "lab")]
@@ -31,6 +34,11 @@ fn run_command_line(py: Python<'_>, arguments: Vec<std::ffi::OsString>) -> u8 {
 /// Coveo's Blitz 2025 car chase, reimplemented exactly, searched, and solved before the first move.
 #[pymodule]
 mod _getaway {
+    use pyo3::prelude::*;
+
+    #[cfg(feature = "lab")]
+    #[pymodule_export]
+    use crate::arena::play_series;
     #[cfg(feature = "lab")]
     #[pymodule_export]
     use crate::batch::{Batch, Single};
@@ -49,6 +57,13 @@ mod _getaway {
     #[cfg(feature = "cli")]
     #[pymodule_export]
     use super::run_command_line;
+
+    /// Registers Python callables as planners.
+    #[pymodule_init]
+    fn init(_module: &Bound<'_, PyModule>) -> PyResult<()> {
+        crate::guest::register();
+        Ok(())
+    }
 
     #[pymodule_export]
     #[allow(non_upper_case_globals)]

@@ -1,0 +1,36 @@
+"""A planner in a few lines: one tick ahead, away from the nearest threat.
+
+    getaway play roundabout --planner keep_away:planner
+    getaway battle keep_away:planner random roundabout snail
+
+The command finds the module in the current folder, as `python -m` does. A planner is any callable that takes a state and
+returns a move: a `getaway.Move`, its number, or its letter.
+"""
+
+import getaway
+
+
+def planner(state: getaway.State) -> getaway.Move:
+    """The move after which the nearest threat is farthest away."""
+
+    def room(move: getaway.Move) -> int:
+        after = state.after(move)
+        if after.is_caught:
+            return -1
+        x, y = after.player
+        return min((abs(x - a) + abs(y - b) for a, b in (threat.position for threat in after.threats)), default=0)
+
+    return max(state.legal_moves, key=room)
+
+
+class Patrol:
+    """A planner with a memory: it goes on in its direction while it can. A class is called for a new one in each game."""
+
+    def __init__(self) -> None:
+        self.last = getaway.Move.STAY
+
+    def __call__(self, state: getaway.State) -> getaway.Move:
+        safe = [move for move in state.legal_moves if not state.after(move).is_caught]
+        if self.last not in safe or self.last is getaway.Move.STAY:
+            self.last = planner(state)
+        return self.last

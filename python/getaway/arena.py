@@ -1,0 +1,188 @@
+"""Which planner is better, and how sure is that: series of games, as data.
+
+    from getaway.arena import battle, evaluate
+
+    def upwards(state):
+        return "U"
+
+    results = evaluate(["safest", upwards], ["roundabout", "snail"], samples=2)
+    results.frame().groupby("planner").score.mean()
+
+A planner is a name or an expression, as for `getaway.Bot`, or a callable that takes a `getaway.State` and returns
+a move. All planners play a sample of a map with the same seed, so that their games are paired. With a budget
+in ticks, and planners that repeat, the same call always gives the same games, on any number of threads;
+planners in Python take turns, because only one thread can run Python at a time.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Callable, Sequence
+from os import PathLike
+from typing import Any
+
+import getaway
+
+__all__ = ["Results", "battle", "evaluate"]
+
+Planner = str | Callable[[getaway.State], "getaway.Move | int | str"] | type
+"""A name, an expression, a callable, or a class of which each game makes one."""
+MapLike = str | PathLike[str] | getaway.Map
+"""A map: its name, its folder, or the map itself."""
+
+_BUDGET_TICKS = 20_000
+
+
+class Results:
+    """The games of a series, and what they show.
+
+    games: one dict per game, with the same keys: planner, map, sample, seed, no_jump, score, final_tick, survived,
+        decisions, simulated_ticks, mispredictions, decision_p50_ms, decision_max_ms.
+    planners: one dict per planner, as `getaway eval --json` prints it: its name, `overall`, and `maps`.
+    match: the comparison of two planners, as `getaway battle --json` prints it; None for an evaluation.
+    sentence: the match in words.
+    """
+
+    __slots__ = ("games", "match", "planners", "sentence")
+
+    def __init__(
+        self,
+        games: list[dict[str, Any]],
+        planners: list[dict[str, Any]],
+        match: dict[str, Any] | None = None,
+        sentence: str | None = None,
+    ) -> None:
+        self.games, self.planners, self.match, self.sentence = games, planners, match, sentence
+
+    def frame(self, library: str | None = None) -> Any:
+        """The games as a data frame, one row per game.
+
+        library: "pandas" or "polars"; by default the first of them that is installed.
+
+        Raises ImportError if it is not installed.
+        """
+        if library not in (None, "pandas", "polars"):
+            raise ValueError(f"library: expected 'pandas', 'polars' or None, found {library!r}")
+        for name in ("pandas", "polars") if library is None else (library,):
+            try:
+                module = importlib.import_module(name)
+            except ImportError:
+                continue
+            return module.DataFrame(self.games)
+        raise ImportError(f"a data frame needs {library or 'pandas or polars'}: expected it to be installed")
+
+    def _rows(self) -> list[tuple[str, ...]]:
+        rows: list[tuple[str, ...]] = [("planner", "mean score", "95% interval", "survive", "games")]
+        for planner in self.planners:
+            overall = planner["overall"]
+            mean, interval = overall["score_mean"], overall["score_interval"]
+            rows.append(
+                (
+                    planner["planner"],
+                    "-" if mean is None else f"{mean:.0f}",
+                    "-" if interval is None else f"{interval['low']:.0f} to {interval['high']:.0f}",
+                    f"{100 * overall['survived'] / max(overall['games'], 1):.0f}%",
+                    str(overall["games"]),
+                )
+            )
+        return rows
+
+    def __repr__(self) -> str:
+        rows = self._rows()
+        widths = [max(map(len, column)) for column in zip(*rows)]
+        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
+        return "\n".join([*lines, *([self.sentence] if self.sentence else [])])
+
+    def _repr_html_(self) -> str:
+        import html
+
+        head, *rows = ([html.escape(cell) for cell in row] for row in self._rows())
+        lines = ["<tr>" + "".join(f"<th>{cell}</th>" for cell in head) + "</tr>"]
+        lines += ["<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows]
+        sentence = f"<p>{html.escape(self.sentence)}</p>" if self.sentence else ""
+        return f"<table>{''.join(lines)}</table>{sentence}"
+
+
+def _maps(maps: MapLike | Sequence[MapLike] | None) -> list[getaway.Map]:
+    """The maps of a series; the bundled ones by default."""
+    if maps is None:
+        maps = getaway.maps()
+    elif isinstance(maps, (str, PathLike, getaway.Map)):
+        maps = [maps]
+    found = [each if isinstance(each, getaway.Map) else getaway.load_map(each) for each in maps]
+    if not found:
+        raise ValueError("maps: expected at least one")
+    return found
+
+
+def _play(planners: Sequence[Planner], maps: MapLike | Sequence[MapLike] | None, is_battle: bool, **options: Any) -> Results:
+    try:
+        from getaway._getaway import play_series
+    except ImportError:
+        raise ImportError("this build of getaway has no arena: expected one with the feature `lab`") from None
+    from getaway._callables import name_of
+
+    for name in ("samples", "threads"):
+        if options[name] is not None and options[name] < 1:
+            raise ValueError(f"{name}: expected at least 1, found {options[name]}")
+    if options["budget_ticks"] is None and options["budget_ms"] is None:
+        options["budget_ticks"] = _BUDGET_TICKS
+    options["threads"] = options["threads"] or os.cpu_count() or 1
+    names = []
+    for planner in planners:
+        if not isinstance(planner, str) and not callable(planner):
+            raise TypeError(f"planner: expected a name or a callable that takes a state, found {type(planner).__name__}")
+        names.append(planner if isinstance(planner, str) else name_of(planner))
+    return Results(**play_series(names, _maps(maps), battle=is_battle, **options))
+
+
+def evaluate(
+    planners: Planner | Sequence[Planner],
+    maps: MapLike | Sequence[MapLike] | None = None,
+    *,
+    samples: int = 10,
+    seed: int = 0,
+    budget_ticks: int | None = None,
+    budget_ms: float | None = None,
+    no_jump: bool = False,
+    rules: dict[str, Any] | None = None,
+    threads: int | None = None,
+) -> Results:
+    """Evaluate planners on every map with several seeds, like `getaway eval`.
+
+    planners: one or several.
+    maps: one or several; by default the bundled maps.
+    samples: games per planner and map.
+    seed: the seed from which those of all games are derived.
+    budget_ticks, budget_ms: limits of a decision; by default 20,000 simulated ticks.
+    no_jump, rules: as for `getaway.Game`.
+    threads: games played at the same time; by default one per processor.
+
+    Raises ValueError for an unknown planner, a map that cannot be played, or a planner in Python that fails.
+    """
+    several: Sequence[Planner] = [planners] if isinstance(planners, str) or callable(planners) else planners
+    return _play(
+        several, maps, False, samples=samples, seed=seed, budget_ticks=budget_ticks, budget_ms=budget_ms, no_jump=no_jump,
+        rules=rules, threads=threads,
+    )  # fmt: skip
+
+
+def battle(
+    one: Planner,
+    two: Planner,
+    maps: MapLike | Sequence[MapLike] | None = None,
+    *,
+    samples: int = 10,
+    seed: int = 0,
+    budget_ticks: int | None = None,
+    budget_ms: float | None = None,
+    no_jump: bool = False,
+    rules: dict[str, Any] | None = None,
+    threads: int | None = None,
+) -> Results:
+    """Compare two planners in paired games, like `getaway battle`. The options are those of `evaluate`."""
+    return _play(
+        [one, two], maps, True, samples=samples, seed=seed, budget_ticks=budget_ticks, budget_ms=budget_ms, no_jump=no_jump,
+        rules=rules, threads=threads,
+    )  # fmt: skip

@@ -1,0 +1,23 @@
+"""A replay in the page of a notebook."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Page, expect
+
+import getaway
+from conftest import MAPS
+
+
+def test_a_replay_plays_in_its_frame(page: Page) -> None:
+    game = getaway.Game(MAPS / "roundabout")
+    game.play(getaway.solve(game, time_limit_ms=20_000).moves)
+    page.set_content(f"<!doctype html><title>a notebook</title>{getaway.Replay(game)._repr_html_()}")
+    frame = page.frame_locator("iframe")
+    expect(frame.locator("#title")).to_have_text("roundabout")
+    expect(frame.locator("#tick")).to_have_text("1")
+    frame.locator("#end").click()
+    expect(frame.locator("#tick")).to_have_text("2001")
+    frame.locator("#home").click()
+    frame.locator("#speed").select_option("100")
+    frame.locator("#play").click()
+    expect(frame.locator("#tick")).not_to_have_text("1")
