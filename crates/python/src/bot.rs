@@ -151,8 +151,8 @@ impl Bot {
         }
         let mut moves = Vec::new();
         while !state.is_over() {
-            let player_move = without_gil(py, || self.answer(&GameMessage::of(world, &state, TEAM), Instant::now()))??
-                .player_move;
+            let player_move =
+                without_gil(py, || self.answer(&GameMessage::of(world, &state, TEAM), Instant::now()))??.player_move;
             world.step(&mut state, player_move);
             moves.push(player_move);
             py.check_signals()?;

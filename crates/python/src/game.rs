@@ -16,8 +16,8 @@ use getaway::protocol::MessageWriter;
 use crate::convert::{catch_panic, to_python, value_error, variant, without_gil};
 use crate::map::{Map, read_map};
 use crate::value::{
-    from_command, from_move, from_plan, from_rules, from_threats, other_rules, rules_options, to_move, to_position, to_rules,
-    to_threat,
+    from_command, from_move, from_plan, from_rules, from_threats, other_rules, rules_options, to_move, to_position,
+    to_rules, to_threat,
 };
 
 /// A map with its tables, and its source.
@@ -40,7 +40,11 @@ impl Board {
     pub fn of_world(world: World) -> Self {
         let layout = world.layout().clone();
         let (name, kind, difficulty) = ("game".to_owned(), "message".to_owned(), String::new());
-        Self { map: Map { map: getaway::map::Map { name, kind, difficulty, layout } }, path: None, world: Arc::new(world) }
+        Self {
+            map: Map { map: getaway::map::Map { name, kind, difficulty, layout } },
+            path: None,
+            world: Arc::new(world),
+        }
     }
 
     /// The board of a map, or of the game or state that is given instead.
@@ -504,9 +508,7 @@ impl Game {
     #[cfg(feature = "lab")]
     fn _repr_svg_(&self) -> PyResult<String> {
         let heading = self.moves.iter().rev().find_map(|player_move| player_move.direction());
-        catch_panic(|| {
-            getaway_viewer::svg(&self.board.world, &self.state, heading.unwrap_or(Direction::Right))
-        })
+        catch_panic(|| getaway_viewer::svg(&self.board.world, &self.state, heading.unwrap_or(Direction::Right)))
     }
 
     // A game is mutable, so it has no hash; its state has one.

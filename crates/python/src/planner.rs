@@ -74,8 +74,7 @@ pub(crate) fn solve<'py>(
     };
     let elapsed = began.elapsed();
     let is_certified = solution.bound <= LAST_TICK && start == world.start();
-    let certificate =
-        is_certified.then(|| Certificate::new(world.rules(), &solution, decider.proof()).to_string());
+    let certificate = is_certified.then(|| Certificate::new(world.rules(), &solution, decider.proof()).to_string());
     let fields = (
         solution.outcome.name(),
         Plan::from(&solution.moves[..]).to_string(),

@@ -88,7 +88,9 @@ impl Replay {
             Some("svg") => self.svg(py, 1.0)?,
             _ => {
                 let file = file.display();
-                return Err(PyValueError::new_err(format!("file: expected a name that ends with .html or .svg, found {file}")));
+                return Err(PyValueError::new_err(format!(
+                    "file: expected a name that ends with .html or .svg, found {file}"
+                )));
             }
         };
         let written = without_gil(py, || std::fs::write(&file, content))?;
