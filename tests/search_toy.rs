@@ -116,6 +116,14 @@ fn every_component_finds_the_best_leaf() {
         "select(1, lookahead(simulate))",
         "select(1, step(repeat(2, simulate)))",
         "select(0.5, select(1, simulate))",
+        "beam(2, simulate)",
+        "beam(3, beam(2, simulate))",
+        "adapt(1, 5, 1)",
+        "adapt(2, 3, 0.5, 2, prior)",
+        "step(adapt(1, 5, 1))",
+        "anneal(50, 1, 0.1)",
+        "step(anneal(10, 1, 0))",
+        "repeat(3, anneal(30, 0.5, 0.5))",
     ] {
         for seed in 0..50 {
             let outcome = run(&literal(), expression, seed, Budget::evaluations(300));
@@ -143,6 +151,12 @@ fn each_component_evaluates_as_often_as_defined() {
         ("step(repeat(5, simulate))", 10),
         ("select(1, repeat(5, simulate))", 5),
         ("step(select(1, simulate))", 2),
+        ("beam(1, simulate)", 7),
+        // Three successors, then four of each of the two kept.
+        ("beam(2, simulate)", 11),
+        ("adapt(2, 5, 1)", 25),
+        ("adapt(1, 5, 1, 4)", 20),
+        ("anneal(9, 1, 0.1)", 9),
     ] {
         let outcome = run(&bush, expression, 3, Budget::passes(1));
         assert_eq!(outcome.evaluations, evaluations, "{expression}");
@@ -184,6 +198,98 @@ impl Problem for Guided {
 }
 
 #[test]
+fn beam_of_one_state_is_nested_search() {
+    let tree = forest(7, 3);
+    for (beam, nested) in [
+        ("beam(1, simulate)", "step(lookahead(simulate))"),
+        ("beam(1, beam(1, simulate))", "step(lookahead(step(lookahead(simulate))))"),
+    ] {
+        for seed in 0..20 {
+            // A step replays the action that it plays, a beam keeps the state.
+            let of = |expression| Outcome { simulated_ticks: 0, ..run(&tree, expression, seed, Budget::passes(2)) };
+            assert_eq!(of(beam), of(nested), "{beam}, seed {seed}");
+        }
+    }
+}
+
+#[test]
+fn wider_beams_find_more_in_one_pass() {
+    let tree = forest(8, 3);
+    let mean = |expression| {
+        let rewards = (0..40).map(|seed| run(&tree, expression, seed, Budget::passes(1)).best.expect("leaves").reward);
+        rewards.sum::<f64>() / 40.0
+    };
+    let (narrow, wide) = (mean("beam(1, simulate)"), mean("beam(8, simulate)"));
+    assert!(wide > narrow + 5.0, "{wide}, {narrow}");
+}
+
+/// Forty bits; the reward is how many of them are that of a hidden word.
+struct Password;
+
+impl Problem for Password {
+    type State = (u32, u32);
+    type Action = bool;
+
+    fn actions(&self, _: &(u32, u32), actions: &mut Vec<bool>) {
+        actions.extend([false, true]);
+    }
+
+    fn apply(&self, (depth, right): &mut (u32, u32), action: bool) {
+        *right += u32::from(action == (0x5a_c3_96_1b_e7_u64 >> *depth & 1 == 1));
+        *depth += 1;
+    }
+
+    fn is_final(&self, state: &(u32, u32)) -> bool {
+        state.0 == 40
+    }
+
+    fn reward(&self, state: &(u32, u32)) -> f64 {
+        f64::from(state.1)
+    }
+
+    fn prior(&self, state: &(u32, u32), action: bool) -> f64 {
+        if action == (0x5a_c3_96_1b_e7_u64 >> state.0 & 1 == 1) { 1.0 } else { -1.0 }
+    }
+}
+
+fn mean_of_password(expression: &str, evaluations: u64) -> f64 {
+    let reward = |seed| {
+        let mut search = Search::new(expression.parse().expect(expression), seed);
+        search.run(&Password, &(0, 0), Budget::evaluations(evaluations)).best.expect("evaluations").reward
+    };
+    (0..20).map(reward).sum::<f64>() / 20.0
+}
+
+#[test]
+fn adapted_and_annealed_sequences_are_better_than_sampled_ones() {
+    // The best of a thousand words has about 31 right bits.
+    let sampled = mean_of_password("simulate", 1000);
+    assert!(sampled < 33.0, "{sampled}");
+    for expression in ["adapt(1, 1000, 1)", "adapt(2, 32, 1)", "adapt(1, 250, 1, 4)", "anneal(1000, 0.1, 0.01)"] {
+        let mean = mean_of_password(expression, 1000);
+        assert!(mean > 37.0, "{expression}: {mean}");
+    }
+}
+
+#[test]
+fn prior_guides_the_first_rollouts() {
+    // Each bit is right with probability e / (e + 1/e), 0.88.
+    let (plain, prior) = (mean_of_password("adapt(1, 1, 1)", 1), mean_of_password("adapt(1, 1, 1, prior)", 1));
+    assert!((prior - 0.88 * 40.0).abs() < 2.0 && (plain - 20.0).abs() < 3.0, "{prior}, {plain}");
+}
+
+#[test]
+fn cold_annealing_from_the_best_known_sequence_never_loses_it() {
+    let tree = forest(8, 3);
+    for seed in 0..20 {
+        let mut search = search("anneal(20, 0, 0)", seed);
+        let first = search.run(&tree, &vec![], Budget::passes(1)).best.expect("leaves").reward;
+        let second = search.run(&tree, &vec![], Budget::passes(5)).best.expect("leaves").reward;
+        assert!(second >= first);
+    }
+}
+
+#[test]
 fn step_follows_the_best_sequence_seen_not_the_last_one() {
     let mut search = Search::new("step(simulate(greedy))".parse().expect("an expression"), 1);
     let outcome = search.run(&Guided(Cell::new(0)), &(0, false), Budget::passes(1));
@@ -210,6 +316,9 @@ fn evaluation_budgets_are_met_exactly() {
         "step(lookahead(simulate))",
         "lookahead(lookahead(simulate))",
         "step(repeat(3, simulate))",
+        "beam(2, simulate)",
+        "adapt(2, 3, 1)",
+        "anneal(7, 1, 0.1)",
     ] {
         for budget in 0..40 {
             let outcome = run(&literal(), expression, 1, Budget::evaluations(budget));
@@ -565,10 +674,18 @@ fn any_expression() -> impl Strategy<Value = Expression> {
         Just(Component::Lookahead),
         Just(Component::Step),
         (0.0..2.0).prop_map(Component::Select),
+        (1_u32..4).prop_map(Component::Beam),
     ];
     let policy = prop_oneof![Just(Policy::Random), Just(Policy::Greedy)];
-    (proptest::collection::vec(component, 0..4), policy).prop_map(|(mut components, policy)| {
-        components.push(Component::Simulate { policy, horizon: None });
+    let simulate = policy.prop_map(|policy| Component::Simulate { policy, horizon: None });
+    let adapt = (1_u32..3, 1_u32..5, 0.0..2.0, 1_u32..3, any::<bool>()).prop_map(
+        |(levels, iterations, alpha, rollouts, prior)| Component::Adapt { levels, iterations, alpha, rollouts, prior },
+    );
+    let anneal =
+        (1_u32..9, 0.0..1.0, 0.0..1.0).prop_map(|(iterations, hot, cold)| Component::Anneal { iterations, hot, cold });
+    let leaf = prop_oneof![simulate, adapt, anneal];
+    (proptest::collection::vec(component, 0..4), leaf).prop_map(|(mut components, leaf)| {
+        components.push(leaf);
         Expression::new(components).expect("well formed")
     })
 }

@@ -50,7 +50,7 @@ pub use survival::{Outcome, Solution, SurvivalOptions, SurvivalSearch};
 pub use survival_planner::SurvivalPlanner;
 
 pub use crate::search::Budget;
-use crate::search::DEPTH_MAX;
+use crate::search::{DEPTH_MAX, LEVELS_MAX};
 
 /// Every planner, from the simplest to the strongest. A row is all that the names, the help, the
 /// errors and [`by_name`] know about a planner: a new planner is its own file and a row here.
@@ -111,6 +111,18 @@ const PLANNERS: &[PlannerEntry] = &[
         about: "tree search with games that avoid death one tick ahead: select(0.2, simulate(greedy))",
         parameter: None,
         make: Make::Expression(|_| "select(0.2, simulate(greedy))".to_owned()),
+    },
+    PlannerEntry {
+        name: "nrpa",
+        about: "nested rollout policy adaptation: adapt(1, 100, 1) (nrpa:LEVELS, default 1)",
+        parameter: Some(Parameter { default: 1, max: LEVELS_MAX as u16 }),
+        make: Make::Expression(|levels| format!("adapt({levels}, 100, 1)")),
+    },
+    PlannerEntry {
+        name: "anneal",
+        about: "simulated annealing of the best game known: anneal(1000, 0.1, 0.001)",
+        parameter: None,
+        make: Make::Expression(|_| "anneal(1000, 0.1, 0.001)".to_owned()),
     },
     PlannerEntry {
         name: "show-off",

@@ -89,6 +89,13 @@ impl Problem for SurvivalProblem<'_> {
             }
         }
     }
+
+    /// Tick, tile and move: where the threats are then is learnt with them.
+    #[inline]
+    fn code(&self, state: &State, player_move: Move, _depth: usize, _index: usize) -> u64 {
+        let tile = self.world.tile_after(state, Move::Stay);
+        u64::from(state.tick()) << 32 | u64::from(tile) << 8 | player_move as u64
+    }
 }
 
 /// The next move in cyclic order.

@@ -1,7 +1,7 @@
 //! A search as a value: the components of an expression, their limits, and their textual form.
 //!
 //! Every component but the last wraps exactly one other, so an expression is a chain and is stored
-//! as a list, without recursion. [`FromStr`](std::str::FromStr) parses what
+//! as a list, without recursion. The last one plays rollouts: `simulate`, `adapt` or `anneal`. [`FromStr`](std::str::FromStr) parses what
 //! [`Display`](fmt::Display) writes to an equal expression.
 
 use std::fmt;
@@ -16,6 +16,12 @@ pub const REPEAT_MAX: u32 = 1_000_000_000;
 pub const HORIZON_MAX: u32 = 1_000_000;
 /// The largest constant of a `select`.
 pub const C_MAX: f64 = 1e6;
+/// The largest width of a `beam`.
+pub const WIDTH_MAX: u32 = 10_000;
+/// The most levels of an `adapt`.
+pub const LEVELS_MAX: u32 = 10;
+/// The largest step of an `adapt`, and the highest temperature of an `anneal`.
+pub const RATE_MAX: f64 = 1e3;
 
 /// How a rollout chooses its actions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +66,35 @@ pub enum Component {
     /// Invokes the next component from a leaf of a tree that grows by UCB1 with this constant, 0 to
     /// [`C_MAX`].
     Select(f64),
+    /// Invokes the next component from every successor of this many states at a time, 1 to
+    /// [`WIDTH_MAX`], and goes on with the successors whose best known sequences are best.
+    Beam(u32),
+    /// Nested rollout policy adaptation: plays rollouts with a policy that is adapted to the best
+    /// one.
+    Adapt {
+        /// Levels of nesting, 1 to [`LEVELS_MAX`].
+        levels: u32,
+        /// Iterations per level, 1 to [`REPEAT_MAX`].
+        iterations: u32,
+        /// Step of the adaptation, 0 to [`RATE_MAX`].
+        alpha: f64,
+        /// Rollouts between two adaptations on the lowest level, 1 to [`REPEAT_MAX`]: more than 1
+        /// is the stabilised form.
+        rollouts: u32,
+        /// Whether the policy is biased by [`Problem::prior`](super::Problem::prior): the
+        /// generalised form.
+        prior: bool,
+    },
+    /// Simulated annealing over the sequence of actions.
+    Anneal {
+        /// Changes to try, 1 to [`REPEAT_MAX`].
+        iterations: u32,
+        /// Temperature at the start, 0 to [`RATE_MAX`], as a share of the spread of the rewards
+        /// seen.
+        hot: f64,
+        /// Temperature at the end, in the same unit.
+        cold: f64,
+    },
 }
 
 impl Component {
@@ -71,7 +106,15 @@ impl Component {
             Self::Lookahead => "lookahead",
             Self::Step => "step",
             Self::Select(_) => "select",
+            Self::Beam(_) => "beam",
+            Self::Adapt { .. } => "adapt",
+            Self::Anneal { .. } => "anneal",
         }
+    }
+
+    /// Whether the component plays rollouts itself, and so wraps no other.
+    pub const fn is_leaf(self) -> bool {
+        matches!(self, Self::Simulate { .. } | Self::Adapt { .. } | Self::Anneal { .. })
     }
 
     fn is_within_limits(self) -> bool {
@@ -79,9 +122,31 @@ impl Component {
             Self::Simulate { horizon, .. } => horizon.is_none_or(|actions| (1..=HORIZON_MAX).contains(&actions)),
             Self::Repeat(count) => (1..=REPEAT_MAX).contains(&count),
             Self::Lookahead | Self::Step => true,
-            // Check the sign, because -0 would not round-trip.
-            Self::Select(c) => c.is_sign_positive() && (0.0..=C_MAX).contains(&c),
+            Self::Select(c) => is_number(c, C_MAX),
+            Self::Beam(width) => (1..=WIDTH_MAX).contains(&width),
+            Self::Adapt { levels, iterations, alpha, rollouts, .. } => {
+                let counts = [iterations, rollouts].iter().all(|count| (1..=REPEAT_MAX).contains(count));
+                counts && (1..=LEVELS_MAX).contains(&levels) && is_number(alpha, RATE_MAX)
+            }
+            Self::Anneal { iterations, hot, cold } => {
+                (1..=REPEAT_MAX).contains(&iterations) && is_number(hot, RATE_MAX) && is_number(cold, RATE_MAX)
+            }
         }
+    }
+}
+
+/// Whether a number lies within 0 and `most`. The sign is checked, because -0 would not round-trip.
+fn is_number(number: f64, most: f64) -> bool {
+    number.is_sign_positive() && (0.0..=most).contains(&number)
+}
+
+/// A number with the shortest digits that parse to it; tiny ones would print as a row of zeros.
+struct Number(f64);
+
+impl fmt::Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(number) = *self;
+        if number != 0.0 && number < 1e-4 { write!(f, "{number:e}") } else { write!(f, "{number}") }
     }
 }
 
@@ -92,8 +157,10 @@ pub enum ExpressionError {
     /// No components, or too many.
     #[error("an expression has 1 to {DEPTH_MAX} components, not {0}")]
     Length(usize),
-    /// `simulate` must be last; every other component must not be.
-    #[error("component {0} is misplaced: simulate must be the last component and may not occur elsewhere")]
+    /// The last component must be a leaf; no other may be.
+    #[error(
+        "component {0} is misplaced: the last component must be simulate, adapt or anneal, which may not occur elsewhere"
+    )]
     Place(usize),
     /// A number outside the limits of its component.
     #[error("component {0} has a number out of range")]
@@ -110,15 +177,15 @@ impl Expression {
     /// The expression of these components, the outermost first.
     ///
     /// # Errors
-    /// If there are none or more than [`DEPTH_MAX`], if `simulate` is not the last and only the
-    /// last, or if a number is out of its limits.
+    /// If there are none or more than [`DEPTH_MAX`], if the last one, and only that, is not a leaf,
+    /// or if a number is out of its limits.
     pub fn new(components: Vec<Component>) -> Result<Self, ExpressionError> {
         if components.is_empty() || components.len() > DEPTH_MAX {
             return Err(ExpressionError::Length(components.len()));
         }
         let last = components.len() - 1;
         for (index, component) in components.iter().enumerate() {
-            if matches!(component, Component::Simulate { .. }) != (index == last) {
+            if component.is_leaf() != (index == last) {
                 return Err(ExpressionError::Place(index));
             }
             if !component.is_within_limits() {
@@ -128,7 +195,7 @@ impl Expression {
         Ok(Self { components })
     }
 
-    /// The components, the outermost first, `simulate` last.
+    /// The components, the outermost first, the leaf last.
     pub fn components(&self) -> &[Component] {
         &self.components
     }
@@ -146,10 +213,18 @@ impl fmt::Display for Expression {
                 }
                 Component::Repeat(count) => write!(f, "({count}, ")?,
                 Component::Lookahead | Component::Step => f.write_str("(")?,
-                // The shortest digits that parse to the same number; tiny numbers would print as a
-                // row of zeros.
-                Component::Select(c) if c != 0.0 && c < 1e-4 => write!(f, "({c:e}, ")?,
-                Component::Select(c) => write!(f, "({c}, ")?,
+                Component::Select(c) => write!(f, "({}, ", Number(c))?,
+                Component::Beam(width) => write!(f, "({width}, ")?,
+                Component::Adapt { levels, iterations, alpha, rollouts, prior } => {
+                    write!(f, "({levels}, {iterations}, {}", Number(alpha))?;
+                    if rollouts > 1 {
+                        write!(f, ", {rollouts}")?;
+                    }
+                    f.write_str(if prior { ", prior)" } else { ")" })?;
+                }
+                Component::Anneal { iterations, hot, cold } => {
+                    write!(f, "({iterations}, {}, {})", Number(hot), Number(cold))?;
+                }
             }
         }
         (1..self.components.len()).try_for_each(|_| f.write_str(")"))
@@ -174,11 +249,17 @@ mod tests {
             Component::Select(-0.0),
             Component::Select(f64::NAN),
             Component::Select(2e6),
+            Component::Beam(0),
         ] {
             assert_eq!(Expression::new(vec![wrong, SIMULATE]), Err(ExpressionError::Limit(0)));
         }
         let endless = Component::Simulate { policy: Policy::Greedy, horizon: Some(0) };
         assert_eq!(Expression::new(vec![Component::Step, endless]), Err(ExpressionError::Limit(1)));
+        let adapt = Component::Adapt { levels: 2, iterations: 10, alpha: 1.0, rollouts: 0, prior: false };
+        assert_eq!(Expression::new(vec![adapt]), Err(ExpressionError::Limit(0)));
+        let anneal = Component::Anneal { iterations: 10, hot: -0.0, cold: 0.0 };
+        assert_eq!(Expression::new(vec![anneal]), Err(ExpressionError::Limit(0)));
+        assert_eq!(Expression::new(vec![adapt, SIMULATE]), Err(ExpressionError::Place(0)));
     }
 
     #[test]

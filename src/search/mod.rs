@@ -1,7 +1,7 @@
 //! A grammar of Monte Carlo searches for one-player problems; independent of this game.
 //!
 //! A [`Problem`] lists the legal actions of a state, applies one, says whether a state is final,
-//! and returns its reward. An [`Expression`] composes a search for it out of five components, after
+//! and returns its reward. An [`Expression`] composes a search for it. Five components are those of
 //! Maes, Lupien St-Pierre and Ernst, *Monte Carlo Search Algorithm Discovery for One Player Games*
 //! (arXiv 1208.4692):
 //!
@@ -12,6 +12,14 @@
 //! | `lookahead(S)` | for each legal action, invokes `S` from the successor |
 //! | `step(S)` | invokes `S`, plays the next action of the best sequence that this step has seen, and so on to the end |
 //! | `select(C, S)` | one tree, kept for the whole search: descends by mean + `C` sqrt(ln n / n_k), expands a leaf, invokes `S` there, backs up what it returned |
+//!
+//! Three were found since: `docs/search.md` describes them.
+//!
+//! | component | what it does |
+//! |---|---|
+//! | `adapt(L, N, A)`, `adapt(L, N, A, R)`, `adapt(L, N, A, R, prior)` | nested rollout policy adaptation with `L` levels of `N` iterations and step `A`; with `R` rollouts per adaptation, and a prior from the problem |
+//! | `anneal(N, T, U)` | `N` random changes of the best sequence known, worse ones accepted at temperatures that fall from `T` to `U` |
+//! | `beam(W, S)` | `step(lookahead(S))` with the best `W` states instead of one |
 //!
 //! `simulate` alone is `simulate(random)`. Known algorithms: `step(repeat(100, simulate))` is
 //! iterative sampling, `step(lookahead(simulate))` nested Monte Carlo of level 1, `step(repeat(100,
@@ -57,17 +65,24 @@
 //! # Ok::<(), getaway::search::ParseError>(())
 //! ```
 
+mod adapt;
+mod anneal;
+mod beam;
 mod budget;
 mod deadline;
 mod expression;
 mod parse;
+mod policy;
 mod problem;
 mod run;
 mod tree;
 
 pub use budget::{Budget, BudgetMeter, StopReason};
 pub use deadline::{ManualTimeSource, SystemTimeSource, TimeSource};
-pub use expression::{C_MAX, Component, DEPTH_MAX, Expression, ExpressionError, HORIZON_MAX, Policy, REPEAT_MAX};
+pub use expression::{
+    C_MAX, Component, DEPTH_MAX, Expression, ExpressionError, HORIZON_MAX, LEVELS_MAX, Policy, RATE_MAX, REPEAT_MAX,
+    WIDTH_MAX,
+};
 pub use parse::{ParseError, TEXT_MAX};
 pub use problem::{Generator, Problem};
 pub use run::{Line, Outcome, Search};

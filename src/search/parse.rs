@@ -6,12 +6,14 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::expression::{C_MAX, Component, DEPTH_MAX, Expression, HORIZON_MAX, Policy, REPEAT_MAX};
+use super::expression::{
+    C_MAX, Component, DEPTH_MAX, Expression, HORIZON_MAX, LEVELS_MAX, Policy, RATE_MAX, REPEAT_MAX, WIDTH_MAX,
+};
 
 /// The maximum length of an expression, in characters.
 pub const TEXT_MAX: usize = 4096;
 
-const COMPONENTS: &str = "simulate, repeat, lookahead, step or select";
+const COMPONENTS: &str = "simulate, repeat, lookahead, step, select, beam, adapt or anneal";
 
 /// Where and why a text is not an expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,7 +101,7 @@ impl Parser<'_> {
             if components.len() > DEPTH_MAX {
                 return Err(self.error(start, format!("at most {DEPTH_MAX} components")));
             }
-            if matches!(component, Component::Simulate { .. }) {
+            if component.is_leaf() {
                 break;
             }
         }
@@ -120,13 +122,16 @@ impl Parser<'_> {
         if name.text == "simulate" {
             return self.simulate();
         }
-        if !["repeat", "lookahead", "step", "select"].contains(&name.text.as_str()) {
+        if !["repeat", "lookahead", "step", "select", "beam", "adapt", "anneal"].contains(&name.text.as_str()) {
             return Err(self.error(name.start, COMPONENTS));
         }
         self.symbol('(')?;
         let component = match name.text.as_str() {
             "repeat" => Component::Repeat(self.count("repetitions", REPEAT_MAX)?),
-            "select" => Component::Select(self.constant()?),
+            "select" => Component::Select(self.constant(C_MAX)?),
+            "beam" => Component::Beam(self.count("states", WIDTH_MAX)?),
+            "adapt" => return self.adapt(),
+            "anneal" => return self.anneal(),
             "lookahead" => return Ok(Component::Lookahead),
             _ => return Ok(Component::Step),
         };
@@ -153,13 +158,60 @@ impl Parser<'_> {
         Ok(Component::Simulate { policy, horizon })
     }
 
+    /// Parses the numbers of an `adapt`, after the parenthesis.
+    fn adapt(&mut self) -> Result<Component, ParseError> {
+        let levels = self.count("levels", LEVELS_MAX)?;
+        self.symbol(',')?;
+        let iterations = self.count("iterations", REPEAT_MAX)?;
+        self.symbol(',')?;
+        let alpha = self.constant(RATE_MAX)?;
+        let (mut rollouts, mut prior) = (1, false);
+        if self.peek() == Some(',') {
+            self.symbol(',')?;
+            prior = self.word("prior");
+            if !prior {
+                rollouts = self.count("rollouts", REPEAT_MAX)?;
+                if self.peek() == Some(',') {
+                    self.symbol(',')?;
+                    prior = self.word("prior");
+                    if !prior {
+                        return Err(self.error(self.position, "prior"));
+                    }
+                }
+            }
+        }
+        self.symbol(')')?;
+        Ok(Component::Adapt { levels, iterations, alpha, rollouts, prior })
+    }
+
+    /// Parses the numbers of an `anneal`, after the parenthesis.
+    fn anneal(&mut self) -> Result<Component, ParseError> {
+        let iterations = self.count("iterations", REPEAT_MAX)?;
+        self.symbol(',')?;
+        let hot = self.constant(RATE_MAX)?;
+        self.symbol(',')?;
+        let cold = self.constant(RATE_MAX)?;
+        self.symbol(')')?;
+        Ok(Component::Anneal { iterations, hot, cold })
+    }
+
+    /// Reads a word if it comes next.
+    fn word(&mut self, word: &str) -> bool {
+        let start = self.skip_spaces();
+        let found = self.token(char::is_alphanumeric).text == word;
+        if !found {
+            self.position = start;
+        }
+        found
+    }
+
     fn count(&mut self, unit: &str, max: u32) -> Result<u32, ParseError> {
         let number = self.token(|character| character.is_ascii_digit());
         let value = number.text.parse().ok().filter(|count| (1..=max).contains(count));
         value.ok_or_else(|| self.error(number.start, format!("a number of {unit}, 1 to {max}")))
     }
 
-    fn constant(&mut self) -> Result<f64, ParseError> {
+    fn constant(&mut self, most: f64) -> Result<f64, ParseError> {
         let start = self.skip_spaces();
         let mut text = String::new();
         while let Some(&character) = self.characters.get(self.position) {
@@ -171,8 +223,8 @@ impl Parser<'_> {
             text.push(character);
             self.position += 1;
         }
-        let value = text.parse().ok().filter(|c| (0.0..=C_MAX).contains(c));
-        value.ok_or_else(|| self.error(start, format!("a constant, 0 to {C_MAX}")))
+        let value = text.parse().ok().filter(|c| (0.0..=most).contains(c));
+        value.ok_or_else(|| self.error(start, format!("a constant, 0 to {most}")))
     }
 
     fn symbol(&mut self, symbol: char) -> Result<(), ParseError> {
@@ -236,6 +288,12 @@ mod tests {
             "step(repeat(100, simulate))",
             "step(lookahead(step(lookahead(simulate))))",
             "step(repeat(100, select(1.41, simulate(greedy))))",
+            "beam(4, beam(2, simulate))",
+            "adapt(3, 100, 1)",
+            "repeat(2, adapt(2, 50, 0.5, 4))",
+            "adapt(1, 10, 1, prior)",
+            "adapt(1, 10, 1, 4, prior)",
+            "step(anneal(100, 0.5, 1e-5))",
         ] {
             assert_eq!(text.parse::<Expression>().expect(text).to_string(), text);
         }
@@ -246,8 +304,14 @@ mod tests {
     #[test]
     fn errors_have_the_position_and_what_was_expected() {
         for (text, message) in [
-            ("", "character 1: expected simulate, repeat, lookahead, step or select, found the end"),
-            ("stepp(simulate)", "character 1: expected simulate, repeat, lookahead, step or select, found \"stepp\""),
+            (
+                "",
+                "character 1: expected simulate, repeat, lookahead, step, select, beam, adapt or anneal, found the end",
+            ),
+            (
+                "stepp(simulate)",
+                "character 1: expected simulate, repeat, lookahead, step, select, beam, adapt or anneal, found \"stepp\"",
+            ),
             ("step simulate", "character 6: expected \"(\", found \"simulate\""),
             (
                 "step(repeat(x, simulate))",
@@ -258,6 +322,12 @@ mod tests {
             ("select(-1, simulate)", "character 8: expected a constant, 0 to 1000000, found \"-1\""),
             ("select(1e9, simulate)", "character 8: expected a constant, 0 to 1000000, found \"1e9\""),
             ("simulate(best)", "character 10: expected a policy: random or greedy, found \"best\""),
+            ("beam(0, simulate)", "character 6: expected a number of states, 1 to 10000, found \"0\""),
+            ("adapt(11, 9, 1)", "character 7: expected a number of levels, 1 to 10, found \"11\""),
+            ("adapt(1, 9, 1, x)", "character 16: expected a number of rollouts, 1 to 1000000000, found \"x\""),
+            ("adapt(1, 9, 1, 2, x)", "character 19: expected prior, found \"x\""),
+            ("anneal(9, 1)", "character 12: expected \",\", found \")\""),
+            ("anneal(9, 1, 2000)", "character 14: expected a constant, 0 to 1000, found \"2000\""),
             ("step(simulate", "character 14: expected \")\", found the end"),
             ("step(simulate))", "character 15: expected the end, found \")\""),
         ] {
@@ -287,10 +357,23 @@ mod tests {
         let policy = prop_oneof![Just(Policy::Random), Just(Policy::Greedy)];
         let simulate = (policy, proptest::option::of(1..=HORIZON_MAX))
             .prop_map(|(policy, horizon)| Component::Simulate { policy, horizon });
+        let adapt = (1..=LEVELS_MAX, 1..=REPEAT_MAX, 0.0..=RATE_MAX, 1..=REPEAT_MAX, any::<bool>()).prop_map(
+            |(levels, iterations, alpha, rollouts, prior)| Component::Adapt {
+                levels,
+                iterations,
+                alpha,
+                rollouts,
+                prior,
+            },
+        );
+        let anneal = (1..=REPEAT_MAX, 0.0..=RATE_MAX, 0.0..1e-3)
+            .prop_map(|(iterations, hot, cold)| Component::Anneal { iterations, hot, cold });
+        let leaf = prop_oneof![simulate, adapt, anneal];
         let wrapping = prop_oneof![
             (1..=REPEAT_MAX).prop_map(Component::Repeat),
             Just(Component::Lookahead),
             Just(Component::Step),
+            (1..=WIDTH_MAX).prop_map(Component::Beam),
             (0.0..=C_MAX).prop_map(Component::Select),
             (0.0..1e-3).prop_map(Component::Select),
             (0_u64..1 << 62)
@@ -298,8 +381,8 @@ mod tests {
                 .prop_filter("too large", |c| *c <= C_MAX)
                 .prop_map(Component::Select),
         ];
-        (proptest::collection::vec(wrapping, 0..DEPTH_MAX), simulate).prop_map(|(mut components, simulate)| {
-            components.push(simulate);
+        (proptest::collection::vec(wrapping, 0..DEPTH_MAX), leaf).prop_map(|(mut components, leaf)| {
+            components.push(leaf);
             Expression::new(components).expect("within the limits")
         })
     }
@@ -312,7 +395,7 @@ mod tests {
 
         #[test]
         fn any_text_gives_an_expression_or_an_error_inside_it(
-            text in prop_oneof![".*", "[a-z(), .0-9e+-]{0,80}", "(step\\(|repeat\\(|select\\(|simulate|random|greedy|lookahead|[0-9.,()é ]){0,12}"]
+            text in prop_oneof![".*", "[a-z(), .0-9e+-]{0,80}", "(step\\(|repeat\\(|select\\(|beam\\(|adapt\\(|anneal\\(|prior|simulate|random|greedy|lookahead|[0-9.,()é ]){0,12}"]
         ) {
             match text.parse::<Expression>() {
                 Ok(expression) => prop_assert_eq!(expression.to_string().parse(), Ok(expression)),

@@ -101,4 +101,21 @@ pub trait Problem {
     ) -> Self::Action {
         self.random(state, actions, random)
     }
+
+    /// The code of `action`, legal in `state` after `depth` actions and number `index` in the list
+    /// of its legal actions: for learnt policies, which give actions with the same code the same
+    /// weight. A good code says what the action is about and leaves out what does not matter. By
+    /// default it is `depth` and `index`.
+    #[inline]
+    fn code(&self, _state: &Self::State, _action: Self::Action, depth: usize, index: usize) -> u64 {
+        (depth as u64) << 32 | index as u64
+    }
+
+    /// The prior weight of `action`, legal in `state`: before anything is learnt, an action is
+    /// played with a probability proportional to the exponential of its weight. By default 0 for
+    /// all, that is, uniformly at random.
+    #[inline]
+    fn prior(&self, _state: &Self::State, _action: Self::Action) -> f64 {
+        0.0
+    }
 }

@@ -1,8 +1,10 @@
-//! Runs an expression: the best sequence, the budget, and the five components.
+//! Runs an expression: the best sequence, the budget, and the components of the paper; those found
+//! since have files of their own.
 //!
 //! Every evaluated sequence is offered to the enclosing components from the innermost outwards:
 //! each keeps the best since its last invocation.
 
+use super::adapt::{AdaptOptions, Adapter};
 use super::budget::{Budget, BudgetMeter, StopReason};
 use super::expression::{Component, Expression, Policy};
 use super::problem::{Generator, Problem};
@@ -34,10 +36,10 @@ pub struct Outcome<A> {
 
 /// The best sequence that a component has seen since its last invocation.
 #[derive(Clone)]
-struct Record<A> {
-    reward: Option<f64>,
+pub(super) struct Record<A> {
+    pub(super) reward: Option<f64>,
     /// Valid only if there is a reward; otherwise kept for its allocation.
-    actions: Vec<A>,
+    pub(super) actions: Vec<A>,
 }
 
 impl<A: Copy> Record<A> {
@@ -65,17 +67,21 @@ impl<A: Copy> Record<A> {
 #[derive(Clone)]
 pub struct Search<A> {
     expression: Expression,
-    random: Generator,
+    pub(super) random: Generator,
     /// The best sequence of the whole search.
-    best: Record<A>,
+    pub(super) best: Record<A>,
     /// One per component.
-    records: Vec<Record<A>>,
+    pub(super) records: Vec<Record<A>>,
     /// One per component, used by `select` only.
     trees: Vec<Tree<A>>,
     /// Buffers for the legal actions, one per component.
-    action_buffers: Vec<Vec<A>>,
+    pub(super) action_buffers: Vec<Vec<A>>,
     /// The actions from the root to the current state.
-    path: Vec<A>,
+    pub(super) path: Vec<A>,
+    /// The memory of an `adapt`.
+    pub(super) adapter: Adapter,
+    /// The sequence of an `anneal`.
+    pub(super) sequence: Vec<A>,
 }
 
 impl<A: Copy + Eq> Search<A> {
@@ -90,6 +96,8 @@ impl<A: Copy + Eq> Search<A> {
             trees: vec![Tree::new(TREE_NODES_MAX); count],
             action_buffers: vec![Vec::new(); count],
             path: Vec::new(),
+            adapter: Adapter::default(),
+            sequence: Vec::new(),
         }
     }
 
@@ -180,13 +188,13 @@ impl<A: Copy + Eq> Search<A> {
 }
 
 /// Stops the search for this reason.
-struct Stop(StopReason);
+pub(super) struct Stop(StopReason);
 
 /// One run of a search.
-struct Run<'a, P: Problem> {
-    problem: &'a P,
+pub(super) struct Run<'a, P: Problem> {
+    pub(super) problem: &'a P,
     root: &'a P::State,
-    search: &'a mut Search<P::Action>,
+    pub(super) search: &'a mut Search<P::Action>,
     meter: BudgetMeter,
     best_possible: f64,
 }
@@ -214,7 +222,7 @@ impl<P: Problem> Run<'_, P> {
 
     /// Evaluates `state` if it is final, and otherwise runs the component there. Returns the best
     /// reward of this invocation, or `None` if everything below was seen before.
-    fn invoke(&mut self, component: usize, state: &P::State) -> Result<Option<f64>, Stop> {
+    pub(super) fn invoke(&mut self, component: usize, state: &P::State) -> Result<Option<f64>, Stop> {
         if self.problem.is_final(state) {
             self.check_limits()?;
             return Ok(Some(self.evaluate(component, state)));
@@ -228,6 +236,14 @@ impl<P: Problem> Run<'_, P> {
             Component::Lookahead => self.lookahead(component, state)?,
             Component::Step => self.step(component, state)?,
             Component::Select(c) => self.select(component, state, c)?,
+            Component::Beam(width) => self.beam(component, state, width as usize)?,
+            Component::Adapt { levels, iterations, alpha, rollouts, prior } => {
+                let options = AdaptOptions { levels, iterations, alpha, rollouts, prior };
+                return self.adapt(component, state, options);
+            }
+            Component::Anneal { iterations, hot, cold } => {
+                return self.anneal(component, state, iterations, [hot, cold]);
+            }
         }
         Ok(self.search.records[component].reward)
     }
@@ -395,7 +411,7 @@ impl<P: Problem> Run<'_, P> {
 
     /// Plays `action` and adds it to the path.
     #[inline]
-    fn apply(&mut self, state: &mut P::State, action: P::Action) -> Result<(), Stop> {
+    pub(super) fn apply(&mut self, state: &mut P::State, action: P::Action) -> Result<(), Stop> {
         self.count()?;
         self.problem.apply(state, action);
         self.search.path.push(action);
@@ -403,14 +419,14 @@ impl<P: Problem> Run<'_, P> {
     }
 
     /// Truncates the path to its first `length` actions.
-    fn truncate_path(&mut self, length: usize) {
+    pub(super) fn truncate_path(&mut self, length: usize) {
         self.search.path.truncate(length);
         self.search.trees.iter_mut().for_each(|tree| tree.truncate_path(length));
     }
 
     /// Offers the path to every enclosing component, from the innermost outwards, and to the
     /// search.
-    fn evaluate(&mut self, component: usize, state: &P::State) -> f64 {
+    pub(super) fn evaluate(&mut self, component: usize, state: &P::State) -> f64 {
         let reward = self.problem.reward(state);
         debug_assert!(reward.is_finite(), "a reward is finite");
         self.meter.count_evaluation();
@@ -424,7 +440,7 @@ impl<P: Problem> Run<'_, P> {
     /// Whether another evaluation may start. Checked before an evaluation rather than after it, so
     /// that the last one is still offered and backed up completely.
     #[inline]
-    fn check_limits(&self) -> Result<(), Stop> {
+    pub(super) fn check_limits(&self) -> Result<(), Stop> {
         if self.search.best.reward.is_some_and(|reward| reward >= self.best_possible) {
             return Err(Stop(StopReason::Optimal));
         }

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use serde::Serialize;
 
 use getaway::map::GeneratorOptions;
@@ -42,7 +42,8 @@ const EXAMPLES: &str = "Examples:
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct DiscoverArgs {
-    /// Problem: survival, morpion-5d, morpion-5t, morpion-4d, morpion-4t or samegame
+    /// Problem: survival, morpion-5d, morpion-5t, morpion-4d, morpion-4t, samegame, sudoku or
+    /// regression
     #[arg(long, value_name = "NAME", default_value = "survival")]
     problem: String,
     /// Evaluations of whole sequences per play
@@ -54,6 +55,10 @@ pub(super) struct DiscoverArgs {
     /// Operators around a rollout, at most
     #[arg(long, value_name = "K", default_value_t = 4, value_parser = integer::<usize>(0..=OPERATORS_MAX as u64))]
     operators: usize,
+    /// Grammar of the candidates: that of the paper, or grown by beams, nested rollout policy
+    /// adaptation, simulated annealing and the policy greedy
+    #[arg(long, value_enum, default_value_t = Grammar::Paper)]
+    grammar: Grammar,
     /// Seed of the problems and the searches
     #[arg(long, value_name = "S", default_value_t = 0, value_parser = integer::<u64>(ANY))]
     seed: u64,
@@ -95,6 +100,21 @@ pub(super) struct DiscoverArgs {
     json: bool,
 }
 
+#[derive(Clone, Copy, ValueEnum)]
+enum Grammar {
+    Paper,
+    Grown,
+}
+
+impl Grammar {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Paper => "paper",
+            Self::Grown => "grown",
+        }
+    }
+}
+
 impl From<ProblemError> for CliError {
     fn from(error: ProblemError) -> Self {
         Self::Input(error.to_string())
@@ -125,7 +145,8 @@ struct Output<'a> {
 }
 
 pub(super) fn run(args: &DiscoverArgs, out: &mut impl Write) -> Result<(), CliError> {
-    let candidates = Vocabulary::paper().candidates(args.operators);
+    let vocabulary = Vocabulary::named(args.grammar.name()).expect("every grammar has a vocabulary");
+    let candidates = vocabulary.candidates(args.operators);
     if args.count {
         return write_count(args, &candidates, out);
     }
@@ -181,7 +202,7 @@ impl DiscoverArgs {
             self.problem.clone()
         };
         let &Self { operators, budget_evals, plays, seed, unseen, finalists, .. } = self;
-        let grammar = "paper".to_owned();
+        let grammar = self.grammar.name().to_owned();
         Settings { problem, grammar, operators, budget_evals, plays, c: C, seed, unseen, finalists }
     }
 

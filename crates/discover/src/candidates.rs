@@ -10,9 +10,9 @@ use std::collections::HashSet;
 
 use getaway::search::{Component, Expression, Policy, REPEAT_MAX};
 
-/// The most operators around a rollout that can be enumerated: with six there are 193,000
-/// candidates.
-pub const OPERATORS_MAX: usize = 6;
+/// The most operators around a rollout that can be enumerated: with five there are 24,691
+/// candidates of the paper.
+pub const OPERATORS_MAX: usize = 5;
 
 /// The components from which candidates are built.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,6 +41,49 @@ impl Vocabulary {
         Self {
             operators: repeats.into_iter().chain(others).chain(selects).collect(),
             leaves: vec![Component::Simulate { policy: Policy::Random, horizon: None }],
+        }
+    }
+
+    /// The paper's vocabulary without the constants that its authors found to matter least, and
+    /// with what was found since: beams, nested rollout policy adaptation and simulated annealing.
+    pub fn grown() -> Self {
+        let repeats = [2, 10, 100].map(Component::Repeat);
+        let selects = [0.0, 0.3, 1.0].map(Component::Select);
+        let beams = [2, 8].map(Component::Beam);
+        let others = [Component::Lookahead, Component::Step];
+        let adapt = |levels, iterations, alpha, rollouts| Component::Adapt {
+            levels,
+            iterations,
+            alpha,
+            rollouts,
+            prior: false,
+        };
+        let anneal = |iterations, hot, cold| Component::Anneal { iterations, hot, cold };
+        Self {
+            operators: repeats.into_iter().chain(others).chain(selects).chain(beams).collect(),
+            leaves: vec![
+                Component::Simulate { policy: Policy::Random, horizon: None },
+                Component::Simulate { policy: Policy::Greedy, horizon: None },
+                adapt(1, 10, 1.0, 1),
+                adapt(1, 100, 1.0, 1),
+                adapt(1, 100, 0.3, 1),
+                adapt(1, 25, 1.0, 4),
+                adapt(2, 10, 1.0, 1),
+                adapt(2, 30, 1.0, 1),
+                adapt(3, 10, 1.0, 1),
+                anneal(100, 0.1, 0.001),
+                anneal(1000, 0.1, 0.001),
+                anneal(1000, 0.0, 0.0),
+            ],
+        }
+    }
+
+    /// The vocabulary with this name: `paper` or `grown`.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "paper" => Some(Self::paper()),
+            "grown" => Some(Self::grown()),
+            _ => None,
         }
     }
 
@@ -101,6 +144,16 @@ mod tests {
         let four = paper.candidates(4);
         assert_eq!((four.expressions.len(), four.with_repeats_on_top), (3155, 5307));
         assert_eq!(paper.candidates(5).expressions.len(), 24_691);
+    }
+
+    #[test]
+    fn grown_vocabulary_has_every_leaf_and_operator() {
+        let grown = Vocabulary::grown();
+        let one = grown.candidates(1).expressions;
+        // Each leaf alone, and in each operator but the three repeats.
+        assert_eq!(one.len(), grown.leaves.len() * (1 + grown.operators.len() - 3));
+        assert_eq!(Vocabulary::named("grown"), Some(grown));
+        assert_eq!(Vocabulary::named("other"), None);
     }
 
     #[test]

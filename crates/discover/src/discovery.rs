@@ -152,8 +152,8 @@ pub struct Report {
     /// How the finalists' means settled; for the page only.
     #[serde(skip)]
     pub settling: Vec<Settling>,
-    /// Scores by budget; for the page only.
-    #[serde(skip)]
+    /// Scores by budget, if they were asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub budgets: Vec<BudgetCurve>,
 }
 

@@ -3,20 +3,24 @@
 use getaway::game::Rules;
 use getaway::map::{GeneratorError, GeneratorOptions};
 use getaway_problems::morpion::Morpion;
+use getaway_problems::regression::RandomFormulas;
 use getaway_problems::samegame::RandomBoards;
+use getaway_problems::sudoku::RandomGrids;
 use getaway_problems::survival::SurvivalMaps;
 use thiserror::Error;
 
 use crate::bank::{Bank, DistributionBank};
 
 /// The names of the problems, and what they are.
-pub const PROBLEMS: [(&str, &str); 6] = [
+pub const PROBLEMS: [(&str, &str); 8] = [
     ("survival", "this game on generated maps; the score is that of the game"),
     ("morpion-5d", "Morpion Solitaire, lines of five, disjoint; the score is the number of moves"),
     ("morpion-5t", "the same with touching lines"),
     ("morpion-4d", "lines of four, disjoint"),
     ("morpion-4t", "lines of four, touching"),
     ("samegame", "SameGame on random boards of 15x15 with five colours"),
+    ("sudoku", "Sudoku of 16x16 with a third of the cells given; the score is the number of filled cells"),
+    ("regression", "symbolic regression of random formulas; the score is 1 / (1 + mean absolute error)"),
 ];
 
 /// The maps of the problem `survival`.
@@ -52,8 +56,11 @@ pub fn bank(name: &str, maps: &MapOptions, seed: u64) -> Result<Box<dyn Bank>, P
         let maps = SurvivalMaps::new(maps.generator.clone(), maps.rules)?;
         return Ok(Box::new(DistributionBank::new(maps, seed)));
     }
-    if name == "samegame" {
-        return Ok(Box::new(DistributionBank::new(RandomBoards, seed)));
+    match name {
+        "samegame" => return Ok(Box::new(DistributionBank::new(RandomBoards, seed))),
+        "sudoku" => return Ok(Box::new(DistributionBank::new(RandomGrids, seed))),
+        "regression" => return Ok(Box::new(DistributionBank::new(RandomFormulas, seed))),
+        _ => {}
     }
     let variant = name.strip_prefix("morpion-").map(str::to_uppercase).and_then(|variant| Morpion::named(&variant));
     match variant {

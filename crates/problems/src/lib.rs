@@ -6,7 +6,10 @@
 
 pub mod distribution;
 pub mod morpion;
+pub mod nested;
+pub mod regression;
 pub mod samegame;
+pub mod sudoku;
 pub mod survival;
 
 pub use distribution::Distribution;

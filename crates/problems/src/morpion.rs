@@ -306,6 +306,11 @@ impl Problem for Morpion {
     fn random(&self, board: &Board, _: &mut Vec<Move>, random: &mut Generator) -> Move {
         board.legal[random.below(board.legal_count)]
     }
+
+    /// The line and its new dot, whenever it is drawn.
+    fn code(&self, _: &Board, action: Move, _depth: usize, _index: usize) -> u64 {
+        u64::from(u32::from_be_bytes([action.x, action.y, action.direction, action.before]))
+    }
 }
 
 /// Every number is the same game.

@@ -42,6 +42,11 @@ impl Cells {
         self.0 == [0; 4]
     }
 
+    /// Whether the sets have a cell in common.
+    pub fn meets(self, other: Self) -> bool {
+        !self.and(other).is_empty()
+    }
+
     /// The number of cells.
     #[inline]
     pub fn len(self) -> u32 {
@@ -289,6 +294,9 @@ impl Board {
     }
 }
 
+/// The prior weight of a group of the spared colour.
+const SPARED_PRIOR: f64 = -5.0;
+
 /// SameGame from one board.
 #[derive(Clone, Debug)]
 pub struct SameGame {
@@ -344,6 +352,19 @@ impl Problem for SameGame {
         }
         let chosen = random.below(others);
         *actions.iter().filter(|group| group.colour != self.spared).nth(chosen).expect("an index below the count")
+    }
+
+    /// Cells and colour, whenever the group is removed.
+    fn code(&self, _: &Board, group: Group, _depth: usize, _index: usize) -> u64 {
+        const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
+        let mix = |hash: u64, word: u64| ((hash ^ word).wrapping_mul(ODD)).rotate_left(29);
+        group.cells.0.into_iter().fold(u64::from(group.colour), mix)
+    }
+
+    /// Groups of the colour that the policy `greedy` spares are unlikely, unless they are pairs,
+    /// which that colour loses little by.
+    fn prior(&self, _: &Board, group: Group) -> f64 {
+        if group.colour == self.spared && group.cells.len() > 2 { SPARED_PRIOR } else { 0.0 }
     }
 }
 

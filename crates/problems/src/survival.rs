@@ -67,6 +67,11 @@ impl Problem for Survival {
     fn greedy(&self, state: &State, actions: &mut Vec<Move>, random: &mut Generator, trial_ticks: &mut u64) -> Move {
         self.problem().greedy(state, actions, random, trial_ticks)
     }
+
+    #[inline]
+    fn code(&self, state: &State, action: Move, depth: usize, index: usize) -> u64 {
+        self.problem().code(state, action, depth, index)
+    }
 }
 
 /// The game on generated maps: each number is another map.

@@ -1,0 +1,94 @@
+//! Nested Monte Carlo search written out, as a judge of the grammar's, and without the memory of the
+//! best sequence, which the grammar always has.
+
+use getaway::search::{Generator, Problem};
+
+/// The reward of one nested search of `level` from `state`; level 0 is a random rollout.
+///
+/// With memory each step plays the next action of the best sequence that the search has seen, and
+/// without it the first action that was best in this step alone (Cazenave, *Nested Monte-Carlo
+/// Search*, 2009, section 2).
+pub fn nested<P: Problem>(
+    problem: &P,
+    state: &P::State,
+    level: usize,
+    has_memory: bool,
+    random: &mut Generator,
+) -> f64 {
+    let mut state = state.clone();
+    search(problem, &mut state, level, has_memory, random, &mut Vec::new())
+}
+
+/// As [`nested`]; plays to the end of the game and appends the actions to `played`.
+fn search<P: Problem>(
+    problem: &P,
+    state: &mut P::State,
+    level: usize,
+    has_memory: bool,
+    random: &mut Generator,
+    played: &mut Vec<P::Action>,
+) -> f64 {
+    let mut actions = Vec::new();
+    // The best reward, and the actions from the present state that lead to it, last one first.
+    let mut best: Option<(f64, Vec<P::Action>)> = None;
+    while !problem.is_final(state) {
+        if level == 0 {
+            let action = problem.random(state, &mut actions, random);
+            problem.apply(state, action);
+            played.push(action);
+            continue;
+        }
+        if !has_memory {
+            best = None;
+        }
+        actions.clear();
+        problem.actions(state, &mut actions);
+        for &action in &actions {
+            let mut successor = state.clone();
+            problem.apply(&mut successor, action);
+            let mut rest = vec![action];
+            let reward = search(problem, &mut successor, level - 1, has_memory, random, &mut rest);
+            if best.as_ref().is_none_or(|(known, _)| reward > *known) {
+                rest.reverse();
+                best = Some((reward, rest));
+            }
+        }
+        let next = best.as_mut().and_then(|(_, rest)| rest.pop()).expect("a state that is not final has actions");
+        problem.apply(state, next);
+        played.push(next);
+    }
+    problem.reward(state)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::morpion::Morpion;
+    use getaway::search::{Budget, Search};
+
+    #[test]
+    fn search_with_memory_is_that_of_the_grammar() {
+        let morpion = Morpion::named("4D").expect("a variant");
+        let start = morpion.start();
+        for (level, expression) in
+            [(0, "simulate"), (1, "step(lookahead(simulate))"), (2, "step(lookahead(step(lookahead(simulate))))")]
+        {
+            for seed in 0..3 {
+                let mut search = Search::new(expression.parse().expect("an expression"), seed);
+                let outcome = search.run(&morpion, &start, Budget::passes(1));
+                let reward = nested(&morpion, &start, level, true, &mut Generator::from_seed(seed));
+                assert_eq!(Some(reward), outcome.best.map(|line| line.reward), "level {level}, seed {seed}");
+            }
+        }
+    }
+
+    #[test]
+    fn memory_pays() {
+        let morpion = Morpion::named("4D").expect("a variant");
+        let mean = |has_memory| {
+            let reward = |seed| nested(&morpion, &morpion.start(), 1, has_memory, &mut Generator::from_seed(seed));
+            (0..60).map(reward).sum::<f64>() / 60.0
+        };
+        assert!(mean(true) > mean(false) + 0.5);
+    }
+}

@@ -1,0 +1,216 @@
+//! Symbolic regression: find a formula for given points, symbol by symbol in postfix notation.
+//!
+//! A sequence pushes operands on a stack and applies functions to it, and ends with a stack of one;
+//! it has at most ten symbols. The reward is 1 / (1 + mean absolute error) over twenty points, 0 if a
+//! value is not finite (Maes, Lupien St-Pierre and Ernst, section IV-B).
+
+use getaway::search::{Generator, Problem};
+
+use crate::distribution::Distribution;
+
+/// The longest formula, in symbols.
+pub const LENGTH_MAX: usize = 10;
+/// Number of points.
+pub const POINTS: usize = 20;
+const SYMBOLS: [Symbol; 10] = [
+    Symbol::X,
+    Symbol::One,
+    Symbol::Sin,
+    Symbol::Cos,
+    Symbol::Exp,
+    Symbol::Log,
+    Symbol::Add,
+    Symbol::Subtract,
+    Symbol::Multiply,
+    Symbol::Divide,
+];
+
+/// A symbol of a formula, or its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Symbol {
+    /// The variable.
+    X,
+    /// The constant 1.
+    One,
+    /// The sine of the top of the stack.
+    Sin,
+    /// The cosine.
+    Cos,
+    /// The exponential.
+    Exp,
+    /// The natural logarithm.
+    Log,
+    /// The sum of the two topmost values.
+    Add,
+    /// The second value of the stack minus the topmost.
+    Subtract,
+    /// The product.
+    Multiply,
+    /// The second value of the stack divided by the topmost.
+    Divide,
+    /// The end of a formula with fewer than ten symbols.
+    End,
+}
+
+impl Symbol {
+    /// How many values the symbol takes from the stack.
+    const fn operands(self) -> usize {
+        match self {
+            Self::X | Self::One => 0,
+            Self::Sin | Self::Cos | Self::Exp | Self::Log | Self::End => 1,
+            Self::Add | Self::Subtract | Self::Multiply | Self::Divide => 2,
+        }
+    }
+}
+
+/// A formula being written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Formula {
+    symbols: [Symbol; LENGTH_MAX],
+    length: u8,
+    /// Values on the stack.
+    stack: u8,
+    has_ended: bool,
+}
+
+impl Formula {
+    /// A formula without symbols.
+    pub const EMPTY: Self = Self { symbols: [Symbol::End; LENGTH_MAX], length: 0, stack: 0, has_ended: false };
+
+    /// The symbols so far, without the end.
+    pub fn symbols(&self) -> &[Symbol] {
+        &self.symbols[..usize::from(self.length)]
+    }
+
+    /// Whether the formula can still be completed after `symbol`.
+    fn allows(&self, symbol: Symbol) -> bool {
+        let (length, stack) = (usize::from(self.length), usize::from(self.stack));
+        if symbol == Symbol::End {
+            return stack == 1;
+        }
+        // Each further binary function takes one value off the stack.
+        let after = (stack + 1).saturating_sub(symbol.operands());
+        stack >= symbol.operands() && length < LENGTH_MAX && length + after <= LENGTH_MAX
+    }
+
+    fn push(&mut self, symbol: Symbol) {
+        if symbol == Symbol::End {
+            self.has_ended = true;
+            return;
+        }
+        self.symbols[usize::from(self.length)] = symbol;
+        self.length += 1;
+        self.stack = self.stack + 1 - symbol.operands() as u8;
+    }
+
+    fn is_complete(&self) -> bool {
+        self.has_ended || usize::from(self.length) == LENGTH_MAX
+    }
+
+    /// The value of a complete formula at `x`; may not be finite.
+    pub fn value(&self, x: f64) -> f64 {
+        let mut stack = [0.0; LENGTH_MAX];
+        let mut top = 0;
+        for &symbol in self.symbols() {
+            top -= symbol.operands();
+            // Not the standard library's functions, whose last bits are platform-dependent.
+            stack[top] = match symbol {
+                Symbol::X => x,
+                Symbol::One => 1.0,
+                Symbol::Sin => libm::sin(stack[top]),
+                Symbol::Cos => libm::cos(stack[top]),
+                Symbol::Exp => libm::exp(stack[top]),
+                Symbol::Log => libm::log(stack[top]),
+                Symbol::Add => stack[top] + stack[top + 1],
+                Symbol::Subtract => stack[top] - stack[top + 1],
+                Symbol::Multiply => stack[top] * stack[top + 1],
+                Symbol::Divide => stack[top] / stack[top + 1],
+                Symbol::End => unreachable!("the end is not stored"),
+            };
+            top += 1;
+        }
+        stack[0]
+    }
+}
+
+/// The points that a formula is wanted for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Regression {
+    points: [(f64, f64); POINTS],
+}
+
+impl Regression {
+    /// Finds a formula for `target` at twenty points, evenly spaced from -1 to 1, both included.
+    pub fn of(target: impl Fn(f64) -> f64) -> Self {
+        let x = |index: usize| 2.0 * index as f64 / (POINTS - 1) as f64 - 1.0;
+        Self { points: std::array::from_fn(|index| (x(index), target(x(index)))) }
+    }
+
+    /// A random formula of the language that depends on x and is finite and at most 100 at all
+    /// points, and the problem to find it.
+    pub fn random(seed: u64) -> (Self, Vec<Symbol>) {
+        let mut random = Generator::from_seed(seed);
+        loop {
+            let mut formula = Formula::EMPTY;
+            let mut actions = Vec::new();
+            let mut played = Vec::new();
+            let any = Self::of(|x| x);
+            while !any.is_final(&formula) {
+                let symbol = any.random(&formula, &mut actions, &mut random);
+                any.apply(&mut formula, symbol);
+                played.push(symbol);
+            }
+            let problem = Self::of(|x| formula.value(x));
+            let varies = problem.points.iter().any(|point| point.1 != problem.points[0].1);
+            if varies && problem.points.iter().all(|point| point.1.abs() <= 100.0) {
+                return (problem, played);
+            }
+        }
+    }
+}
+
+impl Problem for Regression {
+    type State = Formula;
+    type Action = Symbol;
+
+    fn actions(&self, formula: &Formula, actions: &mut Vec<Symbol>) {
+        actions.extend(SYMBOLS.into_iter().chain([Symbol::End]).filter(|&symbol| formula.allows(symbol)));
+    }
+
+    fn apply(&self, formula: &mut Formula, symbol: Symbol) {
+        formula.push(symbol);
+    }
+
+    fn is_final(&self, formula: &Formula) -> bool {
+        formula.is_complete()
+    }
+
+    fn reward(&self, formula: &Formula) -> f64 {
+        let error: f64 = self.points.iter().map(|&(x, y)| (formula.value(x) - y).abs()).sum::<f64>() / POINTS as f64;
+        if error.is_finite() { 1.0 / (1.0 + error) } else { 0.0 }
+    }
+
+    fn best_possible(&self) -> f64 {
+        1.0
+    }
+}
+
+/// Random formulas: each number is another one.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RandomFormulas;
+
+impl Distribution for RandomFormulas {
+    type Problem = Regression;
+
+    fn draw(&self, number: u64) -> Regression {
+        Regression::random(number).0
+    }
+
+    fn start(&self, _: &Regression) -> Formula {
+        Formula::EMPTY
+    }
+
+    fn scale(&self) -> f64 {
+        1.0
+    }
+}

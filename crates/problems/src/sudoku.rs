@@ -1,0 +1,245 @@
+//! Sudoku: fill in as many cells as possible before one has no value left.
+//!
+//! The next cell is always the one with the fewest possible values, of equal ones the first; filling
+//! it removes its value from the cells of its row, column and box (forward checking). The game ends
+//! when a cell has no value left, or all are filled; the score is the number of filled cells, those
+//! given included (Cazenave, *Nested Monte-Carlo Search*, 2009, section 5).
+
+use getaway::search::{Generator, Problem};
+
+use crate::distribution::Distribution;
+
+/// The largest grid: boxes of four by four.
+const ORDER_MAX: usize = 4;
+const CELLS_MAX: usize = ORDER_MAX * ORDER_MAX * ORDER_MAX * ORDER_MAX;
+
+/// A grid with boxes of `order` by `order` cells, and the values given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sudoku {
+    order: usize,
+    /// By cell, row by row: the value given, from 0.
+    givens: Vec<Option<u8>>,
+}
+
+/// A value for a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fill {
+    /// The cell, row by row.
+    pub cell: u8,
+    /// The value, from 0.
+    pub value: u8,
+}
+
+/// A grid being filled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Grid {
+    /// By cell: a bit for each value that is still possible; filled cells have one.
+    possible: [u16; CELLS_MAX],
+    /// By cell: whether it is filled.
+    is_filled: [bool; CELLS_MAX],
+    filled: u16,
+    /// The cell to fill next; none if the game is over.
+    next: Option<u8>,
+}
+
+impl Sudoku {
+    /// The grid of this order, 2 to 4, with these values, from 0.
+    ///
+    /// # Errors
+    /// When the order, the number of cells or a value is out of range.
+    pub fn new(order: usize, givens: Vec<Option<u8>>) -> Result<Self, String> {
+        let side = order * order;
+        if !(2..=ORDER_MAX).contains(&order) || givens.len() != side * side {
+            return Err(format!(
+                "order {order} with {} cells: expected order 2 to {ORDER_MAX}, and its fourth power of cells",
+                givens.len()
+            ));
+        }
+        if let Some(value) = givens.iter().flatten().find(|&&value| usize::from(value) >= side) {
+            return Err(format!("value {value}: expected 0 to {}", side - 1));
+        }
+        Ok(Self { order, givens })
+    }
+
+    /// Parses a grid as a line of digits from 1, row by row, `.` or 0 for an empty cell; up to order
+    /// 3.
+    ///
+    /// # Errors
+    /// When the line is not a grid.
+    pub fn parse(order: usize, text: &str) -> Result<Self, String> {
+        let cell = |character: char| match character {
+            '.' | '0' => Ok(None),
+            _ => character
+                .to_digit(10)
+                .map(|digit| Some(digit as u8 - 1))
+                .ok_or(format!("{character}: expected a digit or .")),
+        };
+        Self::new(
+            order,
+            text.chars().filter(|character| !character.is_whitespace()).map(cell).collect::<Result<_, _>>()?,
+        )
+    }
+
+    /// A random solvable grid in which each cell is given with probability `share`.
+    ///
+    /// The solution is the cyclic one with values, rows and columns permuted such that the boxes
+    /// stay whole.
+    pub fn random(order: usize, share: f64, seed: u64) -> Self {
+        let mut random = Generator::from_seed(seed);
+        let side = order * order;
+        let values = permutation(side, &mut random);
+        let (rows, columns) = (lines(order, &mut random), lines(order, &mut random));
+        let mut givens = Vec::with_capacity(side * side);
+        for &row in &rows {
+            for &column in &columns {
+                let value = values[(row % order * order + row / order + column) % side] as u8;
+                givens.push((random.unit() < share).then_some(value));
+            }
+        }
+        Self { order, givens }
+    }
+
+    /// Cells per row.
+    pub fn side(&self) -> usize {
+        self.order * self.order
+    }
+
+    /// The grid with the given values filled in.
+    pub fn start(&self) -> Grid {
+        let cells = self.givens.len();
+        let mut grid = Grid {
+            possible: [(((1_u32 << self.side()) - 1) & 0xffff) as u16; CELLS_MAX],
+            is_filled: [false; CELLS_MAX],
+            filled: 0,
+            next: Some(0),
+        };
+        for (cell, value) in (0..cells).zip(&self.givens) {
+            if let Some(value) = *value {
+                self.fill(&mut grid, Fill { cell: cell as u8, value });
+            }
+        }
+        self.choose_next(&mut grid);
+        grid
+    }
+
+    fn fill(&self, grid: &mut Grid, Fill { cell, value }: Fill) {
+        let (side, cell) = (self.side(), usize::from(cell));
+        let (row, column) = (cell / side, cell % side);
+        let (top, left) = (row / self.order * self.order, column / self.order * self.order);
+        let gone = !(1_u16 << value);
+        for along in 0..side {
+            grid.possible[row * side + along] &= gone;
+            grid.possible[along * side + column] &= gone;
+            grid.possible[(top + along / self.order) * side + left + along % self.order] &= gone;
+        }
+        grid.possible[cell] = 1 << value;
+        grid.is_filled[cell] = true;
+        grid.filled += 1;
+    }
+
+    /// The empty cell with the fewest possible values; none if one has no value left or none is
+    /// empty.
+    fn choose_next(&self, grid: &mut Grid) {
+        let cells = self.givens.len();
+        let mut fewest = u32::MAX;
+        grid.next = None;
+        for cell in 0..cells {
+            let count = grid.possible[cell].count_ones();
+            if count == 0 {
+                grid.next = None;
+                return;
+            }
+            if count < fewest && !grid.is_filled[cell] {
+                fewest = count;
+                grid.next = Some(cell as u8);
+            }
+        }
+    }
+}
+
+/// A uniformly random permutation (Fisher and Yates).
+fn permutation(count: usize, random: &mut Generator) -> Vec<usize> {
+    let mut numbers: Vec<usize> = (0..count).collect();
+    for last in (1..count).rev() {
+        numbers.swap(last, random.below(last + 1));
+    }
+    numbers
+}
+
+/// Rows or columns in an order that keeps boxes whole.
+fn lines(order: usize, random: &mut Generator) -> Vec<usize> {
+    let bands = permutation(order, random);
+    bands
+        .into_iter()
+        .flat_map(|band| permutation(order, random).into_iter().map(move |line| band * order + line))
+        .collect()
+}
+
+impl Grid {
+    /// The number of filled cells, those given included.
+    pub fn filled(&self) -> u16 {
+        self.filled
+    }
+
+    /// The value of a cell, if it is filled.
+    pub fn value(&self, cell: usize) -> Option<u8> {
+        self.is_filled[cell].then(|| self.possible[cell].trailing_zeros() as u8)
+    }
+}
+
+impl Problem for Sudoku {
+    type State = Grid;
+    type Action = Fill;
+
+    fn actions(&self, grid: &Grid, actions: &mut Vec<Fill>) {
+        let Some(cell) = grid.next else { return };
+        let mut left = grid.possible[usize::from(cell)];
+        while left != 0 {
+            actions.push(Fill { cell, value: left.trailing_zeros() as u8 });
+            left &= left - 1;
+        }
+    }
+
+    fn apply(&self, grid: &mut Grid, fill: Fill) {
+        self.fill(grid, fill);
+        self.choose_next(grid);
+    }
+
+    fn is_final(&self, grid: &Grid) -> bool {
+        grid.next.is_none()
+    }
+
+    fn reward(&self, grid: &Grid) -> f64 {
+        f64::from(grid.filled)
+    }
+
+    fn best_possible(&self) -> f64 {
+        self.givens.len() as f64
+    }
+
+    /// Cell and value.
+    fn code(&self, _: &Grid, fill: Fill, _depth: usize, _index: usize) -> u64 {
+        u64::from(fill.cell) << 8 | u64::from(fill.value)
+    }
+}
+
+/// Random grids of 16x16 with a third of the cells given: each number is another grid.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RandomGrids;
+
+impl Distribution for RandomGrids {
+    type Problem = Sudoku;
+
+    fn draw(&self, number: u64) -> Sudoku {
+        Sudoku::random(4, 1.0 / 3.0, number)
+    }
+
+    fn start(&self, problem: &Sudoku) -> Grid {
+        problem.start()
+    }
+
+    /// A full grid.
+    fn scale(&self) -> f64 {
+        256.0
+    }
+}

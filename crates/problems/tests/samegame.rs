@@ -1,0 +1,203 @@
+//! Validates SameGame: against a direct implementation of the rules, by exhaustive search of small
+//! boards, and by facts of the standard boards.
+
+use std::path::Path;
+
+use getaway::search::{Budget, Generator, Problem, Search};
+use getaway_problems::distribution::Distribution;
+use getaway_problems::samegame::{Board, COLOURS, Group, RandomBoards, SIZE, SameGame};
+
+/// The rules written out: columns from the left, each from the bottom.
+#[derive(Clone, Debug, PartialEq)]
+struct Literal {
+    columns: Vec<Vec<u8>>,
+    points: u32,
+}
+
+impl Literal {
+    fn of(board: &Board) -> Self {
+        let column = |column| (0..SIZE).map_while(|row| board.colour(column, row)).collect::<Vec<u8>>();
+        let columns = (0..SIZE).map(column).take_while(|column| !column.is_empty()).collect();
+        Self { columns, points: board.points() }
+    }
+
+    fn at(&self, column: usize, row: usize) -> Option<u8> {
+        self.columns.get(column)?.get(row).copied()
+    }
+
+    /// The cells of the group at a cell, sorted.
+    fn group(&self, column: usize, row: usize) -> Vec<(usize, usize)> {
+        let colour = self.at(column, row);
+        let mut found = vec![(column, row)];
+        let mut next = 0;
+        while let Some(&(column, row)) = found.get(next) {
+            next += 1;
+            let sides =
+                [(column + 1, row), (column, row + 1), (column.wrapping_sub(1), row), (column, row.wrapping_sub(1))];
+            for (column, row) in sides {
+                if self.at(column, row) == colour && !found.contains(&(column, row)) {
+                    found.push((column, row));
+                }
+            }
+        }
+        found.sort_unstable();
+        found
+    }
+
+    fn groups(&self) -> Vec<Vec<(usize, usize)>> {
+        let cells =
+            (0..self.columns.len()).flat_map(|column| (0..self.columns[column].len()).map(move |row| (column, row)));
+        let mut groups: Vec<_> =
+            cells.map(|(column, row)| self.group(column, row)).filter(|group| group.len() > 1).collect();
+        groups.sort_unstable();
+        groups.dedup();
+        groups
+    }
+
+    fn remove(&mut self, group: &[(usize, usize)]) {
+        for &(column, row) in group.iter().rev() {
+            self.columns[column].remove(row);
+        }
+        self.columns.retain(|column| !column.is_empty());
+        self.points += (group.len() as u32 - 2).pow(2);
+        if self.columns.is_empty() {
+            self.points += 1000;
+        }
+    }
+
+    /// The most points that any play reaches.
+    fn best(&self) -> u32 {
+        let groups = self.groups();
+        let play = |group: &Vec<(usize, usize)>| {
+            let mut next = self.clone();
+            next.remove(group);
+            next.best()
+        };
+        groups.iter().map(play).max().unwrap_or(self.points)
+    }
+}
+
+fn cells(board: &Board, group: Group) -> Vec<(usize, usize)> {
+    let literal = Literal::of(board);
+    let of_group = |cells: &Vec<(usize, usize)>| {
+        let (column, row) = cells[0];
+        let cell = getaway_problems::samegame::Cells::of(column, row);
+        group.cells.meets(cell)
+    };
+    literal.groups().into_iter().find(of_group).expect("a group of the literal board")
+}
+
+#[test]
+fn random_games_agree_with_the_rules_written_out() {
+    for seed in 0..20 {
+        let game = SameGame::new(Board::random(seed));
+        let mut random = Generator::from_seed(seed);
+        let mut board = *game.start();
+        let mut literal = Literal::of(&board);
+        let mut actions = Vec::new();
+        let mut played = 0;
+        loop {
+            actions.clear();
+            game.actions(&board, &mut actions);
+            let mut found: Vec<_> = actions.iter().map(|&group| cells(&board, group)).collect();
+            found.sort_unstable();
+            assert_eq!(found, literal.groups(), "seed {seed} after {played} moves");
+            assert_eq!(game.is_final(&board), actions.is_empty());
+            if actions.is_empty() {
+                break;
+            }
+            let group = actions[random.below(actions.len())];
+            literal.remove(&cells(&board, group));
+            game.apply(&mut board, group);
+            played += 1;
+            assert_eq!(Literal::of(&board), literal, "seed {seed} after {played} moves");
+        }
+        assert!(played > 20, "a game of {played} moves");
+    }
+}
+
+#[test]
+fn small_boards_are_solved_as_by_exhaustive_search() {
+    for seed in 0..40 {
+        let mut random = Generator::from_seed(seed);
+        let mut colours = [[None; SIZE]; SIZE];
+        for row in colours.iter_mut().skip(SIZE - 4) {
+            row.iter_mut().take(4).for_each(|cell| *cell = Some(random.below(3) as u8));
+        }
+        let game = SameGame::new(Board::new(&colours));
+        let expected = Literal::of(game.start()).best();
+        let mut search = Search::new("select(0.5, simulate)".parse().expect("an expression"), seed);
+        let found = search.run(&game, game.start(), Budget::evaluations(1_000_000));
+        assert_eq!(found.best.expect("an evaluation").reward, f64::from(expected), "seed {seed}");
+        assert_eq!(found.ending, getaway::search::StopReason::Exhausted, "seed {seed}");
+    }
+}
+
+#[test]
+fn points_are_those_of_the_rules() {
+    let board = Board::parse("0 0 1\n0 1 1").expect("a board");
+    let game = SameGame::new(board);
+    let mut actions = Vec::new();
+    game.actions(&board, &mut actions);
+    assert_eq!(actions.iter().map(|group| group.points()).collect::<Vec<_>>(), [1, 1]);
+    let mut board = board;
+    for group in [actions[0], actions[1]] {
+        // The second group has fallen and moved.
+        let mut now = Vec::new();
+        game.actions(&board, &mut now);
+        let next = *now.iter().find(|found| found.colour == group.colour).expect("the other group");
+        game.apply(&mut board, next);
+    }
+    assert_eq!((board.points(), board.blocks()), (1 + 1 + 1000, 0));
+    assert!(Board::parse("0 7").is_err() && Board::parse(&"0\n".repeat(16)).is_err());
+}
+
+#[test]
+fn rule_of_thumb_scores_more_than_random_play() {
+    let mean = |expression: &str| {
+        let score = |number| {
+            let game = RandomBoards.draw(number);
+            let mut search = Search::new(expression.parse().expect("an expression"), number);
+            search.run(&game, game.start(), Budget::passes(1)).best.expect("a game").reward
+        };
+        (0..100).map(score).sum::<f64>() / 100.0
+    };
+    assert!(mean("simulate(greedy)") > 1.5 * mean("simulate"));
+}
+
+#[test]
+fn random_boards_have_all_colours_about_equally_often() {
+    let mut counts = [0_u32; COLOURS];
+    for number in 0..40 {
+        let board = *RandomBoards.draw(number).start();
+        assert_eq!(board.blocks(), 225);
+        for (column, row) in (0..SIZE).flat_map(|column| (0..SIZE).map(move |row| (column, row))) {
+            counts[usize::from(board.colour(column, row).expect("a full board"))] += 1;
+        }
+    }
+    // 9,000 cells: one standard deviation is 38.
+    assert!(counts.iter().all(|count| count.abs_diff(1800) < 190), "{counts:?}");
+}
+
+#[test]
+fn standard_boards_are_full_boards_of_five_colours() {
+    let shared = std::env::var("GETAWAY_SHARED").unwrap_or_else(|_| "../../../shared".to_owned());
+    let path = Path::new(&shared).join("samegame/boards.txt");
+    let Ok(text) = std::fs::read_to_string(&path) else {
+        eprintln!("{}: not found, nothing tested", path.display());
+        return;
+    };
+    let boards: Vec<Board> = text
+        .split("\n\n")
+        .filter(|board| !board.trim().is_empty())
+        .map(|board| Board::parse(board).expect("a board"))
+        .collect();
+    assert_eq!(boards.len(), 20);
+    for board in boards {
+        assert_eq!(board.blocks(), 225);
+        // Published best scores are below 6,000 for each board.
+        let mut search = Search::new("simulate(greedy)".parse().expect("an expression"), 1);
+        let best = search.run(&SameGame::new(board), &board, Budget::evaluations(20)).best.expect("games").reward;
+        assert!(best > 300.0 && best < 6000.0, "{best}");
+    }
+}

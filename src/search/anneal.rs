@@ -1,0 +1,89 @@
+//! Simulated annealing over the sequence of actions: the component `anneal`.
+
+use super::problem::Problem;
+use super::run::{Run, Stop};
+
+impl<P: Problem> Run<'_, P> {
+    /// Anneals from the best sequence known, if it passes through `state`, and else from a random
+    /// one; returns the best reward of this invocation.
+    ///
+    /// A change replaces one action, at a uniformly random place, by a random other one. The
+    /// actions after it are kept as long as they are legal, and replaced by random ones where they
+    /// are not. A worse sequence is accepted with probability exp(-loss / temperature), the loss as a
+    /// share of the spread of rewards seen, and the temperature falling geometrically from `hot` to
+    /// `cold` (Kirkpatrick, Gelatt and Vecchi, *Optimization by Simulated Annealing*, 1983).
+    pub(super) fn anneal(
+        &mut self,
+        component: usize,
+        state: &P::State,
+        iterations: u32,
+        [hot, cold]: [f64; 2],
+    ) -> Result<Option<f64>, Stop> {
+        let start = self.search.path.len();
+        let mut current = std::mem::take(&mut self.search.sequence);
+        current.clear();
+        let best = &self.search.best;
+        let mut reward = best.reward.filter(|_| best.actions.starts_with(&self.search.path));
+        if reward.is_some() {
+            current.extend_from_slice(&best.actions[start..]);
+        }
+        let (mut low, mut high) = (reward.unwrap_or(f64::INFINITY), reward.unwrap_or(f64::NEG_INFINITY));
+        let mut returned: Option<f64> = None;
+        for iteration in 0..iterations {
+            let changed = self.change(component, state, &current)?;
+            low = low.min(changed);
+            high = high.max(changed);
+            returned = Some(returned.map_or(changed, |returned: f64| returned.max(changed)));
+            let loss = reward.map_or(0.0, |reward| (reward - changed) / (high - low));
+            // Not a number when all rewards are equal.
+            let is_accepted = loss.is_nan() || loss <= 0.0 || {
+                let temperature = temperature(f64::from(iteration) / f64::from(iterations), hot, cold);
+                self.search.random.unit() < libm::exp(-loss / temperature)
+            };
+            if is_accepted {
+                reward = Some(changed);
+                current.clear();
+                current.extend_from_slice(&self.search.path[start..]);
+            }
+            self.search.path.truncate(start);
+        }
+        self.search.sequence = current;
+        Ok(returned)
+    }
+
+    /// Plays `sequence` from `state` with a change, or a random sequence if it is empty, and
+    /// evaluates it; leaves it on the path.
+    fn change(&mut self, component: usize, state: &P::State, sequence: &[P::Action]) -> Result<f64, Stop> {
+        self.check_limits()?;
+        let mut state = state.clone();
+        let changed = if sequence.is_empty() { 0 } else { self.search.random.below(sequence.len()) };
+        for &action in &sequence[..changed] {
+            self.apply(&mut state, action)?;
+        }
+        let mut next = changed;
+        while !self.problem.is_final(&state) {
+            let actions = &mut self.search.action_buffers[component];
+            actions.clear();
+            self.problem.actions(&state, actions);
+            let planned = sequence.get(next).copied();
+            let random = &mut self.search.random;
+            let action = match planned {
+                Some(action) if next > changed && actions.contains(&action) => action,
+                Some(action) if next == changed && actions.len() > 1 => {
+                    let others = actions.iter().filter(|&&other| other != action);
+                    let count = others.clone().count();
+                    *others.clone().nth(random.below(count)).expect("an index below the count")
+                }
+                _ => actions[random.below(actions.len())],
+            };
+            next += 1;
+            self.apply(&mut state, action)?;
+        }
+        Ok(self.evaluate(component, &state))
+    }
+}
+
+/// The temperature after a share of the iterations; falls linearly if one end is 0.
+fn temperature(share: f64, hot: f64, cold: f64) -> f64 {
+    if hot > 0.0 && cold > 0.0 { hot * libm::pow(cold / hot, share) } else { hot + (cold - hot) * share }
+}

@@ -1,0 +1,72 @@
+//! Beam nested Monte Carlo search: the component `beam`.
+
+use super::problem::Problem;
+use super::run::{Run, Stop};
+
+/// A state of the beam.
+struct Kept<S, A> {
+    state: S,
+    /// The actions from the root of the search to the state.
+    path: Vec<A>,
+    /// The best sequence known through the state, and its reward.
+    best: Option<(f64, Vec<A>)>,
+}
+
+impl<P: Problem> Run<'_, P> {
+    /// Step by step, invokes the next component from every successor of the kept states, and keeps
+    /// the `width` successors with the best sequences known, until all are final (after Cazenave,
+    /// *Monte Carlo Beam Search*, 2012, with the memory of the best sequence that nested search
+    /// has). With a width of 1 it is `step(lookahead(S))`.
+    pub(super) fn beam(&mut self, component: usize, state: &P::State, width: usize) -> Result<(), Stop> {
+        let start = self.search.path.len();
+        let mut beam = vec![Kept { state: state.clone(), path: self.search.path.clone(), best: None }];
+        let mut best: Option<(f64, Vec<P::Action>)> = None;
+        let mut actions = Vec::new();
+        while !beam.is_empty() {
+            let mut successors = Vec::new();
+            for kept in &beam {
+                actions.clear();
+                self.problem.actions(&kept.state, &mut actions);
+                for &action in &actions {
+                    self.truncate_path(start);
+                    self.search.path.extend_from_slice(&kept.path[start..]);
+                    let mut state = kept.state.clone();
+                    self.apply(&mut state, action)?;
+                    let path = self.search.path.clone();
+                    self.search.records[component].reward = None;
+                    self.invoke(component + 1, &state)?;
+                    let record = &self.search.records[component];
+                    let inherited =
+                        kept.best.as_ref().filter(|(_, actions)| actions.get(path.len() - 1) == Some(&action));
+                    let found = match (record.reward, inherited) {
+                        (Some(reward), inherited) if inherited.is_none_or(|&(known, _)| reward > known) => {
+                            (reward, record.actions.clone())
+                        }
+                        (_, Some(inherited)) => inherited.clone(),
+                        _ => continue,
+                    };
+                    if best.as_ref().is_none_or(|(reward, _)| found.0 > *reward) {
+                        best = Some(found.clone());
+                    }
+                    let is_inherited = inherited.is_some_and(|(reward, _)| *reward == found.0);
+                    successors.push((is_inherited, Kept { state, path, best: Some(found) }));
+                }
+            }
+            let reward = |kept: &Kept<_, _>| kept.best.as_ref().map_or(f64::NEG_INFINITY, |(reward, _)| *reward);
+            // A sequence known before stays ahead of a later one that is as good.
+            successors.sort_by(|(left_inherited, left), (right_inherited, right)| {
+                reward(right).total_cmp(&reward(left)).then(right_inherited.cmp(left_inherited))
+            });
+            successors.truncate(width);
+            beam = successors.into_iter().map(|(_, kept)| kept).collect();
+            beam.retain(|kept| !self.problem.is_final(&kept.state));
+        }
+        self.truncate_path(start);
+        let record = &mut self.search.records[component];
+        record.reward = best.as_ref().map(|(reward, _)| *reward);
+        if let Some((_, actions)) = best {
+            record.actions = actions;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,255 @@
+//! A policy that is learnt: weights of action codes.
+
+use super::problem::Generator;
+
+/// Weights stay within this, so that their exponentials are finite and positive.
+const WEIGHT_MAX: f64 = 500.0;
+const CAPACITY_FIRST: usize = 64;
+
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    code: u64,
+    weight: f64,
+    /// The exponential of the weight; 0 marks an empty slot.
+    factor: f64,
+}
+
+impl Slot {
+    const EMPTY: Self = Self { code: 0, weight: 0.0, factor: 0.0 };
+}
+
+/// The weights: a hash table with open addressing, whose copy is a copy of memory.
+#[derive(Debug, Default)]
+pub(super) struct Weights {
+    /// A power of two of slots, or none.
+    slots: Vec<Slot>,
+    count: usize,
+}
+
+/// Reuses the memory of the copy that is replaced.
+impl Clone for Weights {
+    fn clone(&self) -> Self {
+        Self { slots: self.slots.clone(), count: self.count }
+    }
+
+    fn clone_from(&mut self, other: &Self) {
+        self.slots.clone_from(&other.slots);
+        self.count = other.count;
+    }
+}
+
+impl Weights {
+    pub(super) fn clear(&mut self) {
+        self.slots.clear();
+        self.count = 0;
+    }
+
+    /// The index of the slot with this code, or of the empty one where it belongs.
+    #[inline]
+    fn find(&self, code: u64) -> usize {
+        let mask = self.slots.len() - 1;
+        let hash = code.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mut index = (hash >> 32) as usize & mask;
+        while self.slots[index].factor != 0.0 && self.slots[index].code != code {
+            index = (index + 1) & mask;
+        }
+        index
+    }
+
+    /// The exponential of a weight; weights are 0 at first.
+    #[inline]
+    pub(super) fn factor(&self, code: u64) -> f64 {
+        if self.slots.is_empty() {
+            return 1.0;
+        }
+        let factor = self.slots[self.find(code)].factor;
+        if factor == 0.0 { 1.0 } else { factor }
+    }
+
+    pub(super) fn add(&mut self, code: u64, change: f64) {
+        if (self.count + 1) * 2 > self.slots.len() {
+            self.grow();
+        }
+        let index = self.find(code);
+        let slot = &mut self.slots[index];
+        self.count += usize::from(slot.factor == 0.0);
+        let weight = (slot.weight + change).clamp(-WEIGHT_MAX, WEIGHT_MAX);
+        // Not the standard library's exponential, whose last bit is platform-dependent.
+        *slot = Slot { code, weight, factor: libm::exp(weight) };
+    }
+
+    fn grow(&mut self) {
+        let capacity = (self.slots.len() * 2).max(CAPACITY_FIRST);
+        let slots = std::mem::replace(&mut self.slots, vec![Slot::EMPTY; capacity]);
+        for slot in slots.into_iter().filter(|slot| slot.factor != 0.0) {
+            let index = self.find(slot.code);
+            self.slots[index] = slot;
+        }
+    }
+}
+
+/// A rollout with what is needed to adapt a policy to it: for each step the codes of all legal
+/// actions, and which one was played.
+#[derive(Debug, Default)]
+pub(super) struct Rollout {
+    pub(super) reward: Option<f64>,
+    codes: Vec<u64>,
+    /// The exponentials of the priors, one per code.
+    priors: Vec<f64>,
+    steps: Vec<Step>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    /// The end of the step's codes, which begin where those of the step before end.
+    end: usize,
+    /// The index of the played action's code.
+    played: usize,
+}
+
+/// Reuses the memory of the copy that is replaced.
+impl Clone for Rollout {
+    fn clone(&self) -> Self {
+        Self { reward: self.reward, codes: self.codes.clone(), priors: self.priors.clone(), steps: self.steps.clone() }
+    }
+
+    fn clone_from(&mut self, other: &Self) {
+        self.reward = other.reward;
+        self.codes.clone_from(&other.codes);
+        self.priors.clone_from(&other.priors);
+        self.steps.clone_from(&other.steps);
+    }
+}
+
+impl Rollout {
+    pub(super) fn clear(&mut self) {
+        self.reward = None;
+        self.codes.clear();
+        self.priors.clear();
+        self.steps.clear();
+    }
+
+    /// Adds a legal action of the next step.
+    #[inline]
+    pub(super) fn add_action(&mut self, code: u64, prior: f64) {
+        self.codes.push(code);
+        self.priors.push(prior);
+    }
+
+    /// Ends the step: draws one of the actions added since the last one, with probabilities
+    /// proportional to the exponentials of weight and prior. Returns its index among them.
+    #[inline]
+    pub(super) fn draw(&mut self, weights: &Weights, random: &mut Generator, factors: &mut Vec<f64>) -> usize {
+        let first = self.steps.last().map_or(0, |step| step.end);
+        factors.clear();
+        factors.extend(
+            self.codes[first..].iter().zip(&self.priors[first..]).map(|(&code, prior)| weights.factor(code) * prior),
+        );
+        let mut left = random.unit() * factors.iter().sum::<f64>();
+        let mut chosen = 0;
+        while chosen + 1 < factors.len() && left >= factors[chosen] {
+            left -= factors[chosen];
+            chosen += 1;
+        }
+        self.steps.push(Step { end: self.codes.len(), played: first + chosen });
+        chosen
+    }
+
+    /// Moves the weights towards this rollout: in each step by `alpha` towards the action played,
+    /// and by `alpha` times its probability away from every action (Rosin, *Nested Rollout Policy
+    /// Adaptation for Monte Carlo Tree Search*, 2011, the procedure Adapt). `changes` is scratch
+    /// space.
+    pub(super) fn adapt(&self, weights: &mut Weights, alpha: f64, changes: &mut Vec<f64>) {
+        changes.clear();
+        let mut first = 0;
+        for step in &self.steps {
+            let codes = first..step.end;
+            changes.extend(codes.clone().map(|at| weights.factor(self.codes[at]) * self.priors[at]));
+            let sum: f64 = changes[first..].iter().sum();
+            for at in codes {
+                changes[at] = alpha * (f64::from(u8::from(at == step.played)) - changes[at] / sum);
+            }
+            first = step.end;
+        }
+        // All probabilities are those before the adaptation, also where a code occurs twice.
+        for (&code, &change) in self.codes.iter().zip(changes.iter()) {
+            weights.add(code, change);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weights_are_found_after_growing_and_cleared() {
+        let mut weights = Weights::default();
+        assert_eq!(weights.factor(3), 1.0);
+        for code in 0..1000 {
+            weights.add(code << 40, code as f64 / 100.0);
+            weights.add(code << 40, 1.0);
+        }
+        for code in 0..1000 {
+            assert_eq!(weights.factor(code << 40), libm::exp(code as f64 / 100.0 + 1.0));
+        }
+        assert_eq!((weights.count, weights.factor(1)), (1000, 1.0));
+        let copy = weights.clone();
+        weights.clear();
+        assert_eq!((weights.factor(5 << 40), copy.factor(5 << 40)), (1.0, libm::exp(1.05)));
+    }
+
+    fn rollout(played: &[usize], weights: &Weights) -> Rollout {
+        // Seeds are tried until the draws are those wanted.
+        (0..)
+            .map(|seed| {
+                let mut random = Generator::from_seed(seed);
+                let mut rollout = Rollout::default();
+                let drawn: Vec<usize> = (0..played.len() as u64)
+                    .map(|step| {
+                        (0..3).for_each(|action| rollout.add_action(step << 8 | action, 1.0));
+                        rollout.draw(weights, &mut random, &mut Vec::new())
+                    })
+                    .collect();
+                (drawn, rollout)
+            })
+            .find(|(drawn, _)| drawn == played)
+            .expect("every draw is possible")
+            .1
+    }
+
+    #[test]
+    fn adaptation_is_one_step_of_the_gradient() {
+        let mut weights = Weights::default();
+        rollout(&[2, 0], &weights).adapt(&mut weights, 1.0, &mut Vec::new());
+        // Three actions with probability one third each.
+        let (up, down) = (libm::exp(1.0 - 1.0 / 3.0), libm::exp(-1.0 / 3.0));
+        let factors: Vec<f64> = [0, 1, 2, 256, 257, 258].iter().map(|&code| weights.factor(code)).collect();
+        assert_eq!(factors, [down, down, up, up, down, down]);
+    }
+
+    #[test]
+    fn draws_follow_weights_and_priors() {
+        let mut weights = Weights::default();
+        weights.add(1, 2.0_f64.ln());
+        let mut random = Generator::from_seed(1);
+        let mut counts = [0_u32; 3];
+        for _ in 0..40_000 {
+            let mut rollout = Rollout::default();
+            [1.0, 0.5, 2.0].into_iter().enumerate().for_each(|(code, prior)| rollout.add_action(code as u64, prior));
+            counts[rollout.draw(&weights, &mut random, &mut Vec::new())] += 1;
+        }
+        // Factors 1, 2 * 0.5 and 2.
+        for (count, expected) in counts.into_iter().zip([10_000, 10_000, 20_000]) {
+            assert!(count.abs_diff(expected) < 400, "{counts:?}");
+        }
+    }
+
+    #[test]
+    fn weights_stay_finite() {
+        let mut weights = Weights::default();
+        (0..100).for_each(|_| weights.add(7, 1000.0));
+        (0..100).for_each(|_| weights.add(8, -1000.0));
+        assert!(weights.factor(7).is_finite() && weights.factor(8) > 0.0);
+    }
+}
