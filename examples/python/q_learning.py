@@ -100,9 +100,8 @@ def planner_ticks(planner: str, games: list[getaway.Game]) -> npt.NDArray[np.int
     """The tick that each game reaches with a planner."""
     ticks = []
     for start in games:
-        game, bot = start.copy(), getaway.Bot(planner, budget_ms=60_000, budget_ticks=2000)
-        while not game.is_over:
-            game.step(bot.next_action(game.frame()))
+        game = start.copy()
+        getaway.Bot(planner, budget_ms=60_000, budget_ticks=2000).play(game)
         ticks.append(game.tick)
     return np.array(ticks)
 

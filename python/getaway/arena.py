@@ -35,16 +35,15 @@ _BUDGET_TICKS = 20_000
 
 
 class Results:
-    """The games of a series, and what they show.
+    """The games of a series, and what they show."""
 
-    games: one dict per game, with the same keys: planner, map, sample, seed, no_jump, score, final_tick, survived,
-        decisions, simulated_ticks, mispredictions, decision_p50_ms, decision_max_ms.
-    planners: one dict per planner, as `getaway eval --json` prints it: its name, `overall`, and `maps`.
-    match: the comparison of two planners, as `getaway battle --json` prints it; None for an evaluation.
-    sentence: the match in words.
-    """
-
-    __slots__ = ("games", "match", "planners", "sentence")
+    __slots__ = {
+        "games": "One dict per game, with the same keys: planner, map, sample, seed, no_jump, score, final_tick, survived, "
+        "decisions, simulated_ticks, mispredictions, decision_p50_ms, decision_max_ms.",
+        "planners": "One dict per planner, as `getaway eval --json` prints it: its name, `overall`, and `maps`.",
+        "match": "The comparison of two planners, as `getaway battle --json` prints it; None for an evaluation.",
+        "sentence": "The match in words; None for an evaluation.",
+    }
 
     def __init__(
         self,

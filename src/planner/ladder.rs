@@ -57,7 +57,7 @@ pub enum PlannerError {
         expected: String,
     },
     /// The name of a planner from outside of this library, in a program that has none.
-    #[error("no planner named {name}: expected a Python planner's MODULE:NAME only in the Python package's command")]
+    #[error("no planner named {name}: a planner in Python, MODULE:NAME, needs the command of the Python package")]
     NoHost {
         /// The requested name.
         name: String,
@@ -266,7 +266,8 @@ mod tests {
         assert_eq!(error("lookahead:x"), "lookahead:x: expected a whole number from 1 to 64");
         assert_eq!(error("safest:2"), "safest:2: expected safest without a parameter");
         let hosted = error("my_module:planner");
-        assert!(hosted.starts_with("no planner named my_module:planner: expected a Python planner's"), "{hosted}");
+        assert!(hosted.starts_with("no planner named my_module:planner: a planner in Python"), "{hosted}");
+        assert!(error("survivl:3").contains(": expected one of random, "), "{}", error("survivl:3"));
         let position = error("step(dance)");
         assert!(position.starts_with("invalid expression step(dance): character 6: expected simulate, "), "{position}");
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from typing import Any
 
@@ -34,6 +35,23 @@ def test_results_do_not_depend_on_the_number_of_threads(observation: Any) -> Non
     one, many = (play(Batch(PATHS, 203, observation=observation, threads=threads), 80, 3) for threads in (1, 3))
     assert len(one) == len(many) and all(np.array_equal(a, b) for a, b in zip(one, many))
     assert any(array.any() for array in one[3::3]), "no game ended"
+
+
+def test_forked_processes_go_on_without_helpers() -> None:
+    batch, actions = Batch(PATHS, 2000, threads=2), np.tile([0, 1, 2, 3, 4], 400)
+    expected = Batch(PATHS, 2000)
+    for _ in range(20):
+        batch.step(actions)
+        expected.step(actions)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a process with threads is forked: that is the point
+        child = os.fork()
+    if child == 0:
+        for _ in range(20):
+            batch.step(actions)
+            expected.step(actions)
+        os._exit(0 if np.array_equal(batch.observations, expected.observations) else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 def test_games_of_a_batch_are_games_stepped_alone() -> None:

@@ -30,7 +30,8 @@ pub(super) struct EvalArgs {
     /// Maps, by name or path [default: all maps of every --maps DIR, or the bundled maps]
     #[arg(value_name = "MAP")]
     names: Vec<String>,
-    /// Planner: a name, an expression, exec:COMMAND or pipe:COMMAND; may be repeated
+    /// Planner: a name, an expression, exec:COMMAND, pipe:COMMAND, or a planner in Python as
+    /// MODULE:NAME; may be repeated
     #[arg(long = "planner", value_name = "NAME|EXPRESSION", default_value = DEFAULT_NAME)]
     planners: Vec<String>,
     #[command(flatten)]

@@ -38,7 +38,7 @@ pub(super) struct PlayArgs {
     map: String,
     #[command(flatten)]
     maps: MapArgs,
-    /// Planner: a name or an expression
+    /// Planner: a name, an expression, or a planner in Python as MODULE:NAME
     #[arg(long, value_name = "NAME|EXPRESSION", default_value = DEFAULT_NAME)]
     planner: String,
     #[command(flatten)]

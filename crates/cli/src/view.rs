@@ -40,7 +40,7 @@ pub(super) struct ViewArgs {
     source: String,
     #[command(flatten)]
     maps: MapArgs,
-    /// Planner that plays the map: a name or an expression
+    /// Planner that plays the map: a name, an expression, or a planner in Python as MODULE:NAME
     #[arg(long, value_name = "NAME|EXPRESSION", default_value = DEFAULT_NAME)]
     planner: String,
     /// Seed of the planner's random number generator
