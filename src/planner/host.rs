@@ -35,6 +35,9 @@ pub(super) fn host() -> Option<&'static dyn PlannerHost> {
 pub(super) fn is_hosted_name(text: &str) -> bool {
     text.split_once(':').is_some_and(|(module, name)| {
         // A number is the parameter of a planner of this library.
-        !name.is_empty() && !name.starts_with(|c: char| c.is_ascii_digit()) && !module.is_empty() && module.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '.')
+        !name.is_empty()
+            && !name.starts_with(|c: char| c.is_ascii_digit())
+            && !module.is_empty()
+            && module.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '.')
     })
 }
