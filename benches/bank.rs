@@ -1,11 +1,15 @@
 //! The bank: small maps on which it is hard to live, each decided on one thread, into a file of
 //! verdicts, scores, bounds and times: `cargo bench --bench bank -- --out benches/bank.csv`.
 //!
-//! Options, each with a value: `--set no-jump|jump|crowd` (the 192 maps in either variant, or the 20
-//! with a crowd of threats; all three by default), `--time-ms` of processor time per map (10000),
-//! `--only` a part of a row's first columns, `--threads`, `--verify 1` to check each certificate
-//! too, and `--out FILE` (standard output by default). Without `--bench`, as a test, it decides a
-//! few maps.
+//! Options, each with a value: `--set no-jump|jump|crowd|generated` (the 192 maps in either variant,
+//! the 20 with a crowd of threats, or 2,000 of all kinds, sizes and both variants; the first three
+//! by default), `--time-ms` of processor time per map (10000), `--only` a part of a row's first
+//! columns, `--threads`, `--verify 1` to check each certificate with the literal model, and `--out
+//! FILE` (standard output by default). Without `--bench`, as a test, it decides a few maps.
+//!
+//! Guarantees: every line is replayed before its row is written, and with `--verify 1` in the
+//! literal model, too; there a certificate that does not verify stops the run. So `--set generated
+//! --verify 1` is the search for a survivor that is called doomed.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -19,6 +23,9 @@ use getaway::planner::{Budget, Certificate, Decider, Solution, SurvivalOptions};
 
 /// Simulated ticks between two looks at the clock: a few milliseconds.
 const SLICE_TICKS: u64 = 20_000;
+/// The number of generated maps, and the seed of the generator.
+const GENERATED: usize = 2000;
+const GENERATED_SEED: u64 = 17;
 /// The columns of the file.
 const HEADER: &str = "set,kind,size,braid,index,tiles,loops,threats,verdict,score,bound,decided_ms,elapsed_ms,\
                       simulated_ticks,certificate_bytes,verify_ms";
@@ -33,7 +40,31 @@ struct Entry {
     rules: Rules,
 }
 
+/// Maps of all kinds: the numbers of kinds, sizes, threats and braids have no common factor, so that
+/// every combination occurs. A map that has no room for its threats is left out.
+fn generated() -> Vec<Entry> {
+    let kinds = [GeneratorKind::Maze, GeneratorKind::Labyrinth, GeneratorKind::City];
+    let sizes = [(9, 7), (11, 9), (13, 11), (15, 13), (21, 17)];
+    let (threats, braids) = ([3, 6, 9, 12], [0, 125, 250, 375, 500, 750, 1000]);
+    let entry = |index: u64| {
+        let place = index as usize;
+        let ((width, height), kind) = (sizes[place % sizes.len()], kinds[place % kinds.len()]);
+        let (threats, braid_permille) = (threats[place % threats.len()], braids[place % braids.len()]);
+        let rules = if place / 420 % 2 == 0 { Rules::NO_JUMP } else { Rules::BLITZ_2025 };
+        let variant = if rules.no_jump { "no-jump" } else { "jump" };
+        let name = format!("generated {variant},{kind},{width}x{height},{},{index}", f64::from(braid_permille) / 1e3);
+        let styles = Style::ALL.to_vec();
+        let options = GeneratorOptions { kind, width, height, threats, styles, braid_permille };
+        let has_room = generate_nth(&options, GENERATED_SEED, index).is_ok();
+        has_room.then_some(Entry { name, options, seed: GENERATED_SEED, index, rules })
+    };
+    (0..).filter_map(entry).take(GENERATED).collect()
+}
+
 fn entries(set: &str) -> Vec<Entry> {
+    if set == "generated" {
+        return generated();
+    }
     let mut entries = Vec::new();
     let mut add =
         |kind: GeneratorKind, size: (i32, i32), braid_permille: u32, threats: usize, seed: u64, count: u64| {

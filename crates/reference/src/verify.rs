@@ -83,7 +83,9 @@ pub fn verify_within(certificate: &Certificate, layout: &Layout, states_max: u64
     let mut verifier = Verifier::new(layout, &certificate.rules, states_max);
     let mut ran_out = None;
     for (index, step) in certificate.steps.iter().enumerate() {
-        ran_out = verifier.sweep(step).map_err(|message| refuse(index + 2, message))?;
+        // Nothing follows on a sweep that must run out of states, so its layers are not kept.
+        let is_last = index + 1 == certificate.steps.len() && certificate.end == ProofEnd::Empty;
+        ran_out = verifier.sweep(step, is_last).map_err(|message| refuse(index + 2, message))?;
     }
     match certificate.end {
         ProofEnd::Empty if ran_out == Some(bound_tick) => Ok(()),
@@ -508,7 +510,7 @@ impl Verifier {
     }
 
     /// Repeats a sweep. Returns its target if it runs out of states.
-    fn sweep(&mut self, step: &Step) -> Result<Option<usize>, String> {
+    fn sweep(&mut self, step: &Step, is_last: bool) -> Result<Option<usize>, String> {
         let (from, until) = (usize::from(step.from_tick), usize::from(step.until_tick));
         let target_tick = usize::from(step.target_tick);
         if !(1..=until).contains(&from) || until > target_tick || !(2..=LAST_TICK).contains(&target_tick) {
@@ -546,7 +548,13 @@ impl Verifier {
             if next.len() > STATES_MAX {
                 return Err(format!("more than {STATES_MAX} states in tick {tick}"));
             }
-            layers.push((threats.clone(), std::mem::replace(&mut states, next)));
+            let before = std::mem::replace(&mut states, next);
+            if !is_last {
+                layers.push((threats.clone(), before));
+            }
+        }
+        if is_last {
+            return Ok(None);
         }
         self.go_back(until, threats, states, layers);
         Ok(None)

@@ -28,6 +28,10 @@ const INSANE_TICK: usize = 903;
 const WINDOW_TICKS: usize = 130;
 /// Initial amount of work on a sweep.
 const SWEEP_WORK_MIN: u64 = 10_000_000;
+/// Initial amount of work on a sweep of the whole game, and the share of the work on a target after
+/// which the next one follows, with a limit as large as that work.
+const WHOLE_WORK_MIN: u64 = 500_000;
+const WHOLE_SHARE: u64 = 4;
 /// How much earlier sweeps may start once nothing is left to try.
 const FLOOR_STEP_TICKS: usize = 120;
 /// A beam lasts for at least one over this of the work on its target before new knowledge restarts
@@ -48,6 +52,10 @@ struct Attempt<const N: usize> {
     /// The work that a sweep may do before it is abandoned, and whether one was.
     sweep_work_max: u64,
     has_abandoned: bool,
+    /// The work on the target at which the whole game is swept from its first tick, and the limit
+    /// of such a sweep while it runs.
+    whole_due: u64,
+    whole_work_max: Option<u64>,
     /// Whether nothing is left to sweep.
     is_exhausted: bool,
     beam: SurvivalSearch,
@@ -112,7 +120,7 @@ impl<const N: usize> Engine<N> {
         let (eighth, sixteenth) = (self.options.memory_max_bytes / 8, self.options.memory_max_bytes / 16);
         // Two layers, and the index of one of them.
         let layer_bytes = 2 * super::join::Layer::<N>::KEY_BYTES + 32;
-        SweepLimits { join_len, layer_len: eighth / layer_bytes, kept_bytes: sixteenth }
+        SweepLimits { join_len, layer_len: eighth / layer_bytes, kept_bytes: sixteenth, turns_back: true }
     }
 
     /// The next target: the end of the game until that is decided. After that the engine looks for
@@ -151,7 +159,9 @@ impl<const N: usize> Engine<N> {
             (attempt.beam, attempt.beam_work) = (self.new_beam(), 0);
             if attempt.sweep.as_ref().is_some_and(|sweep| sweep.bytes() > RESTING_SWEEP_MAX_BYTES) {
                 attempt.sweep = None;
-                attempt.tried.pop();
+                if attempt.whole_work_max.take().is_none() {
+                    attempt.tried.pop();
+                }
             }
             self.resting.push(attempt);
         }
@@ -182,6 +192,8 @@ impl<const N: usize> Engine<N> {
             floor,
             sweep_work_max: SWEEP_WORK_MIN,
             has_abandoned: false,
+            whole_due: 0,
+            whole_work_max: None,
             is_exhausted: false,
             beam,
             beam_work: 0,
@@ -241,6 +253,12 @@ impl<const N: usize> Engine<N> {
     fn prove(&mut self, best: &mut Solution, meter: &mut BudgetMeter) {
         let limits = self.limits(JOIN_LEN);
         let Some(mut attempt) = self.attempt.take() else { return };
+        if attempt.sweep.is_none() && attempt.work >= attempt.whole_due {
+            let work = attempt.work.max(WHOLE_WORK_MIN);
+            (attempt.whole_due, attempt.whole_work_max) = (WHOLE_SHARE * work, Some(work));
+            let limits = SweepLimits { turns_back: false, ..limits };
+            attempt.sweep = Some(Sweep::new(&attempt.target, self.model.first_tick, limits));
+        }
         if attempt.sweep.is_none() && !attempt.is_exhausted {
             let start = self.next_start(&mut attempt);
             attempt.is_exhausted = start.is_none();
@@ -248,12 +266,13 @@ impl<const N: usize> Engine<N> {
         }
         let mut end =
             attempt.sweep.as_mut().and_then(|sweep| sweep.advance(&self.model, &mut attempt.target, SLICE, meter));
-        if end.is_none() && attempt.sweep.as_ref().is_some_and(|sweep| sweep.work > attempt.sweep_work_max) {
-            attempt.has_abandoned = true;
+        let work_max = attempt.whole_work_max.unwrap_or(attempt.sweep_work_max);
+        if end.is_none() && attempt.sweep.as_ref().is_some_and(|sweep| sweep.work > work_max) {
+            attempt.has_abandoned |= attempt.whole_work_max.is_none();
             end = Some(End::TooBig);
         }
         if end.is_some() {
-            attempt.sweep = None;
+            (attempt.sweep, attempt.whole_work_max) = (None, None);
         }
         if end == Some(End::Noted) && BEAM_SHARE * attempt.beam_work >= attempt.work {
             // The beam restarts: its states may be hopeless now.

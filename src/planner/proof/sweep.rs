@@ -26,6 +26,8 @@ pub(super) enum End {
     Noted,
     /// A layer did not fit into memory.
     TooBig,
+    /// A sweep that does not turn back reached the target.
+    Reached,
 }
 
 /// The limits of a sweep.
@@ -38,6 +40,9 @@ pub(super) struct SweepLimits {
     /// Memory of the layers that are kept on the way forwards, and again of those between two of
     /// them.
     pub kept_bytes: usize,
+    /// Whether the sweep returns once it reaches the target. One that does not needs no memory for
+    /// the way back, and can only prove.
+    pub turns_back: bool,
 }
 
 /// A layer that waits for the way back.
@@ -159,13 +164,16 @@ impl<const N: usize> Sweep<N> {
                 && self.tick > self.from
                 && known_mask == Some(self.mask)
                 && target.known(self.tick).is_some_and(|known| known.states * 19 <= self.layer.states() * 20);
-            if self.tick == target.tick || is_repeating {
+            if self.tick == target.tick && !self.limits.turns_back {
+                return Some(End::Reached);
+            }
+            if self.tick == target.tick || (is_repeating && self.limits.turns_back) {
                 self.record(model, target);
                 self.after = Some((self.mask, target.index(std::mem::take(&mut self.layer), self.mask)));
                 self.phase = Phase::Backwards;
                 return None;
             }
-            if !self.keep() {
+            if self.limits.turns_back && !self.keep() {
                 return Some(End::TooBig);
             }
             self.is_ready = true;
