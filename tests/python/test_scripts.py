@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
+import sys
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -35,3 +38,23 @@ def test_missing_or_old_rust_is_reported_in_one_line(script: str, version: str |
     done = subprocess.run([str(ROOT / script)], env={"PATH": str(tmp_path)}, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(message) and done.stderr.count("\n") == 1, done.stderr
+
+
+def test_source_distribution_has_every_file_that_cargo_reads(tmp_path: Path) -> None:
+    pytest.importorskip("maturin", reason="the build requirements are not installed (run.sh does)")
+    command = [sys.executable, "-m", "maturin", "sdist", "--out", str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    (archive,) = tmp_path.glob("getaway-*.tar.gz")
+    with tarfile.open(archive) as files:
+        files.extractall(tmp_path, filter="data")
+    folder = tmp_path / archive.name.removesuffix(".tar.gz")
+    metadata = subprocess.run(
+        ["cargo", "metadata", "--no-deps", "--format-version", "1", "--manifest-path", str(folder / "crates" / "python" / "Cargo.toml")],
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert metadata.returncode == 0, metadata.stderr
+    packages = {package["name"] for package in json.loads(metadata.stdout)["packages"]}
+    assert {"getaway", "getaway-cli", "getaway-python"} <= packages
