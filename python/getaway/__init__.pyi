@@ -27,6 +27,7 @@ import numpy.typing as npt
 from getaway.values import Decision as Decision
 from getaway.values import Move as Move
 from getaway.values import Solution as Solution
+from getaway.values import Style as _Style
 from getaway.values import Threat as Threat
 
 __all__ = [
@@ -54,7 +55,6 @@ _Moves: TypeAlias = str | Iterable[Move | int | str]
 _Planner: TypeAlias = "str | Callable[[State], Move | int | str] | type"
 _Status: TypeAlias = Literal["running", "caught", "complete"]
 _MapLike: TypeAlias = str | PathLike[str] | Map
-_Style: TypeAlias = Literal["bull", "goldfish", "shark", "owl", "deer", "hawk"]
 
 __version__: str
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import enum
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
-__all__ = ["Decision", "Move", "Solution", "Threat"]
+__all__ = ["Decision", "Move", "Solution", "Style", "Threat"]
+
+Style: TypeAlias = Literal["bull", "goldfish", "shark", "owl", "deer", "hawk"]
+"""How a threat chooses its moves."""
 
 
 class Move(enum.IntEnum):
@@ -42,7 +45,7 @@ class Move(enum.IntEnum):
 class Threat(NamedTuple):
     """A threat with its memory and the state of its random numbers: together with the player, they determine its moves."""
 
-    style: Literal["bull", "goldfish", "shark", "owl", "deer", "hawk"]
+    style: Style
     """How it chooses its moves."""
     position: tuple[int, int]
     """Where it stands: x to the right, y down."""

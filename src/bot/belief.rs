@@ -14,7 +14,7 @@
 use std::cell::OnceCell;
 use std::collections::HashSet;
 
-use crate::game::{Direction, FIRST_TICK, Layout, Position, Spawn, Style, Threat, World, WorldError};
+use crate::game::{Direction, FIRST_TICK, Layout, Position, Spawn, Style, StyleMemory, Threat, World, WorldError};
 use crate::planner::ObservedThreat;
 
 use super::deadline::{Deadline, Deadlines};
@@ -506,12 +506,12 @@ impl ThreatBelief {
     fn prior(&self, context: &PriorContext<'_>, draws_on_schedule: bool) -> Vec<Hypothesis> {
         let Some(style) = self.style else { return Vec::new() };
         let moves = context.moves_before(context.tick);
-        let are_draws_known = moves == 0 || (style == Style::Goldfish && draws_on_schedule);
+        let are_draws_known = moves == 0 || (style.draws_every_move() && draws_on_schedule);
         let blank = Threat {
             style,
             position: self.position,
             direction: self.direction,
-            draws: if style == Style::Goldfish { 1 + moves } else { 1 },
+            draws: if style.draws_every_move() { 1 + moves } else { 1 },
             remembered: None,
             seen: None,
             post: None,
@@ -529,11 +529,11 @@ impl ThreatBelief {
         let patrols = |&tile: &Position| Threat { post: Some(tile), ..blank };
         let waits = |idle_rounds: i8| Threat { idle_rounds, ..blank };
         let with_home = |&home: &Position| Hypothesis { home: Some(home), ..hypothesis(blank) };
-        match style {
-            Style::Deer if !self.is_spawn_known => tiles().map(with_home).take(max).collect(),
-            Style::Goldfish | Style::Bull | Style::Deer | Style::Shark => vec![hypothesis(blank)],
-            Style::Owl => tiles().map(remembers).chain([blank]).map(hypothesis).take(max).collect(),
-            Style::Hawk => {
+        match style.memory() {
+            StyleMemory::Spawn if !self.is_spawn_known => tiles().map(with_home).take(max).collect(),
+            StyleMemory::Nothing | StyleMemory::Spawn => vec![hypothesis(blank)],
+            StyleMemory::LastLook => tiles().map(remembers).chain([blank]).map(hypothesis).take(max).collect(),
+            StyleMemory::Target => {
                 let rules = context.world.rules();
                 let (patience, rest) = (rules.hawk_patience_moves as i8, rules.hawk_rest_moves as i8);
                 let idle = (0..=patience).chain(-rest..0).map(waits);
@@ -546,16 +546,8 @@ impl ThreatBelief {
 
 /// The styles in the order in which they are tried: the most specific first.
 fn identify_order() -> impl Iterator<Item = Style> {
-    let rank = |style: &Style| match style {
-        Style::Shark => 0,
-        Style::Deer => 1,
-        Style::Bull => 2,
-        Style::Goldfish => 3,
-        Style::Owl => 4,
-        Style::Hawk => 5,
-    };
     let mut order = Style::ALL;
-    order.sort_by_key(rank);
+    order.sort_by_key(|style| style.specificity_rank());
     order.into_iter()
 }
 

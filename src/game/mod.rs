@@ -36,6 +36,7 @@ pub use position::{Direction, Position};
 pub use rules::{PeriodTicks, Personalities, PhaseClocks, Rules, RulesError, StyleNames, View, Wire, variant};
 pub use snapshot::{Snapshot, SnapshotError};
 pub use state::{State, Status, Threat};
+pub(crate) use style::StyleMemory;
 pub use style::{Personality, Style};
 pub use tables::{MAX_OPEN_TILES, MAX_THREATS};
 pub use world::{GameOver, PlacementError, World};

@@ -34,6 +34,64 @@ impl Style {
             Self::Hawk => 'H',
         }
     }
+
+    /// Its colour in the picture of a map: red, green, blue. No two colours of a map are within 40
+    /// of each other, channels summed.
+    pub const fn color(self) -> [u8; 3] {
+        match self {
+            Self::Bull => [255, 0, 0],
+            Self::Goldfish => [255, 125, 0],
+            Self::Shark => [255, 255, 0],
+            Self::Owl => [0, 125, 0],
+            Self::Deer => [0, 255, 0],
+            Self::Hawk => [125, 125, 0],
+        }
+    }
+
+    /// What decides its moves beside its pose, its draws and the player.
+    pub(crate) const fn memory(self) -> StyleMemory {
+        match self {
+            Self::Bull | Self::Goldfish | Self::Shark => StyleMemory::Nothing,
+            Self::Deer => StyleMemory::Spawn,
+            Self::Owl => StyleMemory::LastLook,
+            Self::Hawk => StyleMemory::Target,
+        }
+    }
+
+    /// Whether it draws a number on every move, so that its moves give the number of its draws.
+    pub(crate) const fn draws_every_move(self) -> bool {
+        match self {
+            Self::Goldfish => true,
+            Self::Bull | Self::Shark | Self::Owl | Self::Deer | Self::Hawk => false,
+        }
+    }
+
+    /// The rank by how few moves it explains, from 0: when a style is to be told from moves, the
+    /// most specific one that explains them is the likeliest.
+    pub(crate) const fn specificity_rank(self) -> u8 {
+        match self {
+            Self::Shark => 0,
+            Self::Deer => 1,
+            Self::Bull => 2,
+            Self::Goldfish => 3,
+            Self::Owl => 4,
+            Self::Hawk => 5,
+        }
+    }
+}
+
+/// What the moves of a style depend on beside its pose, its draws and the player.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StyleMemory {
+    /// Nothing.
+    Nothing,
+    /// The tile on which it spawned.
+    Spawn,
+    /// The tile on which it last looked at the player, if it has.
+    LastLook,
+    /// The tile where it last saw the player, or the post that it is on its way to; else the moves
+    /// that it has waited.
+    Target,
 }
 
 named! {

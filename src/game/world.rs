@@ -11,7 +11,7 @@ use super::tables::{DIRECTIONS, Tables, pose};
 use super::threats::{Block, LANES, LaneMap, PlayerView, lane_rank, mix};
 use super::{
     Action, ActionError, Clock, Direction, FIRST_TICK, LAST_TICK, Layout, Move, POINTS_PER_TICK, Personality, Position,
-    Rules, Spawn, StreetGraph, Style, Threat, WorldBuilder, WorldError,
+    Rules, Spawn, StreetGraph, Style, StyleMemory, Threat, WorldBuilder, WorldError,
 };
 
 /// A map prepared for play: every table its rules need.
@@ -218,10 +218,10 @@ impl World {
     /// A threat's memory in the block's encoding.
     fn memory_of(&self, style: Style, threat: &Threat) -> Result<Memory, PlacementError> {
         let of_player = |position| self.open_tile(position).map(Memory::of_player);
-        match style {
-            Style::Bull | Style::Goldfish | Style::Shark | Style::Deer => Ok(self.nothing()),
-            Style::Owl => threat.remembered.map_or(Ok(self.nothing()), of_player),
-            Style::Hawk => match (threat.seen, threat.post) {
+        match style.memory() {
+            StyleMemory::Nothing | StyleMemory::Spawn => Ok(self.nothing()),
+            StyleMemory::LastLook => threat.remembered.map_or(Ok(self.nothing()), of_player),
+            StyleMemory::Target => match (threat.seen, threat.post) {
                 (Some(seen), _) => of_player(seen),
                 (None, Some(post)) => self.open_tile(post).map(Memory::of_post),
                 (None, None) => Ok(self.nothing()),
@@ -410,9 +410,9 @@ impl World {
             position: self.tables.graph.position(pose / DIRECTIONS as u16),
             direction: Direction::ALL[usize::from(pose) % DIRECTIONS],
             draws: block.draws[lane],
-            remembered: place.filter(|_| style == Style::Owl),
-            seen: place.filter(|_| style == Style::Hawk && !is_post),
-            post: place.filter(|_| style == Style::Hawk && is_post),
+            remembered: place.filter(|_| style.memory() == StyleMemory::LastLook),
+            seen: place.filter(|_| style.memory() == StyleMemory::Target && !is_post),
+            post: place.filter(|_| style.memory() == StyleMemory::Target && is_post),
             idle_rounds: block.idle_rounds[lane],
         }
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::game::{
-    Direction, PeriodTicks, Personalities, Personality, PhaseClocks, Rules, Style, StyleNames, View, World, WorldError,
+    Direction, PeriodTicks, Personalities, Personality, PhaseClocks, Rules, StyleNames, View, World, WorldError,
 };
 use crate::search::Generator;
 
@@ -28,8 +28,14 @@ pub enum Parameter {
     PickScale,
     /// How far a deer keeps away from the player.
     DeerShyDistance,
-    /// Which position of the player a style uses: deer, shark, owl or hawk.
-    View(Style),
+    /// Which position of the player the deer uses.
+    DeerView,
+    /// Which position of the player the shark uses.
+    SharkView,
+    /// Which position of the player the owl uses.
+    OwlView,
+    /// Which position of the player the hawk uses.
+    HawkView,
     /// The period of the owls' window.
     OwlMinute,
     /// The length of the owls' window.
@@ -65,10 +71,10 @@ impl Parameter {
         Self::FirstSeed,
         Self::PickScale,
         Self::DeerShyDistance,
-        Self::View(Style::Deer),
-        Self::View(Style::Shark),
-        Self::View(Style::Owl),
-        Self::View(Style::Hawk),
+        Self::DeerView,
+        Self::SharkView,
+        Self::OwlView,
+        Self::HawkView,
         Self::OwlMinute,
         Self::OwlWindow,
         Self::HawkPatience,
@@ -82,7 +88,6 @@ impl Parameter {
         let name = match self {
             Self::PeriodTicks(personality) => return format!("period_ticks.{personality}"),
             Self::PhaseClock(personality) => return format!("phase_clocks.{personality}"),
-            Self::View(style) => return format!("{style}_view"),
             Self::OptionOrder => "option_order",
             Self::SharedPathOrder => "shared_path_order",
             Self::SharkPathOrder => "shark_path_order",
@@ -90,6 +95,10 @@ impl Parameter {
             Self::FirstSeed => "first_seed",
             Self::PickScale => "pick_scale",
             Self::DeerShyDistance => "deer_shy_distance_squared",
+            Self::DeerView => "deer_view",
+            Self::SharkView => "shark_view",
+            Self::OwlView => "owl_view",
+            Self::HawkView => "hawk_view",
             Self::OwlMinute => "owl_minute_ticks",
             Self::OwlWindow => "owl_window_ticks",
             Self::HawkPatience => "hawk_patience_moves",
@@ -114,7 +123,10 @@ impl Parameter {
             Self::FirstSeed => rules.first_seed.to_string(),
             Self::PickScale => rules.pick_scale.to_string(),
             Self::DeerShyDistance => rules.deer_shy_distance_squared.to_string(),
-            Self::View(style) => view_name(*view_mut(&mut rules.clone(), style)).to_owned(),
+            Self::DeerView => view_name(rules.deer_view).to_owned(),
+            Self::SharkView => view_name(rules.shark_view).to_owned(),
+            Self::OwlView => view_name(rules.owl_view).to_owned(),
+            Self::HawkView => view_name(rules.hawk_view).to_owned(),
             Self::OwlMinute => rules.owl_minute_ticks.to_string(),
             Self::OwlWindow => rules.owl_window_ticks.to_string(),
             Self::HawkPatience => rules.hawk_patience_moves.to_string(),
@@ -155,10 +167,10 @@ impl Parameter {
                 let tiles = between(0, 11) as u32;
                 rules.deer_shy_distance_squared = tiles * tiles;
             }
-            Self::View(style) => {
-                let view = view_mut(rules, style);
-                *view = if between(0, 1) == 0 { View::Stale } else { View::Present };
-            }
+            Self::DeerView => rules.deer_view = VIEWS[between(0, 1)],
+            Self::SharkView => rules.shark_view = VIEWS[between(0, 1)],
+            Self::OwlView => rules.owl_view = VIEWS[between(0, 1)],
+            Self::HawkView => rules.hawk_view = VIEWS[between(0, 1)],
             Self::OwlMinute => {
                 let shortest = usize::from(rules.owl_window_ticks).max(12);
                 rules.owl_minute_ticks = between(shortest, 120.max(shortest)) as u16;
@@ -274,10 +286,14 @@ pub fn sentence(parameter: Parameter, rules: &Rules) -> String {
                 false => format!("the deer turns home within a squared distance of {squared} from the player"),
             }
         }
-        Parameter::View(style) => match value.as_str() {
-            "stale" => format!("the {style} uses the player's tile of the tick before"),
-            _ => format!("the {style} uses the player's present tile"),
-        },
+        Parameter::DeerView | Parameter::SharkView | Parameter::OwlView | Parameter::HawkView => {
+            let name = parameter.name();
+            let style = name.trim_end_matches("_view");
+            match value.as_str() {
+                "stale" => format!("the {style} uses the player's tile of the tick before"),
+                _ => format!("the {style} uses the player's present tile"),
+            }
+        }
         Parameter::OwlMinute | Parameter::OwlWindow => {
             let (window, minute) = (rules.owl_window_ticks, rules.owl_minute_ticks);
             match window {
@@ -352,15 +368,8 @@ pub(super) fn period_mut(periods: &mut PeriodTicks, personality: Personality) ->
     }
 }
 
-/// The field of a style's view; bull and goldfish have none, and get that of the deer.
-pub(super) fn view_mut(rules: &mut Rules, style: Style) -> &mut View {
-    match style {
-        Style::Bull | Style::Goldfish | Style::Deer => &mut rules.deer_view,
-        Style::Shark => &mut rules.shark_view,
-        Style::Owl => &mut rules.owl_view,
-        Style::Hawk => &mut rules.hawk_view,
-    }
-}
+/// The positions of the player that a style can use.
+const VIEWS: [View; 2] = [View::Stale, View::Present];
 
 /// Puts an order into a random one (Fisher and Yates).
 fn shuffle(order: &mut [Direction; 4], random: &mut Generator) {

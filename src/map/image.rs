@@ -23,17 +23,17 @@ enum Pixel {
 
 /// The server's colours. No two are within twice the tolerance of each other, so the nearest one is
 /// unambiguous.
-const PALETTE: [([u8; 3], Pixel); 9] = [
-    ([0, 0, 0], Pixel::Wall),
-    ([255, 255, 255], Pixel::Open),
-    ([0, 0, 255], Pixel::Player),
-    ([255, 0, 0], Pixel::Threat(Style::Bull)),
-    ([255, 125, 0], Pixel::Threat(Style::Goldfish)),
-    ([255, 255, 0], Pixel::Threat(Style::Shark)),
-    ([0, 125, 0], Pixel::Threat(Style::Owl)),
-    ([0, 255, 0], Pixel::Threat(Style::Deer)),
-    ([125, 125, 0], Pixel::Threat(Style::Hawk)),
-];
+const PALETTE: [([u8; 3], Pixel); 3 + Style::ALL.len()] = {
+    let mut palette = [([0, 0, 0], Pixel::Wall); 3 + Style::ALL.len()];
+    palette[1] = ([255, 255, 255], Pixel::Open);
+    palette[2] = ([0, 0, 255], Pixel::Player);
+    let mut style = 0;
+    while style < Style::ALL.len() {
+        palette[3 + style] = (Style::ALL[style].color(), Pixel::Threat(Style::ALL[style]));
+        style += 1;
+    }
+    palette
+};
 
 /// Decodes a PNG of any kind (grey or colour, indexed or not, with or without alpha, 1 to 16 bits,
 /// interlaced or not).

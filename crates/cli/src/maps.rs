@@ -4,7 +4,7 @@ use std::io::Write;
 
 use anstyle::{AnsiColor, Style as Paint};
 use clap::Args;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use getaway::game::{Layout, Style, Tile};
 use getaway::map::{Map, MapEntry};
@@ -44,21 +44,19 @@ struct MapSummary<'a> {
     width: i32,
     height: i32,
     open_tiles: usize,
-    threats: ThreatCounts,
+    threats: ThreatCounts<'a>,
     /// The drawing, only for maps that were named.
     #[serde(skip_serializing_if = "Option::is_none")]
     rows: Option<Vec<String>>,
 }
 
 /// Number of threats by style; always with all styles, so that every map has the same fields.
-#[derive(Serialize)]
-struct ThreatCounts {
-    bull: usize,
-    goldfish: usize,
-    shark: usize,
-    owl: usize,
-    deer: usize,
-    hawk: usize,
+struct ThreatCounts<'a>(&'a Layout);
+
+impl Serialize for ThreatCounts<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(Style::ALL.map(|style| (style.name(), count(self.0, style))))
+    }
 }
 
 impl<'a> MapSummary<'a> {
@@ -71,14 +69,7 @@ impl<'a> MapSummary<'a> {
             width: layout.width,
             height: layout.height,
             open_tiles: layout.tiles.iter().filter(|tile| tile.is_open()).count(),
-            threats: ThreatCounts {
-                bull: count(layout, Style::Bull),
-                goldfish: count(layout, Style::Goldfish),
-                shark: count(layout, Style::Shark),
-                owl: count(layout, Style::Owl),
-                deer: count(layout, Style::Deer),
-                hawk: count(layout, Style::Hawk),
-            },
+            threats: ThreatCounts(layout),
             rows: None,
         }
     }

@@ -254,7 +254,8 @@ impl<const N: usize> Model<N> {
                 Automaton::Chaser { index, style: Style::Deer, branches: branches.collect() }
             }
             Style::Owl => Automaton::Owl { index },
-            _ => Automaton::Hawk { index },
+            Style::Hawk => Automaton::Hawk { index },
+            Style::Bull | Style::Goldfish => unreachable!("bulls and goldfish do not see the player"),
         }
     }
 
