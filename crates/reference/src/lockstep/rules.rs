@@ -1,5 +1,7 @@
 //! Random rules for lockstep games.
 
+use serde_json::{Map, Value};
+
 use getaway::game::{Direction, PeriodTicks, Personalities, PhaseClocks, Rules, StyleNames, View, Wire};
 
 use super::Dice;
@@ -27,6 +29,30 @@ impl RulesDraw {
 /// Scales that make numbers of every kind: with many digits after the point, with few, with none,
 /// and ones that round to 1.
 const PICK_SCALES: [f64; 8] = [1.0, 3.5, -12.0, 100.0, -9_999.5, 1e15, 0.0, -1e-30];
+
+/// The fields that have a draw of their own below; all others are drawn by their kind.
+const OWN_DRAWS: [&str; 20] = [
+    "no_jump",
+    "period_ticks",
+    "phase_clocks",
+    "option_order",
+    "shared_path_order",
+    "shark_path_order",
+    "spawn_order",
+    "first_seed",
+    "pick_scale",
+    "deer_shy_distance_squared",
+    "deer_view",
+    "shark_view",
+    "owl_minute_ticks",
+    "owl_window_ticks",
+    "owl_view",
+    "hawk_patience_moves",
+    "hawk_rest_moves",
+    "hawk_posts",
+    "hawk_view",
+    "wire",
+];
 
 /// Any rules. About half of the fields are the server's: this keeps games long, and helps to find
 /// the field that causes a divergence.
@@ -83,7 +109,39 @@ pub fn random_rules(dice: &mut Dice) -> Rules {
         let personalities = dice.pick(&[Personalities::Server, Personalities::Missing, Personalities::Mismatched]);
         rules.wire = Wire { style_names, personalities };
     }
+    draw_others(rules, dice)
+}
+
+/// Draws the fields without a draw of their own: switches, small numbers and orders. A rule that is
+/// new is fuzzed from the start.
+fn draw_others(mut rules: Rules, dice: &mut Dice) -> Rules {
+    let names = fields(&rules).into_iter().map(|(name, _)| name).filter(|name| !OWN_DRAWS.contains(&&**name));
+    for name in names.collect::<Vec<_>>() {
+        if dice.one_in(2) {
+            continue;
+        }
+        let mut changed = fields(&rules);
+        let field = &mut changed[&name];
+        match field {
+            Value::Bool(flag) => *flag = !*flag,
+            Value::Number(_) => *field = dice.between(0, 12).into(),
+            Value::Array(order) => dice.shuffle(order),
+            Value::Null | Value::String(_) | Value::Object(_) => panic!("{name}: expected a draw of its own"),
+        }
+        let changed: Rules = serde_json::from_value(Value::Object(changed)).expect("values of the same kinds");
+        if changed.validate().is_ok() {
+            rules = changed;
+        }
+    }
     rules
+}
+
+/// The rules as the fields of a JSON object.
+fn fields(rules: &Rules) -> Map<String, Value> {
+    match serde_json::to_value(rules) {
+        Ok(Value::Object(fields)) => fields,
+        other => panic!("rules are an object, found {other:?}"),
+    }
 }
 
 fn period_ticks(dice: &mut Dice) -> PeriodTicks {
@@ -109,8 +167,6 @@ mod tests {
         for rules in &all {
             assert_eq!(rules.validate(), Ok(()), "{rules:?}");
         }
-        let fields =
-            |rules: &Rules| serde_json::to_value(rules).expect("rules").as_object().expect("an object").clone();
         let blitz = fields(&Rules::BLITZ_2025);
         for (name, value) in blitz.iter().filter(|(name, _)| *name != "no_jump") {
             let changed = all.iter().filter(|rules| fields(rules)[name] != *value).count();
