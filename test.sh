@@ -22,8 +22,10 @@ section() {
 # The bot as it runs in the competition, against the server of this checkout.
 python_tests() {
   prepare_python && install --requirement tools/requirements-test.txt --requirement tools/requirements-docs.txt || return
+  # Ray is large, and its tests are skipped without it.
+  [ -z "${GETAWAY_WITH_RAY:-}" ] || install --requirement tools/requirements-cluster.txt || return
   "$venv_python" tools/supply_chain.py --check || return
-  .venv/bin/mypy --cache-dir "$target/mypy" bot tests/python benches/lab.py examples/python/q_learning.py examples/python/keep_away.py tools/stub.py && PYTHONDONTWRITEBYTECODE=1 "$venv_python" -m pytest -q -p no:cacheprovider
+  .venv/bin/mypy --cache-dir "$target/mypy" bot tests/python benches/lab.py examples/python/q_learning.py examples/python/keep_away.py python/getaway/cluster.py tools/stub.py && PYTHONDONTWRITEBYTECODE=1 "$venv_python" -m pytest -q -p no:cacheprovider
 }
 
 require_rust

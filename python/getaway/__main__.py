@@ -1,5 +1,6 @@
 """The command `getaway`, also as `python -m getaway`."""
 
+import os
 import signal
 import sys
 
@@ -11,6 +12,8 @@ def main() -> int:
     except ImportError:
         print("error: this build of getaway has no command line: expected one with the feature `cli`", file=sys.stderr)
         return 2
+    # The interpreter that has this package, for `--ray`.
+    os.environ["GETAWAY_PYTHON"] = sys.executable
     # Python's own handler would only run after the command has ended.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     code: int = run_command_line(sys.argv)

@@ -31,6 +31,7 @@ __all__ = [
     "load_map",
     "maps",
     "planners",
+    "play_games",
     "play_series",
     "run_command_line",
     "signature",
@@ -64,4 +65,5 @@ def play_series(
     threads: int,
     battle: bool,
 ) -> dict[str, Any]: ...
+def play_games(series: str, indices: Sequence[int]) -> list[str]: ...
 def run_command_line(arguments: Sequence[str]) -> int: ...

@@ -29,15 +29,20 @@
 //! ```
 
 mod estimate;
+mod csv;
 mod eval;
 mod external;
 mod game;
 mod matches;
+mod rating;
+mod remote;
 mod report;
 mod results;
 mod series;
 pub mod stats;
+mod tournament;
 
+pub use csv::csv;
 pub use eval::{MapEvaluation, PlannerEvaluation, Summary, evaluate};
 pub use external::{
     BridgeError, BridgeReport, ExternalBot, ExternalOptions, ExternalRecord, ExternalSummary, Failure, FailureKind,
@@ -45,6 +50,8 @@ pub use external::{
 };
 pub use game::{GameError, GameRecord, MovesFingerprint, SourceCounts, TEAM, Times, play};
 pub use matches::{Comparison, MapComparison, Match, SprtMonitor, SprtReport, p_value, pairs};
-pub use report::{ReportText, report};
+pub use rating::{RatedPairs, ratings};
+pub use report::{GameCommands, ReportResult, ReportText, report};
 pub use results::{ResultsError, ResultsFile};
 pub use series::{GameKey, Games, Series, SeriesError, SeriesMap, SeriesOptions};
+pub use tournament::{RATING_MODEL, Standing, Tournament, TournamentMonitor, TournamentOptions, TournamentPair};

@@ -3,9 +3,10 @@
 use serde::Serialize;
 
 use super::eval::{PlannerEvaluation, evaluate};
-use super::game::Times;
-use super::matches::{Comparison, Match, pairs};
-use super::series::{Games, Series};
+use super::game::{GameRecord, Times};
+use super::matches::{Comparison, Match, SprtReport, pairs};
+use super::series::{Games, Series, SeriesMap};
+use super::tournament::Tournament;
 use getaway::game::LAST_TICK;
 use getaway::protocol::{for_script, to_json};
 
@@ -23,6 +24,26 @@ pub struct ReportText<'a> {
     pub heading: &'a str,
     /// The command that made the page.
     pub command: &'a str,
+    /// What a stranger needs to judge the page: name and value, such as date, version, processor.
+    pub facts: &'a [(&'static str, String)],
+}
+
+/// The result that a page shows besides the games.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ReportResult<'a> {
+    /// A match of two planners.
+    pub battle: Option<&'a Match>,
+    /// A tournament.
+    pub tournament: Option<&'a Tournament>,
+}
+
+/// The commands that bring a game back.
+#[derive(Clone, Debug, Default)]
+pub struct GameCommands {
+    /// Plays it again.
+    pub replay: String,
+    /// Plays it again and shows it.
+    pub watch: String,
 }
 
 /// The data of the page.
@@ -31,11 +52,15 @@ struct Data<'a> {
     title: &'a str,
     heading: &'a str,
     command: &'a str,
-    version: &'static str,
+    facts: &'a [(&'static str, String)],
     sentence: Option<String>,
     is_repeatable: bool,
     last_tick: u16,
     maps: Vec<&'a str>,
+    /// The drawing of each map, as rows.
+    drawings: Vec<Vec<String>>,
+    tournament: Option<&'a Tournament>,
+    sprt: Vec<SprtCurve>,
     planners: Vec<PlannerEvaluation>,
     /// By planner and map: the histogram of decision times in milliseconds.
     times: Vec<Vec<Vec<(f64, u64)>>>,
@@ -44,20 +69,44 @@ struct Data<'a> {
     games: Vec<GameRow>,
 }
 
-/// Planner, map, sample, seed, final tick, score, and the command to replay the game.
+/// A sequential test: its log-likelihood ratio after each pair, and its bounds.
 #[derive(Serialize)]
-struct GameRow(usize, usize, u32, u64, u16, u32, String);
+struct SprtCurve {
+    name: String,
+    ratios: Vec<f64>,
+    low: f64,
+    high: f64,
+}
 
-/// Renders the page of a series. `replay_command` returns the command that replays the game at an
-/// index.
+impl SprtCurve {
+    fn of(left: &str, right: &str, sprt: &SprtReport) -> Self {
+        let SprtReport { low, high, .. } = *sprt;
+        let round = |ratio: &f64| (ratio * 1e3).round() / 1e3;
+        Self { name: format!("{left} against {right}"), ratios: sprt.ratios.iter().map(round).collect(), low, high }
+    }
+}
+
+/// Planner, map, sample, seed, final tick, score, the commands to replay and to watch the game, and
+/// why its bot failed.
+#[derive(Serialize)]
+struct GameRow(usize, usize, u32, u64, u16, u32, String, String, Option<String>);
+
+/// Renders the page of a series. `commands` returns the commands for the game at an index.
 pub fn report(
     series: &Series,
     games: &Games,
-    result: Option<&Match>,
+    result: ReportResult<'_>,
     text: ReportText<'_>,
-    replay_command: impl Fn(usize) -> Option<String>,
+    commands: impl Fn(usize) -> Option<GameCommands>,
 ) -> String {
-    let ReportText { title, heading, command } = text;
+    let ReportText { title, heading, command, facts } = text;
+    let ReportResult { battle, tournament } = result;
+    let battle_sprt = battle.and_then(|battle| Some(SprtCurve::of(&battle.left, &battle.right, battle.sprt.as_ref()?)));
+    let pair_sprts = tournament.into_iter().flat_map(|tournament| &tournament.pairs).filter_map(|pair| {
+        let left = pair.sprt_left.as_ref()?;
+        let right = if *left == pair.left { &pair.right } else { &pair.left };
+        Some(SprtCurve::of(left, right, pair.sprt.as_ref()?))
+    });
     let (maps, planners) = (0..series.maps().len(), 0..series.options().planners.len());
     let times = |planner: usize, map: usize| {
         let mut times = Times::default();
@@ -71,18 +120,23 @@ pub fn report(
     let matrix = |map: Option<usize>| planners.clone().map(|left| against(map, left)).collect();
     let row = |index: usize| {
         let (key, game) = (series.key(index), games[index].as_ref()?);
-        let command = replay_command(index).unwrap_or_default();
-        Some(GameRow(key.planner, key.map, game.sample, game.seed, game.final_tick, game.score, command))
+        let GameCommands { replay, watch } = commands(index).unwrap_or_default();
+        let failure = game.failure().map(|failure| format!("{}: {}", failure.kind, failure.detail));
+        let GameRecord { sample, seed, final_tick, score, .. } = *game;
+        Some(GameRow(key.planner, key.map, sample, seed, final_tick, score, replay, watch, failure))
     };
     let data = Data {
         title,
         heading,
         command,
-        version: env!("CARGO_PKG_VERSION"),
-        sentence: result.map(Match::sentence),
+        facts,
+        sentence: battle.map(Match::sentence).or_else(|| tournament.map(Tournament::sentence)),
         is_repeatable: !series.options().budget.has_time(),
         last_tick: LAST_TICK,
         maps: series.maps().iter().map(|map| map.name.as_str()).collect(),
+        drawings: series.maps().iter().map(SeriesMap::drawing).collect(),
+        tournament,
+        sprt: battle_sprt.into_iter().chain(pair_sprts).collect(),
         planners: evaluate(series, games),
         times: planners.clone().map(|planner| maps.clone().map(|map| times(planner, map)).collect()).collect(),
         matrix: [None].into_iter().chain(maps.clone().map(Some)).map(matrix).collect(),
@@ -117,8 +171,12 @@ mod tests {
         assert!(flow.is_ok());
         games[5] = None;
         let result = Match::of(&series, &games, [0, 1], None);
-        let text = ReportText { title: "a {{DATA}} title", heading: "h", command: "c" };
-        report(&series, &games, Some(&result), text, |index| Some(format!("play {index}")))
+        let facts = [("version", "1".to_owned())];
+        let text = ReportText { title: "a {{DATA}} title", heading: "h", command: "c", facts: &facts };
+        let result = ReportResult { battle: Some(&result), tournament: None };
+        report(&series, &games, result, text, |index| {
+            Some(GameCommands { replay: format!("play {index}"), watch: format!("view {index}") })
+        })
     }
 
     #[test]
@@ -130,7 +188,8 @@ mod tests {
         assert_eq!(data["maps"][0], "</script><script>alert(1)</script>");
         assert_eq!(data["title"], "a {{DATA}} title");
         let games = data["games"].as_array().expect("games");
-        assert_eq!((games.len(), &games[4][6]), (5, &Value::from("play 4")));
+        assert_eq!((games.len(), &games[4][6], &games[4][7]), (5, &Value::from("play 4"), &Value::from("view 4")));
+        assert_eq!((&data["drawings"][0][1], &data["facts"][0][1]), (&Value::from(".###."), &Value::from("1")));
         // A missing game removes its pair and nothing else.
         let pairs = |left: usize, right: usize| {
             let cell = &data["matrix"][0][left][right];

@@ -56,6 +56,12 @@ pub enum SeriesError {
     /// An external bot without a command.
     #[error("{0}: expected a command after the colon, as in exec:python bot.py")]
     NoCommand(String),
+    /// A series as JSON that cannot be used.
+    #[error("the series: {0}")]
+    Spec(String),
+    /// Other processes cannot play the games.
+    #[error("the cluster: {0}")]
+    Remote(String),
     /// External bots cannot be started, or their logs not written.
     #[error("external bots: {0}")]
     External(#[source] io::Error),
@@ -98,6 +104,17 @@ pub struct SeriesMap {
     /// A fingerprint of its tiles and spawns.
     pub layout: String,
     pub(super) world: World,
+}
+
+impl SeriesMap {
+    pub(super) fn layout(&self) -> &Layout {
+        self.world.layout()
+    }
+
+    /// The map as a drawing, one string per row.
+    pub fn drawing(&self) -> Vec<String> {
+        self.world.layout().rows()
+    }
 }
 
 /// The games to play, ordered by sample, then by map, then by planner.

@@ -38,7 +38,7 @@ impl Interval {
 }
 
 /// The half-width of a two-sided normal interval in standard errors.
-fn normal_quantile(confidence: f64) -> f64 {
+pub(super) fn normal_quantile(confidence: f64) -> f64 {
     Normal::standard().inverse_cdf(f64::midpoint(1.0, confidence))
 }
 
@@ -108,7 +108,7 @@ pub fn bounded_mean(clusters: &[Vec<f64>], least: f64, most: f64, confidence: f6
 }
 
 /// The half-width of a two-sided interval of Student's distribution in standard errors.
-fn students_quantile(confidence: f64, degrees: f64) -> f64 {
+pub(super) fn students_quantile(confidence: f64, degrees: f64) -> f64 {
     let students = StudentsT::new(0.0, 1.0, degrees).expect("at least one degree of freedom");
     students.inverse_cdf(f64::midpoint(1.0, confidence))
 }

@@ -4,21 +4,24 @@
 use getaway::game::{Rules, variant};
 use std::io::{self, Write};
 use std::ops::ControlFlow;
-use std::path::PathBuf;
-use std::process;
+use std::path::{Path, PathBuf};
+use std::{env, fs, process};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use clap::Args;
 use serde::Serialize;
 
+use getaway::protocol::to_json;
 use getaway::search::Budget;
 use getaway_arena::{
-    GameRecord, Games, Match, ReportText, ResultsError, ResultsFile, Series, SeriesError, SeriesOptions, report,
+    GameCommands, GameRecord, Games, Match, ReportResult, ReportText, ResultsError, ResultsFile, Series, SeriesError,
+    SeriesOptions, Tournament, report,
 };
 
 use super::budget::BudgetArgs;
+use super::cluster;
 use super::external::ExternalArgs;
 use super::number::{ANY, integer};
 use super::output::{OutputArgs, OutputFile};
@@ -60,9 +63,13 @@ pub(super) struct SeriesArgs {
     /// contains; created if missing
     #[arg(long, value_name = "FILE")]
     resume: Option<PathBuf>,
-    /// Write a self-contained HTML report
+    /// Write a self-contained HTML report, and beside it the games as .csv and the result as .json
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
+    /// Have the games played by the Ray cluster at this address: HOST:PORT, auto for the one of this
+    /// machine, or local for a new one; needs the Python package with its extra `cluster`
+    #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["threads", "logs"])]
+    ray: Option<String>,
     #[command(flatten)]
     output: OutputArgs,
     /// Print one JSON object
@@ -93,8 +100,31 @@ pub(super) struct SeriesRun<'a> {
     map_arguments: Vec<String>,
     pub series: Series,
     pub games: Games,
-    report: Option<OutputFile>,
+    report: Option<ReportFiles>,
     interrupted: bool,
+}
+
+/// The files of a report.
+struct ReportFiles {
+    page: OutputFile,
+    csv: OutputFile,
+    json: OutputFile,
+}
+
+impl ReportFiles {
+    fn new(path: &Path, output: OutputArgs) -> Result<Self, CliError> {
+        let beside = |extension: &str| output.file(path.with_extension(extension));
+        Ok(Self { page: output.file(path)?, csv: beside("csv")?, json: beside("json")? })
+    }
+}
+
+/// The processor's name and its number of cores.
+fn processor() -> String {
+    let cores = num_cpus::get_physical();
+    let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let name = info.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
+    let name = name.map_or(env::consts::ARCH, |(_, name)| name.trim());
+    format!("{name}, {cores} {}", if cores == 1 { "core" } else { "cores" })
 }
 
 impl From<SeriesError> for CliError {
@@ -127,13 +157,23 @@ impl<'a> SeriesRun<'a> {
         )?
         .with_external(args.external.options());
         // Fail now rather than after hours of games.
-        let report = args.report.as_ref().map(|path| args.output.file(path)).transpose()?;
+        let report = args.report.as_ref().map(|path| ReportFiles::new(path, args.output)).transpose()?;
         Ok(Self { args, map_arguments, series, games: Games::new(), report, interrupted: false })
     }
 
     /// Plays the missing games. `status` is called after each game; it returns the running score,
     /// or stops the series.
-    pub fn play(&mut self, mut status: impl FnMut(&Series, &Games) -> ControlFlow<(), String>) -> Result<(), CliError> {
+    pub fn play(&mut self, status: impl FnMut(&Series, &Games) -> ControlFlow<(), String>) -> Result<(), CliError> {
+        self.play_wanted(&|_| true, status)
+    }
+
+    /// As [`SeriesRun::play`], but only the games that `is_wanted` does not deny when their turn
+    /// comes.
+    pub fn play_wanted(
+        &mut self,
+        is_wanted: &(dyn Fn(usize) -> bool + Sync),
+        mut status: impl FnMut(&Series, &Games) -> ControlFlow<(), String>,
+    ) -> Result<(), CliError> {
         let threads = self.args.threads();
         let mut file = None;
         if let Some(path) = &self.args.resume {
@@ -145,16 +185,20 @@ impl<'a> SeriesRun<'a> {
         let progress = Progress::resumed(self.series.len() as u64, "games", self.played() as u64);
         let Self { series, games, .. } = self;
         if status(series, games).is_continue() {
-            let flow = series.play(games, threads, &stop, |index, games| {
+            let on_game = |index: usize, games: &Games| {
                 let game = games[index].as_ref().expect("a game that has just ended");
                 if let Some(Err(error)) = file.as_mut().map(|file| file.write(game)) {
                     return ControlFlow::Break(Err(error));
                 }
                 progress.inc(1);
                 status(series, games).map_break(Ok).map_continue(|text| progress.set_message(text))
-            });
+            };
+            let flow = match &self.args.ray {
+                Some(address) => cluster::play(address, series, games, &stop, is_wanted, on_game)?,
+                None => series.play_wanted(games, threads, &stop, is_wanted, on_game)?,
+            };
             drop(progress);
-            if let ControlFlow::Break(result) = flow? {
+            if let ControlFlow::Break(result) = flow {
                 result?;
                 return Ok(());
             }
@@ -166,6 +210,10 @@ impl<'a> SeriesRun<'a> {
 
     /// Says beforehand about how long a long series takes.
     fn announce(&self, threads: usize) -> Result<(), CliError> {
+        if self.args.ray.is_some() {
+            // What a cluster can do is not known here.
+            return Ok(());
+        }
         let missing = self.series.len() - self.played();
         let planners = self.series.options().planners.len();
         if missing <= 2 * planners {
@@ -179,6 +227,12 @@ impl<'a> SeriesRun<'a> {
             let _ = writeln!(io::stderr(), "{missing} games on {threads} threads: this takes about {time}");
         }
         Ok(())
+    }
+
+    /// Discards games that are not part of the result.
+    pub fn discard(&mut self, is_unused: impl Fn(&Series, usize) -> bool) {
+        let Self { series, games, .. } = self;
+        games.iter_mut().enumerate().filter(|(index, _)| is_unused(series, *index)).for_each(|(_, game)| *game = None);
     }
 
     fn played(&self) -> usize {
@@ -224,18 +278,63 @@ impl<'a> SeriesRun<'a> {
         words.join(" ")
     }
 
-    /// Writes the report, if requested.
-    pub fn write_report(&self, title: &str, battle: Option<&Match>) -> Result<(), CliError> {
-        let Some(file) = &self.report else { return Ok(()) };
+    /// The command that plays a game again and shows it.
+    fn watch_command(&self, map: usize, game: &GameRecord) -> String {
+        let play = self.replay_command(map, game);
+        format!("{play} --save watch.jsonl.gz --force && getaway view watch.jsonl.gz")
+    }
+
+    /// Writes the report, if requested, and beside it the games as CSV and the result as JSON.
+    pub fn write_report(
+        &self,
+        title: &str,
+        battle: Option<&Match>,
+        tournament: Option<&Tournament>,
+        json: &str,
+    ) -> Result<(), CliError> {
+        let Some(ReportFiles { page, csv, json: json_file }) = &self.report else { return Ok(()) };
         let words = super::arguments().into_iter().map(|word| shell_quoted(&word));
         let command = ["getaway".to_owned()].into_iter().chain(words).collect::<Vec<String>>().join(" ");
-        let text = ReportText { title, heading: &self.heading(), command: &command };
-        let replay = |index: usize| {
-            let game = self.games[index].as_ref()?;
-            Some(self.replay_command(self.series.key(index).map, game))
+        let facts = self.facts();
+        let text = ReportText { title, heading: &self.heading(), command: &command, facts: &facts };
+        let commands = |index: usize| {
+            let (game, map) = (self.games[index].as_ref()?, self.series.key(index).map);
+            if game.external.is_some() {
+                // Its moves are the bot's, which `play` does not start.
+                return None;
+            }
+            Some(GameCommands { replay: self.replay_command(map, game), watch: self.watch_command(map, game) })
         };
-        let page = report(&self.series, &self.games, battle, text, replay);
-        file.write(page.as_bytes())
+        let result = ReportResult { battle, tournament };
+        page.write(report(&self.series, &self.games, result, text, commands).as_bytes())?;
+        csv.write(getaway_arena::csv(&self.series, &self.games).as_bytes())?;
+        json_file.write(format!("{json}\n").as_bytes())
+    }
+
+    /// What a stranger needs to know to judge the numbers.
+    fn facts(&self) -> Vec<(&'static str, String)> {
+        let Settings { rules, budget, .. } = self.settings();
+        let commit = match env!("GETAWAY_COMMIT") {
+            "" => "unknown".to_owned(),
+            commit => commit.to_owned(),
+        };
+        let rules = match rules {
+            rules if rules == Rules::BLITZ_2025 => "the server's".to_owned(),
+            rules if rules == Rules::NO_JUMP => "the server's, without jumping".to_owned(),
+            rules => to_json(&rules),
+        };
+        vec![
+            ("date", httpdate::fmt_http_date(SystemTime::now())),
+            ("version", env!("CARGO_PKG_VERSION").to_owned()),
+            ("commit", commit),
+            ("processor", processor()),
+            match &self.args.ray {
+                Some(address) => ("cluster", address.clone()),
+                None => ("threads", self.args.thread_count().to_string()),
+            },
+            ("budget per decision", to_json(&budget)),
+            ("rules", rules),
+        ]
     }
 
     /// Returns an error if the series was interrupted; the results so far have been printed.
@@ -256,10 +355,14 @@ impl<'a> SeriesRun<'a> {
 }
 
 impl SeriesArgs {
+    /// The number of parallel games.
+    fn thread_count(&self) -> usize {
+        self.threads.map_or_else(num_cpus::get_physical, usize::from)
+    }
+
     /// The number of parallel games; warns if there are more than cores.
     fn threads(&self) -> usize {
-        let cores = num_cpus::get_physical();
-        let threads = self.threads.map_or(cores, usize::from);
+        let (cores, threads) = (num_cpus::get_physical(), self.thread_count());
         if self.budget.or(DEFAULT_BUDGET).has_time() && threads > cores {
             // If standard error is closed, the warning is lost, which is acceptable.
             let _ = writeln!(

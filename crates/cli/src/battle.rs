@@ -6,13 +6,13 @@ use std::ops::ControlFlow;
 use clap::Args;
 use serde::Serialize;
 
-use getaway_arena::stats::{Sprt, SprtDecision, WinDrawLoss};
+use getaway_arena::stats::{SprtDecision, WinDrawLoss};
 use getaway_arena::{Comparison, ExternalSummary, Games, Match, SprtMonitor, external_summaries, p_value};
 
 use super::arena::{SeriesArgs, SeriesRun, Settings};
 use super::eval::format_interval;
 use super::external::write_summaries;
-use super::number;
+use super::sprt::SprtArgs;
 use super::table::write_table;
 use super::{CliError, one_line};
 
@@ -37,21 +37,8 @@ pub(super) struct BattleArgs {
     names: Vec<String>,
     #[command(flatten)]
     series: SeriesArgs,
-    /// Stop as soon as Wald's sequential test decides; --samples is then the maximum
-    #[arg(long)]
-    sprt: bool,
-    /// Share of decisive pairs that LEFT wins under H0
-    #[arg(long, value_name = "SHARE", default_value_t = Sprt::default().p0, requires = "sprt", value_parser = number::float)]
-    sprt_p0: f64,
-    /// Share of decisive pairs that LEFT wins under H1
-    #[arg(long, value_name = "SHARE", default_value_t = Sprt::default().p1, requires = "sprt", value_parser = number::float)]
-    sprt_p1: f64,
-    /// Probability of accepting H1 when H0 is true
-    #[arg(long, value_name = "RATE", default_value_t = Sprt::default().alpha, requires = "sprt", value_parser = number::float)]
-    sprt_alpha: f64,
-    /// Probability of accepting H0 when H1 is true
-    #[arg(long, value_name = "RATE", default_value_t = Sprt::default().beta, requires = "sprt", value_parser = number::float)]
-    sprt_beta: f64,
+    #[command(flatten)]
+    sprt: SprtArgs,
 }
 
 /// The JSON output.
@@ -69,7 +56,7 @@ struct Report<'a> {
 }
 
 pub(super) fn run(args: &BattleArgs, out: &mut impl Write) -> Result<(), CliError> {
-    let mut monitor = args.sprt()?.map(SprtMonitor::new);
+    let mut monitor = args.sprt.sprt()?.map(SprtMonitor::new);
     let mut session = SeriesRun::new(&args.series, &args.names, vec![args.left.clone(), args.right.clone()])?;
     session.play(|series, games| match monitor.as_mut().map(|monitor| monitor.update(series, games)) {
         Some(SprtDecision::H0 | SprtDecision::H1) => ControlFlow::Break(()),
@@ -79,32 +66,18 @@ pub(super) fn run(args: &BattleArgs, out: &mut impl Write) -> Result<(), CliErro
         monitor.discard_unused(&mut session.games);
     }
     let result = Match::of(&session.series, &session.games, [0, 1], monitor.map(|monitor| monitor.report()));
-    session.write_report(&format!("{} against {}", args.left, args.right), Some(&result))?;
+    let external = external_summaries(&session.series, &session.games);
+    let (note, sentence) = (result.note(), result.sentence());
+    let report = Report { settings: session.settings(), result: &result, external: external.clone(), note, sentence };
+    let json = serde_json::to_string(&report)?;
+    session.write_report(&format!("{} against {}", args.left, args.right), Some(&result), None, &json)?;
     if args.series.json {
-        let (note, sentence) = (result.note(), result.sentence());
-        let external = external_summaries(&session.series, &session.games);
-        let report = Report { settings: session.settings(), result: &result, external, note, sentence };
-        serde_json::to_writer(&mut *out, &report)?;
-        writeln!(out)?;
+        writeln!(out, "{json}")?;
     } else {
         writeln!(out, "{} against {}: {}", one_line(&args.left), one_line(&args.right), session.heading())?;
-        write_result(&result, &external_summaries(&session.series, &session.games), out)?;
+        write_result(&result, &external, out)?;
     }
     session.end()
-}
-
-impl BattleArgs {
-    fn sprt(&self) -> Result<Option<Sprt>, CliError> {
-        let sprt = Sprt { p0: self.sprt_p0, p1: self.sprt_p1, alpha: self.sprt_alpha, beta: self.sprt_beta };
-        if !sprt.is_valid() {
-            let Sprt { p0, p1, alpha, beta } = sprt;
-            return Err(CliError::Input(format!(
-                "invalid test: --sprt-p0 {p0}, --sprt-p1 {p1}, --sprt-alpha {alpha}, --sprt-beta {beta}: \
-                 expected 0 < p0 < p1 < 1 and positive error rates that add up to less than 1"
-            )));
-        }
-        Ok(self.sprt.then_some(sprt))
-    }
 }
 
 /// The result so far.

@@ -54,12 +54,13 @@ struct Report<'a> {
 pub(super) fn run(args: &EvalArgs, out: &mut impl Write) -> Result<(), CliError> {
     let mut session = SeriesRun::new(&args.series, &args.names, args.planners.clone())?;
     session.play(|_, games| ControlFlow::Continue(running_score(games)))?;
-    session.write_report(&args.title(), None)?;
     let planners = evaluate(&session.series, &session.games);
     let external = external_summaries(&session.series, &session.games);
+    let report = Report { settings: session.settings(), planners: &planners, external: external.clone() };
+    let json = serde_json::to_string(&report)?;
+    session.write_report(&args.title(), None, None, &json)?;
     if args.series.json {
-        serde_json::to_writer(&mut *out, &Report { settings: session.settings(), planners: &planners, external })?;
-        writeln!(out)?;
+        writeln!(out, "{json}")?;
     } else if args.markdown {
         write_standing(planners, out)?;
     } else {

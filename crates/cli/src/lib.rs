@@ -16,6 +16,7 @@ mod arena;
 mod battle;
 mod bridge;
 mod budget;
+mod cluster;
 mod discover;
 mod ending;
 mod error;
@@ -35,7 +36,9 @@ mod rules_args;
 mod serve;
 mod simulate;
 mod solve;
+mod sprt;
 mod table;
+mod tournament;
 mod verify;
 mod view;
 
@@ -70,6 +73,7 @@ enum Command {
     Serve(serve::ServeArgs),
     Simulate(simulate::SimulateArgs),
     Solve(solve::SolveArgs),
+    Tournament(tournament::TournamentArgs),
     Verify(verify::VerifyArgs),
     View(view::ViewArgs),
 }
@@ -90,6 +94,7 @@ impl Command {
             Self::Serve(args) => serve::run(&args, out),
             Self::Simulate(args) => simulate::run(&args, &mut io::stdin().lock(), out),
             Self::Solve(args) => solve::run(&args, out),
+            Self::Tournament(args) => tournament::run(&args, out),
             Self::Verify(args) => verify::run(&args, out),
             Self::View(args) => view::run(&args, out),
         }

@@ -17,6 +17,8 @@ mod map;
 mod planner;
 #[cfg(feature = "lab")]
 mod replay;
+#[cfg(feature = "cli")]
+mod series;
 mod value;
 #[cfg(feature = "lab")]
 mod workers;
@@ -57,6 +59,9 @@ mod _getaway {
     #[cfg(feature = "cli")]
     #[pymodule_export]
     use super::run_command_line;
+    #[cfg(feature = "cli")]
+    #[pymodule_export]
+    use crate::series::play_games;
 
     /// Registers Python callables as planners.
     #[pymodule_init]

@@ -1,0 +1,57 @@
+//! The games of a series as comma-separated values.
+
+use super::game::GameRecord;
+use super::series::{Games, Series};
+
+/// The columns.
+const HEADER: &str = "planner,map,layout,sample,seed,score,final_tick,caught,moves,simulated_ticks,mispredictions,\
+    missed_ticks,late_commands,invalid_commands,failure,failure_tick";
+
+/// One line per game in the order of the series, under a line of headings; RFC 4180. It holds no
+/// times, so that it is the same, byte for byte, for every run with a budget in simulated ticks,
+/// however many threads or machines played it.
+pub fn csv(series: &Series, games: &Games) -> String {
+    let lines = games.iter().flatten().map(|game| line(game) + "\r\n");
+    debug_assert!(games.len() <= series.len());
+    std::iter::once(format!("{HEADER}\r\n")).chain(lines).collect()
+}
+
+fn line(game: &GameRecord) -> String {
+    let external = game.external.clone().unwrap_or_default();
+    let failure = game.failure();
+    let cells = [
+        quoted(&game.planner),
+        quoted(&game.map),
+        game.layout.clone(),
+        (game.sample + 1).to_string(),
+        game.seed.to_string(),
+        game.score.to_string(),
+        game.final_tick.to_string(),
+        game.caught.to_string(),
+        game.moves.clone(),
+        game.simulated_ticks.to_string(),
+        game.mispredictions.to_string(),
+        external.missed_ticks.to_string(),
+        external.late_commands.to_string(),
+        external.invalid_commands.to_string(),
+        failure.map_or_else(String::new, |failure| failure.kind.to_string()),
+        failure.map_or_else(String::new, |failure| failure.tick.to_string()),
+    ];
+    cells.join(",")
+}
+
+/// A cell in quotes if it needs them.
+fn quoted(text: &str) -> String {
+    if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_with_commas_and_quotes_are_quoted() {
+        assert_eq!(["a b", "select(0.2, x)", "say \"hi\""].map(quoted), ["a b", "\"select(0.2, x)\"", "\"say \"\"hi\"\"\""]);
+        assert_eq!(HEADER.split(',').count(), 16);
+    }
+}

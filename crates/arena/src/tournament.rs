@@ -1,0 +1,354 @@
+//! Tournaments: any number of planners on the same maps and seeds, every one against every other.
+//!
+//! A game has one player, so the pairs of a tournament share their games: with N planners it plays N
+//! games per map and seed, not N (N - 1) / 2 pairs of them. Guarantees: the result depends on the
+//! games only, not on the order in which they were played, so that a tournament which was interrupted
+//! and resumed has the same standing.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde::Serialize;
+
+use super::eval::Summary;
+use super::game::GameRecord;
+use super::matches::{Comparison, SprtMonitor, SprtReport};
+use super::rating::{RatedPairs, ratings};
+use super::series::{Games, Series};
+use super::stats::{CONFIDENCE, Interval, Sprt, SprtDecision, WinDrawLoss};
+
+/// The rating model, for a reader of the standing.
+pub const RATING_MODEL: &str = "Bradley-Terry on distinct pairs, a tie as half a win, with one prior tie of each \
+    entrant against a rating of 0; mean 0; 400 points are odds of 10 to 1; 95% intervals clustered by map";
+
+/// Which pairs a tournament compares, and for how long.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct TournamentOptions {
+    /// Whether only the first planner is compared with every other.
+    pub gauntlet: bool,
+    /// The test that ends a pair early; the games of a planner end with the last of its pairs.
+    pub sprt: Option<Sprt>,
+}
+
+/// Follows a tournament, and says which games it still needs.
+#[derive(Debug)]
+pub struct TournamentMonitor {
+    pairs: Vec<PairMonitor>,
+    /// By planner: the number of games, in the order of the series, that one of its pairs needs.
+    needed: Vec<AtomicUsize>,
+}
+
+#[derive(Debug)]
+struct PairMonitor {
+    sides: [usize; 2],
+    sprt: Option<SprtMonitor>,
+}
+
+impl TournamentMonitor {
+    /// A monitor of all planners of a series.
+    pub fn new(series: &Series, options: TournamentOptions) -> Self {
+        let planners = series.options().planners.len();
+        let firsts = if options.gauntlet { 1 } else { planners };
+        let sides = (0..firsts).flat_map(|one| (one + 1..planners).map(move |other| [one, other]));
+        let pair = |sides| PairMonitor { sides, sprt: options.sprt.map(|sprt| SprtMonitor::of(sprt, sides)) };
+        let games = series.len() / planners.max(1);
+        Self { pairs: sides.map(pair).collect(), needed: (0..planners).map(|_| AtomicUsize::new(games)).collect() }
+    }
+
+    /// Takes new games into account; returns whether any are still needed.
+    pub fn update(&mut self, series: &Series, games: &Games) -> bool {
+        let all = series.len() / series.options().planners.len().max(1);
+        let mut needed = vec![0; self.needed.len()];
+        for PairMonitor { sides, sprt } in &mut self.pairs {
+            let ends = sprt.as_mut().and_then(|monitor| {
+                monitor.update(series, games);
+                monitor.pairs_needed()
+            });
+            for side in *sides {
+                needed[side] = needed[side].max(ends.unwrap_or(all));
+            }
+        }
+        self.needed.iter().zip(&needed).for_each(|(shared, &needed)| shared.store(needed, Ordering::Relaxed));
+        (0..series.len()).any(|index| games.get(index).is_none_or(Option::is_none) && self.is_wanted(series, index))
+    }
+
+    /// Whether the game at an index is still needed. May be called while the monitor is shared.
+    pub fn is_wanted(&self, series: &Series, index: usize) -> bool {
+        wanted(&self.needed, series, index)
+    }
+
+    /// What [`TournamentMonitor::is_wanted`] reads, for threads that play.
+    pub fn needed(&self) -> &[AtomicUsize] {
+        &self.needed
+    }
+
+    /// Number of pairs that the sequential test has decided, and of all pairs.
+    pub fn decided(&self) -> (usize, usize) {
+        let is_decided = |pair: &&PairMonitor| {
+            pair.sprt.as_ref().is_some_and(|sprt| sprt.decision() != SprtDecision::Undecided)
+        };
+        (self.pairs.iter().filter(is_decided).count(), self.pairs.len())
+    }
+}
+
+/// Whether a planner's game is among the first ones that its pairs need.
+fn wanted(needed: &[AtomicUsize], series: &Series, index: usize) -> bool {
+    let planners = needed.len();
+    debug_assert_eq!(planners, series.options().planners.len());
+    index / planners < needed[index % planners].load(Ordering::Relaxed)
+}
+
+/// The result of a tournament.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Tournament {
+    /// The rating model.
+    pub model: &'static str,
+    /// The entrants, best rating first.
+    pub standing: Vec<Standing>,
+    /// Every pair of entrants that was compared, the one with the better rating first.
+    pub pairs: Vec<TournamentPair>,
+}
+
+/// An entrant's place.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Standing {
+    /// Its place, from 1.
+    pub place: usize,
+    /// Its name.
+    pub planner: String,
+    /// Its index among the planners of the series.
+    pub index: usize,
+    /// Its rating in Elo points with a confidence interval.
+    pub rating: Interval,
+    /// Its distinct pairs against all others.
+    #[serde(flatten)]
+    pub counts: WinDrawLoss,
+    /// Whether all of its games on each map are equal, move for move.
+    pub draws_nothing: bool,
+    /// Its games.
+    pub games: Summary,
+}
+
+/// Two entrants.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TournamentPair {
+    /// The one with the better rating.
+    pub left: String,
+    /// The other one.
+    pub right: String,
+    /// Their indices among the planners of the series.
+    pub sides: [usize; 2],
+    /// Their pairs of games.
+    #[serde(flatten)]
+    pub comparison: Comparison,
+    /// The sequential test, from the point of view of `sprt_left`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sprt: Option<SprtReport>,
+    /// The entrant whose wins the sequential test counts: the one that was named first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sprt_left: Option<String>,
+}
+
+impl Tournament {
+    /// The result of the games played, without those that no pair needs.
+    pub fn of(series: &Series, games: &Games, monitor: &TournamentMonitor) -> Self {
+        let games: Games = games
+            .iter()
+            .enumerate()
+            .map(|(index, game)| game.clone().filter(|_| monitor.is_wanted(series, index)))
+            .collect();
+        let pair_games: Vec<Vec<(&GameRecord, &GameRecord)>> =
+            monitor.pairs.iter().map(|pair| pair.games(series, &games)).collect();
+        let comparisons: Vec<Comparison> =
+            pair_games.iter().map(|pairs| Comparison::of(pairs.iter().copied())).collect();
+        let names = &series.options().planners;
+        let mut rated = Vec::new();
+        for (pair, games) in monitor.pairs.iter().zip(&pair_games) {
+            rated.extend(rated_pairs(series, pair.sides, games));
+        }
+        let ratings = ratings(names.len(), &rated);
+        let mut order: Vec<usize> = (0..names.len()).collect();
+        order.sort_by(|&one, &other| ratings[other].estimate.total_cmp(&ratings[one].estimate));
+        let counts_of = |planner: usize| {
+            let pairs = monitor.pairs.iter().zip(&comparisons);
+            let counts = pairs.filter_map(|(pair, comparison)| match pair.sides {
+                [left, _] if left == planner => Some(comparison.counts),
+                [_, right] if right == planner => Some(comparison.counts.reversed()),
+                _ => None,
+            });
+            counts.fold(WinDrawLoss::default(), WinDrawLoss::plus)
+        };
+        let standing = |(index, &planner): (usize, &usize)| {
+            let summary = Summary::of(series.games_of(&games, planner, None));
+            let maps = (0..series.maps().len()).filter(|&map| series.games_of(&games, planner, Some(map)).next().is_some());
+            Standing {
+                place: index + 1,
+                planner: names[planner].clone(),
+                index: planner,
+                rating: ratings[planner],
+                counts: counts_of(planner),
+                draws_nothing: summary.games > summary.distinct_games && summary.distinct_games == maps.count() as u64,
+                games: summary,
+            }
+        };
+        let place = |planner: usize| order.iter().position(|&other| other == planner);
+        let pairs = monitor.pairs.iter().zip(&pair_games).zip(comparisons.clone()).map(|((pair, games), comparison)| {
+            let [one, other] = pair.sides;
+            let is_swapped = place(other) < place(one);
+            let (sides, comparison) = if is_swapped {
+                ([other, one], Comparison::of(games.iter().map(|&(left, right)| (right, left))))
+            } else {
+                ([one, other], comparison)
+            };
+            TournamentPair {
+                left: names[sides[0]].clone(),
+                right: names[sides[1]].clone(),
+                sides,
+                comparison,
+                sprt: pair.sprt.as_ref().map(SprtMonitor::report),
+                sprt_left: pair.sprt.as_ref().map(|_| names[one].clone()),
+            }
+        });
+        let mut pairs: Vec<TournamentPair> = pairs.collect();
+        pairs.sort_by_key(|pair| pair.sides.map(place));
+        Self { model: RATING_MODEL, standing: order.iter().enumerate().map(standing).collect(), pairs }
+    }
+
+    /// The result in one sentence: the winner, and which entrants its rating does not separate from
+    /// it.
+    pub fn sentence(&self) -> String {
+        let Some((first, others)) = self.standing.split_first() else { return String::new() };
+        let p_value = |other: &Standing| {
+            let pair = self.pairs.iter().find(|pair| pair.sides == [first.index, other.index]);
+            pair.map_or(1.0, |pair| pair.comparison.p_value)
+        };
+        let close: Vec<&str> =
+            others.iter().filter(|other| p_value(other) > 1.0 - CONFIDENCE).map(|other| other.planner.as_str()).collect();
+        let winner = format!("{} has the best rating of {} entrants", first.planner, self.standing.len());
+        match &close[..] {
+            [] => format!("{winner}, and beats every other entrant it was compared with (sign test, p <= 0.05 each)."),
+            close => format!("{winner}, but the sign test does not separate it from {}.", close.join(", ")),
+        }
+    }
+}
+
+impl PairMonitor {
+    /// The pairs of games up to the decision of the sequential test.
+    fn games<'a>(&self, series: &Series, games: &'a Games) -> Vec<(&'a GameRecord, &'a GameRecord)> {
+        let planners = series.options().planners.len();
+        let all = series.len() / planners.max(1);
+        let end = self.sprt.as_ref().and_then(SprtMonitor::pairs_needed).unwrap_or(all);
+        let game = |unit: usize, side: usize| games.get(unit * planners + side)?.as_ref();
+        let [left, right] = self.sides;
+        (0..end).filter_map(|unit| Some((game(unit, left)?, game(unit, right)?))).collect()
+    }
+}
+
+/// The distinct pairs of two planners by map.
+fn rated_pairs(series: &Series, sides: [usize; 2], games: &[(&GameRecord, &GameRecord)]) -> Vec<RatedPairs> {
+    let on_map = |(map, series_map): (usize, &super::series::SeriesMap)| {
+        let pairs = games.iter().copied().filter(|(left, _)| left.map == series_map.name);
+        let counts = Comparison::of(pairs).counts;
+        let points = counts.wins as f64 + counts.ties as f64 / 2.0;
+        RatedPairs { map, sides, points, pairs: counts.pairs() as f64 }
+    };
+    let maps = series.maps().iter().enumerate().map(on_map);
+    maps.filter(|pairs| pairs.pairs > 0.0).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ops::ControlFlow;
+    use std::sync::atomic::AtomicBool;
+
+    use super::*;
+    use crate::series::SeriesOptions;
+    use getaway::game::{Layout, Rules};
+    use getaway::map::Map;
+    use getaway::search::Budget;
+
+    fn series(samples: u32) -> Series {
+        let layout = |rows: &str| Layout::parse(rows).expect("a drawing");
+        let map = |name: &str, rows: &str| {
+            let (name, kind, difficulty) = (name.to_owned(), String::new(), String::new());
+            Map { name, kind, difficulty, layout: layout(rows) }
+        };
+        let maps = [map("hall", "P....\n.###.\n....S"), map("ring", "#######\n#P....#\n#.###.#\n#....S#\n#######")];
+        let planners = ["random", "safest", "sampling", "lookahead:3"].map(str::to_owned).to_vec();
+        let options = SeriesOptions { planners, samples, seed: 1, rules: Rules::BLITZ_2025, budget: Budget::ticks(60) };
+        Series::new(&maps, options).expect("a series")
+    }
+
+    fn play(series: &Series, options: TournamentOptions, threads: usize, first: &Games) -> (Tournament, usize) {
+        let mut monitor = TournamentMonitor::new(series, options);
+        let mut games = first.clone();
+        let mut played = 0;
+        let needed: Vec<AtomicUsize> = monitor.needed().iter().map(|_| AtomicUsize::new(usize::MAX)).collect();
+        let flow = series.play_wanted(
+            &mut games,
+            threads,
+            &AtomicBool::new(false),
+            &|index| wanted(&needed, series, index),
+            |_, games| {
+                played += 1;
+                let goes_on = monitor.update(series, games);
+                needed.iter().zip(monitor.needed()).for_each(|(one, other)| {
+                    one.store(other.load(Ordering::Relaxed), Ordering::Relaxed);
+                });
+                if goes_on { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            },
+        );
+        assert!(flow.is_ok());
+        monitor.update(series, &games);
+        (Tournament::of(series, &games, &monitor), played)
+    }
+
+    fn without_times(mut tournament: Tournament) -> Tournament {
+        for standing in &mut tournament.standing {
+            let games = &mut standing.games;
+            (games.decision_p50_ms, games.decision_p99_ms, games.decision_max_ms) = (0.0, 0.0, 0.0);
+        }
+        tournament
+    }
+
+    #[test]
+    fn standing_is_ordered_and_every_pair_compared() {
+        let (tournament, played) = play(&series(6), TournamentOptions::default(), 2, &Games::new());
+        assert_eq!((played, tournament.pairs.len()), (4 * 2 * 6, 6));
+        assert_eq!(tournament.standing.last().map(|last| last.planner.as_str()), Some("random"));
+        assert!(tournament.standing.is_sorted_by(|one, other| one.rating.estimate >= other.rating.estimate));
+        let sum: f64 = tournament.standing.iter().map(|standing| standing.rating.estimate).sum();
+        assert!(sum.abs() < 1e-6, "the mean rating is 0");
+        let wins: u64 = tournament.standing.iter().map(|standing| standing.counts.wins).sum();
+        let losses: u64 = tournament.standing.iter().map(|standing| standing.counts.losses).sum();
+        assert_eq!(wins, losses);
+        let safest = tournament.standing.iter().find(|standing| standing.planner == "safest").expect("an entrant");
+        assert!(safest.draws_nothing && safest.games.distinct_games == 2);
+    }
+
+    #[test]
+    fn gauntlet_compares_the_first_with_every_other() {
+        let options = TournamentOptions { gauntlet: true, sprt: None };
+        let (tournament, _) = play(&series(2), options, 1, &Games::new());
+        assert_eq!(tournament.pairs.len(), 3);
+        assert!(tournament.pairs.iter().all(|pair| pair.sides.contains(&0)));
+    }
+
+    #[test]
+    fn pairs_that_are_decided_end_early_and_resuming_changes_nothing() {
+        let options = TournamentOptions { gauntlet: false, sprt: Some(Sprt { p0: 0.4, p1: 0.6, ..Sprt::default() }) };
+        let series = series(60);
+        let (whole, played) = play(&series, options, 1, &Games::new());
+        assert!(played < series.len(), "{played} of {} games", series.len());
+        assert!(whole.pairs.iter().any(|pair| pair.comparison.pairs_played < 120));
+        let whole = without_times(whole);
+        assert_eq!(without_times(play(&series, options, 3, &Games::new()).0), whole);
+        // A run that was killed leaves any games, some beyond the decisions.
+        let mut all = Games::new();
+        let flow = series.play(&mut all, 2, &AtomicBool::new(false), |_, _| ControlFlow::<()>::Continue(()));
+        assert!(flow.is_ok());
+        for step in [2, 3, 7] {
+            let some = all.iter().enumerate().map(|(index, game)| game.clone().filter(|_| index % step == 0)).collect();
+            assert_eq!(without_times(play(&series, options, 2, &some).0), whole, "every game of {step}");
+        }
+    }
+}

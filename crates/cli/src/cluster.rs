@@ -1,0 +1,50 @@
+//! `--ray ADDRESS`: has the games of a series played by a Ray cluster.
+//!
+//! Ray is a Python library, so a Python process talks to it: `getaway.cluster`, of the same version.
+
+use std::env;
+use std::io::BufReader;
+use std::ops::ControlFlow;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::AtomicBool;
+
+use getaway_arena::{Games, Series};
+
+use super::CliError;
+
+/// The environment variable with the Python interpreter that has the package; the package's own
+/// command sets it.
+const PYTHON: &str = "GETAWAY_PYTHON";
+
+/// The process, killed when dropped.
+struct Driver(Child);
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Plays as [`Series::play_wanted`] does, on the cluster at `address`; `auto` and `local` are Ray's.
+pub(super) fn play<B>(
+    address: &str,
+    series: &Series,
+    games: &mut Games,
+    stop: &AtomicBool,
+    is_wanted: &dyn Fn(usize) -> bool,
+    on_game: impl FnMut(usize, &Games) -> ControlFlow<B>,
+) -> Result<ControlFlow<B>, CliError> {
+    let python = env::var_os(PYTHON).unwrap_or_else(|| "python3".into());
+    let mut command = Command::new(&python);
+    command.args(["-m", "getaway.cluster", address]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    // Ctrl-C is for this program, which then ends the other one.
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    let child = command.spawn().map_err(|error| {
+        CliError::Input(format!("cannot start {}: {error}: expected Python in {PYTHON}", python.to_string_lossy()))
+    })?;
+    let mut driver = Driver(child);
+    let (input, output) = (driver.0.stdout.take().expect("piped"), driver.0.stdin.take().expect("piped"));
+    Ok(series.play_remotely(games, (BufReader::new(input), output), stop, is_wanted, on_game)?)
+}

@@ -1,0 +1,203 @@
+"""Series of games from Python, on this machine or on a Ray cluster.
+
+    from getaway import cluster
+
+    result = cluster.tournament(["survival", "uct-greedy", "cautious"], samples=20)
+    result = cluster.tournament(["survival", "uct-greedy"], samples=1000, address="auto")
+    print(result["standing"][0]["planner"], result["sentence"])
+
+Each function is the command of its name (see `getaway eval --help`) and returns what that prints with
+`--json`, as plain data. Options have the names of the command's, with underscores: `budget_ticks=500`,
+`no_jump=True`, `resume="games.jsonl"`, `report="report.html"`, `maps=["path/to/maps"]`.
+
+With `address` the games are tasks of Ray (the extra `cluster` of this package): `auto` is the cluster of
+this machine, `HOST:PORT` another one, `local` a new one that ends with the series. With a budget in ticks
+the result is the same, bit for bit, wherever the games are played. A worker that dies costs the time of
+its games; nodes with another version of getaway are refused.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections import deque
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import getaway
+
+# A batch of games should take this long, so that the cost of a task, a few milliseconds, does not matter.
+BATCH_S = 0.5
+BATCH_GAMES_MAX = 256
+# Batches per processor that are waiting or running: enough that none of them ever waits for the next.
+BATCHES_PER_CPU = 3
+
+
+def eval(planners: str | Sequence[str], maps: Sequence[str] = (), *, address: str | None = None, **options: Any) -> dict[str, Any]:
+    """Measures how well planners play on maps, by default on all bundled ones."""
+    names = [planners] if isinstance(planners, str) else planners
+    return _run("eval", maps, address, options, [word for name in names for word in ("--planner", name)])
+
+
+def battle(left: str, right: str, maps: Sequence[str] = (), *, address: str | None = None, **options: Any) -> dict[str, Any]:
+    """Compares two planners in paired games."""
+    return _run("battle", [left, right, *maps], address, options)
+
+
+def tournament(entrants: Sequence[str], maps: Sequence[str] = (), *, address: str | None = None, **options: Any) -> dict[str, Any]:
+    """Plays a tournament: every entrant against every other."""
+    return _run("tournament", entrants, address, options, [word for name in maps for word in ("--map", name)])
+
+
+def _run(command: str, arguments: Sequence[str], address: str | None, options: dict[str, Any], more: Sequence[str] = ()) -> dict[str, Any]:
+    words = [sys.executable, "-m", "getaway", command, *more, "--json"]
+    if address is not None:
+        words += ["--ray", address]
+    for name, value in options.items():
+        words += _words("--" + name.replace("_", "-"), value)
+    done = subprocess.run([*words, "--", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+    if done.returncode != 0:
+        lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
+        raise ValueError(lines[-1].removeprefix("error: "))
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
+
+
+def _words(option: str, value: Any) -> list[str]:
+    """An option of the command line: a flag for True, nothing for False and None, repeated for a list."""
+    if value is True:
+        return [option]
+    if value is False or value is None:
+        return []
+    if isinstance(value, (list, tuple)):
+        return [word for item in value for word in (option, str(item))]
+    return [option, str(value)]
+
+
+def _play(series: str, indices: list[int]) -> tuple[list[str], float]:
+    """Runs on a worker: plays games; returns their records and the seconds that they took."""
+    from getaway._getaway import play_games
+
+    start = time.perf_counter()
+    return play_games(series, indices), time.perf_counter() - start
+
+
+def _node_version() -> str:
+    """Runs on every node: the version of getaway there, or why it cannot be used."""
+    try:
+        import getaway
+
+        return getaway.__version__
+    except ImportError as error:
+        return f"none ({error})"
+
+
+def check_nodes(ray: Any) -> None:
+    """Refuses nodes of a cluster that have another version of getaway, by name.
+
+    Raises:
+        RuntimeError: if there is such a node.
+    """
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    version = ray.remote(num_cpus=0)(_node_version)
+    nodes = [node for node in ray.nodes() if node["Alive"] and node["Resources"].get("CPU")]
+    found = [
+        (node, version.options(scheduling_strategy=NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)).remote())
+        for node in nodes
+    ]
+    for node, answer in found:
+        there = ray.get(answer)
+        if there != getaway.__version__:
+            raise RuntimeError(
+                f"node {node['NodeManagerHostname']} ({node['NodeManagerAddress']}) has getaway {there}: expected {getaway.__version__}"
+            )
+
+
+class _Driver:
+    """Passes games from the command line, on standard input and output, to Ray."""
+
+    def __init__(self, ray: Any, series: str) -> None:
+        self.ray = ray
+        # Only crashes are repeated, without a limit: an error of a game would only come back.
+        self.play = ray.remote(max_retries=-1, num_cpus=1)(_play)
+        self.series = ray.put(series)
+        self.running: dict[Any, list[int]] = {}
+        self.waiting: deque[int] = deque()
+        self.is_complete = False
+        self.game_s: float | None = None
+
+    def say(self, message: dict[str, Any]) -> None:
+        sys.stdout.write(json.dumps(message) + "\n")
+        sys.stdout.flush()
+
+    def batch_games(self) -> int:
+        """Games per task: one until it is known how long a game takes."""
+        if self.game_s is None:
+            return 1
+        return max(1, min(BATCH_GAMES_MAX, round(BATCH_S / max(self.game_s, 1e-6))))
+
+    def fill(self) -> None:
+        """Keeps every processor busy; near the end, batches get smaller so that all end together."""
+        cpus = max(1, int(self.ray.cluster_resources().get("CPU", 1)))
+        while len(self.running) < BATCHES_PER_CPU * cpus:
+            size = self.batch_games()
+            if len(self.waiting) < size and not self.is_complete:
+                self.say({"want": size * BATCHES_PER_CPU * cpus})
+                more: list[int] = json.loads(sys.stdin.readline() or "[]")
+                self.waiting.extend(more)
+                self.is_complete = not more
+            if not self.waiting:
+                return
+            if self.is_complete:
+                size = max(1, min(size, len(self.waiting) // (2 * cpus)))
+            batch = [self.waiting.popleft() for _ in range(min(size, len(self.waiting)))]
+            self.running[self.play.remote(self.series, batch)] = batch
+
+    def run(self) -> None:
+        self.fill()
+        while self.running:
+            done, _ = self.ray.wait(list(self.running), num_returns=1)
+            for task in done:
+                batch = self.running.pop(task)
+                records, seconds = self.ray.get(task)
+                game_s = seconds / len(batch)
+                self.game_s = game_s if self.game_s is None else 0.8 * self.game_s + 0.2 * game_s
+                for index, record in zip(batch, records, strict=True):
+                    sys.stdout.write(f'{{"played": [{index}, {record}]}}\n')
+            sys.stdout.flush()
+            self.fill()
+
+
+def main(arguments: Iterable[str]) -> int:
+    """Plays a series for the command line: see `getaway eval --ray`."""
+    (address,) = arguments
+    series = sys.stdin.readline()
+    # What Ray and its workers print must not get between the messages.
+    channel, sys.stdout = sys.stdout, sys.stderr
+    try:
+        import ray
+    except ImportError:
+        channel.write(json.dumps({"error": "Ray is not installed: expected the extra `cluster` (pip install 'getaway[cluster]')"}) + "\n")
+        return 2
+    try:
+        os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+        ray.init(address=address, log_to_driver=False, logging_level="ERROR", include_dashboard=False if address == "local" else None)
+        check_nodes(ray)
+        sys.stdout = channel
+        _Driver(ray, series.strip()).run()
+    except Exception as error:  # noqa: BLE001: whatever fails is told to the command line
+        channel.write(json.dumps({"error": " ".join(str(error).split()) or type(error).__name__}) + "\n")
+        return 1
+    finally:
+        channel.flush()
+        sys.stdout = sys.stderr
+        ray.shutdown()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,126 @@
+"""`getaway.cluster`: the same numbers and files on this machine and on a Ray cluster."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import getaway
+from conftest import TIMEOUT_S
+from getaway import cluster
+
+SMALL: dict[str, Any] = {"budget_ticks": 200, "samples": 4, "seed": 3}
+MAPS = ["corner-shop", "snail"]
+
+
+def without_times(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: without_times(field) for name, field in value.items() if not name.startswith("decision_")}
+    return [without_times(item) for item in value] if isinstance(value, list) else value
+
+
+def test_commands_return_plain_data() -> None:
+    result = cluster.eval("safest", MAPS, **SMALL)
+    assert result["planners"][0]["planner"] == "safest" and result["games"] == 8
+    match = cluster.battle("sampling", "random", MAPS, **SMALL)
+    assert match["overall"]["wins"] == 8 and match["sentence"].startswith("sampling beats random")
+    standing = cluster.tournament(["random", "sampling", "safest"], MAPS, gauntlet=True, **SMALL)["standing"]
+    assert len(standing) == 3
+    with pytest.raises(ValueError, match="no planner named clever"):
+        cluster.eval("clever")
+
+
+def test_worker_plays_the_games_of_a_series() -> None:
+    play_games = getaway._getaway.play_games  # type: ignore[attr-defined]
+    with pytest.raises(ValueError, match="the series: "):
+        play_games("{}", [0])
+
+
+def test_missing_ray_is_one_error(tmp_path: Path) -> None:
+    # A module that cannot be imported hides the real one.
+    (tmp_path / "ray.py").write_text("raise ImportError('hidden')")
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    command = [sys.executable, "-m", "getaway", "eval", "snail", "--ray", "local"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "error: the cluster: Ray is not installed: expected the extra `cluster` (pip install 'getaway[cluster]')\n"
+
+
+@pytest.fixture(scope="module")
+def two_nodes() -> Any:
+    """A cluster of two nodes in one process group; its address, and the Ray module."""
+    ray = pytest.importorskip("ray", reason="Ray is not installed")
+    from ray.cluster_utils import Cluster
+
+    nodes = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    nodes.add_node(num_cpus=1)
+    yield nodes.address, ray
+    nodes.shutdown()
+
+
+def files(folder: Path, name: str, **options: Any) -> tuple[bytes, Any]:
+    """The games and the result of a tournament."""
+    result = cluster.tournament(["random", "sampling", "safest"], MAPS, report=folder / f"{name}.html", **SMALL, **options)
+    return (folder / f"{name}.csv").read_bytes(), without_times(result)
+
+
+def test_cluster_plays_the_same_games(two_nodes: Any, tmp_path: Path) -> None:
+    address, _ = two_nodes
+    here = files(tmp_path, "here")
+    assert files(tmp_path, "there", address=address) == here
+    resumed = tmp_path / "games.jsonl"
+    assert files(tmp_path, "first", address=address, resume=resumed) == here
+    lines = resumed.read_text().splitlines(keepends=True)
+    resumed.write_text("".join(lines[:10]))
+    assert files(tmp_path, "second", address=address, resume=resumed) == here
+    assert len(resumed.read_text().splitlines()) == len(lines)
+
+
+def test_killed_worker_costs_only_time(two_nodes: Any, tmp_path: Path) -> None:
+    address, _ = two_nodes
+    options: dict[str, Any] = {"budget_ticks": 3000, "samples": 12}
+    here = cluster.eval("sampling", MAPS, **options)
+    killed: list[int] = []
+
+    def kill_a_worker() -> None:
+        end = time.monotonic() + TIMEOUT_S
+        while not killed and time.monotonic() < end:
+            time.sleep(0.05)
+            for line in subprocess.run(["ps", "-eo", "pid,args"], capture_output=True, text=True, check=True).stdout.splitlines():
+                if "ray::_play" in line:
+                    killed.append(int(line.split()[0]))
+                    os.kill(killed[0], signal.SIGKILL)
+                    break
+
+    killer = threading.Thread(target=kill_a_worker)
+    killer.start()
+    there = cluster.eval("sampling", MAPS, address=address, **options)
+    killer.join()
+    assert killed and without_times(there) == without_times(here)
+
+
+def test_nodes_with_another_version_are_refused_by_name(two_nodes: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    address, ray = two_nodes
+    ray.init(address=address, log_to_driver=False)
+    try:
+        monkeypatch.setattr(getaway, "__version__", "9.9.9")
+        with pytest.raises(RuntimeError, match=r"node \S+ \(.*\) has getaway .*: expected 9.9.9"):
+            cluster.check_nodes(ray)
+    finally:
+        ray.shutdown()
+
+
+def test_driver_repeats_what_the_command_line_asks_for(two_nodes: Any) -> None:
+    address, _ = two_nodes
+    done = subprocess.run([sys.executable, "-m", "getaway.cluster", address], input="{}\n[0]\n[]\n", capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+    messages = [json.loads(line) for line in done.stdout.splitlines()]
+    assert "want" in messages[0] and "the series: " in messages[-1]["error"]
