@@ -51,7 +51,10 @@ mod tests {
 
     #[test]
     fn cells_with_commas_and_quotes_are_quoted() {
-        assert_eq!(["a b", "select(0.2, x)", "say \"hi\""].map(quoted), ["a b", "\"select(0.2, x)\"", "\"say \"\"hi\"\"\""]);
+        assert_eq!(
+            ["a b", "select(0.2, x)", "say \"hi\""].map(quoted),
+            ["a b", "\"select(0.2, x)\"", "\"say \"\"hi\"\"\""]
+        );
         assert_eq!(HEADER.split(',').count(), 16);
     }
 }

@@ -28,8 +28,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod estimate;
 mod csv;
+mod estimate;
 mod eval;
 mod external;
 mod game;

@@ -64,7 +64,8 @@ pub fn ratings(planners: usize, pairs: &[RatedPairs]) -> Vec<Interval> {
         }
     }
     let inverse = information.cholesky().expect("positive definite").inverse();
-    let centre = DMatrix::identity(planners, planners) - DMatrix::from_element(planners, planners, 1.0 / planners as f64);
+    let centre =
+        DMatrix::identity(planners, planners) - DMatrix::from_element(planners, planners, 1.0 / planners as f64);
     let centred = &centre * &strengths;
     let of_model = (&centre * &inverse * centre.transpose()).diagonal() * normal_quantile(CONFIDENCE).powi(2);
     let clustered = clustered_scores(&strengths, pairs).map(|(scores, maps)| {
@@ -76,8 +77,7 @@ pub fn ratings(planners: usize, pairs: &[RatedPairs]) -> Vec<Interval> {
         of_model[planner].max(clustered)
     };
     let rating = |planner: usize| {
-        let (estimate, half_width) =
-            (centred[planner] * POINTS_PER_LOGIT, squared(planner).sqrt() * POINTS_PER_LOGIT);
+        let (estimate, half_width) = (centred[planner] * POINTS_PER_LOGIT, squared(planner).sqrt() * POINTS_PER_LOGIT);
         Interval { estimate, low: estimate - half_width, high: estimate + half_width }
     };
     (0..planners).map(rating).collect()
@@ -147,7 +147,10 @@ mod tests {
     use super::*;
 
     fn results(table: &[(usize, usize, f64, f64)]) -> Vec<RatedPairs> {
-        table.iter().map(|&(one, other, points, pairs)| RatedPairs { map: 0, sides: [one, other], points, pairs }).collect()
+        table
+            .iter()
+            .map(|&(one, other, points, pairs)| RatedPairs { map: 0, sides: [one, other], points, pairs })
+            .collect()
     }
 
     #[test]

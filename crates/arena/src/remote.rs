@@ -135,9 +135,10 @@ impl Series {
     pub fn play_lines(&self, indices: &[usize]) -> Result<Vec<String>, SeriesError> {
         let wanted: HashSet<usize> = indices.iter().copied().collect();
         let mut games = Games::new();
-        let flow = self.play_wanted(&mut games, 1, &AtomicBool::new(false), &|index| wanted.contains(&index), |_, _| {
-            ControlFlow::<()>::Continue(())
-        })?;
+        let flow =
+            self.play_wanted(&mut games, 1, &AtomicBool::new(false), &|index| wanted.contains(&index), |_, _| {
+                ControlFlow::<()>::Continue(())
+            })?;
         debug_assert!(flow.is_continue());
         let line = |&index: &usize| games.get(index).and_then(Option::as_ref).map(to_json);
         indices.iter().map(|index| line(index).ok_or_else(|| SeriesError::Spec(format!("no game {index}")))).collect()
@@ -206,7 +207,8 @@ mod tests {
         // A second threat on the first one's tile, which a drawing cannot show.
         map.layout.threats.push(map.layout.threats[0]);
         let planners = vec!["random".to_owned(), "safest".to_owned()];
-        let options = SeriesOptions { planners, samples: 4, seed: 5, rules: Rules::BLITZ_2025, budget: Budget::ticks(9) };
+        let options =
+            SeriesOptions { planners, samples: 4, seed: 5, rules: Rules::BLITZ_2025, budget: Budget::ticks(9) };
         Series::new(&[map], options).expect("a series")
     }
 
@@ -238,15 +240,28 @@ mod tests {
         let series = series();
         let here = play_here(&series);
         let played = |index: usize| format!("{{\"played\": [{index}, {}]}}\n", to_json(&here[index]));
-        let script = format!("{}{}{}{}{}{}", "{\"want\": 3}\n", played(2), "{\"want\": 9}\n", played(0), played(1),
-            (3..8).rev().map(played).collect::<String>());
+        let script = format!(
+            "{}{}{}{}{}{}",
+            "{\"want\": 3}\n",
+            played(2),
+            "{\"want\": 9}\n",
+            played(0),
+            played(1),
+            (3..8).rev().map(played).collect::<String>()
+        );
         let mut games = Games::new();
         let mut sent = Vec::new();
         let mut arrivals = Vec::new();
-        let flow = series.play_remotely(&mut games, (script.as_bytes(), &mut sent), &AtomicBool::new(false), &|_| true, |index, _| {
-            arrivals.push(index);
-            ControlFlow::<()>::Continue(())
-        });
+        let flow = series.play_remotely(
+            &mut games,
+            (script.as_bytes(), &mut sent),
+            &AtomicBool::new(false),
+            &|_| true,
+            |index, _| {
+                arrivals.push(index);
+                ControlFlow::<()>::Continue(())
+            },
+        );
         assert!(matches!(flow, Ok(ControlFlow::Continue(()))));
         assert_eq!(arrivals, [2, 0, 1, 7, 6, 5, 4, 3]);
         assert_eq!(games.into_iter().flatten().collect::<Vec<_>>(), here);
@@ -258,9 +273,13 @@ mod tests {
     fn errors_of_the_other_process_are_reported() {
         let series = series();
         let error = |script: &str| {
-            let flow = series.play_remotely(&mut Games::new(), (script.as_bytes(), Vec::new()), &AtomicBool::new(false), &|_| true, |_, _| {
-                ControlFlow::<()>::Continue(())
-            });
+            let flow = series.play_remotely(
+                &mut Games::new(),
+                (script.as_bytes(), Vec::new()),
+                &AtomicBool::new(false),
+                &|_| true,
+                |_, _| ControlFlow::<()>::Continue(()),
+            );
             flow.expect_err("an error").to_string()
         };
         assert!(error("{\"error\": \"node 3 has getaway 0.0.1\"}\n").ends_with("node 3 has getaway 0.0.1"));

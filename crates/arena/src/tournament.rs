@@ -83,9 +83,8 @@ impl TournamentMonitor {
 
     /// Number of pairs that the sequential test has decided, and of all pairs.
     pub fn decided(&self) -> (usize, usize) {
-        let is_decided = |pair: &&PairMonitor| {
-            pair.sprt.as_ref().is_some_and(|sprt| sprt.decision() != SprtDecision::Undecided)
-        };
+        let is_decided =
+            |pair: &&PairMonitor| pair.sprt.as_ref().is_some_and(|sprt| sprt.decision() != SprtDecision::Undecided);
         (self.pairs.iter().filter(is_decided).count(), self.pairs.len())
     }
 }
@@ -179,7 +178,8 @@ impl Tournament {
         };
         let standing = |(index, &planner): (usize, &usize)| {
             let summary = Summary::of(series.games_of(&games, planner, None));
-            let maps = (0..series.maps().len()).filter(|&map| series.games_of(&games, planner, Some(map)).next().is_some());
+            let maps =
+                (0..series.maps().len()).filter(|&map| series.games_of(&games, planner, Some(map)).next().is_some());
             Standing {
                 place: index + 1,
                 planner: names[planner].clone(),
@@ -191,23 +191,24 @@ impl Tournament {
             }
         };
         let place = |planner: usize| order.iter().position(|&other| other == planner);
-        let pairs = monitor.pairs.iter().zip(&pair_games).zip(comparisons.clone()).map(|((pair, games), comparison)| {
-            let [one, other] = pair.sides;
-            let is_swapped = place(other) < place(one);
-            let (sides, comparison) = if is_swapped {
-                ([other, one], Comparison::of(games.iter().map(|&(left, right)| (right, left))))
-            } else {
-                ([one, other], comparison)
-            };
-            TournamentPair {
-                left: names[sides[0]].clone(),
-                right: names[sides[1]].clone(),
-                sides,
-                comparison,
-                sprt: pair.sprt.as_ref().map(SprtMonitor::report),
-                sprt_left: pair.sprt.as_ref().map(|_| names[one].clone()),
-            }
-        });
+        let pairs =
+            monitor.pairs.iter().zip(&pair_games).zip(comparisons.clone()).map(|((pair, games), comparison)| {
+                let [one, other] = pair.sides;
+                let is_swapped = place(other) < place(one);
+                let (sides, comparison) = if is_swapped {
+                    ([other, one], Comparison::of(games.iter().map(|&(left, right)| (right, left))))
+                } else {
+                    ([one, other], comparison)
+                };
+                TournamentPair {
+                    left: names[sides[0]].clone(),
+                    right: names[sides[1]].clone(),
+                    sides,
+                    comparison,
+                    sprt: pair.sprt.as_ref().map(SprtMonitor::report),
+                    sprt_left: pair.sprt.as_ref().map(|_| names[one].clone()),
+                }
+            });
         let mut pairs: Vec<TournamentPair> = pairs.collect();
         pairs.sort_by_key(|pair| pair.sides.map(place));
         Self { model: RATING_MODEL, standing: order.iter().enumerate().map(standing).collect(), pairs }
@@ -221,8 +222,11 @@ impl Tournament {
             let pair = self.pairs.iter().find(|pair| pair.sides == [first.index, other.index]);
             pair.map_or(1.0, |pair| pair.comparison.p_value)
         };
-        let close: Vec<&str> =
-            others.iter().filter(|other| p_value(other) > 1.0 - CONFIDENCE).map(|other| other.planner.as_str()).collect();
+        let close: Vec<&str> = others
+            .iter()
+            .filter(|other| p_value(other) > 1.0 - CONFIDENCE)
+            .map(|other| other.planner.as_str())
+            .collect();
         let winner = format!("{} has the best rating of {} entrants", first.planner, self.standing.len());
         match &close[..] {
             [] => format!("{winner}, and beats every other entrant it was compared with (sign test, p <= 0.05 each)."),

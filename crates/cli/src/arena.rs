@@ -5,10 +5,10 @@ use getaway::game::{Rules, variant};
 use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::{env, fs, process};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
+use std::{env, fs, process};
 
 use clap::Args;
 use serde::Serialize;

@@ -78,8 +78,12 @@ pub(super) fn run(args: &TournamentArgs, out: &mut impl Write) -> Result<(), Cli
     session.discard(|series, index| !monitor.is_wanted(series, index));
     let result = Tournament::of(&session.series, &session.games, &monitor);
     let external = external_summaries(&session.series, &session.games);
-    let report =
-        Report { settings: session.settings(), result: &result, external: external.clone(), sentence: result.sentence() };
+    let report = Report {
+        settings: session.settings(),
+        result: &result,
+        external: external.clone(),
+        sentence: result.sentence(),
+    };
     let json = serde_json::to_string(&report)?;
     session.write_report(&format!("tournament of {} entrants", args.entrants.len()), None, Some(&result), &json)?;
     if args.series.json {
@@ -93,8 +97,19 @@ pub(super) fn run(args: &TournamentArgs, out: &mut impl Write) -> Result<(), Cli
 }
 
 fn write_result(result: &Tournament, external: &[ExternalSummary], out: &mut impl Write) -> Result<(), CliError> {
-    let headings =
-        ["", "ENTRANT", "RATING", "95% INTERVAL", "WINS", "TIES", "LOSSES", "SCORE", "95% INTERVAL", "SURVIVE", "GAMES"];
+    let headings = [
+        "",
+        "ENTRANT",
+        "RATING",
+        "95% INTERVAL",
+        "WINS",
+        "TIES",
+        "LOSSES",
+        "SCORE",
+        "95% INTERVAL",
+        "SURVIVE",
+        "GAMES",
+    ];
     let mut rows = vec![headings.map(str::to_owned).to_vec()];
     rows.extend(result.standing.iter().map(standing_row));
     writeln!(out)?;

@@ -10,8 +10,7 @@ use std::time::{Duration, Instant};
 use program::{command, fails, getaway, succeeds};
 use serde_json::Value;
 
-const SMALL: [&str; 8] =
-    ["--map", "corner-shop", "--map", "snail", "--budget-ticks", "300", "--samples", "4"];
+const SMALL: [&str; 8] = ["--map", "corner-shop", "--map", "snail", "--budget-ticks", "300", "--samples", "4"];
 
 fn tournament<'a>(more: &[&'a str]) -> Vec<&'a str> {
     [&["tournament", "sampling", "random", "safest"], &SMALL[..], more].concat()
@@ -30,7 +29,10 @@ fn json(args: &[&str]) -> Value {
 fn standing_names_places_ratings_and_a_cross_table() {
     let text = succeeds(&tournament(&[]));
     let lines: Vec<&str> = text.lines().collect();
-    assert_eq!(lines[0], "tournament of 3 entrants: 4 samples per map, at most 300 simulated ticks per decision, seed 0");
+    assert_eq!(
+        lines[0],
+        "tournament of 3 entrants: 4 samples per map, at most 300 simulated ticks per decision, seed 0"
+    );
     assert!(lines[3].trim_start().starts_with("1  sampling"), "{text}");
     assert!(text.contains("\nratings: Bradley-Terry on distinct pairs"), "{text}");
     assert!(text.contains("\nsafest draws nothing: 2 distinct games of 8\n"), "{text}");
@@ -69,7 +71,8 @@ fn killed_tournament_resumes_with_the_same_standing() {
     let whole = json(&fresh);
     let lines = || fs::read_to_string(&file).map_or(0, |text| text.lines().count());
     for kill in 1..=3 {
-        let mut child = command(&args).stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().unwrap();
+        let mut child =
+            command(&args).stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().unwrap();
         let (goal, end) = (kill * 40, Instant::now() + Duration::from_secs(60));
         while lines() < goal && Instant::now() < end {
             sleep(Duration::from_millis(2));
@@ -88,13 +91,17 @@ fn report_has_its_games_as_csv_and_its_result_as_json() {
     let dir = tempfile::tempdir().unwrap();
     let page = dir.path().join("report.html");
     let run = |threads: &str, force: &[&str]| {
-        succeeds(&[&tournament(&["--sprt", "--report", page.to_str().unwrap(), "--threads", threads])[..], force].concat());
+        succeeds(
+            &[&tournament(&["--sprt", "--report", page.to_str().unwrap(), "--threads", threads])[..], force].concat(),
+        );
         fs::read_to_string(page.with_extension("csv")).unwrap()
     };
     let csv = run("1", &[]);
     assert_eq!(csv, run("2", &["--force"]), "the same games, byte for byte");
     let lines: Vec<&str> = csv.lines().collect();
-    assert!(lines[0].starts_with("planner,map,layout,sample,seed,score,") && lines[1].starts_with("sampling,corner-shop,"));
+    assert!(
+        lines[0].starts_with("planner,map,layout,sample,seed,score,") && lines[1].starts_with("sampling,corner-shop,")
+    );
     assert_eq!(lines.len(), 25);
     let result: Value = serde_json::from_str(&fs::read_to_string(page.with_extension("json")).unwrap()).unwrap();
     assert_eq!(result["standing"].as_array().unwrap().len(), 3);
@@ -110,7 +117,10 @@ fn report_has_its_games_as_csv_and_its_result_as_json() {
 
 #[test]
 fn invalid_input_gives_one_line() {
-    assert!(fails(&["tournament", "survival"]).contains("2 values required") || fails(&["tournament", "survival"]).contains("ENTRANT"));
+    assert!(
+        fails(&["tournament", "survival"]).contains("2 values required")
+            || fails(&["tournament", "survival"]).contains("ENTRANT")
+    );
     assert!(fails(&["tournament", "random", "random"]).starts_with("planner random is given twice"));
     assert!(fails(&["tournament", "random", "clever"]).starts_with("no planner named clever"));
 }
