@@ -83,7 +83,8 @@ def play(options: argparse.Namespace, bot: getaway.Bot, recorder: Recorder | Non
     except (OSError, InvalidHandshake, InvalidURI) as error:
         print(f"error: {options.url}: cannot connect: {error}", file=sys.stderr)
         return 1
-    game = Game(connection, bot, recorder)
+    header = {"no_jump": options.no_jump, "recorder": f"bot {getaway.__version__}", "planner": options.planner}
+    game = Game(connection, bot, recorder, header)
     try:
         game.play(os.environ.get("TOKEN"), options.team_name)
     except KeyboardInterrupt:

@@ -40,6 +40,15 @@ class Decision(Protocol):
     @property
     def tick(self) -> int: ...
 
+    @property
+    def source(self) -> str: ...
+
+    @property
+    def planned_tick(self) -> int | None: ...
+
+    @property
+    def milliseconds(self) -> float: ...
+
 
 class DecisionMaker(Protocol):
     """Chooses the actions: `getaway.Bot`, or a stand-in for it."""
@@ -105,14 +114,15 @@ class Recorder:
         self._gzip = zlib.compressobj(GZIP_LEVEL, wbits=zlib.MAX_WBITS | 16) if self.path.suffix == ".gz" else None
         self._is_empty = True
 
-    def write(self, frame: str, actions: list[dict[str, Any]]) -> None:
-        """Appends a tick. If writing fails, the recording ends but the game continues."""
+    def write(self, frame: str, actions: list[dict[str, Any]], notes: dict[str, Any] | None = None) -> None:
+        """Appends a tick, with notes as further fields. If writing fails, the recording ends but the game continues."""
         if self._file.closed:
             return
         if "\n" in frame or "\r" in frame:
             frame = json.dumps(json.loads(frame), separators=(",", ":"))
         try:
-            line = f'{{"game_message":{frame},"actions":{json.dumps(actions)}}}\n'.encode()
+            fields = "".join(f",{json.dumps(name)}:{json.dumps(note)}" for name, note in (notes or {}).items())
+            line = f'{{"game_message":{frame},"actions":{json.dumps(actions)}{fields}}}\n'.encode()
             if self._gzip:
                 line = self._gzip.compress(line) + self._gzip.flush(zlib.Z_SYNC_FLUSH)
             self._file.write(line)
@@ -169,8 +179,17 @@ def open_connection(url: str, timeout_s: float = CONNECT_TIMEOUT_S) -> ClientCon
 class Game:
     """One game, from the first state until the connection ends."""
 
-    def __init__(self, connection: ClientConnection, decision_maker: DecisionMaker, recorder: Recorder | None = None) -> None:
+    def __init__(
+        self,
+        connection: ClientConnection,
+        decision_maker: DecisionMaker,
+        recorder: Recorder | None = None,
+        header: dict[str, Any] | None = None,
+    ) -> None:
+        """Plays with a decision maker; `header` is what the recording says of the game in its first line."""
         self.summary = Summary()
+        self._header = header
+        self._mispredictions = 0
         self._connection = connection
         self._decision_maker = decision_maker
         self._recorder = recorder
@@ -195,7 +214,7 @@ class Game:
             decision = self._decision_maker.last_decision
             tick = decision.tick if decision else _tick_of(frame)
         except Exception as error:  # noqa: BLE001: the game continues, whatever the bot raises
-            action, tick = None, _tick_of(frame)
+            action, decision, tick = None, None, _tick_of(frame)
             if tick is not None:
                 self._count_error(tick, error)
         if tick is None:
@@ -208,7 +227,25 @@ class Game:
             self.summary.decision_times_s.append(time.perf_counter() - arrival_s)
         finally:
             if self._recorder:
-                self._recorder.write(frame if isinstance(frame, str) else frame.decode(errors="replace"), actions)
+                self._recorder.write(frame if isinstance(frame, str) else frame.decode(errors="replace"), actions, self._notes(decision))
+
+    def _notes(self, decision: Decision | None) -> dict[str, Any]:
+        """What the recording says beside the state and the actions: the header once, and how the bot decided."""
+        notes: dict[str, Any] = {}
+        if self._header:
+            notes["game"], self._header = self._header, None
+        # A stand-in for the bot may know less.
+        source = getattr(decision, "source", None)
+        if decision and isinstance(source, str):
+            note = {"ms": round(decision.milliseconds, 3), "source": source}
+            if decision.planned_tick is not None:
+                note["planned_tick"] = decision.planned_tick
+            mispredictions = sum(getattr(self._decision_maker, "mispredictions", []))
+            if mispredictions > self._mispredictions:
+                note["mispredictions"] = mispredictions - self._mispredictions
+            self._mispredictions = mispredictions
+            notes["decision"] = note
+        return notes
 
     def _count_error(self, tick: int, error: Exception) -> None:
         """Logs the first state without a decision; later ones are only counted."""

@@ -1,7 +1,7 @@
 //! `getaway analyse`: why a recorded game was lost, and what would have lived.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
@@ -71,11 +71,15 @@ pub(super) fn run(args: &AnalyseArgs, out: &mut impl Write) -> Result<(), CliErr
 }
 
 /// Reads a recording; its map is looked for among those of the options and the bundled ones.
-pub(super) fn read(file: &std::path::Path, maps: &MapArgs, rules: &RulesArgs) -> Result<GameLog, CliError> {
+pub(super) fn read(file: &Path, maps: &MapArgs, rules: &RulesArgs) -> Result<GameLog, CliError> {
     let rules = rules.given()?;
-    // A map that cannot be loaded is not the one that was played.
-    let maps: Vec<Map> = maps.library()?.list()?.iter().filter_map(|entry| entry.load().ok()).collect();
-    Ok(GameLog::read(&RecordingSource::File(file.to_owned()), rules.as_ref(), &maps)?)
+    Ok(GameLog::read(&RecordingSource::File(file.to_owned()), rules.as_ref(), &known_maps(maps)?)?)
+}
+
+/// The maps among which that of a recording is looked for. One that cannot be loaded is not the one
+/// that was played.
+pub(super) fn known_maps(maps: &MapArgs) -> Result<Vec<Map>, CliError> {
+    Ok(maps.library()?.list()?.iter().filter_map(|entry| entry.load().ok()).collect())
 }
 
 fn write_text(log: &GameLog, analysis: &Analysis, out: &mut impl Write) -> Result<(), CliError> {

@@ -13,7 +13,7 @@ use getaway::bot::{BUDGET_DEFAULT, Bot, BotOptions, Decision};
 use getaway::game::{LAST_TICK, Rules, Status, World, variant};
 use getaway::planner::DEFAULT_NAME;
 use getaway::protocol::MessageWriter;
-use getaway::recording::{RecordingError, RecordingWriter};
+use getaway::recording::{DecisionNotes, GameNotes, RecordingError, RecordingWriter, TickNotes, milliseconds};
 use getaway_arena::stats::nearest_rank;
 use getaway_arena::{SourceCounts, TEAM};
 
@@ -121,6 +121,23 @@ fn options(args: &PlayArgs, rules: Rules) -> BotOptions {
     }
 }
 
+/// What a recording says beside a state and its actions.
+fn notes(args: &PlayArgs, map: &str, world: &World, decision: &Decision, is_first: bool) -> TickNotes {
+    let game = is_first.then(|| {
+        Box::new(GameNotes {
+            map: Some(map.to_owned()),
+            rules: *world.rules(),
+            recorder: Some(format!("getaway play {}", env!("CARGO_PKG_VERSION"))),
+            planner: Some(args.planner.clone()),
+            tick_ms: None,
+        })
+    });
+    let Decision { source, planned_tick, elapsed, .. } = *decision;
+    let (ms, source) = (milliseconds(elapsed), source.name().to_owned());
+    let decision = DecisionNotes { ms, source, planned_tick, mispredictions: 0 };
+    TickNotes { game, wire: None, decision: Some(Box::new(decision)) }
+}
+
 /// Plays the game. A recording that cannot be written does not end it; the error is returned with
 /// the result.
 fn play(
@@ -135,8 +152,13 @@ fn play(
     let mut decisions: Vec<Decision> = Vec::new();
     let mut lost = None;
     let played = getaway_arena::play(world, bot, |state, decision| {
+        let is_first = decisions.is_empty();
         if let Some(file) = &mut recording
-            && let Err(error) = file.write(&writer.write(state), decision.action().as_slice())
+            && let Err(error) = file.write_with(
+                &writer.write(state),
+                decision.action().as_slice(),
+                &notes(args, &map, world, decision, is_first),
+            )
         {
             (lost, recording) = (Some(error), None);
         }

@@ -67,7 +67,7 @@ pub(super) fn run(args: &ReplayArgs, out: &mut impl Write) -> Result<(), CliErro
 }
 
 /// The given files, and those in the given folders.
-fn list_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CliError> {
+pub(super) fn list_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CliError> {
     let mut files = Vec::new();
     for path in paths {
         if !path.is_dir() {

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::thread;
 
-use clap::Args;
+use clap::{ArgGroup, Args};
 
 use getaway::bot::{Bot, BotOptions};
 use getaway::game::{State, World};
@@ -17,30 +17,40 @@ use getaway::map::Map;
 use getaway::planner::DEFAULT_NAME;
 use getaway_server::ViewerServer;
 use getaway_viewer::{
-    GifOptions, Layers, LiveReplay, Page, PageSource, PictureError, PictureOptions, Replay, Theme, gif, png,
+    Analysis, GameLibrary, GifOptions, Layers, LiveReplay, Page, PageSource, PictureError, PictureOptions,
+    RecordingSource, Replay, Theme, analysis_budget, branch, gif, png,
 };
 
+use super::analyse::{known_maps, read};
 use super::number::{ANY, integer};
 use super::output::OutputArgs;
+use super::replay::list_files;
 use super::{CliError, MapArgs, RulesArgs, one_line, world_of};
 
 const EXAMPLES: &str = "Examples:
   getaway view games/last.jsonl                  open a recorded game in the browser
   getaway view roundabout --planner cautious     play a map and watch it live
+  getaway view roundabout --planner human        play it yourself, with the arrow keys
+  getaway view games/a.jsonl games/b.jsonl       a list of games; two of them side by side
   getaway view games/last.jsonl --html last.html one file to send to a friend
   getaway view games/last.jsonl --png tick.png --tick 1200 --layers plan,paths,deadly
   getaway view roundabout --gif chase.gif --from 950 --to 1050 --speed 0.5";
 
+/// The planner that is the person at the keyboard.
+const HUMAN: &str = "human";
+
 /// Watch a recorded game, or a planner playing a map
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
+#[command(group = ArgGroup::new("animation").args(["gif", "video"]))]
 pub(super) struct ViewArgs {
-    /// Recorded game (.jsonl, .jsonl.gz), or a map by name or path
-    #[arg(value_name = "FILE|MAP")]
-    source: String,
+    /// Recorded games (.jsonl, .jsonl.gz), folders of them, or one map by name or path
+    #[arg(value_name = "FILE|MAP", required = true)]
+    sources: Vec<String>,
     #[command(flatten)]
     maps: MapArgs,
-    /// Planner that plays the map: a name, an expression, or a planner in Python as MODULE:NAME
+    /// Planner that plays the map: a name, an expression, a planner in Python as MODULE:NAME, or human
+    /// for the arrow keys
     #[arg(long, value_name = "NAME|EXPRESSION", default_value = DEFAULT_NAME)]
     planner: String,
     /// Seed of the planner's random number generator
@@ -66,14 +76,17 @@ pub(super) struct ViewArgs {
     /// Write an animated GIF instead
     #[arg(long, value_name = "OUT.gif", conflicts_with_all = ["html", "png"])]
     gif: Option<PathBuf>,
+    /// Write a video (.mp4, .webm) instead; needs ffmpeg
+    #[arg(long, value_name = "OUT.mp4", conflicts_with_all = ["html", "png", "gif"])]
+    video: Option<PathBuf>,
     /// First tick of the animation [default: the first of the game]
-    #[arg(long, value_name = "N", requires = "gif", value_parser = integer::<u32>(0..=u32::MAX.into()))]
+    #[arg(long, value_name = "N", requires = "animation", value_parser = integer::<u32>(0..=u32::MAX.into()))]
     from: Option<u32>,
     /// Last tick of the animation [default: the last of the game]
-    #[arg(long, value_name = "N", requires = "gif", value_parser = integer::<u32>(0..=u32::MAX.into()))]
+    #[arg(long, value_name = "N", requires = "animation", value_parser = integer::<u32>(0..=u32::MAX.into()))]
     to: Option<u32>,
     /// Speed of the animation; 1 is ten ticks per second
-    #[arg(long, value_name = "X", requires = "gif", default_value_t = 1.0, value_parser = speed)]
+    #[arg(long, value_name = "X", requires = "animation", default_value_t = 1.0, value_parser = speed)]
     speed: f64,
     /// Comma-separated layers of images: plan, paths, arrival, deadly, trail
     #[arg(long, value_name = "LAYERS", default_value = "plan,trail")]
@@ -93,7 +106,7 @@ fn speed(text: &str) -> Result<f64, String> {
 
 /// The source of the game to show.
 enum Source {
-    Recording(PathBuf),
+    Recordings(Vec<PathBuf>),
     Map(Box<Map>),
 }
 
@@ -103,7 +116,7 @@ pub(super) fn run(args: &ViewArgs, out: &mut impl Write) -> Result<(), CliError>
     let options = PictureOptions { layers: args.layers, theme };
     let failed = |error: PictureError| CliError::Input(error.to_string());
     let (file, content) = if let Some(path) = &args.html {
-        (args.output.file(path)?, Page::new(PageSource::Replay(&replay(args, &source)?)).html.into_bytes())
+        (args.output.file(path)?, page(args, &source)?.html.into_bytes())
     } else if let (Some(path), Some(tick)) = (&args.png, args.tick) {
         (args.output.file(path)?, png(&replay(args, &source)?, tick, options).map_err(failed)?)
     } else if let Some(path) = &args.gif {
@@ -111,6 +124,12 @@ pub(super) fn run(args: &ViewArgs, out: &mut impl Write) -> Result<(), CliError>
         let (file, mut content) = (args.output.file(path)?, Vec::new());
         gif(&replay(args, &source)?, range, options, &mut content).map_err(failed)?;
         (file, content)
+    } else if let Some(path) = &args.video {
+        let range = GifOptions { from: args.from, to: args.to, speed: args.speed };
+        let (file, mut content) = (args.output.file(path)?, Vec::new());
+        ensure_ffmpeg(path)?;
+        gif(&replay(args, &source)?, range, options, &mut content).map_err(failed)?;
+        (file, video(path, &content)?)
     } else {
         return show(args, &source, out);
     };
@@ -118,27 +137,96 @@ pub(super) fn run(args: &ViewArgs, out: &mut impl Write) -> Result<(), CliError>
     Ok(writeln!(out, "{}", one_line(&file.path().display().to_string()))?)
 }
 
-/// An existing file is a recording, even if a map has the same name.
+/// An existing file is a recording, even if a map has the same name; several sources are recordings,
+/// and folders of them.
 fn source(args: &ViewArgs) -> Result<Source, CliError> {
-    let path = Path::new(&args.source);
-    let name = args.source.as_str();
-    if path.is_file() || name.ends_with(".jsonl") || name.ends_with(".jsonl.gz") {
-        return Ok(Source::Recording(path.to_owned()));
+    let is_recording = |path: &Path| {
+        let name = path.to_string_lossy();
+        path.is_file() || name.ends_with(".jsonl") || name.ends_with(".jsonl.gz")
+    };
+    let paths: Vec<PathBuf> = args.sources.iter().map(PathBuf::from).collect();
+    if let [path] = &paths[..]
+        && !is_recording(path)
+        && (!path.is_dir() || path.join("layout.png").exists())
+    {
+        return Ok(Source::Map(Box::new(args.maps.find(&args.sources[0])?)));
     }
-    Ok(Source::Map(Box::new(args.maps.find(name)?)))
+    Ok(Source::Recordings(list_files(&paths)?))
+}
+
+/// The only recording of a command that shows one game.
+fn single(paths: &[PathBuf]) -> Result<&Path, CliError> {
+    match paths {
+        [path] => Ok(path),
+        paths => Err(CliError::Input(format!("{} recordings: expected one, or no output file", paths.len()))),
+    }
+}
+
+/// The self-contained page of a game, with its analysis.
+fn page(args: &ViewArgs, source: &Source) -> Result<Page, CliError> {
+    let Source::Recordings(paths) = source else {
+        return Ok(Page::new(PageSource::Replay(&replay(args, source)?)));
+    };
+    let log = read(single(paths)?, &args.maps, &args.rules)?;
+    let analysis = Analysis::of_log(&log, analysis_budget());
+    let from = analysis.last_savable_tick.and_then(|tick| {
+        log.ticks.iter().find(|logged| logged.tick == u32::from(tick)).and_then(|logged| logged.state.as_ref())
+    });
+    let line =
+        from.zip(analysis.line.as_ref()).map(|(from, line)| branch("better line", "branch", &log.world, from, line));
+    Ok(Page::new(PageSource::Analysed(&Replay::of_log(&log), &analysis, line.as_ref())))
 }
 
 /// The complete replay of a game.
 fn replay(args: &ViewArgs, source: &Source) -> Result<Replay, CliError> {
     match source {
-        Source::Recording(path) => Ok(Replay::of_recording(path, &args.rules.rules()?)?),
+        Source::Recordings(paths) => Ok(Replay::of_log(&read(single(paths)?, &args.maps, &args.rules)?)),
         Source::Map(map) => {
+            if args.planner == HUMAN {
+                return Err(CliError::Input(format!("--planner {HUMAN} plays on the page: expected no output file")));
+            }
             let (world, mut bot) = world_and_bot(args, map)?;
             let mut states = Vec::new();
             play(&world, &mut bot, |state| states.push(state.clone()))?;
             Ok(Replay::of_states(&map.name, &args.planner, &world, &states))
         }
     }
+}
+
+/// Fails, with advice, if there is no ffmpeg or it cannot be told what to make.
+fn ensure_ffmpeg(path: &Path) -> Result<(), CliError> {
+    let name = one_line(&path.display().to_string());
+    if !path.extension().is_some_and(|extension| extension == "mp4" || extension == "webm") {
+        return Err(CliError::Input(format!("{name}: expected a name that ends in .mp4 or .webm")));
+    }
+    let mut ffmpeg = Command::new("ffmpeg");
+    let found = ffmpeg.arg("-version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    match found {
+        Ok(status) if status.success() => Ok(()),
+        _ => Err(CliError::Input(format!("cannot make {name}: ffmpeg is not installed (try --gif)"))),
+    }
+}
+
+/// Turns an animation into a video.
+fn video(path: &Path, animation: &[u8]) -> Result<Vec<u8>, CliError> {
+    let fail = |reason: &dyn std::fmt::Display| CliError::Input(format!("cannot make {}: {reason}", path.display()));
+    let folder = std::env::temp_dir().join(format!("getaway-video-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).map_err(|error| fail(&error))?;
+    let (from, to) = (folder.join("animation.gif"), folder.join(path.file_name().unwrap_or_default()));
+    let made = std::fs::write(&from, animation).and_then(|()| {
+        let mut ffmpeg = Command::new("ffmpeg");
+        ffmpeg.args(["-loglevel", "error", "-y", "-i"]).arg(&from);
+        // Most players want even sides and this pixel format.
+        ffmpeg.args(["-pix_fmt", "yuv420p", "-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2"]).arg(&to);
+        let output = ffmpeg.stdin(Stdio::null()).output()?;
+        if output.status.success() {
+            std::fs::read(&to)
+        } else {
+            Err(io::Error::other(one_line(&String::from_utf8_lossy(&output.stderr))))
+        }
+    });
+    let _ = std::fs::remove_dir_all(&folder);
+    made.map_err(|error| fail(&error))
 }
 
 fn world_and_bot(args: &ViewArgs, map: &Map) -> Result<(World, Bot), CliError> {
@@ -163,25 +251,38 @@ fn play(world: &World, bot: &mut Bot, mut on_state: impl FnMut(&State)) -> Resul
 /// Serves the page until the program is terminated.
 fn show(args: &ViewArgs, source: &Source, out: &mut impl Write) -> Result<(), CliError> {
     let live = Arc::new(LiveReplay::default());
-    let replay = match source {
-        Source::Recording(_) => Some(replay(args, source)?),
+    let mut library = None;
+    let is_human = args.planner == HUMAN;
+    match source {
+        Source::Recordings(paths) => {
+            let games = GameLibrary::new(args.rules.given()?, known_maps(&args.maps)?);
+            for path in paths {
+                games.add(&RecordingSource::File(path.clone())).map_err(|error| CliError::Input(error.to_string()))?;
+            }
+            library = Some(Arc::new(games));
+        }
+        Source::Map(map) if is_human => {
+            let world = Arc::new(world_of(map, &args.rules.rules()?)?);
+            live.begin(&map.name, "you", Arc::clone(&world));
+            live.push(&world.start());
+        }
         Source::Map(map) => {
             let (world, mut bot) = world_and_bot(args, map)?;
             let (world, live) = (Arc::new(world), Arc::clone(&live));
             live.begin(&map.name, &args.planner, Arc::clone(&world));
             // If the game fails, the page ends at that point.
             thread::spawn(move || play(&world, &mut bot, |state| live.push(state)));
-            None
         }
-    };
-    let source = replay.as_ref().map_or(PageSource::Live { socket: false }, PageSource::Replay);
+    }
+    let source =
+        if library.is_some() { PageSource::Library } else { PageSource::Live { socket: false, human: is_human } };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|error| CliError::Input(format!("cannot start the page's server: {error}")))?;
     runtime.block_on(async {
         let failed = |error: io::Error| CliError::Input(format!("cannot listen on port {}: {error}", args.port));
-        let server = ViewerServer::bind(args.port, source, live).await.map_err(failed)?;
+        let server = ViewerServer::bind(args.port, source, live, library).await.map_err(failed)?;
         let url = format!("http://{}/", server.local_addr().map_err(failed)?);
         writeln!(out, "{url}")?;
         out.flush()?;

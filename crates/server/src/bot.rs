@@ -9,6 +9,7 @@ use super::mistakes::{Mistake, Mistakes, early_frame};
 use super::socket::{Incoming, parse_incoming};
 use getaway::game::{Action, FIRST_TICK};
 use getaway::protocol::{ClientFrame, Command};
+use getaway::recording::{CommandNote, UnreadableNote, WireNotes, milliseconds, shortened};
 
 /// A bot's answer to a tick.
 pub(super) enum Answer {
@@ -54,24 +55,35 @@ impl<'a> BotConnection<'a> {
         }
     }
 
-    /// Waits for the command of a tick. Other frames are ignored; the first one of each kind in a
-    /// game is noted.
-    pub async fn answer(&mut self, tick: u32, deadline: Instant, note: &impl Fn(String)) -> Answer {
+    /// Waits for the command of a tick whose state was sent at `sent`. Other frames are ignored; the
+    /// first one of each kind in a game is noted. What came goes into `wire`.
+    pub async fn answer(
+        &mut self,
+        tick: u32,
+        sent: Instant,
+        deadline: Instant,
+        wire: &mut WireNotes,
+        note: &impl Fn(String),
+    ) -> Answer {
         for _ in 0..MAX_FRAMES_PER_TICK {
             let Ok(received) = timeout_at(deadline, self.socket.recv()).await else { return Answer::None };
+            let ms = milliseconds(sent.elapsed());
+            let text = frame_text(&received);
             match parse_incoming(received) {
                 Incoming::Frame(ClientFrame::Command(command)) if command.tick == tick => {
                     self.answered_tick = Some(tick);
                     self.counts.commands += 1;
+                    wire.command = Some(CommandNote { ms, tick: None, actions: command.actions.clone() });
                     return Answer::Actions(command.actions);
                 }
                 Incoming::Frame(ClientFrame::Register(_)) => {
                     return Answer::Disconnected(Disconnect::new(close_code::POLICY, "already registered"));
                 }
                 Incoming::Frame(frame) => {
-                    let (mistake, text) = self.ignored(&frame, tick);
+                    let (mistake, what) = self.ignored(&frame, tick);
+                    record_ignored(wire, mistake, frame, ms, text);
                     if self.mistakes.is_first(mistake) {
-                        note(format!("ignored {text} (reported once per game)"));
+                        note(format!("ignored {what} (reported once per game)"));
                     }
                 }
                 Incoming::Control => {}
@@ -109,5 +121,31 @@ impl<'a> BotConnection<'a> {
             return (Mistake::LateCommand, format!("a late command for tick {found}: expected tick {expected}"));
         }
         (Mistake::OtherTick, format!("a command for tick {found}: expected tick {expected}"))
+    }
+}
+
+/// The start of a frame's text, for the recording.
+fn frame_text(received: &Option<Result<Message, axum::Error>>) -> String {
+    match received {
+        Some(Ok(Message::Text(text))) => shortened(text.as_str()),
+        Some(Ok(Message::Binary(bytes))) => shortened(&String::from_utf8_lossy(bytes)),
+        _ => String::new(),
+    }
+}
+
+/// Records a frame that is not the command of the tick. Second commands and commands for other ticks
+/// have no effect that a recording would have to explain.
+fn record_ignored(wire: &mut WireNotes, mistake: Mistake, frame: ClientFrame, ms: f64, text: String) {
+    match frame {
+        ClientFrame::Command(Command { tick, actions }) if mistake == Mistake::LateCommand => {
+            wire.late.push(CommandNote { ms, tick: Some(tick), actions });
+        }
+        ClientFrame::InvalidCommand(error) => {
+            wire.unreadable.push(UnreadableNote { ms, text, error: error.to_string() });
+        }
+        ClientFrame::Unknown(what) => {
+            wire.unreadable.push(UnreadableNote { ms, text, error: format!("{what}: expected a COMMAND") });
+        }
+        _ => {}
     }
 }

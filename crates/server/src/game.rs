@@ -14,8 +14,9 @@ use super::bot::{Answer, BotConnection, CommandCounts};
 use super::disconnect::Disconnect;
 use super::recorder::Recorder;
 use super::viewers::Viewers;
-use getaway::game::{Action, Rules, State, Status, World, variant};
+use getaway::game::{Action, FIRST_TICK, Rules, State, Status, World, variant};
 use getaway::protocol::MessageWriter;
+use getaway::recording::{GameNotes, TickNotes, WireNotes, milliseconds};
 use getaway_viewer::LiveReplay;
 
 /// How a game ended.
@@ -115,19 +116,22 @@ impl Play<'_> {
         let frame = Utf8Bytes::from(self.writer.write(&self.state));
         self.game.live.push(&self.state);
         self.game.viewers.publish(frame.clone());
+        let mut wire = WireNotes::default();
         let answer = if self.disconnect.is_some() {
             // The bot has disconnected, so there is nothing to wait for; yield to other tasks.
             tokio::task::yield_now().await;
             Answer::None
         } else {
-            self.exchange(bot, frame.clone()).await
+            self.exchange(bot, frame.clone(), &mut wire).await
         };
         let actions = match answer {
             Answer::Actions(actions) => actions,
             Answer::None => self.miss(None),
             Answer::Disconnected(disconnect) => self.miss(Some(disconnect)),
         };
-        self.record(frame, &actions).await;
+        wire.left = self.disconnect.as_ref().map(|(_, disconnect)| disconnect.reason.clone());
+        self.game.live.note(&wire);
+        self.record(frame, &actions, wire).await;
         // Fails only if the game is over, and then the loop ends.
         let _ = self.game.world.play(&mut self.state, &actions);
         if self.disconnect.is_none() && !self.state.is_over() && !self.game.delay.is_zero() {
@@ -135,14 +139,15 @@ impl Play<'_> {
         }
     }
 
-    async fn exchange(&mut self, bot: &mut BotConnection<'_>, frame: Utf8Bytes) -> Answer {
+    async fn exchange(&mut self, bot: &mut BotConnection<'_>, frame: Utf8Bytes, wire: &mut WireNotes) -> Answer {
         if let Err(disconnect) = bot.send(frame).await {
             return Answer::Disconnected(disconnect);
         }
-        let deadline = Instant::now() + self.game.tick_time;
+        let sent = Instant::now();
+        let deadline = sent + self.game.tick_time;
         let tick = self.state.tick();
         let note = self.game.note;
-        bot.answer(tick.into(), deadline, &|text: String| note(format!("tick {tick}: {text}"))).await
+        bot.answer(tick.into(), sent, deadline, wire, &|text: String| note(format!("tick {tick}: {text}"))).await
     }
 
     /// Plays a tick without a command.
@@ -155,9 +160,19 @@ impl Play<'_> {
         Vec::new()
     }
 
-    async fn record(&mut self, frame: Utf8Bytes, actions: &[Action]) {
+    async fn record(&mut self, frame: Utf8Bytes, actions: &[Action], wire: WireNotes) {
         let Some(recording) = self.game.recording.take() else { return };
-        match recording.write(frame, actions.to_owned()) {
+        let header = (self.state.tick() == FIRST_TICK).then(|| {
+            Box::new(GameNotes {
+                map: Some(self.game.map.to_owned()),
+                rules: *self.game.world.rules(),
+                recorder: Some(format!("getaway serve {}", env!("CARGO_PKG_VERSION"))),
+                planner: None,
+                tick_ms: Some(milliseconds(self.game.tick_time)),
+            })
+        });
+        let notes = TickNotes { game: header, wire: Some(Box::new(wire)), decision: None };
+        match recording.write(frame, actions.to_owned(), notes) {
             Ok(()) => self.game.recording = Some(recording),
             Err(error) => {
                 let error = recording.abort(error).await;

@@ -52,7 +52,7 @@ use limits::{
 };
 use origin::Refusal;
 use shared::{Shared, wait_for_end};
-use viewer_server::{LiveEndpoint, page_response};
+use viewer_server::{BranchPath, LiveEndpoint, page_response};
 use viewers::Viewers;
 
 pub use event::Event;
@@ -140,7 +140,7 @@ impl Server {
             games_started: AtomicU64::new(0),
             viewers: Viewers::default(),
             live_endpoint: LiveEndpoint::new(Arc::new(LiveReplay::default())),
-            page: Page::new(PageSource::Live { socket: true }),
+            page: Page::new(PageSource::Live { socket: true, human: false }),
             events: sender,
             all_played: watch::Sender::new(false),
         };
@@ -164,6 +164,8 @@ impl Server {
         let router = Router::new()
             .route("/", routing::get(handle_root))
             .route("/replay/{game}/{from}", routing::get(replay))
+            .route("/analysis/{game}", routing::get(analysis))
+            .route("/branch/{game}/{index}/{moves}/{planner}", routing::get(branch))
             .fallback(not_found)
             .with_state(Arc::clone(&self.shared));
         let mut all_played = self.shared.all_played.subscribe();
@@ -259,6 +261,22 @@ async fn replay(
         return StatusCode::FORBIDDEN.into_response();
     }
     shared.live_endpoint.replay(game, from).await
+}
+
+/// The analysis of the last game, for the page; not while it is being played.
+async fn analysis(State(shared): State<Arc<Shared>>, UrlPath(game): UrlPath<u64>, headers: HeaderMap) -> Response {
+    if origin::check(&headers, shared.on_loopback).is_err() {
+        return StatusCode::FORBIDDEN.into_response();
+    }
+    shared.live_endpoint.analysis(game, true).await
+}
+
+/// A branch of the last game, for the page; not while it is being played.
+async fn branch(State(shared): State<Arc<Shared>>, UrlPath(path): UrlPath<BranchPath>, headers: HeaderMap) -> Response {
+    if origin::check(&headers, shared.on_loopback).is_err() {
+        return StatusCode::FORBIDDEN.into_response();
+    }
+    shared.live_endpoint.branch(path, true).await
 }
 
 async fn not_found(State(shared): State<Arc<Shared>>, uri: Uri, headers: HeaderMap) -> (StatusCode, &'static str) {

@@ -15,7 +15,7 @@ use tokio::time::timeout;
 
 use super::limits::{MAX_RECORDING_BACKLOG_BYTES, MAX_RECORDING_BACKLOG_TICKS, RECORDING_TIMEOUT};
 use getaway::game::Action;
-use getaway::recording::{RecordingError, RecordingWriter};
+use getaway::recording::{RecordingError, RecordingWriter, TickNotes};
 
 /// A recording being written by its own thread, so that a slow disk delays nothing else.
 pub(super) struct Recorder {
@@ -30,6 +30,7 @@ pub(super) struct Recorder {
 struct Tick {
     frame: Utf8Bytes,
     actions: Vec<Action>,
+    notes: TickNotes,
 }
 
 impl Recorder {
@@ -63,13 +64,13 @@ impl Recorder {
 
     /// Queues a tick. If the queue is full the recording ends; ticks queued before are still
     /// written.
-    pub fn write(&self, frame: Utf8Bytes, actions: Vec<Action>) -> Result<(), QueueError> {
+    pub fn write(&self, frame: Utf8Bytes, actions: Vec<Action>, notes: TickNotes) -> Result<(), QueueError> {
         let bytes = frame.as_str().len();
         if self.queued_bytes.load(Ordering::Relaxed) + bytes > MAX_RECORDING_BACKLOG_BYTES {
             return Err(QueueError::TooSlow);
         }
         self.queued_bytes.fetch_add(bytes, Ordering::Relaxed);
-        self.ticks.try_send(Tick { frame, actions }).map_err(|error| match error {
+        self.ticks.try_send(Tick { frame, actions, notes }).map_err(|error| match error {
             TrySendError::Full(_) => QueueError::TooSlow,
             TrySendError::Closed(_) => QueueError::Failed,
         })
@@ -116,13 +117,13 @@ pub(super) enum QueueError {
 
 /// Where ticks are written: a [`RecordingWriter`], or a slow disk in tests.
 trait Sink: Send + 'static {
-    fn write(&mut self, frame: &str, actions: &[Action]) -> Result<(), RecordingError>;
+    fn write(&mut self, frame: &str, actions: &[Action], notes: &TickNotes) -> Result<(), RecordingError>;
     fn finish(self) -> Result<(), RecordingError>;
 }
 
 impl Sink for RecordingWriter {
-    fn write(&mut self, frame: &str, actions: &[Action]) -> Result<(), RecordingError> {
-        Self::write(self, frame, actions)
+    fn write(&mut self, frame: &str, actions: &[Action], notes: &TickNotes) -> Result<(), RecordingError> {
+        self.write_with(frame, actions, notes)
     }
 
     fn finish(self) -> Result<(), RecordingError> {
@@ -136,8 +137,8 @@ fn write_all(
     mut queue: mpsc::Receiver<Tick>,
     queued_bytes: &AtomicUsize,
 ) -> Result<(), RecordingError> {
-    while let Some(Tick { frame, actions }) = queue.blocking_recv() {
-        sink.write(&frame, &actions)?;
+    while let Some(Tick { frame, actions, notes }) = queue.blocking_recv() {
+        sink.write(&frame, &actions, &notes)?;
         queued_bytes.fetch_sub(frame.as_str().len(), Ordering::Relaxed);
     }
     sink.finish()
@@ -158,7 +159,7 @@ mod tests {
     }
 
     impl Sink for SlowDisk {
-        fn write(&mut self, frame: &str, _: &[Action]) -> Result<(), RecordingError> {
+        fn write(&mut self, frame: &str, _: &[Action], _: &TickNotes) -> Result<(), RecordingError> {
             // Once the sender is dropped, the disk is fast.
             let _ = self.releases.recv();
             self.lines.lock().unwrap().push(frame.to_owned());
@@ -182,7 +183,7 @@ mod tests {
         let (recorder, releases, lines) = on_slow_disk();
         let start = Instant::now();
         for tick in 0..2000 {
-            recorder.write(format!("{tick}").into(), Vec::new()).unwrap();
+            recorder.write(format!("{tick}").into(), Vec::new(), TickNotes::default()).unwrap();
         }
         assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
         assert!(lines.lock().unwrap().is_empty());
@@ -203,16 +204,20 @@ mod tests {
         let (recorder, releases, lines) = on_slow_disk();
         let quarter = Utf8Bytes::from("x".repeat(MAX_RECORDING_BACKLOG_BYTES / 4));
         for _ in 0..4 {
-            assert_eq!(recorder.write(quarter.clone(), Vec::new()), Ok(()), "exactly the limit");
+            assert_eq!(recorder.write(quarter.clone(), Vec::new(), TickNotes::default()), Ok(()), "exactly the limit");
         }
-        assert_eq!(recorder.write("y".into(), Vec::new()), Err(QueueError::TooSlow), "one byte too many");
+        assert_eq!(
+            recorder.write("y".into(), Vec::new(), TickNotes::default()),
+            Err(QueueError::TooSlow),
+            "one byte too many"
+        );
         drop(releases);
         drain(recorder).await;
         assert_eq!(lines.lock().unwrap().len(), 4, "queued ticks are written");
 
         let (recorder, releases, lines) = on_slow_disk();
         // The writer may already have taken one from the queue.
-        let taken = (0..).take_while(|_| recorder.write("z".into(), Vec::new()).is_ok()).count();
+        let taken = (0..).take_while(|_| recorder.write("z".into(), Vec::new(), TickNotes::default()).is_ok()).count();
         assert!((MAX_RECORDING_BACKLOG_TICKS..=MAX_RECORDING_BACKLOG_TICKS + 1).contains(&taken), "{taken}");
         drop(releases);
         drain(recorder).await;
@@ -227,7 +232,7 @@ mod tests {
         assert_eq!(recorder.abort(QueueError::TooSlow).await, sentence);
         assert!(start.elapsed() < RECORDING_TIMEOUT, "the game does not wait for the disk");
         let (recorder, at_the_end, _) = on_slow_disk();
-        recorder.write("x".into(), Vec::new()).unwrap();
+        recorder.write("x".into(), Vec::new(), TickNotes::default()).unwrap();
         let start = Instant::now();
         assert_eq!(recorder.finish().await.unwrap_err(), sentence);
         assert!((RECORDING_TIMEOUT..3 * RECORDING_TIMEOUT).contains(&start.elapsed()), "{:?}", start.elapsed());

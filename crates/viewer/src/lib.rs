@@ -7,9 +7,11 @@
 
 mod analysis;
 mod annotation;
+mod branch;
 #[cfg_attr(not(feature = "picture"), allow(dead_code, reason = "only the page uses the file if images are disabled"))]
 mod drawing;
 mod game_log;
+mod library;
 mod live;
 mod pack;
 mod page;
@@ -20,9 +22,11 @@ mod svg;
 
 pub use analysis::{ANALYSIS_TICKS, Analysis, CommandCounts, End, Fall, LossKind, ROOM_TICKS};
 pub use annotation::{Annotation, Intent, IntentKind};
+pub use branch::{branch, planned_moves};
 pub use game_log::{GameLog, LoggedTick, Misprediction, RecordingSource};
+pub use library::{GameLibrary, LibraryError, analysis_budget, packed_branch};
 pub use live::LiveReplay;
-pub use pack::pack;
+pub use pack::{body, pack};
 pub use page::{Page, PageSource};
 #[cfg(feature = "picture")]
 pub use picture::{GifOptions, Layers, PictureError, PictureOptions, Theme, gif, png};

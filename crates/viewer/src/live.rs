@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use super::pack::pack;
 use super::replay::{ReplayBuilder, forecast};
 use getaway::game::{State, World};
+use getaway::recording::WireNotes;
 
 /// Minimum time between two forecasts: each takes a few milliseconds on a machine that is also
 /// playing.
@@ -32,6 +33,8 @@ struct Game {
     subtitle: String,
     world: Arc<World>,
     states: Vec<State>,
+    /// What came over the wire, by the state that it answered; only where something was amiss.
+    notes: Vec<(usize, WireNotes)>,
 }
 
 /// The replay built from them.
@@ -39,6 +42,7 @@ struct Built {
     number: u64,
     world: Arc<World>,
     builder: ReplayBuilder,
+    note_count: usize,
     /// Time of the last forecast.
     forecast_at: Option<Instant>,
 }
@@ -48,7 +52,7 @@ impl LiveReplay {
     pub fn begin(&self, title: &str, subtitle: &str, world: Arc<World>) {
         let number = self.game_count.fetch_add(1, Ordering::Relaxed) + 1;
         let (title, subtitle) = (title.to_owned(), subtitle.to_owned());
-        *lock(&self.game) = Some(Game { number, title, subtitle, world, states: Vec::new() });
+        *lock(&self.game) = Some(Game { number, title, subtitle, world, states: Vec::new(), notes: Vec::new() });
     }
 
     /// Appends a state.
@@ -58,6 +62,26 @@ impl LiveReplay {
         }
     }
 
+    /// Notes what came over the wire in answer to the last state.
+    pub fn note(&self, wire: &WireNotes) {
+        let is_plain = wire.command.is_some() && wire.late.is_empty() && wire.unreadable.is_empty();
+        if let Some(game) = &mut *lock(&self.game)
+            && !is_plain
+        {
+            let has_left = game.notes.last().is_some_and(|(_, before)| before.left.is_some());
+            if !has_left {
+                game.notes.push((game.states.len().saturating_sub(1), wire.clone()));
+            }
+        }
+    }
+
+    /// The map's name, the world and the states of a game, if it is the current one.
+    pub fn states(&self, number: u64) -> Option<(String, Arc<World>, Vec<State>)> {
+        let game = lock(&self.game);
+        let game = game.as_ref().filter(|game| game.number == number)?;
+        Some((game.title.clone(), Arc::clone(&game.world), game.states.clone()))
+    }
+
     /// The packed replay from a frame on, or from the start if `game` is not the current game;
     /// `None` before the first game.
     ///
@@ -65,27 +89,32 @@ impl LiveReplay {
     /// forecast.
     pub fn pack(&self, game: u64, from: usize) -> Option<(String, Vec<u8>)> {
         let mut built = lock(&self.built);
-        let states = self.catch_up(&mut built)?;
+        let (states, notes) = self.catch_up(&mut built)?;
         let built = built.as_mut()?;
         for state in &states {
             built.builder.push(&built.world, state);
         }
+        for (index, wire) in &notes {
+            built.builder.note(*index, wire);
+        }
+        built.note_count += notes.len();
         built.update_forecast(&states);
         Some(pack(&built.builder.replay, built.number, if game == built.number { from } else { 0 }))
     }
 
-    /// Starts a new replay if there is a new game, and returns the states that are not in the
-    /// replay yet.
-    fn catch_up(&self, built: &mut Option<Built>) -> Option<Vec<State>> {
+    /// Starts a new replay if there is a new game, and returns the states and the notes that are
+    /// not in the replay yet.
+    fn catch_up(&self, built: &mut Option<Built>) -> Option<(Vec<State>, Vec<(usize, WireNotes)>)> {
         let game = lock(&self.game);
         let game = game.as_ref()?;
         if built.as_ref().is_none_or(|built| built.number != game.number) {
             let world = Arc::clone(&game.world);
             let builder = ReplayBuilder::new(&game.title, &game.subtitle, &world);
-            *built = Some(Built { number: game.number, world, builder, forecast_at: None });
+            *built = Some(Built { number: game.number, world, builder, forecast_at: None, note_count: 0 });
         }
         let frame_count = built.as_ref().map_or(0, |built| built.builder.replay.frames.len());
-        Some(game.states[frame_count..].to_vec())
+        let note_count = built.as_ref().map_or(0, |built| built.note_count);
+        Some((game.states[frame_count..].to_vec(), game.notes[note_count..].to_vec()))
     }
 }
 

@@ -13,8 +13,8 @@
 use serde::{Serialize, Serializer};
 
 use super::annotation::{Annotation, Intent, IntentKind};
-use super::replay::{Frame, Mark, Positions, Replay, phases};
-use getaway::game::{POINTS_PER_TICK, Rules, Status};
+use super::replay::{Frame, GameHeader, Mark, Positions, Replay, phases};
+use getaway::game::{LAST_TICK, POINTS_PER_TICK, Rules, Status};
 
 /// Encodes "never" in the arrivals.
 const NEVER: i32 = 4096;
@@ -39,11 +39,15 @@ struct Header<'a> {
     /// First tick, name, ticks between moves.
     phases: Vec<(u32, &'a str, u8)>,
     points_per_tick: u32,
+    /// The last tick of a game.
+    last_tick: u16,
     never: i32,
     status: Status,
     is_live: bool,
     score: u32,
     marks: &'a [Mark],
+    /// What is known of the game beside its frames.
+    about: &'a GameHeader,
     /// Number of the game on this server.
     game: u64,
     /// Index of the first frame that follows, and the number of frames.
@@ -78,11 +82,13 @@ pub fn pack(replay: &Replay, game: u64, from: usize) -> (String, Vec<u8>) {
             .map(|(tick, phase)| (tick, phase.name(), replay.rules.period_ticks.of(phase)))
             .collect(),
         points_per_tick: POINTS_PER_TICK,
+        last_tick: LAST_TICK,
         never: NEVER,
         status: replay.status,
         is_live: replay.is_live,
         score: replay.score(),
         marks: &replay.marks,
+        about: &replay.header,
         game,
         from,
         count: replay.frames.len() - from,
@@ -92,6 +98,12 @@ pub fn pack(replay: &Replay, game: u64, from: usize) -> (String, Vec<u8>) {
     replay.frames[from..].iter().for_each(|frame| writer.frame(frame));
     replay.forecast.iter().for_each(|positions| writer.positions(positions));
     (getaway::protocol::to_json(&header), writer.bytes)
+}
+
+/// The body of an answer with a packed replay: the header's length in four little-endian bytes, the
+/// header, and the frames.
+pub fn body((header, frames): &(String, Vec<u8>)) -> Vec<u8> {
+    [&(header.len() as u32).to_le_bytes()[..], header.as_bytes(), frames].concat()
 }
 
 /// Encodes differences.

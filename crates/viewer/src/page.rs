@@ -9,19 +9,22 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use sha2::{Digest, Sha256};
 
+use super::analysis::Analysis;
 use super::drawing::DRAWING;
 use super::pack::pack;
 use super::replay::Replay;
-use getaway::protocol::for_script;
+use getaway::protocol::{for_script, to_json};
 
 const TEMPLATE: &str = include_str!("page/index.html");
 const STYLE: &str = include_str!("page/style.css");
 /// In dependency order.
-const SCRIPTS: [&str; 5] = [
+const SCRIPTS: [&str; 7] = [
     include_str!("page/replay.js"),
     include_str!("page/map_view.js"),
     include_str!("page/timeline.js"),
     include_str!("page/player.js"),
+    include_str!("page/analysis.js"),
+    include_str!("page/library.js"),
     include_str!("page/live.js"),
 ];
 
@@ -30,10 +33,17 @@ const SCRIPTS: [&str; 5] = [
 pub enum PageSource<'a> {
     /// Embedded in the page.
     Replay(&'a Replay),
+    /// Embedded in the page, with its analysis and, if some line lives, that line from the last
+    /// savable tick on.
+    Analysed(&'a Replay, &'a Analysis, Option<&'a Replay>),
+    /// The recorded games of the server that served the page; see [`GameLibrary`](crate::GameLibrary).
+    Library,
     /// A game in progress, requested from the server that served the page.
     Live {
         /// Whether the server also pushes each state over a websocket.
         socket: bool,
+        /// Whether the player is moved by hand from the first tick on.
+        human: bool,
     },
 }
 
@@ -51,7 +61,8 @@ impl Page {
     pub fn new(source: PageSource) -> Self {
         let mut script = "\"use strict\";\n".to_owned();
         SCRIPTS.iter().for_each(|part| script.push_str(part));
-        let connect = if matches!(source, PageSource::Live { .. }) { "'self'" } else { "'none'" };
+        let is_served = matches!(source, PageSource::Live { .. } | PageSource::Library);
+        let connect = if is_served { "'self'" } else { "'none'" };
         let policy = format!(
             "default-src 'none'; script-src '{}'; style-src '{}'; img-src data:; connect-src {connect}; base-uri 'none'; form-action 'none'",
             hash(&script),
@@ -83,13 +94,29 @@ fn hash(text: &str) -> String {
     format!("sha256-{}", BASE64.encode(&Sha256::digest(text.as_bytes())))
 }
 
-/// The data for the script: `{"header": ..., "data": <base64 of gzip>}` or `{"live": {"socket":
-/// true}}`.
+/// The data for the script: `{"header": ..., "data": <base64 of gzip>}`, with `analysis` and `line` if
+/// there is an analysis; `{"library": true}`; or `{"live": {"socket": true}}`.
 fn replay_json(source: PageSource) -> String {
-    let replay = match source {
-        PageSource::Live { socket } => return format!("{{\"live\":{{\"socket\":{socket}}}}}"),
-        PageSource::Replay(replay) => replay,
+    let (replay, analysis, line) = match source {
+        PageSource::Live { socket, human } => return format!("{{\"live\":{{\"socket\":{socket},\"human\":{human}}}}}"),
+        PageSource::Library => return "{\"library\":true}".to_owned(),
+        PageSource::Replay(replay) => (replay, None, None),
+        PageSource::Analysed(replay, analysis, line) => (replay, Some(analysis), line),
     };
+    let mut json = packed_json(replay);
+    if let Some(analysis) = analysis {
+        json.truncate(json.len() - 1);
+        let _ = write!(json, ",\"analysis\":{}", for_script(&to_json(analysis)));
+        if let Some(line) = line {
+            let _ = write!(json, ",\"line\":{}", packed_json(line));
+        }
+        json.push('}');
+    }
+    json
+}
+
+/// A packed replay: `{"header": ..., "data": <base64 of gzip>}`.
+fn packed_json(replay: &Replay) -> String {
     let (header, bytes) = pack(replay, 0, 0);
     let mut zipped = GzEncoder::new(Vec::new(), Compression::best());
     let zipped = zipped.write_all(&bytes).and_then(|()| zipped.finish()).expect("writing to memory cannot fail");
@@ -106,7 +133,7 @@ mod tests {
 
     #[test]
     fn policy_allows_exactly_the_embedded_script_and_style() {
-        let Page { html, policy } = Page::new(PageSource::Live { socket: true });
+        let Page { html, policy } = Page::new(PageSource::Live { socket: true, human: false });
         let script =
             html.split_once("<script>").and_then(|(_, rest)| rest.split_once("</script>")).expect("a script").0;
         let style = html.split_once("<style>").and_then(|(_, rest)| rest.split_once("</style>")).expect("a style").0;

@@ -9,7 +9,7 @@ use super::game_log::{GameLog, LoggedTick, RecordingSource};
 use getaway::game::{Direction, LAST_TICK, Layout, Personality, Position, Rules, State, Status, World};
 use getaway::planner::{Budget, SurvivalOptions, SurvivalSearch};
 use getaway::protocol::GameMessage;
-use getaway::recording::{RecordingError, Report};
+use getaway::recording::{RecordingError, Report, WireNotes};
 
 /// Number of ticks forecast after the last frame.
 pub(super) const FORECAST_TICKS: usize = 60;
@@ -177,6 +177,24 @@ impl Replay {
         replay
     }
 
+    /// The replay of a branch of a game, with annotations for its last frames only.
+    pub(super) fn of_branch(title: &str, subtitle: &str, world: &World, states: &[State], annotated: usize) -> Self {
+        let mut builder = ReplayBuilder::new(title, subtitle, world);
+        let plain = states.len().saturating_sub(annotated);
+        for state in &states[..plain] {
+            builder.push_plain(world, state);
+        }
+        for state in &states[plain..] {
+            builder.push(world, state);
+        }
+        let mut replay = builder.replay;
+        replay.is_live = false;
+        if let Some(state) = states.last().filter(|state| !state.is_over()) {
+            replay.forecast = forecast(world, state);
+        }
+        replay
+    }
+
     /// The replay of a recorded game. Up to the first divergence from the rules the game is
     /// replayed and annotated; after it, frames are shown as recorded.
     ///
@@ -268,15 +286,32 @@ impl ReplayBuilder {
         self.add(Frame { tick: state.tick().into(), positions, annotation: Some(annotation) });
     }
 
+    /// Appends a state without an annotation.
+    fn push_plain(&mut self, world: &World, state: &State) {
+        self.add(Frame { tick: state.tick().into(), positions: positions_of(world, state), annotation: None });
+    }
+
     /// Appends a recorded tick, with the replayed state if the two agree.
     fn push_logged(&mut self, world: &World, tick: &LoggedTick, replayed: Option<&State>) {
         let positions = tick.positions.clone();
         let annotation = replayed.map(|state| self.annotator.annotate(world, state, &threat_positions(&positions)));
         self.add(Frame { tick: tick.tick, positions, annotation });
         let index = self.replay.frames.len() - 1;
-        let marks = wire_marks(tick, &self.replay.styles, self.has_left);
-        self.has_left |= tick.wire.as_ref().is_some_and(|wire| wire.left.is_some());
+        let marks = tick_marks(tick, &self.replay.styles);
         self.replay.marks.extend(marks.into_iter().map(|(kind, text)| Mark { index, kind, text }));
+        if let Some(wire) = &tick.wire {
+            self.note(index, wire);
+        }
+    }
+
+    /// Marks what came over the wire in the tick of a frame.
+    pub fn note(&mut self, index: usize, wire: &WireNotes) {
+        let marks = wire_marks(wire, self.has_left);
+        self.has_left |= wire.left.is_some();
+        let marks = marks.into_iter().map(|(kind, text)| Mark { index, kind, text });
+        // Marks are in the order of their frames, of which later ones may have been added already.
+        let end = self.replay.marks.partition_point(|mark| mark.index <= index);
+        self.replay.marks.splice(end..end, marks);
     }
 
     fn add(&mut self, frame: Frame) {
@@ -334,41 +369,40 @@ pub(super) fn team_of(message: &GameMessage) -> String {
     team.map_or_else(|| "saved game".to_owned(), |team| format!("saved game of {team}"))
 }
 
-/// The marks of what came over the wire in a tick, and of surprises.
-fn wire_marks(tick: &LoggedTick, styles: &[String], has_left: bool) -> Vec<(MarkKind, String)> {
+/// The marks of surprises in a recorded tick, and of a command that the server did not play although
+/// the recording does not say why.
+fn tick_marks(tick: &LoggedTick, styles: &[String]) -> Vec<(MarkKind, String)> {
     let mut marks = Vec::new();
-    let mut mark = |kind, text: String| marks.push((kind, text));
     for surprise in &tick.mispredicted {
-        let style = &styles[surprise.threat];
-        mark(
-            MarkKind::Misprediction,
-            format!("the {style} is at {}: predicted {}", surprise.found, surprise.predicted),
-        );
+        let text =
+            format!("the {} is at {}: predicted {}", styles[surprise.threat], surprise.found, surprise.predicted);
+        marks.push((MarkKind::Misprediction, text));
     }
     let mispredictions = tick.decision.as_ref().map_or(0, |decision| decision.mispredictions);
     if mispredictions > 0 && tick.mispredicted.is_empty() {
         let threats = if mispredictions == 1 { "a threat".to_owned() } else { format!("{mispredictions} threats") };
-        mark(MarkKind::Misprediction, format!("{threats} moved otherwise than the bot predicted"));
+        marks.push((MarkKind::Misprediction, format!("{threats} moved otherwise than the bot predicted")));
     }
-    match tick.wire.as_deref() {
-        Some(wire) => {
-            for late in &wire.late {
-                let of = late.tick.map_or_else(String::new, |tick| format!(" of tick {tick}"));
-                mark(MarkKind::Late, format!("the command{of} came too late, {:.0} ms into this tick", late.ms));
-            }
-            for frame in &wire.unreadable {
-                mark(MarkKind::Unreadable, format!("a command that cannot be read: {}", frame.error));
-            }
-            match &wire.left {
-                Some(reason) if !has_left => mark(MarkKind::Left, format!("the bot left: {reason}")),
-                None if wire.command.is_none() => mark(MarkKind::Missing, "no command in time".to_owned()),
-                _ => {}
-            }
-        }
-        None if tick.played.is_some() && tick.said != tick.played => {
-            mark(MarkKind::Ignored, "the server did not play the recorded command".to_owned());
-        }
-        None => {}
+    if tick.wire.is_none() && tick.played.is_some() && tick.said != tick.played {
+        marks.push((MarkKind::Ignored, "the server did not play the recorded command".to_owned()));
+    }
+    marks
+}
+
+/// The marks of what came over the wire in a tick.
+fn wire_marks(wire: &WireNotes, has_left: bool) -> Vec<(MarkKind, String)> {
+    let mut marks = Vec::new();
+    for late in &wire.late {
+        let of = late.tick.map_or_else(String::new, |tick| format!(" of tick {tick}"));
+        marks.push((MarkKind::Late, format!("the command{of} came too late, {:.0} ms into this tick", late.ms)));
+    }
+    for frame in &wire.unreadable {
+        marks.push((MarkKind::Unreadable, format!("a command that cannot be read: {}", frame.error)));
+    }
+    match &wire.left {
+        Some(reason) if !has_left => marks.push((MarkKind::Left, format!("the bot left: {reason}"))),
+        None if wire.command.is_none() => marks.push((MarkKind::Missing, "no command in time".to_owned())),
+        _ => {}
     }
     marks
 }

@@ -105,7 +105,7 @@ def test_a_recording_is_shown_tick_by_tick(page: Page, view: View, messages: lis
     page.locator("#scrub").fill(str(len(messages)))
     read_view(page)
     expect(page.locator("#tick")).to_have_text(str(len(messages) + 1))
-    expect(page.locator("#outcome")).to_have_text("caught")
+    expect(page.locator("#outcome")).to_have_text(re.compile("^caught by the [a-z]+ in tick [0-9]+$"))
 
 
 def test_keyboard_shortcuts(page: Page, view: View, messages: list[Any]) -> None:
@@ -195,7 +195,7 @@ def test_exported_page_works_from_disk(
         open_replay(page, file.as_uri())
         assert_shows(page, messages[0])
         page.keyboard.press("End")
-        expect(page.locator("#outcome")).to_have_text("caught")
+        expect(page.locator("#outcome")).to_have_text("caught by the owl in tick 108")
         assert [url for url in requests if not url.startswith("data:")] == [file.as_uri()]
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "no horizontal scrolling"
 
@@ -205,7 +205,7 @@ def test_a_map_is_shown_while_it_is_played(page: Page, view: View) -> None:
     wait_until(page, "viewer.replay.header.status === 'complete'")
     expect(page.locator("#tick")).to_have_text("2001")
     expect(page.locator("#score")).to_have_text("10005")
-    expect(page.locator("#outcome")).to_have_text("survived every tick")
+    expect(page.locator("#outcome")).to_have_text("survived: 10,005")
     page.keyboard.press("Home")
     assert read_view(page)["tick"] == 1
 
@@ -226,7 +226,8 @@ def test_page_polls_again_while_a_started_game_has_no_state(page: Page, view: Vi
 def test_live_page_follows_a_game_to_its_final_score(page: Page, real_server: RealServer) -> None:
     url, server = real_server("roundabout", "--delay-ms", "10")
     page.goto(url.replace("ws:", "http:"))
-    expect(page.locator("#message")).to_have_text("Waiting for a game.")
+    expect(page.locator("#message")).to_contain_text(f"The server listens at {url}")
+    expect(page.locator("#message")).to_contain_text("python bot/application.py --url")
     with connect(url, compression=None) as bot:
         bot.send(json.dumps({"type": "REGISTER", "teamName": "stayer"}))
         last = 0
@@ -238,7 +239,7 @@ def test_live_page_follows_a_game_to_its_final_score(page: Page, real_server: Re
                 wait_until(page, "viewer.replay.last >= 29 && viewer.index >= 27")
             with suppress(ConnectionClosed):
                 bot.send(json.dumps({"type": "COMMAND", "tick": last, "actions": []}))
-    expect(page.locator("#outcome")).to_have_text("caught")
+    expect(page.locator("#outcome")).to_have_text(re.compile("^caught by the [a-z]+ in tick [0-9]+$"))
     assert server.stdout is not None
     result = json.loads(server.stdout.readline())
     expect(page.locator("#score")).to_have_text(str(result["score"]))

@@ -12,8 +12,11 @@ const RECONNECT_DELAY_MS = 1000;
  * separately.
  */
 class Follower {
-  constructor(player, hasSocket) {
+  constructor(player, panel, { socket: hasSocket, human }) {
     this.player = player;
+    this.panel = panel;
+    this.isHuman = human;
+    this.failures = 0;
     this.gameNumber = 0;
     /** Number of annotated frames; later frames come from the websocket. */
     this.annotatedCount = 0;
@@ -34,9 +37,12 @@ class Follower {
       const { following, replay } = this.player;
       // A user who is looking at the end of a game is not switched to the next one.
       const stays = !following && replay && (replay.isOver || this.isNextOn);
-      if (this.hasNewState && !stays && !this.hasEnded) await this.fetch();
+      if (this.hasNewState && !stays && !this.hasEnded) {
+        await this.fetch();
+        this.succeed();
+      }
     } catch {
-      this.showMessage("The server does not respond.");
+      this.fail();
     }
     if (!this.hasEnded) setTimeout(() => this.poll(), POLL_INTERVAL_MS);
   }
@@ -45,7 +51,7 @@ class Follower {
     this.hasNewState = !this.hasSocket;
     const answer = await fetch(`replay/${this.gameNumber}/${this.annotatedCount}`);
     if (!answer.ok) throw new Error(answer.statusText);
-    if (answer.status === 204) return this.showMessage("Waiting for a game.");
+    if (answer.status === 204) return this.showMessage(`Waiting for a game.\nThe server listens at ws://${location.host}. Start a bot, for example with\npython bot/application.py --url ws://${location.host}`);
     const { header, frames, forecast } = Replay.parts(await answer.arrayBuffer());
     const { player } = this;
     if (header.game !== this.gameNumber) {
@@ -59,7 +65,18 @@ class Follower {
       this.gameNumber = header.game;
       this.annotatedCount = replay.frames.length;
       player.show(replay);
+      // A page that comes late begins where the game is.
       player.playhead = replay.last;
+      this.panel.attach({ game: this.gameNumber });
+      this.wasOver = replay.isOver;
+      showBanner("");
+      player.followHash();
+      if (this.isHuman) {
+        this.hasEnded = true;
+        player.follow(false);
+        element("follow").hidden = true;
+        this.panel.start(0);
+      }
     } else {
       player.replay.append(header, { frames, forecast });
       this.annotatedCount = header.from + frames.length;
@@ -67,6 +84,14 @@ class Follower {
     }
     // Without a websocket the server plays a single game.
     if (!this.hasSocket && player.replay.isOver) this.hasEnded = true;
+    if (player.replay.isOver && !this.wasOver) {
+      this.wasOver = true;
+      this.panel.attach({ game: this.gameNumber });
+      const next = this.hasSocket ? " Start the next game by starting a bot." : "";
+      showBanner(`The game is over: ${player.replay.outcome}.${next}`);
+      player.showAbout();
+    }
+    player.showFilters();
     this.showMessage("");
     player.refresh();
   }
@@ -75,15 +100,36 @@ class Follower {
     const socket = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/`);
     socket.addEventListener("open", () => socket.send(JSON.stringify({ type: "VIEWER" })));
     socket.addEventListener("message", (event) => this.receive(JSON.parse(event.data)));
-    socket.addEventListener("close", ({ code }) => (code === CLOSE_AWAY ? this.end() : setTimeout(() => this.connect(), RECONNECT_DELAY_MS)));
+    socket.addEventListener("close", ({ code }) => {
+      if (code === CLOSE_AWAY) return this.end();
+      // Without its socket the page asks by itself, and learns whether the server is there.
+      this.hasNewState = true;
+      setTimeout(() => this.connect(), RECONNECT_DELAY_MS);
+    });
   }
 
   /** The server has shut down: nothing more will arrive. */
   end() {
     this.hasEnded = true;
     this.showMessage("The server has shut down.");
+    showBanner("The server has shut down. What was played can be played back here; start the server again and reload the page for the next game.");
     element("follow").hidden = true;
     this.player.playing = false;
+    if (this.player.replay) this.player.follow(false);
+  }
+
+  /** A request has failed: one alone says little. */
+  fail() {
+    this.failures++;
+    this.showMessage("The server does not respond.");
+    if (this.failures < 3 || this.hasEnded) return;
+    showBanner("The server does not respond. What was played can be played back here; if it was stopped, start it again: this page goes on by itself.");
+    if (this.player.replay) this.player.follow(false);
+  }
+
+  succeed() {
+    if (this.failures >= 3) showBanner("");
+    this.failures = 0;
   }
 
   /** A state as sent to bots; displayed until the annotated frame arrives. */
@@ -105,11 +151,96 @@ class Follower {
 
 async function start() {
   const player = new Player();
+  const panel = new AnalysisPanel(player);
   const source = JSON.parse(element("replay").textContent);
   // For tests and debugging.
   window.viewer = player;
-  if (source.live) return new Follower(player, source.live.socket);
+  window.panel = panel;
+  element("banner-close").addEventListener("click", () => showBanner(""));
+  drawLegend();
+  if (source.live) {
+    listenToDrops(null);
+    return new Follower(player, panel, source.live);
+  }
+  if (source.library) {
+    const library = new Library(player, panel);
+    window.library = library;
+    listenToDrops(library);
+    return library.start().catch(() => showBanner("The server does not respond."));
+  }
+  listenToDrops(null);
   player.show(await Replay.fromPage(source));
+  panel.attach(source.analysis ? { analysis: source.analysis, line: source.line } : null);
+  player.followHash();
 }
 
+/** What each layer looks like, beside its box. */
+function drawLegend() {
+  const samples = {
+    plan: (context) => {
+      for (const [color, width] of [[theme().outline, 5], [theme().plan, 3]]) {
+        context.strokeStyle = color;
+        context.lineWidth = width;
+        context.lineCap = "round";
+        context.setLineDash([1, 7]);
+        context.beginPath();
+        context.moveTo(3, 9);
+        context.lineTo(27, 9);
+        context.stroke();
+      }
+    },
+    paths: (context) => {
+      context.strokeStyle = context.fillStyle = spriteOf("shark").color;
+      context.lineWidth = 2.5;
+      context.beginPath();
+      context.moveTo(2, 9);
+      context.lineTo(23, 9);
+      context.stroke();
+      context.beginPath();
+      context.arc(24, 9, 3, 0, 2 * Math.PI);
+      context.fill();
+    },
+    arrival: (context) => {
+      context.fillStyle = theme().heat;
+      context.globalAlpha = LAYERS.heat_opacity;
+      context.fillRect(6, 0, 18, 18);
+      context.globalAlpha = 1;
+      context.fillStyle = theme().street;
+      context.fillRect(10, 3, 10, 12);
+      context.fillStyle = theme().text;
+      context.font = "11px system-ui, sans-serif";
+      context.textAlign = "center";
+      context.textBaseline = "middle";
+      context.fillText("7", 15, 9.5);
+    },
+    deadly: (context) => {
+      context.strokeStyle = theme().death;
+      context.lineWidth = 1.5;
+      context.strokeRect(8, 2, 14, 14);
+      context.beginPath();
+      context.moveTo(8, 2);
+      context.lineTo(22, 16);
+      context.moveTo(22, 2);
+      context.lineTo(8, 16);
+      context.stroke();
+    },
+    trail: (context) => {
+      context.fillStyle = theme().trail;
+      [1.4, 1.8, 2.3, 2.8].forEach((radius, i) => {
+        context.globalAlpha = 0.25 + 0.2 * i;
+        context.beginPath();
+        context.arc(4 + 7 * i, 9, radius, 0, 2 * Math.PI);
+        context.fill();
+      });
+    },
+  };
+  for (const canvas of element("layers").querySelectorAll("canvas")) {
+    [canvas.width, canvas.height] = [60, 36];
+    const context = canvas.getContext("2d");
+    context.scale(2, 2);
+    samples[canvas.dataset.layer](context);
+  }
+}
+
+dark.addEventListener("change", drawLegend);
 start();

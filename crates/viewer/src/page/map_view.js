@@ -7,6 +7,7 @@ const LAYERS = DRAWING.layers;
 for (const sprite of Object.values(DRAWING.sprites)) for (const part of sprite.parts) part.path = new Path2D(part.d);
 
 const dark = matchMedia("(prefers-color-scheme: dark)");
+const still = matchMedia("(prefers-reduced-motion: reduce)");
 const theme = () => DRAWING.themes[dark.matches ? "dark" : "light"];
 const spriteOf = (name) => DRAWING.sprites[name] ?? DRAWING.sprites.unknown;
 
@@ -105,8 +106,31 @@ class MapView {
       if (!isOpen(x, y - 1)) context.fillRect(x * tile, y * tile, tile, edge);
       if (!isOpen(x, y + 1)) context.fillRect(x * tile, (y + 1) * tile - edge, tile, edge);
     }
+    this.drawCoordinates(context, replay.header);
   }
 
+  /** Every fifth column and row at the edges, where there is a wall to write on. */
+  drawCoordinates(context, { width, height, rows }) {
+    const { tile } = this;
+    if (tile / this.ratio < 14) return;
+    context.fillStyle = theme().text;
+    context.font = `${Math.round(tile * 0.4)}px system-ui, sans-serif`;
+    context.textAlign = "center";
+    context.textBaseline = "middle";
+    const write = (text, x, y) => rows[y][x] === "#" && context.fillText(text, (x + 0.5) * tile, (y + 0.5) * tile);
+    for (let x = 0; x < width; x += 5) write(x, x, 0);
+    for (let y = 5; y < height; y += 5) write(y, 0, y);
+  }
+
+  /** The tile at a point of the page, if any. */
+  tileAt(clientX, clientY, { width, height }) {
+    const { left, top } = this.canvas.getBoundingClientRect();
+    const x = Math.floor(((clientX - left) * this.ratio - this.left) / this.tile);
+    const y = Math.floor(((clientY - top) * this.ratio - this.top) / this.tile);
+    return x >= 0 && y >= 0 && x < width && y < height ? [x, y] : null;
+  }
+
+  /** Draws a moment of a replay; `chosen` is a threat or null. */
   draw(replay, playhead, layers, chosen) {
     this.fit(replay);
     this.drawStreets(replay);
@@ -116,15 +140,36 @@ class MapView {
     const index = Math.min(Math.floor(playhead), replay.last);
     const { annotation, positions } = replay.frames[index];
     const next = replay.positionsAfter(index, 1) && index < replay.last ? replay.frames[index + 1].positions : positions;
-    const fraction = playhead - index;
+    // Without motion, the actors jump from tile to tile.
+    const fraction = still.matches ? 0 : playhead - index;
     if (annotation && layers.arrival) this.drawArrivals(replay, annotation);
     if (annotation && layers.deadly) this.drawDeadly(annotation);
     if (layers.trail) this.drawTrail(replay, index);
     if (layers.paths) replay.header.styles.forEach((_, i) => this.drawPath(replay, index, i));
     if (layers.plan) this.drawPlan(replay, index);
+    if (annotation && layers.arrival) this.drawArrivalNumbers(replay, annotation);
     if (chosen !== null) this.drawChosen(replay, index, chosen);
-    this.drawn = replay.header.styles.map((style, i) => this.drawActor(style, positions, next, 2 + 3 * i, fraction));
+    const catchers = replay.catchers(index);
+    const threat = (i) => this.drawActor(replay.header.styles[i], positions, next, 2 + 3 * i, fraction);
+    this.drawn = replay.header.styles.map((_, i) => (catchers.includes(i) ? null : threat(i)));
     this.drawActor("player", positions, next, 0, fraction, this.playerDirection(replay, index));
+    // Who catches the player is seen, on top of it.
+    for (const i of catchers) {
+      this.drawn[i] = threat(i);
+      this.drawRing(this.drawn[i]);
+    }
+  }
+
+  /** A ring around the threat that has caught the player. */
+  drawRing({ x, y }) {
+    const { context, tile } = this;
+    for (const [color, width] of [[theme().pale, 0.2], [theme().death, 0.12]]) {
+      context.strokeStyle = color;
+      context.lineWidth = Math.max(3, tile * width);
+      context.beginPath();
+      context.arc(x, y, tile * 0.66, 0, 2 * Math.PI);
+      context.stroke();
+    }
   }
 
   /** Interpolates between two frames: gradually for one step, at once for a jump. */
@@ -156,23 +201,39 @@ class MapView {
 
   drawArrivals(replay, { arrivals }) {
     const { context, tile } = this;
-    const { heat, text } = theme();
-    context.font = `${Math.round(tile * 0.34)}px system-ui, sans-serif`;
-    context.textAlign = "center";
-    context.textBaseline = "middle";
+    const { heat } = theme();
     replay.tiles.forEach(([x, y], i) => {
       const ticks = arrivals[i];
       const closeness = Math.max(0, 1 - ticks / LAYERS.heat_ticks);
       context.globalAlpha = LAYERS.heat_opacity * closeness;
       context.fillStyle = heat;
       context.fillRect(this.left + x * tile, this.top + y * tile, tile, tile);
-      if (tile / this.ratio >= 22 && ticks < replay.header.never) {
-        context.globalAlpha = 0.85;
-        context.fillStyle = text;
-        context.fillText(ticks, ...this.center(x, y));
-      }
     });
     context.globalAlpha = 1;
+  }
+
+  /** The numbers of the earliest arrivals, above all other layers and on a plate of their own. */
+  drawArrivalNumbers(replay, { arrivals }) {
+    const { context, tile } = this;
+    if (tile / this.ratio < 22) return;
+    const { text, street } = theme();
+    const size = Math.round(tile * 0.34);
+    context.font = `${size}px system-ui, sans-serif`;
+    context.textAlign = "center";
+    context.textBaseline = "middle";
+    const widths = new Map();
+    replay.tiles.forEach(([x, y], i) => {
+      const ticks = arrivals[i];
+      if (ticks >= replay.header.never) return;
+      const digits = String(ticks).length;
+      if (!widths.has(digits)) widths.set(digits, context.measureText("8".repeat(digits)).width + size * 0.3);
+      const [cx, cy] = this.center(x, y);
+      const width = widths.get(digits);
+      context.fillStyle = street;
+      context.fillRect(cx - width / 2, cy - size * 0.55, width, size * 1.1);
+      context.fillStyle = text;
+      context.fillText(ticks, cx, cy);
+    });
   }
 
   /** A square and a cross, so that it is recognisable without colour. */
@@ -302,6 +363,7 @@ class MapView {
     const reach = Math.max(this.tile * 0.7, 16 * this.ratio);
     let [best, nearest] = [null, reach];
     this.drawn.forEach((place, i) => {
+      if (!place) return;
       const distance = Math.hypot(place.x - x, place.y - y);
       if (distance < nearest) [best, nearest] = [i, distance];
     });

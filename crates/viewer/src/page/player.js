@@ -1,5 +1,8 @@
 // Plays a replay: clock, controls, keyboard, pointer, texts.
 
+const ORDINALS = ["th", "st", "nd", "rd"];
+/** `5` -> `5th`. */
+const ordinal = (number) => `${number}${(number % 100 > 10 && number % 100 < 14 ? null : ORDINALS[number % 10]) ?? "th"}`;
 const ARROWS = ["←", "→", "↑", "↓"];
 /** Minimum interval between text updates, so that the text can be read. */
 const TEXT_INTERVAL_MS = 100;
@@ -7,6 +10,12 @@ const TEXT_INTERVAL_MS = 100;
 class Player {
   constructor() {
     this.mapView = new MapView(element("canvas"));
+    this.otherView = new MapView(element("other-canvas"));
+    /** A second replay beside the first: `{ replay, offset, title }`; its frame 0 is frame `offset` here. */
+    this.other = null;
+    /** The index of the first frame in which the two differ, or null. */
+    this.divergence = null;
+    this.analysis = null;
     this.timeline = new Timeline(element("marks"), element("scrub"), element("mark-text"));
     this.replay = null;
     this.playhead = 0;
@@ -24,7 +33,49 @@ class Player {
   }
 
   get index() {
-    return Math.max(0, Math.min(Math.floor(this.playhead + 1e-6), this.replay.last));
+    return Math.max(0, Math.min(this.position, this.replay.last));
+  }
+
+  /** The index of the playhead, which a longer second replay takes beyond the first. */
+  get position() {
+    return Math.floor(this.playhead + 1e-6);
+  }
+
+  /** The last index of both replays. */
+  get end() {
+    return Math.max(this.replay.last, this.other ? this.other.offset + this.other.replay.last : 0);
+  }
+
+  /** The tick at the playhead. */
+  get tick() {
+    const { position, replay, other } = this;
+    if (position > replay.last && other) return other.replay.frames[Math.min(other.replay.last, position - other.offset)].tick;
+    return replay.frames[this.index].tick;
+  }
+
+  /** Shows a second replay beside the first, or none. */
+  compare(other) {
+    this.other = other;
+    this.divergence = other ? this.findDivergence() : null;
+    element("boards").classList.toggle("two", Boolean(other));
+    element("other").hidden = !other;
+    if (other) {
+      const tick = this.divergence === null ? null : this.replay.frames[Math.min(this.replay.last, this.divergence)].tick;
+      element("other-title").textContent = `${other.title}${tick === null ? "" : ` · first difference in tick ${tick}`}`;
+      this.otherView.streetsKey = "";
+    }
+    this.playhead = Math.min(this.playhead, this.end);
+    this.timeline.key = "";
+    this.refresh();
+  }
+
+  findDivergence() {
+    const { replay, other } = this;
+    for (let i = Math.max(0, other.offset); i <= this.end; i++) {
+      const [one, two] = [replay.frames[i], other.replay.frames[i - other.offset]];
+      if (!one || !two || String(one.positions) !== String(two.positions)) return i;
+    }
+    return null;
   }
 
   get chosen() {
@@ -35,8 +86,12 @@ class Player {
     this.replay = replay;
     this.playhead = 0;
     this.hovered = this.pinned = null;
+    this.compare(null);
+    this.analysis = null;
     const { title, subtitle, note, width, height, styles, noJump } = replay.header;
     element("title").textContent = title;
+    this.showAbout();
+    this.showFilters();
     element("subtitle").textContent = subtitle + (noJump ? " · no jumping" : "");
     document.title = `${title} – getaway`;
     element("note").hidden = !note;
@@ -49,10 +104,64 @@ class Player {
 
   /** Redraws everything after a change of theme. */
   recolor() {
-    const { playhead, pinned } = this;
+    const { playhead, pinned, other, analysis } = this;
     this.show(this.replay);
+    this.compare(other);
+    this.analysis = analysis;
     this.playhead = playhead;
     this.pin(pinned);
+  }
+
+  /** What is known of the game. */
+  showAbout() {
+    const { about, noJump, status, pointsPerTick } = this.replay.header;
+    const last = this.replay.frames[this.replay.last]?.tick ?? 0;
+    const facts = [
+      ["map", about.map],
+      ["rules", noJump ? "no jumping" : "server's"],
+      ["planner", about.planner],
+      ["recorded by", about.recorder],
+      ["length", status === "running" ? null : `${last} ticks`],
+      ["score", status === "running" ? null : (last * pointsPerTick).toLocaleString("en")],
+    ];
+    element("about").replaceChildren(
+      ...facts.filter(([, fact]) => fact).map(([name, fact]) => {
+        const [row, term, value] = ["div", "dt", "dd"].map((tag) => document.createElement(tag));
+        [term.textContent, value.textContent] = [name, fact];
+        row.append(term, value);
+        return row;
+      }),
+    );
+  }
+
+  /** One box for each kind of mark that the game has. */
+  showFilters() {
+    const kinds = Object.keys(MARKS).filter((kind) => this.replay.header.marks.some((mark) => mark.kind === kind));
+    if (String(kinds) === this.filterKinds) return;
+    this.filterKinds = String(kinds);
+    element("filters").hidden = !kinds.length;
+    element("filter-boxes").replaceChildren(
+      ...kinds.map((kind) => {
+        const [label, box, icon, name] = ["label", "input", "canvas", "span"].map((tag) => document.createElement(tag));
+        box.type = "checkbox";
+        box.name = `mark-${kind}`;
+        box.checked = !this.timeline.hidden.has(kind);
+        box.addEventListener("change", () => {
+          this.timeline.hidden[box.checked ? "delete" : "add"](kind);
+          this.refresh();
+        });
+        [icon.width, icon.height] = [28, 36];
+        icon.setAttribute("aria-hidden", "true");
+        const context = icon.getContext("2d");
+        context.scale(2, 2);
+        context.fillStyle = context.strokeStyle = MARKS[kind].color;
+        MARKS[kind].draw(context, 7, 18);
+        const count = this.replay.header.marks.filter((mark) => mark.kind === kind).length;
+        name.textContent = `${MARKS[kind].name} (${count})`;
+        label.append(box, icon, name);
+        return label;
+      }),
+    );
   }
 
   threatRow(style, threat) {
@@ -104,8 +213,15 @@ class Player {
     this.advance(seconds);
     const moves = this.playing || (this.following && this.playhead < this.replay.last);
     this.lastTime = moves ? time : null;
-    this.mapView.draw(this.replay, this.playhead, this.layers, this.chosen);
-    this.timeline.draw(this.replay);
+    this.mapView.draw(this.replay, Math.min(this.playhead, this.replay.last), this.layers, this.chosen);
+    if (this.other) {
+      const { replay, offset } = this.other;
+      const at = this.playhead - offset;
+      // Before the branch, the two are one.
+      if (at < 0) this.otherView.draw(this.replay, this.playhead, this.layers, this.chosen);
+      else this.otherView.draw(replay, Math.min(at, replay.last), this.layers, this.chosen);
+    }
+    this.timeline.draw(this.replay, this.end, this.analysis, this.divergence);
     if (time - this.textUpdatedAt >= TEXT_INTERVAL_MS || !moves) {
       this.textUpdatedAt = time;
       this.updateTexts();
@@ -116,33 +232,37 @@ class Player {
 
   advance(seconds) {
     const { last } = this.replay;
+    const { end } = this;
     if (this.following) {
       // Stays about one tick behind the game; the further it falls behind, the faster it catches
       // up.
       this.playhead = Math.min(last, this.playhead + Math.max((last - this.playhead) * Math.min(1, seconds * 8), seconds * 2));
     } else if (this.playing) {
       this.playhead += seconds * LAYERS.ticks_per_second * this.speed;
-      if (this.playhead >= last) {
-        this.playhead = last;
+      if (this.playhead >= end) {
+        this.playhead = end;
         if (!this.replay.header.isLive) this.pause();
       }
     }
   }
 
   updateNumbers() {
-    const { header, frames } = this.replay;
-    const { tick } = frames[this.index];
+    const { header } = this.replay;
+    const { tick } = this;
     element("tick").textContent = tick;
+    element("total").textContent = ` of ${header.lastTick}`;
     element("score").textContent = tick * header.pointsPerTick;
     const now = header.phases.findLast(([start]) => start <= tick);
     const next = header.phases.find(([start]) => start > tick);
     element("phase").textContent = now ? now[1] : "–";
-    element("next-phase").textContent = next ? `${next[1]} in ${next[0] - tick}` : "last phase";
-    this.timeline.set(this.replay, this.index, tick);
+    const every = now && (now[2] === 1 ? "every tick" : `every ${ordinal(now[2])} tick`);
+    element("next-phase").textContent = now ? `(threats move ${every})${next ? `; ${next[1]} in ${next[0] - tick} ticks` : ""}` : "";
+    this.timeline.set(this.replay, Math.min(this.position, this.end), this.end, tick, header.lastTick);
   }
 
   updateTexts() {
-    const { header, frames, last } = this.replay;
+    const { header, frames } = this.replay;
+    const last = this.end;
     const { positions, annotation } = frames[this.index];
     const rows = element("threats").querySelectorAll("span");
     rows.forEach((row, i) => (row.textContent = this.intentText(annotation?.intents[i])));
@@ -150,11 +270,20 @@ class Player {
     this.mapView.canvas.setAttribute("aria-label", `The map. The player is at ${positions[0]}, ${positions[1]}; ${places.join("; ")}.`);
     element("back").disabled = element("home").disabled = this.playhead <= 0;
     element("step").disabled = element("end").disabled = this.playhead >= last;
-    const atEnd = this.index === last && this.replay.isOver;
-    const outcome = { caught: "caught", complete: "survived every tick" }[header.status];
-    element("play").setAttribute("aria-label", this.playing ? "Pause" : "Play");
-    element("play-icon").setAttribute("d", this.playing ? "M7 4v16h3V4zM15 4v16h3V4z" : "M7 4l13 8-13 8z");
-    element("outcome").textContent = atEnd ? outcome : "";
+    const atEnd = this.index === this.replay.last && this.replay.isOver;
+    const { isRunning } = this;
+    element("play").setAttribute("aria-label", isRunning ? "Pause" : "Play");
+    element("play-icon").setAttribute("d", isRunning ? "M7 4v16h3V4zM15 4v16h3V4z" : "M7 4l13 8-13 8z");
+    element("outcome").textContent = atEnd ? this.replay.outcome : "";
+    element("outcome").dataset.status = header.status;
+    const decision = header.about.decisions?.[this.index];
+    const command = header.about.commands?.[this.index];
+    const facts = [];
+    if (decision) facts.push(`decision: ${decision[1]}, ${decision[0].toFixed(1)} ms`);
+    if (command != null) facts.push(`command after ${command.toFixed(1)} ms`);
+    facts.push(...header.marks.filter((mark) => mark.index === this.index).map((mark) => mark.text));
+    element("tick-notes").textContent = facts.join(" · ");
+    this.updateHash();
     this.updateCard();
   }
 
@@ -214,6 +343,34 @@ class Player {
     return moves.length ? `next moves, by tick: ${moves.join(" ")}` : "next moves, by tick: none in the known ticks";
   }
 
+  /** Whether the picture moves by itself: the button then says pause. */
+  get isRunning() {
+    return this.playing || (this.following && this.replay.header.isLive);
+  }
+
+  /** The link to the tick at which playback stands. */
+  updateHash() {
+    if (this.isRunning || this.following) return;
+    const hash = `#tick=${this.tick}`;
+    try {
+      if (location.hash !== hash) history.replaceState(null, "", hash);
+    } catch {
+      // Some hosts of embedded pages forbid it, and browsers limit how often.
+    }
+  }
+
+  /** Goes to the tick that the address names, if it names one. */
+  followHash() {
+    const tick = /^#tick=(\d+)$/.exec(location.hash)?.[1];
+    if (tick && this.replay) this.seekTick(Number(tick));
+  }
+
+  seekTick(tick) {
+    const { other, replay } = this;
+    const isBeyond = other && tick > replay.frames[replay.last].tick;
+    this.seek(isBeyond ? other.offset + other.replay.indexOfTick(tick) : replay.indexOfTick(tick));
+  }
+
   pause() {
     this.playing = false;
     this.refresh();
@@ -221,8 +378,15 @@ class Player {
 
   toggle() {
     if (!this.replay) return;
+    // While following a live game, pausing stops here.
+    const wasFollowing = this.following && this.replay.header.isLive;
     this.follow(false);
-    if (!this.playing && this.playhead >= this.replay.last) this.playhead = 0;
+    if (wasFollowing) {
+      this.playhead = this.index;
+      this.playing = false;
+      return this.refresh();
+    }
+    if (!this.playing && this.playhead >= this.end) this.playhead = 0;
     this.playing = !this.playing;
     this.refresh();
   }
@@ -231,7 +395,7 @@ class Player {
     if (!this.replay) return;
     this.follow(false);
     this.playing = false;
-    this.playhead = Math.max(0, Math.min(this.replay.last, index));
+    this.playhead = Math.max(0, Math.min(this.end, index));
     this.refresh();
   }
 
@@ -248,7 +412,7 @@ class Player {
   }
 
   seekMark(step) {
-    const marks = this.replay?.header.marks ?? [];
+    const marks = this.replay ? this.timeline.marks(this.replay) : [];
     const mark = step > 0 ? marks.find((mark) => mark.index > this.index) : marks.findLast((mark) => mark.index < this.index);
     if (mark) this.seek(mark.index);
   }
@@ -278,6 +442,14 @@ class Player {
         this.refresh();
       });
     }
+    element("go").addEventListener("change", (event) => {
+      if (this.replay && event.target.value) this.seekTick(Number(event.target.value));
+      event.target.value = "";
+    });
+    click("help-button", () => element("help").showModal());
+    click("help-close", () => element("help").close());
+    addEventListener("hashchange", () => this.followHash());
+    still.addEventListener("change", () => this.refresh());
     addEventListener("keydown", (event) => this.key(event));
     new ResizeObserver(() => this.refresh()).observe(element("map"));
     dark.addEventListener("change", () => this.replay && this.recolor());
@@ -287,17 +459,25 @@ class Player {
   listenToPointer() {
     const { canvas } = this.mapView;
     canvas.addEventListener("pointermove", (event) => {
-      if (event.pointerType === "mouse" && this.replay) this.hover(this.mapView.threatAt(event.clientX, event.clientY));
+      if (event.pointerType !== "mouse" || !this.replay) return;
+      this.hover(this.mapView.threatAt(event.clientX, event.clientY));
+      const tile = this.mapView.tileAt(event.clientX, event.clientY, this.replay.header);
+      element("coordinates").textContent = tile ? `(${tile.join(", ")})` : "";
     });
-    canvas.addEventListener("pointerleave", () => this.hover(null));
+    canvas.addEventListener("pointerleave", () => {
+      this.hover(null);
+      element("coordinates").textContent = "";
+    });
     canvas.addEventListener("click", (event) => this.replay && this.pin(this.mapView.threatAt(event.clientX, event.clientY)));
     const timeline = element("timeline");
-    timeline.addEventListener("pointermove", (event) => this.replay && this.timeline.showMark(this.replay, event.clientX));
-    timeline.addEventListener("pointerleave", () => this.replay && this.timeline.showMark(this.replay, null));
+    timeline.addEventListener("pointermove", (event) => this.replay && this.timeline.showMark(this.replay, this.end, event.clientX));
+    timeline.addEventListener("pointerleave", () => this.replay && this.timeline.showMark(this.replay, this.end, null));
   }
 
   key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.tagName === "SELECT") return;
+    if (element("help").open || ["number", "search", "text"].includes(event.target.type)) return;
+    if (this.takeOver?.key(event)) return event.preventDefault();
     const box = element("layers").querySelectorAll("input")[Number(event.key) - 1];
     // A focused button or checkbox keeps the space key.
     const controlHandlesKey = ["BUTTON", "INPUT"].includes(event.target.tagName) && event.target.id !== "scrub";
@@ -313,6 +493,7 @@ class Player {
       n: () => this.seekMark(1),
       p: () => this.seekMark(-1),
       l: () => element("follow").hidden || this.follow(!this.following),
+      "?": () => element("help").showModal(),
       Escape: () => this.pin(null),
     };
     const action = box ? () => box.click() : actions[event.key.length === 1 ? event.key.toLowerCase() : event.key];

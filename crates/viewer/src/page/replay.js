@@ -95,6 +95,14 @@ class Replay {
     }
   }
 
+  /** The replay in an answer of the server. */
+  static fromAnswer(buffer) {
+    const { header, frames, forecast } = Replay.parts(buffer);
+    const replay = new Replay(header);
+    replay.append(header, { frames, forecast });
+    return replay;
+  }
+
   static async fromPage({ header, data }) {
     const letters = atob(data);
     const zipped = new Uint8Array(letters.length);
@@ -138,5 +146,28 @@ class Replay {
 
   get isOver() {
     return this.header.status !== "running";
+  }
+
+  /** The threats on the player's tile in a frame, if the game ends there by a catch. */
+  catchers(index) {
+    if (index !== this.last || this.header.status !== "caught") return [];
+    const { positions } = this.frames[index];
+    return this.header.styles.map((_, i) => i).filter((i) => positions[2 + 3 * i] === positions[0] && positions[3 + 3 * i] === positions[1]);
+  }
+
+  /** How the game ended, in words; empty while it goes on. */
+  get outcome() {
+    const { status, pointsPerTick } = this.header;
+    const { tick } = this.frames[this.last];
+    if (status === "complete") return `survived: ${(tick * pointsPerTick).toLocaleString("en")}`;
+    if (status !== "caught") return "";
+    const names = [...new Set(this.catchers(this.last).map((i) => this.header.styles[i]))];
+    return `caught by ${names.length ? `the ${names.join(" and the ")}` : "a threat"} in tick ${tick}`;
+  }
+
+  /** The index of the last frame of a tick, or of the nearest one. */
+  indexOfTick(tick) {
+    const index = this.frames.findLastIndex((frame) => frame.tick <= tick);
+    return Math.max(0, index);
   }
 }

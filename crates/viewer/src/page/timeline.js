@@ -1,12 +1,18 @@
-// The scrub bar and its marks.
+// The scrub bar, its marks and the curve of the room that is left.
 
 /** Each kind of mark differs in height and shape as well as in colour. */
 const MARKS = {
-  phase: { color: "#8a95a5", draw: (context, x, h) => context.fillRect(x - 1, 0, 2, h) },
-  close_call: { color: "#e69f00", draw: (context, x, h) => context.fillRect(x - 0.75, h * 0.55, 1.5, h * 0.45) },
-  jump: { color: "#0072b2", draw: (context, x, h) => peakMark(context, x, h) },
-  catch: { color: "#d55e00", draw: (context, x, h) => crossMark(context, x, h) },
-  complete: { color: "#009e73", draw: (context, x, h) => discMark(context, x, h) },
+  phase: { name: "threat speed", color: "#8a95a5", draw: (context, x, h) => context.fillRect(x - 1, 0, 2, h) },
+  close_call: { name: "close calls", color: "#e69f00", draw: (context, x, h) => context.fillRect(x - 0.75, h * 0.55, 1.5, h * 0.45) },
+  jump: { name: "jumps over a threat", color: "#0072b2", draw: (context, x, h) => peakMark(context, x, h) },
+  missing: { name: "missing commands", color: "#cc79a7", draw: (context, x, h) => context.fillRect(x - 1, 0, 2, h * 0.45) },
+  late: { name: "late commands", color: "#a14d86", draw: (context, x, h) => clockMark(context, x, h) },
+  unreadable: { name: "unreadable commands", color: "#7a3b1d", draw: (context, x, h) => boxMark(context, x, h) },
+  ignored: { name: "commands not played", color: "#a14d86", draw: (context, x, h) => boxMark(context, x, h) },
+  misprediction: { name: "mispredictions", color: "#56b4e9", draw: (context, x, h) => diamondMark(context, x, h) },
+  left: { name: "the bot left", color: "#b00020", draw: (context, x, h) => context.fillRect(x - 2, 0, 4, h) },
+  catch: { name: "the catch", color: "#d55e00", draw: (context, x, h) => crossMark(context, x, h) },
+  complete: { name: "the end", color: "#009e73", draw: (context, x, h) => discMark(context, x, h) },
 };
 
 function peakMark(context, x, h) {
@@ -14,6 +20,29 @@ function peakMark(context, x, h) {
   context.moveTo(x - 3.5, h);
   context.lineTo(x, h * 0.4);
   context.lineTo(x + 3.5, h);
+  context.fill();
+}
+
+function clockMark(context, x, h) {
+  context.lineWidth = 1.5;
+  context.beginPath();
+  context.arc(x, h * 0.3, 4, 0, 2 * Math.PI);
+  context.moveTo(x, h * 0.3 - 3);
+  context.lineTo(x, h * 0.3);
+  context.lineTo(x + 2, h * 0.3);
+  context.stroke();
+}
+
+function boxMark(context, x, h) {
+  context.fillRect(x - 3, h * 0.3 - 3, 6, 6);
+}
+
+function diamondMark(context, x, h) {
+  context.beginPath();
+  context.moveTo(x, h * 0.1);
+  context.lineTo(x + 4, h * 0.35);
+  context.lineTo(x, h * 0.6);
+  context.lineTo(x - 4, h * 0.35);
   context.fill();
 }
 
@@ -39,6 +68,14 @@ class Timeline {
     this.input = input;
     this.output = output;
     this.key = "";
+    /** Kinds of marks that are not shown. */
+    this.hidden = new Set();
+    this.curve = element("curve");
+  }
+
+  /** The marks that are shown. */
+  marks(replay) {
+    return replay.header.marks.filter(({ kind }) => !this.hidden.has(kind));
   }
 
   /** Half the width of the range input's thumb: its track is inset by this at both ends. */
@@ -48,42 +85,76 @@ class Timeline {
     return Timeline.INSET + (index / Math.max(1, last)) * (this.canvas.clientWidth - 2 * Timeline.INSET);
   }
 
-  draw(replay) {
+  /** `end` is the last index of the bar, `analysis` the game's or null, `divergence` an index or null. */
+  draw(replay, end, analysis, divergence) {
     const { canvas } = this;
     const ratio = devicePixelRatio || 1;
-    const key = [replay.last, replay.header.marks.length, canvas.clientWidth, ratio, dark.matches].join();
+    const key = [end, replay.last, replay.header.marks.length, canvas.clientWidth, ratio, dark.matches, [...this.hidden], Boolean(analysis), divergence].join();
     if (key === this.key) return;
     this.key = key;
+    this.drawCurve(replay, end, analysis, ratio);
     canvas.width = Math.round(canvas.clientWidth * ratio);
     canvas.height = Math.round(canvas.clientHeight * ratio);
     const context = canvas.getContext("2d");
     context.scale(ratio, ratio);
     // Draw rare marks above common ones.
     const order = Object.keys(MARKS);
-    const marks = [...replay.header.marks].sort((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind));
+    const marks = this.marks(replay).sort((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind));
     for (const { index, kind } of marks) {
       const mark = MARKS[kind];
       if (!mark) continue;
       context.fillStyle = context.strokeStyle = mark.color;
-      mark.draw(context, this.x(index, replay.last), canvas.clientHeight);
+      mark.draw(context, this.x(index, end), canvas.clientHeight);
+    }
+    if (divergence !== null) {
+      context.fillStyle = "#7b2fbf";
+      context.fillRect(this.x(divergence, end) - 1.5, 0, 3, canvas.clientHeight);
     }
   }
 
-  set(replay, index, tick) {
+  /** The room that is left, tick by tick, with the moves after which it was much smaller. */
+  drawCurve(replay, end, analysis, ratio) {
+    const { curve } = this;
+    curve.hidden = !analysis?.room.length;
+    if (curve.hidden) return;
+    curve.width = Math.round(curve.clientWidth * ratio);
+    curve.height = Math.round(curve.clientHeight * ratio);
+    const context = curve.getContext("2d");
+    context.scale(ratio, ratio);
+    const height = curve.clientHeight;
+    const most = Math.max(...analysis.room);
+    const at = (tick) => this.x(replay.indexOfTick(tick), end);
+    const y = (room) => height - 2 - (room / most) * (height - 4);
+    context.beginPath();
+    context.moveTo(at(analysis.first_tick), height);
+    analysis.room.forEach((room, i) => context.lineTo(this.x(i, end), y(room)));
+    context.lineTo(this.x(analysis.room.length - 1, end), height);
+    context.globalAlpha = 0.35;
+    context.fillStyle = "#009e73";
+    context.fill();
+    context.globalAlpha = 1;
+    for (const { tick, is_decisive: isDecisive } of analysis.falls) {
+      context.fillStyle = isDecisive ? theme().death : "#e69f00";
+      const width = isDecisive ? 3 : 1.5;
+      context.fillRect(at(tick) - width / 2, isDecisive ? 0 : height * 0.5, width, height);
+    }
+  }
+
+  set(replay, index, end, tick, lastTick) {
     const { input } = this;
-    input.max = replay.last;
+    input.max = end;
     input.value = index;
     const mark = replay.header.marks.findLast((mark) => mark.index === index);
-    input.setAttribute("aria-valuetext", `tick ${tick}${mark ? `, ${mark.text}` : ""}`);
+    input.setAttribute("aria-valuetext", `tick ${tick} of ${lastTick}${mark ? `, ${mark.text}` : ""}`);
   }
 
   /** Shows the text of the mark nearest to the pointer. */
-  showMark(replay, clientX) {
+  showMark(replay, end, clientX) {
     const { left } = this.canvas.getBoundingClientRect();
     const x = clientX === null ? NaN : clientX - left;
     let [best, nearest] = [null, 7];
-    for (const mark of replay.header.marks) {
-      const distance = Math.abs(this.x(mark.index, replay.last) - x);
+    for (const mark of this.marks(replay)) {
+      const distance = Math.abs(this.x(mark.index, end) - x);
       if (distance < nearest || (distance === nearest && mark.kind !== "close_call")) [best, nearest] = [mark, distance];
     }
     this.output.textContent = best ? `tick ${replay.frames[best.index]?.tick}: ${best.text}` : "";

@@ -1,0 +1,180 @@
+//! The recorded games of a viewer: a list of them, their replays, analyses and branches.
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::analysis::{ANALYSIS_TICKS, Analysis, End};
+use super::branch::{branch, planned_moves};
+use super::game_log::{GameLog, RecordingSource};
+use super::pack::pack;
+use super::replay::Replay;
+use getaway::game::{Move, POINTS_PER_TICK, Plan, Rules, State, Status, World};
+use getaway::map::Map;
+use getaway::planner::{Budget, PlannerSpec};
+use getaway::protocol::to_json;
+use getaway::recording::RecordingError;
+
+/// Time limit of an analysis.
+const ANALYSIS_TIME: Duration = Duration::from_secs(4);
+/// Maximum number of games: each one takes a few megabytes once it has been looked at.
+const GAMES_MAX: usize = 1000;
+
+/// Recorded games, numbered from 1.
+#[derive(Debug, Default)]
+pub struct GameLibrary {
+    games: Mutex<Vec<Arc<LibraryGame>>>,
+    maps: Vec<Map>,
+    rules: Option<Rules>,
+}
+
+/// A recorded game.
+#[derive(Debug)]
+struct LibraryGame {
+    log: GameLog,
+    replay: OnceLock<Replay>,
+    analysis: OnceLock<Analysis>,
+}
+
+/// A line of the list. As JSON, an object with these fields.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+struct Entry {
+    game: u64,
+    title: String,
+    map: Option<String>,
+    planner: Option<String>,
+    score: u32,
+    end: End,
+    tick: u32,
+    /// Row by row, as in a packed replay.
+    rows: Vec<String>,
+    /// The player's last position.
+    player: [i32; 2],
+    /// Whether a command was late, missing, unreadable or ignored, or the bot left.
+    has_incidents: bool,
+}
+
+impl GameLibrary {
+    /// An empty library. Recordings that do not name their rules are replayed by `rules`, which win
+    /// over those that a recording names; the maps that were played are looked for in `maps`.
+    pub fn new(rules: Option<Rules>, maps: Vec<Map>) -> Self {
+        Self { games: Mutex::default(), maps, rules }
+    }
+
+    /// Adds a recording; returns its number.
+    ///
+    /// # Errors
+    /// When it cannot be read, or there are too many; a sentence.
+    pub fn add(&self, source: &RecordingSource) -> Result<u64, LibraryError> {
+        let log = GameLog::read(source, self.rules.as_ref(), &self.maps)?;
+        let mut games = self.games.lock().unwrap_or_else(PoisonError::into_inner);
+        if games.len() == GAMES_MAX {
+            return Err(LibraryError::Full);
+        }
+        games.push(Arc::new(LibraryGame { log, replay: OnceLock::new(), analysis: OnceLock::new() }));
+        Ok(games.len() as u64)
+    }
+
+    /// The list of the games as JSON.
+    pub fn list(&self) -> String {
+        let games = self.games.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let entries: Vec<Entry> = games.iter().enumerate().map(|(index, game)| game.entry(index as u64 + 1)).collect();
+        to_json(&entries)
+    }
+
+    /// The packed replay of a game from a frame on.
+    pub fn pack(&self, number: u64, from: usize) -> Option<(String, Vec<u8>)> {
+        let game = self.game(number)?;
+        let replay = game.replay.get_or_init(|| Replay::of_log(&game.log));
+        Some(pack(replay, number, from))
+    }
+
+    /// The analysis of a game as JSON; takes a few seconds the first time.
+    pub fn analysis(&self, number: u64) -> Option<String> {
+        let game = self.game(number)?;
+        Some(to_json(game.analysis.get_or_init(|| Analysis::of_log(&game.log, analysis_budget()))))
+    }
+
+    /// A branch of a game from a frame on: see [`packed_branch`].
+    pub fn branch(&self, number: u64, index: usize, moves: &str, planner: &str) -> Option<(String, Vec<u8>)> {
+        let game = self.game(number)?;
+        let ticks = &game.log.ticks;
+        let state = if index == ticks.len() { game.log.last.as_ref()? } else { ticks.get(index)?.state.as_ref()? };
+        packed_branch(&game.log.world, state, number, moves, planner)
+    }
+
+    fn game(&self, number: u64) -> Option<Arc<LibraryGame>> {
+        let games = self.games.lock().unwrap_or_else(PoisonError::into_inner);
+        games.get(usize::try_from(number).ok()?.checked_sub(1)?).cloned()
+    }
+}
+
+/// The default budget of an analysis.
+pub fn analysis_budget() -> Budget {
+    Budget::time(ANALYSIS_TIME).and(Budget::ticks(ANALYSIS_TICKS))
+}
+
+/// The packed branch from a state on: first `moves` as letters, or `-` for none, then those of a
+/// planner, unless it is `-`. `None` if a text is not valid.
+pub fn packed_branch(
+    world: &World,
+    from: &State,
+    number: u64,
+    moves: &str,
+    planner: &str,
+) -> Option<(String, Vec<u8>)> {
+    let mut moves: Vec<Move> = if moves == "-" { Vec::new() } else { moves.parse::<Plan>().ok()?.0 };
+    let mut title = "another line".to_owned();
+    if planner != "-" {
+        let spec: PlannerSpec = planner.parse().ok()?;
+        let mut state = from.clone();
+        world.play_moves(&mut state, &moves);
+        moves.extend(planned_moves(world, &state, &spec));
+        title = planner.to_owned();
+    }
+    Some(pack(&branch(&title, "branch", world, from, &moves), number, 0))
+}
+
+impl LibraryGame {
+    fn entry(&self, game: u64) -> Entry {
+        let log = &self.log;
+        let (layout, last) = (log.world.layout(), log.ticks.last());
+        let row = |y: i32| (0..layout.width).map(|x| layout.tiles[(y * layout.width + x) as usize].letter()).collect();
+        let tick = log.last.as_ref().map(|state| u32::from(state.tick()));
+        let tick = tick.or(last.map(|tick| tick.tick)).unwrap_or(0);
+        let player = log.last.as_ref().map(|state| log.world.player(state));
+        let player = player.or(last.map(|tick| tick.positions.player)).unwrap_or(layout.player);
+        let is_incident = |tick: &super::game_log::LoggedTick| match &tick.wire {
+            Some(wire) => wire.command.is_none() || !wire.late.is_empty() || !wire.unreadable.is_empty(),
+            None => tick.played.is_some() && tick.said != tick.played,
+        };
+        Entry {
+            game,
+            title: log.title.clone(),
+            map: log.map.clone(),
+            planner: log.notes.as_ref().and_then(|notes| notes.planner.clone()),
+            score: tick * POINTS_PER_TICK,
+            end: match log.status() {
+                Status::Caught => End::Caught,
+                Status::Complete => End::Complete,
+                Status::Running => End::Unfinished,
+            },
+            tick,
+            rows: (0..layout.height).map(row).collect(),
+            player: [player.x, player.y],
+            has_incidents: log.ticks.iter().any(is_incident),
+        }
+    }
+}
+
+/// Why a recording cannot be added.
+#[derive(Debug, thiserror::Error)]
+pub enum LibraryError {
+    /// It cannot be read.
+    #[error(transparent)]
+    Recording(#[from] RecordingError),
+    /// There are too many.
+    #[error("too many games: expected at most {GAMES_MAX}")]
+    Full,
+}

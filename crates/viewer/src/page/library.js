@@ -1,0 +1,160 @@
+// A list of recorded games, and files that are dropped onto the page.
+
+/** A sentence above the map; empty to remove it. */
+function showBanner(text) {
+  element("banner-text").textContent = text;
+  element("banner").hidden = !text;
+}
+
+/** The games of the server, as a list. */
+class Library {
+  constructor(player, panel) {
+    this.player = player;
+    this.panel = panel;
+    this.games = [];
+    this.shown = null;
+    this.order = { field: "game", isDescending: false };
+    element("library-filter").addEventListener("input", () => this.render());
+    for (const button of element("library").querySelectorAll("th button")) {
+      button.addEventListener("click", () => this.sort(button.dataset.field));
+    }
+    element("library-button").addEventListener("click", () => this.toggle(element("library").hidden));
+  }
+
+  async start() {
+    await this.refresh();
+    if (this.games.length === 1) return this.open(1);
+    this.toggle(true);
+  }
+
+  async refresh() {
+    this.games = await (await fetch("games")).json();
+    element("library-button").hidden = this.games.length < 2;
+    this.render();
+  }
+
+  toggle(isShown) {
+    element("library").hidden = !isShown;
+    element("library-button").setAttribute("aria-expanded", String(isShown));
+    if (isShown) element("library-filter").focus();
+  }
+
+  sort(field) {
+    this.order = { field, isDescending: this.order.field === field && !this.order.isDescending };
+    this.render();
+  }
+
+  render() {
+    const words = element("library-filter").value.toLowerCase().split(/\s+/).filter(Boolean);
+    const text = (game) => [game.title, game.map, game.planner, game.end, game.has_incidents ? "incidents" : ""].join(" ").toLowerCase();
+    const { field, isDescending } = this.order;
+    const compare = (a, b) => (typeof a[field] === "number" ? a[field] - b[field] : String(a[field] ?? "").localeCompare(String(b[field] ?? "")));
+    const games = this.games.filter((game) => words.every((word) => text(game).includes(word))).sort(compare);
+    if (isDescending) games.reverse();
+    for (const button of element("library").querySelectorAll("th button")) {
+      const direction = button.dataset.field === field ? (isDescending ? "descending" : "ascending") : "none";
+      button.parentElement.setAttribute("aria-sort", direction);
+    }
+    element("library-rows").replaceChildren(...games.map((game) => this.row(game)));
+    element("library-count").textContent = `${games.length} of ${this.games.length} games`;
+  }
+
+  row(game) {
+    const row = document.createElement("tr");
+    const cell = (...content) => {
+      const cell = document.createElement("td");
+      cell.append(...content);
+      row.append(cell);
+    };
+    const button = (text, label, action) => {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.className = "text";
+      button.textContent = text;
+      button.setAttribute("aria-label", label);
+      button.addEventListener("click", action);
+      return button;
+    };
+    cell(thumbnail(game));
+    cell(button(game.title, `Open ${game.title}`, () => this.open(game.game)));
+    cell(game.map ?? "–");
+    cell(game.planner ?? "–");
+    cell(game.score.toLocaleString("en"));
+    cell({ caught: `caught in tick ${game.tick}`, complete: "survived", unfinished: `ends in tick ${game.tick}` }[game.end]);
+    cell(button("beside", `Show ${game.title} beside the open game`, () => this.openBeside(game)));
+    row.classList.toggle("open", game.game === this.shown);
+    return row;
+  }
+
+  async fetchReplay(game) {
+    const answer = await fetch(`replay/${game}/0`);
+    if (!answer.ok) throw new Error(answer.statusText);
+    return Replay.fromAnswer(await answer.arrayBuffer());
+  }
+
+  async open(game) {
+    const replay = await this.fetchReplay(game).catch(() => showBanner("The server does not respond."));
+    if (!replay) return;
+    this.shown = game;
+    this.player.show(replay);
+    this.panel.attach({ game });
+    this.player.followHash();
+    this.toggle(false);
+    this.render();
+  }
+
+  async openBeside({ game, title }) {
+    if (this.shown === null) return this.open(game);
+    const replay = await this.fetchReplay(game).catch(() => showBanner("The server does not respond."));
+    if (!replay) return;
+    this.panel.leave();
+    this.player.compare({ replay, offset: 0, title });
+    element("leave-branch").hidden = false;
+    this.toggle(false);
+    if (this.player.divergence !== null) this.player.seek(this.player.divergence);
+  }
+}
+
+/** The map of a game with the player's last position. */
+function thumbnail({ rows, player }) {
+  const canvas = document.createElement("canvas");
+  const side = 3;
+  [canvas.width, canvas.height] = [rows[0].length * side, rows.length * side];
+  canvas.setAttribute("aria-hidden", "true");
+  const context = canvas.getContext("2d");
+  const colors = theme();
+  context.fillStyle = colors.wall;
+  context.fillRect(0, 0, canvas.width, canvas.height);
+  context.fillStyle = colors.street;
+  rows.forEach((row, y) => [...row].forEach((tile, x) => tile !== "#" && context.fillRect(x * side, y * side, side, side)));
+  context.fillStyle = colors.death;
+  context.fillRect(player[0] * side - 1, player[1] * side - 1, side + 2, side + 2);
+  return canvas;
+}
+
+/** Opens recordings that are dropped onto the page, where a server can read them. */
+function listenToDrops(library) {
+  const isFile = (event) => [...(event.dataTransfer?.types ?? [])].includes("Files");
+  addEventListener("dragover", (event) => {
+    if (!isFile(event)) return;
+    event.preventDefault();
+    document.body.classList.add("dropping");
+  });
+  addEventListener("dragleave", () => document.body.classList.remove("dropping"));
+  addEventListener("drop", async (event) => {
+    if (!isFile(event)) return;
+    event.preventDefault();
+    document.body.classList.remove("dropping");
+    const files = [...event.dataTransfer.files];
+    if (!library) return showBanner(`This page cannot read recordings by itself: open ${files[0].name} with "getaway view ${files[0].name}".`);
+    let last = null;
+    for (const file of files) {
+      const answer = await fetch("games", { method: "POST", headers: { "x-file-name": file.name.replace(/[^\x20-\x7e]/g, "_") }, body: file }).catch(() => null);
+      if (!answer?.ok) return showBanner(`Cannot open ${file.name}: ${answer ? await answer.text() : "the server does not answer"}.`);
+      last = Number(await answer.text());
+    }
+    showBanner("");
+    await library.refresh();
+    library.open(last);
+  });
+}
