@@ -86,7 +86,7 @@ impl LiveEndpoint {
     }
 }
 
-/// The path of a branch: the game, the frame, moves as letters and a planner; `-` for none.
+/// The path of a branch: the game, the frame, `m` and moves as letters, and a planner or `-`.
 pub(crate) type BranchPath = (u64, usize, String, String);
 
 /// Maximum size of a recording that is dropped onto the page.
@@ -95,7 +95,7 @@ const DROPPED_MAX_BYTES: usize = 64 << 20;
 fn answered(answer: Result<Option<Vec<u8>>, tokio::task::JoinError>) -> Response {
     match answer {
         Ok(Some(bytes)) => (FIXED_HEADERS, bytes).into_response(),
-        Ok(None) => (FIXED_HEADERS, StatusCode::NOT_FOUND).into_response(),
+        Ok(None) => (FIXED_HEADERS, StatusCode::NO_CONTENT).into_response(),
         Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
     }
 }

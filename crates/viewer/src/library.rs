@@ -115,8 +115,9 @@ pub fn analysis_budget() -> Budget {
     Budget::time(ANALYSIS_TIME).and(Budget::ticks(ANALYSIS_TICKS))
 }
 
-/// The packed branch from a state on: first `moves` as letters, or `-` for none, then those of a
-/// planner, unless it is `-`. `None` if a text is not valid.
+/// The packed branch from a state on: first `moves`, an `m` and the letters, because browsers leave
+/// out a dot that is a whole part of an address; then those of a planner, unless it is `-`. `None` if
+/// a text is not valid.
 pub fn packed_branch(
     world: &World,
     from: &State,
@@ -124,7 +125,7 @@ pub fn packed_branch(
     moves: &str,
     planner: &str,
 ) -> Option<(String, Vec<u8>)> {
-    let mut moves: Vec<Move> = if moves == "-" { Vec::new() } else { moves.parse::<Plan>().ok()?.0 };
+    let mut moves: Vec<Move> = moves.strip_prefix('m')?.parse::<Plan>().ok()?.0;
     let mut title = "another line".to_owned();
     if planner != "-" {
         let spec: PlannerSpec = planner.parse().ok()?;

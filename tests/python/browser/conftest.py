@@ -45,10 +45,12 @@ def open_page(browser: Browser) -> Iterator[OpenPage]:
     contexts = []
 
     def listen(message: ConsoleMessage) -> None:
-        if message.type in ("error", "warning"):
-            problems.append(f"{message.type}: {message.text}")
+        # At the end of a test the server is stopped while the page may still wait for its analysis.
+        is_stopped = "ERR_CONNECTION" in message.text and "/analysis/" in message.location.get("url", "")
+        if message.type in ("error", "warning") and not is_stopped:
+            problems.append(f"{message.type}: {message.text} ({message.location.get('url')})")
 
-    def make(dark: bool = False, phone: bool = False) -> Page:
+    def make(dark: bool = False, phone: bool = False, logs_matter: bool = True) -> Page:
         context = browser.new_context(
             viewport={"width": 390, "height": 844} if phone else {"width": 1280, "height": 800},
             color_scheme="dark" if dark else "light",
@@ -57,7 +59,8 @@ def open_page(browser: Browser) -> Iterator[OpenPage]:
         contexts.append(context)
         page = context.new_page()
         page.set_default_timeout(TIMEOUT_MS)
-        page.on("console", listen)
+        if logs_matter:
+            page.on("console", listen)
         page.on("pageerror", lambda error: problems.append(f"uncaught: {error}"))
         return page
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures_util::SinkExt;
 use getaway::game::{Position, Rules, Status};
-use getaway::recording::verify;
+use getaway::recording::{RecordingReader, verify};
 use getaway_server::{Server, ServerOptions, limits};
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
@@ -297,4 +297,38 @@ async fn recording_that_cannot_be_written_is_rejected_at_the_start() {
     left.sort();
     assert_eq!(left, ["new", "second-2.jsonl", "taken.jsonl"], "no empty recordings");
     assert_eq!(std::fs::read_dir(path("new")).unwrap().count(), 0);
+}
+
+#[tokio::test]
+async fn recording_says_what_came_over_the_wire() {
+    let folder = tempfile::tempdir().unwrap();
+    let recording = Some(folder.path().join("game.jsonl"));
+    let tick_time = Duration::from_millis(60);
+    let server =
+        Running::start(ServerOptions { games: Some(1), recording, tick_time, ..options(vec![safe_map()]) }).await;
+    let mut client = server.register().await;
+    client.state().await;
+    client.send(json!({"type": "COMMAND", "tick": 1})).await;
+    client.command(1, json!([{"type": "MOVE_RIGHT"}])).await;
+    // The second tick passes without a command, which comes in a later one.
+    while client.state().await.tick < 3 {}
+    client.command(2, json!([{"type": "MOVE_DOWN"}])).await;
+    client.state().await;
+    drop(client);
+    let result = server.result(1).await;
+    let ticks: Vec<_> = RecordingReader::open(result.recording.unwrap()).unwrap().map(Result::unwrap).collect();
+    let game = ticks[0].game.as_ref().expect("a header");
+    assert_eq!((game.map.as_deref(), game.rules, game.tick_ms), (Some("safe"), Rules::BLITZ_2025, Some(60.0)));
+    let wires: Vec<_> = ticks.iter().map(|tick| tick.wire.as_deref().expect("wire notes")).collect();
+    let first = wires[0].command.as_ref().expect("a command");
+    assert_eq!(first.actions, ticks[0].actions);
+    assert!((0.0..60.0).contains(&first.ms), "{first:?}");
+    assert_eq!(wires[0].unreadable[0].text, r#"{"tick":1,"type":"COMMAND"}"#);
+    assert_eq!((&wires[1].command, &ticks[1].actions[..]), (&None, &[][..]));
+    let late: Vec<Option<u32>> = wires.iter().flat_map(|wire| &wire.late).map(|late| late.tick).collect();
+    assert_eq!(late, [Some(2)]);
+    let left = result.disconnect.expect("the bot left").tick;
+    for (tick, wire) in ticks.iter().zip(&wires) {
+        assert_eq!(wire.left.is_some(), tick.game_message.tick >= left.into(), "{wire:?}");
+    }
 }

@@ -98,8 +98,8 @@ class AnalysisPanel {
   }
 
   async fetchBranch(index, moves, planner) {
-    const answer = await fetch(`branch/${this.source.game}/${index}/${moves || "-"}/${encodeURIComponent(planner)}`).catch(() => null);
-    if (answer?.ok) return Replay.fromAnswer(await answer.arrayBuffer());
+    const answer = await fetch(`branch/${this.source.game}/${index}/m${moves}/${encodeURIComponent(planner)}`).catch(() => null);
+    if (answer?.status === 200) return Replay.fromAnswer(await answer.arrayBuffer());
     const reason = answer?.status === 409 ? "the game is being played: take over when it is over" : answer ? `no branch: is "${planner}" a planner?` : "the server does not answer";
     showBanner(`Cannot play from here: ${reason}.`);
     return null;

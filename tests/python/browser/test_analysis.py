@@ -1,0 +1,292 @@
+"""The viewer's answers: why a game was lost, branches, several games, and what came over the wire."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
+
+from conftest import ROOT
+
+from .conftest import OpenPage, wait_until
+
+GAMES = ROOT / "games"
+CAUGHT = GAMES / "cul-de-sacs-stroll-until-caught.jsonl.gz"
+RealServer = Callable[..., tuple[str, "subprocess.Popen[str]"]]
+View = Callable[..., str]
+
+
+@pytest.fixture
+def view(getaway_program: Path) -> Iterator[View]:
+    """Starts `getaway view` with the given options on a free port; returns the page's URL."""
+    processes: list[subprocess.Popen[str]] = []
+
+    def start(*options: str) -> str:
+        command = [str(getaway_program), "view", "--port", "0", *options]
+        process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+        processes.append(process)
+        assert process.stdout is not None
+        return process.stdout.readline().strip()
+
+    yield start
+    for process in processes:
+        process.kill()
+        process.communicate()
+
+
+def open_analysed(page: Page, url: str) -> None:
+    page.goto(url)
+    wait_until(page, "window.viewer?.analysis !== null && window.viewer?.replay?.last >= 0")
+
+
+def tick(page: Page) -> int:
+    page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    return int(page.locator("#tick").inner_text())
+
+
+def test_page_says_why_the_game_was_lost(page: Page, view: View) -> None:
+    open_analysed(page, view(str(CAUGHT)))
+    expect(page.locator("#sentence")).to_contain_text("Lost in tick 107 by a blunder: the car went right where ")
+    expect(page.locator("#verdict")).to_contain_text("107 (proven)")
+    expect(page.locator("#curve")).to_be_visible()
+    page.locator("#go-decisive").click()
+    assert tick(page) == 107
+    page.keyboard.press("End")
+    expect(page.locator("#outcome")).to_have_text("caught by the owl in tick 108")
+    red = page.locator("#outcome").evaluate("(badge) => getComputedStyle(badge).backgroundColor")
+    assert red == "rgb(176, 0, 32)"
+    assert page.evaluate("viewer.replay.catchers(viewer.replay.last).map((i) => viewer.replay.header.styles[i])") == ["owl"]
+    expect(page.locator("#about")).to_contain_text("cul-de-sacs")
+
+
+def test_line_that_lives_is_played_beside_the_game(page: Page, view: View) -> None:
+    open_analysed(page, view(str(CAUGHT)))
+    page.locator("#show-line").click()
+    expect(page.locator("#other")).to_be_visible()
+    expect(page.locator("#other-title")).to_have_text("a line that lives · first difference in tick 108")
+    assert page.evaluate("viewer.other.replay.header.status") == "complete"
+    page.keyboard.press("End")
+    assert tick(page) == 2001
+    page.locator("#leave-branch").click()
+    expect(page.locator("#other")).to_be_hidden()
+    assert tick(page) == 108
+
+
+def test_arrow_keys_and_planners_take_over_from_any_tick(page: Page, view: View) -> None:
+    open_analysed(page, view(str(CAUGHT)))
+    page.locator("#scrub").fill("59")
+    page.locator("#take-over").click()
+    wait_until(page, "viewer.other !== null")
+    for moves, key in enumerate([".", ".", "ArrowLeft", "."], start=1):
+        page.keyboard.press(key)
+        wait_until(page, f"viewer.other.replay.last === {moves}")
+    assert tick(page) == 64
+    page.keyboard.press("Backspace")
+    wait_until(page, "viewer.other.replay.last === 3")
+    page.get_by_role("button", name="Undo").click()
+    wait_until(page, "viewer.other.replay.last === 2")
+    page.locator("#branch-planner").fill("survival")
+    page.locator("#let-play").click()
+    wait_until(page, "viewer.other.replay.header.status === 'complete'")
+    expect(page.locator("#other-title")).to_contain_text("survival from tick 60 on: survived: 10,005")
+    page.locator("#branch-planner").fill("clever")
+    page.locator("#let-play").click()
+    expect(page.locator("#banner")).to_contain_text('is "clever" a planner?')
+
+
+def test_human_plays_a_map_from_the_start(page: Page, view: View) -> None:
+    page.goto(view("roundabout", "--planner", "human"))
+    wait_until(page, "window.viewer?.other != null")
+    page.keyboard.press("ArrowRight")
+    wait_until(page, "viewer.other.replay.last === 1")
+    assert tick(page) == 2
+    expect(page.locator("#other-title")).to_contain_text("you: arrows to move")
+
+
+def test_link_opens_a_tick_and_the_address_follows(page: Page, view: View) -> None:
+    url = view(str(CAUGHT))
+    open_analysed(page, f"{url}#tick=60")
+    assert tick(page) == 60
+    expect(page.locator("#total")).to_have_text(" of 2000")
+    expect(page.locator("#next-phase")).to_have_text("(threats move every 5th tick); tease in 242 ticks")
+    page.keyboard.press("ArrowRight")
+    wait_until(page, "location.hash === '#tick=61'")
+    page.locator("#go").fill("80")
+    page.locator("#go").press("Enter")
+    assert tick(page) == 80
+    page.locator("#speed").select_option("0.25")
+    assert page.evaluate("viewer.speed") == 0.25
+
+
+def test_keyboard_help_opens_and_closes(page: Page, view: View) -> None:
+    open_analysed(page, view(str(CAUGHT)))
+    page.keyboard.press("?")
+    expect(page.locator("#help")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator("#help")).to_be_hidden()
+    page.get_by_role("button", name="Keyboard help").click()
+    page.locator("#help-close").click()
+    expect(page.locator("#help")).to_be_hidden()
+
+
+def test_folder_is_a_list_that_sorts_filters_and_compares(page: Page, view: View) -> None:
+    page.goto(view(str(GAMES)))
+    rows = page.locator("#library-rows tr")
+    expect(rows).to_have_count(len(list(GAMES.glob("*.jsonl.gz"))))
+    page.get_by_role("button", name="score", exact=True).click()
+    scores = [int(row.locator("td").nth(4).inner_text().replace(",", "")) for row in rows.all()]
+    assert scores == sorted(scores)
+    page.get_by_role("searchbox").fill("caught cul-de-sacs")
+    expect(rows).to_have_count(1)
+    page.get_by_role("button", name=re.compile("^Open cul-de-sacs")).click()
+    expect(page.locator("#title")).to_have_text("cul-de-sacs-stroll-until-caught")
+    page.get_by_role("button", name="games", exact=True).click()
+    page.get_by_role("searchbox").fill("cul-de-sacs")
+    page.get_by_role("button", name=re.compile("^Show cul-de-sacs.* beside")).click()
+    expect(page.locator("#other")).to_be_visible()
+    assert page.evaluate("viewer.divergence") is None, "a game does not differ from itself"
+    page.get_by_role("button", name="games", exact=True).click()
+    page.get_by_role("searchbox").fill("stadium")
+    page.get_by_role("button", name=re.compile("^Show stadium.* beside")).click()
+    wait_until(page, "viewer.divergence === 0")
+
+
+def drop(page: Page, file: Path, name: str) -> None:
+    """Drops a file onto the page as a browser does."""
+    data = page.evaluate_handle(
+        """([bytes, name]) => {
+          const data = new DataTransfer();
+          data.items.add(new File([Uint8Array.from(bytes)], name));
+          return data;
+        }""",
+        [list(file.read_bytes()), name],
+    )
+    page.dispatch_event("body", "drop", {"dataTransfer": data})
+
+
+def test_recording_can_be_dropped_onto_the_page(open_page: OpenPage, view: View, tmp_path: Path) -> None:
+    page = open_page()
+    open_analysed(page, view(str(CAUGHT)))
+    drop(page, GAMES / "roundabout-flee-300-ticks.jsonl.gz", "dropped game.jsonl.gz")
+    expect(page.locator("#title")).to_have_text("dropped game")
+    expect(page.locator("#sentence")).to_contain_text("The recording ends in tick 301")
+
+
+@pytest.fixture(scope="module")
+def wire_recording(getaway_program: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A game that the server recorded: one command cannot be read, one is missing, one late, and the bot leaves."""
+    file = tmp_path_factory.mktemp("wire") / "wire.jsonl.gz"
+    command = [str(getaway_program), "serve", "--port", "0", "--games", "1", "--json", "--tick-ms", "60", "--record", str(file), "roundabout"]
+    server = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert server.stderr is not None
+    address = re.search(r"ws://[\d.:]+", server.stderr.readline())
+    assert address
+    with connect(address.group(), compression=None) as bot:
+        bot.send(json.dumps({"type": "REGISTER", "teamName": "wire"}))
+        for frame in bot:
+            number = json.loads(frame)["tick"]
+            if number == 5:
+                bot.send(json.dumps({"type": "COMMAND", "tick": 5}))
+            elif number == 8:
+                bot.send(json.dumps({"type": "COMMAND", "tick": 7, "actions": []}))
+            elif number == 12:
+                break
+            elif number != 7:
+                bot.send(json.dumps({"type": "COMMAND", "tick": number, "actions": []}))
+    server.communicate()
+    return file
+
+
+def test_wire_is_marked_and_filtered(page: Page, view: View, wire_recording: Path) -> None:
+    open_analysed(page, view(str(wire_recording)))
+    kinds = page.evaluate("[...new Set(viewer.replay.header.marks.map(({ kind }) => kind))]")
+    assert {"unreadable", "missing", "late", "left"} <= set(kinds)
+    expect(page.locator("#sentence")).to_contain_text("Lost because the bot was gone from tick 12 on")
+    expect(page.locator("#filters")).to_contain_text("late commands (1)")
+    expect(page.locator("#about")).to_contain_text("getaway serve")
+    for kind in kinds:
+        if kind != "late":
+            page.locator(f"input[name=mark-{kind}]").uncheck()
+    page.keyboard.press("Home")
+    page.keyboard.press("n")
+    expect(page.locator("#tick-notes")).to_contain_text("the command of tick 7 came too late")
+
+
+def test_live_page_pauses_where_it_is_and_says_how_it_ended(page: Page, real_server: RealServer) -> None:
+    url, server = real_server("roundabout", "--delay-ms", "10")
+    page.goto(url.replace("ws:", "http:"))
+    with connect(url, compression=None) as bot:
+        bot.send(json.dumps({"type": "REGISTER", "teamName": "stayer"}))
+        for frame in bot:
+            last = json.loads(frame)["tick"]
+            if last == 30:
+                wait_until(page, "viewer.replay?.last >= 20")
+                expect(page.locator("#play")).to_have_attribute("aria-label", "Pause")
+                page.locator("body").press("Space")
+                expect(page.locator("#play")).to_have_attribute("aria-label", "Play")
+                paused_at = tick(page)
+            if last == 40:
+                assert tick(page) == paused_at, "the page stays where it was paused"
+                page.keyboard.press("l")
+            try:
+                bot.send(json.dumps({"type": "COMMAND", "tick": last, "actions": []}))
+            except ConnectionClosed:
+                break
+    expect(page.locator("#banner")).to_contain_text(re.compile("The game is over: caught by the|The server has shut down"))
+    server.wait()
+    expect(page.locator("#banner")).to_contain_text("The server has shut down. What was played can be played back here")
+
+
+def test_page_says_that_the_server_has_died(open_page: OpenPage, real_server: RealServer) -> None:
+    # The browser logs the failed requests, which is not the page's fault.
+    page = open_page(logs_matter=False)
+    url, server = real_server("roundabout")
+    page.goto(url.replace("ws:", "http:"))
+    expect(page.locator("#message")).to_contain_text("Waiting for a game.")
+    server.kill()
+    expect(page.locator("#banner")).to_contain_text("The server does not respond")
+
+
+def test_motion_is_reduced_on_request(page: Page, view: View) -> None:
+    open_analysed(page, view(str(CAUGHT)))
+    picture = "viewer.playhead = 40.5, viewer.refresh(), new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(viewer.mapView.canvas.toDataURL()))))"
+    moving = page.evaluate(picture)
+    page.emulate_media(reduced_motion="reduce")
+    assert page.evaluate(picture) != moving
+    assert page.evaluate(picture.replace("40.5", "40.0")) == page.evaluate(picture)
+
+
+def test_exported_page_has_the_answer_and_works_in_a_frame(page: Page, getaway_program: Path, tmp_path: Path) -> None:
+    file = tmp_path / "game.html"
+    subprocess.run([str(getaway_program), "view", str(CAUGHT), "--html", str(file)], cwd=ROOT, check=True, capture_output=True)
+    assert file.stat().st_size < 400_000
+    (tmp_path / "notebook.html").write_text('<!doctype html><title>notebook</title><iframe src="game.html" width="900" height="700"></iframe>')
+    page.goto((tmp_path / "notebook.html").as_uri())
+    frame = page.frame_locator("iframe")
+    expect(frame.locator("#sentence")).to_contain_text("Lost in tick 107 by a blunder")
+    frame.locator("#show-line").click()
+    expect(frame.locator("#other-title")).to_contain_text("a line that lives")
+    expect(frame.locator("#take-over")).to_be_hidden()
+    expect(frame.locator("#take-over-hint")).to_be_visible()
+
+
+@pytest.mark.parametrize(("dark", "phone"), [(False, False), (True, False), (False, True), (True, True)])
+def test_nothing_serious_for_assistive_technology(open_page: OpenPage, view: View, dark: bool, phone: bool) -> None:
+    axe = Path(pytest.importorskip("axe_playwright_python").__file__).parent / "axe.min.js"
+    page = open_page(dark=dark, phone=phone)
+    page.context.add_init_script(axe.read_text())
+    open_analysed(page, view(str(CAUGHT)))
+    page.keyboard.press("End")
+    page.locator("#show-line").click()
+    wait_until(page, "viewer.other !== null")
+    found = page.evaluate("axe.run().then(({ violations }) => violations)")
+    serious = [(rule["id"], rule["nodes"][0]["html"]) for rule in found if rule["impact"] in ("serious", "critical")]
+    assert serious == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "no horizontal scrolling"
