@@ -6,6 +6,7 @@ mod program;
 use getaway::game::Rules;
 use std::process::Command;
 
+use getaway::recording::RecordingReader;
 use program::{fails, succeeds};
 use serde_json::{Value, json};
 
