@@ -12,6 +12,7 @@ use getaway::planner::Budget;
 use getaway_viewer::{ANALYSIS_TICKS, Analysis, End, GameLog, RecordingSource};
 
 use super::number::{ANY, integer};
+use super::progress::Progress;
 use super::{CliError, MapArgs, RulesArgs, one_line};
 
 /// Number of moves per line of a printed line.
@@ -61,7 +62,10 @@ struct Report<'a> {
 pub(super) fn run(args: &AnalyseArgs, out: &mut impl Write) -> Result<(), CliError> {
     let log = read(&args.recording, &args.maps, &args.rules)?;
     let limit = Budget::time(Duration::from_millis(args.time_limit_ms));
+    let progress = Progress::open_ended();
+    progress.set_message(format!("analysing {}", one_line(&args.recording.display().to_string())));
     let analysis = Analysis::of_log(&log, limit.and(Budget::ticks(args.budget_ticks)));
+    drop(progress);
     if args.json {
         let file = args.recording.display().to_string();
         serde_json::to_writer(&mut *out, &Report { file, analysis: &analysis })?;

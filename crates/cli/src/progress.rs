@@ -45,6 +45,10 @@ impl Progress {
     /// Progress of work whose end is not known; the message says how far it has come.
     pub fn open_ended() -> Self {
         let bar = bar(None).with_style(style("{spinner} {msg}  {elapsed}"));
+        if !bar.is_hidden() {
+            // Its steps may be long; the time goes on meanwhile.
+            bar.enable_steady_tick(Duration::from_secs(1) / REDRAWS_PER_SECOND.into());
+        }
         Self::of_bar(bar, |bar| format!("{}, after {}", bar.message(), rounded(bar.elapsed())))
     }
 

@@ -12,6 +12,7 @@ use serde::Serialize;
 use getaway::game::{LAST_TICK, POINTS_PER_TICK};
 use getaway::planner::Certificate;
 
+use super::progress::Progress;
 use super::{CliError, MapArgs, one_line};
 
 const EXAMPLES: &str = "Examples:
@@ -51,8 +52,11 @@ pub(super) fn run(args: &VerifyArgs, out: &mut impl Write) -> Result<(), CliErro
         fs::read_to_string(&args.file).map_err(|error| CliError::Input(format!("cannot read {path}: {error}")))?;
     let certificate: Certificate = text.parse().map_err(|error| CliError::Check(format!("{path}: {error}")))?;
     let start = Instant::now();
+    let progress = Progress::open_ended();
+    progress.set_message(format!("checking {path}"));
     getaway_reference::verify(&certificate, &map.layout)
         .map_err(|error| CliError::Check(format!("{path}: refused: {error}")))?;
+    drop(progress);
     let score = |tick: u16| u32::from(tick) * POINTS_PER_TICK;
     let report = Report {
         map: map.name.clone(),
