@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import copy
 import itertools
+import json
 import pathlib
 import pickle
+import subprocess
 from typing import Any
 
 import pytest
 
 import getaway
-from conftest import MAPS
+from conftest import MAPS, TIMEOUT_S
 from getaway import Game, Map, Move, State, Threat
 
 EVERYTHING = {name: getattr(getaway, name) for name in getaway.__all__}
@@ -152,3 +154,42 @@ def test_planners_are_those_of_the_bots() -> None:
 def test_errors_say_what_was_expected(call: Any, error: type[Exception], sentence: str) -> None:
     with pytest.raises(error, match=sentence):
         call()
+
+
+def test_solve_says_what_the_command_says(getaway_program: pathlib.Path) -> None:
+    for name, options in [("roundabout", {}), ("metropolis", {"no_jump": True, "seed": 3})]:
+        solution = getaway.solve(MAPS / name, time_limit_ms=60_000, **options)  # type: ignore[arg-type]
+        words = [str(getaway_program), "solve", str(MAPS / name), "--time-limit-ms", "60000", "--json"]
+        words += ["--no-jump", "--seed", "3"] if options else []
+        report = json.loads(subprocess.run(words, capture_output=True, check=True, timeout=2 * TIMEOUT_S).stdout)
+        assert (solution.outcome, solution.moves, solution.score) == (report["outcome"], report["actions"], report["score"])
+        assert (solution.bound, solution.simulated_ticks) == (report["bound"], report["simulated_ticks"])
+        assert solution.is_optimal and solution.decided_ms is not None and solution.decided_ms <= solution.elapsed_ms
+
+
+def test_doomed_maps_have_a_bound_and_a_certificate(getaway_program: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    doomed = Map("P....s")
+    solution = getaway.solve(doomed, no_jump=True, time_limit_ms=60_000)
+    assert (solution.outcome, solution.bound) == ("doomed", solution.score) and solution.certificate is not None
+    game = Game(doomed, no_jump=True, moves=solution.moves)
+    assert game.is_over and game.tick == solution.final_tick
+    doomed.save(tmp_path / "doomed")
+    (tmp_path / "certificate").write_text(solution.certificate)
+    words = [str(getaway_program), "verify", str(tmp_path / "certificate"), str(tmp_path / "doomed")]
+    assert subprocess.run(words, capture_output=True, timeout=TIMEOUT_S).returncode == 0
+    # A proof is one about the start of the map.
+    later = Game(doomed, no_jump=True, moves=solution.moves[:2]).state
+    assert getaway.solve(later).final_tick >= later.tick and getaway.solve(later).certificate is None
+
+
+def test_solutions_decisions_and_bots_are_written_as_expressions() -> None:
+    solution = getaway.solve(drawing(), time_limit_ms=100)
+    assert eval(repr(solution), EVERYTHING) == pickle.loads(pickle.dumps(solution)) == solution
+    bot = getaway.Bot("uct", budget_ms=60_000, budget_ticks=50, seed=3, rules={"no_jump": True, "hawk_posts": 4})
+    bot.next_action(Game.parse("P..B", no_jump=True).message())
+    assert bot.last_decision is not None and eval(repr(bot.last_decision), EVERYTHING) == bot.last_decision
+    assert repr(eval(repr(bot), EVERYTHING)) == repr(bot) == (
+        "Bot('uct', budget_ms=60000, budget_ticks=50, seed=3, rules={'hawk_posts': 4, 'no_jump': True})"
+    )
+    with pytest.raises(TypeError, match="positional"):
+        getaway.Bot("uct", 75)  # type: ignore[call-arg]

@@ -33,16 +33,22 @@ pub(crate) fn to_move(py: Python<'_>, player_move: Move) -> PyResult<Py<PyAny>> 
     Ok(members[player_move as usize].clone_ref(py))
 }
 
+/// The moves of letters, and whether there is one, as a table: the letters of a plan are too
+/// irregular for branches.
+const LETTERS: [(Move, bool); 256] = {
+    let mut moves = [(Move::Stay, false); 256];
+    let mut index = 0;
+    while index < Move::ALL.len() {
+        moves[Move::ALL[index].letter() as usize] = (Move::ALL[index], true);
+        index += 1;
+    }
+    moves
+};
+
 /// The move of a letter of a plan.
 fn move_of_letter(letter: u8) -> Option<Move> {
-    match letter {
-        b'L' => Some(Move::Left),
-        b'R' => Some(Move::Right),
-        b'U' => Some(Move::Up),
-        b'D' => Some(Move::Down),
-        b'.' => Some(Move::Stay),
-        _ => None,
-    }
+    let (player_move, is_move) = LETTERS[usize::from(letter)];
+    is_move.then_some(player_move)
 }
 
 /// The move of a number.
@@ -81,12 +87,19 @@ pub(crate) fn from_move(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Move> 
 pub(crate) fn from_plan(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Vec<Move>> {
     if let Ok(text) = value.cast::<PyString>() {
         let letters = text.to_str()?;
-        let plan: Option<Vec<Move>> = letters.bytes().map(move_of_letter).collect();
-        return plan.ok_or_else(|| {
-            let (index, letter) =
-                letters.chars().enumerate().find(|(_, letter)| !"LRUD.".contains(*letter)).unwrap_or((0, '?'));
-            PyValueError::new_err(format!("{name}[{index}]: expected L, R, U, D or ., found {letter:?}"))
-        });
+        let mut is_plan = true;
+        let read = |letter: u8| {
+            let (player_move, is_move) = LETTERS[usize::from(letter)];
+            is_plan &= is_move;
+            player_move
+        };
+        let plan: Vec<Move> = letters.bytes().map(read).collect();
+        if is_plan {
+            return Ok(plan);
+        }
+        let (index, letter) =
+            letters.chars().enumerate().find(|(_, letter)| !"LRUD.".contains(*letter)).unwrap_or((0, '?'));
+        return Err(PyValueError::new_err(format!("{name}[{index}]: expected L, R, U, D or ., found {letter:?}")));
     }
     let moves = value.try_iter().map_err(|_| {
         let found = value.get_type().to_string();
