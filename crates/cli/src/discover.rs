@@ -230,7 +230,8 @@ fn write_count(args: &DiscoverArgs, candidates: &Candidates, out: &mut impl Writ
     }
     Ok(writeln!(
         out,
-        "{count} candidates with at most {operators} operators ({with_repeats_on_top} before repeats on top are dropped)"
+        "{count} candidates with at most {operators} operator{} ({with_repeats_on_top} before repeats on top are dropped)",
+        if operators == 1 { "" } else { "s" }
     )?)
 }
 

@@ -4,13 +4,13 @@
 //! cargo run --release --package getaway-problems --example samegame -- \
 //!     --boards boards.txt --expression "adapt(3, 100, 1)" --runs 1
 //! cargo run --release --package getaway-problems --example samegame -- \
-//!     --boards boards.txt --without-memory 2 --runs 3
+//!     --boards boards.txt --without-memory 2 --policy greedy --runs 3
 //! ```
 //!
 //! The file has one line per row, the top row first, and a blank line between boards; by default it
 //! is `samegame/boards.txt` in the folder `GETAWAY_SHARED`, or `../shared`. A run is one pass of the
 //! expression from the start of a board, or a nested search of a level without memory of the best
-//! sequence. `--first N` and `--last N` choose boards, counted from 1.
+//! sequence, whose rollouts follow a policy, random or greedy. `--first N` and `--last N` choose boards, counted from 1.
 
 #[path = "../tests/published/mod.rs"]
 #[allow(dead_code, reason = "the published means are those of Morpion Solitaire")]
@@ -21,7 +21,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 use std::{env, fs};
 
-use getaway::search::{Budget, Expression, Generator, Search};
+use getaway::search::{Budget, Expression, Generator, Policy, Search};
 use getaway_problems::nested::nested;
 use getaway_problems::samegame::{Board, SameGame};
 use published::Sample;
@@ -34,6 +34,8 @@ enum Method {
 struct Options {
     boards: PathBuf,
     method: Method,
+    /// Of nested search without memory.
+    policy: Policy,
     runs: u64,
     seed: u64,
     first: usize,
@@ -46,6 +48,7 @@ fn options(mut arguments: impl Iterator<Item = String>) -> Result<Options, Strin
     let mut options = Options {
         boards: PathBuf::from(shared).join("samegame/boards.txt"),
         method: Method::Expression(expression),
+        policy: Policy::Random,
         runs: 3,
         seed: 1,
         first: 1,
@@ -61,13 +64,17 @@ fn options(mut arguments: impl Iterator<Item = String>) -> Result<Options, Strin
                 options.method = Method::Expression(parsed);
             }
             "--without-memory" => options.method = Method::WithoutMemory(number()? as usize),
+            "--policy" => {
+                let found = Policy::ALL.into_iter().find(|policy| policy.name() == value);
+                options.policy = found.ok_or_else(|| format!("--policy {value}: expected random or greedy"))?;
+            }
             "--runs" => options.runs = number()?.max(1),
             "--seed" => options.seed = number()?,
             "--first" => options.first = number()?.max(1) as usize,
             "--last" => options.last = number()? as usize,
             _ => {
                 return Err(format!(
-                    "{name}: expected --boards, --expression, --without-memory, --runs, --seed, --first or --last"
+                    "{name}: expected --boards, --expression, --without-memory, --policy, --runs, --seed, --first or --last"
                 ));
             }
         }
@@ -75,13 +82,15 @@ fn options(mut arguments: impl Iterator<Item = String>) -> Result<Options, Strin
     Ok(options)
 }
 
-fn score(method: &Method, game: &SameGame, seed: u64) -> f64 {
-    match method {
+fn score(options: &Options, game: &SameGame, seed: u64) -> f64 {
+    match &options.method {
         Method::Expression(expression) => {
             let mut search = Search::new(expression.clone(), seed);
             search.run(game, game.start(), Budget::passes(1)).best.map_or(0.0, |line| line.reward)
         }
-        Method::WithoutMemory(level) => nested(game, game.start(), *level, false, &mut Generator::from_seed(seed)),
+        Method::WithoutMemory(level) => {
+            nested(game, game.start(), *level, options.policy, false, &mut Generator::from_seed(seed))
+        }
     }
 }
 
@@ -97,7 +106,7 @@ fn run(options: &Options) -> Result<(), String> {
         let game = SameGame::new(Board::parse(board).map_err(|error| format!("board {}: {error}", index + 1))?);
         let mut sample = Sample::default();
         for run in 0..options.runs {
-            sample.add(score(&options.method, &game, options.seed.wrapping_add(run * 1000 + index as u64)));
+            sample.add(score(options, &game, options.seed.wrapping_add(run * 1000 + index as u64)));
         }
         sum += sample.mean();
         variance += sample.standard_error().powi(2);

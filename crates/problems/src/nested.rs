@@ -1,9 +1,9 @@
 //! Nested Monte Carlo search written out, as a judge of the grammar's, and without the memory of the
 //! best sequence, which the grammar always has.
 
-use getaway::search::{Generator, Problem};
+use getaway::search::{Generator, Policy, Problem};
 
-/// The reward of one nested search of `level` from `state`; level 0 is a random rollout.
+/// The reward of one nested search of `level` from `state`; level 0 is a rollout with `policy`.
 ///
 /// With memory each step plays the next action of the best sequence that the search has seen, and
 /// without it the first action that was best in this step alone (Cazenave, *Nested Monte-Carlo
@@ -12,11 +12,12 @@ pub fn nested<P: Problem>(
     problem: &P,
     state: &P::State,
     level: usize,
+    policy: Policy,
     has_memory: bool,
     random: &mut Generator,
 ) -> f64 {
     let mut state = state.clone();
-    search(problem, &mut state, level, has_memory, random, &mut Vec::new())
+    search(problem, &mut state, level, policy, has_memory, random, &mut Vec::new())
 }
 
 /// As [`nested`]; plays to the end of the game and appends the actions to `played`.
@@ -24,6 +25,7 @@ fn search<P: Problem>(
     problem: &P,
     state: &mut P::State,
     level: usize,
+    policy: Policy,
     has_memory: bool,
     random: &mut Generator,
     played: &mut Vec<P::Action>,
@@ -33,7 +35,10 @@ fn search<P: Problem>(
     let mut best: Option<(f64, Vec<P::Action>)> = None;
     while !problem.is_final(state) {
         if level == 0 {
-            let action = problem.random(state, &mut actions, random);
+            let action = match policy {
+                Policy::Random => problem.random(state, &mut actions, random),
+                Policy::Greedy => problem.greedy(state, &mut actions, random, &mut 0),
+            };
             problem.apply(state, action);
             played.push(action);
             continue;
@@ -47,7 +52,7 @@ fn search<P: Problem>(
             let mut successor = state.clone();
             problem.apply(&mut successor, action);
             let mut rest = vec![action];
-            let reward = search(problem, &mut successor, level - 1, has_memory, random, &mut rest);
+            let reward = search(problem, &mut successor, level - 1, policy, has_memory, random, &mut rest);
             if best.as_ref().is_none_or(|(known, _)| reward > *known) {
                 rest.reverse();
                 best = Some((reward, rest));
@@ -76,7 +81,7 @@ mod tests {
             for seed in 0..3 {
                 let mut search = Search::new(expression.parse().expect("an expression"), seed);
                 let outcome = search.run(&morpion, &start, Budget::passes(1));
-                let reward = nested(&morpion, &start, level, true, &mut Generator::from_seed(seed));
+                let reward = nested(&morpion, &start, level, Policy::Random, true, &mut Generator::from_seed(seed));
                 assert_eq!(Some(reward), outcome.best.map(|line| line.reward), "level {level}, seed {seed}");
             }
         }
@@ -86,7 +91,9 @@ mod tests {
     fn memory_pays() {
         let morpion = Morpion::named("4D").expect("a variant");
         let mean = |has_memory| {
-            let reward = |seed| nested(&morpion, &morpion.start(), 1, has_memory, &mut Generator::from_seed(seed));
+            let reward = |seed| {
+                nested(&morpion, &morpion.start(), 1, Policy::Random, has_memory, &mut Generator::from_seed(seed))
+            };
             (0..60).map(reward).sum::<f64>() / 60.0
         };
         assert!(mean(true) > mean(false) + 0.5);
