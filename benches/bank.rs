@@ -1,4 +1,4 @@
-//! The bank: small maps on which it is hard to live, each decided on one thread, into a file of
+//! The bank: small maps that are hard to survive, each decided on one thread, into a file of
 //! verdicts, scores, bounds and times: `cargo bench --bench bank -- --out benches/bank.csv`.
 //!
 //! Options, each with a value: `--set no-jump|jump|crowd|generated` (the 192 maps in either variant,
@@ -9,7 +9,7 @@
 //!
 //! Guarantees: every line is replayed before its row is written, and with `--verify 1` in the
 //! literal model, too; there a certificate that does not verify stops the run. So `--set generated
-//! --verify 1` is the search for a survivor that is called doomed.
+//! --verify 1` is the search for a survivable map that is reported as doomed.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -21,7 +21,7 @@ use getaway::game::{LAST_TICK, Layout, Mover, Rules, State, StreetGraph, Style, 
 use getaway::map::{GeneratorKind, GeneratorOptions, generate_nth};
 use getaway::planner::{Budget, Certificate, Decider, Solution, SurvivalOptions};
 
-/// Simulated ticks between two looks at the clock: a few milliseconds.
+/// Simulated ticks between two checks of the clock: a few milliseconds.
 const SLICE_TICKS: u64 = 20_000;
 /// The number of generated maps, and the seed of the generator.
 const GENERATED: usize = 2000;
@@ -91,8 +91,8 @@ fn entries(set: &str) -> Vec<Entry> {
     entries
 }
 
-/// Processor time of this thread where the system tells it, otherwise the time that has passed, in
-/// milliseconds.
+/// Processor time of this thread in milliseconds where the system reports it, otherwise the elapsed
+/// time.
 fn thread_ms(since: Instant) -> f64 {
     let spent = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
     let spent_ns = spent.and_then(|text| text.split(' ').next()?.parse::<f64>().ok());

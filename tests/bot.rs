@@ -373,7 +373,7 @@ fn decision_without_time_left_is_a_fallback_and_tracking_goes_on() {
         let decision = bot.next_action_since(&server.message(), arrival).unwrap();
         assert_eq!(decision.source == Source::Fallback, is_late, "tick {}", server.tick());
         assert_eq!(decision.elapsed, clock.now() - arrival);
-        // What comes too late is not played.
+        // A command that comes too late is not played.
         server.play(if is_late { Move::Stay } else { decision.player_move });
     }
     assert_eq!((server.tick(), mispredictions(&bot)), (300, 0));

@@ -18,7 +18,7 @@ pub enum BotError {
     /// The player's position is not an open tile.
     #[error("invalid message: yourCharacter.position: expected an EMPTY tile, found {0}")]
     PlayerNotOpen(Position),
-    /// A planner from outside of this library failed.
+    /// An external planner failed.
     #[error("{0}")]
     Planner(String),
 }

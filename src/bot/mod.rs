@@ -107,9 +107,8 @@ impl Bot {
     /// A repeated message gets the same decision again. A message with an earlier tick, another map
     /// or another number of threats starts a new game.
     ///
-    /// # Errors
-    /// When the message is inconsistent, or the player is not on an open tile; the bot can still
-    /// answer the next message. When a planner from outside of this library fails.
+    /// # Errors When the message is inconsistent, or the player is not on an open tile; the bot can
+    /// still answer the next message. When an external planner fails.
     pub fn next_action_since(&mut self, message: &GameMessage, arrival: Instant) -> Result<Decision, BotError> {
         let (options, time_source) = (&self.options, self.options.budget.time_source);
         let time = options.budget.time.unwrap_or(BUDGET_MAX);

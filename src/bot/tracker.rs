@@ -30,7 +30,7 @@ const GRACE_TICKS: u16 = 100;
 const LATE_CHANCE_MIN: f64 = 1e-3;
 /// Prior of the late share: this many timely commands and one late one.
 const PRIOR_COMMANDS: u32 = 50;
-/// The shortest gap, in ticks, that is not reconstructed: the tracker joins the game anew instead.
+/// The shortest gap, in ticks, that is not reconstructed: the tracker joins the game again instead.
 const REJOIN_TICKS: u16 = 200;
 /// Tiles whose routes are built between two checks of the clock: about half a millisecond on the
 /// largest map.

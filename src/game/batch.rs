@@ -13,8 +13,8 @@ impl World {
     /// stay as they are.
     ///
     /// Equivalent to [`World::step`] on each of them, and faster: the games of a block pass through
-    /// a tick phase by phase. Whether the threats of a game move is then no branch that the
-    /// processor has to guess, and the lookups of one game overlap with those of the next.
+    /// a tick phase by phase. Whether the threats of a game move is then not a branch that the
+    /// processor has to predict, and the lookups of one game overlap with those of the next.
     ///
     /// # Panics
     /// When the numbers of moves and states differ, or as for [`World::step`].
@@ -46,7 +46,7 @@ impl World {
                 state.is_caught = true;
                 continue;
             }
-            // Written in any case, and kept only if the threats move.
+            // Always written, and kept only if the threats move.
             movers[count % BLOCK_GAMES] = (index, stale);
             count += usize::from(self.clock.tick(state.tick).threats_move());
             state.tick += 1;

@@ -148,8 +148,8 @@ impl BreadthFirst {
     /// were reached, in that order; of tiles as far from the sources, the neighbours of earlier
     /// tiles come first, each tile's in the order left, right, up, down.
     ///
-    /// Sources come with the steps that were made to get there, in ascending order. They are
-    /// entered in any case, other tiles only if `enters(tile, steps)`.
+    /// Sources come with the steps that were made to get there, in ascending order. They are always
+    /// entered, other tiles only if `enters(tile, steps)`.
     ///
     /// # Panics
     /// When a source is not a tile of the graph.

@@ -79,7 +79,7 @@ pub struct Wire {
 pub enum StyleNames {
     /// The server's.
     Server,
-    /// Words that do not tell the style, one for each style.
+    /// Words that do not reveal the style, one for each style.
     Unknown,
 }
 

@@ -48,7 +48,7 @@ impl Style {
         }
     }
 
-    /// What decides its moves beside its pose, its draws and the player.
+    /// What determines its moves besides its pose, its draws and the player.
     pub(crate) const fn memory(self) -> StyleMemory {
         match self {
             Self::Bull | Self::Goldfish | Self::Shark => StyleMemory::Nothing,
@@ -66,8 +66,8 @@ impl Style {
         }
     }
 
-    /// The rank by how few moves it explains, from 0: when a style is to be told from moves, the
-    /// most specific one that explains them is the likeliest.
+    /// Rank by specificity, from 0: of the styles that explain some moves, the most specific is the
+    /// likeliest.
     pub(crate) const fn specificity_rank(self) -> u8 {
         match self {
             Self::Shark => 0,
@@ -80,7 +80,7 @@ impl Style {
     }
 }
 
-/// What the moves of a style depend on beside its pose, its draws and the player.
+/// What the moves of a style depend on besides its pose, its draws and the player.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StyleMemory {
     /// Nothing.

@@ -1,4 +1,4 @@
-//! The limits of a map, and the errors of an image or a layout that is not one.
+//! The limits of a map, and the errors of images and layouts that are not maps.
 
 use thiserror::Error;
 

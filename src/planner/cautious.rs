@@ -8,8 +8,8 @@
 //! room, not straight back.
 //!
 //! [`CautiousRules`] is the core: it takes positions only, so it works against any threats, also on
-//! a server with other rules. Threats that *are* predictable can be predicted beside those that are
-//! not: see [`CautiousRules::choose_with_predictions`].
+//! a server with other rules. Threats that *are* predictable can be predicted alongside those that
+//! are not: see [`CautiousRules::choose_with_predictions`].
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -123,7 +123,7 @@ impl CautiousRules {
     /// The move to play, from the map and the observation. `planned_tick` is the last tick of the
     /// longest safe path.
     ///
-    /// Takes some tens of microseconds. A player that is not on an open tile stays.
+    /// Takes a few tens of microseconds. A player that is not on an open tile stays.
     pub fn choose(&mut self, layout: &Layout, sighting: &Sighting) -> Choice {
         let Sighting { tick, player, threats } = *sighting;
         let came_from = self.observe(layout, tick, player, threats);

@@ -61,8 +61,8 @@ pub trait Planner: Send {
     /// [`PlannerSpec::check_budget`](super::PlannerSpec::check_budget).
     fn decide(&mut self, world: &World, state: &State, budget: Budget) -> Choice;
 
-    /// Why the planner could not choose, if so: its last choice must not be played then. Only
-    /// planners from outside of this library can fail.
+    /// Why the planner could not choose; `None` if it could. Its last choice must not be played
+    /// then. Only external planners can fail.
     fn failure(&self) -> Option<&str> {
         None
     }

@@ -1,5 +1,5 @@
-//! Planners from outside of this library, named `MODULE:NAME`: a host that is registered at run
-//! time finds and builds them. The Python package registers one for Python callables.
+//! External planners, named `MODULE:NAME`: a host that is registered at run time finds and builds
+//! them. The Python package registers one for Python callables.
 
 use std::fmt::Debug;
 use std::sync::OnceLock;

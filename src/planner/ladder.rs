@@ -56,7 +56,7 @@ pub enum PlannerError {
         /// What is accepted.
         expected: String,
     },
-    /// The name of a planner from outside of this library, in a program that has none.
+    /// The name of an external planner, in a program that has no host for them.
     #[error("no planner named {name}: a planner in Python, MODULE:NAME, needs the command of the Python package")]
     NoHost {
         /// The requested name.

@@ -43,13 +43,13 @@ pub struct GameMessage {
     /// The tick that is about to be played, from 1.
     #[serde(deserialize_with = "whole")]
     pub tick: u32,
-    /// `currentTickNumber`, kept as it came.
+    /// `currentTickNumber`, kept verbatim.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub current_tick_number: Option<Value>,
-    /// `lastTickErrors`, kept as it came.
+    /// `lastTickErrors`, kept verbatim.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_tick_errors: Option<Value>,
-    /// `constants`, kept as it came.
+    /// `constants`, kept verbatim.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub constants: Option<Value>,
     /// The map.
@@ -93,10 +93,10 @@ pub struct MessageThreat {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MessageCharacter {
-    /// `id`, kept as it came.
+    /// `id`, kept verbatim.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<Value>,
-    /// `teamId`, kept as it came.
+    /// `teamId`, kept verbatim.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub team_id: Option<Value>,
     /// Where the player stands.
@@ -334,8 +334,8 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for Column<'_, T> {
     }
 }
 
-/// A tile as messages name it. See-through tiles are sent as [`MessageTile::Empty`], so that a
-/// [`Tile`] does not survive the way through a message.
+/// A tile as messages name it. See-through tiles are sent as [`MessageTile::Empty`], so a [`Tile`]
+/// does not survive a round trip through a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MessageTile {
     /// `"WALL"`.

@@ -1,6 +1,6 @@
 //! Recorded games: one line per tick, `{"game_message": <the state as sent>, "actions": [<the
-//! answer>]}`, plain or gzipped; with it stands what the recorder knows of the game, the wire and
-//! the decision ([`TickNotes`]).
+//! answer>]}`, plain or gzipped; a line may also hold what the recorder knows about the game, the
+//! wire and the decision ([`TickNotes`]).
 //!
 //! Guarantees: [`verify`] replays a recording from its first line and compares every field that the
 //! rules determine; its result holds for every line up to the one it names. A file truncated by a

@@ -1,4 +1,4 @@
-//! What a line of a recording says beside the state and the actions: the game's header, what came
+//! What a line of a recording says besides the state and the actions: the game's header, what came
 //! over the wire, and how the bot decided.
 //!
 //! Every part is optional, and a part that cannot be read counts as missing: recordings of other
@@ -11,7 +11,7 @@ use crate::game::{Action, Rules, variant};
 /// Maximum length of the text that is kept of a frame that cannot be read, in characters.
 pub const UNREADABLE_CHARS_MAX: usize = 200;
 
-/// What is known of a game before its first tick; stands in the first line, as `game`.
+/// What is known of a game before its first tick; stored in the first line, as `game`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GameNotes {
     /// The map's name.
@@ -31,7 +31,7 @@ pub struct GameNotes {
     pub tick_ms: Option<f64>,
 }
 
-/// A command as it came.
+/// A command as received.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CommandNote {
     /// The time from sending the state to reading the command, in milliseconds.
@@ -54,7 +54,7 @@ pub struct UnreadableNote {
     pub error: String,
 }
 
-/// What came over the wire in a tick, as the server saw it; stands in every line, as `wire`.
+/// What came over the wire in a tick, as the server saw it; stored in every line, as `wire`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WireNotes {
     /// The command that counted; `None`, and `null` in JSON, if none came in time.
@@ -70,7 +70,7 @@ pub struct WireNotes {
     pub left: Option<String>,
 }
 
-/// How the bot decided in a tick, as the bot saw it; stands in every line, as `decision`.
+/// How the bot decided in a tick, as the bot saw it; stored in every line, as `decision`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DecisionNotes {
     /// The time from the state's arrival to the decision, in milliseconds.

@@ -11,7 +11,7 @@ use super::policy::{Rollout, Weights};
 use super::problem::Problem;
 use super::run::{Run, Stop};
 
-/// What an `adapt` is run with.
+/// The parameters of an `adapt`.
 #[derive(Clone, Copy)]
 pub(super) struct AdaptOptions {
     pub(super) levels: u32,
@@ -64,7 +64,7 @@ impl<P: Problem> Run<'_, P> {
             if level == 1 {
                 for _ in 0..options.rollouts {
                     self.policy_rollout(adapter, component, state, options.prior)?;
-                    // Of equal ones the latest, as published: the search moves on.
+                    // The latest one on ties, as published: the search moves on.
                     if adapter.current.reward >= adapter.bests[1].reward {
                         std::mem::swap(&mut adapter.current, &mut adapter.bests[1]);
                     }

@@ -18,7 +18,7 @@ pub const HORIZON_MAX: u32 = 1_000_000;
 pub const C_MAX: f64 = 1e6;
 /// The largest width of a `beam`.
 pub const WIDTH_MAX: u32 = 10_000;
-/// The most levels of an `adapt`.
+/// The maximum number of levels of an `adapt`.
 pub const LEVELS_MAX: u32 = 10;
 /// The largest step of an `adapt`, and the highest temperature of an `anneal`.
 pub const RATE_MAX: f64 = 1e3;

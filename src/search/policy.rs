@@ -200,7 +200,7 @@ mod tests {
     }
 
     fn rollout(played: &[usize], weights: &Weights) -> Rollout {
-        // Seeds are tried until the draws are those wanted.
+        // Tries seeds until the draws are the wanted ones.
         (0..)
             .map(|seed| {
                 let mut random = Generator::from_seed(seed);

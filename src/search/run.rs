@@ -102,7 +102,7 @@ impl<A: Copy + Eq> Search<A> {
     }
 
     /// Limits the tree of each `select` to this many nodes instead of [`TREE_NODES_MAX`]; drops the
-    /// trees there are.
+    /// existing trees.
     #[must_use]
     pub fn with_tree_nodes_max(mut self, nodes_max: usize) -> Self {
         self.trees.fill(Tree::new(nodes_max));

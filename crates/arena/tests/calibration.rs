@@ -1,4 +1,4 @@
-//! Guarantees: between equal planners the 95% intervals hold the truth in 93 to 97 of 100
+//! Guarantees: between equal planners the 95% intervals contain the true value in 93 to 97 of 100
 //! tournaments, and the sign test is wrong in at most 5.5.
 //!
 //! A short form of `cargo run --release --package getaway-arena --example calibration`.

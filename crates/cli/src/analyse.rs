@@ -1,4 +1,4 @@
-//! `getaway analyse`: why a recorded game was lost, and what would have lived.
+//! `getaway analyse`: why a recorded game was lost, and what would have survived.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -17,19 +17,19 @@ use super::{CliError, MapArgs, RulesArgs, one_line};
 
 /// Number of moves per line of a printed line.
 const MOVES_PER_LINE: usize = 100;
-/// The time after which the solver stops, whatever is open: with reading and printing, a game takes
-/// at most five seconds.
+/// The time after which the solver stops, whatever is still undecided: with reading and printing, a
+/// game takes at most five seconds.
 const TIME_LIMIT_DEFAULT_MS: u64 = 4000;
 /// How many ticks of the curve are printed around the one that lost the game.
 const CURVE_TICKS: usize = 10;
 
 const EXAMPLES: &str = "Examples:
-  getaway analyse games/last.jsonl           the tick that lost the game, and a line that lives
+  getaway analyse games/last.jsonl           the tick that lost the game, and a line that survives
   getaway analyse games/last.jsonl.gz --json one object: map, end, last_savable_tick, line, ...
   getaway analyse lost.jsonl --maps path/to/maps --time-limit-ms 60000";
 
 /// Explain why a recorded game was lost: the last tick from which survival was possible, the
-/// decision that lost it, and a line that lives
+/// decision that lost it, and a line that survives
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct AnalyseArgs {

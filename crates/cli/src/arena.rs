@@ -33,9 +33,9 @@ use super::{CliError, MapArgs, RulesArgs};
 const DEFAULT_BUDGET: Budget = Budget::ticks(20_000);
 const MAX_SAMPLES: u64 = 100_000;
 pub(super) const MAX_THREADS: u64 = 1024;
-/// The time to find out how long a series takes.
+/// Time limit for estimating how long a series takes.
 const ESTIMATE_LIMIT: Duration = Duration::from_secs(1);
-/// A series that takes longer says so beforehand.
+/// The estimate of a series that takes longer is printed.
 const LONG_SERIES: Duration = Duration::from_secs(60);
 /// Exit code after a second Ctrl-C.
 const INTERRUPTED: i32 = 130;
@@ -208,7 +208,7 @@ impl<'a> SeriesRun<'a> {
         Ok(())
     }
 
-    /// Says beforehand about how long a long series takes.
+    /// Prints about how long a long series will take.
     fn announce(&self, threads: usize) -> Result<(), CliError> {
         if self.args.ray.is_some() {
             // What a cluster can do is not known here.

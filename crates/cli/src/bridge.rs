@@ -1,4 +1,4 @@
-//! `getaway bridge`: takes a bot that reads and writes lines to a server with a websocket.
+//! `getaway bridge`: connects a bot that reads and writes lines to a websocket server.
 
 use std::env;
 use std::io::{self, Write};
@@ -11,7 +11,7 @@ use getaway_arena::{BridgeError, BridgeReport, bridge};
 use super::CliError;
 use super::arena::{shell_quoted, stop_on_interrupt};
 
-/// The address of the server on the day.
+/// The address of the competition's server.
 const DEFAULT_URL: &str = "ws://127.0.0.1:8765";
 
 const EXAMPLES: &str = "Examples:

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::seed::mix;
 
-/// The most problems that a bank keeps; others are drawn anew for each play.
+/// Maximum number of problems that a bank keeps; others are drawn anew for each play.
 const KEPT_MAX: usize = 4096;
 
 /// Which problems: the training problems, or others that no choice depended on.

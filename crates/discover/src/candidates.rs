@@ -1,5 +1,5 @@
-//! Enumerates the candidates: all expressions with at most so many operators around a rollout, each
-//! in one canonical form.
+//! Enumerates the candidates: all expressions with at most a given number of operators around a
+//! rollout, each in one canonical form.
 //!
 //! The canonical forms are those of Maes, Lupien St-Pierre and Ernst: `repeat(a, repeat(b, S))` is
 //! `repeat(ab, S)`; `select(p, select(q, S))` counts as `select(p, S)`, because the inner tree only
@@ -10,7 +10,7 @@ use std::collections::HashSet;
 
 use getaway::search::{Component, Expression, Policy, REPEAT_MAX};
 
-/// The most operators around a rollout that can be enumerated: with five there are 24,691
+/// Maximum number of operators around a rollout that can be enumerated: with five there are 24,691
 /// candidates of the paper.
 pub const OPERATORS_MAX: usize = 5;
 

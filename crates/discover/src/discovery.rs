@@ -20,11 +20,11 @@ use crate::ranking::Comparison;
 const UCT_CONSTANTS: [&str; 9] = ["0", "0.1", "0.2", "0.3", "0.5", "0.7", "1", "1.41", "2"];
 /// How often UCT searches before each step: `None` never steps, but grows one tree from the start.
 const UCT_REPEATS: [Option<u32>; 3] = [None, Some(10), Some(100)];
-/// Scores computed between two looks at the stop flag, per thread.
+/// Scores computed between two checks of the stop flag, per thread.
 const CHUNK_PER_THREAD: usize = 16;
 /// Moments at which the means of the leading arms are drawn.
 const MOMENTS: usize = 100;
-/// Problems for each point of the budget curve, at most.
+/// Maximum number of problems for each point of the budget curve.
 const CURVE_PROBLEMS_MAX: u64 = 100;
 /// Finalists on the budget curve.
 const CURVE_FINALISTS: usize = 3;
@@ -36,7 +36,7 @@ pub struct Settings {
     pub problem: String,
     /// The vocabulary's name.
     pub grammar: String,
-    /// Operators around a rollout, at most.
+    /// Maximum number of operators around a rollout.
     pub operators: usize,
     /// Evaluations per play.
     pub budget_evals: u64,
@@ -52,10 +52,10 @@ pub struct Settings {
     pub finalists: usize,
 }
 
-/// Where a discovery stands.
+/// The progress of a discovery.
 #[derive(Clone, Debug)]
 pub struct Progress<'a> {
-    /// What is being done.
+    /// The stage.
     pub stage: Stage,
     /// Plays or scores made, with those of earlier runs.
     pub done: u64,
@@ -114,7 +114,7 @@ pub struct Ranked {
     pub high: f64,
 }
 
-/// How an arm's mean settled.
+/// How an arm's mean converged.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Settling {
     /// The expression.
@@ -149,7 +149,7 @@ pub struct Report {
     /// The first discovered algorithm of the ranking against each named one; p-values are corrected
     /// for the comparisons of every finalist with every named algorithm.
     pub comparisons: Vec<Comparison>,
-    /// How the finalists' means settled; for the page only.
+    /// How the finalists' means converged; for the page only.
     #[serde(skip)]
     pub settling: Vec<Settling>,
     /// Scores by budget, if they were asked for.
@@ -406,7 +406,7 @@ impl<'b> Discovery<'b> {
         let plays: Vec<Play> = (0..self.settings.plays).map(training).collect();
         let scores = self.scores_of(Stage::Tuning, &variants, &plays, stop, progress)?;
         let mean_of = |index: usize| average(&scores[index]).unwrap_or(0.0);
-        // Of equal ones the first.
+        // The first one on ties.
         let best = (0..variants.len()).rev().max_by(|&left, &right| mean_of(left).total_cmp(&mean_of(right)));
         let tuned = variants.into_iter().nth(best.expect("there are variants")).expect("an index below the count");
         Ok(fixed.iter().map(|(name, text)| contender(name, text)).chain([tuned]).collect())

@@ -133,7 +133,7 @@ impl Formula {
     }
 }
 
-/// The points that a formula is wanted for.
+/// The points that a formula must fit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Regression {
     points: [(f64, f64); POINTS],
@@ -195,7 +195,7 @@ impl Problem for Regression {
     }
 }
 
-/// Random formulas: each number is another one.
+/// Random formulas: each number gives a different one.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RandomFormulas;
 

@@ -368,7 +368,7 @@ impl Problem for SameGame {
     }
 }
 
-/// Random boards: each number is another board.
+/// Random boards: each number gives a different board.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RandomBoards;
 

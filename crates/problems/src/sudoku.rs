@@ -1,6 +1,6 @@
 //! Sudoku: fill in as many cells as possible before one has no value left.
 //!
-//! The next cell is always the one with the fewest possible values, of equal ones the first; filling
+//! The next cell is always the one with the fewest possible values, the first one on ties; filling
 //! it removes its value from the cells of its row, column and box (forward checking). The game ends
 //! when a cell has no value left, or all are filled; the score is the number of filled cells, those
 //! given included (Cazenave, *Nested Monte-Carlo Search*, 2009, section 5).
@@ -223,7 +223,7 @@ impl Problem for Sudoku {
     }
 }
 
-/// Random grids of 16x16 with a third of the cells given: each number is another grid.
+/// Random grids of 16x16 with a third of the cells given: each number gives a different grid.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RandomGrids;
 

@@ -65,7 +65,7 @@ impl Literal {
         }
     }
 
-    /// The most points that any play reaches.
+    /// The maximum score of any play.
     fn best(&self) -> u32 {
         let groups = self.groups();
         let play = |group: &Vec<(usize, usize)>| {

@@ -18,8 +18,8 @@ use crate::value::to_value_of;
 /// As in [`SurvivalOptions`].
 const MEMORY_MAX_BYTES: usize = 256 << 20;
 
-/// Simulated ticks between two looks for Ctrl-C: about a tenth of a second. Not a time, which would
-/// make the answer depend on the machine.
+/// Simulated ticks between two checks for Ctrl-C: about a tenth of a second. Not a time, which
+/// would make the answer depend on the machine.
 const SLICE_TICKS: u64 = 1_000_000;
 
 /// Solve a whole game before the first move, from the start of a map or from the state of a game.

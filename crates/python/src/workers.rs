@@ -1,6 +1,6 @@
 //! Threads that help the calling thread with a short task.
 //!
-//! A step of a batch takes some tens of microseconds, about as long as it takes to wake a thread,
+//! A step of a batch takes a few tens of microseconds, about as long as it takes to wake a thread,
 //! and far less than a busy machine may take to run it. The calling thread therefore does not wait
 //! for its helpers to begin: it works on the task itself until nothing is left, and then waits only
 //! for helpers that are in the middle of a piece. A helper that has finished looks for the next
@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 /// How long a helper looks for the next task before it sleeps: longer than Python takes from one
 /// step to the next.
 const AWAKE: Duration = Duration::from_micros(50);
-/// Looks at the task between two looks at the clock.
+/// Checks of the task between two checks of the clock.
 const LOOKS: usize = 64;
 
 /// The bits of [`Shared::state`] that count the helpers inside the task.
@@ -107,7 +107,7 @@ impl Drop for Workers {
     fn drop(&mut self) {
         self.shared.is_over.store(true, Ordering::SeqCst);
         drop(self.shared.lie_down());
-        // Not joined: in a forked process there is nobody to wait for.
+        // Not joined: in a forked process there is no thread to wait for.
         self.shared.wake.notify_all();
     }
 }
@@ -130,7 +130,7 @@ impl Drop for Closing<'_> {
 
 impl Shared {
     fn lie_down(&self) -> MutexGuard<'_, ()> {
-        // It protects nothing but the order of sleeping and waking.
+        // It protects only the order of sleeping and waking.
         self.bed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

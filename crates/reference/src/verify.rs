@@ -4,7 +4,7 @@
 //! What a sweep claims, and why repeating it is a proof:
 //!
 //! - A *relaxation* keeps some of the threats. Bulls and goldfish do not see the player, so all of
-//!   them are always kept. A game that goes on goes on in every relaxation.
+//!   them are always kept. A game that survives a tick survives it in every relaxation.
 //! - For a target tick, the verifier *knows* for some ticks a set of states of a relaxation that
 //!   holds every state of a game that reaches the target; and for every tick, the tiles where the
 //!   player can be then.
@@ -15,11 +15,11 @@
 //!   what is left is known from then on.
 //! - If a layer is empty before the target, no game reaches the target.
 //!
-//! A hawk may join with an unknown memory: until it sees the player it may then take any step, and a
-//! state with an unknown memory stands for every state that differs from it only in this memory.
+//! A hawk may join with an unknown memory: until it sees the player it may then take any step, and
+//! a state with an unknown memory stands for every state that differs from it only in this memory.
 //! A hawk's random pick counts as any of its posts; everything else about the threats is as on the
-//! server. Since each step is repeated, a certificate can lie about nothing: a wrong one ends with
-//! states that are left.
+//! server. Since each step is repeated, a certificate cannot make a false claim: a wrong one ends
+//! with states left over.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
@@ -35,7 +35,7 @@ use super::ways::{Surveyed, Ways};
 use super::{Game, Memory, Threat};
 
 const LAST_TICK: usize = 2000;
-/// A layer is known at every so many ticks, and wherever it has few states.
+/// Interval in ticks at which a layer becomes known; layers with few states always do.
 const KNOWN_TICKS: usize = 5;
 const KNOWN_STATES: usize = 512;
 /// States of a layer beyond which a certificate is refused rather than checked.
@@ -147,7 +147,7 @@ type Games = HashSet<(u128, [u16; HAWKS_MAX]), BuildHasherDefault<StateHasher>>;
 /// The most hawks of a search.
 const HAWKS_MAX: usize = 4;
 
-/// What decides the future of a threat.
+/// What determines the future of a threat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Key {
     position: Position,
@@ -170,7 +170,7 @@ struct Pursuer {
     /// Number, then whether it looks, then the tile where it sees the player -> the numbers that
     /// can follow.
     next: Vec<Option<Rc<[u32]>>>,
-    /// Every key that it can ever have, once that was asked for.
+    /// Every key that it can ever have, computed on first use.
     closure: Option<Vec<u32>>,
 }
 
@@ -233,7 +233,7 @@ impl Verifier {
             });
             ways.chain([tile as u16]).collect()
         });
-        // A threat that never leaves its tile tells when threats move.
+        // A threat that never leaves its tile shows when threats move.
         let mut watch = Threat::new(
             layout
                 .threats
@@ -345,8 +345,8 @@ impl Verifier {
         }
     }
 
-    /// Whether the player can move to a tile in a tick, as far as the threats go that do not see
-    /// it.
+    /// Whether the player can move to a tile in a tick, considering only the threats that do not
+    /// see it.
     fn can_land(&self, tick: usize, to: u16) -> bool {
         let to = usize::from(to);
         self.allowed[tick + 1][to] && !(self.rules.no_jump && self.taken[tick][to])
@@ -677,7 +677,7 @@ impl Verifier {
         self.note(from, after);
     }
 
-    /// Knows the states of a tick from now on, if they say more than what was known.
+    /// Records the known states of a tick, if they say more than those known before.
     fn note(&mut self, tick: usize, cover: Cover) {
         let mut is_place = vec![false; self.positions.len()];
         cover.states.iter().for_each(|state| is_place[(state & PLAYER_MASK) as usize] = true);
@@ -693,7 +693,7 @@ impl Verifier {
         }
     }
 
-    /// Searches the whole game, picks included, without what is known not to reach the target.
+    /// Searches the whole game, picks included, leaving out states known not to reach the target.
     fn search(&mut self, target_tick: usize) -> Result<(), String> {
         if target_tick != self.target_tick {
             self.set_target(target_tick);
@@ -765,7 +765,7 @@ impl Verifier {
         }
     }
 
-    /// Whether nothing that is known of a tick says that a game does not reach the target.
+    /// Whether a game may still reach the target, by what is known of its tick.
     fn is_open(&self, tick: usize, state: u128) -> bool {
         let known = self.known[tick].as_ref();
         known.is_none_or(|known| self.covers(known, state & self.mask(&known.threats)))
@@ -784,7 +784,7 @@ impl Verifier {
             && after.idle_rounds != before.idle_rounds
     }
 
-    /// Which of the numbers that a hawk's pick can lead to it does lead to.
+    /// The number, of those that a hawk's pick can lead to, that this pick leads to.
     fn picked_number(&self, threat: usize, draws: u16, numbers: &[u32]) -> u32 {
         let pursuer = self.pursuers[threat].as_ref().expect("it sees the player");
         let mut seed = pursuer.spawned.seed + i32::from(draws);
@@ -794,7 +794,7 @@ impl Verifier {
     }
 }
 
-/// What decides the steps of threats but for the player: the map.
+/// What determines the steps of threats, apart from the player: the map.
 type Map<'a> = (&'a Surveyed, &'a Layout, &'a [Position]);
 
 impl Pursuer {
@@ -822,7 +822,8 @@ impl Pursuer {
         }
     }
 
-    /// The number of a threat as it stands; of an owl whose memory does not matter without it.
+    /// The number of a threat in its current state, without an owl's memory where it does not
+    /// matter.
     fn add(&mut self, threat: &Threat, forgets: bool, positions: &[Position]) -> u32 {
         let memory = &threat.memory;
         let key = Key {

@@ -1,4 +1,4 @@
-//! The ways that threats ask for: worked out from scratch each time, or once for all.
+//! The ways that threats ask for: computed from scratch each time, or once for all tiles.
 
 use std::borrow::Cow;
 

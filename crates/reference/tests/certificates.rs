@@ -1,5 +1,5 @@
-//! Certificates: those that the decider writes are accepted, and whatever is changed in them is
-//! refused or still true.
+//! Certificates: those that the decider writes are accepted, and changed ones are refused or still
+//! true.
 //!
 //! Guarantees: a certificate that `verify` accepts says nothing false about its map.
 
@@ -9,7 +9,7 @@ use getaway::planner::{Budget, Certificate, Decider, Outcome, ProofEnd, Survival
 use getaway_reference::{verify, verify_within};
 use rand_pcg::rand_core::{Rng, SeedableRng};
 
-/// A map of the kinds that are mostly doomed, with what the decider found out about it.
+/// A map of the kinds that are mostly doomed, with the decider's result.
 fn decide(index: u64, ticks: u64) -> (Layout, Certificate, Outcome) {
     let options = GeneratorOptions {
         kind: if index.is_multiple_of(2) { GeneratorKind::Labyrinth } else { GeneratorKind::Maze },
@@ -50,7 +50,7 @@ fn a_thousand_changed_certificates_are_refused_or_still_true() {
     check_changed(40, 40);
 }
 
-/// Changes certificates of some maps, each in so many ways.
+/// Changes certificates of some maps, each in a given number of ways.
 fn check_changed(maps: u64, changes: usize) {
     let mut random = rand_pcg::Pcg32::seed_from_u64(3);
     let (mut refused, mut accepted) = (0, 0);

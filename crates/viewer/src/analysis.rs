@@ -1,5 +1,5 @@
 //! Why a game was lost: the last tick from which survival was possible, the decision that lost it,
-//! and a line that lives.
+//! and a line that survives.
 //!
 //! Survival cannot come back once it is lost, so the ticks of a game fall into two parts: those at
 //! whose start some line survives, and those from which none does. The solver decides single ticks,
@@ -23,11 +23,11 @@ use getaway::game::{LAST_TICK, Move, POINTS_PER_TICK, Plan, Position, State, Sta
 use getaway::planner::{Budget, Decider, Outcome, SurvivalOptions};
 use getaway::search::BudgetMeter;
 
-/// How far the room that is left looks ahead.
+/// How many ticks the room left looks ahead.
 pub const ROOM_TICKS: u16 = 16;
 /// Work per probe in the first round, in simulated ticks; four times as much in each later one.
 const PROBE_TICKS: u64 = 250_000;
-/// Work between two looks at the outcome of a probe.
+/// Work between two checks of the outcome of a probe.
 const SLICE_TICKS: u64 = 50_000;
 /// Memory of a probe.
 const PROBE_MEMORY_MAX_BYTES: usize = 128 << 20;
@@ -51,9 +51,9 @@ pub enum LossKind {
     MissingCommand,
     /// The command of the deciding tick could not be read.
     UnreadableCommand,
-    /// The server played otherwise than the bot says it had commanded.
+    /// The server played another move than the bot says it commanded.
     IgnoredCommand,
-    /// A threat moved otherwise than the rules predict.
+    /// A threat did not move as the rules predict.
     Misprediction,
     /// No line survives from the first tick on.
     DoomedMap,
@@ -90,7 +90,7 @@ pub struct Fall {
     pub is_decisive: bool,
 }
 
-/// What the commands of a game were like, as far as its recording tells.
+/// Statistics of a game's commands, as far as its recording shows them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CommandCounts {
     /// Commands that came after their tick.
@@ -101,7 +101,7 @@ pub struct CommandCounts {
     pub unreadable: usize,
     /// Commands that the server did not play although the recording does not say why.
     pub ignored: usize,
-    /// Ticks in which a threat moved otherwise than predicted.
+    /// Ticks in which a threat did not move as predicted.
     pub mispredicted: usize,
     /// The first tick without the bot.
     pub left_tick: Option<u32>,
@@ -121,7 +121,7 @@ pub struct Analysis {
     /// Whether it is proven that survival was impossible from the next tick on.
     #[serde(rename = "proven")]
     pub is_proven: bool,
-    /// Moves that live to the end of the game, from `last_savable_tick` on.
+    /// Moves that survive to the end of the game, from `last_savable_tick` on.
     pub line: Option<Plan>,
     /// What lost the game; `None` if it was not lost.
     pub kind: Option<LossKind>,
@@ -145,8 +145,8 @@ pub struct Analysis {
     pub falls: Vec<Fall>,
     /// The commands.
     pub commands: CommandCounts,
-    /// The first tick that is not certain, because a threat moved otherwise before it or a message
-    /// is missing.
+    /// The first tick that is not certain, because a threat did not move as predicted before it or
+    /// a message is missing.
     pub uncertain_tick: Option<u16>,
     /// The work of the solver.
     pub simulated_ticks: u64,
@@ -161,7 +161,7 @@ struct Course<'a> {
     moves: &'a [Option<Move>],
 }
 
-/// What is known of when survival was lost.
+/// What is known about when survival was lost.
 #[derive(Clone, Debug, Default)]
 struct Boundary {
     /// The last state from which a line survives, and the line.
@@ -613,7 +613,7 @@ impl Course<'_> {
             let slice = meter.remaining().and(Budget::ticks(SLICE_TICKS));
             let solution = decider.solve(self.world, &self.states[index], slice);
             meter.add_search(solution.simulated_ticks);
-            // A slice that steps nothing must end too.
+            // A slice that simulates no ticks must end, too.
             spent += solution.simulated_ticks.max(1);
             if index == 0 {
                 boundary.longest_tick = boundary.longest_tick.max(Some(solution.final_tick));
@@ -655,7 +655,7 @@ impl Course<'_> {
 
     /// The room that was left at the start of each tick.
     fn room(&self, boundary: &Boundary) -> Vec<u16> {
-        // A living line counts where the game is about to end.
+        // A surviving line counts where the game is about to end.
         let (living_from, living) = match &boundary.lives {
             Some((index, line)) => {
                 let mut states = vec![self.states[*index].clone()];

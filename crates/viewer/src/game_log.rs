@@ -3,8 +3,8 @@
 //! predict.
 //!
 //! Guarantees: the state of a tick is the server's as far as the rules explain the recording. From
-//! the first threat that moved otherwise it is a guess: what messages show is as recorded, what they
-//! hide is as predicted.
+//! the first move that was not predicted it is a guess: what messages show is as recorded, what
+//! they hide is as predicted.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -29,18 +29,18 @@ pub struct LoggedTick {
     pub positions: Positions,
     /// The state at the start of the tick; `None` where the recording cannot be followed.
     pub state: Option<State>,
-    /// Whether everything before this tick went by the rules, so that the state is certain.
+    /// Whether everything before this tick followed the rules, so that the state is certain.
     pub is_exact: bool,
-    /// The threats, as they stand in the recording, that moved otherwise than the rules predict to
-    /// get where they are in this tick.
+    /// The threats, as they stand in the recording, that did not move as the rules predict to get
+    /// where they are in this tick.
     pub mispredicted: Vec<Misprediction>,
-    /// What the recorded actions amount to.
+    /// The move that the recorded actions resolve to.
     pub said: Option<Move>,
     /// What the server played.
     pub played: Option<Move>,
     /// What came over the wire, if the recorder saw it.
     pub wire: Option<Box<WireNotes>>,
-    /// How the bot decided, if the recorder knows.
+    /// How the bot decided, if the recording says so.
     pub decision: Option<Box<DecisionNotes>>,
 }
 
@@ -288,7 +288,7 @@ impl GameLog {
         Positions { player: message.your_character.position, threats }
     }
 
-    /// A note on what does not go by the rules.
+    /// A note on what does not follow the rules.
     pub fn note(&self) -> Option<String> {
         if self.is_cut {
             return Some(format!("only the first {TICKS_MAX} ticks are shown"));

@@ -58,9 +58,9 @@ pub enum MarkKind {
     Missing,
     /// A command could not be read.
     Unreadable,
-    /// The server played otherwise than the recorded command says.
+    /// The server played another move than the recorded command says.
     Ignored,
-    /// A threat moved otherwise than predicted.
+    /// A threat did not move as predicted.
     Misprediction,
     /// The bot left.
     Left,
@@ -369,8 +369,8 @@ pub(super) fn team_of(message: &GameMessage) -> String {
     team.map_or_else(|| "saved game".to_owned(), |team| format!("saved game of {team}"))
 }
 
-/// The marks of surprises in a recorded tick, and of a command that the server did not play although
-/// the recording does not say why.
+/// The marks of moves that were not predicted in a recorded tick, and of a command that the server
+/// did not play although the recording does not say why.
 fn tick_marks(tick: &LoggedTick, styles: &[String]) -> Vec<(MarkKind, String)> {
     let mut marks = Vec::new();
     for surprise in &tick.mispredicted {

@@ -11,7 +11,7 @@ use getaway::game::{Direction, Layout, State, Status, Tile, World};
 const TILE: i32 = 100;
 /// The height of the caption below the map, in the same units.
 const CAPTION: i32 = 100;
-/// The width of a drawing in pixels: so many for each column, up to a limit.
+/// The width of a drawing in pixels: a number per column, up to a limit.
 const TILE_PIXELS: i32 = 32;
 const WIDTH_PIXELS_MAX: i32 = 800;
 
@@ -20,8 +20,8 @@ pub fn svg(world: &World, state: &State, heading: Direction) -> String {
     draw(world, std::slice::from_ref(state), heading, 1.0)
 }
 
-/// Draws a game: an animation through consecutive states, again and again, `speed` times as fast as
-/// the server plays. A single state is drawn as by [`svg`].
+/// Draws a game: an animation through consecutive states, repeatedly, `speed` times as fast as the
+/// server plays. A single state is drawn as by [`svg`].
 ///
 /// # Panics
 /// When there is no state.

@@ -1,4 +1,4 @@
-//! The bridge: takes a bot that reads and writes lines to a server with a websocket.
+//! The bridge: connects a bot that reads and writes lines to a websocket server.
 
 use std::io;
 use std::net::TcpStream;
@@ -17,7 +17,7 @@ use super::socket::SocketChannel;
 use super::{EXIT_TIME, STARTUP_TIME};
 use getaway::protocol::{ClientFrame, Register, to_json};
 
-/// How long each side is listened to in turn. It adds at most this much to the time of a command.
+/// How long each side is polled in turn. It adds at most this much to the time of a command.
 const TURN: Duration = Duration::from_millis(1);
 /// Interval of attempts to connect.
 const CONNECT_INTERVAL: Duration = Duration::from_millis(100);
@@ -52,7 +52,7 @@ pub enum BridgeError {
     },
 }
 
-/// What passed over a bridge.
+/// The traffic over a bridge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BridgeReport {
     /// States passed to the bot.

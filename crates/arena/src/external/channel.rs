@@ -1,8 +1,8 @@
-//! The connection to a bot, whatever it is made of.
+//! The connection to a bot, over any transport.
 
 use std::time::Instant;
 
-/// What came from a bot.
+/// Input from a bot.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Received {
     /// A message: text that should be JSON.

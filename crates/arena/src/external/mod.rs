@@ -1,9 +1,9 @@
 //! External bots: programs in any language that play in place of a planner.
 //!
-//! `exec:COMMAND` starts a program that connects to a websocket, as on the day: it finds the address
-//! in the environment variable `SERVER_URL`, and in place of `{url}` in the command. `pipe:COMMAND`
-//! starts a program that reads the server's messages as lines of JSON from standard input, and
-//! writes its commands as lines to standard output.
+//! `exec:COMMAND` starts a program that connects to a websocket, as in the competition: it finds
+//! the address in the environment variable `SERVER_URL`, and in place of `{url}` in the command.
+//! `pipe:COMMAND` starts a program that reads the server's messages as lines of JSON from standard
+//! input, and writes its commands as lines to standard output.
 //!
 //! Guarantees: a bot has the time limits of the server; a bot that crashes, says nothing or sends
 //! garbage loses the game, and the record says why; no process outlives the games, not even if the
@@ -140,7 +140,7 @@ pub enum FailureKind {
     Crash,
     /// It did not connect, or sent nothing for [`SILENT_TICKS_MAX`] ticks.
     Silence,
-    /// It sent what is no command: no JSON, or messages of other kinds only.
+    /// It sent no command: only invalid JSON, or messages of other kinds.
     Garbage,
 }
 

@@ -17,7 +17,7 @@ pub struct ExternalSummary {
     pub crashed: u64,
     /// Games that it lost because it sent nothing.
     pub silent: u64,
-    /// Games that it lost because it sent what is no command.
+    /// Games that it lost because it sent no valid command.
     pub garbage: u64,
     /// Ticks played with a command.
     pub commands: u64,

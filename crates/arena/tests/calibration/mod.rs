@@ -23,15 +23,16 @@ pub struct Calibration {
     pub tournaments: u32,
     /// Tournaments in which the sign test called the planners different.
     pub false_positives: u32,
-    /// Intervals of the mean score difference, and those that held the truth, 0.
+    /// Intervals of the mean score difference, and those that contained the true value, 0.
     pub differences: Hits,
-    /// Intervals of the win share, and those that held the truth, one half.
+    /// Intervals of the win share, and those that contained the true value, one half.
     pub win_shares: Hits,
-    /// Intervals of one planner's mean score, and those that held the truth, where it is known.
+    /// Intervals of one planner's mean score, and those that contained the true value, where it is
+    /// known.
     pub scores: Hits,
 }
 
-/// How many of some intervals held the truth.
+/// How many of some intervals contained the true value.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Hits {
     pub intervals: u32,
@@ -46,14 +47,14 @@ impl Hits {
         }
     }
 
-    /// The share that held the truth.
+    /// The share that contained the true value.
     pub fn coverage(self) -> f64 {
         f64::from(self.hits) / f64::from(self.intervals.max(1))
     }
 }
 
 impl Calibration {
-    /// Adds a tournament, with the truth about the left planner's mean score if it is known.
+    /// Adds a tournament, with the left planner's true mean score if it is known.
     pub fn add(&mut self, pairs: &[(GameRecord, GameRecord)], score_mean: Option<f64>) {
         let result = Comparison::of(pairs.iter().map(|(left, right)| (left, right)));
         self.tournaments += 1;
