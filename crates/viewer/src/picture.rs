@@ -238,7 +238,8 @@ impl<'a> Renderer<'a> {
         let names = replay.styles.iter().map(String::as_str).chain(["player"]);
         let sprites = names.map(|name| (name, paths_of(drawing().sprite(name)))).collect();
         let (width, height) = (replay.layout.width as u32 * tile, replay.layout.height as u32 * tile);
-        let streets = Pixmap::new(width, height + caption_height(width)).expect("sides between 1 and a few thousand");
+        let streets = Pixmap::new(width, height + caption_height(width) + legend_height(options.layers))
+            .expect("sides between 1 and a few thousand");
         let mut renderer =
             Self { replay, layers: options.layers, theme: options.theme, tile: tile as f32, streets, sprites };
         renderer.streets = renderer.draw_streets();
@@ -287,14 +288,59 @@ impl<'a> Renderer<'a> {
         let positions = &frames[index].positions;
         let next = &frames[(index + 1).min(frames.len() - 1)].positions;
         self.draw_layers(&mut canvas, index);
-        for (threat, style) in self.replay.styles.iter().enumerate() {
+        let catchers = self.catchers(index);
+        let draw_threat = |canvas: &mut Pixmap, threat: usize| {
             let ((at, facing), (to, next_facing)) = (positions.threats[threat], next.threats[threat]);
-            self.draw_actor(&mut canvas, style, (at, to), (facing, next_facing), fraction);
-        }
+            self.draw_actor(canvas, &self.replay.styles[threat], (at, to), (facing, next_facing), fraction);
+        };
+        (0..self.replay.styles.len())
+            .filter(|threat| !catchers.contains(threat))
+            .for_each(|threat| draw_threat(&mut canvas, threat));
         let facing = (self.heading(index), self.heading((index + 1).min(frames.len() - 1)));
         self.draw_actor(&mut canvas, "player", (positions.player, next.player), facing, fraction);
+        // Who catches the player is seen, on top of it.
+        catchers.iter().for_each(|&threat| draw_threat(&mut canvas, threat));
+        if !catchers.is_empty() {
+            self.draw_ring(&mut canvas, positions.player);
+        }
         self.caption(&mut canvas, index);
+        self.legend(&mut canvas);
         canvas
+    }
+
+    /// The threats on the player's tile in the last frame, if the game ends there by a catch.
+    fn catchers(&self, index: usize) -> Vec<usize> {
+        if self.replay.status != Status::Caught || index + 1 != self.replay.frames.len() {
+            return Vec::new();
+        }
+        let positions = &self.replay.frames[index].positions;
+        let threats = positions.threats.iter().enumerate();
+        threats.filter(|(_, (at, _))| *at == positions.player).map(|(threat, _)| threat).collect()
+    }
+
+    /// A ring around the threat that has caught the player.
+    fn draw_ring(&self, canvas: &mut Pixmap, at: Position) {
+        let (x, y) = self.center(at);
+        for (name, width) in [("pale", 0.2), ("death", 0.12)] {
+            let mut path = PathBuilder::new();
+            path.push_circle(x, y, self.tile * 0.66);
+            let stroke = Stroke { width: (self.tile * width).max(3.0), ..Stroke::default() };
+            stroke_path(canvas, path, &stroke, self.color(name));
+        }
+    }
+
+    /// The layers that are drawn, each with its colour, in the last line.
+    fn legend(&self, canvas: &mut Pixmap) {
+        let entries = legend_entries(self.layers);
+        let (size, raster) = (16, RasterHeight::Size16);
+        let advance = get_raster_width(FontWeight::Bold, raster) as u32;
+        let (mut left, top) = (size / 2, canvas.height().saturating_sub(LEGEND_HEIGHT) + (LEGEND_HEIGHT - size) / 2);
+        for (words, color) in entries {
+            fill_rect(canvas, left as f32, top as f32 + 3.0, 10.0, 10.0, self.color(color));
+            left += 14;
+            write_words(canvas, words, (left, top), raster, self.color("text"));
+            left += (words.len() as u32 + 2) * advance;
+        }
     }
 
     fn draw_layers(&self, canvas: &mut Pixmap, index: usize) {
@@ -457,21 +503,43 @@ impl<'a> Renderer<'a> {
         let tick = self.replay.frames[index].tick;
         let is_last = index + 1 == self.replay.frames.len();
         let state = match self.replay.status {
-            Status::Caught if is_last => "caught",
-            Status::Complete if is_last => "survived",
-            _ => phase(&self.replay.rules, tick).map_or("", |phase| phase.name()),
+            Status::Caught if is_last => match self.catchers(index).first() {
+                Some(&threat) => format!("caught by the {}", self.replay.styles[threat]),
+                None => "caught".to_owned(),
+            },
+            Status::Complete if is_last => "survived".to_owned(),
+            _ => phase(&self.replay.rules, tick).map_or("", |phase| phase.name()).to_owned(),
         };
         let words = format!("tick {tick}  score {}  {state}", tick * POINTS_PER_TICK);
         let height = caption_height(canvas.width());
         let (size, raster) = font_size(canvas.width());
-        let top = canvas.height() - height + (height - size) / 2;
+        let top = canvas.height() - height - legend_height(self.layers) + (height - size) / 2;
         write_words(canvas, &words, (size / 2, top), raster, self.color("text"));
     }
+}
+
+/// Height of the line with the legend.
+const LEGEND_HEIGHT: u32 = 24;
+
+/// The layers that are drawn, and the names of their colours.
+fn legend_entries(layers: Layers) -> Vec<(&'static str, &'static str)> {
+    let entries = [
+        (layers.plan, "plan", "plan"),
+        (layers.paths, "paths", "line"),
+        (layers.arrival, "arrival", "heat"),
+        (layers.deadly, "fatal", "death"),
+        (layers.trail, "trail", "trail"),
+    ];
+    entries.into_iter().filter(|(is_drawn, ..)| *is_drawn).map(|(_, words, color)| (words, color)).collect()
 }
 
 /// The font size for an image's width.
 fn font_size(width: u32) -> (u32, RasterHeight) {
     if width >= 600 { (24, RasterHeight::Size24) } else { (16, RasterHeight::Size16) }
+}
+
+fn legend_height(layers: Layers) -> u32 {
+    if legend_entries(layers).is_empty() { 0 } else { LEGEND_HEIGHT }
 }
 
 fn caption_height(width: u32) -> u32 {
