@@ -31,9 +31,15 @@ const SWEEP_WORK_MIN: u64 = 10_000_000;
 /// Initial amount of work on a sweep of the whole game, and the share of the work on a target after
 /// which the next one follows, with a limit as large as that work.
 const WHOLE_WORK_MIN: u64 = 500_000;
+/// The work on a far target before the first such sweep, which is only small on small maps.
+const WHOLE_DELAY: u64 = 4_000_000;
 const WHOLE_SHARE: u64 = 4;
 /// How much earlier sweeps may start once nothing is left to try.
 const FLOOR_STEP_TICKS: usize = 120;
+/// Initial amount of work on the end of the game.
+const PATIENCE_END: u64 = 3_000_000;
+/// While no line reaches this tick, the end of the game is not the only target.
+const EARLY_TICK: usize = 700;
 /// A beam lasts for at least one over this of the work on its target before new knowledge restarts
 /// it.
 const BEAM_SHARE: u64 = 5;
@@ -127,10 +133,20 @@ impl<const N: usize> Engine<N> {
     /// the earliest target that it can prove and the latest that a line reaches, in rounds: those
     /// that stay undecided for as long as its patience lasts are left for the next round.
     fn next_target(&mut self, best: &Solution) -> usize {
-        if best.bound > LAST_TICK {
-            return usize::from(LAST_TICK);
-        }
         let (low, high) = (usize::from(best.final_tick), usize::from(best.bound));
+        if best.bound > LAST_TICK {
+            let end = usize::from(LAST_TICK);
+            let Some(attempt) = &self.attempt else { return end };
+            if attempt.target.tick == end && (attempt.work < attempt.patience || low > EARLY_TICK) {
+                return end;
+            }
+            // Where every line is short, the tick just beyond the longest may be easier to decide.
+            if attempt.target.tick == end || (attempt.target.tick == low && attempt.work < attempt.patience) {
+                return low;
+            }
+            self.patience *= 2;
+            return end;
+        }
         if let Some(attempt) = self.attempt.as_ref().filter(|attempt| (low..high).contains(&attempt.target.tick)) {
             let tick = attempt.target.tick;
             if attempt.work < attempt.patience {
@@ -183,7 +199,8 @@ impl<const N: usize> Engine<N> {
         self.resting.truncate(RESTING_MAX);
         let far = if tick > INSANE_TICK + FLOOR_TICKS { INSANE_TICK } else { tick.saturating_sub(FLOOR_TICKS) };
         let sweep = Some(Sweep::new(&target, self.model.first_tick, self.limits(0)));
-        let patience = if tick == usize::from(LAST_TICK) { u64::MAX } else { self.patience };
+        let is_end = tick == usize::from(LAST_TICK);
+        let patience = if is_end { self.patience.max(PATIENCE_END) } else { self.patience };
         let floor = far.max(self.model.first_tick);
         self.attempt = Some(Attempt {
             target,
@@ -192,7 +209,7 @@ impl<const N: usize> Engine<N> {
             floor,
             sweep_work_max: SWEEP_WORK_MIN,
             has_abandoned: false,
-            whole_due: 0,
+            whole_due: if tick > far + FLOOR_TICKS { WHOLE_DELAY } else { 0 },
             whole_work_max: None,
             is_exhausted: false,
             beam,

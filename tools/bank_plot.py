@@ -1,0 +1,119 @@
+"""Draws the bank: `python tools/bank_plot.py benches/bank.csv benches/generated.csv docs/hardness.svg`.
+
+The left plot shows the share of maps that are survived, doomed and undecided against the number of loops of the streets;
+the others the median time until a map is decided, against its open tiles and its threats. Maps that stay undecided count
+with the time that they were given.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import statistics
+import sys
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+
+Row = dict[str, str]
+WIDTH, HEIGHT, LEFT, TOP = 250, 190, 52, 34
+PANEL_WIDTH, BOTTOM = WIDTH + 90, 46
+COLOURS = {"survives": "#4c9f70", "doomed": "#c8553d", "undecided": "#b8b8b8"}
+LOOPS = [(0, 0), (1, 1), (2, 2), (3, 3), (4, 5), (6, 8), (9, 12), (13, 20), (21, 99)]
+TILES = [(20, 29), (30, 44), (45, 64), (65, 94), (95, 139), (140, 200)]
+
+
+def group(rows: list[Row], column: str, buckets: list[tuple[int, int]]) -> dict[str, list[Row]]:
+    """The rows by bucket of a column; buckets with fewer than five rows are left out."""
+    found: dict[str, list[Row]] = {}
+    for first, last in buckets:
+        own = [row for row in rows if first <= int(row[column]) <= last]
+        if len(own) >= 5:
+            found[str(first) if first == last else f"{first}+" if last == 99 else f"{first}-{last}"] = own
+    return found
+
+
+def verdict(row: Row) -> str:
+    """The verdict; the best scores of doomed maps are doomed too."""
+    return "doomed" if row["verdict"] == "optimal" else row["verdict"]
+
+
+def text(x: float, y: float, words: str, anchor: str = "middle", size: int = 11) -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size}">{words}</text>'
+
+
+def panel(index: int, title: str, axis: str, names: list[str]) -> list[str]:
+    """The frame of a plot, with the names of its buckets."""
+    left = LEFT + index * PANEL_WIDTH
+    step = WIDTH / len(names)
+    parts = [text(left + WIDTH / 2, TOP - 14, title, size=13), text(left + WIDTH / 2, TOP + HEIGHT + 36, axis)]
+    parts += [text(left + step * (place + 0.5), TOP + HEIGHT + 16, name, size=10) for place, name in enumerate(names)]
+    parts.append(f'<rect x="{left}" y="{TOP}" width="{WIDTH}" height="{HEIGHT}" fill="none" stroke="#777"/>')
+    return parts
+
+
+def shares(index: int, groups: dict[str, list[Row]]) -> list[str]:
+    """Stacked shares of the verdicts."""
+    left, step = LEFT + index * PANEL_WIDTH, WIDTH / len(groups)
+    parts = []
+    for place, rows in enumerate(groups.values()):
+        base = float(TOP + HEIGHT)
+        for name, colour in COLOURS.items():
+            height = HEIGHT * sum(verdict(row) == name for row in rows) / len(rows)
+            base -= height
+            x = left + place * step + 2
+            parts.append(f'<rect x="{x:.1f}" y="{base:.1f}" width="{step - 4:.1f}" height="{height:.1f}" fill="{colour}"/>')
+        parts.append(text(left + (place + 0.5) * step, TOP - 2, f"{len(rows)}", size=8))
+    for place, (name, colour) in enumerate(COLOURS.items()):
+        parts.append(f'<text x="{left + 4 + 80 * place}" y="{TOP + HEIGHT + 28}" font-size="10" fill="{colour}">{name}</text>')
+    parts += [text(left - 6, TOP + HEIGHT * (1 - share) + 4, f"{share:.0%}", "end", 10) for share in (0, 0.5, 1)]
+    return parts + panel(index, "share of maps", "loops of the streets", list(groups))
+
+
+def times(index: int, title: str, axis: str, groups: dict[str, list[Row]]) -> list[str]:
+    """Medians and upper quartiles of the time, on a logarithmic axis from 1 ms to 10 s."""
+    left, step = LEFT + index * PANEL_WIDTH, WIDTH / len(groups)
+
+    def height(time_ms: float) -> float:
+        return TOP + HEIGHT * (1 - math.log10(max(time_ms, 1)) / 4)
+
+    parts = []
+    for label, quantile, colour in (("median", 0.5, "#2f4b7c"), ("upper quartile", 0.75, "#a05195")):
+        points = []
+        for place, rows in enumerate(groups.values()):
+            taken = sorted(float(row["decided_ms"] or row["elapsed_ms"]) for row in rows)
+            value = statistics.median(taken) if quantile == 0.5 else taken[int(quantile * (len(taken) - 1))]
+            points.append((left + step * (place + 0.5), height(value)))
+        line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+        parts.append(f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="2"/>')
+        parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>' for x, y in points]
+        parts.append(f'<text x="{left + 6}" y="{TOP + 14 + 13 * (quantile > 0.5)}" font-size="10" fill="{colour}">{label}</text>')
+    ticks = {1: "1 ms", 10: "10 ms", 100: "0.1 s", 1000: "1 s", 10000: "10 s"}
+    parts += [text(left - 6, height(time_ms) + 4, name, "end", 10) for time_ms, name in ticks.items()]
+    return parts + panel(index, title, axis, list(groups))
+
+
+def main(bank: Path, generated: Path, out: Path) -> None:
+    """Draws both files: the shares from both, the times from the generated maps."""
+    read: Callable[[Path], list[Row]] = lambda path: list(csv.DictReader(path.open()))
+    maps = [row for row in read(bank) if row["set"] == "no-jump"]
+    rows = read(generated)
+    no_jump = [row for row in rows if row["set"].endswith("no-jump")]
+    threats: dict[str, list[Row]] = defaultdict(list)
+    for row in sorted(no_jump, key=lambda row: int(row["threats"])):
+        threats[row["threats"]].append(row)
+    parts = shares(0, group(maps + no_jump, "loops", LOOPS))
+    parts += times(1, "time until decided", "open tiles", group(no_jump, "tiles", TILES))
+    parts += times(2, "time until decided", "threats", dict(threats))
+    width, height = 3 * PANEL_WIDTH, TOP + HEIGHT + BOTTOM
+    body = "\n".join(parts)
+    out.write_text(
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif">\n'
+        f'<rect width="100%" height="100%" fill="white"/>\n{body}\n</svg>\n'
+    )
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 4:
+        sys.exit(__doc__)
+    main(*map(Path, sys.argv[1:]))
