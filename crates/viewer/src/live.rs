@@ -47,6 +47,9 @@ struct Built {
     forecast_at: Option<Instant>,
 }
 
+/// States, and notes with the index of the state that each belongs to.
+type News = (Vec<State>, Vec<(usize, WireNotes)>);
+
 impl LiveReplay {
     /// Starts a new game and discards the previous one.
     pub fn begin(&self, title: &str, subtitle: &str, world: Arc<World>) {
@@ -104,7 +107,7 @@ impl LiveReplay {
 
     /// Starts a new replay if there is a new game, and returns the states and the notes that are
     /// not in the replay yet.
-    fn catch_up(&self, built: &mut Option<Built>) -> Option<(Vec<State>, Vec<(usize, WireNotes)>)> {
+    fn catch_up(&self, built: &mut Option<Built>) -> Option<News> {
         let game = lock(&self.game);
         let game = game.as_ref()?;
         if built.as_ref().is_none_or(|built| built.number != game.number) {
