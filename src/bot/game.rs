@@ -7,6 +7,7 @@ use crate::protocol::MessageMap;
 
 use super::deadline::Deadlines;
 use super::decision::Decision;
+use super::learning::{self, Learning};
 use super::observation::{Decoded, Observation};
 use super::options::BotOptions;
 use super::plan::Planning;
@@ -27,6 +28,7 @@ pub(super) struct Game {
     /// `None` before the first message is processed.
     pub tracking: Option<Tracking>,
     pub planning: Planning,
+    pub learning: Learning,
 }
 
 /// An answer to a message.
@@ -68,6 +70,13 @@ pub(super) fn observe(
     current.history.styles_before = std::mem::replace(&mut current.history.styles, decoded.styles.clone());
     current.history.queue.push_back(observation.clone());
     current.tracking = track(current.tracking.take(), &current.map, &mut current.history, options, deadlines);
+    current.learning.keep(observation);
+    if let Some(Tracking::Following(tracker)) = &mut current.tracking
+        && current.history.queue.is_empty()
+    {
+        let words = learning::named(decoded);
+        current.learning.learn(tracker, (&current.map, &words), options, deadlines);
+    }
     if current.tracking.is_none() {
         // No world can be built of this map, so the next message starts over.
         *game = None;
@@ -85,15 +94,16 @@ impl Game {
             history,
             tracking: None,
             planning: Planning::default(),
+            learning: Learning::default(),
         }
     }
 
     /// The tracker and the planning, if the tracker is up to date: only then does it know more than
     /// the message.
-    pub fn tracked(&mut self, decoded: &Decoded<'_>) -> Option<(&mut Tracker, &mut Planning)> {
+    pub fn tracked(&mut self, decoded: &Decoded<'_>) -> Option<(&mut Tracker, &mut Planning, &Learning)> {
         match &mut self.tracking {
             Some(Tracking::Following(tracker)) if self.history.queue.is_empty() && self.map == *decoded.map => {
-                Some((&mut **tracker, &mut self.planning))
+                Some((&mut **tracker, &mut self.planning, &self.learning))
             }
             _ => None,
         }

@@ -19,6 +19,7 @@
 
 use std::time::{Duration, Instant};
 
+use crate::game::{Rules, Style};
 use crate::planner::{self, Budget, CautiousRules, Choice};
 use crate::protocol::GameMessage;
 
@@ -28,6 +29,7 @@ mod decision;
 mod exploration;
 mod fallback;
 mod game;
+mod learning;
 mod observation;
 mod options;
 mod plan;
@@ -119,7 +121,7 @@ impl Bot {
         };
         let elapsed = || time_source.now().saturating_duration_since(arrival);
 
-        let decoded = observation::decode(message)?;
+        let decoded = observation::decode(message, &options.words)?;
         if let Some(repeated) = game::observe(&mut self.game, &decoded, options, deadlines) {
             return Ok(Decision { elapsed: elapsed(), ..repeated });
         }
@@ -137,6 +139,22 @@ impl Bot {
             game.answer = Some(Answer { observation: decoded.observation, decision, is_timely: elapsed <= time });
         }
         Ok(decision)
+    }
+
+    /// What the bot has learnt in this game that is not as its options say, in sentences; empty as
+    /// long as every threat does what was predicted.
+    pub fn learnt(&self) -> Vec<String> {
+        self.game.as_ref().map_or_else(Vec::new, |game| game.learning.sentences(&self.options.rules))
+    }
+
+    /// The rules of the best explanation of this game, and the styles of words that are not the
+    /// server's: as in the options, unless a threat did something else.
+    pub fn memory(&self) -> (Rules, Vec<(String, Style)>) {
+        let learnt = self.game.as_ref().and_then(|game| game.learning.memory());
+        let (rules, words) = learnt.unwrap_or((self.options.rules, Vec::new()));
+        let known = self.options.words.iter().filter(|(word, _)| words.iter().all(|(other, _)| other != word));
+        let words = known.cloned().chain(words.iter().cloned()).collect();
+        (rules, words)
     }
 
     /// How often each threat, in message order, did something other than predicted in this game.

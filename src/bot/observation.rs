@@ -1,8 +1,8 @@
 //! Decode: a message after validation. Code that uses an observation can rely on valid positions
 //! and ticks.
 
-use crate::game::{Direction, FIRST_TICK, LAST_TICK, MAX_OPEN_TILES, MAX_THREATS, Position, Style};
-use crate::protocol::{GameMessage, MessageMap, MessageThreat, MessageTile};
+use crate::game::{Direction, FIRST_TICK, LAST_TICK, MAX_OPEN_TILES, MAX_THREATS, Personality, Position, Style};
+use crate::protocol::{GameMessage, MessageMap, MessageThreat, MessageTile, Name};
 
 use super::decision::BotError;
 
@@ -12,6 +12,8 @@ pub(super) struct Decoded<'a> {
     pub observation: Observation,
     /// The threats' styles, in message order; `None` if the message's word is unknown.
     pub styles: Vec<Option<Style>>,
+    /// The words for the styles that are not the server's, in message order; empty if there is none.
+    pub words: Vec<String>,
     /// Whether the rules apply: the tick is in range, every threat is on an open tile, and the map
     /// is within a world's limits. A message that fails this check is played without predictions.
     pub is_playable: bool,
@@ -28,6 +30,8 @@ pub(super) struct Observation {
     pub player: Position,
     /// In message order.
     pub threats: Vec<ObservedPose>,
+    /// The personality that all threats are reported to have, if there is one.
+    pub personality: Option<Personality>,
 }
 
 /// A threat as observed.
@@ -38,11 +42,11 @@ pub(super) struct ObservedPose {
     pub direction: Option<Direction>,
 }
 
-/// Reads a message.
+/// Reads a message; `words` are styles that the server gives other names.
 ///
 /// # Errors
 /// When the sizes disagree or the player is not on an open tile: no decision is possible then.
-pub(super) fn decode(message: &GameMessage) -> Result<Decoded<'_>, BotError> {
+pub(super) fn decode<'a>(message: &'a GameMessage, words: &[(String, Style)]) -> Result<Decoded<'a>, BotError> {
     message.validate()?;
     let player = message.your_character.position;
     if message.map.tiles.get(player) != Some(MessageTile::Empty) {
@@ -55,10 +59,25 @@ pub(super) fn decode(message: &GameMessage) -> Result<Decoded<'_>, BotError> {
         tick: message.tick.clamp(FIRST_TICK.into(), LAST_TICK.into()) as u16,
         player,
         threats: message.threats.iter().map(observe).collect(),
+        personality: personality(&message.threats),
     };
     let is_playable = is_playable(&message.map, &observation);
-    let styles = message.threats.iter().map(|threat| threat.style.known()).collect();
-    Ok(Decoded { map: &message.map, observation, styles, is_playable })
+    let named = |threat: &MessageThreat| match &threat.style {
+        Name::Known(style) => Some(*style),
+        Name::Other(word) => words.iter().find(|(known, _)| known == word).map(|&(_, style)| style),
+    };
+    let styles: Vec<Option<Style>> = message.threats.iter().map(named).collect();
+    let has_unknown = message.threats.iter().any(|threat| threat.style.known().is_none());
+    let words =
+        if has_unknown { message.threats.iter().map(|threat| threat.style.to_string()).collect() } else { Vec::new() };
+    Ok(Decoded { map: &message.map, observation, styles, words, is_playable })
+}
+
+/// The personality that all threats are reported to have, if there is one.
+fn personality(threats: &[MessageThreat]) -> Option<Personality> {
+    let (first, others) = threats.split_first()?;
+    let is_shared = others.iter().all(|threat| threat.personality == first.personality);
+    first.personality.as_ref().filter(|_| is_shared)?.known()
 }
 
 fn is_playable(map: &MessageMap, observation: &Observation) -> bool {

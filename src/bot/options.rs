@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use crate::game::{Rules, RulesError};
+use crate::game::{Rules, RulesError, Style};
 use crate::planner::{self, Budget, PlannerError};
 
 /// The default time for a decision: three quarters of a tick of the real server.
@@ -23,6 +23,10 @@ pub struct BotOptions {
     pub seed: u64,
     /// The rules of the game.
     pub rules: Rules,
+    /// The styles of threats that the server gives other names, by name.
+    pub words: Vec<(String, Style)>,
+    /// Whether the bot works out other rules when the threats do not keep these.
+    pub learns: bool,
     /// How many threat moves of slack the plans of `survival` try to keep, so that lost commands do
     /// no harm; 0 for plans without slack. Other planners ignore it.
     pub slack_moves: u8,
@@ -35,6 +39,8 @@ impl Default for BotOptions {
             budget: BUDGET_DEFAULT,
             seed: 0,
             rules: Rules::BLITZ_2025,
+            words: Vec::new(),
+            learns: true,
             slack_moves: SLACK_MOVES_MAX,
         }
     }

@@ -21,6 +21,7 @@ use crate::search::BudgetMeter;
 
 use super::exploration::{Exploration, SearchLimits, check_plan};
 use super::fallback::decide_from_positions;
+use super::learning::Learning;
 use super::observation::Decoded;
 use super::options::BotOptions;
 use super::tracker::Tracker;
@@ -54,13 +55,13 @@ enum ActivePlanner {
 
 /// Decides on a message within the budget, whose deadline is set.
 pub(super) fn decide(
-    tracked: Option<(&mut Tracker, &mut Planning)>,
+    tracked: Option<(&mut Tracker, &mut Planning, &Learning)>,
     cautious: &mut CautiousRules,
     decoded: &Decoded<'_>,
     options: &BotOptions,
     budget: Budget,
 ) -> Choice {
-    let Some((tracker, planning)) = tracked else { return decide_from_positions(cautious, decoded, None) };
+    let Some((tracker, planning, learning)) = tracked else { return decide_from_positions(cautious, decoded, None) };
     let is_late = budget.deadline.is_some_and(|deadline| budget.time_source.now() >= deadline);
     let state = tracked_state(tracker).ok().filter(|state| !state.is_over());
     let (true, false, Some(state)) = (decoded.is_playable, is_late, state) else {
@@ -73,7 +74,10 @@ pub(super) fn decide(
     }
     let mut meter = BudgetMeter::new(budget);
     match planning.decide(tracker, &state, options, &mut meter) {
-        Ok(choice) => Choice { simulated_ticks: meter.ticks(), ..choice },
+        Ok(choice) => {
+            let choice = Choice { simulated_ticks: meter.ticks(), ..choice };
+            learning.check(tracker, choice, budget)
+        }
         Err(_) => decide_from_positions(cautious, decoded, Some(&tracker.map.layout)),
     }
 }

@@ -10,12 +10,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::game::{Direction, FIRST_TICK, Layout, Position, Spawn, Style, Tile, World, WorldBuilder, WorldError};
+use crate::game::{
+    Direction, FIRST_TICK, Layout, Position, Rules, Spawn, Style, Tile, World, WorldBuilder, WorldError,
+};
 use crate::protocol::MessageMap;
 
 use super::belief::{Beliefs, Step};
 use super::deadline::{Deadline, Deadlines};
-use super::observation::Observation;
+use super::observation::{Observation, ObservedPose};
 use super::options::BotOptions;
 use super::reconstruct::{Gap, Path, reconstruct};
 use super::records::{History, KnownMap, Sent};
@@ -132,6 +134,41 @@ fn layout_of(map: &MessageMap, observation: &Observation, styles: &[Option<Style
 }
 
 impl Tracker {
+    /// The tracker that has followed a game from its first observation under other rules, with other
+    /// styles. `log` holds every observation so far.
+    ///
+    /// # Errors
+    /// When the world cannot be built.
+    pub fn followed(
+        &self,
+        rules: &Rules,
+        styles: &[Option<Style>],
+        log: &[Observation],
+        deadlines: Deadlines,
+    ) -> Result<Self, WorldError> {
+        let first = log.first().expect("a game has a first observation");
+        let spawn = |(style, threat): (&Option<Style>, &ObservedPose)| Spawn {
+            style: style.unwrap_or(Style::Goldfish),
+            position: threat.position,
+        };
+        let threats = styles.iter().zip(&first.threats).map(spawn).collect();
+        let layout = Layout { player: first.player, threats, ..self.map.layout.clone() };
+        let world = World::new(&layout, rules)?;
+        let mut tracker = Self::new(layout, world, styles, first, deadlines.decision)?;
+        let mut history = History::default();
+        keep_processed(&mut history, first.clone(), false);
+        for observation in &log[1..] {
+            tracker.process(observation.clone(), &[], &mut history, deadlines);
+        }
+        tracker.map.visited.extend(&self.map.visited);
+        tracker.map.refusals = self.map.refusals.clone();
+        tracker.map.excluded = self.map.excluded.clone();
+        tracker.effective_commands = self.effective_commands;
+        tracker.late_commands = self.late_commands;
+        tracker.beliefs.world_count += self.beliefs.world_count + 1;
+        Ok(tracker)
+    }
+
     /// Starts from the first message of a game, or the first that arrived. `world` was built from
     /// `layout`; unknown styles are `None`. After `deadline` only a few hypotheses are kept.
     ///
@@ -259,9 +296,8 @@ fn keep_processed(history: &mut History, observation: Observation, is_next: bool
 mod tests {
     use std::time::Duration;
 
-    use super::super::observation::ObservedPose;
     use super::*;
-    use crate::game::{Move, Rules, State};
+    use crate::game::{Move, State};
     use crate::search::{Generator, ManualTimeSource, TimeSource};
 
     const DRAWING: &str = "
@@ -284,6 +320,7 @@ mod tests {
             tick: state.tick(),
             player: world.player(state),
             threats: world.threats(state).map(observe).collect(),
+            personality: None,
         }
     }
 

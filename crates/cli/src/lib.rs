@@ -25,9 +25,11 @@ mod external;
 mod map_args;
 mod mapgen;
 mod maps;
+mod memory;
 mod number;
 mod output;
 mod play;
+mod probe;
 mod process;
 mod progress;
 mod replay;
@@ -68,6 +70,7 @@ enum Command {
     Maps(maps::MapsArgs),
     Mapgen(mapgen::MapgenArgs),
     Play(play::PlayArgs),
+    Probe(probe::ProbeArgs),
     Replay(replay::ReplayArgs),
     Rules(rules::RulesCommandArgs),
     Serve(serve::ServeArgs),
@@ -89,6 +92,7 @@ impl Command {
             Self::Maps(args) => maps::run(&args, out),
             Self::Mapgen(args) => mapgen::run(&args, out),
             Self::Play(args) => play::run(&args, out),
+            Self::Probe(args) => probe::run(&args, out),
             Self::Replay(args) => replay::run(&args, out),
             Self::Rules(args) => rules::run(&args, out),
             Self::Serve(args) => serve::run(&args, out),

@@ -19,6 +19,7 @@ use getaway_arena::{SourceCounts, TEAM};
 
 use super::budget::BudgetArgs;
 use super::ending::ending;
+use super::memory::Memory;
 use super::number::{ANY, integer};
 use super::output::OutputArgs;
 use super::progress::Progress;
@@ -55,6 +56,10 @@ pub(super) struct PlayArgs {
     /// Save the game, one line per tick, gzipped if the name ends in .gz
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
+    /// Play as against a server whose rules are not known: the bot works them out, beginning with
+    /// those in FILE if it exists, and writes what it has learnt into FILE for its next game
+    #[arg(long, value_name = "FILE")]
+    memory: Option<PathBuf>,
     #[command(flatten)]
     output: OutputArgs,
     /// Print one JSON object
@@ -78,6 +83,9 @@ struct Report {
     decision_ms: DecisionTimes,
     sources: SourceCounts,
     mispredictions: u32,
+    /// What the bot has learnt, in sentences.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    learnt: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     saved: Option<PathBuf>,
 }
@@ -95,9 +103,17 @@ pub(super) fn run(args: &PlayArgs, out: &mut impl Write) -> Result<(), CliError>
     let map = args.maps.find(&args.map)?;
     let rules = args.rules.rules()?;
     let world = world_of(&map, &rules)?;
-    let mut bot = Bot::new(options(args, rules)).map_err(|error| CliError::Input(error.to_string()))?;
+    let known = args.memory.as_deref().map(|path| Memory::read(path, rules.no_jump)).transpose()?;
+    let mut options = options(args, rules);
+    if let Some(memory) = known {
+        (options.rules, options.words) = (memory.rules, memory.words);
+    }
+    let mut bot = Bot::new(options).map_err(|error| CliError::Input(error.to_string()))?;
     let recording = args.save.as_ref().map(|path| RecordingWriter::open(path, args.output.overwrites())).transpose()?;
     let (report, lost) = play(args, map.name, &world, &mut bot, recording)?;
+    if let Some(path) = &args.memory {
+        Memory::of(&bot).write(path)?;
+    }
     if args.json {
         serde_json::to_writer(&mut *out, &report)?;
         writeln!(out)?;
@@ -118,6 +134,7 @@ fn options(args: &PlayArgs, rules: Rules) -> BotOptions {
         rules,
         slack_moves: args.slack.unwrap_or(BotOptions::default().slack_moves),
         budget: args.budget.or(BUDGET_DEFAULT),
+        ..BotOptions::default()
     }
 }
 
@@ -186,6 +203,7 @@ fn play(
         decision_ms: times(decisions.iter().map(|decision| decision.elapsed)),
         sources,
         mispredictions: bot.mispredictions_by_threat().iter().sum(),
+        learnt: bot.learnt(),
         saved,
     };
     Ok((report, lost))
@@ -212,6 +230,12 @@ fn write_report(report: &Report, out: &mut impl Write) -> Result<(), CliError> {
     writeln!(out, "decisions: first {first:.3} ms, then p50 {p50:.3}, p99 {p99:.3}, max {max:.3} ms")?;
     let SourceCounts { plan, search, fallback } = sources;
     writeln!(out, "{plan} from plans, {search} from searches, {fallback} fallbacks; {mispredictions} mispredictions")?;
+    if !report.learnt.is_empty() {
+        writeln!(out, "learnt: {}", one_line(&report.learnt.join("; ")))?;
+    }
+    if !report.learnt.is_empty() {
+        writeln!(out, "learnt: {}", one_line(&report.learnt.join("; ")))?;
+    }
     if let Some(saved) = saved {
         writeln!(out, "saved to {}", one_line(&saved.display().to_string()))?;
     }

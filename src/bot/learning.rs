@@ -1,0 +1,279 @@
+//! Learning: works out the server's rules once the threats do not keep those that were expected.
+//!
+//! Guarantees: while every threat does what was predicted, only the observations are kept. From the
+//! first misprediction on, or if a style has an unknown name, a [`Learner`] is shown the whole game
+//! and every later message. Whenever its best explanation changes, the tracker follows the game
+//! again under those rules. A move that is fatal under rules that also explain the game is replaced
+//! by one that is not, if there is one.
+
+use crate::game::{FIRST_TICK, LAST_TICK, Layout, Move, Position, Rules, State, Style, Tile, World};
+use crate::inference::{Learner, Named, Sight, differences};
+use crate::planner::{Budget, Choice, Outcome, Source, SurvivalOptions, SurvivalSearch};
+use crate::protocol::MessageMap;
+
+use super::observation::{Decoded, Observation};
+use super::tracker::Tracker;
+use super::{BotOptions, Deadlines};
+
+/// The most other explanations that a move is checked against.
+const ALTERNATIVES_MAX: usize = 6;
+/// How far ahead a move is checked against them, in ticks.
+const ALTERNATIVE_TICKS: u16 = 40;
+/// Maximum number of states for a check.
+const ALTERNATIVE_STATES_MAX: u64 = 400;
+/// Maximum number of states for checking another move by the best explanation.
+const REPLACEMENT_STATES_MAX: u64 = 20_000;
+/// The largest map, in open tiles, on which tables are built within a decision.
+const LEARNING_TILES_MAX: usize = 1024;
+
+/// What has been learnt in a game.
+#[derive(Default)]
+pub(super) struct Learning {
+    /// Every observation, as long as none was missed since tick 1.
+    log: Vec<Observation>,
+    is_incomplete: bool,
+    learner: Option<Box<Learner>>,
+    /// Observations that the learner has been shown.
+    shown: usize,
+    /// The rules and styles of the tracker, once they are learnt.
+    learnt: Option<(Rules, Vec<Option<Style>>)>,
+    alternatives: Vec<Alternative>,
+}
+
+/// Other rules that explain the game, and the state under them.
+struct Alternative {
+    rules: Rules,
+    world: World,
+    state: State,
+}
+
+impl Learning {
+    /// Keeps an observation.
+    pub fn keep(&mut self, observation: &Observation) {
+        let is_next = match self.log.last() {
+            Some(last) => observation.tick == last.tick + 1,
+            None => observation.tick == FIRST_TICK,
+        };
+        let is_repeated = self.log.last().is_some_and(|last| last.tick == observation.tick);
+        if is_repeated {
+            return;
+        }
+        self.is_incomplete |= !is_next;
+        if !self.is_incomplete {
+            self.log.push(observation.clone());
+        }
+    }
+
+    /// Learns from the latest observation; replaces the tracker if the rules or styles are others
+    /// than it follows.
+    pub fn learn(
+        &mut self,
+        tracker: &mut Tracker,
+        (map, words): (&MessageMap, &[Named]),
+        options: &BotOptions,
+        deadlines: Deadlines,
+    ) {
+        if !options.learns || self.is_incomplete || tracker.beliefs.world.open_tiles() > LEARNING_TILES_MAX {
+            return;
+        }
+        if self.learner.is_none() {
+            let is_expected = tracker.beliefs.mispredictions().iter().all(|&count| count == 0);
+            if is_expected && words.iter().all(|named| named.style.is_some()) {
+                return;
+            }
+            let Some(first) = self.log.first() else { return };
+            let mut learner = Learner::new(&options.rules);
+            if learner.begin(&layout_of(map, first.player), words.to_vec(), sight(first)).is_err() {
+                self.is_incomplete = true;
+                return;
+            }
+            self.shown = 1;
+            self.learner = Some(Box::new(learner));
+        }
+        let Some(learner) = &mut self.learner else { return };
+        for observation in &self.log[self.shown..] {
+            learner.observe(&sight(observation));
+        }
+        self.shown = self.log.len();
+        let rules = Rules { no_jump: options.rules.no_jump, ..learner.best() };
+        let styles = learner.styles();
+        let is_new = match &self.learnt {
+            Some(learnt) => *learnt != (rules, styles.clone()),
+            // A threat that nothing explains is left to the tracker, as long as the rules hold.
+            None => {
+                let is_identified = |(style, named): (&Option<Style>, &Named)| style.is_some() && named.style.is_none();
+                Rules { wire: options.rules.wire, ..rules } != options.rules
+                    || styles.iter().zip(words).any(is_identified)
+            }
+        };
+        if is_new && let Ok(followed) = tracker.followed(&rules, &styles, &self.log, deadlines) {
+            *tracker = followed;
+            self.learnt = Some((rules, styles));
+        }
+        self.update_alternatives(tracker, deadlines);
+    }
+
+    /// The other explanations, and their states now.
+    fn update_alternatives(&mut self, tracker: &Tracker, deadlines: Deadlines) {
+        let Some(learner) = &self.learner else { return };
+        let best = tracker.beliefs.world.rules();
+        let rules = learner.alternatives(best, ALTERNATIVES_MAX);
+        self.alternatives.retain(|alternative| rules.contains(&alternative.rules));
+        let Some([before, now]) = self.log.last_chunk::<2>() else { return };
+        // A state is brought forward by the player's step; it must then agree with the observation.
+        self.alternatives.retain_mut(|alternative| {
+            let Alternative { world, state, .. } = alternative;
+            if state.tick() == before.tick && !state.is_over() {
+                let player_move = Move::ALL.into_iter().find(|player_move| {
+                    player_move.direction().map_or(before.player, |direction| before.player.towards(direction))
+                        == now.player
+                });
+                world.step(state, player_move.unwrap_or(Move::Stay));
+            }
+            state.tick() == now.tick && agrees(world, state, now)
+        });
+        let is_late = || deadlines.inference.time_source.now() >= deadlines.inference.at;
+        for rules in rules {
+            if self.alternatives.iter().any(|alternative| alternative.rules == rules) || is_late() {
+                continue;
+            }
+            if let Some(alternative) = self.alternative(rules, tracker) {
+                self.alternatives.push(alternative);
+            }
+        }
+    }
+
+    /// The state under other rules, found by playing the game again; `None` if they do not explain
+    /// it.
+    fn alternative(&self, rules: Rules, tracker: &Tracker) -> Option<Alternative> {
+        let first = self.log.first()?;
+        let styles = &self.learnt.as_ref()?.1;
+        if styles.iter().any(Option::is_none) {
+            return None;
+        }
+        let mut layout = tracker.map.layout.clone();
+        layout.player = first.player;
+        layout.threats = styles
+            .iter()
+            .zip(&first.threats)
+            .filter_map(|(style, threat)| Some(crate::game::Spawn { style: (*style)?, position: threat.position }))
+            .collect();
+        let world = World::new(&layout, &rules).ok()?;
+        let mut state = world.start();
+        for pair in self.log.windows(2) {
+            let [before, now] = pair else { continue };
+            let step = |player_move: &Move| {
+                player_move.direction().map_or(before.player, |direction| before.player.towards(direction))
+                    == now.player
+            };
+            if state.is_over() {
+                return None;
+            }
+            world.step(&mut state, Move::ALL.into_iter().find(step)?);
+        }
+        let is_same = agrees(&world, &state, self.log.last()?);
+        is_same.then_some(Alternative { rules, world, state })
+    }
+
+    /// Replaces a move that is fatal under other explanations by one that is not.
+    pub fn check(&self, tracker: &Tracker, choice: Choice, budget: Budget) -> Choice {
+        let is_late = || budget.deadline.is_some_and(|deadline| budget.time_source.now() >= deadline);
+        let alternatives: Vec<&Alternative> =
+            self.alternatives.iter().filter(|alternative| alternative.state.tick() == tracker.tick).collect();
+        if alternatives.is_empty() || is_late() {
+            return choice;
+        }
+        let lives = |world: &World, state: &State, player_move: Move, ticks: u16, states_max: u64| {
+            let mut state = state.clone();
+            if state.is_over() {
+                return true;
+            }
+            let until = (state.tick() + ticks).min(LAST_TICK + 1);
+            world.step(&mut state, player_move);
+            let solution = SurvivalSearch::new(SurvivalOptions::default()).solve_until(
+                world,
+                &state,
+                until,
+                budget.and(Budget::ticks(states_max)),
+            );
+            solution.outcome == Outcome::Survives || solution.final_tick >= until
+        };
+        let count = |player_move: Move| {
+            let alive = alternatives.iter().filter(|alternative| {
+                lives(&alternative.world, &alternative.state, player_move, ALTERNATIVE_TICKS, ALTERNATIVE_STATES_MAX)
+            });
+            alive.count()
+        };
+        let planned = count(choice.player_move);
+        if planned == alternatives.len() {
+            return choice;
+        }
+        let beliefs = &tracker.beliefs;
+        let Ok(state) = beliefs.world.state_at(tracker.tick, tracker.player, &beliefs.best) else { return choice };
+        let mut best = (planned, choice.player_move);
+        for player_move in beliefs.world.moves(&state).filter(|&player_move| player_move != choice.player_move) {
+            if is_late() {
+                break;
+            }
+            let others = count(player_move);
+            if others > best.0 && lives(&beliefs.world, &state, player_move, LAST_TICK, REPLACEMENT_STATES_MAX) {
+                best = (others, player_move);
+            }
+        }
+        if best.1 == choice.player_move {
+            return choice;
+        }
+        Choice { player_move: best.1, source: Source::Search, ..choice }
+    }
+
+    /// The rules and words that were learnt, if they are not those expected.
+    pub fn memory(&self) -> Option<(Rules, Vec<(String, Style)>)> {
+        let learner = self.learner.as_ref()?;
+        Some((learner.best(), learner.words()))
+    }
+
+    /// What was learnt, in sentences.
+    pub fn sentences(&self, expected: &Rules) -> Vec<String> {
+        let Some((rules, words)) = self.memory() else { return Vec::new() };
+        let words = words.into_iter().map(|(word, style)| format!("{word} is the {style}"));
+        let mut sentences: Vec<String> =
+            differences(expected, &rules).into_iter().map(|difference| difference.sentence).chain(words).collect();
+        sentences.dedup();
+        sentences
+    }
+}
+
+/// What the learner is shown of an observation.
+fn sight(observation: &Observation) -> Sight {
+    Sight {
+        tick: observation.tick,
+        player: observation.player,
+        threats: observation.threats.iter().map(|threat| (threat.position, threat.direction)).collect(),
+        personality: observation.personality,
+    }
+}
+
+/// The words for the threats' styles.
+pub(super) fn named(decoded: &Decoded<'_>) -> Vec<Named> {
+    let name = |(index, style): (usize, &Option<Style>)| Named {
+        word: decoded.words.get(index).cloned().or(style.map(|style| style.to_string())).unwrap_or_default(),
+        style: *style,
+    };
+    decoded.styles.iter().enumerate().map(name).collect()
+}
+
+/// The streets of a message.
+fn layout_of(map: &MessageMap, player: Position) -> Layout {
+    let rows = (0..map.height).flat_map(|y| (0..map.width).map(move |x| Position::new(x, y)));
+    let tiles = rows.map(|position| map.tiles.get(position).map_or(Tile::Wall, Tile::from)).collect();
+    Layout { width: map.width, height: map.height, tiles, player, threats: Vec::new() }
+}
+
+/// Whether the threats of a state are where they were observed.
+fn agrees(world: &World, state: &State, observation: &Observation) -> bool {
+    world.player(state) == observation.player
+        && world.threats(state).zip(&observation.threats).all(|(threat, observed)| {
+            threat.position == observed.position
+                && observed.direction.is_none_or(|direction| direction == threat.direction)
+        })
+}

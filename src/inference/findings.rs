@@ -1,0 +1,322 @@
+//! What a learner has found: parameter by parameter, what is certain and what is open.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use super::clock::{ClockEvidence, ClockFilter, ClockSets, clock_sets};
+use super::learner::{Decided, Factor, Learner, Unexplained, post_counts};
+use super::orders::Orders;
+use super::paths::OWL_MINUTE_MAX;
+use super::picks::PickExplanation;
+use super::variants::{Parameter, parameters, sentence};
+use crate::game::{Clock, Personalities, Personality, Rules, Style};
+
+/// What is known about a parameter.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// The field of the rules.
+    pub field: String,
+    /// Its value in the best explanation.
+    pub value: String,
+    /// Whether every explanation agrees on it.
+    pub is_certain: bool,
+    /// The values under the explanations that are left, in words; empty if it is certain.
+    pub open: String,
+    /// What the last explanation with another value contradicted, if that is known.
+    pub decided: Option<Decided>,
+    /// What the best explanation says, as a sentence.
+    pub sentence: String,
+}
+
+/// What is known about a server.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Findings {
+    /// The best explanation: of several, the one that changes fewest of the expected rules.
+    pub rules: Rules,
+    /// Every parameter.
+    pub parameters: Vec<Finding>,
+    /// The styles of words that are not the server's.
+    pub words: Vec<(String, Style)>,
+    /// Threats that no rules of the family explain.
+    pub unexplained: Vec<Unexplained>,
+    /// What contradicts the family apart from single threats.
+    pub conflicts: Vec<String>,
+}
+
+impl Learner {
+    /// Solves the picks with all effort and says what is certain and what is open.
+    pub fn findings(&mut self) -> Findings {
+        self.solve_picks_wholly();
+        let mut rules = self.best();
+        let mut conflicts = Vec::new();
+        let all_evidence: Vec<&[ClockEvidence]> = self.all_evidence();
+        let (clock, trusts) = clocks_of(&all_evidence);
+        match &clock {
+            Some(sets) => best_clock(&all_evidence, trusts, sets, self.expected(), &mut rules),
+            None => conflicts.push("no periods and phases explain when the threats move".to_owned()),
+        }
+        let reports = self.past_reports && self.game.as_ref().is_none_or(|game| game.reports_personalities);
+        rules.wire.personalities = match (reports, trusts) {
+            (false, _) => Personalities::Missing,
+            (true, true) => self.expected().wire.personalities,
+            (true, false) => Personalities::Mismatched,
+        };
+        if self.sets.picks.count > 0 && self.explanations.found.is_empty() && self.explanations.is_decisive {
+            conflicts.push("no first seed and scale of the family explain the picks".to_owned());
+        }
+        let parameters = parameters().into_iter().map(|parameter| {
+            let open = self.open(parameter, &rules, clock.as_ref());
+            let decided =
+                factor_of(parameter).and_then(|factor| self.decided.get(&factor)).map(|&(_, decided)| decided);
+            Finding {
+                field: parameter.name(),
+                value: parameter.value(&rules),
+                is_certain: open.is_none(),
+                decided: decided.filter(|_| open.is_none()),
+                open: open.unwrap_or_default(),
+                sentence: sentence(parameter, &rules),
+            }
+        });
+        Findings {
+            parameters: parameters.collect(),
+            words: self.words(),
+            unexplained: self.unexplained(),
+            conflicts,
+            rules,
+        }
+    }
+
+    fn all_evidence(&self) -> Vec<&[ClockEvidence]> {
+        let of_game = self.game.iter().map(|game| game.evidence.as_slice());
+        self.past_evidence.iter().map(Vec::as_slice).chain(of_game).collect()
+    }
+
+    /// What is open about a parameter, in words; `None` if every explanation agrees on it.
+    fn open(&self, parameter: Parameter, rules: &Rules, clock: Option<&ClockSets>) -> Option<String> {
+        let sets = &self.sets;
+        let views = |alive: [bool; 2]| match alive {
+            [true, true] => Some("stale or present".to_owned()),
+            [true, false] | [false, true] => None,
+            [false, false] => Some("nothing explains it".to_owned()),
+        };
+        let shared = sets
+            .owls
+            .as_ref()
+            .map_or(Orders::ALL, |owls| owls.orders())
+            .and(sets.hawks.orders[0].or(sets.hawks.orders[1]));
+        match parameter {
+            Parameter::PeriodTicks(personality) => {
+                let sets = clock?;
+                if sets.seen[personality as usize] == (0, 0) {
+                    return Some("not observed".to_owned());
+                }
+                numbers(sets.periods[personality as usize].iter().map(|&period| u32::from(period)), u8::MAX.into())
+            }
+            Parameter::PhaseClock(personality) => {
+                let index = personality as usize;
+                numbers(clock?.clocks[index.checked_sub(1)?].iter().map(|&clock| u32::from(clock)), 3000)
+            }
+            Parameter::OptionOrder => {
+                let picked = &self.explanations;
+                let of_picks = picked.found.iter().fold(Orders::NONE, |all, one| all.or(single(one)));
+                let any = sets.picks.orders.and(sets.deer.orders(0).or(sets.deer.orders(1)));
+                let decisive = picked.is_decisive && !of_picks.is_empty();
+                orders(if decisive { any.and(of_picks) } else { any }, rules.option_order)
+            }
+            Parameter::SharedPathOrder => orders(shared, rules.shared_path_order),
+            Parameter::SharkPathOrder => orders(sets.sharks.0[0].or(sets.sharks.0[1]), rules.shark_path_order),
+            Parameter::FirstDirection => match self.first_direction {
+                Some(_) => None,
+                None => Some("not observed".to_owned()),
+            },
+            Parameter::FirstSeed => self.open_picks(|one| one.first_seed.to_string()),
+            Parameter::PickScale => self.open_scale(),
+            Parameter::DeerShyDistance => {
+                let alive = || sets.deer.0.iter().flatten().filter(|(low, high)| low <= high);
+                let low = alive().map(|range| range.0).min()?;
+                let high = alive().map(|range| range.1).max()?;
+                match (low, high) {
+                    (low, high) if low == high => None,
+                    (0, u32::MAX) => Some("not observed".to_owned()),
+                    (low, u32::MAX) => Some(format!("{low} or more")),
+                    (low, high) => Some(format!("{low} to {high}")),
+                }
+            }
+            Parameter::SharkView => views(sets.sharks.0.map(|orders| !orders.is_empty())),
+            Parameter::OwlView => match &sets.owls {
+                Some(owls) => {
+                    views([0, 1].map(|view: usize| owls.minutes[view].iter().any(|windows| !windows.is_empty())))
+                }
+                None => Some("not observed".to_owned()),
+            },
+            Parameter::HawkView => views(sets.hawks.orders.map(|orders| !orders.is_empty())),
+            Parameter::DeerView => views([0, 1].map(|view| !sets.deer.orders(view).is_empty())),
+            Parameter::OwlMinute => {
+                let Some(owls) = &sets.owls else { return Some("not observed".to_owned()) };
+                let minutes = owls.minutes.iter().flat_map(|minutes| (1u32..).zip(minutes));
+                numbers(
+                    minutes.filter(|(_, windows)| !windows.is_empty()).map(|(minute, _)| minute),
+                    OWL_MINUTE_MAX.into(),
+                )
+            }
+            Parameter::OwlWindow => {
+                let Some(owls) = &sets.owls else { return Some("not observed".to_owned()) };
+                let windows: BTreeSet<u32> = owls
+                    .minutes
+                    .iter()
+                    .flatten()
+                    .flatten()
+                    .flat_map(|window| (window.from..=window.to).map(u32::from))
+                    .collect();
+                numbers(windows.into_iter(), OWL_MINUTE_MAX.into())
+            }
+            Parameter::HawkPatience => numbers(bits(sets.hawks.patience), 100),
+            Parameter::HawkRest => numbers(bits(sets.hawks.rest), 100),
+            Parameter::HawkPosts => {
+                let posts = self.posts();
+                let seeds = self.explanations.found.iter().copied();
+                let counts: BTreeSet<u32> = match self.explanations.is_decisive {
+                    true => seeds.flat_map(|one| post_counts(&posts, &one)).map(u32::from).collect(),
+                    false => (1..=20).collect(),
+                };
+                numbers(counts.into_iter(), 20)
+            }
+            Parameter::StyleNames | Parameter::Personalities => None,
+        }
+    }
+
+    /// What is open about a value of the picks.
+    fn open_picks(&self, value: impl Fn(&PickExplanation) -> String) -> Option<String> {
+        let found = &self.explanations.found;
+        if self.sets.picks.count == 0 {
+            return Some("not observed".to_owned());
+        }
+        if !self.explanations.is_decisive {
+            return Some(format!("too few choices to tell ({})", self.sets.picks.count));
+        }
+        let values: BTreeSet<String> = found.iter().map(value).collect();
+        match values.len() {
+            0 => Some("nothing explains it".to_owned()),
+            1 => None,
+            _ => Some(values.into_iter().take(6).collect::<Vec<_>>().join(" or ")),
+        }
+    }
+
+    /// What is open about the scale: a single range counts as certain if the number in it is much
+    /// simpler than its width asks for.
+    fn open_scale(&self) -> Option<String> {
+        let range = |one: &PickExplanation| format!("{} to {}", one.scales.0, one.scales.1);
+        let single = self.open_picks(range);
+        if single.is_some() {
+            return single;
+        }
+        let one = self.explanations.found.first()?;
+        let width = (one.scales.1 - one.scales.0).abs();
+        // A number of few digits in so narrow a range is no coincidence.
+        (width > 0.05).then(|| range(one))
+    }
+}
+
+fn single(one: &PickExplanation) -> Orders {
+    Orders::single(super::orders::index_of(one.order))
+}
+
+/// The factor whose set decides a parameter.
+fn factor_of(parameter: Parameter) -> Option<Factor> {
+    Some(match parameter {
+        Parameter::OptionOrder => Factor::OptionOrder,
+        Parameter::SharedPathOrder => Factor::SharedOrder,
+        Parameter::SharkPathOrder => Factor::SharkOrder,
+        Parameter::DeerShyDistance => Factor::DeerDistance,
+        Parameter::DeerView => Factor::DeerView,
+        Parameter::SharkView => Factor::SharkView,
+        Parameter::OwlView => Factor::OwlView,
+        Parameter::HawkView => Factor::HawkView,
+        Parameter::OwlMinute => Factor::OwlMinute,
+        Parameter::OwlWindow => Factor::OwlWindow,
+        Parameter::HawkPatience => Factor::HawkPatience,
+        Parameter::HawkRest => Factor::HawkRest,
+        _ => return None,
+    })
+}
+
+/// The values of the clock's parameters that explain every game, and whether the reported
+/// personalities do too.
+fn clocks_of(all: &[&[ClockEvidence]]) -> (Option<ClockSets>, bool) {
+    for trusts in [true, false] {
+        let mut sets = Some(ClockSets::any());
+        // The second round lets what one game shows bear on the others.
+        for _ in 0..if all.len() > 1 { 2 } else { 1 } {
+            for evidence in all {
+                sets = sets.and_then(|sets| {
+                    let found = clock_sets(evidence, trusts, &sets)?;
+                    Some(ClockSets { seen: sets.and(&found).seen, ..found })
+                });
+            }
+        }
+        if sets.as_ref().is_some_and(|sets| !sets.is_empty()) {
+            return (sets, trusts);
+        }
+    }
+    (None, false)
+}
+
+/// Puts the clock nearest to the expected rules that explains every game into the rules.
+fn best_clock(all: &[&[ClockEvidence]], trusts: bool, sets: &ClockSets, expected: &Rules, rules: &mut Rules) {
+    let mut candidates = Vec::new();
+    for evidence in all {
+        let mut filter = ClockFilter::new(expected, trusts);
+        evidence.iter().for_each(|tick| filter.update(tick));
+        candidates.extend(filter.best());
+    }
+    let explains = |rules: &&Rules| {
+        let clock = Clock::new(rules);
+        all.iter().copied().flatten().all(|tick| tick.moved.is_none_or(|moved| moved == clock.threats_move(tick.tick)))
+            && Personality::ALL
+                .iter()
+                .all(|&personality| sets.periods[personality as usize].contains(&rules.period_ticks.of(personality)))
+    };
+    if let Some(best) = candidates.iter().find(explains).or(candidates.last()) {
+        (rules.period_ticks, rules.phase_clocks) = (best.period_ticks, best.phase_clocks);
+    }
+}
+
+/// Numbers in words; `None` if there is only one.
+fn numbers(values: impl Iterator<Item = u32>, most: u32) -> Option<String> {
+    let values: Vec<u32> = values.collect();
+    let (&first, &last) = (values.first()?, values.last()?);
+    if first == last {
+        return None;
+    }
+    if values.len() as u32 == last - first + 1 {
+        let is_all = first <= 1 && last >= most;
+        return Some(match is_all {
+            true => "not observed".to_owned(),
+            false if last >= most => format!("{first} or more"),
+            false => format!("{first} to {last}"),
+        });
+    }
+    let some: Vec<String> = values.iter().take(6).map(u32::to_string).collect();
+    let more = if values.len() > 6 { format!(" and {} more up to {last}", values.len() - 6) } else { String::new() };
+    Some(format!("{}{more}", some.join(", ")))
+}
+
+/// Orders in words; `None` if there is only one.
+fn orders(orders: Orders, best: [crate::game::Direction; 4]) -> Option<String> {
+    let name = |order: [crate::game::Direction; 4]| order.map(crate::game::Direction::name).join(", ");
+    match orders.len() {
+        0 => Some("nothing explains it".to_owned()),
+        1 => None,
+        24 => Some("not observed".to_owned()),
+        count @ 2..=3 => {
+            Some(orders.nearest_to(best).into_iter().take(count as usize).map(name).collect::<Vec<_>>().join("; or "))
+        }
+        count => Some(format!("{count} of the 24 orders")),
+    }
+}
+
+/// The bits of a set as numbers.
+fn bits(values: u128) -> impl Iterator<Item = u32> {
+    (0..128).filter(move |value| values >> value & 1 == 1)
+}

@@ -1,0 +1,124 @@
+//! Sets of orders of the four directions.
+
+use std::sync::LazyLock;
+
+use crate::game::Direction;
+
+/// The 24 orders, the one of [`Direction::ALL`] first.
+static ORDERS: LazyLock<Vec<[Direction; 4]>> = LazyLock::new(|| {
+    let mut orders = Vec::new();
+    for a in 0..4 {
+        for b in (0..4).filter(|&b| b != a) {
+            for c in (0..4).filter(|&c| c != a && c != b) {
+                orders.push([a, b, c, 6 - a - b - c].map(|direction| Direction::ALL[direction]));
+            }
+        }
+    }
+    orders
+});
+
+/// Set of directions as bits, and a direction -> the orders in which that direction is the first of
+/// the set.
+static FIRST: LazyLock<[[Orders; 4]; 16]> = LazyLock::new(|| {
+    let mut table = [[Orders::NONE; 4]; 16];
+    for (set, row) in table.iter_mut().enumerate() {
+        for (index, order) in ORDERS.iter().enumerate() {
+            if let Some(first) = order.iter().find(|&&direction| set >> direction as usize & 1 == 1) {
+                row[*first as usize].0 |= 1 << index;
+            }
+        }
+    }
+    table
+});
+
+/// A set of orders, one bit each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Orders(u32);
+
+impl Orders {
+    /// Every order.
+    pub const ALL: Self = Self((1 << 24) - 1);
+    /// No order.
+    pub const NONE: Self = Self(0);
+
+    /// The order with this number alone.
+    pub fn single(index: usize) -> Self {
+        Self(1 << index)
+    }
+
+    /// The orders in which `direction` comes before all others of `set`, a bit for each direction;
+    /// none if it is not in the set.
+    pub fn first(set: u8, direction: Direction) -> Self {
+        FIRST[usize::from(set & 15)][direction as usize]
+    }
+
+    /// Whether the set is empty.
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// The number of orders.
+    pub fn len(self) -> u32 {
+        self.0.count_ones()
+    }
+
+    /// The orders in both sets.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
+    /// The orders in either set.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Whether an order is in the set.
+    pub fn contains(self, order: [Direction; 4]) -> bool {
+        self.0 >> index_of(order) & 1 == 1
+    }
+
+    /// Every order of the set with its number.
+    pub fn iter(self) -> impl Iterator<Item = (usize, [Direction; 4])> {
+        ORDERS.iter().copied().enumerate().filter(move |(index, _)| self.0 >> index & 1 == 1)
+    }
+
+    /// The orders of the set, those nearest to `order` first: by the number of pairs of directions
+    /// that they list the other way round (Kendall's distance).
+    pub fn nearest_to(self, order: [Direction; 4]) -> Vec<[Direction; 4]> {
+        let mut found: Vec<[Direction; 4]> = self.iter().map(|(_, order)| order).collect();
+        found.sort_by_key(|other| inversions(order, *other));
+        found
+    }
+}
+
+/// The number of an order.
+pub fn index_of(order: [Direction; 4]) -> usize {
+    ORDERS.iter().position(|other| *other == order).unwrap_or(0)
+}
+
+/// Pairs of directions that two orders list the other way round.
+fn inversions(left: [Direction; 4], right: [Direction; 4]) -> usize {
+    let place = |order: [Direction; 4], direction| order.iter().position(|other| *other == direction);
+    let pairs = (0..4).flat_map(|a| (a + 1..4).map(move |b| (left[a], left[b])));
+    pairs.filter(|&(a, b)| place(right, a) > place(right, b)).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn first_directions_cut_the_orders_down() {
+        assert_eq!(Orders::ALL.len(), 24);
+        assert_eq!(Orders::ALL.iter().next(), Some((0, Direction::ALL)));
+        let left_before_up = Orders::first(0b0101, Direction::Left);
+        assert_eq!(left_before_up.len(), 12);
+        assert!(Orders::first(0b0101, Direction::Down).is_empty());
+        let all: Vec<_> = [(0b0101, Direction::Left), (0b1010, Direction::Right), (0b0011, Direction::Left)].to_vec();
+        let orders = all.into_iter().fold(Orders::ALL, |orders, (set, first)| orders.and(Orders::first(set, first)));
+        assert!(orders.contains(Direction::ALL));
+        assert_eq!(orders.nearest_to(Direction::ALL)[0], Direction::ALL);
+    }
+}

@@ -1,0 +1,244 @@
+//! Sharks, deer and owls: which views, orders and numbers explain their steps.
+//!
+//! Every set is exact: it holds the hypotheses under which each step observed so far is the one that
+//! the rules prescribe, and no others.
+
+use super::orders::Orders;
+use super::streets::{Step, Streets};
+use crate::game::{Direction, Position};
+
+/// A remembered tile that is not known.
+const UNKNOWN: u16 = u16::MAX;
+/// The longest minute that a game can tell from longer ones.
+pub const OWL_MINUTE_MAX: u16 = 2000;
+
+/// The orders under which a step is the first on a shortest path to a target.
+pub fn orders_of_step(streets: &Streets, target: u16, tile: u16, step: Option<Direction>) -> Orders {
+    match (streets.nearer(target, tile), step) {
+        (0, None) => Orders::ALL,
+        (0, Some(_)) | (_, None) => Orders::NONE,
+        (nearer, Some(direction)) => Orders::first(nearer, direction),
+    }
+}
+
+/// What explains the sharks: by view, the orders of the shark path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sharks(pub [Orders; 2]);
+
+impl Default for Sharks {
+    fn default() -> Self {
+        Self([Orders::ALL; 2])
+    }
+}
+
+impl Sharks {
+    /// What also explains one more step; `None` if nothing does.
+    pub fn after(self, streets: &Streets, step: &Step, threat: usize) -> Option<Self> {
+        let (tile, direction) = step.threats[threat];
+        let orders = |view: usize| self.0[view].and(orders_of_step(streets, step.player.of(view), tile, direction));
+        let after = Self([orders(0), orders(1)]);
+        (!after.0.iter().all(|orders| orders.is_empty())).then_some(after)
+    }
+}
+
+/// What explains the deer: by view and order of the options, the squared distances from which it
+/// keeps, as a range.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Deer(pub [Vec<(u32, u32)>; 2]);
+
+impl Default for Deer {
+    fn default() -> Self {
+        Self([vec![(0, u32::MAX); 24], vec![(0, u32::MAX); 24]])
+    }
+}
+
+impl Deer {
+    /// What also explains one more step of a deer that spawned at `home`; `None` if nothing does.
+    pub fn after(&self, streets: &Streets, step: &Step, threat: usize, home: Option<Position>) -> Option<Self> {
+        let (tile, direction) = step.threats[threat];
+        let Some(facing) = step.facing[threat] else { return Some(self.clone()) };
+        let options = streets.options(tile);
+        if options.count_ones() <= 1 {
+            let is_only = direction.map_or(0, |direction| 1 << direction as u8) == options;
+            return is_only.then(|| self.clone());
+        }
+        let at = streets.position(tile);
+        let mut after = self.clone();
+        for (view, ranges) in after.0.iter_mut().enumerate() {
+            let player = streets.position(step.player.of(view));
+            let distance_squared = squared_distance(at, player);
+            let to_player = Ranking::new(at, options, facing, player);
+            let to_home = home.map(|home| Ranking::new(at, options, facing, home));
+            for ((_, order), range) in Orders::ALL.iter().zip(ranges.iter_mut()).filter(|(_, range)| range.0 <= range.1)
+            {
+                let chases = to_player.best(order) == direction;
+                let goes_home = to_home.as_ref().is_none_or(|home| home.best(order) == direction);
+                if !chases {
+                    range.0 = range.0.max(distance_squared);
+                }
+                if !goes_home {
+                    // It heads for the player only from farther away than the shy distance.
+                    match distance_squared.checked_sub(1) {
+                        Some(most) => range.1 = range.1.min(most),
+                        None => *range = (1, 0),
+                    }
+                }
+            }
+        }
+        (!after.is_empty()).then_some(after)
+    }
+
+    /// Whether nothing explains the deer.
+    fn is_empty(&self) -> bool {
+        self.0.iter().flatten().all(|(low, high)| low > high)
+    }
+
+    /// The orders that explain the deer with a view.
+    pub fn orders(&self, view: usize) -> Orders {
+        let alive = self.0[view].iter().enumerate().filter(|(_, (low, high))| low <= high);
+        alive.fold(Orders::NONE, |orders, (index, _)| orders.or(Orders::single(index)))
+    }
+
+    /// Leaves only these orders.
+    pub fn retain(&mut self, orders: Orders) {
+        for ranges in &mut self.0 {
+            for (index, range) in ranges.iter_mut().enumerate() {
+                if orders.and(Orders::single(index)).is_empty() {
+                    *range = (1, 0);
+                }
+            }
+        }
+    }
+}
+
+/// A deer's options with their squared distances to a target.
+struct Ranking(Vec<(Direction, u32)>);
+
+impl Ranking {
+    fn new(at: Position, options: u8, facing: Direction, target: Position) -> Self {
+        let is_option = |direction: &Direction| options >> *direction as u8 & 1 == 1 && *direction != facing.reverse();
+        let ranked = Direction::ALL.into_iter().filter(is_option);
+        Self(ranked.map(|direction| (direction, squared_distance(at.towards(direction), target))).collect())
+    }
+
+    fn best(&self, order: [Direction; 4]) -> Option<Direction> {
+        let place = |direction| order.iter().position(|other| *other == direction);
+        self.0
+            .iter()
+            .min_by_key(|&&(direction, distance)| (distance, place(direction)))
+            .map(|&(direction, _)| direction)
+    }
+}
+
+/// The square of the distance between two positions.
+pub fn squared_distance(a: Position, b: Position) -> u32 {
+    let (dx, dy) = ((a.x - b.x).unsigned_abs(), (a.y - b.y).unsigned_abs());
+    dx.saturating_mul(dx).saturating_add(dy.saturating_mul(dy))
+}
+
+/// Windows of owls that have done the same so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Windows {
+    /// The shortest window.
+    pub from: u16,
+    /// The longest.
+    pub to: u16,
+    /// The tile that they remember: the number of tiles for none.
+    memory: u16,
+    /// The orders of the shared path that explain the owls.
+    pub orders: Orders,
+}
+
+/// What explains the owls: by view and minute, the windows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Owls {
+    /// View, then minute from 1 -> windows in ascending order.
+    pub minutes: [Vec<Vec<Windows>>; 2],
+}
+
+impl Owls {
+    /// Every view, minute and window.
+    pub fn new(streets: &Streets) -> Self {
+        let windows = |minute| vec![Windows { from: 0, to: minute, memory: streets.nowhere(), orders: Orders::ALL }];
+        let minutes: Vec<Vec<Windows>> = (1..=OWL_MINUTE_MAX).map(windows).collect();
+        Self { minutes: [minutes.clone(), minutes] }
+    }
+
+    /// Forgets what the owls remember, after ticks that were not seen.
+    pub fn forget(&mut self) {
+        self.minutes.iter_mut().flatten().flatten().for_each(|windows| windows.memory = UNKNOWN);
+    }
+
+    /// Lets the owls look, in a tick in which they move.
+    pub fn look(&mut self, step: &Step) {
+        let clock = step.tick.saturating_sub(1);
+        for (view, minutes) in self.minutes.iter_mut().enumerate() {
+            let seen = step.player.of(view);
+            for (windows, minute) in minutes.iter_mut().zip(1..) {
+                look(windows, clock % minute, seen);
+            }
+        }
+    }
+
+    /// Drops what does not explain one more step; returns false, and changes nothing, if that would
+    /// be everything.
+    pub fn update(&mut self, streets: &Streets, step: &Step, threat: usize) -> bool {
+        let (tile, direction) = step.threats[threat];
+        // Most hypotheses remember the same tile.
+        let mut known: Option<(u16, Orders)> = None;
+        let mut orders_of = |memory: u16| match known {
+            _ if memory == UNKNOWN => Orders::ALL,
+            Some((target, orders)) if target == memory => orders,
+            _ => {
+                let orders = orders_of_step(streets, memory, tile, direction);
+                known = Some((memory, orders));
+                orders
+            }
+        };
+        let all = || self.minutes.iter().flatten().flatten();
+        if !all().any(|window| !window.orders.and(orders_of(window.memory)).is_empty()) {
+            return false;
+        }
+        for windows in self.minutes.iter_mut().flatten() {
+            windows.iter_mut().for_each(|window| window.orders = window.orders.and(orders_of(window.memory)));
+            windows.retain(|window| !window.orders.is_empty());
+        }
+        true
+    }
+
+    /// Starts another game: the owls remember nothing.
+    pub fn restart(&mut self, nowhere: u16) {
+        self.minutes.iter_mut().flatten().flatten().for_each(|windows| windows.memory = nowhere);
+    }
+
+    /// The orders that explain the owls.
+    pub fn orders(&self) -> Orders {
+        let windows = self.minutes.iter().flatten().flatten();
+        windows.fold(Orders::NONE, |orders, window| orders.or(window.orders))
+    }
+
+    /// Leaves only these orders.
+    pub fn retain(&mut self, orders: Orders) {
+        for windows in self.minutes.iter_mut().flatten() {
+            windows.iter_mut().for_each(|window| window.orders = window.orders.and(orders));
+            windows.retain(|window| !window.orders.is_empty());
+        }
+    }
+}
+
+/// At the `second` of a minute, every longer window sees the player.
+fn look(windows: &mut Vec<Windows>, second: u16, seen: u16) {
+    if let Some(index) = windows.iter().position(|window| window.from <= second && second < window.to) {
+        let shorter = Windows { to: second, ..windows[index] };
+        windows[index].from = second + 1;
+        windows.insert(index, shorter);
+    }
+    windows.iter_mut().filter(|window| window.from > second).for_each(|window| window.memory = seen);
+    windows.dedup_by(|next, window| {
+        let is_same = next.memory == window.memory && next.orders == window.orders && window.to + 1 == next.from;
+        if is_same {
+            window.to = next.to;
+        }
+        is_same
+    });
+}

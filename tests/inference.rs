@@ -1,0 +1,190 @@
+//! What the learner finds is right: judged by playing the games again under the rules it found.
+//!
+//! `GETAWAY_VARIANTS=200 cargo test --release --test inference` is the long run.
+
+use getaway::game::{LAST_TICK, Move, Rules, Style, World};
+use getaway::inference::{Findings, Learner, Named, Parameter, Sight, first_direction, parameters, variant};
+use getaway::map::{Map, MapLibrary};
+use getaway::planner::{Budget, SurvivalOptions, SurvivalSearch};
+use getaway::protocol::{GameMessage, Name};
+
+/// The maps of the short run: all styles are on them.
+const MAPS: [&str; 4] = ["roundabout", "old-town", "harbour", "market-square"];
+
+fn maps() -> Vec<Map> {
+    let library = MapLibrary::with_our_maps(&[] as &[&str]);
+    MAPS.iter().map(|name| library.find(name).expect("a bundled map")).collect()
+}
+
+/// The moves of a walker that lives long, drawn at random apart from that.
+fn walk(world: &World, seed: u64) -> Vec<Move> {
+    let options = SurvivalOptions { seed, ..SurvivalOptions::default() };
+    SurvivalSearch::new(options).solve(world, &world.start(), Budget::ticks(200_000)).moves
+}
+
+/// Shows the learner a game, message by message.
+fn show(learner: &mut Learner, world: &World, moves: &[Move]) {
+    let mut state = world.start();
+    let sight =
+        |state: &getaway::game::State| Sight::of(&GameMessage::of(world, state, "us")).expect("a tick of a game");
+    let message = GameMessage::of(world, &state, "us");
+    let named =
+        message.threats.iter().map(|threat| Named { word: threat.style.to_string(), style: threat.style.known() });
+    learner.begin(&message.layout().expect("a map"), named.collect(), sight(&state)).expect("a map");
+    for &player_move in moves {
+        if state.is_over() {
+            break;
+        }
+        world.step(&mut state, player_move);
+        if state.tick() <= LAST_TICK {
+            learner.observe(&sight(&state));
+        }
+    }
+}
+
+/// Whether two sets of rules give the same messages, for the same moves.
+fn is_same_game(map: &Map, left: &Rules, right: &Rules, moves: &[Move]) -> Result<(), u16> {
+    let worlds = [left, right].map(|rules| World::new(&map.layout, rules).expect("a map"));
+    let mut states = [worlds[0].start(), worlds[1].start()];
+    for &player_move in moves {
+        if states[0].is_over() {
+            break;
+        }
+        for (world, state) in worlds.iter().zip(&mut states) {
+            if state.is_over() {
+                return Err(state.tick());
+            }
+            world.step(state, player_move);
+        }
+        let seen = |index: usize| {
+            worlds[index].threats(&states[index]).map(|threat| (threat.position, threat.direction)).collect::<Vec<_>>()
+        };
+        if seen(0) != seen(1) {
+            return Err(states[0].tick());
+        }
+    }
+    Ok(())
+}
+
+/// The rules with one parameter taken from others.
+fn with(rules: &Rules, parameter: Parameter, from: &Rules) -> Rules {
+    let (mut target, source) = (serde_json::to_value(rules).unwrap(), serde_json::to_value(from).unwrap());
+    let name = parameter.name();
+    let path = format!("/{}", name.replace('.', "/"));
+    *target.pointer_mut(&path).expect("a field") = source.pointer(&path).expect("a field").clone();
+    serde_json::from_value(target).expect("rules")
+}
+
+/// Checks everything that is called certain: it is the truth, or plays like it everywhere.
+fn judge(truth: &Rules, findings: &Findings, all: &[(Map, Vec<Move>)], context: &str) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for (finding, parameter) in findings.parameters.iter().zip(parameters()) {
+        if !finding.is_certain {
+            continue;
+        }
+        let is_right = match parameter {
+            Parameter::FirstDirection => first_direction(truth).ok() == first_direction(&findings.rules).ok(),
+            Parameter::PickScale => {
+                (truth.pick_scale - findings.rules.pick_scale).abs() < 0.05 || finding.value == parameter.value(truth)
+            }
+            Parameter::StyleNames => true,
+            _ => finding.value == parameter.value(truth),
+        };
+        if !is_right {
+            let mixed = with(truth, parameter, &findings.rules);
+            let differs = all.iter().any(|(map, moves)| is_same_game(map, truth, &mixed, moves).is_err());
+            wrong.push(format!(
+                "{context}: {} is claimed to be {} and is {}; {}",
+                finding.field,
+                finding.value,
+                parameter.value(truth),
+                if differs { "the games differ" } else { "the games do not tell" }
+            ));
+        }
+    }
+    wrong
+}
+
+/// The number of variants: a dozen, or as many as the environment says.
+fn variants() -> u64 {
+    std::env::var("GETAWAY_VARIANTS").ok().and_then(|text| text.parse().ok()).unwrap_or(12)
+}
+
+#[test]
+fn what_is_certain_is_right_and_the_best_rules_reproduce_the_game() {
+    let maps = maps();
+    let (mut wrong, mut certain, mut reproduced, mut games) = (Vec::new(), 0, 0, 0);
+    for seed in 0..variants() {
+        let truth = variant(seed, 1 + seed as usize % 3);
+        let map = &maps[seed as usize % maps.len()];
+        let world = World::new(&map.layout, &truth).expect("a map");
+        let moves = walk(&world, seed);
+        let mut learner = Learner::new(&Rules::BLITZ_2025).recording();
+        show(&mut learner, &world, &moves);
+        let start = std::time::Instant::now();
+        let findings = learner.findings();
+        let seconds = start.elapsed().as_secs_f64();
+        let context = format!("seed {seed} on {} for {} ticks", map.name, moves.len());
+        wrong.extend(judge(&truth, &findings, &[(map.clone(), moves.clone())], &context));
+        certain += findings.parameters.iter().filter(|finding| finding.is_certain).count();
+        games += 1;
+        let same = is_same_game(map, &truth, &findings.rules, &moves);
+        reproduced += usize::from(same.is_ok());
+        if same.is_err() || !findings.unexplained.is_empty() || !findings.conflicts.is_empty() {
+            wrong.push(format!(
+                "{context}: the best rules differ from tick {same:?}, {:.1} s, unexplained {:?}, {:?}; truth {:?}; found {:?}",
+                seconds,
+                findings.unexplained,
+                findings.conflicts,
+                getaway::inference::differences(&Rules::BLITZ_2025, &truth).iter().map(|d| format!("{} {}", d.field, d.right)).collect::<Vec<_>>(),
+                getaway::inference::differences(&Rules::BLITZ_2025, &findings.rules).iter().map(|d| format!("{} {}", d.field, d.right)).collect::<Vec<_>>(),
+            ));
+        }
+    }
+    println!("{certain} certain parameters in {games} games, {reproduced} reproduced");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(certain as u64 > 8 * variants(), "only {certain} certain parameters");
+}
+
+#[test]
+fn unknown_words_are_given_their_styles() {
+    let maps = maps();
+    let mut truth = Rules::BLITZ_2025;
+    truth.wire.style_names = getaway::game::StyleNames::Unknown;
+    let world = World::new(&maps[1].layout, &truth).expect("a map");
+    let mut learner = Learner::new(&Rules::BLITZ_2025);
+    show(&mut learner, &world, &walk(&world, 1));
+    let words = learner.words();
+    assert!(!words.is_empty());
+    for (word, style) in words {
+        let expected = Style::ALL
+            .into_iter()
+            .find(|&style| getaway::protocol::style_word(&truth, style) == Name::Other(word.clone()));
+        assert_eq!(Some(style), expected, "{word}");
+    }
+}
+
+#[test]
+fn bot_learns_other_rules_while_it_plays_and_keeps_them_for_the_next_game() {
+    use getaway::bot::{Bot, BotOptions};
+    let map = maps().remove(1);
+    let truth = variant(11, 2);
+    let world = World::new(&map.layout, &truth).expect("a map");
+    let play = |options: BotOptions| {
+        let mut bot = Bot::new(options).expect("options");
+        let mut state = world.start();
+        while !state.is_over() && state.tick() <= 500 {
+            let decision = bot.next_action(&GameMessage::of(&world, &state, "us")).expect("a decision");
+            world.step(&mut state, decision.player_move);
+        }
+        assert!(!state.is_caught(), "caught in tick {}", state.tick());
+        bot
+    };
+    let options = BotOptions { budget: Budget::ticks(5_000), ..BotOptions::default() };
+    let bot = play(options.clone());
+    let (rules, words) = bot.memory();
+    assert_eq!((rules.shark_path_order, rules.phase_clocks), (truth.shark_path_order, truth.phase_clocks));
+    assert!(!bot.learnt().is_empty());
+    let bot = play(BotOptions { rules, words, ..options });
+    assert!(bot.learnt().is_empty() && bot.mispredictions_by_threat().iter().all(|&count| count == 0));
+}
