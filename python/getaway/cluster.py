@@ -25,7 +25,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, TextIO
 
 import getaway
 
@@ -120,8 +120,9 @@ def check_nodes(ray: Any) -> None:
 class _Driver:
     """Passes games from the command line, on standard input and output, to Ray."""
 
-    def __init__(self, ray: Any, series: str) -> None:
+    def __init__(self, ray: Any, series: str, channel: TextIO) -> None:
         self.ray = ray
+        self.channel = channel
         # Only crashes are repeated, without a limit: an error of a game would only come back.
         self.play = ray.remote(max_retries=-1, num_cpus=1)(_play)
         self.series = ray.put(series)
@@ -131,8 +132,8 @@ class _Driver:
         self.game_s: float | None = None
 
     def say(self, message: dict[str, Any]) -> None:
-        sys.stdout.write(json.dumps(message) + "\n")
-        sys.stdout.flush()
+        self.channel.write(json.dumps(message) + "\n")
+        self.channel.flush()
 
     def batch_games(self) -> int:
         """Games per task: one until it is known how long a game takes."""
@@ -167,8 +168,8 @@ class _Driver:
                 game_s = seconds / len(batch)
                 self.game_s = game_s if self.game_s is None else 0.8 * self.game_s + 0.2 * game_s
                 for index, record in zip(batch, records, strict=True):
-                    sys.stdout.write(f'{{"played": [{index}, {record}]}}\n')
-            sys.stdout.flush()
+                    self.channel.write(f'{{"played": [{index}, {record}]}}\n')
+            self.channel.flush()
             self.fill()
 
 
@@ -176,25 +177,25 @@ def main(arguments: Iterable[str]) -> int:
     """Plays a series for the command line: see `getaway eval --ray`."""
     (address,) = arguments
     series = sys.stdin.readline()
-    # What Ray and its workers print must not get between the messages.
-    channel, sys.stdout = sys.stdout, sys.stderr
+    # What Ray and its workers print must not get between the messages, whichever way they print it.
+    channel = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
     try:
         import ray
     except ImportError:
         channel.write(json.dumps({"error": "Ray is not installed: expected the extra `cluster` (pip install 'getaway[cluster]')"}) + "\n")
+        channel.close()
         return 2
     try:
         os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
         ray.init(address=address, log_to_driver=False, logging_level="ERROR", include_dashboard=False if address == "local" else None)
         check_nodes(ray)
-        sys.stdout = channel
-        _Driver(ray, series.strip()).run()
+        _Driver(ray, series.strip(), channel).run()
     except Exception as error:  # noqa: BLE001: whatever fails is told to the command line
         channel.write(json.dumps({"error": " ".join(str(error).split()) or type(error).__name__}) + "\n")
         return 1
     finally:
-        channel.flush()
-        sys.stdout = sys.stderr
+        channel.close()
         ray.shutdown()
     return 0
 
