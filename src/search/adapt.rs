@@ -7,30 +7,10 @@
 //! Policy Adaptation*, 2020), the generalised form adds a prior to the weights (Cazenave,
 //! *Generalized Nested Rollout Policy Adaptation*, 2020).
 
+use super::adapter::{AdaptOptions, Adapter};
 use super::policy::{Rollout, Weights};
 use super::problem::Problem;
 use super::run::{Run, Stop};
-
-/// The parameters of an `adapt`.
-#[derive(Clone, Copy)]
-pub(super) struct AdaptOptions {
-    pub(super) levels: u32,
-    pub(super) iterations: u32,
-    pub(super) alpha: f64,
-    pub(super) rollouts: u32,
-    pub(super) prior: bool,
-}
-
-/// The memory of an `adapt`, kept between its invocations.
-#[derive(Clone, Default)]
-pub(super) struct Adapter {
-    /// By level, from 1; the first is unused.
-    policies: Vec<Weights>,
-    bests: Vec<Rollout>,
-    /// The rollout being played.
-    current: Rollout,
-    scratch: Vec<f64>,
-}
 
 impl<P: Problem> Run<'_, P> {
     /// Runs an `adapt` from `state`, with a policy that knows nothing; returns the best reward.

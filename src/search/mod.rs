@@ -66,6 +66,7 @@
 //! ```
 
 mod adapt;
+mod adapter;
 mod anneal;
 mod beam;
 mod budget;

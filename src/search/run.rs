@@ -4,7 +4,7 @@
 //! Every evaluated sequence is offered to the enclosing components from the innermost outwards:
 //! each keeps the best since its last invocation.
 
-use super::adapt::{AdaptOptions, Adapter};
+use super::adapter::{AdaptOptions, Adapter};
 use super::budget::{Budget, BudgetMeter, StopReason};
 use super::expression::{Component, Expression, Policy};
 use super::problem::{Generator, Problem};

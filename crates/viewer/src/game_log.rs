@@ -9,7 +9,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::replay::{Positions, file_title, note_on, team_of};
+use super::recorded::{Positions, file_title, note_on, team_of};
 use getaway::game::{Direction, Move, Position, Rules, State, Status, Threat, Tile, World};
 use getaway::map::Map;
 use getaway::protocol::{GameMessage, MessageMap, MessageThreat};

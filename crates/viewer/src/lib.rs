@@ -17,6 +17,7 @@ mod pack;
 mod page;
 #[cfg(feature = "picture")]
 mod picture;
+mod recorded;
 mod replay;
 mod svg;
 
@@ -30,5 +31,6 @@ pub use pack::{body, pack};
 pub use page::{Page, PageSource};
 #[cfg(feature = "picture")]
 pub use picture::{GifOptions, Layers, PictureError, PictureOptions, Theme, gif, png};
-pub use replay::{Frame, GameHeader, Mark, MarkKind, Positions, Replay};
+pub use recorded::Positions;
+pub use replay::{Frame, GameHeader, Mark, MarkKind, Replay};
 pub use svg::{svg, svg_animation};

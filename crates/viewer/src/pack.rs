@@ -13,7 +13,8 @@
 use serde::{Serialize, Serializer};
 
 use super::annotation::{Annotation, Intent, IntentKind};
-use super::replay::{Frame, GameHeader, Mark, Positions, Replay, phases};
+use super::recorded::Positions;
+use super::replay::{Frame, GameHeader, Mark, Replay, phases};
 use getaway::game::{LAST_TICK, POINTS_PER_TICK, Rules, Status};
 
 /// Encodes "never" in the arrivals.

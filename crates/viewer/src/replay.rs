@@ -6,24 +6,15 @@ use serde::Serialize;
 
 use super::annotation::{Annotation, Annotator};
 use super::game_log::{GameLog, LoggedTick, RecordingSource};
-use getaway::game::{Direction, LAST_TICK, Layout, Personality, Position, Rules, State, Status, World};
+use super::recorded::Positions;
+use getaway::game::{LAST_TICK, Layout, Personality, Position, Rules, State, Status, World};
 use getaway::planner::{Budget, SurvivalOptions, SurvivalSearch};
-use getaway::protocol::GameMessage;
-use getaway::recording::{RecordingError, Report, WireNotes};
+use getaway::recording::{RecordingError, WireNotes};
 
 /// Number of ticks forecast after the last frame.
 pub(super) const FORECAST_TICKS: usize = 60;
 /// Maximum number of states for the forecast's search: a few tens of milliseconds.
 const FORECAST_TICKS_MAX: u64 = 200_000;
-
-/// The positions of the player and the threats.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Positions {
-    /// The player.
-    pub player: Position,
-    /// The threats and their directions, in the order of the replay.
-    pub threats: Vec<(Position, Direction)>,
-}
 
 /// The start of a tick.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -347,26 +338,6 @@ pub(super) fn positions_of(world: &World, state: &State) -> Positions {
 
 fn threat_positions(positions: &Positions) -> Vec<Position> {
     positions.threats.iter().map(|&(position, _)| position).collect()
-}
-
-pub(super) fn note_on(report: &Report) -> Option<String> {
-    let divergence = report.divergence.as_ref()?;
-    let getaway::recording::Divergence { tick, path, expected, found, .. } = divergence;
-    Some(format!(
-        "diverges from the rules in tick {tick} ({path}: expected {expected}, found {found}); from there on shown as recorded"
-    ))
-}
-
-/// `games/a.jsonl.gz` -> `a`.
-pub(super) fn file_title(path: &Path) -> String {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let name = name.strip_suffix(".gz").unwrap_or(&name);
-    name.strip_suffix(".jsonl").unwrap_or(name).to_owned()
-}
-
-pub(super) fn team_of(message: &GameMessage) -> String {
-    let team = message.your_character.team_id.as_ref().and_then(|team| team.as_str());
-    team.map_or_else(|| "saved game".to_owned(), |team| format!("saved game of {team}"))
 }
 
 /// The marks of moves that were not predicted in a recorded tick, and of a command that the server

@@ -4,7 +4,8 @@
 use std::fmt::Write;
 
 use super::drawing::{Drawing, Paint, Part, drawing};
-use super::replay::{Positions, phase, positions_of};
+use super::recorded::Positions;
+use super::replay::{phase, positions_of};
 use getaway::game::{Direction, Layout, State, Status, Tile, World};
 
 /// The side of a tile in units of the drawing, which is that of a sprite.

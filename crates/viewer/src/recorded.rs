@@ -1,0 +1,37 @@
+//! What a recording says without being replayed: positions, title, team.
+
+use std::path::Path;
+
+use getaway::game::{Direction, Position};
+use getaway::protocol::GameMessage;
+use getaway::recording::Report;
+
+/// The positions of the player and the threats.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Positions {
+    /// The player.
+    pub player: Position,
+    /// The threats and their directions, in the order of the replay.
+    pub threats: Vec<(Position, Direction)>,
+}
+
+/// A note on where a recording diverges from the rules.
+pub(super) fn note_on(report: &Report) -> Option<String> {
+    let divergence = report.divergence.as_ref()?;
+    let getaway::recording::Divergence { tick, path, expected, found, .. } = divergence;
+    Some(format!(
+        "diverges from the rules in tick {tick} ({path}: expected {expected}, found {found}); from there on shown as recorded"
+    ))
+}
+
+/// `games/a.jsonl.gz` -> `a`.
+pub(super) fn file_title(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = name.strip_suffix(".gz").unwrap_or(&name);
+    name.strip_suffix(".jsonl").unwrap_or(name).to_owned()
+}
+
+pub(super) fn team_of(message: &GameMessage) -> String {
+    let team = message.your_character.team_id.as_ref().and_then(|team| team.as_str());
+    team.map_or_else(|| "saved game".to_owned(), |team| format!("saved game of {team}"))
+}
