@@ -13,7 +13,8 @@ use tiny_skia::{
 };
 
 use super::drawing::{LayerStyle, Paint, Sprite, drawing};
-use super::replay::{Positions, Replay, phase};
+use super::recorded::Positions;
+use super::replay::{Replay, phase};
 use getaway::game::{Direction, POINTS_PER_TICK, Position, Status};
 
 /// Frames per second of a GIF; the format counts in hundredths of a second.
