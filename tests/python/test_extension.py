@@ -143,7 +143,8 @@ except KeyboardInterrupt:
 
 def test_stubs_match_the_module(tmp_path: pathlib.Path) -> None:
     allowlist = ROOT / "tests" / "python" / "stubtest-allowlist.txt"
-    command = [sys.executable, "-m", "mypy.stubtest", "getaway", "--allowlist", str(allowlist)]
+    config = ROOT / "pyproject.toml"
+    command = [sys.executable, "-m", "mypy.stubtest", "getaway", "--allowlist", str(allowlist), "--mypy-config-file", str(config)]
     # Not from the checkout, where stubtest would find the source of the stubs instead of the
     # installed ones.
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
