@@ -180,7 +180,7 @@ fn bot_learns_other_rules_while_it_plays_and_keeps_them_for_the_next_game() {
         assert!(!state.is_caught(), "caught in tick {}", state.tick());
         bot
     };
-    let options = BotOptions { budget: Budget::ticks(5_000), ..BotOptions::default() };
+    let options = BotOptions { budget: Budget::ticks(20_000), ..BotOptions::default() };
     let bot = play(options.clone());
     let (rules, words) = bot.memory();
     assert_eq!((rules.shark_path_order, rules.phase_clocks), (truth.shark_path_order, truth.phase_clocks));
