@@ -50,7 +50,7 @@ fn generated() -> Vec<Entry> {
         let place = index as usize;
         let ((width, height), kind) = (sizes[place % sizes.len()], kinds[place % kinds.len()]);
         let (threats, braid_permille) = (threats[place % threats.len()], braids[place % braids.len()]);
-        let rules = if place / 420 % 2 == 0 { Rules::NO_JUMP } else { Rules::BLITZ_2025 };
+        let rules = if (place / 420).is_multiple_of(2) { Rules::NO_JUMP } else { Rules::BLITZ_2025 };
         let variant = if rules.no_jump { "no-jump" } else { "jump" };
         let name = format!("generated {variant},{kind},{width}x{height},{},{index}", f64::from(braid_permille) / 1e3);
         let styles = Style::ALL.to_vec();

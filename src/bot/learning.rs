@@ -3,7 +3,9 @@
 //! Guarantees: while every threat does what was predicted, only the observations are kept. From the
 //! first misprediction on, or if a style has an unknown name, a [`Learner`] is shown the whole game
 //! and every later message. Whenever its best explanation changes, the tracker follows the game
-//! again under those rules. A move that is fatal under rules that also explain the game is replaced
+//! again under those rules, if that leaves fewer mispredictions. Once a threat of a known style does
+//! what no rules explain, the server breaks its rules rather than having others: the expected rules
+//! are followed again, and nothing more is learnt in the game. A move that is fatal under rules that also explain the game is replaced
 //! by one that is not, if there is one.
 
 use crate::game::{FIRST_TICK, LAST_TICK, Layout, Move, Position, Rules, State, Style, Tile, World};
@@ -37,6 +39,8 @@ pub(super) struct Learning {
     shown: usize,
     /// The rules and styles of the tracker, once they are learnt.
     learnt: Option<(Rules, Vec<Option<Style>>)>,
+    /// The latest explanation that left as many mispredictions as there were.
+    rejected: Option<(Rules, Vec<Option<Style>>)>,
     alternatives: Vec<Alternative>,
 }
 
@@ -95,6 +99,10 @@ impl Learning {
             learner.observe(&sight(observation));
         }
         self.shown = self.log.len();
+        if learner.unexplained().iter().any(|unexplained| words[unexplained.threat].style.is_some()) {
+            self.give_up(tracker, words, options, deadlines);
+            return;
+        }
         let rules = Rules { no_jump: options.rules.no_jump, ..learner.best() };
         let styles = learner.styles();
         let is_new = match &self.learnt {
@@ -106,11 +114,34 @@ impl Learning {
                     || styles.iter().zip(words).any(is_identified)
             }
         };
-        if is_new && let Ok(followed) = tracker.followed(&rules, &styles, &self.log, deadlines) {
-            *tracker = followed;
-            self.learnt = Some((rules, styles));
+        let explanation = (rules, styles);
+        if is_new && self.rejected.as_ref() != Some(&explanation) {
+            let (rules, styles) = &explanation;
+            let followed = tracker.followed(rules, styles, &self.log, deadlines);
+            let count = |tracker: &Tracker| tracker.beliefs.mispredictions().iter().sum::<u32>();
+            match followed {
+                Ok(followed) if count(&followed) == 0 || count(&followed) < count(tracker) => {
+                    *tracker = followed;
+                    self.learnt = Some(explanation);
+                }
+                _ => self.rejected = Some(explanation),
+            }
         }
         self.update_alternatives(tracker, deadlines);
+    }
+
+    /// Follows the expected rules again, and learns nothing more in this game.
+    fn give_up(&mut self, tracker: &mut Tracker, words: &[Named], options: &BotOptions, deadlines: Deadlines) {
+        self.is_incomplete = true;
+        self.learner = None;
+        self.alternatives.clear();
+        let styles: Vec<Option<Style>> = words.iter().map(|named| named.style).collect();
+        if self.learnt.take().is_some()
+            && let Ok(followed) = tracker.followed(&options.rules, &styles, &self.log, deadlines)
+        {
+            *tracker = followed;
+        }
+        self.log.clear();
     }
 
     /// The other explanations, and their states now.

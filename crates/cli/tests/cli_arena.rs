@@ -123,6 +123,8 @@ fn games_that_are_equal_move_for_move_count_once() {
 
 #[test]
 fn sequential_test_stops_early() {
+    // The series is long: standard error says how long it takes at most.
+    let json = |args: &[&str]| -> Value { serde_json::from_slice(&getaway(args).stdout).unwrap() };
     let report = json(&battle(&["--sprt", "--samples", "1000", "--json"]));
     assert_eq!((&report["sprt"]["verdict"], &report["sprt"]["pairs"]), (&"h1".into(), &17.into()));
     assert!(report["sentence"].as_str().unwrap().contains("SPRT, alpha 0.05, beta 0.05"));

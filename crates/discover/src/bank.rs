@@ -48,9 +48,11 @@ pub trait Bank: Send + Sync {
 pub struct DistributionBank<D: Distribution> {
     distribution: D,
     seed: u64,
-    /// Problems by split and number.
-    kept: RwLock<HashMap<(Split, u64), Arc<D::Problem>>>,
+    kept: RwLock<Kept<D::Problem>>,
 }
+
+/// Problems by split and number.
+type Kept<P> = HashMap<(Split, u64), Arc<P>>;
 
 impl<D: Distribution> DistributionBank<D> {
     /// A bank whose problems and searches derive from `seed`.

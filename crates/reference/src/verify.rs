@@ -356,7 +356,7 @@ impl Verifier {
     /// this shark alone; empty for other threats.
     fn project(&mut self, threat: usize) -> Vec<Vec<bool>> {
         let tiles = self.positions.len();
-        if !self.pursuers[threat].as_ref().is_some_and(|pursuer| pursuer.spawned.style == Style::Shark) {
+        if self.pursuers[threat].as_ref().is_none_or(|pursuer| pursuer.spawned.style != Style::Shark) {
             return Vec::new();
         }
         // Where the shark goes, by its tile and the player's.

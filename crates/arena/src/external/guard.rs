@@ -33,22 +33,38 @@ impl Guard {
         Ok(Self(Mutex::new(command.spawn()?)))
     }
 
-    /// Adds a process group.
-    pub fn add(&self, group: u32) -> io::Result<()> {
-        self.write('+', group)
+    /// Lets the process of a command, which is to lead a process group, add itself. A program that
+    /// is killed just after the start of a bot could not add it any more.
+    #[cfg(unix)]
+    pub fn watch(&self, command: &mut Command) {
+        use std::os::fd::{AsRawFd, BorrowedFd};
+        use std::os::unix::process::CommandExt;
+
+        let child = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let input = child.stdin.as_ref().expect("the guard's input is piped").as_raw_fd();
+        let add = move || {
+            let mut line = [0; 16];
+            let mut rest = &mut line[..];
+            writeln!(rest, "+ {}", std::process::id())?;
+            let free = rest.len();
+            // SAFETY: the caller keeps the guard, and so its input, open until the process has begun.
+            let input = unsafe { BorrowedFd::borrow_raw(input) };
+            // One write, so that the guard never reads half a line.
+            rustix::io::write(input, &line[..line.len() - free])?;
+            Ok(())
+        };
+        // SAFETY: between fork and exec, `add` only asks for a number and writes to a pipe; it neither
+        // allocates nor takes a lock.
+        unsafe { command.pre_exec(add) };
     }
 
     /// Removes a process group that has ended.
     pub fn remove(&self, group: u32) {
-        // If the guard was killed, there is nothing to remove the group from.
-        let _ = self.write('-', group);
-    }
-
-    fn write(&self, change: char, group: u32) -> io::Result<()> {
         let mut child = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let input = child.stdin.as_mut().expect("the guard's input is piped");
-        // One write, so that the guard never reads half a line.
-        input.write_all(format!("{change} {group}\n").as_bytes())
+        // One write, so that the guard never reads half a line. If the guard was killed, there is
+        // nothing to remove the group from.
+        let _ = input.write_all(format!("- {group}\n").as_bytes());
     }
 }
 

@@ -61,18 +61,19 @@ impl Process {
             Streams::Bridged => shell.stdin(Stdio::piped()).stdout(Stdio::piped()),
         };
         #[cfg(unix)]
-        std::os::unix::process::CommandExt::process_group(&mut shell, 0);
+        {
+            std::os::unix::process::CommandExt::process_group(&mut shell, 0);
+            if let Some(guard) = &guard {
+                guard.watch(&mut shell);
+            }
+        }
         let child = shell.spawn()?;
         // The command holds the writing end of the log, which would keep the log from ending.
         drop(shell);
         let log = Arc::new(Mutex::new(Vec::new()));
         let shared = Arc::clone(&log);
         let log_reader = Some(thread::spawn(move || collect_log(log_end, &shared)));
-        let process = Self { child, guard, log, log_reader };
-        if let Some(guard) = &process.guard {
-            guard.add(process.child.id())?;
-        }
-        Ok(process)
+        Ok(Self { child, guard, log, log_reader })
     }
 
     /// The child, for its streams.
