@@ -24,15 +24,21 @@ OpenPage = Callable[..., Page]
 
 
 @pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    """The system's Chromium."""
+def launch() -> Iterator[Callable[..., Browser]]:
+    """Starts the system's Chromium with further options. Playwright allows one session at a time, so that all browsers share it."""
     program = next(filter(None, map(shutil.which, CHROMIUM_NAMES)), None)
     if program is None:
         pytest.skip(f"no browser found: expected one of {', '.join(CHROMIUM_NAMES)} on the PATH")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=CHROMIUM_OPTIONS)
-        yield browser
-        browser.close()
+        yield lambda *options: playwright.chromium.launch(executable_path=program, args=[*CHROMIUM_OPTIONS, *options])
+
+
+@pytest.fixture(scope="session")
+def browser(launch: Callable[..., Browser]) -> Iterator[Browser]:
+    """The system's Chromium."""
+    browser = launch()
+    yield browser
+    browser.close()
 
 
 @pytest.fixture

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
-
-from .conftest import CHROMIUM_NAMES, CHROMIUM_OPTIONS
+from playwright.sync_api import Browser
 
 RealServer = Callable[..., tuple[str, "subprocess.Popen[str]"]]
 
@@ -40,16 +37,11 @@ class BlankPage(BaseHTTPRequestHandler):
 
 
 @pytest.fixture(scope="module")
-def rebound_browser() -> Iterator[Browser]:
+def rebound_browser(launch: Callable[..., Browser]) -> Iterator[Browser]:
     """The system's Chromium, for which a foreign name points to this machine."""
-    program = next(filter(None, map(shutil.which, CHROMIUM_NAMES)), None)
-    if program is None:
-        pytest.skip(f"no browser found: expected one of {', '.join(CHROMIUM_NAMES)} on the PATH")
-    with sync_playwright() as playwright:
-        rules = f"--host-resolver-rules=MAP {REBOUND} 127.0.0.1"
-        browser = playwright.chromium.launch(executable_path=program, args=[*CHROMIUM_OPTIONS, rules])
-        yield browser
-        browser.close()
+    browser = launch(f"--host-resolver-rules=MAP {REBOUND} 127.0.0.1")
+    yield browser
+    browser.close()
 
 
 @pytest.fixture
