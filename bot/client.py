@@ -47,7 +47,7 @@ class Decision(Protocol):
     def planned_tick(self) -> int | None: ...
 
     @property
-    def milliseconds(self) -> float: ...
+    def elapsed_ms(self) -> float: ...
 
 
 class DecisionMaker(Protocol):
@@ -237,7 +237,7 @@ class Game:
         # A stand-in for the bot may know less.
         source = getattr(decision, "source", None)
         if decision and isinstance(source, str):
-            note = {"ms": round(decision.milliseconds, 3), "source": source}
+            note = {"ms": round(decision.elapsed_ms, 3), "source": source}
             if decision.planned_tick is not None:
                 note["planned_tick"] = decision.planned_tick
             mispredictions = sum(getattr(self._decision_maker, "mispredictions", []))

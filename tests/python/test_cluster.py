@@ -40,7 +40,7 @@ def test_commands_return_plain_data() -> None:
 
 
 def test_worker_plays_the_games_of_a_series() -> None:
-    play_games = getaway._getaway.play_games  # type: ignore[attr-defined]
+    play_games = getaway._getaway.play_games
     with pytest.raises(ValueError, match="the series: "):
         play_games("{}", [0])
 
