@@ -292,7 +292,8 @@ def test_every_tick_is_on_disk_before_the_next_one(
             deadline = time.monotonic() + TIMEOUT_S
             while len(recorded_text(recording).splitlines()) < lines and time.monotonic() < deadline:
                 time.sleep(0.01)
-            assert recorded_text(recording).endswith("]}\n")
+            *_, last = recorded_text(recording).splitlines(keepends=True)
+            assert last.endswith("\n") and json.loads(last)["game_message"]["tick"] == lines, "a whole line"
 
     run_bot(scripted_server(script), SAVE_JSONL_PATH=str(recording))
 
