@@ -98,7 +98,9 @@ if [ -z "$url" ] && [ ${#server_options[@]} -eq 0 ] && is_port_taken; then
   url=ws://127.0.0.1:8765
   echo "playing on the server at $url"
 elif [ -z "$url" ]; then
-  start_server --games "$games" ${seed_option[@]+"${seed_option[@]}"} ${server_options[@]+"${server_options[@]}"}
+  # A tick ends when the command has come. On the day it ends after 100 ms; here a machine that is busy
+  # with other things must not cost the game.
+  start_server --tick-ms 1000 --games "$games" ${seed_option[@]+"${seed_option[@]}"} ${server_options[@]+"${server_options[@]}"}
 fi
 
 # The server's own result, which is exact; the bot only knows the last state it received.

@@ -37,7 +37,7 @@ struct History {
     clocks: [u16; 4],
 }
 
-/// The explanations of a game so far, one for each [`Phase`].
+/// The explanations of a game so far, one for each phase.
 #[derive(Clone, Debug)]
 pub struct ClockFilter {
     expected: Rules,
