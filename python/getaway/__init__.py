@@ -28,12 +28,11 @@ from getaway._getaway import (
     maps,
     planners,
     signature,
-    solve,
 )
 from getaway.values import Decision, Move, Solution, Threat
 
 try:
-    from getaway._getaway import Batch, Replay
+    from getaway._getaway import Batch, Replay, solve
 except ImportError:  # built without the feature `lab`
 
     class Batch:  # type: ignore[no-redef]
@@ -47,6 +46,10 @@ except ImportError:  # built without the feature `lab`
 
         def __init__(self, *arguments: object, **options: object) -> None:
             raise ImportError("this build of getaway has no Replay: expected one with the feature `lab`")
+
+    def solve(*arguments: object, **options: object) -> Solution:  # type: ignore[misc]
+        """A placeholder in builds without the feature `lab`."""
+        raise ImportError("this build of getaway has no solve: expected one with the feature `lab`")
 
 
 __all__ = [

@@ -19,6 +19,8 @@ mod planner;
 mod replay;
 #[cfg(feature = "cli")]
 mod series;
+#[cfg(feature = "lab")]
+mod solve;
 mod value;
 #[cfg(feature = "lab")]
 mod workers;
@@ -51,10 +53,13 @@ mod _getaway {
     #[pymodule_export]
     use crate::map::{Map, generate_map, load_map, maps};
     #[pymodule_export]
-    use crate::planner::{planners, signature, solve};
+    use crate::planner::{planners, signature};
     #[cfg(feature = "lab")]
     #[pymodule_export]
     use crate::replay::Replay;
+    #[cfg(feature = "lab")]
+    #[pymodule_export]
+    use crate::solve::solve;
 
     #[cfg(feature = "cli")]
     #[pymodule_export]

@@ -1,0 +1,93 @@
+//! `solve`: the whole game before the first move.
+
+use std::time::Instant;
+
+use pyo3::prelude::*;
+
+use getaway::game::{self, LAST_TICK, Plan, Rules};
+use getaway::planner::{Budget, Certificate, Decider, Outcome, SurvivalOptions};
+
+use crate::convert::{duration, milliseconds, optional_u64, variant, without_gil};
+use crate::game::{Board, Game, State};
+use crate::value::to_value_of;
+
+/// As in [`SurvivalOptions`].
+const MEMORY_MAX_BYTES: usize = 256 << 20;
+
+/// Simulated ticks between two checks for Ctrl-C: about a tenth of a second. Not a time, which
+/// would make the answer depend on the machine.
+const SLICE_TICKS: u64 = 1_000_000;
+
+/// Solve a whole game before the first move, from the start of a map or from the state of a game.
+///
+/// Finds a line that survives, or proves that there is none, and then goes on until the longest line is
+/// found or the time limit is reached. The same seed finds the same moves unless the time limit is reached.
+/// Releases the interpreter lock; Ctrl-C works.
+///
+/// Args:
+///     map: a map, a game or a state, as for `Game`.
+///     no_jump: whether to play the no-jump variant.
+///     rules: rules that differ from the server's.
+///     time_limit_ms: time limit in milliseconds.
+///     seed: the seed of the search.
+///     memory_max_bytes: maximum memory for what the search and the proof keep.
+///
+/// Raises:
+///     FileNotFoundError: if there is no such map.
+///     ValueError: if the map cannot be read or played, for a negative time limit, or for rules beside a game,
+///         which has its own.
+#[pyfunction]
+#[pyo3(signature = (map, *, no_jump = Rules::BLITZ_2025, rules = None, time_limit_ms = 1000.0, seed = None, memory_max_bytes = MEMORY_MAX_BYTES),
+    text_signature = "(map, *, no_jump=False, rules=None, time_limit_ms=1000.0, seed=0, memory_max_bytes=268435456)")]
+pub(crate) fn solve<'py>(
+    map: &Bound<'py, PyAny>,
+    #[pyo3(from_py_with = variant)] no_jump: Rules,
+    rules: Option<&Bound<'py, PyAny>>,
+    time_limit_ms: f64,
+    seed: Option<&Bound<'py, PyAny>>,
+    memory_max_bytes: usize,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = map.py();
+    let seed = optional_u64("seed", seed)?.unwrap_or(0);
+    let time_limit = duration("time_limit_ms", time_limit_ms)?;
+    let board = Board::of(map, &no_jump, rules)?;
+    let (world, start) = (&board.world, start_of(map, &board)?);
+    let mut decider = Decider::new(SurvivalOptions { seed, memory_max_bytes, ..SurvivalOptions::default() });
+    let began = Instant::now();
+    let (mut simulated_ticks, mut decided) = (0, None);
+    // In slices, so that Ctrl-C works: the search resumes where it stopped.
+    let solution = loop {
+        let limit = Budget::time(time_limit.saturating_sub(began.elapsed())).and(Budget::ticks(SLICE_TICKS));
+        let solution = without_gil(py, || decider.solve(world, &start, limit))?;
+        simulated_ticks += solution.simulated_ticks;
+        py.check_signals()?;
+        if solution.outcome != Outcome::Undecided {
+            decided = decided.or_else(|| Some(began.elapsed()));
+        }
+        if solution.is_optimal() || began.elapsed() >= time_limit {
+            break solution;
+        }
+    };
+    let elapsed = began.elapsed();
+    let is_certified = solution.bound <= LAST_TICK && start == world.start();
+    let certificate = is_certified.then(|| Certificate::new(world.rules(), &solution, decider.proof()).to_string());
+    let fields = (
+        solution.outcome.name(),
+        Plan::from(&solution.moves[..]).to_string(),
+        solution.final_tick,
+        solution.bound,
+        simulated_ticks,
+        decided.map(milliseconds),
+        milliseconds(elapsed),
+        certificate,
+    );
+    to_value_of(py, "Solution", fields)
+}
+
+/// The state in which a search begins: that of a game or a state, else the start of the map.
+fn start_of(map: &Bound<'_, PyAny>, board: &Board) -> PyResult<game::State> {
+    if let Ok(game) = map.cast::<Game>() {
+        return Ok(game.try_borrow()?.state.clone());
+    }
+    Ok(map.cast::<State>().map_or_else(|_| board.world.start(), |state| state.get().state.clone()))
+}
