@@ -31,7 +31,7 @@ if ! [ -d "$(rustc --print target-libdir --target "$rust_target")" ]; then
   }
 fi
 
-# heading TEXT: says what begins, and how long everything before it took.
+# heading TEXT: prints what begins, and how long everything before it took.
 heading() {
   printf '== %s (after %d s)\n' "$1" "$SECONDS"
 }
@@ -88,7 +88,7 @@ import pathlib, stat, sys, zipfile
 with zipfile.ZipFile(sys.argv[2], "w", zipfile.ZIP_DEFLATED) as archive:
     for file in sorted(pathlib.Path(sys.argv[1]).iterdir()):
         entry = zipfile.ZipInfo(file.name)
-        # A regular file that everybody may read.
+        # A regular file, readable by all.
         entry.external_attr = (stat.S_IFREG | 0o644) << 16
         archive.writestr(entry, file.read_bytes(), zipfile.ZIP_DEFLATED)
 with zipfile.ZipFile(sys.argv[2]) as archive:

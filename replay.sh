@@ -19,7 +19,7 @@ done
 if [ -n "$variant" ]; then
     exec "$program" replay "$here/games/played/no-jump" "$@"
 fi
-# The folder exists from the first game of run.sh on.
+# run.sh creates the folder with its first game.
 if ls "$here"/games/played/*.jsonl* >/dev/null 2>&1; then
     set -- "$here/games/played" "$@"
 fi

@@ -98,8 +98,8 @@ if [ -z "$url" ] && [ ${#server_options[@]} -eq 0 ] && is_port_taken; then
   url=ws://127.0.0.1:8765
   echo "playing on the server at $url"
 elif [ -z "$url" ]; then
-  # A tick ends when the command has come. On the day it ends after 100 ms; here a machine that is busy
-  # with other things must not cost the game.
+  # A tick ends when the command has come. In the competition it ends after 100 ms at the latest;
+  # here a busy machine must not cost the game.
   start_server --tick-ms 1000 --games "$games" ${seed_option[@]+"${seed_option[@]}"} ${server_options[@]+"${server_options[@]}"}
 fi
 

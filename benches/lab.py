@@ -1,10 +1,11 @@
-"""How fast games are played from Python, beside EnvPool and Gymnasium, in one run.
+"""How fast games are played from Python, compared with EnvPool and Gymnasium in one run.
 
     python benches/lab.py [MAP...]
 
-Needs `numpy` and `gymnasium`; EnvPool is measured where it is installed (`pip install envpool`). All play random actions that
-were drawn beforehand. A round measures every contender once, in turn, so that a neighbour on the machine slows down all of
-them; the best of many short rounds counts. Single environments are compared the same way, and `Game.play` with a whole plan.
+Needs `numpy` and `gymnasium`; EnvPool is measured if it is installed (`pip install envpool`). All play
+random actions that were drawn beforehand. A round measures every contender once, in turn, so that other
+load on the machine slows down all of them; the best of many short rounds counts. Single environments are
+compared the same way, and `Game.play` with a whole plan.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ SLICE_S = 0.004
 ROUNDS = 150
 
 Contender = tuple[str, int, Callable[[int], Any]]
-"""A name, the environment steps that a call makes, and the call, which is told its number."""
+"""A name, the environment steps that a call makes, and the call, which is given its number."""
 
 
 def measure(contenders: list[Contender], rounds: int) -> dict[str, float]:
@@ -94,7 +95,7 @@ def vector_environments(maps: list[str], rng: np.random.Generator) -> list[Conte
 
 
 def single_environments(maps: list[str], rng: np.random.Generator) -> list[Contender]:
-    """One environment of each kind, put back to its start when its episode is over."""
+    """One environment of each kind, reset when its episode is over."""
     found: list[Contender] = []
     options: dict[str, Any] = {"CartPole-v1": {}, "getaway/Chase-v0": {"map": maps[0]}}
     for name, kinds in [("CartPole-v1", 2), ("getaway/Chase-v0", 5)]:

@@ -95,7 +95,7 @@ class Summary:
 class Recorder:
     """Records a game as it is played: one line per tick, on disk before the next state is read.
 
-    Gzipped if the name ends in .gz; also then every tick can be read back if the bot is killed.
+    Gzipped if the name ends in .gz; even then every tick can be read back if the bot is killed.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -186,7 +186,7 @@ class Game:
         recorder: Recorder | None = None,
         header: dict[str, Any] | None = None,
     ) -> None:
-        """Plays with a decision maker; `header` is what the recording says of the game in its first line."""
+        """Plays with a decision maker; `header` describes the game in the recording's first line."""
         self.summary = Summary()
         self._header = header
         self._mispredictions = 0
@@ -197,7 +197,7 @@ class Game:
     def play(self, token: str | None, team_name: str) -> None:
         """Registers, then answers until the connection ends for any reason.
 
-        `summary` is up to date at all times, also during the game.
+        `summary` is up to date at all times, even during the game.
         """
         try:
             self._connection.send(register_frame(token, team_name))
@@ -230,7 +230,7 @@ class Game:
                 self._recorder.write(frame if isinstance(frame, str) else frame.decode(errors="replace"), actions, self._notes(decision))
 
     def _notes(self, decision: Decision | None) -> dict[str, Any]:
-        """What the recording says beside the state and the actions: the header once, and how the bot decided."""
+        """Further fields of a recorded line: the header once, and how the bot decided."""
         notes: dict[str, Any] = {}
         if self._header:
             notes["game"], self._header = self._header, None

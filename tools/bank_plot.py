@@ -34,7 +34,7 @@ def group(rows: list[Row], column: str, buckets: list[tuple[int, int]]) -> dict[
 
 
 def verdict(row: Row) -> str:
-    """The verdict; the best scores of doomed maps are doomed too."""
+    """The verdict; doomed maps whose best score is proven count as doomed, too."""
     return "doomed" if row["verdict"] == "optimal" else row["verdict"]
 
 

@@ -97,7 +97,7 @@ prepare_python() {
 # start_server ARGUMENT...: starts `getaway serve` on a free port, in the background. Sets server_pid,
 # and url once the server listens. Its output goes to $scratch/results, its messages to $scratch/log.
 start_server() {
-  # The background shell opens its files some time after this shell goes on to read them.
+  # The background shell may open its files only after this shell has begun to read them.
   : >"$scratch/results"
   : >"$scratch/log"
   "$getaway" serve --port 0 "$@" >>"$scratch/results" 2>>"$scratch/log" &
@@ -105,7 +105,7 @@ start_server() {
   url=
   local try
   for ((try = 0; try < 300; try++)); do
-    # With --json the address is a message.
+    # With --json the address goes to the log.
     url=$(sed -n 's/^listening on \(ws:[^ ]*\).*/\1/p' "$scratch/results" "$scratch/log")
     [ -z "$url" ] || return 0
     if ! kill -0 "$server_pid" 2>/dev/null; then

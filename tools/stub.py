@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Copies the docstrings of the installed module into python/getaway/__init__.pyi: the extension is their one source.
+"""Copies the docstrings of the installed module into python/getaway/__init__.pyi: the extension is their only source.
 
     .venv/bin/python tools/stub.py           writes the stub
     .venv/bin/python tools/stub.py --check   exit code 1 if the stub is out of date
@@ -29,7 +29,7 @@ def block(text: str, indent: str) -> list[str]:
 def with_docstrings(source: str) -> str:
     """The stub with the docstrings of the module."""
     lines = source.splitlines()
-    # From the end, so that the numbers of the lines before stay right.
+    # From the end, so that the numbers of earlier lines stay valid.
     for node, item in sorted(documented(ast.parse(source)), key=lambda pair: -first_line(pair[0])):
         text = inspect.getdoc(item)
         if not text:

@@ -1,6 +1,6 @@
 // Lets the search work in pages that are read from a disk, where browsers refuse to start workers:
 // there, a worker is a hidden frame. Material for MkDocs would otherwise load such a script from
-// another host. It has the part of the interface of Worker that the search uses.
+// another host. It implements the part of Worker's interface that the search uses.
 (() => {
   if (location.protocol !== "file:") return;
 
@@ -15,7 +15,7 @@
       this.loaded = new Promise((resolve) => this.frame.addEventListener("load", resolve, { once: true }));
       inside.document.open();
       inside.document.write("<!doctype html><body></body>");
-      // What a worker finds in its scope. Scripts are loaded one after the other.
+      // The functions that a worker finds in its scope. Scripts are loaded one after the other.
       inside.postMessage = (data) => setTimeout(() => this.receive(data));
       inside.importScripts = (...urls) => urls.reduce((before, next) => before.then(() => this.load(next)), Promise.resolve());
       inside.document.close();

@@ -1,4 +1,4 @@
-// A bot that walks away from the nearest threat. Plays over a websocket where SERVER_URL is set (this
+// A bot that walks away from the nearest threat. Plays over a websocket if SERVER_URL is set (this
 // needs Node 22 or newer), and otherwise with lines on standard input and output.
 
 import { createInterface } from 'node:readline';

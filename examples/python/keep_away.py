@@ -24,7 +24,7 @@ def planner(state: getaway.State) -> getaway.Move:
 
 
 class Patrol:
-    """A planner with a memory: it goes on in its direction while it can. A class is called for a new one in each game."""
+    """A planner with state: it keeps its direction while it can. The class is instantiated once per game."""
 
     def __init__(self) -> None:
         self.last = getaway.Move.STAY

@@ -2,13 +2,14 @@
 
     python examples/python/q_learning.py [--steps 20000000] [--seed 1] [--curve FILE.svg] [MAP...]
 
-People who meet this game propose to learn it. This is the plain answer: Q-learning (Watkins, 1989) with a table, a few
-hundred games at once. The table sees what a careful driver sees, which is all in the compact observation:
+The first idea for this game is often machine learning. This is the plainest form of it: Q-learning (Watkins,
+1989) with a table, a few hundred games at once. The table sees what a careful driver sees, which is all in the
+compact observation:
 
 - for each of the five actions, whether the way is blocked, and how far the nearest threat is from the tile that it leads to,
   up to 4 steps;
 - whether the threats move in the next step, in the one after, or later;
-- how often threats move, which the tick tells.
+- how often threats move, which follows from the tick.
 
 It learns on generated maps, not on those on which it is tested, and is then played without exploring. `safest` (a rule of one
 line: away from the nearest threat) and `cautious` (a short search) are played beside it, through the bot.

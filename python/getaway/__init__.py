@@ -13,8 +13,8 @@ stay). An action of the protocol is a dict, `{"type": "MOVE_LEFT"}`, or MOVE_RIG
 `{"type": "MOVE_TO", "position": {"x": 1, "y": 2}}`; None means stay. A bug in the library raises a
 RuntimeError.
 
-Positions are (x, y), x to the right and y down, from 0. Rules are a dict as `Game.rules` gives them; those
-that are missing are the server's, and `no_jump=True` is short for `rules={"no_jump": True}`.
+Positions are (x, y), x to the right and y down, from 0. Rules are a dict as `Game.rules` returns it;
+missing ones take the server's values, and `no_jump=True` is short for `rules={"no_jump": True}`.
 """
 
 from getaway._getaway import (

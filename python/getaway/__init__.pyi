@@ -13,8 +13,8 @@ stay). An action of the protocol is a dict, `{"type": "MOVE_LEFT"}`, or MOVE_RIG
 `{"type": "MOVE_TO", "position": {"x": 1, "y": 2}}`; None means stay. A bug in the library raises a
 RuntimeError.
 
-Positions are (x, y), x to the right and y down, from 0. Rules are a dict as `Game.rules` gives them; those
-that are missing are the server's, and `no_jump=True` is short for `rules={"no_jump": True}`.
+Positions are (x, y), x to the right and y down, from 0. Rules are a dict as `Game.rules` returns it;
+missing ones take the server's values, and `no_jump=True` is short for `rules={"no_jump": True}`.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -67,7 +67,7 @@ class Bot:
     Args:
         planner: a planner's name (see `planners`), an expression of the search grammar, or a planner in
             Python: a callable that takes a `State` and returns a move, or its name `MODULE:NAME`. A class is
-            called for a new planner in each game, and when the bot learns more about the map.
+            instantiated once per game, and again when the bot learns more about the map.
         budget_ms: time per decision in milliseconds, including parsing the message.
         budget_ticks: maximum number of ticks simulated per decision; with it, and a `budget_ms` that is
             never reached, games are reproducible.
@@ -97,12 +97,12 @@ class Bot:
         Ctrl-C is handled after the decision.
 
         Raises:
-            ValueError: for an invalid or inconsistent state, with the path of the field. The bot can be
-                used further.
+            ValueError: for an invalid or inconsistent state, with the path of the field. The bot
+                remains usable.
         """
 
     def play(self, game: Game, /) -> int:
-        """Play a game on to its end, message by message; returns how many moves were played.
+        """Play a game to its end, message by message; returns how many moves were played.
 
         Releases the interpreter lock; Ctrl-C is handled between two decisions.
 
@@ -263,7 +263,8 @@ class State:
 class Game:
     """A game played step by step.
 
-    Games compare, copy and pickle with their moves. They change, so that only their states hash.
+    Games compare, copy and pickle with their moves. They are mutable, so only their states can be
+    hashed.
 
     Args:
         map: a map, the folder of one, the name of a bundled one, or a game or state, whose map and rules are
@@ -463,7 +464,7 @@ class Batch:
     def __setitem__(self, game: int, state: State, /) -> None:
         """Continues a game from a state with its map and rules.
 
-        Raises ValueError for another state.
+        Raises ValueError for a state with another map or other rules.
         """
 
 @final
@@ -471,7 +472,7 @@ class Replay:
     """A game to watch, from its start to its current state.
 
     In a notebook it plays in the viewer, with the tick, the plan and the threats' paths; `html` is the same
-    page, which loads nothing else, and `svg` an animation without any controls.
+    page, which needs no other file, and `svg` an animation without controls.
 
     Args:
         game: the game.
@@ -495,7 +496,7 @@ class Replay:
         """Write the page, or the animation, to a file whose name ends with .html or .svg.
 
         Raises:
-            ValueError: for another ending.
+            ValueError: for any other extension.
             OSError: if the file cannot be written.
         """
 
@@ -568,8 +569,8 @@ def solve(
 
     Raises:
         FileNotFoundError: if there is no such map.
-        ValueError: if the map cannot be read or played, for a negative time limit, or for rules beside a game,
-            which has its own.
+        ValueError: if the map cannot be read or played, for a negative time limit, or for rules
+            given together with a game, which has its own.
     """
 
 def signature(maps: Sequence[str | PathLike[str]], *, threads: int = 1) -> str:

@@ -1,4 +1,4 @@
-"""Python callables as planners: how they are found by name, and named."""
+"""Python callables as planners: naming them, and finding them by name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 Planner = Callable[[Any], Any]
 
 _given: dict[str, Planner] = {}
-"""The callables that were given instead of a name, by the name that they got."""
+"""The callables that were passed directly, by the names that were assigned to them."""
 
 
 def name_of(planner: Planner) -> str:
@@ -29,7 +29,7 @@ def name_of(planner: Planner) -> str:
 
 
 def find(name: str) -> Planner:
-    """The callable with this name: one that was given, or `MODULE:NAME`, imported as by `python -m`."""
+    """The callable with this name: one that was given, or `MODULE:NAME`, imported as `python -m` does."""
     if name in _given:
         return _given[name]
     module, _, path = name.partition(":")

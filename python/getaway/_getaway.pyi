@@ -42,7 +42,7 @@ __version__: str
 
 @final
 class Single:
-    """One game of an environment: its observations are arrays of their own, with room for every map of `shaped_like`."""
+    """One game of an environment: each observation is a new array, with room for every map of `shaped_like`."""
 
     def __new__(cls, game: Game, observation: str, shaped_like: list[Game] | None) -> Single: ...
     def reset(self) -> tuple[npt.NDArray[Any], dict[str, Any]]: ...

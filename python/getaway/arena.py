@@ -1,4 +1,4 @@
-"""Which planner is better, and how sure is that: series of games, as data.
+"""Which planner is better, and how certain is that: series of games, as data.
 
     from getaway.arena import battle, evaluate
 
@@ -10,8 +10,8 @@
 
 A planner is a name or an expression, as for `getaway.Bot`, or a callable that takes a `getaway.State` and returns
 a move. All planners play a sample of a map with the same seed, so that their games are paired. With a budget
-in ticks, and planners that repeat, the same call always gives the same games, on any number of threads;
-planners in Python take turns, because only one thread can run Python at a time.
+in ticks, and planners that depend only on their seed, the same call always gives the same games, on any
+number of threads; planners in Python take turns, because only one thread can run Python at a time.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ import getaway
 __all__ = ["Results", "battle", "evaluate"]
 
 Planner = str | Callable[[getaway.State], "getaway.Move | int | str"] | type
-"""A name, an expression, a callable, or a class of which each game makes one."""
+"""A name, an expression, a callable, or a class that each game instantiates."""
 MapLike = str | PathLike[str] | getaway.Map
 """A map: its name, its folder, or the map itself."""
 
@@ -35,7 +35,7 @@ _BUDGET_TICKS = 20_000
 
 
 class Results:
-    """The games of a series, and what they show."""
+    """The games of a series, and their statistics."""
 
     __slots__ = {
         "games": "One dict per game, with the same keys: planner, map, sample, seed, no_jump, score, final_tick, survived, "
@@ -154,7 +154,7 @@ def evaluate(
     maps: one or several; by default the bundled maps.
     samples: games per planner and map.
     seed: the seed from which those of all games are derived.
-    budget_ticks, budget_ms: limits of a decision; by default 20,000 simulated ticks.
+    budget_ticks, budget_ms: limits per decision; by default 20,000 simulated ticks.
     no_jump, rules: as for `getaway.Game`.
     threads: games played at the same time; by default one per processor.
 

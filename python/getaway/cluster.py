@@ -6,14 +6,14 @@
     result = cluster.tournament(["survival", "uct-greedy"], samples=1000, address="auto")
     print(result["standing"][0]["planner"], result["sentence"])
 
-Each function is the command of its name (see `getaway eval --help`) and returns what that prints with
-`--json`, as plain data. Options have the names of the command's, with underscores: `budget_ticks=500`,
+Each function runs the command of the same name (see `getaway eval --help`) and returns what that prints with
+`--json`, as plain data. Options are named like the command's, with underscores: `budget_ticks=500`,
 `no_jump=True`, `resume="games.jsonl"`, `report="report.html"`, `maps=["path/to/maps"]`.
 
 With `address` the games are tasks of Ray (the extra `cluster` of this package): `auto` is the cluster of
 this machine, `HOST:PORT` another one, `local` a new one that ends with the series. With a budget in ticks
-the result is the same, bit for bit, wherever the games are played. A worker that dies costs the time of
-its games; nodes with another version of getaway are refused.
+the result is the same, bit for bit, wherever the games are played. If a worker dies, its games are played
+again; nodes with another version of getaway are refused.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ class _Driver:
     def __init__(self, ray: Any, series: str, channel: TextIO) -> None:
         self.ray = ray
         self.channel = channel
-        # Only crashes are repeated, without a limit: an error of a game would only come back.
+        # Only crashes are retried, without a limit: a game's own error would only recur.
         self.play = ray.remote(max_retries=-1, num_cpus=1)(_play)
         self.series = ray.put(series)
         self.running: dict[Any, list[int]] = {}
@@ -142,7 +142,7 @@ class _Driver:
         return max(1, min(BATCH_GAMES_MAX, round(BATCH_S / max(self.game_s, 1e-6))))
 
     def fill(self) -> None:
-        """Keeps every processor busy; near the end, batches get smaller so that all end together."""
+        """Keeps every processor busy; near the end, batches get smaller so that all finish together."""
         cpus = max(1, int(self.ray.cluster_resources().get("CPU", 1)))
         while len(self.running) < BATCHES_PER_CPU * cpus:
             size = self.batch_games()
@@ -191,7 +191,7 @@ def main(arguments: Iterable[str]) -> int:
         ray.init(address=address, log_to_driver=False, logging_level="ERROR", include_dashboard=False if address == "local" else None)
         check_nodes(ray)
         _Driver(ray, series.strip(), channel).run()
-    except Exception as error:  # noqa: BLE001: whatever fails is told to the command line
+    except Exception as error:  # noqa: BLE001: whatever fails is reported to the command line
         channel.write(json.dumps({"error": " ".join(str(error).split()) or type(error).__name__}) + "\n")
         return 1
     finally:

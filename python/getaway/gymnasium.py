@@ -22,8 +22,9 @@ Importing this module registers the id; `gymnasium.make("getaway.gymnasium:getaw
 **Rewards**: the number of ticks gained by a step: 1, or 0 if the player was caught within the tick (no-jump variant). An
 episode's return plus 1 is the tick reached; the score of the game is 5 times that tick.
 
-**Ends**: an episode is terminated when the player is caught, or when tick 2000 has been played, which is the end of the game
-not a time limit hidden from the observation. It is never truncated, except by `max_episode_steps`.
+**Ends**: an episode is terminated when the player is caught, or when tick 2000 has been played, which is the
+end of the game, not a time limit hidden from the observation. It is never truncated, except by
+`max_episode_steps`.
 
 **Resets**: only generated maps are random. Without a map, each `reset(seed=...)` generates the map of that seed, and a reset
 without a seed draws one. Options of `reset`: `map` selects another map from now on, `no_jump` and `rules` other rules.
@@ -81,7 +82,8 @@ def _games(map: MapLike | Sequence[MapLike] | None, seed: int, **rules: Any) -> 
 class ChaseEnv(gymnasium.Env[npt.NDArray[Any], int]):
     """One game. See the module for spaces, rewards, ends and resets.
 
-    map: a name, a folder or a `getaway.Map`; of a list, each reset draws one; None makes one for each reset.
+    map: a name, a folder or a `getaway.Map`; from a list, each reset draws one; with None, each reset generates
+        one.
     no_jump, rules: as for `getaway.Game`.
     observation: "compact", "planes" or "state".
     render_mode: None, "rgb_array" or "ansi".
@@ -179,11 +181,11 @@ class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], n
 
     A finished game is reset by the next step, which ignores its action (next-step autoreset).
 
-    map: as for `ChaseEnv`; the games are divided evenly among the maps of a list. None makes one map for each game, of the
-    reset's seed and the seeds after it.
+    map: as for `ChaseEnv`; the games are divided evenly among the maps of a list. None generates one map per
+        game, from the reset's seed and the seeds that follow it.
     threads: threads that step the games; the results do not depend on it.
-    copy: whether observations are copied, so that those of earlier steps stay as they were; without, each step writes over
-    the same array.
+    copy: whether observations are copied, so that those of earlier steps stay as they were; otherwise each step
+        overwrites the same array.
     """
 
     metadata = {

@@ -88,11 +88,11 @@ class Solution(NamedTuple):
     final_tick: int
     """The last tick of that line: 2001 if the player survives."""
     bound_tick: int
-    """The latest final tick that is possible, as far as is proven: 2001 while nothing is."""
+    """A proven upper bound on the final tick: 2001 if nothing is proven."""
     simulated_ticks: int
     """The ticks that the search and the proof simulated."""
     decided_ms: float | None
-    """When the outcome was known, if it is; the search for a longer line may have gone on."""
+    """The time until the outcome was known; None if it is not. The search may have gone on for a longer line."""
     elapsed_ms: float
     """The time of the search, without building the map's tables."""
     certificate: str | None = None
@@ -105,12 +105,12 @@ class Solution(NamedTuple):
 
     @property
     def bound(self) -> int:
-        """A score that no line exceeds, proven."""
+        """A score that provably no line exceeds."""
         return 5 * self.bound_tick
 
     @property
     def is_optimal(self) -> bool:
-        """Whether no line is longer than this one, proven."""
+        """Whether this line is proven to be the longest."""
         return self.final_tick == self.bound_tick
 
     @property

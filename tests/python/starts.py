@@ -40,14 +40,14 @@ def start(program: Path, *options: str) -> str | None:
 
 def run(program: Path, count: int, busy: int) -> list[str]:
     """Starts the server `count` times while `busy` processes keep the processors busy; returns the errors."""
-    neighbours = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(busy)]
+    loads = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(busy)]
     try:
-        # Every other server prints JSON, and its address among its messages.
+        # Every other server prints JSON, and its address to standard error.
         results = [start(program, *(["--json"] if number % 2 else [])) for number in range(count)]
     finally:
-        for neighbour in neighbours:
-            neighbour.kill()
-            neighbour.wait()
+        for load in loads:
+            load.kill()
+            load.wait()
     return [f"start {number}: {error}" for number, error in enumerate(results) if error]
 
 

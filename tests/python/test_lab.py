@@ -74,7 +74,7 @@ def test_games_are_values_with_a_history() -> None:
     assert repr(drawing()).startswith("Game(Map(['P....', ")
 
 
-def test_a_state_put_together_by_hand_has_the_same_future() -> None:
+def test_state_built_by_hand_has_the_same_future() -> None:
     for name in ("old-town", "metropolis"):
         game = Game(MAPS / name)
         for move in itertools.islice(itertools.cycle("RDLU"), 60):
@@ -118,7 +118,7 @@ def test_maps_are_values(tmp_path: pathlib.Path) -> None:
     assert hash(Map(made.rows)) == hash(Map("\n".join(made.rows)))
 
 
-def test_planners_are_those_of_the_bots() -> None:
+def test_bots_accept_every_listed_planner() -> None:
     assert "survival" in getaway.planners()
     for name in getaway.planners():
         getaway.Bot(name)
@@ -156,7 +156,7 @@ def test_errors_say_what_was_expected(call: Any, error: type[Exception], sentenc
         call()
 
 
-def test_solve_says_what_the_command_says(getaway_program: pathlib.Path) -> None:
+def test_solve_agrees_with_the_command(getaway_program: pathlib.Path) -> None:
     for name, options in [("roundabout", {}), ("metropolis", {"no_jump": True, "seed": 3})]:
         solution = getaway.solve(MAPS / name, time_limit_ms=60_000, **options)  # type: ignore[arg-type]
         words = [str(getaway_program), "solve", str(MAPS / name), "--time-limit-ms", "60000", "--json"]
@@ -177,12 +177,12 @@ def test_doomed_maps_have_a_bound_and_a_certificate(getaway_program: pathlib.Pat
     (tmp_path / "certificate").write_text(solution.certificate)
     words = [str(getaway_program), "verify", str(tmp_path / "certificate"), str(tmp_path / "doomed")]
     assert subprocess.run(words, capture_output=True, timeout=TIMEOUT_S).returncode == 0
-    # A proof is one about the start of the map.
+    # A certificate is about the start of the map.
     later = Game(doomed, no_jump=True, moves=solution.moves[:2]).state
     assert getaway.solve(later).final_tick >= later.tick and getaway.solve(later).certificate is None
 
 
-def test_solutions_decisions_and_bots_are_written_as_expressions() -> None:
+def test_reprs_of_solutions_decisions_and_bots_evaluate_to_equal_values() -> None:
     solution = getaway.solve(drawing(), time_limit_ms=100)
     assert eval(repr(solution), EVERYTHING) == pickle.loads(pickle.dumps(solution)) == solution
     bot = getaway.Bot("uct", budget_ms=60_000, budget_ticks=50, seed=3, rules={"no_jump": True, "hawk_posts": 4})

@@ -22,12 +22,12 @@ PATHS = [MAPS / name for name in NAMES]
 
 
 def play(batch: Batch, steps: int, seed: int) -> list[npt.NDArray[Any]]:
-    """What a batch says under random actions."""
+    """What a batch returns under random actions."""
     rng = np.random.default_rng(seed)
-    said: list[npt.NDArray[Any]] = [batch.reset().copy()]
+    results: list[npt.NDArray[Any]] = [batch.reset().copy()]
     for _ in range(steps):
-        said += [array.copy() for array in batch.step(rng.integers(5, size=len(batch)))]
-    return said
+        results += [array.copy() for array in batch.step(rng.integers(5, size=len(batch)))]
+    return results
 
 
 @pytest.mark.parametrize("observation", ["compact", "planes", "state", None])
@@ -37,7 +37,7 @@ def test_results_do_not_depend_on_the_number_of_threads(observation: Any) -> Non
     assert any(array.any() for array in one[3::3]), "no game ended"
 
 
-def test_forked_processes_go_on_without_helpers() -> None:
+def test_forked_process_steps_without_worker_threads() -> None:
     batch, actions = Batch(PATHS, 2000, threads=2), np.tile([0, 1, 2, 3, 4], 400)
     expected = Batch(PATHS, 2000)
     for _ in range(20):
@@ -54,7 +54,7 @@ def test_forked_processes_go_on_without_helpers() -> None:
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
-def test_games_of_a_batch_are_games_stepped_alone() -> None:
+def test_batch_steps_its_games_like_single_games() -> None:
     games = [Game(path, no_jump=no_jump) for path in PATHS for no_jump in (False, True)]
     batch = Batch(games, len(games) * 3)
     alone = [game.copy() for game in games for _ in range(3)]
@@ -88,7 +88,7 @@ def test_observations_are_written_into_the_same_array() -> None:
 
 
 @pytest.mark.parametrize("dtype", ["int64", "int32", "int16", "uint8", "uint64"])
-def test_actions_of_any_integer_type_are_taken(dtype: str) -> None:
+def test_actions_of_any_integer_type_are_accepted(dtype: str) -> None:
     batch, other = Batch(PATHS[0], 10), Batch(PATHS[0], 10)
     strided = np.zeros(20, dtype=dtype)
     strided[::2] = [0, 1, 2, 3, 4] * 2
@@ -169,7 +169,7 @@ def test_vector_environments_are_batches_with_copies() -> None:
         assert (observations[:, 0] == step % 11 + 1).all()
 
 
-def test_environments_agree_with_gymnasiums_own_vector_of_them() -> None:
+def test_vector_environment_agrees_with_gymnasiums_own() -> None:
     options = {"num_envs": 5, "map": PATHS[0], "no_jump": True}
     ours = gymnasium.make_vec("getaway/Chase-v0", vectorization_mode="vector_entry_point", **options)  # type: ignore[arg-type]
     theirs = gymnasium.make_vec("getaway/Chase-v0", vectorization_mode="sync", **options)  # type: ignore[arg-type]

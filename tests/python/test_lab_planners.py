@@ -34,7 +34,7 @@ def command(*options: str, folder: Path = EXAMPLES, code: int = 0) -> str:
 
 
 def played(callable: Any, game: Game) -> Game:
-    """The game when the callable has chosen every move, without a bot."""
+    """Plays a game to its end with the callable alone, without a bot; returns it."""
     while not game.is_over:
         game.step(callable(game.state))
     return game
@@ -69,7 +69,7 @@ def test_a_planner_sees_whole_states_and_answers_in_any_form_of_a_move() -> None
         again.step(move)
 
 
-def test_a_class_is_a_new_planner_in_each_game() -> None:
+def test_a_class_makes_a_new_planner_for_each_game() -> None:
     made = 0
 
     class Counting(Patrol):
@@ -82,7 +82,7 @@ def test_a_class_is_a_new_planner_in_each_game() -> None:
     assert made >= 4 and len({game["score"] for game in results.games}) == 1
 
 
-def test_bots_play_on_from_where_a_game_is() -> None:
+def test_bot_continues_a_game_from_its_current_state() -> None:
     game = Game(MAPS / "roundabout", moves="....")
     assert Bot(budget_ms=60_000).play(game) == 1996 and game.status == "complete"
     assert Bot().play(game) == 0
@@ -154,7 +154,7 @@ def breaks(state: State) -> Any:
     return 1 // (3 - state.tick)
 
 
-def test_errors_of_a_planner_say_where() -> None:
+def test_errors_of_a_planner_name_the_place() -> None:
     game = Game(MAPS / "roundabout")
     with pytest.raises(ValueError, match=r"breaks: ZeroDivisionError: .*\(test_lab_planners.py, line \d+\)"):
         Bot(breaks, budget_ms=60_000).play(game)

@@ -30,7 +30,7 @@ const TEAM: &str = "getaway";
 /// Args:
 ///     planner: a planner's name (see `planners`), an expression of the search grammar, or a planner in
 ///         Python: a callable that takes a `State` and returns a move, or its name `MODULE:NAME`. A class is
-///         called for a new planner in each game, and when the bot learns more about the map.
+///         instantiated once per game, and again when the bot learns more about the map.
 ///     budget_ms: time per decision in milliseconds, including parsing the message.
 ///     budget_ticks: maximum number of ticks simulated per decision; with it, and a `budget_ms` that is
 ///         never reached, games are reproducible.
@@ -113,8 +113,8 @@ impl Bot {
     /// Ctrl-C is handled after the decision.
     ///
     /// Raises:
-    ///     ValueError: for an invalid or inconsistent state, with the path of the field. The bot can be
-    ///         used further.
+    ///     ValueError: for an invalid or inconsistent state, with the path of the field. The bot
+    ///         remains usable.
     #[pyo3(signature = (game_message, /))]
     fn next_action<'py>(&self, game_message: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let py = game_message.py();
@@ -132,7 +132,7 @@ impl Bot {
         action_dict(py, decision.player_move)
     }
 
-    /// Play a game on to its end, message by message; returns how many moves were played.
+    /// Play a game to its end, message by message; returns how many moves were played.
     ///
     /// Releases the interpreter lock; Ctrl-C is handled between two decisions.
     ///

@@ -293,7 +293,8 @@ impl State {
 
 /// A game played step by step.
 ///
-/// Games compare, copy and pickle with their moves. They change, so that only their states hash.
+/// Games compare, copy and pickle with their moves. They are mutable, so only their states can be
+/// hashed.
 ///
 /// Args:
 ///     map: a map, the folder of one, the name of a bundled one, or a game or state, whose map and rules are

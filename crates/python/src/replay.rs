@@ -17,7 +17,7 @@ const FRAME_HEIGHT_PX: u32 = 640;
 /// A game to watch, from its start to its current state.
 ///
 /// In a notebook it plays in the viewer, with the tick, the plan and the threats' paths; `html` is the same
-/// page, which loads nothing else, and `svg` an animation without any controls.
+/// page, which needs no other file, and `svg` an animation without controls.
 ///
 /// Args:
 ///     game: the game.
@@ -80,7 +80,7 @@ impl Replay {
     /// Write the page, or the animation, to a file whose name ends with .html or .svg.
     ///
     /// Raises:
-    ///     ValueError: for another ending.
+    ///     ValueError: for any other extension.
     ///     OSError: if the file cannot be written.
     fn save(&self, py: Python<'_>, file: PathBuf) -> PyResult<()> {
         let content = match file.extension().and_then(|ending| ending.to_str()) {

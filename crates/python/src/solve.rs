@@ -34,8 +34,8 @@ const SLICE_TICKS: u64 = 1_000_000;
 ///
 /// Raises:
 ///     FileNotFoundError: if there is no such map.
-///     ValueError: if the map cannot be read or played, for a negative time limit, or for rules beside a game,
-///         which has its own.
+///     ValueError: if the map cannot be read or played, for a negative time limit, or for rules
+///         given together with a game, which has its own.
 #[pyfunction]
 #[pyo3(signature = (map, *, no_jump = Rules::BLITZ_2025, rules = None, time_limit_ms = 1000.0, seed = None, memory_max_bytes = MEMORY_MAX_BYTES),
     text_signature = "(map, *, no_jump=False, rules=None, time_limit_ms=1000.0, seed=0, memory_max_bytes=268435456)")]

@@ -355,7 +355,7 @@ impl Analysis {
         let lost =
             if self.is_proven { format!("Lost in tick {tick}") } else { format!("Lost in tick {tick} or later") };
         let wire = logged.and_then(|tick| tick.wire.as_deref());
-        let stayed = format!("the car stayed where {better} would have lived, and {caught}.");
+        let stayed = format!("the car stayed where {better} would have survived, and {caught}.");
         match kind {
             LossKind::BotGone => {
                 let reason = wire.and_then(|wire| wire.left.clone()).unwrap_or_default();
@@ -382,7 +382,7 @@ impl Analysis {
                 let (said, played) = (logged.and_then(|tick| tick.said), self.played);
                 let (said, played) = (said.map_or("", command), played.map_or("", past));
                 format!(
-                    "{lost} because the server did not play the bot's command to {said}, which probably came too late: the car {played} where {better} would have lived, and {caught}."
+                    "{lost} because the server did not play the bot's command to {said}, which probably came too late: the car {played} where {better} would have survived, and {caught}."
                 )
             }
             LossKind::Misprediction => {
@@ -391,14 +391,15 @@ impl Analysis {
                     let (style, found, predicted) = (&styles[surprise.threat], surprise.found, surprise.predicted);
                     format!("the {style} moved to {found} where the rules predict {predicted}")
                 });
-                format!("Lost in tick {tick} because {surprise}: as predicted the move would have lived, and {caught}.")
+                format!("Lost in tick {tick} because {surprise}: as predicted the move would have
+                survived, and {caught}.")
             }
             LossKind::LastTick => format!(
-                "Lost in the last tick of the game by the move of tick {tick}: the car {} where {better} would have lived, and {caught}.",
-                self.played.map_or("moved", past)
+                "Lost in the last tick of the game by the move of tick {tick}: the car {} where
+                {better} would have survived, and {caught}.", self.played.map_or("moved", past)
             ),
             _ => format!(
-                "{lost} by a blunder: the car {} where {better} would have lived, and {caught}.",
+                "{lost} by a blunder: the car {} where {better} would have survived, and {caught}.",
                 self.played.map_or("moved", past)
             ),
         }

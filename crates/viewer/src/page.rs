@@ -33,7 +33,7 @@ const SCRIPTS: [&str; 7] = [
 pub enum PageSource<'a> {
     /// Embedded in the page.
     Replay(&'a Replay),
-    /// Embedded in the page, with its analysis and, if some line lives, that line from the last
+    /// Embedded in the page, with its analysis and, if a line survives, that line from the last
     /// savable tick on.
     Analysed(&'a Replay, &'a Analysis, Option<&'a Replay>),
     /// The recorded games of the server that served the page; see [`GameLibrary`](crate::GameLibrary).

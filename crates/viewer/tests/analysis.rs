@@ -1,5 +1,5 @@
 //! Guarantees: lost games of known causes are explained by these causes, the tick that lost them is
-//! the one that exhaustive search finds, and the line that is shown lives to the end.
+//! the one that exhaustive search finds, and the line that is shown survives to the end.
 
 #[path = "../../../tests/common/mod.rs"]
 mod common;
@@ -194,7 +194,7 @@ fn check(name: &str, world: &World, log: &GameLog, analysis: &Analysis, kind: Lo
     let mut state = log.ticks[index].state.clone().unwrap();
     let line = analysis.line.as_ref().unwrap();
     assert_eq!(world.play_moves(&mut state, line), line.len(), "{name}: the line is played to its end");
-    assert_eq!(state.status(), Status::Complete, "{name}: the line lives");
+    assert_eq!(state.status(), Status::Complete, "{name}: the line survives");
     let next = log.ticks.get(index + 1).map_or(log.last.as_ref(), |tick| tick.state.as_ref()).unwrap();
     assert!(is_doomed(world, next), "{name}: exhaustive search finds no line from the next tick on");
     let decisive: Vec<u16> = analysis.falls.iter().filter(|fall| fall.is_decisive).map(|fall| fall.tick).collect();
@@ -358,10 +358,8 @@ fn misprediction_is_explained() {
     let index = log.ticks.iter().position(|tick| Some(tick.tick) == analysis.last_savable_tick.map(u32::from)).unwrap();
     let surprise = log.ticks[index + 1].mispredicted[0];
     let expected = format!(
-        "Lost in tick {} because the {} moved to {} where the rules predict {}: as predicted the move would have lived, ",
-        index + 1,
-        log.styles[surprise.threat],
-        surprise.found,
+        "Lost in tick {} because the {} moved to {} where the rules predict {}: as predicted the
+        move would have survived, ", index + 1, log.styles[surprise.threat], surprise.found,
         surprise.predicted
     );
     assert!(analysis.sentence.starts_with(&expected), "{}", analysis.sentence);

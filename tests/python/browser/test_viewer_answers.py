@@ -66,11 +66,11 @@ def test_page_says_why_the_game_was_lost(page: Page, view: View) -> None:
     expect(page.locator("#about")).to_contain_text("cul-de-sacs")
 
 
-def test_line_that_lives_is_played_beside_the_game(page: Page, view: View) -> None:
+def test_surviving_line_is_played_beside_the_game(page: Page, view: View) -> None:
     open_analysed(page, view(str(CAUGHT)))
     page.locator("#show-line").click()
     expect(page.locator("#other")).to_be_visible()
-    expect(page.locator("#other-title")).to_have_text("a line that lives · first difference in tick 108")
+    expect(page.locator("#other-title")).to_have_text("a surviving line · first difference in tick 108")
     assert page.evaluate("viewer.other.replay.header.status") == "complete"
     page.keyboard.press("End")
     assert tick(page) == 2001
@@ -241,7 +241,8 @@ def test_live_page_pauses_where_it_is_and_says_how_it_ended(page: Page, real_ser
                 break
     expect(page.locator("#banner")).to_contain_text(re.compile("The game is over: caught by the|The server has shut down"))
     server.wait()
-    expect(page.locator("#banner")).to_contain_text("The server has shut down. What was played can be played back here")
+    expect(page.locator("#banner")).to_contain_text("The server has shut down. The game so far can be
+    played back here")
 
 
 def test_page_says_that_the_server_has_died(open_page: OpenPage, real_server: RealServer) -> None:
@@ -272,13 +273,14 @@ def test_exported_page_has_the_answer_and_works_in_a_frame(page: Page, getaway_p
     frame = page.frame_locator("iframe")
     expect(frame.locator("#sentence")).to_contain_text("Lost in tick 107 by a blunder")
     frame.locator("#show-line").click()
-    expect(frame.locator("#other-title")).to_contain_text("a line that lives")
+    expect(frame.locator("#other-title")).to_contain_text("a surviving line")
     expect(frame.locator("#take-over")).to_be_hidden()
     expect(frame.locator("#take-over-hint")).to_be_visible()
 
 
 @pytest.mark.parametrize(("dark", "phone"), [(False, False), (True, False), (False, True), (True, True)])
-def test_nothing_serious_for_assistive_technology(open_page: OpenPage, view: View, dark: bool, phone: bool) -> None:
+def test_page_has_no_serious_accessibility_violations(open_page: OpenPage, view: View, dark: bool, phone:
+bool) -> None:
     axe = Path(pytest.importorskip("axe_playwright_python").__file__).parent / "axe.min.js"
     page = open_page(dark=dark, phone=phone)
     page.context.add_init_script(axe.read_text())

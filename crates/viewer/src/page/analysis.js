@@ -1,12 +1,12 @@
-// Why the game was lost: the analysis, the line that lives, and branches played from any tick. The
+// Why the game was lost: the analysis, the surviving line, and branches played from any tick. The
 // server, or the program that wrote the page, has computed all of it.
 
 const LETTERS = { ArrowLeft: "L", ArrowRight: "R", ArrowUp: "U", ArrowDown: "D", ".": "." };
 
 class AnalysisPanel {
   /**
-   * `source` is `{ analysis, line }` of a page with everything in it, `{ game }` of a game of the
-   * server, or null.
+   * `source` is `{ analysis, line }` in a self-contained page, `{ game }` for a game of the server,
+   * or null.
    */
   constructor(player) {
     this.player = player;
@@ -31,7 +31,7 @@ class AnalysisPanel {
     return this.player.analysis;
   }
 
-  /** Shows what is known of the game that the player now shows. */
+  /** Shows the analysis of the game on display. */
   attach(source) {
     this.source = source;
     this.branch = null;
@@ -78,21 +78,21 @@ class AnalysisPanel {
       element("sentence").dataset.lost = String(isLost);
       const tick = analysis.last_savable_tick;
       element("go-decisive").textContent = `tick ${tick}`;
-      const proof = analysis.proven ? "proven" : "a line was found; that none lives later is not proven";
+      const proof = analysis.proven ? "proven" : "a line was found; a later tick is not excluded";
       element("verdict").textContent = hasLine ? `Last tick from which survival was possible: ${tick} (${proof}).` : "";
       element("curve-text").textContent = `Curve: tiles where the car can be alive ${analysis.room_ticks} ticks later. Red: the move that lost the game; orange: moves after which a third or less was left.`;
     }
     player.refresh();
   }
 
-  /** The better line, beside the game and from the tick that decided it. */
+  /** Shows the surviving line beside the game, from the tick that decided it. */
   async showLine() {
     const { player, source, analysis } = this;
     const index = player.replay.indexOfTick(analysis.last_savable_tick);
     const replay = source.line ? await Replay.fromPage(source.line) : await this.fetchBranch(index, analysis.line, "-");
     if (!replay) return;
     this.leave();
-    player.compare({ replay, offset: index, title: "a line that lives" });
+    player.compare({ replay, offset: index, title: "a surviving line" });
     element("leave-branch").hidden = false;
     player.seek(index);
   }
@@ -113,7 +113,7 @@ class AnalysisPanel {
     this.update();
   }
 
-  /** A branch that a planner plays to its end. */
+  /** Lets a planner play a branch to its end. */
   async letPlay() {
     const { player } = this;
     const planner = element("branch-planner").value.trim() || "survival";
@@ -129,7 +129,7 @@ class AnalysisPanel {
     player.seek(index + moves.length);
   }
 
-  /** A key while a branch is played; returns whether it was one of the branch's. */
+  /** Handles a key while a branch is played; returns whether the branch uses it. */
   key(event) {
     if (!this.branch || event.shiftKey) return false;
     if (event.key === "Escape") this.leave();

@@ -65,7 +65,7 @@ class Follower {
       this.gameNumber = header.game;
       this.annotatedCount = replay.frames.length;
       player.show(replay);
-      // A page that comes late begins where the game is.
+      // A page opened during a game starts at the current tick.
       player.playhead = replay.last;
       this.panel.attach({ game: this.gameNumber });
       this.wasOver = replay.isOver;
@@ -102,7 +102,7 @@ class Follower {
     socket.addEventListener("message", (event) => this.receive(JSON.parse(event.data)));
     socket.addEventListener("close", ({ code }) => {
       if (code === CLOSE_AWAY) return this.end();
-      // Without its socket the page asks by itself, and learns whether the server is there.
+      // Without its socket the page polls, and so learns whether the server is still there.
       this.hasNewState = true;
       setTimeout(() => this.connect(), RECONNECT_DELAY_MS);
     });
@@ -112,19 +112,19 @@ class Follower {
   end() {
     this.hasEnded = true;
     this.showMessage("The server has shut down.");
-    showBanner("The server has shut down. What was played can be played back here; start the server again and reload the page for the next game.");
-    element("follow").hidden = true;
-    this.player.playing = false;
-    if (this.player.replay) this.player.follow(false);
+    showBanner("The server has shut down. The game so far can be played back here; start the server
+    again and reload the page for the next game."); element("follow").hidden = true;
+    this.player.playing = false; if (this.player.replay) this.player.follow(false);
   }
 
-  /** A request has failed: one alone says little. */
+  /** Counts a failed request; the third in a row is reported. */
   fail() {
     this.failures++;
     this.showMessage("The server does not respond.");
     if (this.failures < 3 || this.hasEnded) return;
-    showBanner("The server does not respond. What was played can be played back here; if it was stopped, start it again: this page goes on by itself.");
-    if (this.player.replay) this.player.follow(false);
+    showBanner("The server does not respond. The game so far can be played back here; if it was
+    stopped, start it again: this page reconnects by itself."); if (this.player.replay)
+    this.player.follow(false);
   }
 
   succeed() {
@@ -174,7 +174,7 @@ async function start() {
   player.followHash();
 }
 
-/** What each layer looks like, beside its box. */
+/** Draws a sample of each layer beside its checkbox. */
 function drawLegend() {
   const samples = {
     plan: (context) => {

@@ -130,7 +130,7 @@ class MapView {
     return x >= 0 && y >= 0 && x < width && y < height ? [x, y] : null;
   }
 
-  /** Draws a moment of a replay; `chosen` is a threat or null. */
+  /** Draws a replay at a playhead position; `chosen` is a threat or null. */
   draw(replay, playhead, layers, chosen) {
     this.fit(replay);
     this.drawStreets(replay);
@@ -153,7 +153,7 @@ class MapView {
     const threat = (i) => this.drawActor(replay.header.styles[i], positions, next, 2 + 3 * i, fraction);
     this.drawn = replay.header.styles.map((_, i) => (catchers.includes(i) ? null : threat(i)));
     this.drawActor("player", positions, next, 0, fraction, this.playerDirection(replay, index));
-    // Who catches the player is seen, on top of it.
+    // The catcher is drawn on top of the player.
     for (const i of catchers) {
       this.drawn[i] = threat(i);
       this.drawRing(this.drawn[i]);

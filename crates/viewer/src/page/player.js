@@ -11,25 +11,13 @@ class Player {
   constructor() {
     this.mapView = new MapView(element("canvas"));
     this.otherView = new MapView(element("other-canvas"));
-    /** A second replay beside the first: `{ replay, offset, title }`; its frame 0 is frame `offset` here. */
-    this.other = null;
-    /** The index of the first frame in which the two differ, or null. */
-    this.divergence = null;
-    this.analysis = null;
-    this.timeline = new Timeline(element("marks"), element("scrub"), element("mark-text"));
-    this.replay = null;
-    this.playhead = 0;
-    this.playing = false;
-    this.speed = 1;
-    /** Whether playback follows the end of a live game. */
-    this.following = false;
-    this.layers = {};
-    this.hovered = null;
-    this.pinned = null;
-    this.lastTime = null;
-    this.textUpdatedAt = 0;
-    this.requested = false;
-    this.listen();
+    /** A second replay beside the first: `{ replay, offset, title }`; its frame 0 is frame `offset`
+    of the first. */ this.other = null; /** The index of the first frame in which the two differ, or
+    null. */ this.divergence = null; this.analysis = null; this.timeline = new
+    Timeline(element("marks"), element("scrub"), element("mark-text")); this.replay = null;
+    this.playhead = 0; this.playing = false; this.speed = 1; /** Whether playback follows the end of
+    a live game. */ this.following = false; this.layers = {}; this.hovered = null; this.pinned =
+    null; this.lastTime = null; this.textUpdatedAt = 0; this.requested = false; this.listen();
   }
 
   get index() {
@@ -112,7 +100,7 @@ class Player {
     this.pin(pinned);
   }
 
-  /** What is known of the game. */
+  /** Shows the facts about the game. */
   showAbout() {
     const { about, noJump, status, pointsPerTick } = this.replay.header;
     const last = this.replay.frames[this.replay.last]?.tick ?? 0;
@@ -134,7 +122,7 @@ class Player {
     );
   }
 
-  /** One box for each kind of mark that the game has. */
+  /** Shows one checkbox for each kind of mark in the game. */
   showFilters() {
     const kinds = Object.keys(MARKS).filter((kind) => this.replay.header.marks.some((mark) => mark.kind === kind));
     if (String(kinds) === this.filterKinds) return;
@@ -192,7 +180,7 @@ class Player {
     this.refresh();
   }
 
-  /** Schedules a redraw, with texts. */
+  /** Schedules a redraw, including the texts. */
   refresh() {
     this.textUpdatedAt = 0;
     this.request();
@@ -217,7 +205,7 @@ class Player {
     if (this.other) {
       const { replay, offset } = this.other;
       const at = this.playhead - offset;
-      // Before the branch, the two are one.
+      // Before the branch, both boards show the same game.
       if (at < 0) this.otherView.draw(this.replay, this.playhead, this.layers, this.chosen);
       else this.otherView.draw(replay, Math.min(at, replay.last), this.layers, this.chosen);
     }
@@ -348,7 +336,7 @@ class Player {
     return this.playing || (this.following && this.replay.header.isLive);
   }
 
-  /** The link to the tick at which playback stands. */
+  /** Puts the current tick into the page's address. */
   updateHash() {
     if (this.isRunning || this.following) return;
     const hash = `#tick=${this.tick}`;

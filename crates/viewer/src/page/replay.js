@@ -148,14 +148,14 @@ class Replay {
     return this.header.status !== "running";
   }
 
-  /** The threats on the player's tile in a frame, if the game ends there by a catch. */
+  /** The threats on the player's tile in a frame, if the game ends there with a catch. */
   catchers(index) {
     if (index !== this.last || this.header.status !== "caught") return [];
     const { positions } = this.frames[index];
     return this.header.styles.map((_, i) => i).filter((i) => positions[2 + 3 * i] === positions[0] && positions[3 + 3 * i] === positions[1]);
   }
 
-  /** How the game ended, in words; empty while it goes on. */
+  /** How the game ended, in words; empty while it runs. */
   get outcome() {
     const { status, pointsPerTick } = this.header;
     const { tick } = this.frames[this.last];

@@ -1,4 +1,4 @@
-// The scrub bar, its marks and the curve of the room that is left.
+// The scrub bar, its marks, and the curve of the room left.
 
 /** Each kind of mark differs in height and shape as well as in colour. */
 const MARKS = {
@@ -112,7 +112,7 @@ class Timeline {
     }
   }
 
-  /** The room that is left, tick by tick, with the moves after which it was much smaller. */
+  /** Draws the room left, tick by tick, with the moves after which it was much smaller. */
   drawCurve(replay, end, analysis, ratio) {
     const { curve } = this;
     curve.hidden = !analysis?.room.length;
