@@ -359,7 +359,10 @@ fn misprediction_is_explained() {
     let surprise = log.ticks[index + 1].mispredicted[0];
     let expected = format!(
         "Lost in tick {} because the {} moved to {} where the rules predict {}: as predicted the
-        move would have survived, ", index + 1, log.styles[surprise.threat], surprise.found,
+        move would have survived, ",
+        index + 1,
+        log.styles[surprise.threat],
+        surprise.found,
         surprise.predicted
     );
     assert!(analysis.sentence.starts_with(&expected), "{}", analysis.sentence);
