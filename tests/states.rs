@@ -12,12 +12,7 @@ fn random_games(seeds: std::ops::Range<u64>) -> impl Iterator<Item = (World, Vec
         let mut dice = Dice::from_seed(seed);
         let world = World::new(&random_layout(&mut dice), &Rules { no_jump: dice.one_in(2), ..Rules::BLITZ_2025 })
             .expect("random maps are within the limits");
-        let mut states = vec![world.start()];
-        for player_move in surviving_plan(&world, 8, seed) {
-            let mut next = states[states.len() - 1].clone();
-            world.step(&mut next, player_move);
-            states.push(next);
-        }
+        let states = world.states_along(&world.start(), &surviving_plan(&world, 8, seed));
         (world, states)
     })
 }
@@ -71,13 +66,7 @@ fn different_states_have_different_fingerprints() {
         // Everything that determines the future: all fields except the direction of styles that
         // ignore it.
         let mut known: HashMap<u64, (u16, Position, bool, Vec<Threat>)> = HashMap::new();
-        let branches = games.iter().filter(|state| !state.is_over()).flat_map(|state| {
-            world.moves(state).map(|player_move| {
-                let mut next = state.clone();
-                world.step(&mut next, player_move);
-                next
-            })
-        });
+        let branches = games.iter().flat_map(|state| world.successors(state).map(|(_, next)| next));
         for state in branches {
             let threats = world.threats(&state).map(|threat| match threat.style {
                 Style::Bull | Style::Deer => threat,

@@ -304,17 +304,41 @@ impl World {
         moves.len()
     }
 
+    /// The state after a move; `state` stays as it is.
+    ///
+    /// # Panics
+    /// As [`World::step`].
+    pub fn after(&self, state: &State, player_move: Move) -> State {
+        let mut next = state.clone();
+        self.step(&mut next, player_move);
+        next
+    }
+
+    /// The states of a game that starts with `state` and plays the moves of consecutive ticks until
+    /// one of them ends the game: `state`, and one more for each move played.
+    ///
+    /// # Panics
+    /// As [`World::step`].
+    pub fn states_along(&self, state: &State, moves: &[Move]) -> Vec<State> {
+        let mut states = vec![state.clone()];
+        for &player_move in moves {
+            let last = &states[states.len() - 1];
+            if last.is_over() {
+                break;
+            }
+            states.push(self.after(last, player_move));
+        }
+        states
+    }
+
     /// The distinct moves, each with the state that it leads to; none when the game is over. See
     /// [`World::moves`].
     ///
     /// # Panics
     /// As [`World::step`].
     pub fn successors<'a>(&'a self, state: &'a State) -> impl Iterator<Item = (Move, State)> + 'a {
-        self.moves(state).filter(|_| !state.is_over()).map(|player_move| {
-            let mut next = state.clone();
-            self.step(&mut next, player_move);
-            (player_move, next)
-        })
+        let moves = self.moves(state).filter(|_| !state.is_over());
+        moves.map(|player_move| (player_move, self.after(state, player_move)))
     }
 
     /// Plays one tick with a command as received: a list of actions, of which the first move that

@@ -10,7 +10,7 @@ use getaway::bot::Bot;
 use getaway::game::{Rules, Style};
 
 use super::CliError;
-use super::error::unwritable;
+use super::output::OutputFile;
 
 /// The content of a memory file.
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -45,7 +45,7 @@ impl Memory {
     /// Writes a memory file, over the one that was read.
     pub fn write(&self, path: &Path) -> Result<(), CliError> {
         let text = serde_json::to_string_pretty(self)? + "\n";
-        fs::write(path, text).map_err(|error| unwritable(path, &error))
+        OutputFile::over(path).write(text.as_bytes())
     }
 }
 

@@ -36,7 +36,7 @@ impl OutputArgs {
     }
 }
 
-/// A file to write, which has been checked.
+/// A file to write as a whole or not at all.
 #[derive(Clone, Debug)]
 pub(super) struct OutputFile {
     path: PathBuf,
@@ -44,6 +44,11 @@ pub(super) struct OutputFile {
 }
 
 impl OutputFile {
+    /// A file that is meant to be overwritten, whether or not it exists.
+    pub fn over(path: &Path) -> Self {
+        Self { path: path.to_owned(), overwrite: true }
+    }
+
     /// The path, as given.
     pub fn path(&self) -> &Path {
         &self.path

@@ -123,8 +123,15 @@ fn games_that_are_equal_move_for_move_count_once() {
 
 #[test]
 fn sequential_test_stops_early() {
-    // The series is long: standard error says how long it takes at most.
-    let json = |args: &[&str]| -> Value { serde_json::from_slice(&getaway(args).stdout).unwrap() };
+    // The series is long: standard error may say how long it takes at most, and nothing else.
+    let json = |args: &[&str]| -> Value {
+        let output = getaway(args);
+        let errors = String::from_utf8(output.stderr).unwrap();
+        let says_how_long = |line: &str| line.contains(" games on ") && line.contains(": this takes about ");
+        assert!(errors.lines().count() <= 1 && errors.lines().all(says_how_long), "{errors}");
+        assert!(output.status.success());
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
     let report = json(&battle(&["--sprt", "--samples", "1000", "--json"]));
     assert_eq!((&report["sprt"]["verdict"], &report["sprt"]["pairs"]), (&"h1".into(), &17.into()));
     assert!(report["sentence"].as_str().unwrap().contains("SPRT, alpha 0.05, beta 0.05"));

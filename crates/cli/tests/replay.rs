@@ -58,18 +58,12 @@ fn flee(world: &World, state: &State) -> Vec<Action> {
         if state.is_caught() || ticks == 0 {
             return 0;
         }
-        let after = world.moves(state).map(|m| {
-            let mut next = state.clone();
-            world.step(&mut next, m);
-            survival_ticks(world, &next, ticks - 1)
-        });
+        let after = world.successors(state).map(|(_, next)| survival_ticks(world, &next, ticks - 1));
         1 + after.max().unwrap_or(0)
     }
     let best = world.moves(state).max_by_key(|&m| {
-        let mut next = state.clone();
-        world.step(&mut next, m);
         // Ties are broken by the tick, so that the player moves around.
-        (survival_ticks(world, &next, LOOKAHEAD_TICKS), (m as usize + usize::from(state.tick() / 20)) % 5)
+        (survival_ticks(world, &world.after(state, m), LOOKAHEAD_TICKS), (m as usize + usize::from(state.tick() / 20)) % 5)
     });
     best.and_then(Move::direction).map(Action::Move).into_iter().collect()
 }

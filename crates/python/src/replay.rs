@@ -35,13 +35,7 @@ impl Replay {
     /// Every state, the first included.
     fn states(&self) -> Vec<State> {
         let world = &self.board.world;
-        let mut states = vec![world.start()];
-        for &player_move in &self.moves {
-            let mut state = states[states.len() - 1].clone();
-            world.step(&mut state, player_move);
-            states.push(state);
-        }
-        states
+        world.states_along(&world.start(), &self.moves)
     }
 
     fn page(&self) -> String {

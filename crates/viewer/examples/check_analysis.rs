@@ -92,9 +92,8 @@ fn play(world: &World, planner: &str, seed: u64) -> Vec<State> {
     let mut planner = by_name(planner, seed).expect("a planner");
     let mut states = vec![world.start()];
     while let Some(state) = states.last().filter(|state| !state.is_over()) {
-        let mut next = state.clone();
-        world.step(&mut next, planner.decide(world, state, Budget::ticks(DECISION_TICKS)).player_move);
-        states.push(next);
+        let choice = planner.decide(world, state, Budget::ticks(DECISION_TICKS));
+        states.push(world.after(state, choice.player_move));
     }
     states
 }

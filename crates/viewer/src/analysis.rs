@@ -199,12 +199,8 @@ impl Analysis {
     /// between them.
     pub fn of_states(world: &World, states: &[State], map: Option<String>, budget: Budget) -> Self {
         let moved = |pair: &[State]| {
-            let mut moves = world.moves(&pair[0]);
-            moves.find(|&player_move| {
-                let mut next = pair[0].clone();
-                world.step(&mut next, player_move);
-                next == pair[1]
-            })
+            let mut successors = world.successors(&pair[0]);
+            successors.find(|(_, next)| next == &pair[1]).map(|(player_move, _)| player_move)
         };
         let moves: Vec<Option<Move>> = states.windows(2).map(moved).collect();
         let styles: Vec<String> = world.layout().threats.iter().map(|threat| threat.style.name().to_owned()).collect();
@@ -662,16 +658,8 @@ impl Course<'_> {
         // A surviving line counts where the game is about to end.
         let (living_from, living) = match &boundary.lives {
             Some((index, line)) => {
-                let mut states = vec![self.states[*index].clone()];
-                for &player_move in line.iter().take(usize::from(ROOM_TICKS)) {
-                    let mut next = states[states.len() - 1].clone();
-                    if next.is_over() {
-                        break;
-                    }
-                    self.world.step(&mut next, player_move);
-                    states.push(next);
-                }
-                (*index, states)
+                let line = &line[..line.len().min(usize::from(ROOM_TICKS))];
+                (*index, self.world.states_along(&self.states[*index], line))
             }
             None => (0, Vec::new()),
         };

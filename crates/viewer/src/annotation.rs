@@ -231,10 +231,6 @@ fn deadly(world: &World, state: &State) -> Vec<Position> {
 
 fn has_single_safe_move(world: &World, state: &State) -> bool {
     let moves: Vec<_> = world.moves(state).collect();
-    let survives = |player_move| {
-        let mut next = state.clone();
-        world.step(&mut next, player_move);
-        !next.is_caught()
-    };
+    let survives = |player_move| !world.after(state, player_move).is_caught();
     moves.len() >= 3 && moves.into_iter().filter(|&player_move| survives(player_move)).count() == 1
 }

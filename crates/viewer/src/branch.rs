@@ -14,16 +14,7 @@ const BRANCH_TICKS: u64 = 20_000_000;
 /// The branch that plays `moves` from a state on; its first frame is that state. Moves after the end
 /// of the game are left out.
 pub fn branch(title: &str, subtitle: &str, world: &World, from: &State, moves: &[Move]) -> Replay {
-    let mut states = vec![from.clone()];
-    for &player_move in moves {
-        let mut next = states[states.len() - 1].clone();
-        if next.is_over() {
-            break;
-        }
-        world.step(&mut next, player_move);
-        states.push(next);
-    }
-    Replay::of_branch(title, subtitle, world, &states, ANNOTATED_FRAMES)
+    Replay::of_branch(title, subtitle, world, &world.states_along(from, moves), ANNOTATED_FRAMES)
 }
 
 /// The moves of a planner from a state to the end of the game, or until it has done much work.

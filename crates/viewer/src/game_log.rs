@@ -204,16 +204,11 @@ impl GameLog {
         let world = &self.world;
         let found = message.your_character.position;
         let missed = message.tick.checked_sub(u32::from(state.tick()) + 1)?;
-        let step = |player_move| {
-            let mut next = state.clone();
-            world.step(&mut next, player_move);
-            next
-        };
-        let predicted = step(said);
+        let predicted = world.after(state, said);
         let (played, mut next) = if world.player(&predicted) == found || missed > 0 {
             (said, predicted)
         } else {
-            let mut others = world.moves(state).map(|player_move| (player_move, step(player_move)));
+            let mut others = world.moves(state).map(|player_move| (player_move, world.after(state, player_move)));
             others.find(|(_, next)| world.player(next) == found).unwrap_or((said, predicted))
         };
         // Ticks whose messages were not recorded were played without a command.
@@ -234,12 +229,7 @@ impl GameLog {
     /// The state after the last line. If the server has not played a command before, and only that
     /// explains why there is no further line, then it has not played this one.
     fn end(&self, state: &State, said: Move, line: &RecordedTick) -> After {
-        let step = |player_move| {
-            let mut next = state.clone();
-            self.world.step(&mut next, player_move);
-            next
-        };
-        let (next, stayed) = (step(said), step(Move::Stay));
+        let (next, stayed) = (self.world.after(state, said), self.world.after(state, Move::Stay));
         let has_lost = || self.ticks.iter().any(|tick| tick.played.is_some() && tick.said != tick.played);
         let is_lost = line.wire.is_none() && !next.is_over() && stayed.is_caught() && has_lost();
         let (played, state) = if is_lost { (Move::Stay, stayed) } else { (said, next) };

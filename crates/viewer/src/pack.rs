@@ -295,9 +295,7 @@ mod tests {
         let mut states = vec![world.start()];
         while let Some(state) = states.last().filter(|state| !state.is_over() && states.len() < 300) {
             let moves: Vec<Move> = world.moves(state).collect();
-            let mut next = state.clone();
-            world.step(&mut next, moves[states.len() / 3 % moves.len()]);
-            states.push(next);
+            states.push(world.after(state, moves[states.len() / 3 % moves.len()]));
         }
         (world, states)
     }

@@ -213,20 +213,10 @@ mod tests {
     use super::*;
     use getaway::game::{Move, Rules};
 
-    fn states(world: &World, moves: &[Move]) -> Vec<State> {
-        let mut states = vec![world.start()];
-        for &player_move in moves {
-            let mut state = states[states.len() - 1].clone();
-            world.step(&mut state, player_move);
-            states.push(state);
-        }
-        states
-    }
-
     #[test]
     fn still_shows_every_actor_where_it_is() {
         let world = World::new(&Layout::parse("P..#\n.~.o").expect("a drawing"), &Rules::BLITZ_2025).expect("a map");
-        let states = states(&world, &[Move::Right]);
+        let states = world.states_along(&world.start(), &[Move::Right]);
         let drawn = svg(&world, &states[1], Direction::Left);
         assert!(drawn.contains("<g transform=\"translate(1 0)\"><g transform=\"rotate(180)\">"), "{drawn}");
         assert!(drawn.contains("<g transform=\"translate(3 1)\">"), "{drawn}");
@@ -237,7 +227,7 @@ mod tests {
     #[test]
     fn animation_moves_each_actor_through_its_places() {
         let world = World::new(&Layout::parse("P..\n#.#").expect("a drawing"), &Rules::BLITZ_2025).expect("a map");
-        let states = states(&world, &[Move::Right, Move::Down, Move::Stay, Move::Up]);
+        let states = world.states_along(&world.start(), &[Move::Right, Move::Down, Move::Stay, Move::Up]);
         let drawn = svg_animation(&world, &states, 2.0);
         assert!(drawn.contains("values=\"0 0;1 0;1 1;1 1;1 0\" dur=\"0.200s\""), "{drawn}");
         assert!(drawn.contains("calcMode=\"discrete\" values=\"0;90;90;270\""), "{drawn}");

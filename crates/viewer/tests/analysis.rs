@@ -26,19 +26,12 @@ fn world(name: &str) -> World {
     World::new(&map(name).layout, &Rules::BLITZ_2025).unwrap()
 }
 
-fn after(world: &World, state: &State, player_move: Move) -> State {
-    let mut next = state.clone();
-    world.step(&mut next, player_move);
-    next
-}
-
 /// Moves that survive, and the states before each of them and at the end.
 fn surviving_game(world: &World, seed: u64) -> (Vec<Move>, Vec<State>) {
     let options = SurvivalOptions { seed, ..SurvivalOptions::default() };
     let solution = SurvivalSearch::new(options).solve(world, &world.start(), Budget::ticks(20_000_000));
     assert_eq!(solution.outcome, Outcome::Survives);
-    let mut states = vec![world.start()];
-    solution.moves.iter().for_each(|&player_move| states.push(after(world, states.last().unwrap(), player_move)));
+    let states = world.states_along(&world.start(), &solution.moves);
     (solution.moves, states)
 }
 
@@ -97,7 +90,7 @@ fn find_blunder(
     let candidates = (from..states.len() - 1).flat_map(|index| world.moves(&states[index]).map(move |m| (index, m)));
     let mut candidates = candidates.filter(|&(_, player_move)| is_move(player_move));
     candidates.find(|&(index, player_move)| {
-        let next = after(world, &states[index], player_move);
+        let next = world.after(&states[index], player_move);
         let is_late_enough =
             || exhaustive_end(world, &next, 3_000).is_some_and(|tick| (next.tick() + delay..LAST_TICK).contains(&tick));
         if next.is_caught() { delay == 0 } else { is_late_enough() }
@@ -215,7 +208,7 @@ fn lost_games_are_explained_by_their_causes() {
         let mut lines = heard_until(&moves[..index]);
         lines.push(heard(wrong));
         let mut rest = SurvivalSearch::new(SurvivalOptions::default());
-        let next = after(&world, &states[index], wrong);
+        let next = world.after(&states[index], wrong);
         lines.extend(rest.solve(&world, &next, Budget::UNLIMITED).moves.into_iter().map(heard));
         let (log, analysis) = analyse(&world, lines, || heard(Move::Stay));
         let tick = index as u16 + 1;
@@ -300,7 +293,7 @@ fn loss_in_the_last_tick_is_explained() {
         .find_map(|seed| {
             let (moves, states) = surviving_game(&world, seed);
             let last = usize::from(LAST_TICK) - 2;
-            let fatal = world.moves(&states[last]).find(|&m| after(&world, &states[last], m).is_caught())?;
+            let fatal = world.moves(&states[last]).find(|&m| world.after(&states[last], m).is_caught())?;
             Some(((last, fatal), states, moves))
         })
         .expect("a seed after which a move of tick 1999 is fatal");
@@ -387,7 +380,7 @@ fn analysis_with_a_budget_in_ticks_is_reproducible() {
     let world = world("corner-shop");
     let mut states = vec![world.start()];
     while let Some(state) = states.last().filter(|state| !state.is_over()) {
-        states.push(after(&world, state, Move::Stay));
+        states.push(world.after(state, Move::Stay));
     }
     let analyse = || Analysis::of_states(&world, &states, None, Budget::ticks(300_000));
     assert_eq!(analyse(), analyse());

@@ -20,18 +20,11 @@ fn random_walk(world: &World, ticks: usize) -> (Vec<State>, Vec<Move>) {
         number = number.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         let open: Vec<Move> = world.moves(state).collect();
         let player_move = open[(number >> 16) as usize % open.len()];
-        let mut next = state.clone();
-        world.step(&mut next, player_move);
+        let next = world.after(state, player_move);
         moves.push(player_move);
         states.push(next);
     }
     (states, moves)
-}
-
-fn after(world: &World, state: &State, player_move: Move) -> State {
-    let mut next = state.clone();
-    world.step(&mut next, player_move);
-    next
 }
 
 #[test]
@@ -45,7 +38,7 @@ fn deadly_tiles_are_those_where_a_move_is_fatal() {
             for (state, frame) in states.iter().zip(&replay.frames).filter(|(state, _)| !state.is_over()) {
                 let deadly = &frame.annotation.as_ref().unwrap().deadly;
                 for player_move in world.moves(state) {
-                    let next = after(&world, state, player_move);
+                    let next = world.after(state, player_move);
                     let tile = world.player(&next);
                     assert_eq!(deadly.contains(&tile), next.is_caught(), "{}, {}, {tile}", map.name, state.tick());
                     *if next.is_caught() { &mut fatal } else { &mut harmless } += 1;
@@ -65,8 +58,7 @@ fn threats_follow_their_annotated_intents() {
         let moves = getaway::planner::SurvivalSearch::new(Default::default())
             .solve(&world, &world.start(), Default::default())
             .moves;
-        let mut states = vec![world.start()];
-        moves.iter().for_each(|&player_move| states.push(after(&world, states.last().unwrap(), player_move)));
+        let states = world.states_along(&world.start(), &moves);
         let replay = Replay::of_states(&map.name, "", &world, &states);
         for (pair, frame) in states.windows(2).zip(&replay.frames) {
             for (index, intent) in frame.annotation.as_ref().unwrap().intents.iter().enumerate() {
@@ -201,7 +193,7 @@ fn jumps_catches_and_phases_are_marked() {
         while let Some(state) = states.last().filter(|state| !state.is_over()) {
             let near = world.threat(state, 0).position.x - world.player(state).x == 1;
             let player_move = if near && world.threats_move(state) { Move::Right } else { Move::Stay };
-            states.push(after(&world, state, player_move));
+            states.push(world.after(state, player_move));
             assert!(states.len() < 100, "the player is caught");
         }
         let replay = Replay::of_states("street", "", &world, &states);
@@ -232,8 +224,7 @@ fn page_of_a_whole_game_is_below_1_mb() {
     let moves = getaway::planner::SurvivalSearch::new(Default::default())
         .solve(&world, &world.start(), Default::default())
         .moves;
-    let mut states = vec![world.start()];
-    moves.iter().for_each(|&player_move| states.push(after(&world, states.last().unwrap(), player_move)));
+    let states = world.states_along(&world.start(), &moves);
     assert_eq!(states.len(), 2001);
     let replay = Replay::of_states(&map.name, "", &world, &states);
     assert!(

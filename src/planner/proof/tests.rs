@@ -26,17 +26,6 @@ fn worlds(sizes: &[(i32, i32)], threats: &[usize], count: u64) -> impl Iterator<
     })
 }
 
-/// The states of a line.
-fn states(world: &World, moves: &[crate::game::Move]) -> Vec<State> {
-    let mut states = vec![world.start()];
-    for &player_move in moves {
-        let mut state = states[states.len() - 1].clone();
-        world.step(&mut state, player_move);
-        states.push(state);
-    }
-    states
-}
-
 #[test]
 fn lines_that_reach_the_target_are_never_hopeless() {
     assert!(check_lines(18) >= 12);
@@ -58,7 +47,7 @@ fn check_lines(maps: u64) -> usize {
         if target_tick < 60 {
             continue;
         }
-        let line = states(&world, &found.moves);
+        let line = world.states_along(&world.start(), &found.moves);
         let mut engine = Engine::<5>::new(&world, &world.start(), SurvivalOptions::default()).expect("a small map");
         engine.begin(target_tick);
         for _ in 0..16 {

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+
+from conftest import ROOT
 
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 CHROMIUM_OPTIONS = [
@@ -21,6 +25,7 @@ CHROMIUM_OPTIONS = [
 TIMEOUT_MS = 30_000
 
 OpenPage = Callable[..., Page]
+View = Callable[..., str]
 
 
 @pytest.fixture(scope="session")
@@ -82,6 +87,24 @@ def page(open_page: OpenPage) -> Page:
     return open_page()
 
 
+@pytest.fixture
+def view(getaway_program: Path) -> Iterator[View]:
+    """Starts `getaway view` with the given options on a free port; returns the page's URL."""
+    processes: list[subprocess.Popen[str]] = []
+
+    def start(*options: str) -> str:
+        command = [str(getaway_program), "view", "--port", "0", *options]
+        process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+        processes.append(process)
+        assert process.stdout is not None
+        return process.stdout.readline().strip()
+
+    yield start
+    for process in processes:
+        process.kill()
+        process.communicate()
+
+
 def wait_until(page: Page, expression: str) -> None:
     """Waits until an expression is true.
 
@@ -91,3 +114,8 @@ def wait_until(page: Page, expression: str) -> None:
     while not page.evaluate(expression):
         assert time.monotonic() < deadline, f"never true: {expression}"
         page.wait_for_timeout(20)
+
+
+def wait_for_frame(page: Page) -> None:
+    """Waits until the page has drawn what has changed."""
+    page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")

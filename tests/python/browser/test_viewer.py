@@ -19,11 +19,10 @@ from websockets.sync.client import connect
 
 from conftest import ROOT
 
-from .conftest import OpenPage, wait_until
+from .conftest import OpenPage, View, wait_for_frame, wait_until
 
 GAME = ROOT / "games" / "cul-de-sacs-stroll-until-caught.jsonl.gz"
 RealServer = Callable[..., tuple[str, "subprocess.Popen[str]"]]
-View = Callable[..., str]
 
 
 @pytest.fixture(scope="module")
@@ -31,24 +30,6 @@ def messages() -> list[Any]:
     """The recorded states of the game."""
     with gzip.open(GAME, "rt") as lines:
         return [json.loads(line)["game_message"] for line in lines]
-
-
-@pytest.fixture
-def view(getaway_program: Path) -> Iterator[View]:
-    """Starts `getaway view` with the given options on a free port; returns the page's URL."""
-    processes: list[subprocess.Popen[str]] = []
-
-    def start(*options: str) -> str:
-        command = [str(getaway_program), "view", "--port", "0", *options]
-        process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
-        processes.append(process)
-        assert process.stdout is not None
-        return process.stdout.readline().strip()
-
-    yield start
-    for process in processes:
-        process.kill()
-        process.communicate()
 
 
 def open_replay(page: Page, url: str) -> None:
@@ -59,7 +40,7 @@ def open_replay(page: Page, url: str) -> None:
 def read_view(page: Page) -> Any:
     """The positions in the current frame, and where the canvas drew the threats, in tiles."""
     # Two animation frames, so that the requested frame has been drawn.
-    page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    wait_for_frame(page)
     return page.evaluate(
         """() => {
           const { replay, index, mapView } = viewer;

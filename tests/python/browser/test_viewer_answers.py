@@ -15,30 +15,11 @@ from websockets.sync.client import connect
 
 from conftest import ROOT
 
-from .conftest import OpenPage, wait_until
+from .conftest import OpenPage, View, wait_for_frame, wait_until
 
 GAMES = ROOT / "games"
 CAUGHT = GAMES / "cul-de-sacs-stroll-until-caught.jsonl.gz"
 RealServer = Callable[..., tuple[str, "subprocess.Popen[str]"]]
-View = Callable[..., str]
-
-
-@pytest.fixture
-def view(getaway_program: Path) -> Iterator[View]:
-    """Starts `getaway view` with the given options on a free port; returns the page's URL."""
-    processes: list[subprocess.Popen[str]] = []
-
-    def start(*options: str) -> str:
-        command = [str(getaway_program), "view", "--port", "0", *options]
-        process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
-        processes.append(process)
-        assert process.stdout is not None
-        return process.stdout.readline().strip()
-
-    yield start
-    for process in processes:
-        process.kill()
-        process.communicate()
 
 
 def open_analysed(page: Page, url: str) -> None:
@@ -47,7 +28,7 @@ def open_analysed(page: Page, url: str) -> None:
 
 
 def tick(page: Page) -> int:
-    page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    wait_for_frame(page)
     return int(page.locator("#tick").inner_text())
 
 

@@ -39,8 +39,7 @@ fn expand(world: &World, beam: &[State]) -> Vec<(State, Step)> {
     let mut survivors = Vec::new();
     for (parent, state) in (0..).zip(beam) {
         for player_move in world.moves(state) {
-            let mut next = state.clone();
-            world.step(&mut next, player_move);
+            let next = world.after(state, player_move);
             if !next.is_caught() && known.insert(world.fingerprint(&next)) {
                 survivors.push((next, (parent, player_move)));
             }
@@ -96,11 +95,7 @@ mod tests {
         let world = World::new(&Layout::parse("P..s").unwrap(), &Rules::NO_JUMP).unwrap();
         let end = follow(&world, &surviving_plan(&world, 64, 1));
         assert!(!end.is_over());
-        assert!(world.moves(&end).all(|player_move| {
-            let mut next = end.clone();
-            world.step(&mut next, player_move);
-            next.is_caught()
-        }));
+        assert!(world.successors(&end).all(|(_, next)| next.is_caught()));
     }
 
     #[test]
