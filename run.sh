@@ -129,4 +129,6 @@ for ((game = 1; game <= games; game++)); do
   echo "verify it:  ./replay.sh $recording${replay_options[*]:+ ${replay_options[*]}}"
 done
 held=$(find "$played" -maxdepth 1 -name '*.jsonl*' | wc -l)
-echo "$played holds $((held)) recordings, $(du -sh "$played" | cut -f1) in all"
+plural=s
+((held != 1)) || plural=
+echo "$played holds $((held)) recording$plural, $(du -sh "$played" | cut -f1) in all"
