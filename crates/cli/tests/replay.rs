@@ -63,7 +63,10 @@ fn flee(world: &World, state: &State) -> Vec<Action> {
     }
     let best = world.moves(state).max_by_key(|&m| {
         // Ties are broken by the tick, so that the player moves around.
-        (survival_ticks(world, &world.after(state, m), LOOKAHEAD_TICKS), (m as usize + usize::from(state.tick() / 20)) % 5)
+        (
+            survival_ticks(world, &world.after(state, m), LOOKAHEAD_TICKS),
+            (m as usize + usize::from(state.tick() / 20)) % 5,
+        )
     });
     best.and_then(Move::direction).map(Action::Move).into_iter().collect()
 }
