@@ -106,20 +106,11 @@ fn write_text(log: &GameLog, analysis: &Analysis, out: &mut impl Write) -> Resul
         return Ok(());
     }
     let Some(tick) = analysis.last_savable_tick else { return Ok(()) };
-    let proof = if analysis.is_proven {
-        "proven"
-    } else {
-        "a line was found; a later tick is not
-    excluded"
-    };
+    let proof = if analysis.is_proven { "proven" } else { "a line was found; a later tick is not excluded" };
     writeln!(out, "Last tick from which survival was possible: {tick} ({proof})")?;
     write_curve(analysis, tick, out)?;
     let line = analysis.line.as_ref().map(ToString::to_string).unwrap_or_default();
-    writeln!(
-        out,
-        "A surviving
-    line, from tick {tick} on:"
-    )?;
+    writeln!(out, "A surviving line, from tick {tick} on:")?;
     for moves in line.as_bytes().chunks(MOVES_PER_LINE) {
         writeln!(out, "{}", String::from_utf8_lossy(moves))?;
     }

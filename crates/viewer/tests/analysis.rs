@@ -351,8 +351,7 @@ fn misprediction_is_explained() {
     let index = log.ticks.iter().position(|tick| Some(tick.tick) == analysis.last_savable_tick.map(u32::from)).unwrap();
     let surprise = log.ticks[index + 1].mispredicted[0];
     let expected = format!(
-        "Lost in tick {} because the {} moved to {} where the rules predict {}: as predicted the
-        move would have survived, ",
+        "Lost in tick {} because the {} moved to {} where the rules predict {}: as predicted the move would have survived, ",
         index + 1,
         log.styles[surprise.threat],
         surprise.found,

@@ -222,8 +222,7 @@ def test_live_page_pauses_where_it_is_and_says_how_it_ended(page: Page, real_ser
                 break
     expect(page.locator("#banner")).to_contain_text(re.compile("The game is over: caught by the|The server has shut down"))
     server.wait()
-    expect(page.locator("#banner")).to_contain_text("The server has shut down. The game so far can be
-    played back here")
+    expect(page.locator("#banner")).to_contain_text("The server has shut down. The game so far can be played back here")
 
 
 def test_page_says_that_the_server_has_died(open_page: OpenPage, real_server: RealServer) -> None:
@@ -260,8 +259,7 @@ def test_exported_page_has_the_answer_and_works_in_a_frame(page: Page, getaway_p
 
 
 @pytest.mark.parametrize(("dark", "phone"), [(False, False), (True, False), (False, True), (True, True)])
-def test_page_has_no_serious_accessibility_violations(open_page: OpenPage, view: View, dark: bool, phone:
-bool) -> None:
+def test_page_has_no_serious_accessibility_violations(open_page: OpenPage, view: View, dark: bool, phone: bool) -> None:
     axe = Path(pytest.importorskip("axe_playwright_python").__file__).parent / "axe.min.js"
     page = open_page(dark=dark, phone=phone)
     page.context.add_init_script(axe.read_text())

@@ -112,9 +112,10 @@ class Follower {
   end() {
     this.hasEnded = true;
     this.showMessage("The server has shut down.");
-    showBanner("The server has shut down. The game so far can be played back here; start the server
-    again and reload the page for the next game."); element("follow").hidden = true;
-    this.player.playing = false; if (this.player.replay) this.player.follow(false);
+    showBanner("The server has shut down. The game so far can be played back here; start the server again and reload the page for the next game.");
+    element("follow").hidden = true;
+    this.player.playing = false;
+    if (this.player.replay) this.player.follow(false);
   }
 
   /** Counts a failed request; the third in a row is reported. */
@@ -122,9 +123,8 @@ class Follower {
     this.failures++;
     this.showMessage("The server does not respond.");
     if (this.failures < 3 || this.hasEnded) return;
-    showBanner("The server does not respond. The game so far can be played back here; if it was
-    stopped, start it again: this page reconnects by itself."); if (this.player.replay)
-    this.player.follow(false);
+    showBanner("The server does not respond. The game so far can be played back here; if it was stopped, start it again: this page reconnects by itself.");
+    if (this.player.replay) this.player.follow(false);
   }
 
   succeed() {

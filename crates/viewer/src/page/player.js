@@ -11,13 +11,25 @@ class Player {
   constructor() {
     this.mapView = new MapView(element("canvas"));
     this.otherView = new MapView(element("other-canvas"));
-    /** A second replay beside the first: `{ replay, offset, title }`; its frame 0 is frame `offset`
-    of the first. */ this.other = null; /** The index of the first frame in which the two differ, or
-    null. */ this.divergence = null; this.analysis = null; this.timeline = new
-    Timeline(element("marks"), element("scrub"), element("mark-text")); this.replay = null;
-    this.playhead = 0; this.playing = false; this.speed = 1; /** Whether playback follows the end of
-    a live game. */ this.following = false; this.layers = {}; this.hovered = null; this.pinned =
-    null; this.lastTime = null; this.textUpdatedAt = 0; this.requested = false; this.listen();
+    /** A second replay beside the first: `{ replay, offset, title }`, from frame `offset` of the first. */
+    this.other = null;
+    /** The index of the first frame in which the two differ, or null. */
+    this.divergence = null;
+    this.analysis = null;
+    this.timeline = new Timeline(element("marks"), element("scrub"), element("mark-text"));
+    this.replay = null;
+    this.playhead = 0;
+    this.playing = false;
+    this.speed = 1;
+    /** Whether playback follows the end of a live game. */
+    this.following = false;
+    this.layers = {};
+    this.hovered = null;
+    this.pinned = null;
+    this.lastTime = null;
+    this.textUpdatedAt = 0;
+    this.requested = false;
+    this.listen();
   }
 
   get index() {
