@@ -387,7 +387,9 @@ impl Analysis {
                     let (style, found, predicted) = (&styles[surprise.threat], surprise.found, surprise.predicted);
                     format!("the {style} moved to {found} where the rules predict {predicted}")
                 });
-                format!("Lost in tick {tick} because {surprise}: as predicted the move would have survived, and {caught}.")
+                format!(
+                    "Lost in tick {tick} because {surprise}: as predicted the move would have survived, and {caught}."
+                )
             }
             LossKind::LastTick => format!(
                 "Lost in the last tick of the game by the move of tick {tick}: the car {} where {better} would have survived, and {caught}.",
