@@ -418,7 +418,8 @@ fn bot_without_time_builds_its_world_in_slices_and_catches_up() {
     server.serve_until(&mut bot, 70);
     assert!(!server.is_over());
     assert_eq!(mispredictions(&bot), 0);
-    // It has caught up: a rule violation is now detected (a bot that learns may take it for a rule).
+    // It has caught up: a rule violation is now detected (a bot that learns may mistake it for
+    // another rule).
     shift(&mut server, &layout, 0);
     server.serve(&mut bot);
     assert_eq!(mispredictions(&bot), 1);

@@ -108,7 +108,8 @@ const PLANNERS: [&str; 3] = ["safest", "lookahead:4", "cautious"];
 const PLANNER_TICKS: u16 = 200;
 
 fn options(planner: &str, script: Script) -> BotOptions {
-    // Some scripts break the rules on purpose: tests/inference.rs is about bots that learn others.
+    // Some scripts break the rules on purpose; tests/inference.rs tests bots that learn other
+    // rules.
     let mut options = BotOptions {
         learns: false,
         planner: planner.to_owned(),

@@ -1,4 +1,5 @@
-//! What the learner finds is right: judged by playing the games again under the rules it found.
+//! The learner's findings are right, as judged by replaying the games under the rules that it
+//! found.
 //!
 //! `GETAWAY_VARIANTS=200 cargo test --release --test inference` is the long run.
 
@@ -16,7 +17,7 @@ fn maps() -> Vec<Map> {
     MAPS.iter().map(|name| library.find(name).expect("a bundled map")).collect()
 }
 
-/// The moves of a walker that lives long, drawn at random apart from that.
+/// The moves of a random walker that avoids being caught.
 fn walk(world: &World, seed: u64) -> Vec<Move> {
     let options = SurvivalOptions { seed, ..SurvivalOptions::default() };
     SurvivalSearch::new(options).solve(world, &world.start(), Budget::ticks(200_000)).moves
@@ -66,7 +67,7 @@ fn is_same_game(map: &Map, left: &Rules, right: &Rules, moves: &[Move]) -> Resul
     Ok(())
 }
 
-/// The rules with one parameter taken from others.
+/// The rules with one parameter taken from other rules.
 fn with(rules: &Rules, parameter: Parameter, from: &Rules) -> Rules {
     let (mut target, source) = (serde_json::to_value(rules).unwrap(), serde_json::to_value(from).unwrap());
     let name = parameter.name();
@@ -75,7 +76,7 @@ fn with(rules: &Rules, parameter: Parameter, from: &Rules) -> Rules {
     serde_json::from_value(target).expect("rules")
 }
 
-/// Checks everything that is called certain: it is the truth, or plays like it everywhere.
+/// Checks everything that is called certain: it equals the truth, or plays like it everywhere.
 fn judge(truth: &Rules, findings: &Findings, all: &[(Map, Vec<Move>)], context: &str) -> Vec<String> {
     let mut wrong = Vec::new();
     for (finding, parameter) in findings.parameters.iter().zip(parameters()) {
@@ -98,7 +99,7 @@ fn judge(truth: &Rules, findings: &Findings, all: &[(Map, Vec<Move>)], context: 
                 finding.field,
                 finding.value,
                 parameter.value(truth),
-                if differs { "the games differ" } else { "the games do not tell" }
+                if differs { "the games differ" } else { "the games agree" }
             ));
         }
     }
@@ -111,7 +112,7 @@ fn variants() -> u64 {
 }
 
 #[test]
-fn what_is_certain_is_right_and_the_best_rules_reproduce_the_game() {
+fn certain_findings_are_right_and_the_best_rules_reproduce_the_game() {
     let maps = maps();
     let (mut wrong, mut certain, mut reproduced, mut games) = (Vec::new(), 0, 0, 0);
     for seed in 0..variants() {
@@ -147,7 +148,7 @@ fn what_is_certain_is_right_and_the_best_rules_reproduce_the_game() {
 }
 
 #[test]
-fn unknown_words_are_given_their_styles() {
+fn unknown_words_are_assigned_their_styles() {
     let maps = maps();
     let mut truth = Rules::BLITZ_2025;
     truth.wire.style_names = getaway::game::StyleNames::Unknown;

@@ -223,7 +223,7 @@ fn wider_beams_find_more_in_one_pass() {
     assert!(wide > narrow + 5.0, "{wide}, {narrow}");
 }
 
-/// Forty bits; the reward is how many of them are that of a hidden word.
+/// Forty bits; the reward is how many of them match a hidden word.
 struct Password;
 
 impl Problem for Password {

@@ -1,4 +1,4 @@
-//! Tells the program the commit that it was built from, for its reports.
+//! Passes the commit to the program, for its reports.
 
 use std::process::Command;
 

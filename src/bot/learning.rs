@@ -1,12 +1,13 @@
-//! Learning: works out the server's rules once the threats do not keep those that were expected.
+//! Learning: works out the server's rules once the threats break the expected ones.
 //!
 //! Guarantees: while every threat does what was predicted, only the observations are kept. From the
 //! first misprediction on, or if a style has an unknown name, a [`Learner`] is shown the whole game
-//! and every later message. Whenever its best explanation changes, the tracker follows the game
-//! again under those rules, if that leaves fewer mispredictions. Once a threat of a known style does
-//! what no rules explain, the server breaks its rules rather than having others: the expected rules
-//! are followed again, and nothing more is learnt in the game. A move that is fatal under rules that also explain the game is replaced
-//! by one that is not, if there is one.
+//! and every later message. Whenever its best explanation changes, the tracker replays the game
+//! under those rules, and keeps them if that leaves fewer mispredictions. A threat of a known style
+//! whose moves no rules explain means that the server breaks its rules rather than having others:
+//! the bot returns to the expected rules, and learns nothing more in the game. A move that is fatal
+//! under other rules that also explain the game is replaced by one that is fatal under fewer of
+//! them, if there is one.
 
 use crate::game::{FIRST_TICK, LAST_TICK, Layout, Move, Position, Rules, State, Style, Tile, World};
 use crate::inference::{Learner, Named, Sight, differences};
@@ -17,7 +18,7 @@ use super::observation::{Decoded, Observation};
 use super::tracker::Tracker;
 use super::{BotOptions, Deadlines};
 
-/// The most other explanations that a move is checked against.
+/// Maximum number of other explanations that a move is checked against.
 const ALTERNATIVES_MAX: usize = 6;
 /// How far ahead a move is checked against them, in ticks.
 const ALTERNATIVE_TICKS: u16 = 40;
@@ -39,7 +40,7 @@ pub(super) struct Learning {
     shown: usize,
     /// The rules and styles of the tracker, once they are learnt.
     learnt: Option<(Rules, Vec<Option<Style>>)>,
-    /// The latest explanation that left as many mispredictions as there were.
+    /// The latest explanation that did not reduce the mispredictions.
     rejected: Option<(Rules, Vec<Option<Style>>)>,
     alternatives: Vec<Alternative>,
 }
@@ -68,8 +69,8 @@ impl Learning {
         }
     }
 
-    /// Learns from the latest observation; replaces the tracker if the rules or styles are others
-    /// than it follows.
+    /// Learns from the latest observation; replaces the tracker if its rules or styles have
+    /// changed.
     pub fn learn(
         &mut self,
         tracker: &mut Tracker,
@@ -107,7 +108,7 @@ impl Learning {
         let styles = learner.styles();
         let is_new = match &self.learnt {
             Some(learnt) => *learnt != (rules, styles.clone()),
-            // A threat that nothing explains is left to the tracker, as long as the rules hold.
+            // While the rules hold, the tracker deals with a threat that nothing explains.
             None => {
                 let is_identified = |(style, named): (&Option<Style>, &Named)| style.is_some() && named.style.is_none();
                 Rules { wire: options.rules.wire, ..rules } != options.rules
@@ -130,7 +131,7 @@ impl Learning {
         self.update_alternatives(tracker, deadlines);
     }
 
-    /// Follows the expected rules again, and learns nothing more in this game.
+    /// Returns to the expected rules, and learns nothing more in this game.
     fn give_up(&mut self, tracker: &mut Tracker, words: &[Named], options: &BotOptions, deadlines: Deadlines) {
         self.is_incomplete = true;
         self.learner = None;
@@ -144,14 +145,14 @@ impl Learning {
         self.log.clear();
     }
 
-    /// The other explanations, and their states now.
+    /// Updates the other explanations and their current states.
     fn update_alternatives(&mut self, tracker: &Tracker, deadlines: Deadlines) {
         let Some(learner) = &self.learner else { return };
         let best = tracker.beliefs.world.rules();
         let rules = learner.alternatives(best, ALTERNATIVES_MAX);
         self.alternatives.retain(|alternative| rules.contains(&alternative.rules));
         let Some([before, now]) = self.log.last_chunk::<2>() else { return };
-        // A state is brought forward by the player's step; it must then agree with the observation.
+        // A state is advanced by the player's step; it must then agree with the observation.
         self.alternatives.retain_mut(|alternative| {
             let Alternative { world, state, .. } = alternative;
             if state.tick() == before.tick && !state.is_over() {
@@ -206,7 +207,7 @@ impl Learning {
         is_same.then_some(Alternative { rules, world, state })
     }
 
-    /// Replaces a move that is fatal under other explanations by one that is not.
+    /// Replaces a move that is fatal under other explanations by one that is fatal under fewer.
     pub fn check(&self, tracker: &Tracker, choice: Choice, budget: Budget) -> Choice {
         let is_late = || budget.deadline.is_some_and(|deadline| budget.time_source.now() >= deadline);
         let alternatives: Vec<&Alternative> =
@@ -257,7 +258,7 @@ impl Learning {
         Choice { player_move: best.1, source: Source::Search, ..choice }
     }
 
-    /// The rules and words that were learnt, if they are not those expected.
+    /// The rules and words that were learnt, if they are not the expected ones.
     pub fn memory(&self) -> Option<(Rules, Vec<(String, Style)>)> {
         let learner = self.learner.as_ref()?;
         Some((learner.best(), learner.words()))
@@ -274,7 +275,7 @@ impl Learning {
     }
 }
 
-/// What the learner is shown of an observation.
+/// The part of an observation that the learner is shown.
 fn sight(observation: &Observation) -> Sight {
     Sight {
         tick: observation.tick,

@@ -141,14 +141,14 @@ impl Bot {
         Ok(decision)
     }
 
-    /// What the bot has learnt in this game that is not as its options say, in sentences; empty as
+    /// What the bot has learnt in this game that differs from its options, in sentences; empty as
     /// long as every threat does what was predicted.
     pub fn learnt(&self) -> Vec<String> {
         self.game.as_ref().map_or_else(Vec::new, |game| game.learning.sentences(&self.options.rules))
     }
 
-    /// The rules of the best explanation of this game, and the styles of words that are not the
-    /// server's: as in the options, unless a threat did something else.
+    /// The rules of the best explanation of this game, and the unexpected words for styles with
+    /// their styles: those of the options, unless a threat did something else.
     pub fn memory(&self) -> (Rules, Vec<(String, Style)>) {
         let learnt = self.game.as_ref().and_then(|game| game.learning.memory());
         let (rules, words) = learnt.unwrap_or((self.options.rules, Vec::new()));

@@ -12,7 +12,8 @@ pub(super) struct Decoded<'a> {
     pub observation: Observation,
     /// The threats' styles, in message order; `None` if the message's word is unknown.
     pub styles: Vec<Option<Style>>,
-    /// The words for the styles that are not the server's, in message order; empty if there is none.
+    /// The words for the threats' styles, in message order, if any of them is unexpected; otherwise
+    /// empty.
     pub words: Vec<String>,
     /// Whether the rules apply: the tick is in range, every threat is on an open tile, and the map
     /// is within a world's limits. A message that fails this check is played without predictions.
@@ -42,7 +43,7 @@ pub(super) struct ObservedPose {
     pub direction: Option<Direction>,
 }
 
-/// Reads a message; `words` are styles that the server gives other names.
+/// Reads a message; `words` are the server's other names for styles.
 ///
 /// # Errors
 /// When the sizes disagree or the player is not on an open tile: no decision is possible then.

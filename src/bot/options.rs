@@ -23,9 +23,9 @@ pub struct BotOptions {
     pub seed: u64,
     /// The rules of the game.
     pub rules: Rules,
-    /// The styles of threats that the server gives other names, by name.
+    /// The server's other names for styles, each with its style.
     pub words: Vec<(String, Style)>,
-    /// Whether the bot works out other rules when the threats do not keep these.
+    /// Whether the bot works out other rules when the threats break these.
     pub learns: bool,
     /// How many threat moves of slack the plans of `survival` try to keep, so that lost commands do
     /// no harm; 0 for plans without slack. Other planners ignore it.

@@ -134,7 +134,7 @@ fn layout_of(map: &MessageMap, observation: &Observation, styles: &[Option<Style
 }
 
 impl Tracker {
-    /// The tracker that has followed a game from its first observation under other rules, with other
+    /// A tracker that has followed the game from its first observation under other rules and
     /// styles. `log` holds every observation so far.
     ///
     /// # Errors

@@ -46,7 +46,7 @@ impl World {
                 state.is_caught = true;
                 continue;
             }
-            // Always written, and kept only if the threats move.
+            // Always written, but counted only if the threats move.
             movers[count % BLOCK_GAMES] = (index, stale);
             count += usize::from(self.clock.tick(state.tick).threats_move());
             state.tick += 1;

@@ -145,11 +145,11 @@ pub struct BreadthFirst {
 
 impl BreadthFirst {
     /// Fills `steps`, by tile, with the steps from the nearest source, and returns the tiles that
-    /// were reached, in that order; of tiles as far from the sources, the neighbours of earlier
+    /// were reached, in that order. Among tiles at the same distance, the neighbours of earlier
     /// tiles come first, each tile's in the order left, right, up, down.
     ///
-    /// Sources come with the steps that were made to get there, in ascending order. They are always
-    /// entered, other tiles only if `enters(tile, steps)`.
+    /// Each source comes with the number of steps already made to reach it, in ascending order.
+    /// They are always entered, other tiles only if `enters(tile, steps)`.
     ///
     /// # Panics
     /// When a source is not a tile of the graph.

@@ -2,9 +2,8 @@
 //!
 //! All threats move on the same ticks. A hypothesis is a phase, its period, and the ticks since the
 //! last move; phases may begin at any clock, with any period. [`ClockFilter`] keeps, for each of
-//! them, the history nearest to the rules that are expected, so that it can be asked for the best
-//! explanation after every tick; [`clock_sets`] finds every value that any explanation gives a
-//! parameter.
+//! them, the history nearest to the expected rules, so that it can return the best explanation
+//! after every tick; [`clock_sets`] finds every value that a parameter has under any explanation.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -19,7 +18,7 @@ const CHANGE_COST: u32 = 10_000;
 pub struct ClockEvidence {
     /// The tick that was played.
     pub tick: u16,
-    /// Whether the threats moved; `None` if that cannot be told.
+    /// Whether the threats moved; `None` if that is unknown.
     pub moved: Option<bool>,
     /// The personality that the next message reports.
     pub personality: Option<Personality>,
@@ -33,7 +32,7 @@ type Phase = (u8, u8, u8);
 struct History {
     cost: u32,
     periods: [u8; 5],
-    /// When the phases after lazy began, as far as they have.
+    /// When the phases after lazy began, for those that have.
     clocks: [u16; 4],
 }
 
@@ -41,7 +40,7 @@ struct History {
 #[derive(Clone, Debug)]
 pub struct ClockFilter {
     expected: Rules,
-    /// Whether the personalities of the messages are taken for the phases.
+    /// Whether the personalities in the messages are taken as the phases.
     trusts_personalities: bool,
     alive: BTreeMap<Phase, History>,
     clock: u16,
@@ -157,7 +156,7 @@ impl PeriodsAndClocks {
     }
 }
 
-/// The cost of a number that was expected to be another.
+/// The cost of a number that differs from the expected one.
 fn cost(found: u16, expected: u16) -> u32 {
     if found == expected { 0 } else { CHANGE_COST + u32::from(found.abs_diff(expected)) }
 }
@@ -211,7 +210,7 @@ impl ClockSets {
     }
 }
 
-/// The values that explain a game, of those that are allowed: every tick from 1 on, in order.
+/// The allowed values that explain a game. The evidence has every tick from 1 on, in order.
 ///
 /// The hypotheses of every tick are found forwards; those that do not explain the rest of the game
 /// are dropped backwards.
@@ -264,7 +263,7 @@ pub fn clock_sets(evidence: &[ClockEvidence], trusts_personalities: bool, allowe
     for &(phase, period, _) in &alive {
         sets.periods[usize::from(phase)].insert(period);
     }
-    // A phase that nothing shows may have any period.
+    // A phase without evidence may have any period.
     for index in 0..5 {
         let is_skipped = index > 0 && index < 4 && !sets.clocks[index - 1].is_disjoint(&sets.clocks[index]);
         if sets.periods[index].is_empty() || is_skipped || index > usize::from(reached) {
@@ -274,8 +273,7 @@ pub fn clock_sets(evidence: &[ClockEvidence], trusts_personalities: bool, allowe
     Some(sets)
 }
 
-/// The phases of hypotheses with their ticks since the last move: the next phase depends on nothing
-/// else.
+/// The hypotheses' phases and ticks since the last move: the next phase depends on nothing else.
 fn groups(phases: &HashSet<Phase>) -> BTreeSet<(u8, u8)> {
     phases.iter().map(|&(phase, _, since)| (phase, since)).collect()
 }
@@ -285,7 +283,7 @@ fn is_reported(phase: u8, evidence: &ClockEvidence, trusts_personalities: bool) 
     !trusts_personalities || evidence.personality.is_none_or(|personality| personality as u8 == phase)
 }
 
-/// A hypothesis after a tick in which its phase goes on, if it explains the tick.
+/// A hypothesis after a tick in which its phase continues, if it explains the tick.
 fn stays(
     (phase, period, since): Phase,
     evidence: &ClockEvidence,
@@ -301,7 +299,7 @@ fn stays(
     after_tick(period, since, evidence.moved).map(|since| (phase, period, since))
 }
 
-/// The hypotheses after a tick in which a later phase begins that explain the tick.
+/// The hypotheses that explain a tick in which a later phase begins.
 fn begins<'a>(
     (phase, since): (u8, u8),
     evidence: &'a ClockEvidence,
@@ -352,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn filter_follows_other_clocks_from_tick_to_tick() {
+    fn filter_finds_an_unexpected_clock_while_it_runs() {
         let rules = Rules {
             period_ticks: PeriodTicks { lazy: 3, ..Rules::BLITZ_2025.period_ticks },
             phase_clocks: PhaseClocks { tease: 40, awake: 90, ..Rules::BLITZ_2025.phase_clocks },

@@ -21,9 +21,9 @@ pub struct Finding {
     pub value: String,
     /// Whether every explanation agrees on it.
     pub is_certain: bool,
-    /// The values under the explanations that are left, in words; empty if it is certain.
+    /// The values under the remaining explanations, in words; empty if it is certain.
     pub open: String,
-    /// What the last explanation with another value contradicted, if that is known.
+    /// The observation that contradicted the last explanation with another value, if that is known.
     pub decided: Option<Decided>,
     /// What the best explanation says, as a sentence.
     pub sentence: String,
@@ -32,20 +32,20 @@ pub struct Finding {
 /// What is known about a server.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Findings {
-    /// The best explanation: of several, the one that changes fewest of the expected rules.
+    /// The best explanation: the one that changes fewest of the expected rules.
     pub rules: Rules,
     /// Every parameter.
     pub parameters: Vec<Finding>,
-    /// The styles of words that are not the server's.
+    /// The unexpected words for styles, with the styles that they stand for.
     pub words: Vec<(String, Style)>,
-    /// Threats that no rules of the family explain.
+    /// Threats that no rules of this family explain.
     pub unexplained: Vec<Unexplained>,
-    /// What contradicts the family apart from single threats.
+    /// Contradictions of the whole family of rules, rather than of single threats.
     pub conflicts: Vec<String>,
 }
 
 impl Learner {
-    /// Solves the picks with all effort and says what is certain and what is open.
+    /// Solves the picks exhaustively, and says what is certain and what is open.
     pub fn findings(&mut self) -> Findings {
         self.solve_picks_wholly();
         let mut rules = self.best();
@@ -203,8 +203,8 @@ impl Learner {
         }
     }
 
-    /// What is open about the scale: a single range counts as certain if the number in it is much
-    /// simpler than its width asks for.
+    /// What is open about the scale: a single range counts as certain if it is narrow enough that
+    /// its simplest number cannot be a coincidence.
     fn open_scale(&self) -> Option<String> {
         let range = |one: &PickExplanation| format!("{} to {}", one.scales.0, one.scales.1);
         let single = self.open_picks(range);
@@ -213,7 +213,7 @@ impl Learner {
         }
         let one = self.explanations.found.first()?;
         let width = (one.scales.1 - one.scales.0).abs();
-        // A number of few digits in so narrow a range is no coincidence.
+        // A number with few digits in such a narrow range is not a coincidence.
         (width > 0.05).then(|| range(one))
     }
 }
@@ -222,7 +222,7 @@ fn single(one: &PickExplanation) -> Orders {
     Orders::single(super::orders::index_of(one.order))
 }
 
-/// The factor whose set decides a parameter.
+/// The factor that decides a parameter.
 fn factor_of(parameter: Parameter) -> Option<Factor> {
     Some(match parameter {
         Parameter::OptionOrder => Factor::OptionOrder,
@@ -246,7 +246,7 @@ fn factor_of(parameter: Parameter) -> Option<Factor> {
 fn clocks_of(all: &[&[ClockEvidence]]) -> (Option<ClockSets>, bool) {
     for trusts in [true, false] {
         let mut sets = Some(ClockSets::any());
-        // The second round lets what one game shows bear on the others.
+        // The second round applies what one game shows to the others.
         for _ in 0..if all.len() > 1 { 2 } else { 1 } {
             for evidence in all {
                 sets = sets.and_then(|sets| {
@@ -262,7 +262,7 @@ fn clocks_of(all: &[&[ClockEvidence]]) -> (Option<ClockSets>, bool) {
     (None, false)
 }
 
-/// Puts the clock nearest to the expected rules that explains every game into the rules.
+/// Sets the rules' clock to the one nearest to the expected rules that explains every game.
 fn best_clock(all: &[&[ClockEvidence]], trusts: bool, sets: &ClockSets, expected: &Rules, rules: &mut Rules) {
     let mut candidates = Vec::new();
     for evidence in all {

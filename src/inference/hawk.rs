@@ -6,21 +6,21 @@ use super::streets::{Step, Streets};
 
 /// The largest patience and rest.
 pub const MOVES_MAX: u8 = 100;
-/// The most hypotheses about a hawk; beyond it, nothing is claimed about hawks.
+/// Maximum number of hypotheses about a hawk; beyond it, nothing is claimed about hawks.
 const HYPOTHESES_MAX: usize = 4_000;
-/// A post that the hawk did not reach: it is forgotten which one it was.
+/// A post that the hawk did not reach, and that is no longer known.
 const FORGOTTEN: u16 = u16::MAX;
 
 /// Where a hawk is heading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Aim {
-    /// Nothing is known about it.
+    /// Unknown.
     Unknown,
     /// A tile where it saw the player.
     Seen(u16),
     /// An intersection.
     Post(u16),
-    /// It has waited for as many moves, since it reached a post or otherwise.
+    /// Nowhere: it waits.
     Idle {
         /// Moves.
         waited: u8,
@@ -40,7 +40,7 @@ pub struct HawkHypothesis {
     pub patience: (u8, u8),
     /// The range of its rest.
     pub rest: (u8, u8),
-    /// The posts it was sent to, as places in the ranking of the intersections.
+    /// The posts it was sent to, as ranks among the intersections.
     pub posts: Vec<u16>,
     /// The orders of the shared path.
     pub orders: Orders,
@@ -83,8 +83,8 @@ impl HawkSets {
 }
 
 impl Hawk {
-    /// Every hypothesis within the sets about a hawk that has just spawned, or that nothing is known
-    /// about.
+    /// Every hypothesis within the sets about a hawk that has just spawned, or about an unknown
+    /// one.
     pub fn new(sets: &HawkSets, is_spawned: bool) -> Self {
         let aim = if is_spawned { Aim::Idle { waited: 0, rests: false } } else { Aim::Unknown };
         let mut hypotheses = Vec::new();
@@ -101,13 +101,13 @@ impl Hawk {
         Self { hypotheses, is_truncated: false }
     }
 
-    /// Forgets what the hawk was doing, after ticks that were not seen.
+    /// Forgets what the hawk was doing, after missed ticks.
     pub fn forget(&mut self) {
         self.hypotheses.iter_mut().for_each(|hypothesis| hypothesis.aim = Aim::Unknown);
         self.merge();
     }
 
-    /// What also explains one more step; `None` if nothing does.
+    /// The hypotheses that also explain the next step; `None` if there are none.
     pub fn after(&self, streets: &Streets, step: &Step, threat: usize) -> Option<Self> {
         let mut after = Vec::with_capacity(self.hypotheses.len());
         for hypothesis in &self.hypotheses {
@@ -125,7 +125,7 @@ impl Hawk {
         Some(after)
     }
 
-    /// Merges hypotheses that differ in the orders or in neighbouring ranges only.
+    /// Merges hypotheses that differ only in the orders or in adjacent ranges.
     fn merge(&mut self) {
         self.hypotheses.sort_unstable();
         self.hypotheses.dedup_by(|next, kept| {
@@ -166,8 +166,7 @@ impl Hawk {
         });
     }
 
-    /// The posts that all hypotheses agree on: the draw that picked each, and its place in the
-    /// ranking.
+    /// The posts that all hypotheses agree on: the draw that picked each, and its rank.
     pub fn known_posts(&self) -> Vec<(u16, u16)> {
         let Some((first, others)) = self.hypotheses.split_first().filter(|_| !self.is_truncated) else {
             return Vec::new();
@@ -180,7 +179,7 @@ impl Hawk {
 }
 
 impl HawkHypothesis {
-    /// Adds the hypotheses to which this one leads, if it explains the step.
+    /// Adds the successors of this hypothesis, if it explains the step.
     fn advance(&self, streets: &Streets, step: &Step, threat: usize, after: &mut Vec<Self>) {
         let (tile, direction) = step.threats[threat];
         let player = step.player.of(self.view);
@@ -214,11 +213,12 @@ impl HawkHypothesis {
         }
     }
 
-    /// One more move of waiting: either it goes on, or the hawk is sent to any intersection.
+    /// Adds the successors of one more idle move: the hawk keeps waiting, or is sent to any
+    /// intersection.
     fn wait(&self, streets: &Streets, waited: u8, rests: bool, after: &mut Vec<Self>) {
         let aim = Aim::Idle { waited, rests };
         for patience in self.patience.0..=self.patience.1 {
-            // It goes on while the count, which starts at minus the rest, is at most the patience.
+            // It waits while the count, which starts at minus the rest, is at most the patience.
             let rest = match rests {
                 true => (self.rest.0.max(waited.saturating_sub(patience)), self.rest.1),
                 false if waited <= patience => self.rest,

@@ -2,11 +2,11 @@
 //!
 //! Given the player's path, threats do not depend on one another, so the hypotheses factorise: the
 //! clock, the sharks, the deer, the owls, the hawks and the picks each have their own set, and only
-//! the orders that two of them share connect them. Every set is exact for the ticks on which it is
-//! known whether threats move; on the others the best explanation of the clock decides.
+//! the orders that two of them share connect them. Every set is exact for ticks in which it is
+//! known whether threats move; in the others the best explanation of the clock decides.
 //!
-//! Guarantees: rules that explain every tick are never dropped; a threat that nothing of the family
-//! explains is named with its first counter-example and left out from then on.
+//! Guarantees: rules that explain every tick are never dropped; a threat that no rules of the
+//! family explain is reported with its first counterexample, and ignored from then on.
 
 use crate::game::{
     Clock, Direction, FIRST_TICK, Layout, Personalities, Position, Rules, Style, StyleNames, WorldError,
@@ -19,12 +19,13 @@ use super::paths::{Deer, Owls, Sharks};
 use super::picks::{Effort, Pick, PickExplanation, PickExplanations, Picks, pick};
 use super::streets::{Named, Sight, Step, Streets, Views};
 
-/// Moves that a style must explain before a threat of an unknown word is given it.
+/// Number of moves that a style must explain before it is assigned to a threat with an unknown
+/// word.
 const IDENTIFY_MOVES: u16 = 6;
 /// Moves between two attempts to solve the picks.
 const SOLVE_MOVES: u16 = 8;
 
-/// What explains the threats of a family of styles, whatever game they are in.
+/// The explanations of the threats that do not depend on the game.
 #[derive(Clone, Debug)]
 pub(super) struct Sets {
     pub sharks: Sharks,
@@ -33,11 +34,11 @@ pub(super) struct Sets {
     pub owls: Option<Owls>,
     pub hawks: HawkSets,
     pub picks: Picks,
-    /// Posts of hawks in earlier games: draw, place in the ranking, intersections of the map.
+    /// Posts of hawks in earlier games: draw, rank, number of intersections on the map.
     pub posts: Vec<(u16, u16, u16)>,
 }
 
-/// A threat that no rules of the family explain.
+/// A threat that no rules of this family explain.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Unexplained {
     /// The game, from 0, in the order in which they were shown.
@@ -46,7 +47,7 @@ pub struct Unexplained {
     pub threat: usize,
     /// The word for its style.
     pub style: String,
-    /// The first tick in which it did something else.
+    /// The first tick that is not explained.
     pub tick: u16,
     /// Where it was.
     pub from: Position,
@@ -54,7 +55,7 @@ pub struct Unexplained {
     pub to: Position,
 }
 
-/// When a set shrank for the last time.
+/// The observation that shrank a set for the last time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Decided {
     /// The game, from 0.
@@ -87,13 +88,13 @@ pub(super) enum Factor {
 pub(super) struct Game {
     pub streets: Streets,
     pub named: Vec<Named>,
-    /// The styles that the threats are taken for.
+    /// The styles assumed for the threats.
     pub styles: Vec<Option<Style>>,
     homes: Vec<Option<Position>>,
     first_facing: Vec<Option<Direction>>,
     last: Sight,
     steps: Vec<Step>,
-    /// Whether the threats were taken to move, by step.
+    /// By step, whether the threats were assumed to move.
     moves: Vec<bool>,
     pub evidence: Vec<ClockEvidence>,
     honest: ClockFilter,
@@ -131,7 +132,7 @@ pub struct Learner {
 }
 
 impl Learner {
-    /// A learner that expects these rules where nothing tells otherwise.
+    /// A learner that assumes these rules where there is no evidence against them.
     pub fn new(expected: &Rules) -> Self {
         let sets = Sets {
             sharks: Sharks::default(),
@@ -207,7 +208,7 @@ impl Learner {
         if is_whole {
             self.first_direction = self.first_direction.or(game.first_facing.iter().flatten().next().copied());
         } else {
-            // Ticks that were not seen may or may not have been moves.
+            // In ticks that were missed the threats may or may not have moved.
             for tick in FIRST_TICK..game.last.tick {
                 let evidence = ClockEvidence { tick, moved: None, personality: None };
                 game.honest.update(&evidence);
@@ -242,7 +243,7 @@ impl Learner {
         self.past_unexplained.extend(game.unexplained.into_iter().flatten());
     }
 
-    /// Puts the hidden memories of a game's threats to what they are at its start.
+    /// Resets the hidden memories of a game's threats to those of its start.
     fn reset_memories(&mut self) {
         let Some(game) = &mut self.game else { return };
         let is_whole = game.homes.first().is_none_or(Option::is_some);
@@ -262,7 +263,7 @@ impl Learner {
         game.moves_made = Some(0).filter(|_| is_whole);
     }
 
-    /// Follows the game to its next message. Earlier ticks than the last are ignored.
+    /// Follows the game to its next message. Ticks before the last one are ignored.
     pub fn observe(&mut self, sight: &Sight) {
         let Some(game) = &mut self.game else { return };
         if sight.tick <= game.last.tick || sight.threats.len() != game.named.len() {
@@ -292,7 +293,7 @@ impl Learner {
         self.solve_picks();
     }
 
-    /// Goes on after ticks that were not seen.
+    /// Continues after missed ticks.
     fn skip_to(&mut self, sight: &Sight) {
         let Some(game) = &mut self.game else { return };
         for tick in game.last.tick..sight.tick {
@@ -315,7 +316,7 @@ impl Learner {
         self.base = self.sets.clone();
     }
 
-    /// Follows the game again from its start, after the clock or the styles have changed.
+    /// Processes the game again from its start, after the clock or the styles have changed.
     fn rebuild(&mut self) {
         self.sets = self.base.clone();
         self.reset_memories();
@@ -381,7 +382,7 @@ impl Learner {
         self.explanations.found.retain(|one| self.sets.picks.explains(one.order, one.first_seed, one.scale));
     }
 
-    /// Looks for the styles of threats whose word is unknown, or that their style does not explain.
+    /// Looks for the styles of threats whose word is unknown, or whose style does not explain them.
     fn identify(&mut self) {
         let Some(game) = &mut self.game else { return };
         let moves = game.moves.iter().filter(|&&is_move| is_move).count() as u16;
@@ -430,7 +431,7 @@ impl Learner {
         self.explanations = self.sets.picks.explanations(&self.expected, deer, Effort::TICK);
     }
 
-    /// Solves the picks with all effort: seconds at most.
+    /// Solves the picks exhaustively, in seconds at most.
     pub fn solve_picks_wholly(&mut self) {
         self.reconcile();
         let deer = self.sets.deer.orders(0).or(self.sets.deer.orders(1));
@@ -442,7 +443,7 @@ impl Learner {
         self.explanations.found.retain(|one| !post_counts(&posts, one).is_empty());
     }
 
-    /// The posts that hawks are known to have been sent to: draw, place, intersections.
+    /// The posts that hawks are known to have been sent to: draw, rank, number of intersections.
     pub(super) fn posts(&self) -> Vec<(u16, u16, u16)> {
         let mut posts = self.sets.posts.clone();
         if let Some(game) = &self.game {
@@ -454,7 +455,7 @@ impl Learner {
         posts
     }
 
-    /// Carries the orders that two factors share from one to the other.
+    /// Restricts the orders that two factors share to those possible for both.
     pub(super) fn reconcile(&mut self) {
         let Sets { deer, owls, hawks, picks, .. } = &mut self.sets;
         for _ in 0..2 {
@@ -601,7 +602,7 @@ impl Learner {
         }
     }
 
-    /// The styles of the words that are not the server's, as far as they are known.
+    /// The unexpected words for styles, with their styles where those are known.
     pub fn words(&self) -> Vec<(String, Style)> {
         let mut words = self.past_words.clone();
         if let Some(game) = &self.game {
@@ -616,7 +617,7 @@ impl Learner {
         words
     }
 
-    /// The styles that the threats of the game are taken for; `None` for those that nothing explains.
+    /// The styles assumed for the game's threats; `None` for those that nothing explains.
     pub fn styles(&self) -> Vec<Option<Style>> {
         let Some(game) = &self.game else { return Vec::new() };
         let explained = game.unexplained.iter().map(Option::is_none);
@@ -634,8 +635,8 @@ impl Learner {
         self.past_unexplained.iter().chain(of_game).cloned().collect()
     }
 
-    /// Other rules that explain the game as well and differ from the best in one factor, at most
-    /// `count`: the nearest first.
+    /// At most `count` other rules that also explain the game and differ from the best in one
+    /// factor, the nearest first.
     pub fn alternatives(&self, best: &Rules, count: usize) -> Vec<Rules> {
         let mut found: Vec<Rules> = Vec::new();
         let mut add = |rules: Rules| {
@@ -705,7 +706,7 @@ impl Learner {
 
 impl Game {
     /// The step from the last sight to the next one; `None` if a position is not an open tile or a
-    /// threat went farther than one tile.
+    /// threat moved more than one tile.
     fn step_to(&self, sight: &Sight) -> Option<Step> {
         let graph = self.streets.graph();
         let (before, now) = (graph.tile(self.last.player)?, graph.tile(sight.player)?);
@@ -722,7 +723,7 @@ impl Game {
         Some(Step { tick: self.last.tick, player: Views { stale, present: now }, threats, facing })
     }
 
-    /// Whether the threats moved in a step; `None` if that cannot be told.
+    /// Whether the threats moved in a step; `None` if that is unknown.
     fn moved(&self, step: &Step) -> Option<bool> {
         if step.threats.iter().any(|(_, direction)| direction.is_some()) {
             return Some(true);
@@ -739,8 +740,8 @@ impl Game {
         step.threats.iter().enumerate().any(must_move).then_some(false)
     }
 
-    /// Updates the clock; returns whether earlier ticks are now taken for moves that were not, or the
-    /// other way round.
+    /// Updates the clock; returns whether the assumption that threats moved has changed for an
+    /// earlier tick.
     fn update_clock(&mut self, evidence: &ClockEvidence) -> bool {
         self.honest.update(evidence);
         self.free.update(evidence);
@@ -785,7 +786,7 @@ impl Game {
     }
 }
 
-/// The styles that leave a threat the least freedom first.
+/// The styles, those that leave a threat the least freedom first.
 const STYLES_BY_DETAIL: [Style; 6] = [Style::Shark, Style::Deer, Style::Bull, Style::Owl, Style::Hawk, Style::Goldfish];
 
 /// Updates the sets with a threat's move; returns false if nothing explains it.
@@ -876,8 +877,8 @@ fn sizes(sets: &Sets, hawk: &Option<Hawk>, style: Style) -> Vec<(Factor, usize)>
     }
 }
 
-/// The numbers of posts under which an explanation of the picks gives these posts: all that can be
-/// told apart. None if there is none; every number if there are no posts.
+/// The numbers of posts for which an explanation of the picks yields these posts, among all numbers
+/// that can be distinguished: empty if there are none, all if there are no posts.
 pub(super) fn post_counts(posts: &[(u16, u16, u16)], one: &PickExplanation) -> Vec<u16> {
     let most = posts.iter().map(|&(.., places)| places).max().unwrap_or(20).max(20);
     let explains = |count: u16| {
@@ -891,7 +892,7 @@ pub(super) fn post_counts(posts: &[(u16, u16, u16)], one: &PickExplanation) -> V
 
 use crate::game::View;
 
-/// A view by number.
+/// The view with a number.
 pub(super) fn view_of(view: usize) -> View {
     if view == 0 { View::Stale } else { View::Present }
 }
@@ -917,12 +918,13 @@ fn best_view(expected: View, is_possible: [bool; 2]) -> View {
     }
 }
 
-/// The order of a set that is nearest to the expected one; that itself if the set is empty.
+/// The order in a set that is nearest to the expected one, which is returned if the set is empty.
 fn nearest(orders: Orders, expected: [Direction; 4]) -> [Direction; 4] {
     orders.nearest_to(expected).first().copied().unwrap_or(expected)
 }
 
-/// The value of a set of bits that is nearest to the expected one; that itself if the set is empty.
+/// The value in a set of bits that is nearest to the expected one, which is returned if the set is
+/// empty.
 fn nearest_bit(values: u128, expected: u8) -> u8 {
     (0..=100u8)
         .filter(|value| values >> value & 1 == 1)
@@ -930,7 +932,8 @@ fn nearest_bit(values: u128, expected: u8) -> u8 {
         .unwrap_or(expected)
 }
 
-/// The expected value if the range holds it, else its first square, else its first number.
+/// The expected value if the range contains it, else the range's first square, else its first
+/// number.
 fn simplest_square((low, high): (u32, u32), expected: u32) -> u32 {
     if low > high || (low..=high).contains(&expected) {
         return expected;
@@ -950,8 +953,8 @@ fn best_owls(owls: &Owls, rules: &mut Rules, expected: &Rules) {
     }
 }
 
-/// Views, minutes and windows that explain the owls with the order of these rules, those nearest to
-/// the rules first, at most a few.
+/// A few views, minutes and windows that explain the owls with the order of these rules, the
+/// nearest to the rules first.
 fn owl_choices(owls: &Owls, rules: &Rules) -> Vec<(usize, u16, u16)> {
     let mut found = Vec::new();
     for (view, minutes) in owls.minutes.iter().enumerate() {

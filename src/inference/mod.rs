@@ -2,7 +2,7 @@
 //!
 //! A [`Learner`] is shown the messages of one or more games, as a bot receives them or as they were
 //! recorded, and keeps every explanation of what the threats did; [`Learner::best`] is the one that
-//! changes fewest of the rules that were expected.
+//! changes fewest of the expected rules.
 
 mod clock;
 mod findings;

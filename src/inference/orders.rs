@@ -17,8 +17,8 @@ static ORDERS: LazyLock<Vec<[Direction; 4]>> = LazyLock::new(|| {
     orders
 });
 
-/// Set of directions as bits, and a direction -> the orders in which that direction is the first of
-/// the set.
+/// By set of directions as bits, then by direction: the orders in which that direction is the first
+/// of the set.
 static FIRST: LazyLock<[[Orders; 4]; 16]> = LazyLock::new(|| {
     let mut table = [[Orders::NONE; 4]; 16];
     for (set, row) in table.iter_mut().enumerate() {
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn first_directions_cut_the_orders_down() {
+    fn first_directions_narrow_down_the_orders() {
         assert_eq!(Orders::ALL.len(), 24);
         assert_eq!(Orders::ALL.iter().next(), Some((0, Direction::ALL)));
         let left_before_up = Orders::first(0b0101, Direction::Left);

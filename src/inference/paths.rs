@@ -7,9 +7,9 @@ use super::orders::Orders;
 use super::streets::{Step, Streets};
 use crate::game::{Direction, Position};
 
-/// A remembered tile that is not known.
+/// Stands for an unknown remembered tile.
 const UNKNOWN: u16 = u16::MAX;
-/// The longest minute that a game can tell from longer ones.
+/// The longest minute that a game can distinguish from longer ones.
 pub const OWL_MINUTE_MAX: u16 = 2000;
 
 /// The orders under which a step is the first on a shortest path to a target.
@@ -32,7 +32,7 @@ impl Default for Sharks {
 }
 
 impl Sharks {
-    /// What also explains one more step; `None` if nothing does.
+    /// The sets that also explain the next step; `None` if nothing does.
     pub fn after(self, streets: &Streets, step: &Step, threat: usize) -> Option<Self> {
         let (tile, direction) = step.threats[threat];
         let orders = |view: usize| self.0[view].and(orders_of_step(streets, step.player.of(view), tile, direction));
@@ -41,8 +41,8 @@ impl Sharks {
     }
 }
 
-/// What explains the deer: by view and order of the options, the squared distances from which it
-/// keeps, as a range.
+/// What explains the deer: by view and order of the options, the range of the squared distance
+/// within which it turns home.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deer(pub [Vec<(u32, u32)>; 2]);
 
@@ -53,7 +53,8 @@ impl Default for Deer {
 }
 
 impl Deer {
-    /// What also explains one more step of a deer that spawned at `home`; `None` if nothing does.
+    /// The sets that also explain the next step of a deer that spawned at `home`; `None` if nothing
+    /// does.
     pub fn after(&self, streets: &Streets, step: &Step, threat: usize, home: Option<Position>) -> Option<Self> {
         let (tile, direction) = step.threats[threat];
         let Some(facing) = step.facing[threat] else { return Some(self.clone()) };
@@ -136,14 +137,14 @@ pub fn squared_distance(a: Position, b: Position) -> u32 {
     dx.saturating_mul(dx).saturating_add(dy.saturating_mul(dy))
 }
 
-/// Windows of owls that have done the same so far.
+/// Windows under which owls have behaved the same so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Windows {
     /// The shortest window.
     pub from: u16,
     /// The longest.
     pub to: u16,
-    /// The tile that they remember: the number of tiles for none.
+    /// The tile that they remember; the number of tiles stands for none.
     memory: u16,
     /// The orders of the shared path that explain the owls.
     pub orders: Orders,
@@ -164,7 +165,7 @@ impl Owls {
         Self { minutes: [minutes.clone(), minutes] }
     }
 
-    /// Forgets what the owls remember, after ticks that were not seen.
+    /// Forgets what the owls remember, after missed ticks.
     pub fn forget(&mut self) {
         self.minutes.iter_mut().flatten().flatten().for_each(|windows| windows.memory = UNKNOWN);
     }
@@ -180,8 +181,8 @@ impl Owls {
         }
     }
 
-    /// Drops what does not explain one more step; returns false, and changes nothing, if that would
-    /// be everything.
+    /// Drops the hypotheses that do not explain the next step; returns false, and changes nothing,
+    /// if none would be left.
     pub fn update(&mut self, streets: &Streets, step: &Step, threat: usize) -> bool {
         let (tile, direction) = step.threats[threat];
         // Most hypotheses remember the same tile.

@@ -1,21 +1,22 @@
 //! Picks: which order of the options, first seed and scale explain the choices of goldfish, bulls
 //! and hawks.
 //!
-//! Every threat draws from the same stream of numbers, so each choice bounds one number of it. For
-//! a given seed, the scales that bring a number into its bounds are intervals that repeat; the sieve
-//! intersects those of all draws, the slowest first, so that few intervals are alive at a time.
+//! Every threat draws from the same stream of numbers, so each choice bounds one number in it. For
+//! a given seed, the scales that bring a number into its bounds are intervals that repeat; the
+//! sieve intersects those of all draws, the slowest first, so that few intervals are open at a
+//! time.
 
 use super::orders::{Orders, index_of};
 use crate::game::{Direction, Rules};
 
-/// Bounds of a number in twelfths: the picks from lists of up to four are whole twelfths.
+/// Bounds of a number in twelfths: picks from lists of up to four entries change at whole twelfths.
 const WHOLE: (u8, u8) = (0, 12);
-/// The most intervals of scales that are followed for one seed.
+/// Maximum number of intervals of scales that are followed for one seed.
 const INTERVALS_MAX: usize = 50_000;
-/// Bits of evidence from which on an explanation is not a coincidence.
+/// Bits of evidence from which an explanation counts as more than a coincidence.
 const BITS_MIN: f64 = 60.0;
 
-/// How far to search.
+/// The limits of a search.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
     /// First seeds up to this size with the expected scale.
@@ -27,7 +28,7 @@ pub struct Effort {
 }
 
 impl Effort {
-    /// For a recording: some seconds at most.
+    /// For a recording: a few seconds at most.
     pub const WHOLE: Self = Self { seed_max: 1_000_000, scale_max: 1e6, both_seed_max: 2_000 };
     /// For a tick of a game.
     pub const TICK: Self = Self { seed_max: 2_000, scale_max: 1e5, both_seed_max: 0 };
@@ -49,7 +50,7 @@ pub struct Pick {
 pub struct Picks {
     /// The orders under which no two choices contradict each other.
     pub orders: Orders,
-    /// Order, then draw -> the bounds in twelfths.
+    /// By order, then by draw: the bounds in twelfths.
     bounds: Vec<Vec<(u8, u8)>>,
     /// Choices so far.
     pub count: u32,
@@ -73,7 +74,7 @@ pub struct PickExplanation {
 pub struct PickExplanations {
     /// The explanations that were found, those that change fewest of the expected rules first.
     pub found: Vec<PickExplanation>,
-    /// Whether there is so much evidence that no others are to be expected.
+    /// Whether there is enough evidence to rule out other explanations.
     pub is_decisive: bool,
 }
 
@@ -84,7 +85,8 @@ impl Default for Picks {
 }
 
 impl Picks {
-    /// Adds a choice; returns false, and changes nothing, if no order explains it beside the others.
+    /// Adds a choice; returns false, and changes nothing, if no order explains it together with the
+    /// others.
     pub fn add(&mut self, pick: Pick) -> bool {
         let draw = usize::from(pick.draw);
         let bounds = |order: [Direction; 4], before: (u8, u8)| {
@@ -112,7 +114,7 @@ impl Picks {
         true
     }
 
-    /// Bits of evidence about the numbers under an order.
+    /// Bits of evidence about the numbers, under an order.
     fn bits(&self, order: usize) -> f64 {
         self.bounds[order].iter().map(|(low, high)| (12.0 / f64::from(high - low)).log2()).sum()
     }
@@ -161,7 +163,7 @@ impl Picks {
         PickExplanations { found, is_decisive: bits >= BITS_MIN }
     }
 
-    /// Other seeds with the expected scale.
+    /// Tries other seeds with the expected scale.
     fn try_seeds(&self, expected: &Rules, allowed: Orders, seed_max: i32, found: &mut Vec<PickExplanation>) {
         let draws: Vec<usize> = (0..self.bounds.iter().map(Vec::len).max().unwrap_or(0))
             .filter(|&draw| allowed.iter().any(|(order, _)| self.bounds[order].get(draw).is_some_and(|&b| b != WHOLE)))
@@ -192,7 +194,7 @@ impl Picks {
         }
     }
 
-    /// Other seeds with any scale, the smallest seeds first.
+    /// Tries other seeds with any scale, the smallest seeds first.
     fn try_both(&self, expected: &Rules, allowed: Orders, effort: Effort, found: &mut Vec<PickExplanation>) {
         for size in 1..=effort.both_seed_max {
             for first_seed in [size, -size] {
@@ -223,7 +225,7 @@ impl Picks {
                 let scale = if (low..=high).contains(&expected) { expected } else { simplest(low, high) };
                 let middle = (low + high) / 2.0;
                 let all = Orders::ALL.iter().nth(order)?.1;
-                // At the ends of an interval numbers may be rounded to the other side.
+                // At the ends of an interval, rounding may move numbers to the other side.
                 let exact = [scale, middle].into_iter().find(|&scale| self.explains(all, first_seed, scale));
                 found.extend(exact.map(|scale| (scale, (low, high))));
             }
@@ -361,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn picks_are_the_games() {
+    fn picks_match_the_game() {
         let world = World::new(&Layout::parse("P.G").expect("a drawing"), &Rules::BLITZ_2025).expect("a map");
         assert_eq!(world.threat(&world.start(), 0).draws, 1);
         assert_eq!(pick(0, 1, 10_000.0, 4), 2, "the reference model's test has the same");

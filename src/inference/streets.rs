@@ -1,4 +1,4 @@
-//! What the hypotheses look up about a map, and what is observed on it.
+//! Look-ups about a map for the hypotheses, and the observations on it.
 
 use crate::game::{
     Direction, Layout, Mover, Personality, Position, Rules, StreetGraph, Style, World, WorldBuilder, WorldError,
@@ -14,7 +14,7 @@ pub struct Streets {
     world: World,
     /// Every intersection that a hawk may be sent to, best first.
     pub intersections: Vec<u16>,
-    /// Tile -> its options as bits.
+    /// By tile: its options as bits.
     options: Vec<u8>,
 }
 
@@ -53,8 +53,8 @@ impl Streets {
         self.options[usize::from(tile)]
     }
 
-    /// The directions from a tile that are one step nearer to a target; none from the target itself,
-    /// towards nowhere, and where there is no way.
+    /// The directions from a tile that lead one step nearer to a target; none if it is the target
+    /// itself, nowhere, or unreachable.
     pub fn nearer(&self, target: u16, tile: u16) -> u8 {
         self.world.route_bits(target, tile) & 15
     }
@@ -64,7 +64,7 @@ impl Streets {
         self.world.route_bits(target, tile) & SEES != 0
     }
 
-    /// The position of a tile, and (-1, -1) for nowhere.
+    /// The position of a tile; (-1, -1) for nowhere.
     pub fn position(&self, tile: u16) -> Position {
         self.graph().positions().get(usize::from(tile)).copied().unwrap_or(Position::new(-1, -1))
     }
@@ -79,7 +79,8 @@ pub struct Sight {
     pub player: Position,
     /// The threats in message order: where they are and the direction they face, if it is known.
     pub threats: Vec<(Position, Option<Direction>)>,
-    /// The personality that all threats are reported to have; `None` if there is none, or several.
+    /// The personality that all threats are reported to have; `None` if there is none, or more than
+    /// one.
     pub personality: Option<Personality>,
 }
 
@@ -102,8 +103,8 @@ impl Sight {
 pub struct Step {
     /// The tick that was played.
     pub tick: u16,
-    /// The player's tile at its start, and after its command. In the first tick the threats have not
-    /// seen the player yet: the first is nowhere then.
+    /// The player's tile at its start, and after its command. In the first tick, in which the
+    /// threats have not seen the player yet, the first is nowhere.
     pub player: Views,
     /// By threat: its tile before, and the direction of its step if it made one.
     pub threats: Vec<(u16, Option<Direction>)>,
@@ -127,7 +128,7 @@ impl Views {
     }
 }
 
-/// A threat as far as messages tell.
+/// What the messages say about a threat's style.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Named {
     /// The word for its style.

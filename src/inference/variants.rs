@@ -290,8 +290,8 @@ pub fn sentence(parameter: Parameter, rules: &Rules) -> String {
             let name = parameter.name();
             let style = name.trim_end_matches("_view");
             match value.as_str() {
-                "stale" => format!("the {style} uses the player's tile of the tick before"),
-                _ => format!("the {style} uses the player's present tile"),
+                "stale" => format!("the {style} uses the player's tile one tick ago"),
+                _ => format!("the {style} uses the player's current tile"),
             }
         }
         Parameter::OwlMinute | Parameter::OwlWindow => {
@@ -404,7 +404,7 @@ mod tests {
         let sentences: Vec<String> =
             differences(&Rules::BLITZ_2025, &rules).into_iter().map(|difference| difference.sentence).collect();
         let owl = "the owl looks in ticks 0 to 19 of every 40";
-        assert_eq!(sentences, ["the shark uses the player's present tile", owl, owl]);
+        assert_eq!(sentences, ["the shark uses the player's current tile", owl, owl]);
         assert_eq!(differences(&rules, &rules), []);
     }
 }

@@ -90,7 +90,7 @@ impl Problem for SurvivalProblem<'_> {
         }
     }
 
-    /// Tick, tile and move: where the threats are then is learnt with them.
+    /// Tick, tile and move: the policy learns where the threats are from the tick.
     #[inline]
     fn code(&self, state: &State, player_move: Move, _depth: usize, _index: usize) -> u64 {
         let tile = self.world.tile_after(state, Move::Stay);

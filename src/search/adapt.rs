@@ -1,11 +1,11 @@
 //! Nested rollout policy adaptation: the component `adapt`.
 //!
-//! A level invokes the level below a number of times with a copy of its policy, and after each time
-//! moves its policy towards the best sequence that it has seen; the lowest level plays rollouts
-//! (Rosin, *Nested Rollout Policy Adaptation for Monte Carlo Tree Search*, 2011). The stabilised form
-//! plays several rollouts between two adaptations (Cazenave and others, *Stabilized Nested Rollout
-//! Policy Adaptation*, 2020), the generalised form adds a prior to the weights (Cazenave,
-//! *Generalized Nested Rollout Policy Adaptation*, 2020).
+//! A level invokes the level below a number of times with a copy of its policy, and after each
+//! invocation moves its own policy towards the best sequence that it has seen; the lowest level
+//! plays rollouts (Rosin, *Nested Rollout Policy Adaptation for Monte Carlo Tree Search*, 2011).
+//! The stabilised form plays several rollouts between two adaptations (Cazenave and others,
+//! *Stabilized Nested Rollout Policy Adaptation*, 2020), the generalised form adds a prior to the
+//! weights (Cazenave, *Generalized Nested Rollout Policy Adaptation*, 2020).
 
 use super::adapter::{AdaptOptions, Adapter};
 use super::policy::{Rollout, Weights};
@@ -44,7 +44,7 @@ impl<P: Problem> Run<'_, P> {
             if level == 1 {
                 for _ in 0..options.rollouts {
                     self.policy_rollout(adapter, component, state, options.prior)?;
-                    // The latest one on ties, as published: the search moves on.
+                    // The latest one on ties, as published, so that the search moves on.
                     if adapter.current.reward >= adapter.bests[1].reward {
                         std::mem::swap(&mut adapter.current, &mut adapter.bests[1]);
                     }

@@ -4,10 +4,10 @@ use super::problem::Problem;
 use super::run::{Run, Stop};
 
 impl<P: Problem> Run<'_, P> {
-    /// Anneals from the best sequence known, if it passes through `state`, and else from a random
+    /// Anneals from the best known sequence if it passes through `state`, otherwise from a random
     /// one; returns the best reward of this invocation.
     ///
-    /// A change replaces one action, at a uniformly random place, by a random other one. The
+    /// A change replaces one action, at a uniformly random place, by another one at random. The
     /// actions after it are kept as long as they are legal, and replaced by random ones where they
     /// are not. A worse sequence is accepted with probability exp(-loss / temperature), the loss as a
     /// share of the spread of rewards seen, and the temperature falling geometrically from `hot` to

@@ -8,13 +8,13 @@ struct Kept<S, A> {
     state: S,
     /// The actions from the root of the search to the state.
     path: Vec<A>,
-    /// The best sequence known through the state, and its reward.
+    /// The best known sequence through the state, and its reward.
     best: Option<(f64, Vec<A>)>,
 }
 
 impl<P: Problem> Run<'_, P> {
     /// Step by step, invokes the next component from every successor of the kept states, and keeps
-    /// the `width` successors with the best sequences known, until all are final (after Cazenave,
+    /// the `width` successors with the best known sequences, until all are final (after Cazenave,
     /// *Monte Carlo Beam Search*, 2012, with the memory of the best sequence that nested search
     /// has). With a width of 1 it is `step(lookahead(S))`.
     pub(super) fn beam(&mut self, component: usize, state: &P::State, width: usize) -> Result<(), Stop> {

@@ -67,10 +67,10 @@ pub enum Component {
     /// [`C_MAX`].
     Select(f64),
     /// Invokes the next component from every successor of this many states at a time, 1 to
-    /// [`WIDTH_MAX`], and goes on with the successors whose best known sequences are best.
+    /// [`WIDTH_MAX`], and continues with the successors whose best known sequences are best.
     Beam(u32),
     /// Nested rollout policy adaptation: plays rollouts with a policy that is adapted to the best
-    /// one.
+    /// rollout.
     Adapt {
         /// Levels of nesting, 1 to [`LEVELS_MAX`].
         levels: u32,
@@ -177,8 +177,8 @@ impl Expression {
     /// The expression of these components, the outermost first.
     ///
     /// # Errors
-    /// If there are none or more than [`DEPTH_MAX`], if the last one, and only that, is not a leaf,
-    /// or if a number is out of its limits.
+    /// If there are no components or more than [`DEPTH_MAX`], if the last one is not a leaf or
+    /// another one is, or if a number is out of range.
     pub fn new(components: Vec<Component>) -> Result<Self, ExpressionError> {
         if components.is_empty() || components.len() > DEPTH_MAX {
             return Err(ExpressionError::Length(components.len()));

@@ -88,8 +88,8 @@ impl Weights {
     }
 }
 
-/// A rollout with what is needed to adapt a policy to it: for each step the codes of all legal
-/// actions, and which one was played.
+/// A rollout with the data for adapting a policy to it: for each step, the codes of all legal
+/// actions and the one that was played.
 #[derive(Debug, Default)]
 pub(super) struct Rollout {
     pub(super) reward: Option<f64>,
@@ -101,7 +101,7 @@ pub(super) struct Rollout {
 
 #[derive(Clone, Copy, Debug)]
 struct Step {
-    /// The end of the step's codes, which begin where those of the step before end.
+    /// The end of the step's codes, which begin where those of the previous step end.
     end: usize,
     /// The index of the played action's code.
     played: usize,
@@ -183,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn weights_are_found_after_growing_and_cleared() {
+    fn weights_survive_growing_and_are_cleared() {
         let mut weights = Weights::default();
         assert_eq!(weights.factor(3), 1.0);
         for code in 0..1000 {

@@ -102,9 +102,9 @@ pub trait Problem {
         self.random(state, actions, random)
     }
 
-    /// The code of `action`, legal in `state` after `depth` actions and number `index` in the list
-    /// of its legal actions: for learnt policies, which give actions with the same code the same
-    /// weight. A good code says what the action is about and leaves out what does not matter. By
+    /// The code of `action`, which is legal in `state` after `depth` actions and has the number
+    /// `index` among the legal actions. Learnt policies give actions with the same code the same
+    /// weight, so a good code captures what matters about an action and leaves out the rest. By
     /// default it is `depth` and `index`.
     #[inline]
     fn code(&self, _state: &Self::State, _action: Self::Action, depth: usize, index: usize) -> u64 {
@@ -112,7 +112,7 @@ pub trait Problem {
     }
 
     /// The prior weight of `action`, legal in `state`: before anything is learnt, an action is
-    /// played with a probability proportional to the exponential of its weight. By default 0 for
+    /// played with a probability proportional to the exponential of this weight. By default 0 for
     /// all, that is, uniformly at random.
     #[inline]
     fn prior(&self, _state: &Self::State, _action: Self::Action) -> f64 {

@@ -1,5 +1,5 @@
-//! Runs an expression: the best sequence, the budget, and the components of the paper; those found
-//! since have files of their own.
+//! Runs an expression: the best sequence, the budget, and the components of the first paper; later
+//! ones have files of their own.
 //!
 //! Every evaluated sequence is offered to the enclosing components from the innermost outwards:
 //! each keeps the best since its last invocation.

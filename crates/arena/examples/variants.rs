@@ -22,7 +22,7 @@ use getaway::planner::{Budget, Outcome, SurvivalOptions, SurvivalSearch};
 
 /// Limit of the solver with the true rules.
 const SOLVER_TICKS: u64 = 3_000_000;
-/// Our maps of the battery.
+/// The bundled maps of the test.
 const OURS: [&str; 10] = [
     "roundabout",
     "old-town",
@@ -36,7 +36,7 @@ const OURS: [&str; 10] = [
     "canal-quarter",
 ];
 
-/// Games survived, and games that can be survived.
+/// Games survived, out of those that can be survived.
 #[derive(Clone, Copy, Default)]
 struct Tally {
     games: u32,
@@ -68,7 +68,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let solver = SurvivalSearch::new(SurvivalOptions::default());
         let outcome = { solver }.solve(&world, &world.start(), Budget::ticks(SOLVER_TICKS)).outcome;
         if outcome != Outcome::Survives {
-            println!("{seed} {}: {outcome}, does not count", map.name);
+            println!("{seed} {}: {outcome}, not counted", map.name);
             continue;
         }
         let options = BotOptions { budget: settings.budget, learns: settings.learns, ..BotOptions::default() };

@@ -7,9 +7,9 @@ use super::series::{Games, Series};
 const HEADER: &str = "planner,map,layout,sample,seed,score,final_tick,caught,moves,simulated_ticks,mispredictions,\
     missed_ticks,late_commands,invalid_commands,failure,failure_tick";
 
-/// One line per game in the order of the series, under a line of headings; RFC 4180. It holds no
-/// times, so that it is the same, byte for byte, for every run with a budget in simulated ticks,
-/// however many threads or machines played it.
+/// One line per game in the order of the series, under a line of headings; RFC 4180. It contains no
+/// times, so it is the same, byte for byte, for every run with a budget in simulated ticks, on any
+/// number of threads or machines.
 pub fn csv(series: &Series, games: &Games) -> String {
     let lines = games.iter().flatten().map(|game| line(game) + "\r\n");
     debug_assert!(games.len() <= series.len());

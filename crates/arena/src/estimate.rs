@@ -8,10 +8,11 @@ use super::series::{Games, Series, SeriesError};
 use getaway::game::LAST_TICK;
 
 impl Series {
-    /// About how long the games missing from `games` take on `threads` threads. The first missing
-    /// game of each planner is played until it ends, or until all of them have taken `limit`; a
-    /// game that is still running is assumed to be complete in the end, so that the estimate errs
-    /// on the high side. Games on other maps may take longer. Games of external bots are left out.
+    /// Estimates how long the games missing from `games` take on `threads` threads. The first
+    /// missing game of each planner is played until it ends, or until all of them have taken
+    /// `limit`; a game that is still running is assumed to be complete in the end, so that the
+    /// estimate errs on the high side. Games on other maps may take longer. Games of external bots
+    /// are left out.
     ///
     /// # Errors
     /// When a game is aborted.
@@ -29,7 +30,7 @@ impl Series {
         Ok(total / threads.max(1) as u32)
     }
 
-    /// About how long a game takes, measured within `limit` plus one decision.
+    /// Estimates how long a game takes, within `limit` plus one decision.
     fn estimate_game(&self, index: usize, limit: Duration) -> Result<Duration, SeriesError> {
         if self.external_bot(self.key(index).planner).is_some() {
             // Starting it only for an estimate would have effects that the caller does not expect.

@@ -303,7 +303,8 @@ impl Match {
         }
     }
 
-    /// Which planners draw nothing, and how many pairs that leaves; `None` if all pairs differ.
+    /// Which planners are deterministic, and how many distinct pairs that leaves; `None` if all
+    /// pairs differ.
     pub fn note(&self) -> Option<String> {
         let (distinct, played) = (self.overall.counts.pairs(), self.overall.pairs_played);
         if !self.overall.has_repetitions() {
@@ -312,8 +313,8 @@ impl Match {
         let pairs = if distinct == 1 { "1 distinct pair".to_owned() } else { format!("{distinct} distinct pairs") };
         Some(match &self.draw_nothing[..] {
             [] => format!("some games are equal move for move: {pairs} of {played}"),
-            [one] => format!("{one} draws nothing: {pairs} of {played}"),
-            names => format!("{} draw nothing: {pairs} of {played}", names.join(" and ")),
+            [one] => format!("{one} is deterministic: {pairs} of {played}"),
+            names => format!("{} are deterministic: {pairs} of {played}", names.join(" and ")),
         })
     }
 
@@ -494,8 +495,8 @@ mod tests {
         let result = Match::of(&series, &games, [0, 1], None);
         assert_eq!(result.overall.counts, WinDrawLoss { wins: 1, ties: 0, losses: 1 });
         assert_eq!((result.overall.pairs_played, result.overall.units), (40, 2));
-        assert_eq!(result.note().as_deref(), Some("random and safest draw nothing: 2 distinct pairs of 40"));
-        assert_eq!(result.maps[0].comparison.score_difference, None, "one game is no sample");
+        assert_eq!(result.note().as_deref(), Some("random and safest are deterministic: 2 distinct pairs of 40"));
+        assert_eq!(result.maps[0].comparison.score_difference, None, "one game is not a sample");
         // One planner draws: its games count, but the map is the unit.
         for (index, game) in games.iter_mut().enumerate().step_by(2) {
             game.as_mut().expect("a game").moves = index.to_string();

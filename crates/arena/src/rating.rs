@@ -2,14 +2,14 @@
 //!
 //! The model is that of Bradley and Terry (*Rank Analysis of Incomplete Block Designs*, 1952): a
 //! planner with rating r beats one with rating s with probability 1 / (1 + 10^((s - r) / 400)), and
-//! a tie is half a win. Each planner also ties once with a planner of rating 0, so that one that
-//! won or lost every pair has a finite rating (as in Bayeselo). The fit maximises the likelihood by
-//! Newton's method, and the ratings are shifted to a mean of 0.
+//! a tie is half a win. Each planner also ties once with a planner of rating 0, so that a planner
+//! that won or lost every pair has a finite rating (as in Bayeselo). The fit maximises the
+//! likelihood by Newton's method, and the ratings are shifted to a mean of 0.
 //!
 //! Intervals are clustered by map (the *sandwich* of Liang and Zeger, *Longitudinal Data Analysis
 //! Using Generalized Linear Models*, 1986): a planner's game counts in its pairs with all others,
-//! and games on one map are alike, so pairs on a map are not independent. They are never narrower
-//! than the model's own.
+//! and games on one map are alike, so pairs on a map are not independent. The intervals are never
+//! narrower than the model's own.
 
 use nalgebra::{DMatrix, DVector};
 
@@ -196,13 +196,13 @@ mod tests {
     }
 
     #[test]
-    fn intervals_of_equal_planners_hold_zero_when_games_on_a_map_are_alike() {
+    fn intervals_of_equal_planners_contain_zero_when_games_on_a_map_are_alike() {
         const TOURNAMENTS: u32 = 500;
         let mut random = Pcg64Mcg::seed_from_u64(11);
         let (mut hits, mut intervals) = (0, 0);
         for _ in 0..TOURNAMENTS {
-            // Four planners on fifteen maps. Which of them is good at a map is drawn once for all of
-            // its ten samples.
+            // Four planners on fifteen maps. Their strengths on a map are drawn once for all of its
+            // ten samples.
             let mut pairs = Vec::new();
             for map in 0..15 {
                 let talents: [f64; 4] = random.random();

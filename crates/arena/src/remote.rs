@@ -1,4 +1,4 @@
-//! A series that other processes play: what they need to know, and how games and results pass.
+//! A series played by other processes: its description, and the exchange of games and results.
 //!
 //! Guarantees: a game depends only on the series and its index, so its record is the same wherever
 //! it is played, except for its times; a process with another version is refused.
@@ -83,7 +83,7 @@ impl SpecMap {
     }
 }
 
-/// A message from the process that has the games played.
+/// A message from the process that distributes the games.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Message {
@@ -96,7 +96,7 @@ enum Message {
 }
 
 impl Series {
-    /// The series as JSON, from which [`Series::from_spec`] makes it again.
+    /// The series as JSON, which [`Series::from_spec`] reads.
     pub fn spec(&self) -> String {
         let &SeriesOptions { ref planners, samples, seed, rules, budget } = self.options();
         let tick_ms = u64::try_from(self.external().tick_time.as_millis()).unwrap_or(u64::MAX);
@@ -116,7 +116,7 @@ impl Series {
     /// A series from its JSON.
     ///
     /// # Errors
-    /// When it is not a series, is one of another version, or cannot be played.
+    /// When it is not a series, comes from another version, or cannot be played.
     pub fn from_spec(spec: &str) -> Result<Self, SeriesError> {
         let spec: Spec = serde_json::from_str(spec).map_err(|error| SeriesError::Spec(error.to_string()))?;
         let Spec { version, maps, planners, samples, seed, rules, budget, tick_ms, restart } = spec;
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn series_survives_its_json_and_plays_the_same_games() {
+    fn series_read_from_its_json_plays_the_same_games() {
         let series = series();
         let again = Series::from_spec(&series.spec()).expect("a series");
         assert_eq!(again.maps()[0].layout, series.maps()[0].layout);
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn games_played_elsewhere_are_taken_in_any_order() {
+    fn games_played_elsewhere_are_accepted_in_any_order() {
         let series = series();
         let here = play_here(&series);
         let played = |index: usize| format!("{{\"played\": [{index}, {}]}}\n", to_json(&here[index]));

@@ -24,7 +24,7 @@ pub struct ReportText<'a> {
     pub heading: &'a str,
     /// The command that made the page.
     pub command: &'a str,
-    /// What a stranger needs to judge the page: name and value, such as date, version, processor.
+    /// The circumstances of the result as names and values: date, version, processor and so on.
     pub facts: &'a [(&'static str, String)],
 }
 
@@ -37,7 +37,7 @@ pub struct ReportResult<'a> {
     pub tournament: Option<&'a Tournament>,
 }
 
-/// The commands that bring a game back.
+/// The commands that reproduce a game.
 #[derive(Clone, Debug, Default)]
 pub struct GameCommands {
     /// Plays it again.

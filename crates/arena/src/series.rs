@@ -62,7 +62,7 @@ pub enum SeriesError {
     /// Other processes cannot play the games.
     #[error("the cluster: {0}")]
     Remote(String),
-    /// External bots cannot be started, or their logs not written.
+    /// External bots cannot be started, or their logs cannot be written.
     #[error("external bots: {0}")]
     External(#[source] io::Error),
     /// An unknown planner.
@@ -257,7 +257,7 @@ impl Series {
         self.play_wanted(games, threads, stop, &|_| true, on_game)
     }
 
-    /// As [`Series::play`], but passes over a game if `is_wanted` denies it when its turn comes.
+    /// Like [`Series::play`], but skips a game if `is_wanted` returns false when its turn comes.
     ///
     /// # Errors
     /// As for [`Series::play`].
@@ -405,7 +405,7 @@ impl Series {
     }
 }
 
-/// A map's name as a part of a file's name.
+/// A map's name as part of a file name.
 fn file_name(map: &str) -> String {
     map.chars().map(|c| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '_' }).collect()
 }

@@ -1,9 +1,9 @@
-//! Tournaments: any number of planners on the same maps and seeds, every one against every other.
+//! Tournaments: any number of planners on the same maps and seeds, each against every other.
 //!
 //! A game has one player, so the pairs of a tournament share their games: with N planners it plays N
 //! games per map and seed, not N (N - 1) / 2 pairs of them. Guarantees: the result depends on the
-//! games only, not on the order in which they were played, so that a tournament which was interrupted
-//! and resumed has the same standing.
+//! games only, not on the order in which they were played, so a tournament that was interrupted and
+//! resumed has the same standing.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -16,11 +16,11 @@ use super::rating::{RatedPairs, ratings};
 use super::series::{Games, Series};
 use super::stats::{CONFIDENCE, Interval, Sprt, SprtDecision, WinDrawLoss};
 
-/// The rating model, for a reader of the standing.
+/// The rating model, as a note under the standing.
 pub const RATING_MODEL: &str = "Bradley-Terry on distinct pairs, a tie as half a win, with one prior tie of each \
     entrant against a rating of 0; mean 0; 400 points are odds of 10 to 1; 95% intervals clustered by map";
 
-/// Which pairs a tournament compares, and for how long.
+/// The pairs that a tournament compares, and when they end.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TournamentOptions {
     /// Whether only the first planner is compared with every other.
@@ -54,7 +54,7 @@ impl TournamentMonitor {
         Self { pairs: sides.map(pair).collect(), needed: (0..planners).map(|_| AtomicUsize::new(games)).collect() }
     }
 
-    /// Takes new games into account; returns whether any are still needed.
+    /// Accounts for new games; returns whether any are still needed.
     pub fn update(&mut self, series: &Series, games: &Games) -> bool {
         let all = series.len() / series.options().planners.len().max(1);
         let mut needed = vec![0; self.needed.len()];
@@ -76,7 +76,7 @@ impl TournamentMonitor {
         wanted(&self.needed, series, index)
     }
 
-    /// What [`TournamentMonitor::is_wanted`] reads, for threads that play.
+    /// The data behind [`TournamentMonitor::is_wanted`], for threads that play.
     pub fn needed(&self) -> &[AtomicUsize] {
         &self.needed
     }
@@ -121,7 +121,7 @@ pub struct Standing {
     /// Its distinct pairs against all others.
     #[serde(flatten)]
     pub counts: WinDrawLoss,
-    /// Whether all of its games on each map are equal, move for move.
+    /// Whether all of its games on each map are identical.
     pub draws_nothing: bool,
     /// Its games.
     pub games: Summary,
@@ -142,13 +142,13 @@ pub struct TournamentPair {
     /// The sequential test, from the point of view of `sprt_left`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sprt: Option<SprtReport>,
-    /// The entrant whose wins the sequential test counts: the one that was named first.
+    /// The entrant whose wins the sequential test counts: the one named first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sprt_left: Option<String>,
 }
 
 impl Tournament {
-    /// The result of the games played, without those that no pair needs.
+    /// The result of the games that some pair needs.
     pub fn of(series: &Series, games: &Games, monitor: &TournamentMonitor) -> Self {
         let games: Games = games
             .iter()
@@ -214,8 +214,8 @@ impl Tournament {
         Self { model: RATING_MODEL, standing: order.iter().enumerate().map(standing).collect(), pairs }
     }
 
-    /// The result in one sentence: the winner, and which entrants its rating does not separate from
-    /// it.
+    /// The result in one sentence: the winner, and the entrants that the sign test does not
+    /// separate from it.
     pub fn sentence(&self) -> String {
         let Some((first, others)) = self.standing.split_first() else { return String::new() };
         let p_value = |other: &Standing| {

@@ -17,8 +17,7 @@ use super::{CliError, MapArgs, RulesArgs, one_line};
 
 /// Number of moves per line of a printed line.
 const MOVES_PER_LINE: usize = 100;
-/// The time after which the solver stops, whatever is still undecided: with reading and printing, a
-/// game takes at most five seconds.
+/// The solver's time limit; with reading and printing, a game takes at most five seconds.
 const TIME_LIMIT_DEFAULT_MS: u64 = 4000;
 /// How many ticks of the curve are printed around the one that lost the game.
 const CURVE_TICKS: usize = 10;
@@ -80,8 +79,7 @@ pub(super) fn read(file: &Path, maps: &MapArgs, rules: &RulesArgs) -> Result<Gam
     Ok(GameLog::read(&RecordingSource::File(file.to_owned()), rules.as_ref(), &known_maps(maps)?)?)
 }
 
-/// The maps among which that of a recording is looked for. One that cannot be loaded is not the one
-/// that was played.
+/// The maps among which a recording's map is looked up. Maps that cannot be loaded are skipped.
 pub(super) fn known_maps(maps: &MapArgs) -> Result<Vec<Map>, CliError> {
     Ok(maps.library()?.list()?.iter().filter_map(|entry| entry.load().ok()).collect())
 }

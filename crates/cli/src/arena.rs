@@ -35,7 +35,7 @@ const MAX_SAMPLES: u64 = 100_000;
 pub(super) const MAX_THREADS: u64 = 1024;
 /// Time limit for estimating how long a series takes.
 const ESTIMATE_LIMIT: Duration = Duration::from_secs(1);
-/// The estimate of a series that takes longer is printed.
+/// The estimate is printed for a series that takes longer than this.
 const LONG_SERIES: Duration = Duration::from_secs(60);
 /// Exit code after a second Ctrl-C.
 const INTERRUPTED: i32 = 130;
@@ -63,10 +63,10 @@ pub(super) struct SeriesArgs {
     /// contains; created if missing
     #[arg(long, value_name = "FILE")]
     resume: Option<PathBuf>,
-    /// Write a self-contained HTML report, and beside it the games as .csv and the result as .json
+    /// Write a self-contained HTML report, and with it the games as .csv and the result as .json
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
-    /// Have the games played by the Ray cluster at this address: HOST:PORT, auto for the one of this
+    /// Play the games on the Ray cluster at this address: HOST:PORT, auto for the one on this
     /// machine, or local for a new one; needs the Python package with its extra `cluster`
     #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["threads", "logs"])]
     ray: Option<String>,
@@ -167,8 +167,7 @@ impl<'a> SeriesRun<'a> {
         self.play_wanted(&|_| true, status)
     }
 
-    /// As [`SeriesRun::play`], but only the games that `is_wanted` does not deny when their turn
-    /// comes.
+    /// Like [`SeriesRun::play`], but skips a game if `is_wanted` returns false when its turn comes.
     pub fn play_wanted(
         &mut self,
         is_wanted: &(dyn Fn(usize) -> bool + Sync),
@@ -208,10 +207,10 @@ impl<'a> SeriesRun<'a> {
         Ok(())
     }
 
-    /// Prints about how long a long series will take.
+    /// Prints an estimate of the duration of a long series.
     fn announce(&self, threads: usize) -> Result<(), CliError> {
         if self.args.ray.is_some() {
-            // What a cluster can do is not known here.
+            // The speed of a cluster is unknown here.
             return Ok(());
         }
         let missing = self.series.len() - self.played();
@@ -278,13 +277,13 @@ impl<'a> SeriesRun<'a> {
         words.join(" ")
     }
 
-    /// The command that plays a game again and shows it.
+    /// The command that replays a game and shows it.
     fn watch_command(&self, map: usize, game: &GameRecord) -> String {
         let play = self.replay_command(map, game);
         format!("{play} --save watch.jsonl.gz --force && getaway view watch.jsonl.gz")
     }
 
-    /// Writes the report, if requested, and beside it the games as CSV and the result as JSON.
+    /// Writes the report, if requested, together with the games as CSV and the result as JSON.
     pub fn write_report(
         &self,
         title: &str,
@@ -300,7 +299,7 @@ impl<'a> SeriesRun<'a> {
         let commands = |index: usize| {
             let (game, map) = (self.games[index].as_ref()?, self.series.key(index).map);
             if game.external.is_some() {
-                // Its moves are the bot's, which `play` does not start.
+                // Its moves are those of a bot, which `play` does not start.
                 return None;
             }
             Some(GameCommands { replay: self.replay_command(map, game), watch: self.watch_command(map, game) })
@@ -311,7 +310,7 @@ impl<'a> SeriesRun<'a> {
         json_file.write(format!("{json}\n").as_bytes())
     }
 
-    /// What a stranger needs to know to judge the numbers.
+    /// The circumstances under which the numbers were measured.
     fn facts(&self) -> Vec<(&'static str, String)> {
         let Settings { rules, budget, .. } = self.settings();
         let commit = match env!("GETAWAY_COMMIT") {

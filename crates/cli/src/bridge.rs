@@ -37,7 +37,7 @@ pub(super) fn run(args: &BridgeArgs, out: &mut impl Write) -> Result<(), CliErro
     let variable = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
     let url = args.url.clone().or_else(|| variable("SERVER_URL")).unwrap_or_else(|| DEFAULT_URL.to_owned());
     let register = Register { token: variable("TOKEN"), team_name: Some(args.team.clone()) };
-    // One argument is a command of the shell, several are a program and its arguments.
+    // One argument is a shell command, several are a program and its arguments.
     let command = match &args.command[..] {
         [command] => command.clone(),
         words => words.iter().map(|word| shell_quoted(word)).collect::<Vec<String>>().join(" "),
@@ -50,7 +50,7 @@ pub(super) fn run(args: &BridgeArgs, out: &mut impl Write) -> Result<(), CliErro
     if stop.load(std::sync::atomic::Ordering::Relaxed) {
         return Err(CliError::Interrupted(format!("interrupted after {states} states")));
     }
-    // The bot's own output belongs to the server.
+    // Standard error, because the bot's standard output goes to the server.
     let _ = io::stderr().flush();
     Ok(writeln!(out, "the server closed the connection after {states} states and {commands} commands")?)
 }

@@ -1,4 +1,4 @@
-//! `--ray ADDRESS`: has the games of a series played by a Ray cluster.
+//! `--ray ADDRESS`: plays the games of a series on a Ray cluster.
 //!
 //! Ray is a Python library, so a Python process talks to it: `getaway.cluster`, of the same version.
 
@@ -26,7 +26,8 @@ impl Drop for Driver {
     }
 }
 
-/// Plays as [`Series::play_wanted`] does, on the cluster at `address`; `auto` and `local` are Ray's.
+/// Plays as [`Series::play_wanted`] does, on the cluster at `address`; Ray defines `auto` and
+/// `local`.
 pub(super) fn play<B>(
     address: &str,
     series: &Series,
@@ -38,7 +39,7 @@ pub(super) fn play<B>(
     let python = env::var_os(PYTHON).unwrap_or_else(|| "python3".into());
     let mut command = Command::new(&python);
     command.args(["-m", "getaway.cluster", address]).stdin(Stdio::piped()).stdout(Stdio::piped());
-    // Ctrl-C is for this program, which then ends the other one.
+    // Ctrl-C reaches only this program, which then ends the other one.
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let child = command.spawn().map_err(|error| {

@@ -55,7 +55,7 @@ pub(super) struct DiscoverArgs {
     /// Operators around a rollout, at most
     #[arg(long, value_name = "K", default_value_t = 4, value_parser = integer::<usize>(0..=OPERATORS_MAX as u64))]
     operators: usize,
-    /// Grammar of the candidates: that of the paper, or grown by beams, nested rollout policy
+    /// Grammar of the candidates: that of the paper, or grown with beams, nested rollout policy
     /// adaptation, simulated annealing and the policy greedy
     #[arg(long, value_enum, default_value_t = Grammar::Paper)]
     grammar: Grammar,

@@ -11,7 +11,7 @@ use getaway_arena::{ExternalOptions, ExternalSummary};
 use super::number::integer;
 use super::{CliError, one_line};
 
-/// Keeps a typing error from causing a tick of several days.
+/// An upper limit, so that a typing error does not cause a tick of several days.
 const MAX_TICK_MS: u64 = 3_600_000;
 
 /// Options of external bots.
@@ -39,7 +39,7 @@ impl ExternalArgs {
     }
 }
 
-/// Writes how the external bots behaved, if there are any.
+/// Writes a summary of the external bots, if there are any.
 pub(super) fn write_summaries(summaries: &[ExternalSummary], out: &mut impl Write) -> Result<(), CliError> {
     if summaries.is_empty() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! What a bot keeps from one game for the next: the rules that it has worked out.
+//! The memory of a bot from one game to the next: the rules that it has worked out.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -18,13 +18,13 @@ use super::output::OutputFile;
 pub(super) struct Memory {
     /// The rules of the server.
     pub rules: Rules,
-    /// The styles of words that are not the server's.
+    /// The unexpected words for styles, with their styles.
     #[serde(default)]
     pub words: Vec<(String, Style)>,
 }
 
 impl Memory {
-    /// Reads a memory file; without one, the server's rules are expected.
+    /// Reads a memory file; without one, the server's rules are assumed.
     pub fn read(path: &Path, no_jump: bool) -> Result<Self, CliError> {
         let fail = |error: &dyn std::fmt::Display| CliError::Input(format!("{}: {error}", path.display()));
         let memory: Self = match fs::read_to_string(path) {
@@ -36,13 +36,13 @@ impl Memory {
         Ok(Self { rules: Rules { no_jump, ..memory.rules }, ..memory })
     }
 
-    /// What a bot knows after its game.
+    /// The memory of a bot after its game.
     pub fn of(bot: &Bot) -> Self {
         let (rules, words) = bot.memory();
         Self { rules, words }
     }
 
-    /// Writes a memory file, over the one that was read.
+    /// Writes a memory file, replacing the one that was read.
     pub fn write(&self, path: &Path) -> Result<(), CliError> {
         let text = serde_json::to_string_pretty(self)? + "\n";
         OutputFile::over(path).write(text.as_bytes())
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_is_read_as_written_and_missing_files_are_the_servers_rules() {
+    fn memory_round_trips_and_a_missing_file_means_the_servers_rules() {
         let dir = tempfile::tempdir().expect("a folder");
         let path = dir.path().join("memory.json");
         assert_eq!(Memory::read(&path, false).expect("a memory"), Memory::default());

@@ -56,8 +56,8 @@ pub(super) struct PlayArgs {
     /// Save the game, one line per tick, gzipped if the name ends in .gz
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
-    /// Play as against a server whose rules are not known: the bot works them out, beginning with
-    /// those in FILE if it exists, and writes what it has learnt into FILE for its next game
+    /// Play as if the server's rules were unknown: the bot works them out, starting from those in
+    /// FILE if it exists, and writes what it has learnt to FILE for its next game
     #[arg(long, value_name = "FILE")]
     memory: Option<PathBuf>,
     #[command(flatten)]
@@ -138,7 +138,7 @@ fn options(args: &PlayArgs, rules: Rules) -> BotOptions {
     }
 }
 
-/// What a recording says beside a state and its actions.
+/// What a recording says besides a state and its actions.
 fn notes(args: &PlayArgs, map: &str, world: &World, decision: &Decision, is_first: bool) -> TickNotes {
     let game = is_first.then(|| {
         Box::new(GameNotes {

@@ -33,7 +33,7 @@ pub(super) struct ProbeArgs {
     output: Option<PathBuf>,
     #[command(flatten)]
     files: OutputArgs,
-    /// The rules that are expected where the games do not tell
+    /// The rules that are assumed where the games show nothing
     #[command(flatten)]
     rules: RulesArgs,
     /// Print one JSON object
@@ -126,9 +126,9 @@ fn write_findings(args: &ProbeArgs, findings: &Findings, out: &mut impl Write) -
     write_list("certain", &known, out)?;
     let open = findings.parameters.iter().filter(|finding| !finding.is_certain);
     let (unseen, open): (Vec<&Finding>, Vec<&Finding>) = open.partition(|finding| finding.open == "not observed");
-    let line = |finding: &&Finding| format!("  {}: {}; taken as {}", finding.field, finding.open, finding.value);
+    let line = |finding: &&Finding| format!("  {}: {}; assumed {}", finding.field, finding.open, finding.value);
     write_list("open", &open.iter().map(line).collect::<Vec<_>>(), out)?;
-    let line = |finding: &&Finding| format!("  {}: taken as {}", finding.field, finding.value);
+    let line = |finding: &&Finding| format!("  {}: assumed {}", finding.field, finding.value);
     write_list("not observed", &unseen.iter().map(line).collect::<Vec<_>>(), out)?;
     let words = findings.words.iter().map(|(word, style)| format!("  {word:?} is the {style}"));
     write_list("words", &words.collect::<Vec<_>>(), out)?;
@@ -161,7 +161,7 @@ fn place(args: &ProbeArgs, decided: Option<Decided>) -> String {
     })
 }
 
-/// The name of a recording, if there are several.
+/// The name of a recording, if there is more than one.
 fn recording(args: &ProbeArgs, game: usize) -> String {
     match args.recordings.get(game).filter(|_| args.recordings.len() > 1) {
         Some(path) => format!(" of {}", path.display()),

@@ -46,7 +46,7 @@ impl Progress {
     pub fn open_ended() -> Self {
         let bar = bar(None).with_style(style("{spinner} {msg}  {elapsed}"));
         if !bar.is_hidden() {
-            // Its steps may be long; the time goes on meanwhile.
+            // Steps may be long; the clock keeps running meanwhile.
             bar.enable_steady_tick(Duration::from_secs(1) / REDRAWS_PER_SECOND.into());
         }
         Self::of_bar(bar, |bar| format!("{}, after {}", bar.message(), rounded(bar.elapsed())))

@@ -1,4 +1,4 @@
-//! The sequential test, as options.
+//! The options of the sequential test.
 
 use clap::Args;
 
@@ -27,7 +27,7 @@ pub(super) struct SprtArgs {
 }
 
 impl SprtArgs {
-    /// The test, if it is asked for.
+    /// The test, if it is requested.
     pub fn sprt(&self) -> Result<Option<Sprt>, CliError> {
         let sprt = Sprt { p0: self.sprt_p0, p1: self.sprt_p1, alpha: self.sprt_alpha, beta: self.sprt_beta };
         if !sprt.is_valid() {

@@ -61,11 +61,11 @@ pub(super) fn run(args: &TournamentArgs, out: &mut impl Write) -> Result<(), Cli
     let options = TournamentOptions { gauntlet: args.gauntlet, sprt: args.sprt.sprt()? };
     let mut session = SeriesRun::new(&args.series, &args.names, args.entrants.clone())?;
     let mut monitor = TournamentMonitor::new(&session.series, options);
-    // What the threads that play read while the monitor is updated.
+    // Read by the playing threads while the monitor is updated.
     let needed: Vec<AtomicUsize> = monitor.needed().iter().map(|_| AtomicUsize::new(usize::MAX)).collect();
     let is_wanted = |index: usize| index / needed.len() < needed[index % needed.len()].load(Ordering::Relaxed);
     session.play_wanted(&is_wanted, |series, games| {
-        // Without a sequential test every game is needed, and there is nothing to find out.
+        // Without a sequential test every game is needed, so the monitor need not be updated.
         let goes_on = options.sprt.is_none() || monitor.update(series, games);
         needed.iter().zip(monitor.needed()).for_each(|(shared, count)| {
             shared.store(count.load(Ordering::Relaxed), Ordering::Relaxed);
@@ -127,7 +127,7 @@ fn write_result(result: &Tournament, external: &[ExternalSummary], out: &mut imp
     writeln!(out, "ratings: {}", result.model)?;
     for standing in result.standing.iter().filter(|standing| standing.draws_nothing) {
         let (name, distinct, games) = (&standing.planner, standing.games.distinct_games, standing.games.games);
-        writeln!(out, "{} draws nothing: {distinct} distinct games of {games}", one_line(name))?;
+        writeln!(out, "{} is deterministic: {distinct} distinct games of {games}", one_line(name))?;
     }
     Ok(writeln!(out, "{}", one_line(&result.sentence()))?)
 }
@@ -150,7 +150,7 @@ fn standing_row(standing: &Standing) -> Vec<String> {
     ]
 }
 
-/// Every entrant against every other, by their places.
+/// The table of every entrant against every other, by place.
 fn cross_table(result: &Tournament) -> Vec<Vec<String>> {
     let places = result.standing.iter().map(|standing| standing.place.to_string());
     let mut rows = vec![[String::new(), String::new()].into_iter().chain(places).collect()];

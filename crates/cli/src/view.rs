@@ -36,7 +36,7 @@ const EXAMPLES: &str = "Examples:
   getaway view games/last.jsonl --png tick.png --tick 1200 --layers plan,paths,deadly
   getaway view roundabout --gif chase.gif --from 950 --to 1050 --speed 0.5";
 
-/// The planner that is the person at the keyboard.
+/// The name that lets a person at the keyboard play.
 const HUMAN: &str = "human";
 
 /// Watch a recorded game, or a planner playing a map
@@ -154,7 +154,7 @@ fn source(args: &ViewArgs) -> Result<Source, CliError> {
     Ok(Source::Recordings(list_files(&paths)?))
 }
 
-/// The only recording of a command that shows one game.
+/// The recording, for a command that shows a single game.
 fn single(paths: &[PathBuf]) -> Result<&Path, CliError> {
     match paths {
         [path] => Ok(path),
@@ -193,7 +193,7 @@ fn replay(args: &ViewArgs, source: &Source) -> Result<Replay, CliError> {
     }
 }
 
-/// Fails, with advice, if there is no ffmpeg or it cannot be told what to make.
+/// Fails, with advice, if ffmpeg is not installed or the file's extension is unknown.
 fn ensure_ffmpeg(path: &Path) -> Result<(), CliError> {
     let name = one_line(&path.display().to_string());
     if !path.extension().is_some_and(|extension| extension == "mp4" || extension == "webm") {
@@ -216,7 +216,7 @@ fn video(path: &Path, animation: &[u8]) -> Result<Vec<u8>, CliError> {
     let made = std::fs::write(&from, animation).and_then(|()| {
         let mut ffmpeg = Command::new("ffmpeg");
         ffmpeg.args(["-loglevel", "error", "-y", "-i"]).arg(&from);
-        // Most players want even sides and this pixel format.
+        // Most players require even sides and this pixel format.
         ffmpeg.args(["-pix_fmt", "yuv420p", "-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2"]).arg(&to);
         let output = ffmpeg.stdin(Stdio::null()).output()?;
         if output.status.success() {

@@ -104,18 +104,18 @@ fn match_ends_with_a_verdict() {
 fn games_that_are_equal_move_for_move_count_once() {
     let text = succeeds(&["battle", "safest", "cautious", "--samples", "5"]);
     let lines: Vec<&str> = text.lines().collect();
-    assert_eq!(lines[lines.len() - 2], "safest and cautious draw nothing: 15 distinct pairs of 75");
+    assert_eq!(lines[lines.len() - 2], "safest and cautious are deterministic: 15 distinct pairs of 75");
     assert_eq!(
         lines[lines.len() - 1],
         "No significant difference between safest and cautious: 5 wins, 0 ties and 10 losses for safest in 15 distinct pairs \
          (two-sided sign test, p = 0.30)."
     );
-    // The same planner twice as often is no more certain.
+    // Twice as many samples of the same deterministic planner do not make the result more certain.
     let [few, many] = ["2", "4"].map(|samples| json(&["battle", "safest", "cautious", "--samples", samples, "--json"]));
     assert_eq!(few["overall"]["score_difference"], many["overall"]["score_difference"]);
     assert_eq!((&few["overall"]["pairs_played"], &many["overall"]["pairs_played"]), (&30.into(), &60.into()));
     assert_eq!(many["draw_nothing"], serde_json::json!(["safest", "cautious"]));
-    // One planner draws nothing: the map is the unit.
+    // One planner is deterministic: the map is the unit.
     let report = json(&["battle", "safest", "random", "corner-shop", "snail", "--samples", "6", "--json"]);
     assert_eq!((&report["overall"]["wins"], &report["overall"]["units"]), (&12.into(), &2.into()));
     assert!(report["sentence"].as_str().unwrap().contains("sign test on 2 independent units, p = 0.50"), "{report}");

@@ -1,4 +1,4 @@
-//! Tests of external bots through the program: every kind of failure is told apart, and no process
+//! Tests of external bots through the program: kinds of failure are distinguished, and no process
 //! is left.
 
 #![cfg(unix)]
@@ -15,7 +15,7 @@ use serde_json::Value;
 
 const ANSWER: &str = r#"while read -r m; do t=${m#*\"tick\":}; t=${t%%,*}; PAUSE echo "{\"type\":\"COMMAND\",\"tick\":$t,\"actions\":[]}"; done"#;
 
-/// A bot that stays where it is, and does something before each answer.
+/// A bot that stays where it is, and runs `pause` before each answer.
 fn stays(pause: &str) -> String {
     format!("pipe:{}", ANSWER.replace("PAUSE", pause))
 }
@@ -35,7 +35,7 @@ fn count(bot: &Value, what: &str) -> u64 {
 }
 
 #[test]
-fn every_kind_of_failure_is_told_apart() {
+fn kinds_of_failure_are_distinguished() {
     let dir = tempfile::tempdir().unwrap();
     let late = stays("case $t in *0) sleep 0.3 ;; esac;");
     let bots = [
@@ -56,7 +56,7 @@ fn every_kind_of_failure_is_told_apart() {
     assert_eq!(failure(1), "fell silent on snail, sample 1, tick 20: no command for 20 ticks");
     assert!(failure(2).starts_with("sent garbage on snail, sample 1, tick 1: invalid JSON"), "{}", failure(2));
     assert_eq!(failure(5), "crashed on snail, sample 1, tick 1: exit code 4 before it connected: nowhere");
-    // Every tenth tick is late, and nearly all others are played: the machine may be busy.
+    // Every tenth tick is late, and nearly all others are played, because the machine may be busy.
     let (late, missed, commands) =
         (count(&found[4], "late_commands"), count(&found[4], "missed_ticks"), count(&found[4], "commands"));
     assert!(late >= 5 && missed >= late && commands > 2 * missed, "{}", found[4]);
@@ -65,7 +65,7 @@ fn every_kind_of_failure_is_told_apart() {
 }
 
 #[test]
-fn failed_game_loses_by_name() {
+fn failed_game_loses_to_an_equal_score_without_failure() {
     // Both stay where they are, and so have the same score; but one of them has left.
     let args = ["battle", &stays(""), "pipe:exit 1", "snail", "--samples", "2", "--restart", "--tick-ms", "1000"];
     let text = succeeds(&args);
@@ -78,7 +78,7 @@ fn shell_walker_plays_and_one_process_serves_all_games() {
     let found =
         external(&["pipe:sh examples/bots/walker.sh"], &["--samples", "3", "--tick-ms", "2000", "--threads", "1"]);
     assert_eq!((count(&found[0], "games"), count(&found[0], "missed_ticks")), (3, 0), "{}", found[0]);
-    // The walker's state survives its game, so it differs from a new one: it is one process.
+    // The walker's state survives its game, so its next game differs from that of a new process.
     let starts = |more: &[&str]| {
         let dir = tempfile::tempdir().unwrap();
         let bot = stays("").replace("pipe:", "pipe:echo start >&2; ");
@@ -109,8 +109,9 @@ fn wait_until(what: &str, condition: impl Fn() -> bool) {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn nothing_is_left_running_after_the_end_or_a_kill_or_an_interrupt() {
-    // Bots that leave processes of their own behind, each with a number that finds them.
+fn no_process_is_left_after_the_end_or_a_kill_or_an_interrupt() {
+    // Bots that leave processes of their own behind, each with a number by which the test finds
+    // them.
     let bot = |seconds: u32| format!("pipe:sleep {seconds} & sleep {seconds}");
     let ends = "pipe:sleep 87001 & exit 1";
     external(&[ends], &["--samples", "5"]);
@@ -140,7 +141,7 @@ fn bridge_needs_a_server_and_a_command() {
 }
 
 #[test]
-fn bridge_takes_a_bot_to_a_server() {
+fn bridge_connects_a_bot_to_a_server() {
     let mut server = command(&["serve", "snail", "--port", "0", "--games", "1", "--json", "--tick-ms", "2000"]);
     let mut server = server.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
     let mut line = String::new();

@@ -35,7 +35,7 @@ fn standing_names_places_ratings_and_a_cross_table() {
     );
     assert!(lines[3].trim_start().starts_with("1  sampling"), "{text}");
     assert!(text.contains("\nratings: Bradley-Terry on distinct pairs"), "{text}");
-    assert!(text.contains("\nsafest draws nothing: 2 distinct games of 8\n"), "{text}");
+    assert!(text.contains("\nsafest is deterministic: 2 distinct games of 8\n"), "{text}");
     let report = json(&tournament(&[]));
     assert_eq!(report["standing"].as_array().unwrap().len(), 3);
     assert_eq!(report["pairs"].as_array().unwrap().len(), 3);
@@ -52,7 +52,7 @@ fn decided_pairs_end_early() {
     let mut args = tournament(&["--sprt", "--json"]);
     let samples = args.iter().position(|word| *word == "4").unwrap();
     args[samples] = "60";
-    // On a busy machine the program says beforehand how long it takes.
+    // On a busy machine the program estimates its duration first.
     let output = getaway(&args);
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert!(report["games"].as_u64().unwrap() < 360, "{}", report["games"]);

@@ -10,8 +10,8 @@ use std::collections::HashSet;
 
 use getaway::search::{Component, Expression, Policy, REPEAT_MAX};
 
-/// Maximum number of operators around a rollout that can be enumerated: with five there are 24,691
-/// candidates of the paper.
+/// Maximum number of operators around a rollout that can be enumerated: with five, the paper's
+/// vocabulary has 24,691 candidates.
 pub const OPERATORS_MAX: usize = 5;
 
 /// The components from which candidates are built.
@@ -44,8 +44,9 @@ impl Vocabulary {
         }
     }
 
-    /// The paper's vocabulary without the constants that its authors found to matter least, and
-    /// with what was found since: beams, nested rollout policy adaptation and simulated annealing.
+    /// The paper's vocabulary without the constants that its authors found to matter least, plus
+    /// the components of later papers: beams, nested rollout policy adaptation and simulated
+    /// annealing.
     pub fn grown() -> Self {
         let repeats = [2, 10, 100].map(Component::Repeat);
         let selects = [0.0, 0.3, 1.0].map(Component::Select);

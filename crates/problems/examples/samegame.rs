@@ -8,9 +8,10 @@
 //! ```
 //!
 //! The file has one line per row, the top row first, and a blank line between boards; by default it
-//! is `samegame/boards.txt` in the folder `GETAWAY_SHARED`, or `../shared`. A run is one pass of the
-//! expression from the start of a board, or a nested search of a level without memory of the best
-//! sequence, whose rollouts follow a policy, random or greedy. `--first N` and `--last N` choose boards, counted from 1.
+//! is `samegame/boards.txt` in the folder `GETAWAY_SHARED`, or `../shared`. A run is one pass of
+//! the expression from the start of a board; with `--without-memory LEVEL` it is a nested search
+//! without memory of the best sequence, whose rollouts follow `--policy`, random or greedy.
+//! `--first N` and `--last N` choose boards, counted from 1.
 
 #[path = "../tests/published/mod.rs"]
 #[allow(dead_code, reason = "the published means are those of Morpion Solitaire")]

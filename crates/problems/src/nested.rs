@@ -1,9 +1,10 @@
-//! Nested Monte Carlo search written out, as a judge of the grammar's, and without the memory of the
-//! best sequence, which the grammar always has.
+//! A literal nested Monte Carlo search, which judges the grammar's; it also runs without the memory
+//! of the best sequence, which the grammar always has.
 
 use getaway::search::{Generator, Policy, Problem};
 
-/// The reward of one nested search of `level` from `state`; level 0 is a rollout with `policy`.
+/// Returns the reward of one nested search of `level` from `state`; level 0 is a rollout with
+/// `policy`.
 ///
 /// With memory each step plays the next action of the best sequence that the search has seen, and
 /// without it the first action that was best in this step alone (Cazenave, *Nested Monte-Carlo
@@ -31,7 +32,7 @@ fn search<P: Problem>(
     played: &mut Vec<P::Action>,
 ) -> f64 {
     let mut actions = Vec::new();
-    // The best reward, and the actions from the present state that lead to it, last one first.
+    // The best reward, and the actions from the current state that lead to it, the last one first.
     let mut best: Option<(f64, Vec<P::Action>)> = None;
     while !problem.is_final(state) {
         if level == 0 {
@@ -72,7 +73,7 @@ mod tests {
     use getaway::search::{Budget, Search};
 
     #[test]
-    fn search_with_memory_is_that_of_the_grammar() {
+    fn search_with_memory_equals_the_grammars() {
         let morpion = Morpion::named("4D").expect("a variant");
         let start = morpion.start();
         for (level, expression) in
@@ -88,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_pays() {
+    fn search_with_memory_scores_more_than_without() {
         let morpion = Morpion::named("4D").expect("a variant");
         let mean = |has_memory| {
             let reward = |seed| {

@@ -362,7 +362,7 @@ impl Problem for SameGame {
     }
 
     /// Groups of the colour that the policy `greedy` spares are unlikely, unless they are pairs,
-    /// which that colour loses little by.
+    /// whose loss costs that colour little.
     fn prior(&self, _: &Board, group: Group) -> f64 {
         if group.colour == self.spared && group.cells.len() > 2 { SPARED_PRIOR } else { 0.0 }
     }

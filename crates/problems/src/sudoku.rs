@@ -2,8 +2,8 @@
 //!
 //! The next cell is always the one with the fewest possible values, the first one on ties; filling
 //! it removes its value from the cells of its row, column and box (forward checking). The game ends
-//! when a cell has no value left, or all are filled; the score is the number of filled cells, those
-//! given included (Cazenave, *Nested Monte-Carlo Search*, 2009, section 5).
+//! when a cell has no value left, or all are filled; the score is the number of filled cells,
+//! including the given ones (Cazenave, *Nested Monte-Carlo Search*, 2009, section 5).
 
 use getaway::search::{Generator, Problem};
 
@@ -82,8 +82,8 @@ impl Sudoku {
 
     /// A random solvable grid in which each cell is given with probability `share`.
     ///
-    /// The solution is the cyclic one with values, rows and columns permuted such that the boxes
-    /// stay whole.
+    /// The solution is the cyclic one with values, rows and columns permuted so that the boxes stay
+    /// intact.
     pub fn random(order: usize, share: f64, seed: u64) -> Self {
         let mut random = Generator::from_seed(seed);
         let side = order * order;
@@ -166,7 +166,7 @@ fn permutation(count: usize, random: &mut Generator) -> Vec<usize> {
     numbers
 }
 
-/// Rows or columns in an order that keeps boxes whole.
+/// Rows or columns in an order that keeps the boxes intact.
 fn lines(order: usize, random: &mut Generator) -> Vec<usize> {
     let bands = permutation(order, random);
     bands
@@ -176,7 +176,7 @@ fn lines(order: usize, random: &mut Generator) -> Vec<usize> {
 }
 
 impl Grid {
-    /// The number of filled cells, those given included.
+    /// The number of filled cells, including the given ones.
     pub fn filled(&self) -> u16 {
         self.filled
     }

@@ -1,5 +1,5 @@
-//! Validates symbolic regression: the language has the numbers of formulas that its grammar has, and
-//! formulas have their values.
+//! Validates symbolic regression: the language has as many formulas as its grammar, and formulas
+//! have the right values.
 
 use getaway::search::Problem;
 use getaway_problems::distribution::Distribution;
@@ -19,7 +19,7 @@ fn formula(symbols: &[Symbol]) -> Formula {
     formula
 }
 
-/// The number of formulas of exactly each length up to `most`, by playing all of them.
+/// The number of formulas of exactly each length up to `most`, by enumerating all of them.
 fn count(formula: &Formula, most: usize, counts: &mut Vec<u64>) {
     let any = Regression::of(|x| x);
     let mut actions = Vec::new();
@@ -38,7 +38,7 @@ fn count(formula: &Formula, most: usize, counts: &mut Vec<u64>) {
 }
 
 #[test]
-fn numbers_of_formulas_follow_the_recurrence_of_the_grammar() {
+fn number_of_formulas_follows_the_recurrence_of_the_grammar() {
     // Two operands, four functions of one value, four of two: a(n) = 4 a(n-1) + 4 sum a(i)
     // a(n-1-i).
     let mut expected = vec![0_u64, 2];
@@ -53,7 +53,7 @@ fn numbers_of_formulas_follow_the_recurrence_of_the_grammar() {
 }
 
 #[test]
-fn formulas_have_their_values() {
+fn formulas_have_the_right_values() {
     for (symbols, expected) in [
         (&[X, One, Add, End][..], 1.5),
         (&[X, One, Subtract, End], -0.5),
@@ -66,7 +66,7 @@ fn formulas_have_their_values() {
 }
 
 #[test]
-fn cubic_of_the_literature_is_found_by_its_formula() {
+fn published_cubic_is_fitted_by_its_formula() {
     // Nguyen-1 (Uy and others, 2011): x^3 + x^2 + x, as ((x + 1) x + 1) x.
     let problem = Regression::of(|x| x * x * x + x * x + x);
     let found = formula(&[X, One, Add, X, Multiply, One, Add, X, Multiply, End]);

@@ -1,5 +1,5 @@
 //! Validates SameGame: against a direct implementation of the rules, by exhaustive search of small
-//! boards, and by facts of the standard boards.
+//! boards, and by known facts about the standard boards.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use getaway::search::{Budget, Generator, Problem, Search};
 use getaway_problems::distribution::Distribution;
 use getaway_problems::samegame::{Board, COLOURS, Group, RandomBoards, SIZE, SameGame};
 
-/// The rules written out: columns from the left, each from the bottom.
+/// The literal rules: columns from the left, each from the bottom.
 #[derive(Clone, Debug, PartialEq)]
 struct Literal {
     columns: Vec<Vec<u8>>,
@@ -88,7 +88,7 @@ fn cells(board: &Board, group: Group) -> Vec<(usize, usize)> {
 }
 
 #[test]
-fn random_games_agree_with_the_rules_written_out() {
+fn random_games_agree_with_the_literal_rules() {
     for seed in 0..20 {
         let game = SameGame::new(Board::random(seed));
         let mut random = Generator::from_seed(seed);
@@ -117,7 +117,7 @@ fn random_games_agree_with_the_rules_written_out() {
 }
 
 #[test]
-fn small_boards_are_solved_as_by_exhaustive_search() {
+fn small_boards_are_solved_optimally() {
     for seed in 0..40 {
         let mut random = Generator::from_seed(seed);
         let mut colours = [[None; SIZE]; SIZE];
@@ -134,7 +134,7 @@ fn small_boards_are_solved_as_by_exhaustive_search() {
 }
 
 #[test]
-fn points_are_those_of_the_rules() {
+fn points_follow_the_rules() {
     let board = Board::parse("0 0 1\n0 1 1").expect("a board");
     let game = SameGame::new(board);
     let mut actions = Vec::new();
@@ -153,7 +153,7 @@ fn points_are_those_of_the_rules() {
 }
 
 #[test]
-fn rule_of_thumb_scores_more_than_random_play() {
+fn greedy_policy_scores_more_than_random_play() {
     let mean = |expression: &str| {
         let score = |number| {
             let game = RandomBoards.draw(number);

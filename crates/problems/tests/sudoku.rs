@@ -1,4 +1,4 @@
-//! Validates Sudoku by published numbers: of complete grids, and a published puzzle.
+//! Validates Sudoku with the published number of full grids, and a published puzzle.
 
 use getaway::search::{Budget, Problem, Search, StopReason};
 use getaway_problems::distribution::Distribution;
@@ -30,7 +30,7 @@ const PUZZLE: &str = "53..7.... 6..195... .98....6. 8...6...3 4..8.3..1 7...2...
 const SOLUTION: &str = "534678912672195348198342567859761423426853791713924856961537284287419635345286179";
 
 #[test]
-fn published_puzzle_has_exactly_its_solution() {
+fn published_puzzle_has_only_the_published_solution() {
     let sudoku = Sudoku::parse(3, PUZZLE).expect("a puzzle");
     assert_eq!(count(&sudoku, &sudoku.start()), 1);
     let mut search = Search::new("step(lookahead(simulate))".parse().expect("an expression"), 1);
@@ -59,7 +59,7 @@ fn is_solved(grid: &Grid, order: usize) -> bool {
 }
 
 #[test]
-fn random_grids_are_parts_of_a_solution() {
+fn random_grids_come_from_valid_solutions() {
     for seed in 0..20 {
         assert!(is_solved(&Sudoku::random(4, 1.0, seed).start(), 4), "seed {seed}");
         assert!(is_solved(&Sudoku::random(3, 1.0, seed).start(), 3), "seed {seed}");

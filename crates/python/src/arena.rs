@@ -66,7 +66,7 @@ pub(crate) fn play_series<'py>(
     Ok(results)
 }
 
-/// Serializable data as Python's.
+/// Serializable data as Python objects.
 fn plain<'py>(py: Python<'py>, data: &impl Serialize) -> PyResult<Bound<'py, PyAny>> {
     to_value(py, &serde_json::to_value(data).map_err(value_error)?)
 }

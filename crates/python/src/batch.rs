@@ -22,8 +22,8 @@ const MAX_NUMBERS: usize = 1 << 32;
 /// The maximum number of threads of a batch.
 const MAX_THREADS: usize = 1024;
 
-/// Games that a thread steps at a time: a few microseconds of work, so that no thread has to wait
-/// long for the last.
+/// Number of games that a thread steps at a time: a few microseconds of work, so that no thread
+/// waits long for the last one.
 const PART_GAMES: usize = 256;
 
 /// The kind of observation.
@@ -166,7 +166,7 @@ pub(crate) struct Batch {
     batch: batch::Batch,
     observation: Observation,
     threads: usize,
-    /// The threads that help the calling thread.
+    /// The helper threads.
     workers: Option<Workers>,
     moves: Vec<Move>,
     observations: Numbers,
@@ -198,8 +198,8 @@ impl Batch {
                 (part_room, room) = std::mem::replace(&mut room, Room::Nothing).split(games, per_game);
                 (part, part_moves, part_rewards, part_terminations, part_room)
             });
-            // Every thread takes the next part until none is left: what one thread cannot do in
-            // time, another does.
+            // Every thread takes the next part until none is left, so a faster thread does more of
+            // them.
             let parts = Mutex::new(parts);
             let next = || parts.lock().unwrap_or_else(PoisonError::into_inner).next();
             let task = || {

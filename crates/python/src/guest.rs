@@ -1,4 +1,5 @@
-//! Python callables as planners: `(state) -> move`, by name (`MODULE:NAME`) or given by the caller.
+//! Python callables as planners: `(state) -> move`, by name (`MODULE:NAME`) or passed by the
+//! caller.
 
 use std::sync::Arc;
 
@@ -13,10 +14,10 @@ use getaway::search::Budget;
 use crate::game::{self, Board};
 use crate::value::from_move;
 
-/// The module that finds callables, and names those that it is given.
+/// The module that finds callables by name, and assigns names to those passed directly.
 const CALLABLES: &str = "getaway._callables";
 
-/// Lets every part of the library that takes a planner's name take that of a Python callable.
+/// Makes every part of the library that accepts a planner's name accept that of a Python callable.
 pub(crate) fn register() {
     // The module may be initialised again, by another interpreter.
     set_planner_host(Box::new(PythonHost));
@@ -40,7 +41,7 @@ pub(crate) fn planner_name(planner: &Bound<'_, PyAny>) -> PyResult<String> {
 #[derive(Debug)]
 struct PythonHost;
 
-/// The callable with this name, made anew if it is a class.
+/// The callable with this name, or a new instance if it is a class.
 fn find<'py>(py: Python<'py>, function: &str, name: &str) -> PyResult<Bound<'py, PyAny>> {
     py.import(CALLABLES)?.call_method1(function, (name,))
 }
@@ -87,7 +88,7 @@ struct PythonPlanner {
 }
 
 impl PythonPlanner {
-    /// The board of a world; a copy of its tables is made once.
+    /// The board of a world, whose tables are copied once.
     fn board(&mut self, world: &World) -> Arc<Board> {
         let is_same =
             |board: &Arc<Board>| board.world.layout() == world.layout() && board.world.rules() == world.rules();

@@ -32,7 +32,7 @@ pub(crate) struct Replay {
 }
 
 impl Replay {
-    /// Every state, the first included.
+    /// Every state, including the first.
     fn states(&self) -> Vec<State> {
         let world = &self.board.world;
         world.states_along(&world.start(), &self.moves)

@@ -1,4 +1,4 @@
-//! Games of a series, for processes that play a part of it.
+//! Games of a series, for processes that play part of it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,7 +8,7 @@ use getaway_arena::Series;
 
 use crate::convert::{value_error, without_gil};
 
-/// The last series, because a process is usually asked for many games of one.
+/// The last series: a process usually plays many games of the same one.
 static LAST: Mutex<Option<(String, Arc<Series>)>> = Mutex::new(None);
 
 /// The series that a text describes.

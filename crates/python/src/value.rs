@@ -33,8 +33,8 @@ pub(crate) fn to_move(py: Python<'_>, player_move: Move) -> PyResult<Py<PyAny>> 
     Ok(members[player_move as usize].clone_ref(py))
 }
 
-/// The moves of letters, and whether there is one, as a table: the letters of a plan are too
-/// irregular for branches.
+/// By letter: its move, and whether there is one. A table, because a plan's letters are too
+/// irregular for branch prediction.
 const LETTERS: [(Move, bool); 256] = {
     let mut moves = [(Move::Stay, false); 256];
     let mut index = 0;

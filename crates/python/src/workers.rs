@@ -3,8 +3,8 @@
 //! A step of a batch takes a few tens of microseconds, about as long as it takes to wake a thread,
 //! and far less than a busy machine may take to run it. The calling thread therefore does not wait
 //! for its helpers to begin: it works on the task itself until nothing is left, and then waits only
-//! for helpers that are in the middle of a piece. A helper that has finished looks for the next
-//! task for a moment before it sleeps.
+//! for helpers that are in the middle of a part. A helper that has finished polls for the next task
+//! for a moment before it sleeps.
 //!
 //! Guarantees: [`Workers::run`] returns when no thread is inside the task, also when it panics. In a
 //! process that was forked there are no helpers, and the calling thread does all of the work.
@@ -16,17 +16,17 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long a helper looks for the next task before it sleeps: longer than Python takes from one
+/// How long a helper polls for the next task before it sleeps: longer than Python takes from one
 /// step to the next.
 const AWAKE: Duration = Duration::from_micros(50);
-/// Checks of the task between two checks of the clock.
+/// Polls of the task between two checks of the clock.
 const LOOKS: usize = 64;
 
 /// The bits of [`Shared::state`] that count the helpers inside the task.
 const INSIDE: u64 = (1 << 16) - 1;
 /// Helpers may enter the task.
 const OPEN: u64 = 1 << 16;
-/// The bits from here on number the tasks.
+/// The bits from here upwards hold the task's number.
 const NUMBER: u64 = 1 << 17;
 
 /// Helpers, which end when this is dropped.
@@ -130,7 +130,7 @@ impl Drop for Closing<'_> {
 
 impl Shared {
     fn lie_down(&self) -> MutexGuard<'_, ()> {
-        // It protects only the order of sleeping and waking.
+        // The lock protects only the order of sleeping and waking.
         self.bed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

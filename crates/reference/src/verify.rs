@@ -5,9 +5,9 @@
 //!
 //! - A *relaxation* keeps some of the threats. Bulls and goldfish do not see the player, so all of
 //!   them are always kept. A game that survives a tick survives it in every relaxation.
-//! - For a target tick, the verifier *knows* for some ticks a set of states of a relaxation that
-//!   holds every state of a game that reaches the target; and for every tick, the tiles where the
-//!   player can be then.
+//! - For a target tick, the verifier *knows*, for some ticks, a set of states of a relaxation that
+//!   holds every state of a game that reaches the target, and for every tick, the tiles where the
+//!   player can be.
 //! - A sweep begins at a tick with the states that are known there, or with all. It steps them with
 //!   the literal threats, drops what is caught or known not to reach the target, and lets threats
 //!   join in every state that they can ever have. So its layers hold every state of a game that
@@ -83,7 +83,7 @@ pub fn verify_within(certificate: &Certificate, layout: &Layout, states_max: u64
     let mut verifier = Verifier::new(layout, &certificate.rules, states_max);
     let mut ran_out = None;
     for (index, step) in certificate.steps.iter().enumerate() {
-        // Nothing follows on a sweep that must run out of states, so its layers are not kept.
+        // No sweep follows one that must run out of states, so its layers are not kept.
         let is_last = index + 1 == certificate.steps.len() && certificate.end == ProofEnd::Empty;
         ran_out = verifier.sweep(step, is_last).map_err(|message| refuse(index + 2, message))?;
     }
@@ -174,8 +174,8 @@ struct Pursuer {
     closure: Option<Vec<u32>>,
 }
 
-/// States of some threats. A hawk whose memory is unknown stands for one with any memory, so a state
-/// is in the set if one is that may stand for the same state of the game.
+/// States of some threats. A hawk with an unknown memory stands for one with any memory, so a state
+/// is covered if the set contains one that may stand for the same state of the game.
 struct Cover {
     threats: Vec<usize>,
     states: States,
@@ -233,7 +233,7 @@ impl Verifier {
             });
             ways.chain([tile as u16]).collect()
         });
-        // A threat that never leaves its tile shows when threats move.
+        // A threat that is never able to leave its tile shows when threats move.
         let mut watch = Threat::new(
             layout
                 .threats
@@ -677,7 +677,7 @@ impl Verifier {
         self.note(from, after);
     }
 
-    /// Records the known states of a tick, if they say more than those known before.
+    /// Records the known states of a tick, if they are more restrictive than those known before.
     fn note(&mut self, tick: usize, cover: Cover) {
         let mut is_place = vec![false; self.positions.len()];
         cover.states.iter().for_each(|state| is_place[(state & PLAYER_MASK) as usize] = true);
@@ -765,7 +765,7 @@ impl Verifier {
         }
     }
 
-    /// Whether a game may still reach the target, by what is known of its tick.
+    /// Whether a game may still reach the target, according to the known states of its tick.
     fn is_open(&self, tick: usize, state: u128) -> bool {
         let known = self.known[tick].as_ref();
         known.is_none_or(|known| self.covers(known, state & self.mask(&known.threats)))
@@ -784,7 +784,7 @@ impl Verifier {
             && after.idle_rounds != before.idle_rounds
     }
 
-    /// The number, of those that a hawk's pick can lead to, that this pick leads to.
+    /// Of the numbers that a hawk's pick can lead to, the one that this pick leads to.
     fn picked_number(&self, threat: usize, draws: u16, numbers: &[u32]) -> u32 {
         let pursuer = self.pursuers[threat].as_ref().expect("it sees the player");
         let mut seed = pursuer.spawned.seed + i32::from(draws);

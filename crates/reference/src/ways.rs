@@ -1,4 +1,4 @@
-//! The ways that threats ask for: computed from scratch each time, or once for all tiles.
+//! The ways for the threats: computed from scratch each time, or once for all tiles.
 
 use std::borrow::Cow;
 

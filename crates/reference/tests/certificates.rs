@@ -1,5 +1,4 @@
-//! Certificates: those that the decider writes are accepted, and changed ones are refused or still
-//! true.
+//! Certificates: those of the decider are accepted, and altered ones are refused or still true.
 //!
 //! Guarantees: a certificate that `verify` accepts says nothing false about its map.
 

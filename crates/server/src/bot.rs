@@ -56,7 +56,7 @@ impl<'a> BotConnection<'a> {
     }
 
     /// Waits for the command of a tick whose state was sent at `sent`. Other frames are ignored; the
-    /// first one of each kind in a game is noted. What came goes into `wire`.
+    /// first one of each kind in a game is noted. What is received is recorded in `wire`.
     pub async fn answer(
         &mut self,
         tick: u32,

@@ -116,7 +116,7 @@ struct AppState {
     page: Page,
     live_endpoint: LiveEndpoint,
     library: Option<Arc<GameLibrary>>,
-    /// Recorded games are worked on one at a time.
+    /// Recorded games are processed one at a time.
     permits: Semaphore,
 }
 
@@ -164,7 +164,7 @@ impl ViewerServer {
 }
 
 impl AppState {
-    /// Answers from the library, in a thread of its own.
+    /// Answers from the library, on a separate thread.
     async fn compute(
         &self,
         library: &Arc<GameLibrary>,
@@ -189,7 +189,8 @@ async fn games(State(state): State<Arc<AppState>>, headers: HeaderMap) -> Respon
 }
 
 /// Adds a recording that was dropped onto the page; answers with its number, or with an error in one
-/// sentence. Its name comes in a header, as other origins cannot send one without being asked.
+/// sentence. Its name comes in a header, which pages of other origins cannot send without
+/// permission.
 async fn open(State(state): State<Arc<AppState>>, headers: HeaderMap, content: Bytes) -> Response {
     let Some(library) = &state.library else { return StatusCode::NOT_FOUND.into_response() };
     let name = headers.get("x-file-name").and_then(|name| name.to_str().ok()).map(str::to_owned);

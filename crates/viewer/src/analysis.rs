@@ -12,7 +12,7 @@
 //! is known to be alive counts too.
 //!
 //! Guarantees: the line survives to the end when it is played; `is_proven` means that no line
-//! survives from the next tick on. With a budget in ticks the result depends on nothing else.
+//! survives from the next tick on. With a budget in ticks the result depends only on the recording.
 
 use std::collections::BTreeMap;
 
@@ -51,7 +51,7 @@ pub enum LossKind {
     MissingCommand,
     /// The command of the deciding tick could not be read.
     UnreadableCommand,
-    /// The server played another move than the bot says it commanded.
+    /// The server did not play the move that the bot recorded.
     IgnoredCommand,
     /// A threat did not move as the rules predict.
     Misprediction,
@@ -161,7 +161,7 @@ struct Course<'a> {
     moves: &'a [Option<Move>],
 }
 
-/// What is known about when survival was lost.
+/// The known bounds of the tick in which survival was lost.
 #[derive(Clone, Debug, Default)]
 struct Boundary {
     /// The last state from which a line survives, and the line.
@@ -611,7 +611,7 @@ impl Course<'_> {
             let slice = meter.remaining().and(Budget::ticks(SLICE_TICKS));
             let solution = decider.solve(self.world, &self.states[index], slice);
             meter.add_search(solution.simulated_ticks);
-            // A slice that simulates no ticks must end, too.
+            // Counts a slice without simulated ticks as one, so that the loop ends.
             spent += solution.simulated_ticks.max(1);
             if index == 0 {
                 boundary.longest_tick = boundary.longest_tick.max(Some(solution.final_tick));

@@ -1,10 +1,11 @@
-//! Branches: what would have happened if the player had moved otherwise from some tick on.
+//! Branches: what would have happened if the player had moved differently from some tick on.
 
 use super::replay::Replay;
 use getaway::game::{Move, State, World};
 use getaway::planner::{Budget, PlannerSpec};
 
-/// The last frames of a branch are annotated, because only these are looked at while it grows.
+/// Only this many last frames of a branch are annotated, because only these are shown while it
+/// grows.
 const ANNOTATED_FRAMES: usize = 60;
 /// Work of a planner per decision of a branch, in simulated ticks.
 const DECISION_TICKS: u64 = 20_000;
@@ -17,13 +18,13 @@ pub fn branch(title: &str, subtitle: &str, world: &World, from: &State, moves: &
     Replay::of_branch(title, subtitle, world, &world.states_along(from, moves), ANNOTATED_FRAMES)
 }
 
-/// The moves of a planner from a state to the end of the game, or until it has done much work.
+/// The moves of a planner from a state to the end of the game, or until the work limit is reached.
 pub fn planned_moves(world: &World, from: &State, planner: &PlannerSpec) -> Vec<Move> {
     let mut planner = planner.build(0);
     let (mut state, mut moves, mut spent) = (from.clone(), Vec::new(), 0);
     while !state.is_over() && spent < BRANCH_TICKS {
         let choice = planner.decide(world, &state, Budget::ticks(DECISION_TICKS));
-        // Planners that simulate nothing also take time.
+        // Planners without simulation also take time.
         spent += choice.simulated_ticks + 100;
         world.step(&mut state, choice.player_move);
         moves.push(choice.player_move);

@@ -1,10 +1,10 @@
-//! A recorded game, replayed as it was played: the commands that the server acted on, which are not
-//! always those that the bot sent, and the threats as they moved, which is not always as the rules
-//! predict.
+//! A recorded game, replayed as it was played: with the commands that the server acted on, which
+//! are not always those that the bot sent, and with the threats' actual moves, which are not always
+//! those that the rules predict.
 //!
 //! Guarantees: the state of a tick is the server's as far as the rules explain the recording. From
-//! the first move that was not predicted it is a guess: what messages show is as recorded, what
-//! they hide is as predicted.
+//! the first misprediction on it is a guess: what messages show is as recorded, what they hide is
+//! as predicted.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -278,7 +278,7 @@ impl GameLog {
         Positions { player: message.your_character.position, threats }
     }
 
-    /// A note on what does not follow the rules.
+    /// A note on where the game does not follow the rules.
     pub fn note(&self) -> Option<String> {
         if self.is_cut {
             return Some(format!("only the first {TICKS_MAX} ticks are shown"));

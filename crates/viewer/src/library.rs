@@ -56,8 +56,8 @@ struct Entry {
 }
 
 impl GameLibrary {
-    /// An empty library. Recordings that do not name their rules are replayed by `rules`, which win
-    /// over those that a recording names; the maps that were played are looked for in `maps`.
+    /// An empty library. Recordings are replayed under `rules` if they are given, otherwise under
+    /// the rules that they name; their maps are looked up in `maps`.
     pub fn new(rules: Option<Rules>, maps: Vec<Map>) -> Self {
         Self { games: Mutex::default(), maps, rules }
     }
@@ -116,8 +116,8 @@ pub fn analysis_budget() -> Budget {
 }
 
 /// The packed branch from a state on: first `moves`, an `m` and the letters, because browsers leave
-/// out a dot that is a whole part of an address; then those of a planner, unless it is `-`. `None` if
-/// a text is not valid.
+/// out a dot that is a whole part of an address; then those of a planner, unless it is `-`. `None`
+/// if one of the texts is invalid.
 pub fn packed_branch(
     world: &World,
     from: &State,

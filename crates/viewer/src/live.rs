@@ -33,7 +33,7 @@ struct Game {
     subtitle: String,
     world: Arc<World>,
     states: Vec<State>,
-    /// What came over the wire, by the state that it answered; only where something was amiss.
+    /// The wire's incidents, by the index of the state that they answered.
     notes: Vec<(usize, WireNotes)>,
 }
 
@@ -65,7 +65,7 @@ impl LiveReplay {
         }
     }
 
-    /// Notes what came over the wire in answer to the last state.
+    /// Notes the bot's answers to the last state.
     pub fn note(&self, wire: &WireNotes) {
         let is_plain = wire.command.is_some() && wire.late.is_empty() && wire.unreadable.is_empty();
         if let Some(game) = &mut *lock(&self.game)

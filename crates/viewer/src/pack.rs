@@ -47,7 +47,7 @@ struct Header<'a> {
     is_live: bool,
     score: u32,
     marks: &'a [Mark],
-    /// What is known of the game beside its frames.
+    /// The facts about the game besides its frames.
     about: &'a GameHeader,
     /// Number of the game on this server.
     game: u64,

@@ -299,7 +299,7 @@ impl<'a> Renderer<'a> {
             .for_each(|threat| draw_threat(&mut canvas, threat));
         let facing = (self.heading(index), self.heading((index + 1).min(frames.len() - 1)));
         self.draw_actor(&mut canvas, "player", (positions.player, next.player), facing, fraction);
-        // Who catches the player is seen, on top of it.
+        // The catcher is drawn on top of the player.
         catchers.iter().for_each(|&threat| draw_threat(&mut canvas, threat));
         if !catchers.is_empty() {
             self.draw_ring(&mut canvas, positions.player);
@@ -309,7 +309,7 @@ impl<'a> Renderer<'a> {
         canvas
     }
 
-    /// The threats on the player's tile in the last frame, if the game ends there by a catch.
+    /// The threats on the player's tile in the last frame, if the game ends there with a catch.
     fn catchers(&self, index: usize) -> Vec<usize> {
         if self.replay.status != Status::Caught || index + 1 != self.replay.frames.len() {
             return Vec::new();

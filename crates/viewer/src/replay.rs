@@ -49,7 +49,7 @@ pub enum MarkKind {
     Missing,
     /// A command could not be read.
     Unreadable,
-    /// The server played another move than the recorded command says.
+    /// The server did not play the recorded command.
     Ignored,
     /// A threat did not move as predicted.
     Misprediction,
@@ -300,7 +300,7 @@ impl ReplayBuilder {
         let marks = wire_marks(wire, self.has_left);
         self.has_left |= wire.left.is_some();
         let marks = marks.into_iter().map(|(kind, text)| Mark { index, kind, text });
-        // Marks are in the order of their frames, of which later ones may have been added already.
+        // Marks are ordered by frame, and those of later frames may have been added already.
         let end = self.replay.marks.partition_point(|mark| mark.index <= index);
         self.replay.marks.splice(end..end, marks);
     }
@@ -340,8 +340,8 @@ fn threat_positions(positions: &Positions) -> Vec<Position> {
     positions.threats.iter().map(|&(position, _)| position).collect()
 }
 
-/// The marks of moves that were not predicted in a recorded tick, and of a command that the server
-/// did not play although the recording does not say why.
+/// The marks of mispredictions in a recorded tick, and of a command that the server did not play
+/// for an unknown reason.
 fn tick_marks(tick: &LoggedTick, styles: &[String]) -> Vec<(MarkKind, String)> {
     let mut marks = Vec::new();
     for surprise in &tick.mispredicted {
@@ -352,7 +352,7 @@ fn tick_marks(tick: &LoggedTick, styles: &[String]) -> Vec<(MarkKind, String)> {
     let mispredictions = tick.decision.as_ref().map_or(0, |decision| decision.mispredictions);
     if mispredictions > 0 && tick.mispredicted.is_empty() {
         let threats = if mispredictions == 1 { "a threat".to_owned() } else { format!("{mispredictions} threats") };
-        marks.push((MarkKind::Misprediction, format!("{threats} moved otherwise than the bot predicted")));
+        marks.push((MarkKind::Misprediction, format!("{threats} did not move as the bot predicted")));
     }
     if tick.wire.is_none() && tick.played.is_some() && tick.said != tick.played {
         marks.push((MarkKind::Ignored, "the server did not play the recorded command".to_owned()));

@@ -1,5 +1,6 @@
-//! Games as SVG: one text that notebooks, browsers and most editors draw, and play. It has no
-//! script, no identifiers that could clash with those of another drawing, and loads nothing.
+//! Games as SVG: a single text that notebooks, browsers and most editors can draw and animate. It
+//! has no script, has no identifiers that could clash with those of another drawing, and loads
+//! nothing.
 
 use std::fmt::Write;
 
@@ -12,7 +13,7 @@ use getaway::game::{Direction, Layout, State, Status, Tile, World};
 const TILE: i32 = 100;
 /// The height of the caption below the map, in the same units.
 const CAPTION: i32 = 100;
-/// The width of a drawing in pixels: a number per column, up to a limit.
+/// The width of a drawing, in pixels per column, up to a limit.
 const TILE_PIXELS: i32 = 32;
 const WIDTH_PIXELS_MAX: i32 = 800;
 
@@ -123,7 +124,7 @@ fn draw_streets(out: &mut String, layout: &Layout) {
     let _ = write!(out, "<path fill=\"none\" stroke=\"{}\" stroke-width=\"6\" d=\"{edges}\"/>", color("line"));
 }
 
-/// How long the drawing plays; 0 for a still.
+/// The duration of the animation; 0 for a still.
 struct Animation {
     seconds: f64,
 }
@@ -134,7 +135,7 @@ impl Animation {
         format!(" dur=\"{:.3}s\" repeatCount=\"indefinite\"", self.seconds)
     }
 
-    /// Draws a sprite in the places of each frame.
+    /// Draws a sprite at its place in each frame.
     fn actor(&self, out: &mut String, name: &str, size: f32, places: Vec<([i32; 2], Direction)>) {
         let sprite = drawing().sprite(name);
         let ([x, y], facing) = places[0];
@@ -146,7 +147,7 @@ impl Animation {
         }
         let _ = write!(out, "<g transform=\"rotate({})\">", angle(facing));
         if turns.windows(2).any(|pair| pair[0] != pair[1]) {
-            // An actor turns when it leaves: it faces the way of the frame that it is heading for.
+            // An actor turns when it leaves: it already faces as in the next frame.
             let values = list(turns[1..].iter().map(i32::to_string));
             self.movement(out, "rotate", "discrete", &values);
         }

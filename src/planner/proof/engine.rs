@@ -17,21 +17,22 @@ const JOIN_LEN: usize = 2_000;
 const START_STATES_MAX: u64 = 8_000_000;
 /// Initial amount of work on a target before the next target gets its turn.
 const PATIENCE_MIN: u64 = 400_000;
-/// Bytes of an interrupted sweep beyond which it starts over after other targets had their turn.
+/// An interrupted sweep of more than this many bytes is dropped, and starts over after other
+/// targets have had their turn.
 const RESTING_SWEEP_MAX_BYTES: usize = 8 << 20;
 /// Initial distance, in ticks, from the start of a sweep to the target; later sweeps start earlier.
 const FLOOR_TICKS: usize = 100;
 /// From this tick on threats move in every tick: the start of first attempts on targets far beyond
 /// it.
 const INSANE_TICK: usize = 903;
-/// The first sweeps start at most this much later than they may.
+/// The first sweeps start at most this many ticks later than they could.
 const WINDOW_TICKS: usize = 130;
 /// Initial amount of work on a sweep.
 const SWEEP_WORK_MIN: u64 = 10_000_000;
 /// Initial amount of work on a sweep of the whole game, and the share of the work on a target after
 /// which the next one follows, with a limit as large as that work.
 const WHOLE_WORK_MIN: u64 = 500_000;
-/// The work on a far target before the first such sweep, which is only small on small maps.
+/// The work on a distant target before the first such sweep, which is cheap on small maps only.
 const WHOLE_DELAY: u64 = 4_000_000;
 const WHOLE_SHARE: u64 = 4;
 /// How much earlier sweeps may start once nothing is left to try.
@@ -130,8 +131,8 @@ impl<const N: usize> Engine<N> {
     }
 
     /// The next target: the end of the game until that is decided. After that the engine looks for
-    /// the earliest target that it can prove and the latest that a line reaches, in rounds: those
-    /// that stay undecided for as long as its patience lasts are left for the next round.
+    /// the earliest target that it can prove and the latest that a line reaches, in rounds: targets
+    /// that stay undecided within the work limit are left for the next round.
     fn next_target(&mut self, best: &Solution) -> usize {
         let (low, high) = (usize::from(best.final_tick), usize::from(best.bound));
         if best.bound > LAST_TICK {
@@ -306,7 +307,7 @@ impl<const N: usize> Engine<N> {
     /// The start of the next sweep.
     fn next_start(&self, attempt: &mut Attempt<N>) -> Option<usize> {
         loop {
-            // What is known early on holds for everything that follows.
+            // Knowledge about early ticks holds for everything that follows.
             let early = attempt.floor..attempt.floor + WINDOW_TICKS;
             let found = (attempt.tried.is_empty())
                 .then(|| attempt.target.bottleneck(&self.model, early, &attempt.tried))
@@ -357,8 +358,8 @@ impl<const N: usize> Engine<N> {
     }
 }
 
-/// All sharks, because they follow the player most closely and soon follow one another; then one
-/// threat of each other style, then the others, those with few keys first.
+/// All sharks come first, because they follow the player most closely and soon one another; then
+/// one threat of each other style, then the others, those with few keys first.
 fn order<const N: usize>(model: &Model<N>) -> Vec<usize> {
     let rank = |automaton: &Automaton<N>| match automaton {
         Automaton::Chaser { style: Style::Deer, .. } => 2,

@@ -105,7 +105,7 @@ impl<const N: usize> Layer<N> {
         self.sets.push(set);
     }
 
-    /// Keeps of each combination's places those that `keep` returns.
+    /// Restricts the places of each combination to those that `keep` returns.
     pub fn retain(&mut self, keep: impl Fn(u64) -> TileSet<N>) {
         let mut kept = 0;
         for place in 0..self.keys.len() {

@@ -40,8 +40,8 @@ pub(super) struct SweepLimits {
     /// Memory of the layers that are kept on the way forwards, and again of those between two of
     /// them.
     pub kept_bytes: usize,
-    /// Whether the sweep returns once it reaches the target. One that does not needs no memory for
-    /// the way back, and can only prove.
+    /// Whether the sweep turns back once it reaches the target. One that does not needs no memory
+    /// for the way back, but can only prove.
     pub turns_back: bool,
 }
 
@@ -118,7 +118,7 @@ impl<const N: usize> Sweep<N> {
         }
     }
 
-    /// The bytes of its layers, about.
+    /// The approximate bytes of its layers.
     pub fn bytes(&self) -> usize {
         let layers = [&self.layer, &self.next].into_iter().chain(self.segment.iter().map(|waiting| &waiting.layer));
         let after = self.after.as_ref().map_or(0, |(_, after)| after.bytes());

@@ -17,7 +17,7 @@ use super::socket::SocketChannel;
 use super::{EXIT_TIME, STARTUP_TIME};
 use getaway::protocol::{ClientFrame, Register, to_json};
 
-/// How long each side is polled in turn. It adds at most this much to the time of a command.
+/// How long each side is polled in turn. A command is delayed by at most this much.
 const TURN: Duration = Duration::from_millis(1);
 /// Interval of attempts to connect.
 const CONNECT_INTERVAL: Duration = Duration::from_millis(100);
@@ -47,7 +47,7 @@ pub enum BridgeError {
     Ended {
         /// How it ended.
         status: String,
-        /// Number of states that it was given.
+        /// Number of states that it was sent.
         states: u32,
     },
 }
@@ -108,7 +108,7 @@ pub fn bridge(url: &str, register: &Register, command: &str, stop: &AtomicBool) 
     Ok(report)
 }
 
-/// Connects; a server that is still starting is given some time.
+/// Connects; waits for a server that is still starting.
 fn connect(url: &str, stop: &AtomicBool) -> Result<SocketChannel, BridgeError> {
     let error = |reason: String| BridgeError::Connect { url: url.to_owned(), reason };
     let deadline = Instant::now() + STARTUP_TIME / 2;

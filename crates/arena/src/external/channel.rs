@@ -11,13 +11,13 @@ pub(super) enum Received {
     Nothing,
     /// The bot has closed the connection.
     Closed,
-    /// The bot broke the connection: what it did.
+    /// The bot broke the protocol; the text says how.
     Broken(String),
 }
 
 /// A connection to a bot.
 pub(super) trait Channel: Send {
-    /// Sends a message. A bot that is gone is noticed when receiving.
+    /// Sends a message. A lost connection is noticed when receiving.
     fn send(&mut self, message: &str);
 
     /// Waits for a message until `deadline`.

@@ -20,7 +20,7 @@ use crate::game::{MovesFingerprint, TEAM, Times};
 use getaway::game::{Action, FIRST_TICK, State, World};
 use getaway::protocol::{ClientFrame, Command, MessageWriter};
 
-/// Interval at which a game checks whether it is to be stopped.
+/// Interval at which a game checks whether it must stop.
 const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// A piped bot between two games.
@@ -54,11 +54,11 @@ pub(crate) struct PlayedGame {
     pub times: Times,
 }
 
-/// The end of a bot's part in a game, except for a failure: `Stopped` if the series was stopped.
+/// The series was stopped before the game ended.
 struct Stopped;
 
 impl ExternalHost {
-    /// Starts without any bot.
+    /// A host without any bots yet.
     pub fn new(options: ExternalOptions) -> io::Result<Self> {
         Ok(Self { options, guard: Arc::new(Guard::start()?), idle: Mutex::new(Vec::new()) })
     }
@@ -137,8 +137,8 @@ impl ExternalHost {
         Ok(())
     }
 
-    /// Plays over standard input and output, with a process that is idle or a new one; returns the
-    /// log of this game.
+    /// Plays over standard input and output, with an idle process or a new one; returns the log of
+    /// this game.
     fn pipe(&self, play: &mut Play<'_>) -> Result<String, Stopped> {
         let idle = if self.options.restart { None } else { self.take_idle(play.game.bot) };
         let (mut process, mut channel, startup_time) = match idle {
@@ -159,7 +159,7 @@ impl ExternalHost {
             idle.push((play.game.bot.clone(), process, channel));
             return Ok(log);
         }
-        // The end of its input is the end of its games.
+        // The end of its input tells the bot that there are no more games.
         drop(channel);
         if play.record.failure.is_none() {
             process.wait(EXIT_TIME);
@@ -181,7 +181,7 @@ impl ExternalHost {
     }
 
     fn start_piped(&self, game: ExternalGame<'_>) -> io::Result<(Process, PipeChannel)> {
-        // Without an address, a program that can do both reads standard input.
+        // Without an address, a program that supports both reads standard input.
         let environment = [("SERVER_URL", String::new()), ("SEED", game.seed.to_string())];
         let guard = Some(Arc::clone(&self.guard));
         let mut process = Process::start(&game.bot.command, Streams::Piped, &environment, guard)?;
@@ -200,7 +200,7 @@ struct Play<'a> {
     record: ExternalRecord,
     moves: MovesFingerprint,
     times: Times,
-    /// Ticks without a command since the last one.
+    /// Consecutive ticks without a command.
     silent_ticks: u32,
     /// Whether the bot has sent other messages since its last command.
     sent_garbage: bool,
@@ -318,7 +318,7 @@ impl<'a> Play<'a> {
         }
     }
 
-    /// A tick without a command.
+    /// Counts a tick without a command.
     fn miss(&mut self) -> Option<Vec<Action>> {
         self.silent_ticks += 1;
         if self.silent_ticks >= SILENT_TICKS_MAX {
@@ -330,7 +330,7 @@ impl<'a> Play<'a> {
         Some(Vec::new())
     }
 
-    /// Receives, and gives up if the series is stopped.
+    /// Receives a message; gives up if the series is stopped.
     fn receive(&self, channel: &mut dyn Channel, deadline: Instant) -> Result<Received, Stopped> {
         loop {
             if (self.is_stopped)() {
@@ -346,7 +346,7 @@ impl<'a> Play<'a> {
 
     fn step(&mut self, actions: &[Action]) {
         self.moves.add(self.game.world.player(&self.state));
-        // Fails only if the game is over, and then the loop ends.
+        // This fails only if the game is over, which ends the loop.
         let _ = self.game.world.play(&mut self.state, actions);
     }
 

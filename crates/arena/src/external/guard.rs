@@ -33,8 +33,8 @@ impl Guard {
         Ok(Self(Mutex::new(command.spawn()?)))
     }
 
-    /// Lets the process of a command, which is to lead a process group, add itself. A program that
-    /// is killed just after the start of a bot could not add it any more.
+    /// Lets the process of a command, which will lead a process group, add itself: this program
+    /// might be killed before it could add the process.
     #[cfg(unix)]
     pub fn watch(&self, command: &mut Command) {
         use std::os::fd::{AsRawFd, BorrowedFd};
@@ -62,8 +62,8 @@ impl Guard {
     pub fn remove(&self, group: u32) {
         let mut child = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let input = child.stdin.as_mut().expect("the guard's input is piped");
-        // One write, so that the guard never reads half a line. If the guard was killed, there is
-        // nothing to remove the group from.
+        // One write, so that the guard never reads half a line. A write fails only if the guard was
+        // killed, and then nothing has to be removed.
         let _ = input.write_all(format!("- {group}\n").as_bytes());
     }
 }

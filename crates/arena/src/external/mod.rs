@@ -5,7 +5,7 @@
 //! `pipe:COMMAND` starts a program that reads the server's messages as lines of JSON from standard
 //! input, and writes its commands as lines to standard output.
 //!
-//! Guarantees: a bot has the time limits of the server; a bot that crashes, says nothing or sends
+//! Guarantees: a bot has the time limits of the server; a bot that crashes, falls silent or sends
 //! garbage loses the game, and the record says why; no process outlives the games, not even if the
 //! program is killed.
 
@@ -29,8 +29,8 @@ pub use summary::{ExternalSummary, external_summaries};
 
 pub(crate) use game::{ExternalGame, ExternalHost, PlayedGame};
 
-/// Time for a program to start and connect, and for the first command of a program that is piped:
-/// as long as the server waits for a registration, and again for the program itself to start.
+/// Time for a program to start and connect, and for the first command of a piped program: the time
+/// that the server waits for a registration, plus as much for the start of the program.
 pub const STARTUP_TIME: Duration = Duration::from_secs(10);
 /// A bot that sends no command for this many ticks in a row has lost: 2 s at the server's pace.
 pub const SILENT_TICKS_MAX: u32 = 20;
@@ -38,7 +38,7 @@ pub const SILENT_TICKS_MAX: u32 = 20;
 const FRAMES_PER_TICK_MAX: usize = 100;
 /// Time for a program to end by itself after its game, before it is killed.
 const EXIT_TIME: Duration = Duration::from_millis(500);
-/// Interval of the checks whether a program has ended, connected, or is to be stopped.
+/// Interval at which to check whether a program has ended or connected, or must be stopped.
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
 /// Maximum size of a game's log: the rest of what the bot writes is dropped.
 const LOG_BYTES_MAX: usize = 1 << 20;
@@ -51,8 +51,8 @@ pub struct ExternalOptions {
     /// The time limit per tick; after it, the tick is played without a command.
     pub tick_time: Duration,
     /// Whether every game has a process of its own. A program that connects to a websocket always
-    /// has one; a program that is piped plays all games of a thread otherwise, and is started again
-    /// only after it has lost by a failure.
+    /// has one; otherwise a piped program plays all games of a thread, and is restarted only after
+    /// it has lost by a failure.
     pub restart: bool,
     /// The folder for the bots' standard error: one file per game. Without it, only the end of the
     /// output of a failed game is kept, in its record.

@@ -10,7 +10,8 @@ use std::time::Instant;
 use super::channel::{Channel, Received};
 use getaway::protocol::MAX_CLIENT_FRAME_BYTES;
 
-/// Maximum number of messages that a bot has not read yet; one that is further behind is silent.
+/// Maximum number of messages that a bot has not read yet; further ones are dropped, and the bot
+/// falls silent.
 const UNREAD_MESSAGES_MAX: usize = 64;
 /// Maximum number of lines from a bot that have not been read yet; a bot that writes faster is
 /// blocked.
@@ -33,7 +34,7 @@ impl PipeChannel {
         Self { to_bot, from_bot }
     }
 
-    /// Forgets the messages that have arrived.
+    /// Discards the messages that have arrived.
     pub fn clear(&mut self) {
         while let Ok(Received::Message(_)) = self.from_bot.try_recv() {}
     }

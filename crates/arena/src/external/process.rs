@@ -68,7 +68,7 @@ impl Process {
             }
         }
         let child = shell.spawn()?;
-        // The command holds the writing end of the log, which would keep the log from ending.
+        // The command holds the writing end of the log; until it is dropped, the log cannot end.
         drop(shell);
         let log = Arc::new(Mutex::new(Vec::new()));
         let shared = Arc::clone(&log);

@@ -30,7 +30,7 @@ impl Port {
         Ok(Self(listener))
     }
 
-    /// The address that the bot is told.
+    /// The address for the bot.
     pub fn url(&self) -> std::io::Result<String> {
         Ok(format!("ws://{}", self.0.local_addr()?))
     }
@@ -77,7 +77,7 @@ impl SocketChannel {
         Self(socket)
     }
 
-    /// Closes the connection, so that the bot has received everything sent before.
+    /// Closes the connection after the bot has received everything sent before.
     pub fn close(mut self) {
         let deadline = Instant::now() + CLOSE_TIME;
         let _ = self.0.close(None);
@@ -87,7 +87,7 @@ impl SocketChannel {
 
 impl Channel for SocketChannel {
     fn send(&mut self, message: &str) {
-        // A bot that is gone is noticed when receiving.
+        // A lost connection is noticed when receiving.
         let _ = self.0.send(Message::text(message));
     }
 
@@ -102,7 +102,7 @@ impl Channel for SocketChannel {
                 Ok(Message::Binary(bytes)) => {
                     return Received::Message(String::from_utf8_lossy(&bytes).into_owned());
                 }
-                // The library answers pings, and closes.
+                // The library answers pings and closing frames.
                 Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_)) => {}
                 Ok(Message::Close(_)) => {
                     let _ = self.0.flush();

@@ -32,7 +32,7 @@ pub struct Calibration {
     pub scores: Hits,
 }
 
-/// How many of some intervals contained the true value.
+/// Counts intervals, and those that contained the true value.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Hits {
     pub intervals: u32,
@@ -109,7 +109,7 @@ const COPY: SyntheticPair =
     SyntheticPair { name: "", maps: 15, samples: 10, survival: (0.5, 0.5), tie: 0.0, games: [0, 0], is_mixed: false };
 
 /// Ten pairs of equal planners: copies under another name, on maps of one difficulty or of very
-/// different ones, with few samples and with many, and planners that draw nothing.
+/// different ones, with few samples and with many, and deterministic planners.
 pub const SYNTHETIC: [SyntheticPair; 10] = [
     SyntheticPair { name: "copies on maps of one difficulty", ..COPY },
     SyntheticPair { name: "copies on maps from easy to hopeless", survival: (0.0, 1.0), ..COPY },

@@ -30,7 +30,7 @@ impl RulesDraw {
 /// and ones that round to 1.
 const PICK_SCALES: [f64; 8] = [1.0, 3.5, -12.0, 100.0, -9_999.5, 1e15, 0.0, -1e-30];
 
-/// The fields that have a draw of their own below; all others are drawn by their kind.
+/// The fields that are drawn individually below; all others are drawn by their kind.
 const OWN_DRAWS: [&str; 20] = [
     "no_jump",
     "period_ticks",
@@ -112,8 +112,8 @@ pub fn random_rules(dice: &mut Dice) -> Rules {
     draw_others(rules, dice)
 }
 
-/// Draws the fields without a draw of their own: switches, small numbers and orders. A rule that is
-/// new is fuzzed from the start.
+/// Draws the fields that are not drawn individually: switches, small numbers and orders. So a new
+/// rule is fuzzed from the start.
 fn draw_others(mut rules: Rules, dice: &mut Dice) -> Rules {
     let names = fields(&rules).into_iter().map(|(name, _)| name).filter(|name| !OWN_DRAWS.contains(&&**name));
     for name in names.collect::<Vec<_>>() {
@@ -126,7 +126,7 @@ fn draw_others(mut rules: Rules, dice: &mut Dice) -> Rules {
             Value::Bool(flag) => *flag = !*flag,
             Value::Number(_) => *field = dice.between(0, 12).into(),
             Value::Array(order) => dice.shuffle(order),
-            Value::Null | Value::String(_) | Value::Object(_) => panic!("{name}: expected a draw of its own"),
+            Value::Null | Value::String(_) | Value::Object(_) => panic!("{name}: expected to be drawn individually"),
         }
         let changed: Rules = serde_json::from_value(Value::Object(changed)).expect("values of the same kinds");
         if changed.validate().is_ok() {
