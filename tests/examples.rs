@@ -6,7 +6,7 @@ mod custom_planner;
 mod solve;
 
 #[test]
-fn solve_proves_its_solution() {
+fn solve_verifies_its_solution() {
     solve::main().expect("a solution that plays");
 }
 

@@ -36,7 +36,7 @@ const FIRST_STATES_MAX: u64 = 40_000;
 /// four after each failure.
 const RETRY_TICKS: u16 = 16;
 
-/// What planning keeps from message to message of a game.
+/// The state of planning between a game's messages.
 #[derive(Default)]
 pub(super) struct Planning {
     /// The planner for the current world, with that world's number: see

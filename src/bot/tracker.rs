@@ -324,7 +324,7 @@ mod tests {
         }
     }
 
-    /// A tracker and what is kept for it.
+    /// A tracker and its records.
     struct Tracked {
         tracker: Tracker,
         history: History,

@@ -41,7 +41,7 @@ impl StreetGraph {
     /// When the layout has 65,535 open tiles or more; a [`World`](super::World) takes far fewer.
     pub fn new(layout: &Layout) -> Self {
         let positions: Vec<Position> = layout.open_positions().collect();
-        assert!(positions.len() < usize::from(WALL), "{} open tiles: expected less than {WALL}", positions.len());
+        assert!(positions.len() < usize::from(WALL), "{} open tiles: expected fewer than {WALL}", positions.len());
         let mut tiles = vec![WALL; layout.tiles.len()];
         for (tile, position) in positions.iter().enumerate() {
             tiles[(position.y * layout.width + position.x) as usize] = tile as u16;

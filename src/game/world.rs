@@ -259,7 +259,8 @@ impl World {
         let tick = self.clock.tick(state.tick);
         state.tick += 1;
         if tick.threats_move() {
-            // No threat has seen the player before the first tick. The server's do not move in it.
+            // No threat has seen the player before the first tick. On the server, threats do not
+            // move in it.
             let stale = if state.tick == FIRST_TICK + 1 { self.tables.nowhere() } else { stale };
             self.advance(state, PlayerView { present, stale, owls_look: tick.owls_look });
         }

@@ -260,10 +260,8 @@ pub fn sentence(parameter: Parameter, rules: &Rules) -> String {
     let value = parameter.value(rules);
     match parameter {
         Parameter::PeriodTicks(personality) => match value.as_str() {
-            "1" => format!("a threat that is {personality} moves on every tick"),
-            _ => format!("a threat that is {personality} moves on every {value}th tick")
-                .replace("2th", "2nd")
-                .replace("3th", "3rd"),
+            "1" => format!("{personality} threats move every tick"),
+            _ => format!("{personality} threats move every {value} ticks"),
         },
         Parameter::PhaseClock(personality) => {
             let tick = phase_clock(rules.phase_clocks, personality) + 2;

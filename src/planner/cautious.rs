@@ -61,7 +61,7 @@ pub struct Sighting<'a> {
 #[derive(Clone, Debug)]
 pub struct CautiousRules {
     terrain: Option<Terrain>,
-    /// The server's: a message does not tell the rules.
+    /// The server's clock, because messages do not state the rules.
     clock: Clock,
     random: Generator,
     /// The last tick seen, and where the player was then.

@@ -42,7 +42,7 @@ pub enum ProofEnd {
     None,
     /// The last sweep runs out of states.
     Empty,
-    /// An exhaustive search that leaves out what the sweeps leave out runs out of states.
+    /// An exhaustive search that skips the states excluded by the sweeps runs out of states.
     Search,
 }
 

@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn slices_and_seeds_decide_the_answer() {
+    fn same_slices_and_seed_give_the_same_answer() {
         let world = world(DOOMED);
         let solve = |seed, slices: u64| {
             let mut decider = Decider::new(SurvivalOptions { seed, ..SurvivalOptions::default() });
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bound_outlives_the_moves_that_are_played() {
+    fn bound_still_holds_after_moves_are_played() {
         let world = world(DOOMED);
         let mut state = world.start();
         let mut decider = Decider::new(SurvivalOptions::default());

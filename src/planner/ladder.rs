@@ -25,7 +25,7 @@ pub const NAMES: [(&str, &str); PLANNERS.len()] = {
 /// The default planner.
 pub const DEFAULT_NAME: &str = "survival";
 
-/// Why a text is not a planner, or a budget not one for it.
+/// Why a text does not name a planner, or a budget does not suit it.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum PlannerError {

@@ -6,8 +6,8 @@
 use crate::game::{LAST_TICK, Move, State, World};
 use crate::search::{Generator, Problem};
 
-/// Surviving in a world, move by move; the reward is the final tick, which is the score except for
-/// a factor.
+/// Surviving in a world, move by move; the reward is the final tick, which is the score up to a
+/// constant factor.
 #[derive(Clone, Copy, Debug)]
 pub struct SurvivalProblem<'w> {
     world: &'w World,

@@ -57,8 +57,8 @@ pub struct Solution {
     pub moves: Vec<Move>,
     /// The last tick of that line: 2001 if it survives.
     pub final_tick: u16,
-    /// The latest final tick that is possible, as far as is proven: 2001 while nothing is. Where it
-    /// is the final tick, the line is the longest.
+    /// A proven upper bound on the final tick: 2001 if nothing is proven. If it equals the final
+    /// tick, the line is the longest.
     pub bound: u16,
     /// States stepped in this call.
     pub simulated_ticks: u64,
@@ -76,7 +76,7 @@ impl Solution {
         }
     }
 
-    /// Whether no line is longer than this one, proven.
+    /// Whether this line is proven to be the longest.
     pub fn is_optimal(&self) -> bool {
         self.final_tick == self.bound
     }
@@ -127,7 +127,7 @@ struct Death {
     last_move: Move,
 }
 
-/// Knows states that cannot lead to where a search wants to go.
+/// Recognises states that cannot lead to a search's target.
 pub(super) trait Prune {
     /// Whether no line from this state reaches the target.
     fn is_hopeless(&self, world: &World, state: &State) -> bool;
@@ -250,7 +250,7 @@ impl SurvivalSearch {
         Solution { simulated_ticks: meter.ticks(), ..self.best.clone() }
     }
 
-    /// Makes `state` the root: keeps what is known about it, or starts over.
+    /// Makes `state` the root: keeps the results that hold for it, or starts over.
     fn set_root(&mut self, world: &World, state: &State) {
         if self.root.as_ref() == Some(state) {
             return;

@@ -345,7 +345,7 @@ impl RecordingWriter {
     /// # Errors
     /// When the file cannot be written.
     pub fn write_with(&mut self, frame: &str, actions: &[Action], notes: &TickNotes) -> Result<(), RecordingError> {
-        // The fields of the notes stand in the line itself.
+        // The notes' fields become fields of the line.
         let mut fields = to_json(notes);
         fields.remove(0);
         let separator = if fields == "}" { "" } else { "," };

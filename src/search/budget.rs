@@ -23,8 +23,8 @@ pub struct Budget {
     /// Time from the start of the call.
     pub time: Option<Duration>,
     /// The moment at which to stop. On a busy machine a search stops earlier, by the longest time
-    /// for which the system lately preempted the thread, but not in the first quarter of the time.
-    /// It may be overrun by microseconds.
+    /// for which the system recently preempted the thread, but not in the first quarter of the
+    /// time. It may be overrun by microseconds.
     pub deadline: Option<Instant>,
     /// Evaluations of whole sequences, met exactly. Limits the search grammar only.
     pub evaluations: Option<u64>,

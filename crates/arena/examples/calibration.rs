@@ -1,5 +1,5 @@
 //! Measures how often the arena's statistics are right: tournaments between ten pairs of equal
-//! planners, made up and played.
+//! planners, synthetic and played.
 //!
 //! ```text
 //! cargo run --release --package getaway-arena --example calibration -- [--synthetic N] [--real N] [--threads N]

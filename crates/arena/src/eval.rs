@@ -23,7 +23,7 @@ pub struct Summary {
     /// The mean score; `None` without games.
     pub score_mean: Option<f64>,
     /// The mean score with its confidence interval, clustered by map; `None` with fewer than two
-    /// games, or a single one played again and again.
+    /// games, or if all of them are identical on a single map.
     pub score_interval: Option<Interval>,
     /// The lowest score.
     pub score_min: u32,

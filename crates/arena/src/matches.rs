@@ -16,10 +16,10 @@ const P_VALUE_MIN: f64 = 1e-4;
 
 /// Statistics of paired games.
 ///
-/// Pairs that are equal move for move count once in `counts`, and with them in everything but the
-/// mean score difference. The sign test takes as its unit the pairs that share games: where both
-/// planners draw random numbers that is a single pair, map and seed, and where one of them does not
-/// the map, because its game is then the same in every pair.
+/// Identical pairs count once in `counts`, and in everything else but the mean score difference.
+/// The sign test takes as its unit the pairs that share games: if both planners are random that is
+/// a single pair, map and seed; if one of them is deterministic it is the map, because its game is
+/// then the same in every pair.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
     /// Numbers of wins, ties and losses in distinct pairs.
@@ -36,7 +36,7 @@ pub struct Comparison {
     /// Mean score difference, left minus right; `None` without pairs.
     pub score_difference_mean: Option<f64>,
     /// The mean score difference with its confidence interval, clustered by map; `None` with fewer
-    /// than two pairs, or a single one played again and again.
+    /// than two pairs, or if all of them are identical on a single map.
     pub score_difference: Option<Interval>,
 }
 
@@ -85,7 +85,7 @@ impl Comparison {
         }
     }
 
-    /// Whether some pairs were equal, move for move, to others.
+    /// Whether some pairs were identical to others.
     pub fn has_repetitions(&self) -> bool {
         self.counts.pairs() < self.pairs_played
     }
@@ -107,8 +107,8 @@ fn count(pairs: &[(&GameRecord, &GameRecord)]) -> WinDrawLoss {
     counts
 }
 
-/// The units of the sign test on one map: wins less losses of each group of distinct pairs that
-/// share games. Where both planners draw, that is each pair; where one of them always plays the
+/// The units of the sign test on one map: wins minus losses of each group of distinct pairs that
+/// share games. If both planners are random, that is each pair; if one of them always plays the
 /// same game, all pairs.
 fn units(distinct: &MapPairs<'_>) -> Vec<i64> {
     // The unit of the first pair with each game.
@@ -155,7 +155,7 @@ pub fn pairs<'a>(
 
 /// Monitors the sequential test over a series of two planners. Pairs are tested in the order of the
 /// series, not in the order in which games finish, so the result does not depend on the number of
-/// threads. A pair that equals an earlier one on its map, move for move, is passed over.
+/// threads. A pair that is identical to an earlier one on its map is skipped.
 #[derive(Clone, Debug)]
 pub struct SprtMonitor {
     sprt: Sprt,
@@ -264,7 +264,7 @@ pub struct Match {
     pub overall: Comparison,
     /// On each map.
     pub maps: Vec<MapComparison>,
-    /// The planners whose games on each map are all equal, move for move.
+    /// The planners whose games on each map are all identical.
     pub draw_nothing: Vec<String>,
     /// The sequential test, if one was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -312,7 +312,7 @@ impl Match {
         }
         let pairs = if distinct == 1 { "1 distinct pair".to_owned() } else { format!("{distinct} distinct pairs") };
         Some(match &self.draw_nothing[..] {
-            [] => format!("some games are equal move for move: {pairs} of {played}"),
+            [] => format!("some games are identical: {pairs} of {played}"),
             [one] => format!("{one} is deterministic: {pairs} of {played}"),
             names => format!("{} are deterministic: {pairs} of {played}", names.join(" and ")),
         })
@@ -489,7 +489,8 @@ mod tests {
     #[test]
     fn equal_pairs_count_once_and_the_report_says_so() {
         let series = series(20);
-        // Random wins on the first map and loses on the second, and neither planner draws anything.
+        // Random wins on the first map and loses on the second, and both planners are
+        // deterministic.
         let mut games = games(&series, &[(2, 1), (1, 3)].repeat(20));
         games.iter_mut().flatten().for_each(|game| game.moves = "same".to_owned());
         let result = Match::of(&series, &games, [0, 1], None);
@@ -497,7 +498,7 @@ mod tests {
         assert_eq!((result.overall.pairs_played, result.overall.units), (40, 2));
         assert_eq!(result.note().as_deref(), Some("random and safest are deterministic: 2 distinct pairs of 40"));
         assert_eq!(result.maps[0].comparison.score_difference, None, "one game is not a sample");
-        // One planner draws: its games count, but the map is the unit.
+        // One planner is random: its games count, but the map is the unit.
         for (index, game) in games.iter_mut().enumerate().step_by(2) {
             game.as_mut().expect("a game").moves = index.to_string();
         }

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn ratings_are_those_of_agrestis_baseball_data() {
+    fn ratings_match_agrestis_baseball_data() {
         // Agresti, *Categorical Data Analysis* (1990), section 10.6: American League, 1987, wins of
         // the row over the column, Milwaukee, Detroit, Toronto, New York, Boston, Cleveland,
         // Baltimore; the fit that he prints: Milwaukee 1.58, Detroit 1.44, Toronto 1.29, New York

@@ -90,15 +90,15 @@ pub fn clustered_mean(clusters: &[Vec<f64>], confidence: f64) -> Option<Interval
 }
 
 /// The mean of values between `least` and `most` that come in clusters, with an interval between
-/// these: Wilson's, for as many independent values at the two ends as would make the mean as
-/// uncertain as [`clustered_mean`] finds it. Scores gather at the ends, so that their mean is
-/// skewed; Student's symmetrical interval then misses the truth too often, and may reach beyond what
-/// is possible. `None` with fewer than two values.
+/// these: Wilson's, for the number of independent values at the two ends that would make the mean
+/// as uncertain as [`clustered_mean`] finds it. Scores gather at the ends, so that their mean is
+/// skewed; Student's symmetrical interval then misses the true value too often, and may exceed the
+/// possible range. `None` with fewer than two values.
 pub fn bounded_mean(clusters: &[Vec<f64>], least: f64, most: f64, confidence: f64) -> Option<Interval> {
     let plain = clustered_mean(clusters, confidence)?;
     let share = ((plain.estimate - least) / (most - least)).clamp(0.0, 1.0);
     let half_width = (plain.high - plain.estimate) / (most - least);
-    // Equal values are taken as they are.
+    // For equal values, the plain interval is exact.
     if half_width <= 0.0 || share <= 0.0 || share >= 1.0 {
         return Some(plain);
     }

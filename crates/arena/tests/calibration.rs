@@ -11,7 +11,7 @@ mod common;
 use calibration::{Calibration, REAL, SYNTHETIC};
 
 #[test]
-fn intervals_and_tests_of_made_up_tournaments_are_calibrated() {
+fn intervals_and_tests_of_synthetic_tournaments_are_calibrated() {
     const TOURNAMENTS: u32 = 400;
     // Four standard errors of 400 tournaments beyond the bounds of the long run.
     let slack = 4.0 * (0.05_f64 * 0.95 / f64::from(TOURNAMENTS)).sqrt();

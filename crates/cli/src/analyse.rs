@@ -15,7 +15,7 @@ use super::number::{ANY, integer};
 use super::progress::Progress;
 use super::{CliError, MapArgs, RulesArgs, one_line};
 
-/// Number of moves per line of a printed line.
+/// Number of moves per row of a printed line.
 const MOVES_PER_LINE: usize = 100;
 /// The solver's time limit; with reading and printing, a game takes at most five seconds.
 const TIME_LIMIT_DEFAULT_MS: u64 = 4000;
@@ -73,7 +73,7 @@ pub(super) fn run(args: &AnalyseArgs, out: &mut impl Write) -> Result<(), CliErr
     write_text(&log, &analysis, out)
 }
 
-/// Reads a recording; its map is looked for among those of the options and the bundled ones.
+/// Reads a recording; its map is looked up among those of the options and the bundled ones.
 pub(super) fn read(file: &Path, maps: &MapArgs, rules: &RulesArgs) -> Result<GameLog, CliError> {
     let rules = rules.given()?;
     Ok(GameLog::read(&RecordingSource::File(file.to_owned()), rules.as_ref(), &known_maps(maps)?)?)

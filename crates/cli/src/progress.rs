@@ -140,7 +140,7 @@ impl Lines {
                 let _ = writeln!(out, "{}", one_line(&line(&bar)));
             }
         };
-        // Without the thread the command works as well, only silently.
+        // Without the thread the command still works, but silently.
         let thread = thread::Builder::new().name("progress".to_owned()).spawn(write_lines).ok();
         Self { stop: Some(stop), thread }
     }

@@ -30,7 +30,7 @@ const EXAMPLES: &str = "Examples:
 
 /// Solve whole games before the first move: find a surviving plan, or prove that there is none
 ///
-/// The score is that of the longest line found; the bound is a score that no line exceeds, proven.
+/// The score is that of the longest line found; the bound is a score that provably no line exceeds.
 /// On a doomed map the search goes on until the two meet or the time limit is reached.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
@@ -73,7 +73,7 @@ struct Report {
     final_tick: u16,
     #[serde(skip)]
     status: Status,
-    /// When the outcome was known; nothing while it is not.
+    /// The time until the outcome was known; `None` if it is unknown.
     decided_ms: Option<f64>,
     elapsed_ms: f64,
     simulated_ticks: u64,

@@ -14,7 +14,7 @@ use rayon::prelude::*;
 /// Number of plays computed ahead per thread: enough that threads seldom wait for the slowest.
 const AHEAD_PER_THREAD: usize = 32;
 
-/// What is known of an arm.
+/// The plays and rewards of an arm.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Arm {
     /// How often it was played.
@@ -40,7 +40,7 @@ impl Arm {
     }
 }
 
-/// An arm in the queue, ordered by index; of equal ones the first arm comes first.
+/// An arm in the queue, ordered by index; ties go to the first arm.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     index: f64,
@@ -72,7 +72,7 @@ impl Eq for Entry {}
 pub struct Bandit {
     c: f64,
     arms: Vec<Arm>,
-    /// Every arm once, with its present index.
+    /// Every arm once, with its current index.
     queue: BinaryHeap<Entry>,
 }
 
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn plays_are_those_of_the_sequential_bandit_on_any_number_of_threads() {
+    fn plays_match_the_sequential_bandit_on_any_number_of_threads() {
         let bank = Synthetic::new(50, 7);
         let mut bandit = Bandit::new(50, 5.0);
         let sequential: Vec<(usize, f64)> = (0..3000)

@@ -1,4 +1,4 @@
-//! A bank of problems to play expressions on, whatever the problem.
+//! A bank of problems of any kind, on which expressions are played.
 
 use std::collections::HashMap;
 use std::sync::{Arc, RwLock};
@@ -12,7 +12,7 @@ use crate::seed::mix;
 /// Maximum number of problems that a bank keeps; others are drawn anew for each play.
 const KEPT_MAX: usize = 4096;
 
-/// Which problems: the training problems, or others that no choice depended on.
+/// The set of problems: those for training, or unseen ones that played no part in any choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Split {
@@ -40,7 +40,7 @@ pub trait Bank: Send + Sync {
     /// same random numbers.
     fn play(&self, expression: &Expression, play: Play) -> f64;
 
-    /// Scores are divided by this to give the rewards of the bandit, about 0 to 1.
+    /// Scores are divided by this to give the bandit's rewards, which are roughly between 0 and 1.
     fn scale(&self) -> f64;
 }
 

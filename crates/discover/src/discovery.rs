@@ -16,14 +16,14 @@ use crate::bank::{Bank, Play, Split};
 use crate::journal::{Entry, Journal, JournalError};
 use crate::ranking::Comparison;
 
-/// The constants of a `select` among which that of UCT is chosen.
+/// The constants of `select` among which UCT's is chosen.
 const UCT_CONSTANTS: [&str; 9] = ["0", "0.1", "0.2", "0.3", "0.5", "0.7", "1", "1.41", "2"];
 /// How often UCT searches before each step: `None` never steps, but grows one tree from the start.
 const UCT_REPEATS: [Option<u32>; 3] = [None, Some(10), Some(100)];
 /// Scores computed between two checks of the stop flag, per thread.
 const CHUNK_PER_THREAD: usize = 16;
-/// Moments at which the means of the leading arms are drawn.
-const MOMENTS: usize = 100;
+/// Number of points on the curves of the leading arms' means.
+const CURVE_POINTS: usize = 100;
 /// Maximum number of problems for each point of the budget curve.
 const CURVE_PROBLEMS_MAX: u64 = 100;
 /// Finalists on the budget curve.
@@ -57,7 +57,7 @@ pub struct Settings {
 pub struct Progress<'a> {
     /// The stage.
     pub stage: Stage,
-    /// Plays or scores made, with those of earlier runs.
+    /// Plays or scores made, including those of earlier runs.
     pub done: u64,
     /// Those made since the last call.
     pub made: u64,
@@ -173,7 +173,7 @@ pub enum DiscoveryError {
     },
 }
 
-/// An algorithm of the ranking: a finalist without, a named algorithm with a name.
+/// An algorithm of the ranking; only named algorithms have a name.
 struct Contender {
     name: Option<String>,
     expression: Expression,
@@ -432,14 +432,14 @@ impl<'b> Discovery<'b> {
     }
 
     fn settling(&self, leaders: &[usize]) -> Vec<Settling> {
-        let moment = |index: usize| self.history.len() * (index + 1) / MOMENTS;
+        let moment = |index: usize| self.history.len() * (index + 1) / CURVE_POINTS;
         let mut settling: Vec<Settling> = leaders
             .iter()
             .map(|&arm| Settling { expression: self.arms[arm].to_string(), points: Vec::new() })
             .collect();
         let mut sums = vec![(0_u64, 0.0); leaders.len()];
         let mut made = 0;
-        for index in 0..MOMENTS {
+        for index in 0..CURVE_POINTS {
             for &(arm, score) in &self.history[made..moment(index)] {
                 if let Some(leader) = leaders.iter().position(|&leader| leader == arm as usize) {
                     sums[leader] = (sums[leader].0 + 1, sums[leader].1 + score);

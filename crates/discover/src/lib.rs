@@ -3,8 +3,8 @@
 //!
 //! The method is that of Maes, Lupien St-Pierre and Ernst, *Monte Carlo Search Algorithm Discovery
 //! for One Player Games* (arXiv 1208.4692). A [`Vocabulary`] enumerates the [`Candidates`], a
-//! [`Bandit`] allots the plays, a [`Bank`] plays them, and a [`Discovery`] does it all, with a state
-//! file, and ends with a [`Report`].
+//! [`Bandit`] allots the plays, a [`Bank`] plays them, and a [`Discovery`] runs all of this, with a
+//! state file, and returns a [`Report`].
 //!
 //! ```
 //! use std::sync::atomic::AtomicBool;

@@ -1,4 +1,4 @@
-//! Distributions of problems: what a search algorithm is tuned on, and what it is judged by.
+//! Distributions of problems, on which search algorithms are tuned and judged.
 
 use getaway::search::Problem;
 
@@ -13,12 +13,12 @@ pub trait Distribution: Send + Sync {
     /// The state in which a search of the problem starts.
     fn start(&self, problem: &Self::Problem) -> <Self::Problem as Problem>::State;
 
-    /// The score that reports print, of a reward.
+    /// The score that reports print for a reward.
     fn score(&self, reward: f64) -> f64 {
         reward
     }
 
-    /// About the best score that a search can be expected to reach: scores are divided by it where
-    /// rewards should lie between 0 and 1.
+    /// Roughly the best score that a search can be expected to reach: scores are divided by it
+    /// where rewards should lie between 0 and 1.
     fn scale(&self) -> f64;
 }

@@ -301,7 +301,7 @@ const SPARED_PRIOR: f64 = -5.0;
 #[derive(Clone, Debug)]
 pub struct SameGame {
     start: Board,
-    /// The most frequent colour at the start, the earliest of equals, which the policy `greedy`
+    /// The most frequent colour at the start, the first one in a tie, which the policy `greedy`
     /// spares.
     spared: u8,
 }
@@ -383,7 +383,7 @@ impl Distribution for RandomBoards {
         problem.start
     }
 
-    /// About the mean of the best sums known for the twenty standard boards, per board.
+    /// Roughly the mean score per board of the best known sums for the twenty standard boards.
     fn scale(&self) -> f64 {
         4000.0
     }

@@ -156,7 +156,7 @@ fn move_to(action: &Bound<'_, PyDict>) -> PyResult<Option<Action>> {
     Ok(number("x")?.zip(number("y")?).map(|(x, y)| Action::MoveTo { x, y }))
 }
 
-/// A position as Python has it.
+/// A position as a Python tuple.
 pub(crate) fn to_position(position: Position) -> (i32, i32) {
     (position.x, position.y)
 }

@@ -38,7 +38,7 @@ const LAST_TICK: usize = 2000;
 /// Interval in ticks at which a layer becomes known; layers with few states always do.
 const KNOWN_TICKS: usize = 5;
 const KNOWN_STATES: usize = 512;
-/// States of a layer beyond which a certificate is refused rather than checked.
+/// Maximum number of states in a layer; a certificate that needs more is refused.
 const STATES_MAX: usize = 40_000_000;
 
 /// Why a certificate is refused.
@@ -144,7 +144,7 @@ type States = HashSet<u128, BuildHasherDefault<StateHasher>>;
 /// States of the whole game, with the numbers that each hawk has drawn.
 type Games = HashSet<(u128, [u16; HAWKS_MAX]), BuildHasherDefault<StateHasher>>;
 
-/// The most hawks of a search.
+/// Maximum number of hawks in a search.
 const HAWKS_MAX: usize = 4;
 
 /// What determines the future of a threat.
@@ -204,7 +204,7 @@ struct Verifier {
     taken: Vec<Vec<bool>>,
     /// By threat of the map.
     pursuers: Vec<Option<Pursuer>>,
-    /// For what follows: by tick, by tile.
+    /// The target of the fields below.
     target_tick: usize,
     allowed: Vec<Vec<bool>>,
     /// By threat, by tick: alive pairs of the shark's tile and the player's, as `shark * tiles +
@@ -314,7 +314,7 @@ impl Verifier {
         }
     }
 
-    /// Turns to a target: what is known of earlier ones holds for later ones.
+    /// Switches to a target; the knowledge about earlier targets holds for later ones.
     fn set_target(&mut self, target_tick: usize) {
         if target_tick < self.target_tick {
             self.known.iter_mut().for_each(|known| *known = None);
@@ -606,7 +606,7 @@ impl Verifier {
         })
     }
 
-    /// Takes what is known of a tick into account.
+    /// Applies the known states of a tick.
     fn narrow(&self, tick: usize, absorbs: bool, threats: &mut Vec<usize>, states: &mut States) {
         let player = |state: u128| (state & PLAYER_MASK) as usize;
         states.retain(|&state| self.allowed[tick][player(state)]);
@@ -862,7 +862,7 @@ impl Pursuer {
             Direction::ALL.into_iter().find(|&direction| direction as u8 == key.direction).unwrap_or(Direction::Up);
         threat.memory =
             Memory { remembered: key.remembered, seen: key.seen, post: key.post, idle_rounds: key.idle_rounds };
-        // It is time to move, under every period.
+        // High enough for a move under every period.
         threat.ticks_since_move = u8::MAX - 1;
         threat.stale_player = sees;
         threat.update_by(ways, layout, clock, sees);

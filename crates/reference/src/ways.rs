@@ -7,7 +7,7 @@ use getaway::game::{Layout, Position, Rules};
 use super::paths::{shared_path_step, shared_path_steps, shark_path, shark_path_steps};
 use super::sight::best_intersections;
 
-/// What threats ask about a map.
+/// The threats' queries about a map.
 pub(crate) trait Ways {
     /// The first tile of the shark path.
     fn shark_step(&self, from: Position, to: Position) -> Option<Position>;

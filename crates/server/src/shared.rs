@@ -1,4 +1,4 @@
-//! What all connections of a server share.
+//! The state that all connections of a server share.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

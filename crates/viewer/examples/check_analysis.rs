@@ -18,7 +18,7 @@ use getaway_viewer::{ANALYSIS_TICKS, Analysis, End};
 const PLANNERS: [&str; 3] = ["safest", "sampling", "cautious"];
 /// Budget of a decision; weak on purpose.
 const DECISION_TICKS: u64 = 2_000;
-/// Budget of the question whether a map can be survived.
+/// Budget for deciding whether a map can be survived.
 const MAP_TICKS: u64 = 20_000_000;
 /// States of one tick that the exhaustive search keeps at most: about a gigabyte.
 const LAYER_STATES_MAX: usize = 3_000_000;
@@ -40,7 +40,7 @@ impl Hash for Key {
     }
 }
 
-/// Whether no line survives from a state, by trying everything; `None` if that takes too long.
+/// Whether no line survives from a state, by exhaustive search; `None` if that takes too long.
 fn is_doomed(world: &World, state: &State, limit: Duration) -> Option<bool> {
     let start = Instant::now();
     let mut layer = vec![state.clone()];

@@ -31,7 +31,7 @@ const PROBE_TICKS: u64 = 250_000;
 const SLICE_TICKS: u64 = 50_000;
 /// Memory of a probe.
 const PROBE_MEMORY_MAX_BYTES: usize = 128 << 20;
-/// The room falls steeply if it shrinks to this part of what it was, from at least `FALL_MIN`.
+/// The room falls steeply if it shrinks to this fraction, from at least `FALL_MIN`.
 const FALL_RATIO: u16 = 3;
 const FALL_MIN: u16 = 9;
 
@@ -266,7 +266,7 @@ impl Analysis {
         analysis
     }
 
-    /// A recording whose first line cannot be followed.
+    /// A recording that cannot be replayed from its first line.
     fn without_states(map: Option<String>, ticks: &[LoggedTick]) -> Self {
         Self {
             map,
@@ -276,7 +276,7 @@ impl Analysis {
             is_proven: false,
             line: None,
             kind: None,
-            sentence: "The recording cannot be followed from its first line on.".to_owned(),
+            sentence: "The recording cannot be replayed from its first line on.".to_owned(),
             score: 0,
             played: None,
             catchers: Vec::new(),
@@ -544,8 +544,9 @@ impl Course<'_> {
         boundary.lives.as_ref().map_or(end == 0, |&(index, _)| index + 1 == end)
     }
 
-    /// Probes single states with a budget each: from the end backwards until one lives, then the
-    /// middle of what is open. States that stay undecided are passed over, in both directions.
+    /// Probes single states with a budget each: from the end backwards until one can be survived,
+    /// then by bisecting the undecided range. States that stay undecided are skipped, in both
+    /// directions.
     fn round(&self, boundary: &mut Boundary, meter: &mut BudgetMeter, probe_ticks: u64, seed: u64) {
         let end = |boundary: &Boundary| boundary.doomed.unwrap_or(self.states.len());
         let low = |boundary: &Boundary| boundary.lives.as_ref().map_or(0, |&(index, _)| index + 1);
@@ -562,7 +563,8 @@ impl Course<'_> {
                 undecided.push(index);
             }
         }
-        // Upwards from the last that lives, below the undecided ones: then downwards, above them.
+        // Upwards from the last savable state, below the undecided ones; then downwards, above
+        // them.
         for is_upwards in [true, false] {
             loop {
                 let (first, end) = (low(boundary), end(boundary));
@@ -639,7 +641,7 @@ impl Course<'_> {
         (index + shared, line[shared..].to_vec())
     }
 
-    /// Whether the move that was played could have lived if the threats had moved as predicted.
+    /// Whether the move that was played could have survived if the threats had moved as predicted.
     fn lives_as_predicted(&self, index: usize) -> bool {
         let Some(&Some(played)) = self.moves.get(index) else { return false };
         let mut state = self.states[index].clone();

@@ -58,11 +58,11 @@ pub struct Misprediction {
 /// A recorded game.
 #[derive(Clone, Debug)]
 pub struct GameLog {
-    /// The recording's name without its endings.
+    /// The recording's name without its extensions.
     pub title: String,
     /// The team that played, in words.
     pub subtitle: String,
-    /// What the recording says of the game.
+    /// The recording's notes on the game.
     pub notes: Option<GameNotes>,
     /// The map's name: as recorded, or that of the known map with this layout.
     pub map: Option<String>,
@@ -78,7 +78,7 @@ pub struct GameLog {
     pub last: Option<State>,
     /// How the recording compares with the rules.
     pub report: Report,
-    /// Whether the recording was longer than is read.
+    /// Whether the recording was longer than the limit.
     pub is_cut: bool,
 }
 
@@ -285,7 +285,7 @@ impl GameLog {
         }
         let mut lost = self.ticks.iter().filter(|tick| tick.played.is_some() && tick.said != tick.played);
         match lost.next() {
-            // The rules explain the recording but for the commands.
+            // The rules explain the recording apart from the commands.
             Some(first) if self.ticks.iter().all(|tick| tick.is_exact) => Some(format!(
                 "the server did not play {} of the recorded commands, the first in tick {}",
                 1 + lost.count(),
@@ -327,7 +327,7 @@ fn known_map<'a>(message: &GameMessage, notes: Option<&GameNotes>, maps: &'a [Ma
 }
 
 /// The world of a recording. Messages do not tell see-through tiles from open ones: they are those
-/// of the known map, or else those that the recording gives away.
+/// of the known map, or else those that the recording reveals.
 fn world_of(
     path: &Path,
     first: &GameMessage,

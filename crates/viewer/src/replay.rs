@@ -93,11 +93,11 @@ pub struct Replay {
     pub is_live: bool,
     /// A note for the viewer about the whole replay.
     pub note: Option<String>,
-    /// What is known of the game.
+    /// The facts about the game.
     pub header: GameHeader,
 }
 
-/// What is known of a game beside its frames: lines of the viewer's header.
+/// The facts about a game besides its frames, for the viewer's header.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GameHeader {

@@ -35,7 +35,7 @@ fn surviving_game(world: &World, seed: u64) -> (Vec<Move>, Vec<State>) {
     (solution.moves, states)
 }
 
-/// The last tick that is reached from a state, by trying everything; `None` if that is too much.
+/// The last tick that is reached from a state, by exhaustive search; `None` if that takes too long.
 fn exhaustive_end(world: &World, state: &State, states_max: usize) -> Option<u16> {
     let (mut layer, mut last, mut count) = (vec![state.clone()], state.tick(), 0);
     while !layer.is_empty() {
@@ -202,7 +202,8 @@ fn lost_games_are_explained_by_their_causes() {
     let heard_until = |moves: &[Move]| moves.iter().map(|&player_move| heard(player_move)).collect::<Vec<_>>();
     let is_stay = |player_move| player_move == Move::Stay;
 
-    // A planner that was made to blunder, early and late: it goes on as long as it can.
+    // A planner with a forced blunder, early or late; after it, the planner survives for as long as
+    // it can.
     for (from, delay) in [(300, 2), (1500, 1)] {
         let (moves, states, index, wrong) = blunder(&world, from, delay, |player_move| player_move != Move::Stay);
         let mut lines = heard_until(&moves[..index]);
@@ -253,7 +254,7 @@ fn lost_games_are_explained_by_their_causes() {
     let sentence = format!("Lost in tick {tick} because its command could not be read (actions: expected an array");
     check("unreadable", &world, &log, &analysis, LossKind::UnreadableCommand, tick, &sentence);
 
-    // The bot leaves: long before the loss, and in the very tick.
+    // The bot leaves: long before the loss, and in the same tick.
     let left = (0..states.len() - 1).find(|&left| {
         let mut state = states[left].clone();
         (0..6).for_each(|_| {

@@ -10,7 +10,7 @@
 //! these sets smaller: forwards from a tick where few states are left, with one more threat in any
 //! of its states, and back again. The *bottlenecks* of one sweep are where the next one starts. A
 //! sweep that runs out of states is the proof. The [`engine`] shares the time between sweeps and
-//! the survival search, which leaves out what the sets leave out, and picks the targets.
+//! the survival search, which skips the states that the sets exclude, and picks the targets.
 //!
 //! The approach is that of merge-and-shrink heuristics for unsolvability (Hoffmann, Kissmann,
 //! Torralba: "Distance"? Who Cares? Tailoring Merge-and-Shrink Heuristics to Detect Unsolvability,
@@ -45,7 +45,7 @@ pub struct Step {
     pub from_tick: u16,
     /// The tick at which it turned back or ran out of states.
     pub until_tick: u16,
-    /// Whether it adopted the threats of the knowledge about a tick.
+    /// Whether it adopted the threats of the known states on its way.
     pub absorbs: bool,
     /// The threats that joined: the tick, and the place in the map.
     pub joins: Vec<(u16, u16)>,

@@ -159,7 +159,7 @@ impl<const N: usize> Sweep<N> {
                 self.record(model, target);
                 return Some(End::Empty(self.tick));
             }
-            // If the sweep would only repeat what is known, the following ticks give nothing new.
+            // If the sweep would only repeat what is known, the following ticks yield nothing new.
             let is_repeating = self.limits.join_len > 0
                 && self.tick > self.from
                 && known_mask == Some(self.mask)

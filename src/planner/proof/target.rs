@@ -1,5 +1,5 @@
-//! A question: can the player be alive at the start of a tick, the *target*? And what is known
-//! about the answer.
+//! The question whether the player can be alive at the start of a tick, the *target*, and the
+//! knowledge about its answer.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -140,8 +140,8 @@ impl<const N: usize> Target<N> {
     }
 
     /// The keys that a threat may have in a tick, with the places from which the player can survive
-    /// against it. An owl has keys without memory, so they are all of them only where what it
-    /// remembers does not matter.
+    /// against it. For an owl these are the keys without memory, so they are complete only where
+    /// its memory does not matter.
     pub fn keys_at(&self, model: &Model<N>, slot: Slot, tick: usize) -> Vec<(u32, TileSet<N>)> {
         if tick == model.first_tick {
             return vec![(model.start[slot.automaton], self.allowed[tick])];
@@ -205,7 +205,7 @@ impl<const N: usize> Target<N> {
             if tried.iter().any(was_tried) {
                 return None;
             }
-            // What is known of more threats shortly after makes a sweep from here end there.
+            // If more threats are known shortly after this tick, a sweep from here would end there.
             let is_covered = |after: usize| {
                 self.known(after).is_some_and(|other| known.mask & !other.mask == 0 && other.mask != known.mask)
             };
@@ -223,7 +223,7 @@ impl<const N: usize> Target<N> {
     }
 }
 
-/// The search leaves out what does not lead to the target.
+/// Lets a search skip the states that do not lead to the target.
 pub(super) struct Pruner<'a, const N: usize> {
     pub model: &'a Model<N>,
     pub target: &'a Target<N>,

@@ -1,4 +1,5 @@
-//! Tournaments between equal planners, made up or played, and how often their statistics are right.
+//! Tournaments between equal planners, synthetic or played, and how often their statistics are
+//! right.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
@@ -90,7 +91,7 @@ impl Calibration {
     }
 }
 
-/// A pair of equal planners whose games are made up.
+/// A pair of equal planners with synthetic games.
 pub struct SyntheticPair {
     pub name: &'static str,
     maps: usize,
@@ -199,9 +200,8 @@ fn synthetic_game(map: usize, survival: f64, random: &mut Pcg64Mcg) -> GameRecor
 /// A pair of equal planners whose games are played.
 pub struct RealPair {
     pub name: &'static str,
-    /// Either one planner, which plays both sides with seeds of its own, or two, of which a coin for
-    /// each map says which one plays left: the sides are then equal over all maps, though the
-    /// planners are not.
+    /// Either one planner, which plays both sides with different seeds, or two planners whose sides
+    /// are drawn for each map: the sides are then equal over all maps, though the planners are not.
     planners: &'static [&'static str],
     samples: u32,
 }

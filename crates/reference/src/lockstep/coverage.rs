@@ -14,7 +14,7 @@ pub struct Coverage {
     pub ticks: u64,
     /// Games of the no-jump variant.
     pub no_jump_games: u64,
-    /// Of the games, those by other rules than the server's and their no-jump variant.
+    /// Games under rules other than the server's and their no-jump variant.
     pub other_rules_games: u64,
     /// Games that ended after tick 2000.
     pub complete_games: u64,
@@ -110,7 +110,7 @@ impl Coverage {
 impl fmt::Display for Coverage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ticks in {} games, {} of them no-jump, ", self.ticks, self.games, self.no_jump_games)?;
-        writeln!(f, "{} by other rules than the server's", self.other_rules_games)?;
+        writeln!(f, "{} under rules other than the server's", self.other_rules_games)?;
         write!(f, "games: {} complete, {} caught, ", self.complete_games, self.caught_games)?;
         writeln!(f, "{} caught before the threats moved", self.no_jump_catches)?;
         write!(f, "ticks:")?;
