@@ -165,7 +165,7 @@ mod tests {
 
     use super::*;
     use crate::game::SourceCounts;
-    use getaway::game::Rules;
+    use getaway::game::{Plan, Rules};
     use getaway::search::Budget;
 
     fn game(final_tick: u16, simulated_ticks: u64) -> GameRecord {
@@ -183,6 +183,7 @@ mod tests {
             final_tick,
             caught: true,
             moves: format!("{final_tick:016x}"),
+            line: Plan::default(),
             simulated_ticks,
             sources: SourceCounts { search: u32::from(final_tick) - 1, ..SourceCounts::default() },
             mispredictions: 0,

@@ -12,7 +12,7 @@ use super::external::{ExternalRecord, Failure};
 use super::stats::nearest_rank;
 use getaway::bot::{Bot, BotError, Decision};
 use getaway::fnv::FnvHasher;
-use getaway::game::{LAST_TICK, Position, Rules, State, World, variant};
+use getaway::game::{LAST_TICK, Plan, Position, Rules, State, World, variant};
 use getaway::planner::Source;
 use getaway::protocol::GameMessage;
 use getaway::search::Budget;
@@ -183,6 +183,10 @@ pub struct GameRecord {
     /// A fingerprint of the player's positions: two games on a map are equal move for move if it is
     /// equal.
     pub moves: String,
+    /// The player's moves, with which the game can be shown again; empty in the results of earlier
+    /// versions.
+    #[serde(default, skip_serializing_if = "is_empty")]
+    pub line: Plan,
     /// Ticks that the planner simulated over the game.
     pub simulated_ticks: u64,
     /// The number of decisions by source.
@@ -194,6 +198,10 @@ pub struct GameRecord {
     /// How the bot behaved, if it is an external one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub external: Option<ExternalRecord>,
+}
+
+fn is_empty(line: &Plan) -> bool {
+    line.0.is_empty()
 }
 
 impl GameRecord {
@@ -229,6 +237,7 @@ impl GameRecord {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use getaway::game::Move;
 
     #[test]
     fn times_are_counted_and_quantiles_computed() {
@@ -265,6 +274,7 @@ mod tests {
             final_tick: 2001,
             caught: true,
             moves: "00000000000000ff".to_owned(),
+            line: Plan(vec![Move::Up, Move::Stay]),
             simulated_ticks: 77,
             sources: SourceCounts { plan: 1999, search: 1, fallback: 0 },
             mispredictions: 0,
@@ -274,6 +284,10 @@ mod tests {
         let line = serde_json::to_string(&record).expect("a record");
         assert!(line.contains(r#""budget_ms":5,"score":10005"#), "{line}");
         assert_eq!(serde_json::from_str::<GameRecord>(&line).expect("a record"), record);
+        let earlier = line.replace(r#""line":"U.","#, "");
+        assert_ne!(earlier, line);
+        let earlier = serde_json::from_str::<GameRecord>(&earlier).expect("a record of an earlier version");
+        assert_eq!(earlier, GameRecord { line: Plan::default(), ..record.clone() });
         assert!(record.survived() && record.decisions() == 2000);
     }
 }

@@ -51,7 +51,7 @@ pub use external::{
 pub use game::{GameError, GameRecord, MovesFingerprint, SourceCounts, TEAM, Times, play};
 pub use matches::{Comparison, MapComparison, Match, SprtMonitor, SprtReport, p_value, pairs};
 pub use rating::{RatedPairs, ratings};
-pub use report::{GameCommands, ReportResult, ReportText, report};
+pub use report::{ReportReplays, ReportResult, ReportText, report};
 pub use results::{ResultsError, ResultsFile};
 pub use series::{GameKey, Games, Series, SeriesError, SeriesMap, SeriesOptions};
 pub use tournament::{RATING_MODEL, Standing, Tournament, TournamentMonitor, TournamentOptions, TournamentPair};

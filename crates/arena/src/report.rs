@@ -1,5 +1,7 @@
 //! Renders a series as a self-contained HTML page that needs neither a network nor a server.
 
+use std::fmt::Write as _;
+
 use serde::Serialize;
 
 use super::eval::{PlannerEvaluation, evaluate};
@@ -12,8 +14,9 @@ use getaway::protocol::{for_script, to_json};
 
 /// The page without its data.
 const TEMPLATE: &str = include_str!("report.html");
-/// The placeholder for the data.
-const PLACEHOLDER: &str = "{{DATA}}";
+/// The placeholders for the data, and for the viewer with its replays.
+const DATA: &str = "{{DATA}}";
+const REPLAYS: &str = "{{REPLAYS}}";
 
 /// The texts of a page.
 #[derive(Clone, Copy, Debug)]
@@ -35,15 +38,33 @@ pub struct ReportResult<'a> {
     pub battle: Option<&'a Match>,
     /// A tournament.
     pub tournament: Option<&'a Tournament>,
+    /// The games that can be watched on the page.
+    pub replays: Option<&'a ReportReplays>,
 }
 
-/// The commands that reproduce a game.
+/// A viewer, and the games that it can show, all of which become part of the page.
 #[derive(Clone, Debug, Default)]
-pub struct GameCommands {
-    /// Plays it again.
-    pub replay: String,
-    /// Plays it again and shows it.
-    pub watch: String,
+pub struct ReportReplays {
+    /// The HTML of the viewer, before and after the data of its game.
+    pub viewer: [String; 2],
+    /// The data of each game, as JSON that may stand in a script element.
+    pub replays: Vec<String>,
+    /// For each game of the series, its place in `replays`.
+    pub of_game: Vec<Option<usize>>,
+}
+
+impl ReportReplays {
+    /// The viewer and the replays as elements of the page. Each replay has its own, so that the page
+    /// parses only the one that is watched.
+    fn html(&self) -> String {
+        let mut html = String::new();
+        let mut add = |id: &str, json: &str| {
+            let _ = writeln!(html, "<script type=\"application/json\" id=\"{id}\">{json}</script>");
+        };
+        add("viewer", &for_script(&to_json(&self.viewer)));
+        self.replays.iter().enumerate().for_each(|(index, replay)| add(&format!("replay-{index}"), replay));
+        html
+    }
 }
 
 /// The data of the page.
@@ -86,21 +107,21 @@ impl SprtCurve {
     }
 }
 
-/// Planner, map, sample, seed, final tick, score, the commands to replay and to watch the game, and
-/// why its bot failed.
+/// Planner, map, sample, seed, final tick, score, the command that plays the game again, the number
+/// of its replay, and why its bot failed.
 #[derive(Serialize)]
-struct GameRow(usize, usize, u32, u64, u16, u32, String, String, Option<String>);
+struct GameRow(usize, usize, u32, u64, u16, u32, Option<String>, Option<usize>, Option<String>);
 
-/// Renders the page of a series. `commands` returns the commands for the game at an index.
+/// Renders the page of a series. `command` returns the command that plays the game at an index again.
 pub fn report(
     series: &Series,
     games: &Games,
     result: ReportResult<'_>,
     text: ReportText<'_>,
-    commands: impl Fn(usize) -> Option<GameCommands>,
+    command_of: impl Fn(usize) -> Option<String>,
 ) -> String {
     let ReportText { title, heading, command, facts } = text;
-    let ReportResult { battle, tournament } = result;
+    let ReportResult { battle, tournament, replays } = result;
     let battle_sprt = battle.and_then(|battle| Some(SprtCurve::of(&battle.left, &battle.right, battle.sprt.as_ref()?)));
     let pair_sprts = tournament.into_iter().flat_map(|tournament| &tournament.pairs).filter_map(|pair| {
         let left = pair.sprt_left.as_ref()?;
@@ -120,10 +141,10 @@ pub fn report(
     let matrix = |map: Option<usize>| planners.clone().map(|left| against(map, left)).collect();
     let row = |index: usize| {
         let (key, game) = (series.key(index), games[index].as_ref()?);
-        let GameCommands { replay, watch } = commands(index).unwrap_or_default();
+        let replay = replays.and_then(|replays| *replays.of_game.get(index)?);
         let failure = game.failure().map(|failure| format!("{}: {}", failure.kind, failure.detail));
         let GameRecord { sample, seed, final_tick, score, .. } = *game;
-        Some(GameRow(key.planner, key.map, sample, seed, final_tick, score, replay, watch, failure))
+        Some(GameRow(key.planner, key.map, sample, seed, final_tick, score, command_of(index), replay, failure))
     };
     let data = Data {
         title,
@@ -142,7 +163,10 @@ pub fn report(
         matrix: [None].into_iter().chain(maps.clone().map(Some)).map(matrix).collect(),
         games: (0..games.len()).filter_map(row).collect(),
     };
-    TEMPLATE.replacen(PLACEHOLDER, &for_script(&to_json(&data)), 1)
+    let (before, rest) = TEMPLATE.split_once(DATA).expect("the template has a place for the data");
+    let (between, after) = rest.split_once(REPLAYS).expect("the template has a place for the replays");
+    let replays = replays.map(ReportReplays::html).unwrap_or_default();
+    [before, &for_script(&to_json(&data)), between, &replays, after].concat()
 }
 
 #[cfg(test)]
@@ -173,22 +197,33 @@ mod tests {
         let result = Match::of(&series, &games, [0, 1], None);
         let facts = [("version", "1".to_owned())];
         let text = ReportText { title: "a {{DATA}} title", heading: "h", command: "c", facts: &facts };
-        let result = ReportResult { battle: Some(&result), tournament: None };
-        report(&series, &games, result, text, |index| {
-            Some(GameCommands { replay: format!("play {index}"), watch: format!("view {index}") })
-        })
+        let replays = ReportReplays {
+            viewer: ["<script>before</script>", "after"].map(str::to_owned),
+            replays: ["{}", "{\"header\":1}"].map(str::to_owned).to_vec(),
+            of_game: vec![Some(1), None, Some(0), None, Some(1), None],
+        };
+        let result = ReportResult { battle: Some(&result), tournament: None, replays: Some(&replays) };
+        report(&series, &games, result, text, |index| Some(format!("play {index}")))
+    }
+
+    /// The JSON of a script element.
+    fn json(page: &str, id: &str) -> Value {
+        let (_, rest) = page.split_once(&format!("id=\"{id}\">")).expect("the element");
+        serde_json::from_str(rest.split_once("</script>").expect("its end").0).expect("JSON")
     }
 
     #[test]
     fn data_can_be_parsed_from_the_page() {
         let page = page();
-        let begin = page.find("id=\"data\">").expect("the data") + "id=\"data\">".len();
-        let end = begin + page[begin..].find("</script>").expect("its end");
-        let data: Value = serde_json::from_str(&page[begin..end]).expect("JSON");
+        let data = json(&page, "data");
         assert_eq!(data["maps"][0], "</script><script>alert(1)</script>");
         assert_eq!(data["title"], "a {{DATA}} title");
         let games = data["games"].as_array().expect("games");
-        assert_eq!((games.len(), &games[4][6], &games[4][7]), (5, &Value::from("play 4"), &Value::from("view 4")));
+        assert_eq!((games.len(), &games[4][6]), (5, &Value::from("play 4")));
+        // The number of a game's replay leads to its data, and the viewer around it is whole.
+        assert_eq!((&games[1][7], &games[4][7]), (&Value::Null, &Value::from(1)));
+        assert_eq!(json(&page, "replay-1")["header"], 1);
+        assert_eq!(json(&page, "viewer")[0], "<script>before</script>");
         assert_eq!((&data["drawings"][0][1], &data["facts"][0][1]), (&Value::from(".###."), &Value::from("1")));
         // A missing game removes its pair and nothing else.
         let pairs = |left: usize, right: usize| {
@@ -203,7 +238,7 @@ mod tests {
     #[test]
     fn page_is_self_contained() {
         let page = page();
-        assert_eq!(page.matches("<script").count(), 2);
+        assert_eq!(page.matches("<script").count(), 5, "the data, the viewer, two replays, the program");
         for outside in ["http://", "https://", "src=", "@import", "url("] {
             let allowed = if outside == "http://" { 1 } else { 0 };
             assert_eq!(page.matches(outside).count(), allowed, "only the SVG namespace looks like an address");

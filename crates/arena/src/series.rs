@@ -20,7 +20,7 @@ use super::external::{ExternalBot, ExternalGame, ExternalHost, ExternalOptions, 
 use super::game::{GameError, GameRecord, MovesFingerprint, SourceCounts, Times, play};
 use getaway::bot::{Bot, BotOptions, OptionsError};
 use getaway::fnv::FnvHasher;
-use getaway::game::{Layout, Rules, World, WorldError};
+use getaway::game::{Layout, Plan, Rules, World, WorldError};
 use getaway::map::Map;
 use getaway::planner::{self, PlannerError};
 use getaway::search::{Budget, Generator};
@@ -109,6 +109,11 @@ pub struct SeriesMap {
 impl SeriesMap {
     pub(super) fn layout(&self) -> &Layout {
         self.world.layout()
+    }
+
+    /// The map and the rules.
+    pub fn world(&self) -> &World {
+        &self.world
     }
 
     /// The map as a drawing, one string per row.
@@ -339,9 +344,10 @@ impl Series {
         let (planner, seed) = (&planners[planner], self.seed(map, sample));
         let mut bot = self.bot(index)?;
         let (mut simulated_ticks, mut sources, mut times) = (0, SourceCounts::default(), Times::default());
-        let mut moves = MovesFingerprint::default();
+        let (mut moves, mut line) = (MovesFingerprint::default(), Plan::default());
         let played = play(world, &mut bot, |state, decision| {
             moves.add(world.player(state));
+            line.0.push(decision.player_move);
             simulated_ticks += decision.simulated_ticks;
             sources.add(decision.source);
             times.add(decision.elapsed);
@@ -362,6 +368,7 @@ impl Series {
             final_tick: state.tick(),
             caught: state.is_caught(),
             moves: moves.text(),
+            line,
             simulated_ticks,
             sources,
             mispredictions: bot.mispredictions_by_threat().iter().sum(),
@@ -382,7 +389,7 @@ impl Series {
         let log_name = format!("{}-{}-{}.log", planner + 1, file_name(name), sample + 1);
         let game = ExternalGame { bot, world, seed, log_name: &log_name };
         let played = host.play(game, is_stopped).map_err(SeriesError::External)?;
-        let Some(PlayedGame { state, record, moves, times }) = played else { return Ok(None) };
+        let Some(PlayedGame { state, record, moves, line, times }) = played else { return Ok(None) };
         let SeriesOptions { rules, budget, .. } = self.options;
         Ok(Some(GameRecord {
             map: name.clone(),
@@ -396,6 +403,7 @@ impl Series {
             final_tick: state.tick(),
             caught: state.is_caught(),
             moves: moves.text(),
+            line,
             simulated_ticks: 0,
             sources: SourceCounts { search: record.commands, fallback: record.missed_ticks, plan: 0 },
             mispredictions: 0,

@@ -16,8 +16,8 @@ use serde::Serialize;
 use getaway::protocol::to_json;
 use getaway::search::Budget;
 use getaway_arena::{
-    GameCommands, GameRecord, Games, Match, ReportResult, ReportText, ResultsError, ResultsFile, Series, SeriesError,
-    SeriesOptions, Tournament, report,
+    GameRecord, Games, Match, ReportResult, ReportText, ResultsError, ResultsFile, Series, SeriesError, SeriesOptions,
+    Tournament, report,
 };
 
 use super::budget::BudgetArgs;
@@ -26,6 +26,7 @@ use super::external::ExternalArgs;
 use super::number::{ANY, integer};
 use super::output::{OutputArgs, OutputFile};
 use super::progress::{Progress, rounded};
+use super::report_replays::report_replays;
 use super::{CliError, MapArgs, RulesArgs};
 
 /// Default budget of a decision: it makes a series reproducible, and `survival` plays as well with
@@ -63,7 +64,8 @@ pub(super) struct SeriesArgs {
     /// contains; created if missing
     #[arg(long, value_name = "FILE")]
     resume: Option<PathBuf>,
-    /// Write a self-contained HTML report, and with it the games as .csv and the result as .json
+    /// Write a self-contained HTML report in which every game can be watched, and with it the games
+    /// as .csv and the result as .json
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
     /// Play the games on the Ray cluster at this address: HOST:PORT, auto for the one on this
@@ -277,12 +279,6 @@ impl<'a> SeriesRun<'a> {
         words.join(" ")
     }
 
-    /// The command that replays a game and shows it.
-    fn watch_command(&self, map: usize, game: &GameRecord) -> String {
-        let play = self.replay_command(map, game);
-        format!("{play} --save watch.jsonl.gz --force && getaway view watch.jsonl.gz")
-    }
-
     /// Writes the report, if requested, together with the games as CSV and the result as JSON.
     pub fn write_report(
         &self,
@@ -296,16 +292,14 @@ impl<'a> SeriesRun<'a> {
         let command = ["getaway".to_owned()].into_iter().chain(words).collect::<Vec<String>>().join(" ");
         let facts = self.facts();
         let text = ReportText { title, heading: &self.heading(), command: &command, facts: &facts };
-        let commands = |index: usize| {
-            let (game, map) = (self.games[index].as_ref()?, self.series.key(index).map);
-            if game.external.is_some() {
-                // Its moves are those of a bot, which `play` does not start.
-                return None;
-            }
-            Some(GameCommands { replay: self.replay_command(map, game), watch: self.watch_command(map, game) })
+        let command_of = |index: usize| {
+            // Its moves are those of a bot that `play` does not start.
+            let game = self.games[index].as_ref().filter(|game| game.external.is_none())?;
+            Some(self.replay_command(self.series.key(index).map, game))
         };
-        let result = ReportResult { battle, tournament };
-        page.write(report(&self.series, &self.games, result, text, commands).as_bytes())?;
+        let replays = report_replays(&self.series, &self.games, self.args.thread_count());
+        let result = ReportResult { battle, tournament, replays: Some(&replays) };
+        page.write(report(&self.series, &self.games, result, text, command_of).as_bytes())?;
         csv.write(getaway_arena::csv(&self.series, &self.games).as_bytes())?;
         json_file.write(format!("{json}\n").as_bytes())
     }

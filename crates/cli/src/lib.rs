@@ -33,6 +33,7 @@ mod probe;
 mod process;
 mod progress;
 mod replay;
+mod report_replays;
 mod rules;
 mod rules_args;
 mod serve;

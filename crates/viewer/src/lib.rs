@@ -28,7 +28,7 @@ pub use game_log::{GameLog, LoggedTick, Misprediction, RecordingSource};
 pub use library::{GameLibrary, LibraryError, analysis_budget, packed_branch};
 pub use live::LiveReplay;
 pub use pack::{body, pack};
-pub use page::{Page, PageSource};
+pub use page::{Page, PageSource, game_json};
 #[cfg(feature = "picture")]
 pub use picture::{GifOptions, Layers, PictureError, PictureOptions, Theme, gif, png};
 pub use recorded::Positions;

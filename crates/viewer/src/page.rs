@@ -59,33 +59,43 @@ pub struct Page {
 impl Page {
     /// Builds a page.
     pub fn new(source: PageSource) -> Self {
+        let is_served = matches!(source, PageSource::Live { .. } | PageSource::Library);
+        let ([before, after], policy) = Self::around(is_served);
+        Self { html: [before, game_json(source), after].concat(), policy }
+    }
+
+    /// The page before and after the data of its game, [`game_json`], for documents that carry the
+    /// viewer once and many games. Besides what [`game_json`] returns, the data may have `tick`, where
+    /// the page opens, and `beside`, a second game with its `title`.
+    pub fn halves() -> [String; 2] {
+        Self::around(false).0
+    }
+
+    /// The page before and after the data, and its policy.
+    fn around(is_served: bool) -> ([String; 2], String) {
         let mut script = "\"use strict\";\n".to_owned();
         SCRIPTS.iter().for_each(|part| script.push_str(part));
-        let is_served = matches!(source, PageSource::Live { .. } | PageSource::Library);
         let connect = if is_served { "'self'" } else { "'none'" };
         let policy = format!(
             "default-src 'none'; script-src '{}'; style-src '{}'; img-src data:; connect-src {connect}; base-uri 'none'; form-action 'none'",
             hash(&script),
             hash(STYLE),
         );
-        let parts = [
-            ("POLICY", policy.as_str()),
-            ("STYLE", STYLE),
-            ("DRAWING", DRAWING),
-            ("REPLAY", &replay_json(source)),
-            ("SCRIPT", &script),
-        ];
-        let mut html = String::new();
+        let parts =
+            [("POLICY", policy.as_str()), ("STYLE", STYLE), ("DRAWING", DRAWING), ("REPLAY", ""), ("SCRIPT", &script)];
+        // The data of the game belongs where the first half ends.
+        let (mut halves, mut half) = ([String::new(), String::new()], 0);
         let mut rest = TEMPLATE;
         for (name, part) in parts {
             let (before, after) =
                 rest.split_once(&format!("{{{{{name}}}}}")).expect("the template has a placeholder for each part");
-            html.push_str(before);
-            html.push_str(part);
+            halves[half].push_str(before);
+            halves[half].push_str(part);
+            half |= usize::from(name == "REPLAY");
             rest = after;
         }
-        html.push_str(rest);
-        Self { html, policy }
+        halves[1].push_str(rest);
+        (halves, policy)
     }
 }
 
@@ -96,7 +106,7 @@ fn hash(text: &str) -> String {
 
 /// The data for the script: `{"header": ..., "data": <base64 of gzip>}`, with `analysis` and `line` if
 /// there is an analysis; `{"library": true}`; or `{"live": {"socket": true}}`.
-fn replay_json(source: PageSource) -> String {
+pub fn game_json(source: PageSource) -> String {
     let (replay, analysis, line) = match source {
         PageSource::Live { socket, human } => return format!("{{\"live\":{{\"socket\":{socket},\"human\":{human}}}}}"),
         PageSource::Library => return "{\"library\":true}".to_owned(),

@@ -168,8 +168,9 @@ impl Replay {
         replay
     }
 
-    /// The replay of a branch of a game, with annotations for its last frames only.
-    pub(super) fn of_branch(title: &str, subtitle: &str, world: &World, states: &[State], annotated: usize) -> Self {
+    /// The replay of a game played here, or of a branch of one, with annotations for its last
+    /// `annotated` frames only: most of a packed replay's size is annotations.
+    pub fn of_branch(title: &str, subtitle: &str, world: &World, states: &[State], annotated: usize) -> Self {
         let mut builder = ReplayBuilder::new(title, subtitle, world);
         let plain = states.len().saturating_sub(annotated);
         for state in &states[..plain] {

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import shlex
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, Request, expect
+from playwright.sync_api import FrameLocator, Page, Request, expect
 
 from conftest import ROOT
 
@@ -100,6 +101,86 @@ def test_command_of_a_game_reproduces_its_score(
     assert f"{played['score']:,}" == score
     page.locator("#player").select_option("safest")
     expect(page.locator("#games tbody tr")).to_have_count(len(MAPS) * SAMPLES)
+
+
+def watched(page: Page) -> FrameLocator:
+    """The viewer within the report, once it shows a game."""
+    viewer = page.frame_locator("#watch-frame")
+    expect(viewer.locator("#tick")).not_to_have_text("–")
+    return viewer
+
+
+def test_every_game_can_be_watched_from_the_file_alone(page: Page, evaluation: tuple[Path, Any], tmp_path: Path) -> None:
+    file = tmp_path / "sent.html"
+    file.write_bytes(evaluation[0].read_bytes())
+    page.goto(file.as_uri())
+    expect(page.locator("#games a", has_text="watch")).to_have_count(len(PLANNERS) * len(MAPS) * SAMPLES)
+    expect(page.locator("#replay-note")).to_contain_text("Every game can be watched here as it was played.")
+    page.locator("#order").select_option("lowest score")
+    row = page.locator("#games tbody tr").first
+    score, ending = (row.locator("td").nth(column).inner_text() for column in (3, 4))
+    row.get_by_role("link").click()
+    viewer = watched(page)
+    expect(page.locator("#watch-title")).to_contain_text(score)
+    expect(viewer.locator("#sentence")).to_contain_text("Lost in tick")
+    viewer.get_by_role("button", name="To the end").click()
+    expect(viewer.locator("#tick")).to_have_text(ending.removeprefix("tick "))
+    expect(viewer.locator("#score")).to_have_text(score.replace(",", ""))
+    expect(viewer.locator("#outcome")).to_contain_text("caught by")
+    viewer.get_by_role("button", name="show a surviving line").click()
+    expect(viewer.locator("#other-title")).to_contain_text("a surviving line")
+    page.get_by_role("button", name="close").click()
+    expect(page.locator("#watch")).to_be_hidden()
+    assert not page.evaluate("location.hash")
+    page.locator("#player").select_option("survival")
+    page.locator("#games a").first.click()
+    viewer = watched(page)
+    viewer.get_by_role("button", name="To the end").click()
+    expect(viewer.locator("#outcome")).to_have_text("survived: 10,005")
+
+
+def test_address_opens_a_game_at_a_tick_beside_another(page: Page, evaluation: tuple[Path, Any]) -> None:
+    page.goto(f"{evaluation[0].as_uri()}#game=3&tick=25")
+    viewer = watched(page)
+    expect(page.locator("#watch-title")).to_contain_text("survival on corner-shop, sample 1")
+    expect(viewer.locator("#tick")).to_have_text("25")
+    expect(viewer.locator("#other")).to_be_hidden()
+    beside = page.get_by_role("combobox", name="beside")
+    assert [text.split(":")[0] for text in beside.locator("option").all_inner_texts()] == ["no other game", "random", "safest"]
+    beside.select_option(index=1)
+    viewer = watched(page)
+    expect(viewer.locator("#other-title")).to_contain_text("random: ")
+    expect(viewer.locator("#other-title")).to_contain_text("first difference in tick")
+    assert page.evaluate("location.hash") == "#game=3&tick=25&beside=1"
+    page.go_back()
+    expect(watched(page).locator("#other")).to_be_hidden()
+    page.evaluate("location.hash = '#games'")
+    expect(page.locator("#watch")).to_be_hidden()
+
+
+def test_equal_games_are_stored_once(page: Page, evaluation: tuple[Path, Any]) -> None:
+    file, numbers = evaluation
+    page.goto(file.as_uri())
+    distinct = sum(planner["overall"]["distinct_games"] for planner in numbers["planners"])
+    assert distinct < len(PLANNERS) * len(MAPS) * SAMPLES
+    expect(page.locator("script[id^=replay-]")).to_have_count(distinct)
+    assert file.stat().st_size < 1_000_000
+
+
+def test_game_of_an_external_bot_can_be_watched(page: Page, getaway_program: Path, tmp_path: Path) -> None:
+    file = tmp_path / "battle.html"
+    bot = tmp_path / "bot.py"
+    bot.write_text("import sys\nfor tick, line in enumerate(sys.stdin):\n    if tick == 5: sys.exit(3)\n    print('[]', flush=True)\n")
+    options = ["--samples", "1", "--threads", "1", "--tick-ms", "5000", "--report", str(file)]
+    run(getaway_program, "battle", f"pipe:{sys.executable} {bot}", "safest", "snail", *options)
+    page.goto(file.as_uri())
+    row = page.locator("#games tbody tr").first
+    expect(row).to_contain_text("failed")
+    row.get_by_role("link").click()
+    viewer = watched(page)
+    expect(viewer.locator("#note")).to_contain_text("The bot failed in tick")
+    viewer.get_by_role("button", name="To the end").click()
+    expect(viewer.locator("#outcome")).to_contain_text("caught by")
 
 
 def test_battle_report_shows_the_verdict(page: Page, getaway_program: Path, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ use super::{
     SILENT_TICKS_MAX, STARTUP_TIME, Transport,
 };
 use crate::game::{MovesFingerprint, TEAM, Times};
-use getaway::game::{Action, FIRST_TICK, State, World};
+use getaway::game::{Action, FIRST_TICK, Plan, State, World};
 use getaway::protocol::{ClientFrame, Command, MessageWriter};
 
 /// Interval at which a game checks whether it must stop.
@@ -51,6 +51,7 @@ pub(crate) struct PlayedGame {
     pub state: State,
     pub record: ExternalRecord,
     pub moves: MovesFingerprint,
+    pub line: Plan,
     pub times: Times,
 }
 
@@ -199,6 +200,7 @@ struct Play<'a> {
     state: State,
     record: ExternalRecord,
     moves: MovesFingerprint,
+    line: Plan,
     times: Times,
     /// Consecutive ticks without a command.
     silent_ticks: u32,
@@ -218,6 +220,7 @@ impl<'a> Play<'a> {
             state: game.world.start(),
             record: ExternalRecord { tick_ms, ..ExternalRecord::default() },
             moves: MovesFingerprint::default(),
+            line: Plan::default(),
             times: Times::default(),
             silent_ticks: 0,
             sent_garbage: false,
@@ -347,7 +350,7 @@ impl<'a> Play<'a> {
     fn step(&mut self, actions: &[Action]) {
         self.moves.add(self.game.world.player(&self.state));
         // This fails only if the game is over, which ends the loop.
-        let _ = self.game.world.play(&mut self.state, actions);
+        self.line.0.extend(self.game.world.play(&mut self.state, actions));
     }
 
     /// Plays the rest without the bot, as the server does.
@@ -357,7 +360,7 @@ impl<'a> Play<'a> {
             self.step(&[]);
         }
         self.moves.add(self.game.world.player(&self.state));
-        PlayedGame { state: self.state, record: self.record, moves: self.moves, times: self.times }
+        PlayedGame { state: self.state, record: self.record, moves: self.moves, line: self.line, times: self.times }
     }
 }
 

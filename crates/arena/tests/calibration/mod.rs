@@ -4,7 +4,7 @@
 use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
 
-use getaway::game::{POINTS_PER_TICK, Rules};
+use getaway::game::{POINTS_PER_TICK, Plan, Rules};
 use getaway::map::Map;
 use getaway::search::Budget;
 use getaway_arena::stats::Interval;
@@ -189,6 +189,7 @@ fn synthetic_game(map: usize, survival: f64, random: &mut Pcg64Mcg) -> GameRecor
         final_tick,
         caught: final_tick < END_TICK,
         moves: format!("{:016x}", random.random::<u64>()),
+        line: Plan::default(),
         simulated_ticks: 0,
         sources: SourceCounts::default(),
         mispredictions: 0,

@@ -171,7 +171,14 @@ async function start() {
   listenToDrops(null);
   player.show(await Replay.fromPage(source));
   panel.attach(source.analysis ? { analysis: source.analysis, line: source.line } : null);
-  player.followHash();
+  const { beside } = source;
+  if (beside) {
+    player.compare({ replay: await Replay.fromPage(beside), offset: 0, title: beside.title });
+    element("leave-branch").hidden = false;
+    if (player.divergence !== null) player.seek(player.divergence);
+  }
+  if (source.tick) player.seekTick(source.tick);
+  else player.followHash();
 }
 
 /** Draws a sample of each layer beside its checkbox. */

@@ -1,0 +1,134 @@
+//! The replays of a report: every game of a series as it was played, for the viewer that the report
+//! carries, and why the lost ones were lost.
+//!
+//! Guarantees: the replays depend only on the games, not on the number of threads.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use getaway::game::{State, World};
+use getaway::search::Budget;
+use getaway_arena::{GameRecord, Games, MovesFingerprint, ReportReplays, Series};
+use getaway_viewer::{ANALYSIS_TICKS, Analysis, Page, PageSource, Replay, branch, game_json};
+
+use super::progress::Progress;
+
+/// The last frames of a game have the plans of the threats, which are most of a replay's size.
+const ANNOTATED_FRAMES: usize = 200;
+/// Size of all replays together; games beyond it are not part of the report.
+const REPLAYS_MAX_BYTES: usize = 12 << 20;
+/// Number of replays that are made before the size is looked at.
+const CHUNK: usize = 64;
+/// The first lost games are analysed, with this work in simulated ticks for all of them: about ten
+/// seconds of one core.
+const ANALYSES_MAX: usize = 64;
+const ANALYSES_TICKS: u64 = 48_000_000;
+
+/// The games of a report, those that were lost first, until they are too many. Games that are equal
+/// move for move are stored once.
+pub(super) fn report_replays(series: &Series, games: &Games, threads: usize) -> ReportReplays {
+    let mut firsts: Vec<usize> = Vec::new();
+    let mut groups = HashMap::new();
+    for (index, game) in games.iter().enumerate() {
+        let Some(game) = game else { continue };
+        let group = (series.key(index).planner, &game.map, &game.moves);
+        groups.entry(group).or_insert_with(|| {
+            firsts.push(index);
+            index
+        });
+    }
+    firsts.sort_by_key(|&index| games[index].as_ref().is_some_and(GameRecord::survived));
+    let lost = firsts.iter().filter(|&&index| games[index].as_ref().is_some_and(|game| !game.survived())).count();
+    let analysed = lost.min(ANALYSES_MAX);
+    let budget = Budget::ticks(ANALYSIS_TICKS.min(ANALYSES_TICKS / analysed.max(1) as u64));
+    let progress = Progress::of(firsts.len() as u64, "replays for the report");
+    let make = |place: usize| {
+        let index = firsts[place];
+        let game = games[index].as_ref()?;
+        let made = replay(series.maps()[series.key(index).map].world(), game, (place < analysed).then_some(budget));
+        progress.inc(1);
+        made
+    };
+    let mut made = ReportReplays { viewer: Page::halves(), ..ReportReplays::default() };
+    let (mut places, mut bytes) = (HashMap::new(), 0);
+    for start in (0..firsts.len()).step_by(CHUNK) {
+        let end = (start + CHUNK).min(firsts.len());
+        for (place, json) in (start..end).zip(parallel(start..end, threads, &make)) {
+            let Some(json) = json.filter(|json| bytes + json.len() <= REPLAYS_MAX_BYTES) else { continue };
+            bytes += json.len();
+            places.insert(firsts[place], made.replays.len());
+            made.replays.push(json);
+        }
+        if bytes + REPLAYS_MAX_BYTES / 50 > REPLAYS_MAX_BYTES {
+            break;
+        }
+    }
+    let place = |(index, game): (usize, &Option<GameRecord>)| {
+        let game = game.as_ref()?;
+        places.get(groups.get(&(series.key(index).planner, &game.map, &game.moves))?).copied()
+    };
+    made.of_game = games.iter().enumerate().map(place).collect();
+    made
+}
+
+/// The results of `make` for each number of a range, worked out by several threads.
+fn parallel<T: Send>(
+    range: std::ops::Range<usize>,
+    threads: usize,
+    make: &(impl Fn(usize) -> Option<T> + Sync),
+) -> Vec<Option<T>> {
+    let next = AtomicUsize::new(range.start);
+    let results: Vec<Mutex<Option<T>>> = range.clone().map(|_| Mutex::new(None)).collect();
+    let work = || {
+        while let Some(number) = Some(next.fetch_add(1, Ordering::Relaxed)).filter(|number| range.contains(number)) {
+            let result = make(number);
+            if let Ok(mut slot) = results[number - range.start].lock() {
+                *slot = result;
+            }
+        }
+    };
+    thread::scope(|scope| (0..threads.min(results.len())).for_each(|_| drop(scope.spawn(work))));
+    results.into_iter().map(|slot| slot.into_inner().unwrap_or_default()).collect()
+}
+
+/// A game for the viewer, with its analysis if there is a budget for it; `None` if the game is not
+/// known move by move.
+fn replay(world: &World, game: &GameRecord, budget: Option<Budget>) -> Option<String> {
+    let states = states(world, game)?;
+    let mut replay = Replay::of_branch(&game.map, &game.planner, world, &states, ANNOTATED_FRAMES);
+    replay.header.map = Some(game.map.clone());
+    replay.header.planner = Some(game.planner.clone());
+    let failed = game
+        .failure()
+        .map(|failure| format!("The bot failed in tick {} ({}: {}). ", failure.tick, failure.kind, failure.detail));
+    let plans = if states.len() > ANNOTATED_FRAMES {
+        format!(
+            "The plans of the threats, the timing map and the close calls are kept for the last {ANNOTATED_FRAMES} ticks."
+        )
+    } else {
+        String::new()
+    };
+    replay.note = Some(failed.unwrap_or_default() + &plans).filter(|note| !note.is_empty());
+    let Some(budget) = budget else { return Some(game_json(PageSource::Replay(&replay))) };
+    let analysis = Analysis::of_states(world, &states, Some(game.map.clone()), budget);
+    let from = analysis.last_savable_tick.and_then(|tick| states.iter().find(|state| state.tick() == tick));
+    let line = from.zip(analysis.line.as_ref()).map(|(from, line)| branch("surviving line", "branch", world, from, line));
+    Some(game_json(PageSource::Analysed(&replay, &analysis, line.as_ref())))
+}
+
+/// The states of a game, if its record has its moves and they lead to the same game under the rules
+/// as they are now.
+fn states(world: &World, game: &GameRecord) -> Option<Vec<State>> {
+    let mut states = vec![world.start()];
+    for &player_move in game.line.iter() {
+        let mut next = states.last().filter(|state| !state.is_over())?.clone();
+        world.step(&mut next, player_move);
+        states.push(next);
+    }
+    let mut moves = MovesFingerprint::default();
+    states.iter().for_each(|state| moves.add(world.player(state)));
+    let is_same = states.last().is_some_and(State::is_over) && moves.text() == game.moves;
+    is_same.then_some(states)
+}
