@@ -114,7 +114,8 @@ fn replay(world: &World, game: &GameRecord, budget: Option<Budget>) -> Option<St
     let Some(budget) = budget else { return Some(game_json(PageSource::Replay(&replay))) };
     let analysis = Analysis::of_states(world, &states, Some(game.map.clone()), budget);
     let from = analysis.last_savable_tick.and_then(|tick| states.iter().find(|state| state.tick() == tick));
-    let line = from.zip(analysis.line.as_ref()).map(|(from, line)| branch("surviving line", "branch", world, from, line));
+    let line =
+        from.zip(analysis.line.as_ref()).map(|(from, line)| branch("surviving line", "branch", world, from, line));
     Some(game_json(PageSource::Analysed(&replay, &analysis, line.as_ref())))
 }
 
