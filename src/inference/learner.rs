@@ -97,8 +97,10 @@ pub(super) struct Game {
     /// By step, whether the threats were assumed to move.
     moves: Vec<bool>,
     pub evidence: Vec<ClockEvidence>,
-    honest: ClockFilter,
-    free: ClockFilter,
+    /// The clocks if the reported personalities are taken as the phases.
+    trusting: ClockFilter,
+    /// The clocks if they are ignored.
+    distrusting: ClockFilter,
     /// The clock of the best explanation, and its rules.
     clock: (Clock, Rules),
     pub reports_personalities: bool,
@@ -191,8 +193,8 @@ impl Learner {
             steps: Vec::new(),
             moves: Vec::new(),
             evidence: Vec::new(),
-            honest: ClockFilter::new(&self.expected, true),
-            free: ClockFilter::new(&self.expected, false),
+            trusting: ClockFilter::new(&self.expected, true),
+            distrusting: ClockFilter::new(&self.expected, false),
             clock: (Clock::new(&self.expected), self.expected),
             reports_personalities: first.personality.is_some(),
             hawks: vec![None; count],
@@ -211,8 +213,8 @@ impl Learner {
             // In ticks that were missed the threats may or may not have moved.
             for tick in FIRST_TICK..game.last.tick {
                 let evidence = ClockEvidence { tick, moved: None, personality: None };
-                game.honest.update(&evidence);
-                game.free.update(&evidence);
+                game.trusting.update(&evidence);
+                game.distrusting.update(&evidence);
                 game.evidence.push(evidence);
             }
         }
@@ -299,8 +301,8 @@ impl Learner {
         for tick in game.last.tick..sight.tick {
             let personality = sight.personality.filter(|_| tick + 1 == sight.tick);
             let evidence = ClockEvidence { tick, moved: None, personality };
-            game.honest.update(&evidence);
-            game.free.update(&evidence);
+            game.trusting.update(&evidence);
+            game.distrusting.update(&evidence);
             game.evidence.push(evidence);
         }
         // Hidden memories have to be seen again; a rebuild starts from here.
@@ -596,7 +598,7 @@ impl Learner {
         if let Some(game) = &self.game {
             if !game.reports_personalities {
                 rules.wire.personalities = Personalities::Missing;
-            } else if !game.honest.explains() && game.free.explains() {
+            } else if !game.trusting.explains() && game.distrusting.explains() {
                 rules.wire.personalities = Personalities::Mismatched;
             }
         }
@@ -743,9 +745,10 @@ impl Game {
     /// Updates the clock; returns whether the assumption that threats moved has changed for an
     /// earlier tick.
     fn update_clock(&mut self, evidence: &ClockEvidence) -> bool {
-        self.honest.update(evidence);
-        self.free.update(evidence);
-        let filter = if self.reports_personalities && self.honest.explains() { &self.honest } else { &self.free };
+        self.trusting.update(evidence);
+        self.distrusting.update(evidence);
+        let filter =
+            if self.reports_personalities && self.trusting.explains() { &self.trusting } else { &self.distrusting };
         let Some(rules) = filter.best().filter(|rules| *rules != self.clock.1) else { return false };
         let before = std::mem::replace(&mut self.clock, (Clock::new(&rules), rules)).0;
         let first = self.evidence.len() - 1 - self.steps.len();

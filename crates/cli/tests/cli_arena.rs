@@ -101,7 +101,7 @@ fn match_ends_with_a_verdict() {
 }
 
 #[test]
-fn games_that_are_equal_move_for_move_count_once() {
+fn identical_games_count_once() {
     let text = succeeds(&["battle", "safest", "cautious", "--samples", "5"]);
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines[lines.len() - 2], "safest and cautious are deterministic: 15 distinct pairs of 75");

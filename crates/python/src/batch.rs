@@ -69,12 +69,12 @@ impl Observation {
 }
 
 /// The array that observations are written to.
-enum Numbers {
+enum ObservationArray {
     Vectors(Py<PyArrayDyn<i16>>),
     Planes(Py<PyArrayDyn<u8>>),
 }
 
-impl Numbers {
+impl ObservationArray {
     fn new(py: Python<'_>, observation: Observation, shape: &[usize]) -> Self {
         match observation {
             Observation::Planes => Self::Planes(PyArrayDyn::zeros(py, shape.to_vec(), false).unbind()),
@@ -104,29 +104,29 @@ fn memory<'py, T: Element>(array: &Bound<'py, PyArrayDyn<T>>) -> PyResult<&'py m
 }
 
 /// Where one part of a batch writes its observations.
-enum Room<'a> {
+enum PartOutput<'a> {
     Nothing,
     Compact(&'a mut [i16]),
     Planes(&'a mut [u8]),
     State(&'a mut [i16]),
 }
 
-impl<'a> Room<'a> {
+impl<'a> PartOutput<'a> {
     /// Splits off the part for the first `games` games, `per_game` numbers each; returns it and the
     /// rest.
     fn split(self, games: usize, per_game: usize) -> (Self, Self) {
         match self {
             Self::Nothing => (Self::Nothing, Self::Nothing),
-            Self::Compact(room) => {
-                let (first, rest) = room.split_at_mut(games * per_game);
+            Self::Compact(output) => {
+                let (first, rest) = output.split_at_mut(games * per_game);
                 (Self::Compact(first), Self::Compact(rest))
             }
-            Self::Planes(room) => {
-                let (first, rest) = room.split_at_mut(games * per_game);
+            Self::Planes(output) => {
+                let (first, rest) = output.split_at_mut(games * per_game);
                 (Self::Planes(first), Self::Planes(rest))
             }
-            Self::State(room) => {
-                let (first, rest) = room.split_at_mut(games * per_game);
+            Self::State(output) => {
+                let (first, rest) = output.split_at_mut(games * per_game);
                 (Self::State(first), Self::State(rest))
             }
         }
@@ -135,9 +135,9 @@ impl<'a> Room<'a> {
     fn fill(self, part: &BatchPart<'_>) {
         match self {
             Self::Nothing => {}
-            Self::Compact(room) => part.write_compact(room),
-            Self::Planes(room) => part.write_planes(room),
-            Self::State(room) => part.write_states(room),
+            Self::Compact(output) => part.write_compact(output),
+            Self::Planes(output) => part.write_planes(output),
+            Self::State(output) => part.write_states(output),
         }
     }
 }
@@ -169,7 +169,7 @@ pub(crate) struct Batch {
     /// The helper threads.
     workers: Option<Workers>,
     moves: Vec<Move>,
-    observations: Numbers,
+    observations: ObservationArray,
     rewards: Py<PyArrayDyn<f32>>,
     terminations: Py<PyArrayDyn<bool>>,
 }
@@ -178,36 +178,36 @@ impl Batch {
     /// Runs a job on every part of the batch, on its threads.
     fn work(&mut self, py: Python<'_>, job: Job) -> PyResult<()> {
         let observations = match (&self.observations, self.observation) {
-            (_, Observation::Nothing) => Room::Nothing,
-            (Numbers::Planes(array), _) => Room::Planes(memory(array.bind(py))?),
-            (Numbers::Vectors(array), Observation::State) => Room::State(memory(array.bind(py))?),
-            (Numbers::Vectors(array), _) => Room::Compact(memory(array.bind(py))?),
+            (_, Observation::Nothing) => PartOutput::Nothing,
+            (ObservationArray::Planes(array), _) => PartOutput::Planes(memory(array.bind(py))?),
+            (ObservationArray::Vectors(array), Observation::State) => PartOutput::State(memory(array.bind(py))?),
+            (ObservationArray::Vectors(array), _) => PartOutput::Compact(memory(array.bind(py))?),
         };
         let (mut rewards, mut terminations) = (memory(self.rewards.bind(py))?, memory(self.terminations.bind(py))?);
         let per_game = self.observation.shape(self.batch.shape()).iter().product();
         let (mut moves, workers, batch) = (&self.moves[..], self.workers.as_mut(), &mut self.batch);
         without_gil(py, || {
             let count = if workers.is_some() { batch.len().div_ceil(PART_GAMES) } else { 1 };
-            let mut room = observations;
+            let mut output = observations;
             let parts = batch.parts(count).map(|part| {
                 let games = part.len();
-                let (part_moves, part_rewards, part_terminations, part_room);
+                let (part_moves, part_rewards, part_terminations, part_output);
                 (part_moves, moves) = moves.split_at(games);
                 (part_rewards, rewards) = std::mem::take(&mut rewards).split_at_mut(games);
                 (part_terminations, terminations) = std::mem::take(&mut terminations).split_at_mut(games);
-                (part_room, room) = std::mem::replace(&mut room, Room::Nothing).split(games, per_game);
-                (part, part_moves, part_rewards, part_terminations, part_room)
+                (part_output, output) = std::mem::replace(&mut output, PartOutput::Nothing).split(games, per_game);
+                (part, part_moves, part_rewards, part_terminations, part_output)
             });
             // Every thread takes the next part until none is left, so a faster thread does more of
             // them.
             let parts = Mutex::new(parts);
             let next = || parts.lock().unwrap_or_else(PoisonError::into_inner).next();
             let task = || {
-                while let Some((mut part, moves, rewards, terminations, room)) = next() {
+                while let Some((mut part, moves, rewards, terminations, output)) = next() {
                     if job == Job::Step {
                         part.step(moves, rewards, terminations);
                     }
-                    room.fill(&part);
+                    output.fill(&part);
                 }
             };
             match workers {
@@ -345,7 +345,7 @@ impl Batch {
             threads,
             workers,
             moves: vec![Move::Stay; games],
-            observations: Numbers::new(py, observation, &shape),
+            observations: ObservationArray::new(py, observation, &shape),
             rewards: PyArrayDyn::zeros(py, vec![games], false).unbind(),
             terminations: PyArrayDyn::zeros(py, vec![games], false).unbind(),
         };

@@ -13,11 +13,11 @@ use getaway::planner;
 use getaway::protocol::GameMessage;
 use getaway::search::Budget;
 
+use crate::callables::planner_name;
 use crate::convert::{
     action_dict, catch_panic, duration, from_python, milliseconds, optional_u64, value_error, variant, without_gil,
 };
 use crate::game::Game;
-use crate::guest::planner_name;
 use crate::value::{from_rules, rules_options, to_value_of};
 
 /// The team in the messages of `Bot.play`.

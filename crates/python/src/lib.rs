@@ -10,9 +10,9 @@ mod arena;
 #[cfg(feature = "lab")]
 mod batch;
 mod bot;
+mod callables;
 mod convert;
 mod game;
-mod guest;
 mod map;
 mod planner;
 #[cfg(feature = "lab")]
@@ -71,7 +71,7 @@ mod _getaway {
     /// Registers Python callables as planners.
     #[pymodule_init]
     fn init(_module: &Bound<'_, PyModule>) -> PyResult<()> {
-        crate::guest::register();
+        crate::callables::register();
         Ok(())
     }
 

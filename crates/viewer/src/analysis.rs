@@ -154,7 +154,7 @@ pub struct Analysis {
 
 /// The states of a game and the moves between them.
 #[derive(Clone, Copy, Debug)]
-struct Course<'a> {
+struct PlayedGame<'a> {
     world: &'a World,
     /// One more than the moves.
     states: &'a [State],
@@ -165,7 +165,7 @@ struct Course<'a> {
 #[derive(Clone, Debug, Default)]
 struct Boundary {
     /// The last state from which a line survives, and the line.
-    lives: Option<(usize, Vec<Move>)>,
+    savable: Option<(usize, Vec<Move>)>,
     /// The first state from which none does, proven.
     doomed: Option<usize>,
     /// The longest line from the first state.
@@ -175,7 +175,7 @@ struct Boundary {
 
 /// The answer for one state.
 enum Answer {
-    Lives(Vec<Move>),
+    Survives(Vec<Move>),
     Doomed,
     Unknown,
 }
@@ -216,16 +216,16 @@ impl Analysis {
         styles: &[String],
         budget: Budget,
     ) -> Self {
-        let course = Course { world, states, moves };
+        let game = PlayedGame { world, states, moves };
         let Some(last) = states.last() else { return Self::without_states(map, ticks) };
-        let boundary = course.boundary(budget);
+        let boundary = game.boundary(budget);
         let end = match last.status() {
             Status::Caught => End::Caught,
             Status::Complete => End::Complete,
             Status::Running => End::Unfinished,
         };
-        let index = boundary.lives.as_ref().map(|&(index, _)| index);
-        let room = course.room(&boundary);
+        let index = boundary.savable.as_ref().map(|&(index, _)| index);
+        let room = game.room(&boundary);
         let first_doomed = match (end, index) {
             (End::Complete, _) => None,
             (_, Some(index)) => Some(index + 1).filter(|&next| next < states.len()),
@@ -244,7 +244,7 @@ impl Analysis {
             final_tick: last.tick(),
             last_savable_tick: index.map(|index| states[index].tick()),
             is_proven: is_proven && is_certain,
-            line: boundary.lives.as_ref().map(|(_, line)| Plan::from(&line[..])),
+            line: boundary.savable.as_ref().map(|(_, line)| Plan::from(&line[..])),
             kind: None,
             sentence: String::new(),
             score: u32::from(last.tick()) * POINTS_PER_TICK,
@@ -260,7 +260,7 @@ impl Analysis {
             simulated_ticks: boundary.simulated_ticks,
         };
         if end != End::Complete && first_doomed.is_some() {
-            analysis.kind = Some(analysis.classify(&course, index, ticks));
+            analysis.kind = Some(analysis.classify(&game, index, ticks));
         }
         analysis.sentence = analysis.explain(index, ticks, styles);
         analysis
@@ -292,7 +292,7 @@ impl Analysis {
     }
 
     /// What lost a game whose last savable state is the one at `index`.
-    fn classify(&self, course: &Course, index: Option<usize>, ticks: &[LoggedTick]) -> LossKind {
+    fn classify(&self, game: &PlayedGame, index: Option<usize>, ticks: &[LoggedTick]) -> LossKind {
         let Some(index) = index else {
             return if self.is_proven { LossKind::DoomedMap } else { LossKind::Undecided };
         };
@@ -310,7 +310,7 @@ impl Analysis {
             return LossKind::IgnoredCommand;
         }
         let is_surprised = ticks.get(index + 1).is_some_and(|next| !next.mispredicted.is_empty());
-        if is_surprised && course.lives_as_predicted(index) { LossKind::Misprediction } else { chosen }
+        if is_surprised && game.survives_as_predicted(index) { LossKind::Misprediction } else { chosen }
     }
 
     /// Why the game ended as it did.
@@ -508,7 +508,7 @@ fn falls(room: &[u16], states: &[State], decisive: Option<usize>) -> Vec<Fall> {
     room.windows(2).enumerate().filter_map(fall).collect()
 }
 
-impl Course<'_> {
+impl PlayedGame<'_> {
     /// Finds where survival was lost.
     fn boundary(&self, budget: Budget) -> Boundary {
         let mut boundary = Boundary::default();
@@ -516,7 +516,7 @@ impl Course<'_> {
         let last = self.states.len() - 1;
         match self.states[last].status() {
             Status::Complete => {
-                boundary.lives =
+                boundary.savable =
                     Some((last.saturating_sub(1), self.moves.last().copied().flatten().into_iter().collect()));
                 return boundary;
             }
@@ -541,7 +541,7 @@ impl Course<'_> {
     /// Whether the first doomed state follows the last savable one.
     fn is_decided(&self, boundary: &Boundary) -> bool {
         let end = boundary.doomed.unwrap_or(self.states.len());
-        boundary.lives.as_ref().map_or(end == 0, |&(index, _)| index + 1 == end)
+        boundary.savable.as_ref().map_or(end == 0, |&(index, _)| index + 1 == end)
     }
 
     /// Probes single states with a budget each: from the end backwards until one can be survived,
@@ -549,10 +549,10 @@ impl Course<'_> {
     /// directions.
     fn round(&self, boundary: &mut Boundary, meter: &mut BudgetMeter, probe_ticks: u64, seed: u64) {
         let end = |boundary: &Boundary| boundary.doomed.unwrap_or(self.states.len());
-        let low = |boundary: &Boundary| boundary.lives.as_ref().map_or(0, |&(index, _)| index + 1);
+        let low = |boundary: &Boundary| boundary.savable.as_ref().map_or(0, |&(index, _)| index + 1);
         let mut undecided: Vec<usize> = Vec::new();
         let mut stride = 1;
-        while boundary.lives.is_none() && end(boundary) > 0 && meter.check().is_ok() {
+        while boundary.savable.is_none() && end(boundary) > 0 && meter.check().is_ok() {
             let from = undecided.last().copied().unwrap_or_else(|| end(boundary)).min(end(boundary));
             if from == 0 {
                 break;
@@ -590,10 +590,10 @@ impl Course<'_> {
     /// Decides a state, if it can be; returns whether it was.
     fn probe(&self, boundary: &mut Boundary, meter: &mut BudgetMeter, index: usize, ticks: u64, seed: u64) -> bool {
         match self.answer(boundary, meter, index, ticks, seed) {
-            Answer::Lives(line) => {
+            Answer::Survives(line) => {
                 let (index, line) = self.last_shared(index, line);
-                if boundary.lives.as_ref().is_none_or(|&(before, _)| before < index) {
-                    boundary.lives = Some((index, line));
+                if boundary.savable.as_ref().is_none_or(|&(before, _)| before < index) {
+                    boundary.savable = Some((index, line));
                 }
                 true
             }
@@ -619,7 +619,7 @@ impl Course<'_> {
                 boundary.longest_tick = boundary.longest_tick.max(Some(solution.final_tick));
             }
             match solution.outcome {
-                Outcome::Survives => return Answer::Lives(solution.moves),
+                Outcome::Survives => return Answer::Survives(solution.moves),
                 Outcome::Doomed => return Answer::Doomed,
                 Outcome::Undecided => {}
             }
@@ -642,7 +642,7 @@ impl Course<'_> {
     }
 
     /// Whether the move that was played could have survived if the threats had moved as predicted.
-    fn lives_as_predicted(&self, index: usize) -> bool {
+    fn survives_as_predicted(&self, index: usize) -> bool {
         let Some(&Some(played)) = self.moves.get(index) else { return false };
         let mut state = self.states[index].clone();
         self.world.step(&mut state, played);
@@ -656,7 +656,7 @@ impl Course<'_> {
     /// The room that was left at the start of each tick.
     fn room(&self, boundary: &Boundary) -> Vec<u16> {
         // A surviving line counts where the game is about to end.
-        let (living_from, living) = match &boundary.lives {
+        let (surviving_from, surviving) = match &boundary.savable {
             Some((index, line)) => {
                 let line = &line[..line.len().min(usize::from(ROOM_TICKS))];
                 (*index, self.world.states_along(&self.states[*index], line))
@@ -666,8 +666,9 @@ impl Course<'_> {
         let ahead = usize::from(ROOM_TICKS);
         let alive = |index: usize| {
             let played = self.states.get(index + ahead).filter(|state| state.status() != Status::Caught);
-            let on_line =
-                || (index <= living_from).then(|| living.get((index + ahead).checked_sub(living_from)?)).flatten();
+            let on_line = || {
+                (index <= surviving_from).then(|| surviving.get((index + ahead).checked_sub(surviving_from)?)).flatten()
+            };
             played.or_else(on_line).map(|state| self.world.player(state))
         };
         (0..self.states.len()).map(|index| room(self.world, &self.states[index], alive(index))).collect()
