@@ -77,10 +77,12 @@ def _words(option: str, value: Any) -> list[str]:
     return [option, str(value)]
 
 
-def _play(series: str, indices: list[int]) -> tuple[list[str], float]:
+def _play(series: str, indices: list[int], callables: dict[str, Any]) -> tuple[list[str], float]:
     """Runs on a worker: plays games; returns their records and the seconds that they took."""
+    from getaway import _callables
     from getaway._getaway import play_games
 
+    _callables.give(callables)
     start = time.perf_counter()
     return play_games(series, indices), time.perf_counter() - start
 
@@ -93,6 +95,32 @@ def _node_version() -> str:
         return getaway.__version__
     except ImportError as error:
         return f"none ({error})"
+
+
+def _python_planners(series: str) -> dict[str, Any]:
+    """The planners of a series that are Python callables, by name, so that they can be sent to the workers.
+
+    Modules of the working directory are sent along, because the nodes need not have them; those that are
+    installed must be installed everywhere.
+    """
+    from getaway import _callables
+    from ray import cloudpickle
+
+    found: dict[str, Any] = {}
+    for name in map(str.strip, json.loads(series)["planners"]):
+        module, _, path = name.partition(":")
+        # The rest are names with a number (`lookahead:12`), expressions and programs.
+        if module in ("exec", "pipe") or not all(part.isidentifier() for part in [*module.split("."), *path.split(".")]):
+            continue
+        found[name] = _callables.find(name)
+    if found:
+        folder = os.getcwd()
+        for module in [*sys.modules.values()]:
+            file = getattr(module, "__file__", None) or ""
+            is_own = file.startswith(folder + os.sep) and not file.startswith(sys.prefix) and "site-packages" not in file
+            if is_own and module.__name__.partition(".")[0] not in ("getaway", "__main__"):
+                cloudpickle.register_pickle_by_value(module)
+    return found
 
 
 def check_nodes(ray: Any) -> None:
@@ -126,6 +154,7 @@ class _Driver:
         # Only crashes are retried, without a limit: a game's own error would only recur.
         self.play = ray.remote(max_retries=-1, num_cpus=1)(_play)
         self.series = ray.put(series)
+        self.callables = ray.put(_python_planners(series))
         self.running: dict[Any, list[int]] = {}
         self.waiting: deque[int] = deque()
         self.is_complete = False
@@ -156,7 +185,7 @@ class _Driver:
             if self.is_complete:
                 size = max(1, min(size, len(self.waiting) // (2 * cpus)))
             batch = [self.waiting.popleft() for _ in range(min(size, len(self.waiting)))]
-            self.running[self.play.remote(self.series, batch)] = batch
+            self.running[self.play.remote(self.series, batch, self.callables)] = batch
 
     def run(self) -> None:
         self.fill()

@@ -108,6 +108,40 @@ def test_killed_worker_costs_only_time(two_nodes: Any, tmp_path: Path) -> None:
     assert killed and without_times(there) == without_times(here)
 
 
+PLANNERS = """
+import moves_of_mine
+
+def upwards(state):
+    return moves_of_mine.MOVE
+
+class Turner:
+    def __init__(self):
+        self.ticks = 0
+
+    def __call__(self, state):
+        self.ticks += 1
+        return "URDL"[self.ticks // 5 % 4]
+"""
+
+
+def test_planners_in_python_are_sent_to_the_nodes(two_nodes: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "moves_of_mine.py").write_text("MOVE = 'U'")
+    (tmp_path / "planners_of_mine.py").write_text(PLANNERS)
+    monkeypatch.chdir(tmp_path)
+    entrants = ["planners_of_mine:upwards", "safest", "planners_of_mine:Turner"]
+    here = cluster.tournament(entrants, MAPS, **SMALL)
+    assert without_times(cluster.tournament(entrants, MAPS, address=two_nodes[0], **SMALL)) == without_times(here)
+    # Ray may start workers in the same folder; what is sent must do where there is no such module.
+    code = "import json, sys; from getaway import cluster; from ray import cloudpickle; "
+    send = code + "sys.stdout.buffer.write(cloudpickle.dumps(cluster._python_planners(json.dumps({'planners': sys.argv[1:]}))))"
+    sent = subprocess.run([sys.executable, "-c", send, *entrants], capture_output=True, check=True, timeout=TIMEOUT_S).stdout
+    receive = code + "found = cloudpickle.loads(sys.stdin.buffer.read()); print([found[name] for name in sys.argv[1:]][0](None))"
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    done = subprocess.run([sys.executable, "-c", receive, entrants[0]], input=sent, cwd=folder, capture_output=True, check=True, timeout=TIMEOUT_S)
+    assert done.stdout.decode().split() == ["U"]
+
+
 def test_nodes_with_another_version_are_refused_by_name(two_nodes: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     address, ray = two_nodes
     ray.init(address=address, log_to_driver=False)

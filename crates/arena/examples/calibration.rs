@@ -1,8 +1,9 @@
 //! Measures how often the arena's statistics are right: tournaments between ten pairs of equal
-//! planners, synthetic and played.
+//! planners, synthetic and played. A row is printed as soon as its tournaments are played; `--pair N`
+//! measures only the pair of that number, from 1, so that a long run can be continued.
 //!
 //! ```text
-//! cargo run --release --package getaway-arena --example calibration -- [--synthetic N] [--real N] [--threads N]
+//! cargo run --release --package getaway-arena --example calibration -- [--synthetic N] [--real N] [--threads N] [--pair N]
 //! ```
 
 #[path = "../tests/calibration/mod.rs"]
@@ -19,24 +20,37 @@ fn main() {
         value.map_or(default, |value| value.expect("a whole number"))
     };
     let (synthetic, real, threads) = (option("--synthetic", 1000), option("--real", 100), option("--threads", 2));
+    let only = option("--pair", 0);
+    let is_measured = |index: &usize| only == 0 || *index + 1 == only as usize;
     println!(
         "{:<45} {:>6} {:>8} {:>11} {:>9} {:>7}",
         "EQUAL PLANNERS", "RUNS", "FALSE +", "DIFFERENCE", "WIN SHARE", "SCORE"
     );
-    let made_up =
-        SYNTHETIC.iter().enumerate().map(|(index, pair)| (pair.name, pair.calibrate(synthetic, index as u64)));
-    print_all("made up", made_up.collect());
-    let maps = common::our_maps();
-    let played = REAL.iter().enumerate().map(|(index, pair)| {
-        (pair.name, pair.calibrate(&maps, real, 1_000_000 * (index as u64 + 1), threads as usize))
-    });
-    print_all("played", played.collect());
+    if synthetic > 0 {
+        let pairs = (0..SYNTHETIC.len()).filter(is_measured);
+        let measure = |index: usize| (SYNTHETIC[index].name, SYNTHETIC[index].calibrate(synthetic, index as u64));
+        print_all("synthetic", pairs.map(measure));
+    }
+    if real > 0 {
+        let maps = common::our_maps();
+        let pairs = (0..REAL.len()).filter(is_measured);
+        let measure = |index: usize| {
+            let seed = 1_000_000 * (index as u64 + 1);
+            (REAL[index].name, REAL[index].calibrate(&maps, real, seed, threads as usize))
+        };
+        print_all("played", pairs.map(measure));
+    }
 }
 
-fn print_all(kind: &str, found: Vec<(&str, Calibration)>) {
-    found.iter().for_each(|(name, calibration)| print(name, calibration));
-    let all: Vec<Calibration> = found.into_iter().map(|(_, calibration)| calibration).collect();
-    print(&format!("all {kind}"), &Calibration::sum(&all));
+fn print_all(kind: &str, found: impl Iterator<Item = (&'static str, Calibration)>) {
+    let print_each = |(name, calibration): (&str, Calibration)| {
+        print(name, &calibration);
+        calibration
+    };
+    let all: Vec<Calibration> = found.map(print_each).collect();
+    if all.len() > 1 {
+        print(&format!("all {kind}"), &Calibration::sum(&all));
+    }
 }
 
 fn print(name: &str, found: &Calibration) {

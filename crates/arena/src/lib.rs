@@ -45,8 +45,9 @@ mod tournament;
 pub use csv::csv;
 pub use eval::{MapEvaluation, PlannerEvaluation, Summary, evaluate};
 pub use external::{
-    BridgeError, BridgeReport, ExternalBot, ExternalOptions, ExternalRecord, ExternalSummary, Failure, FailureKind,
-    SILENT_TICKS_MAX, STARTUP_TIME, Transport, bridge, external_summaries,
+    BridgeError, BridgeReport, ExternalBot, ExternalGame, ExternalOptions, ExternalRecord, ExternalSummary,
+    ExternalTick, Failure, FailureKind, PlayedGame, SILENT_TICKS_MAX, STARTUP_TIME, Transport, bridge,
+    external_summaries, play_external,
 };
 pub use game::{GameError, GameRecord, MovesFingerprint, SourceCounts, TEAM, Times, play};
 pub use matches::{Comparison, MapComparison, Match, SprtMonitor, SprtReport, p_value, pairs};

@@ -93,17 +93,18 @@ struct Data<'a> {
 /// A sequential test: its log-likelihood ratio after each pair, and its bounds.
 #[derive(Serialize)]
 struct SprtCurve {
-    name: String,
+    /// The planners, by index: the ratio rises with the wins of the first.
+    sides: [usize; 2],
     ratios: Vec<f64>,
     low: f64,
     high: f64,
 }
 
 impl SprtCurve {
-    fn of(left: &str, right: &str, sprt: &SprtReport) -> Self {
+    fn of(sides: [usize; 2], sprt: &SprtReport) -> Self {
         let SprtReport { low, high, .. } = *sprt;
         let round = |ratio: &f64| (ratio * 1e3).round() / 1e3;
-        Self { name: format!("{left} against {right}"), ratios: sprt.ratios.iter().map(round).collect(), low, high }
+        Self { sides, ratios: sprt.ratios.iter().map(round).collect(), low, high }
     }
 }
 
@@ -122,11 +123,12 @@ pub fn report(
 ) -> String {
     let ReportText { title, heading, command, facts } = text;
     let ReportResult { battle, tournament, replays } = result;
-    let battle_sprt = battle.and_then(|battle| Some(SprtCurve::of(&battle.left, &battle.right, battle.sprt.as_ref()?)));
+    let battle_sprt = battle.and_then(|battle| Some(SprtCurve::of([0, 1], battle.sprt.as_ref()?)));
     let pair_sprts = tournament.into_iter().flat_map(|tournament| &tournament.pairs).filter_map(|pair| {
         let left = pair.sprt_left.as_ref()?;
-        let right = if *left == pair.left { &pair.right } else { &pair.left };
-        Some(SprtCurve::of(left, right, pair.sprt.as_ref()?))
+        let [one, other] = pair.sides;
+        let sides = if *left == pair.left { [one, other] } else { [other, one] };
+        Some(SprtCurve::of(sides, pair.sprt.as_ref()?))
     });
     let (maps, planners) = (0..series.maps().len(), 0..series.options().planners.len());
     let times = |planner: usize, map: usize| {

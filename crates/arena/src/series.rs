@@ -20,7 +20,7 @@ use super::external::{ExternalBot, ExternalGame, ExternalHost, ExternalOptions, 
 use super::game::{GameError, GameRecord, MovesFingerprint, SourceCounts, Times, play};
 use getaway::bot::{Bot, BotOptions, OptionsError};
 use getaway::fnv::FnvHasher;
-use getaway::game::{Layout, Plan, Rules, World, WorldError};
+use getaway::game::{Layout, Plan, Rules, State, World, WorldError};
 use getaway::map::Map;
 use getaway::planner::{self, PlannerError};
 use getaway::search::{Budget, Generator};
@@ -338,10 +338,7 @@ impl Series {
         if let (Some(bot), Some(host)) = (&self.bots[key.planner], host) {
             return self.play_external(key, bot, host, is_stopped);
         }
-        let GameKey { sample, map, planner } = key;
-        let SeriesMap { name, layout, world } = &self.maps[map];
-        let SeriesOptions { rules, budget, ref planners, .. } = self.options;
-        let (planner, seed) = (&planners[planner], self.seed(map, sample));
+        let world = &self.maps[key.map].world;
         let mut bot = self.bot(index)?;
         let (mut simulated_ticks, mut sources, mut times) = (0, SourceCounts::default(), Times::default());
         let (mut moves, mut line) = (MovesFingerprint::default(), Plan::default());
@@ -356,60 +353,61 @@ impl Series {
         let ended = played.map_err(|source| self.aborted(index, source))?;
         let ControlFlow::Continue(state) = ended else { return Ok(None) };
         moves.add(world.player(&state));
-        Ok(Some(GameRecord {
+        let mispredictions = bot.mispredictions_by_threat().iter().sum();
+        let record = self.record(key, &state, &moves, sources, times);
+        Ok(Some(GameRecord { line, simulated_ticks, mispredictions, ..record }))
+    }
+
+    /// The record of a game, without its line, and without what only a planner or only an external
+    /// bot has.
+    fn record(
+        &self,
+        GameKey { sample, map, planner }: GameKey,
+        state: &State,
+        moves: &MovesFingerprint,
+        sources: SourceCounts,
+        times: Times,
+    ) -> GameRecord {
+        let SeriesMap { name, layout, world } = &self.maps[map];
+        let SeriesOptions { rules, budget, ref planners, .. } = self.options;
+        GameRecord {
             map: name.clone(),
             layout: layout.clone(),
-            planner: planner.clone(),
+            planner: planners[planner].clone(),
             sample,
-            seed,
+            seed: self.seed(map, sample),
             rules,
             budget,
-            score: world.score(&state),
+            score: world.score(state),
             final_tick: state.tick(),
             caught: state.is_caught(),
             moves: moves.text(),
-            line,
-            simulated_ticks,
+            line: Plan::default(),
+            simulated_ticks: 0,
             sources,
-            mispredictions: bot.mispredictions_by_threat().iter().sum(),
+            mispredictions: 0,
             times,
             external: None,
-        }))
+        }
     }
 
     /// Plays a game with an external bot; returns `None` if it was abandoned.
     fn play_external(
         &self,
-        GameKey { sample, map, planner }: GameKey,
+        key: GameKey,
         bot: &ExternalBot,
         host: &ExternalHost,
         is_stopped: &dyn Fn() -> bool,
     ) -> Result<Option<GameRecord>, SeriesError> {
-        let (SeriesMap { name, layout, world }, seed) = (&self.maps[map], self.seed(map, sample));
+        let GameKey { sample, map, planner } = key;
+        let (SeriesMap { name, world, .. }, seed) = (&self.maps[map], self.seed(map, sample));
         let log_name = format!("{}-{}-{}.log", planner + 1, file_name(name), sample + 1);
         let game = ExternalGame { bot, world, seed, log_name: &log_name };
-        let played = host.play(game, is_stopped).map_err(SeriesError::External)?;
-        let Some(PlayedGame { state, record, moves, line, times }) = played else { return Ok(None) };
-        let SeriesOptions { rules, budget, .. } = self.options;
-        Ok(Some(GameRecord {
-            map: name.clone(),
-            layout: layout.clone(),
-            planner: self.options.planners[planner].clone(),
-            sample,
-            seed,
-            rules,
-            budget,
-            score: world.score(&state),
-            final_tick: state.tick(),
-            caught: state.is_caught(),
-            moves: moves.text(),
-            line,
-            simulated_ticks: 0,
-            sources: SourceCounts { search: record.commands, fallback: record.missed_ticks, plan: 0 },
-            mispredictions: 0,
-            times,
-            external: Some(record),
-        }))
+        let played = host.play(game, is_stopped, &mut |_| {}).map_err(SeriesError::External)?;
+        let Some(PlayedGame { state, record: external, moves, line, times }) = played else { return Ok(None) };
+        let sources = SourceCounts { search: external.commands, fallback: external.missed_ticks, plan: 0 };
+        let record = self.record(key, &state, &moves, sources, times);
+        Ok(Some(GameRecord { line, external: Some(external), ..record }))
     }
 }
 

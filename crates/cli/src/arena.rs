@@ -120,6 +120,13 @@ impl ReportFiles {
     }
 }
 
+/// The limits of a budget: "20000 simulated ticks".
+fn budget_words(budget: &Budget) -> String {
+    let limits = [(budget.ticks, "simulated ticks"), (budget.evaluations, "evaluations"), (budget.time_ms(), "ms")];
+    let limits = limits.into_iter().filter_map(|(limit, unit)| limit.map(|limit| format!("{limit} {unit}")));
+    limits.collect::<Vec<String>>().join(" and ")
+}
+
 /// The processor's name and its number of cores.
 fn processor() -> String {
     let cores = num_cpus::get_physical();
@@ -249,9 +256,7 @@ impl<'a> SeriesRun<'a> {
     /// The settings as text.
     pub fn heading(&self) -> String {
         let Settings { seed, rules, budget, samples, games, games_max } = self.settings();
-        let limits = [(budget.ticks, "simulated ticks"), (budget.evaluations, "evaluations"), (budget.time_ms(), "ms")];
-        let limits = limits.into_iter().filter_map(|(limit, unit)| limit.map(|limit| format!("{limit} {unit}")));
-        let budget = limits.collect::<Vec<String>>().join(" and ");
+        let budget = budget_words(&budget);
         let variant = if rules.no_jump { ", no jumping" } else { "" };
         let missing = if games < games_max { format!(", {games} of {games_max} games so far") } else { String::new() };
         let samples = if samples == 1 { "1 sample".to_owned() } else { format!("{samples} samples") };
@@ -325,7 +330,7 @@ impl<'a> SeriesRun<'a> {
                 Some(address) => ("cluster", address.clone()),
                 None => ("threads", self.args.thread_count().to_string()),
             },
-            ("budget per decision", to_json(&budget)),
+            ("budget per decision", budget_words(&budget)),
             ("rules", rules),
         ]
     }

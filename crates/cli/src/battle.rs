@@ -26,7 +26,8 @@ const EXAMPLES: &str = "Examples:
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct BattleArgs {
-    /// The planner whose wins are counted: a name, an expression, exec:COMMAND or pipe:COMMAND
+    /// The planner whose wins are counted: a name, an expression, exec:COMMAND, pipe:COMMAND, or a
+    /// planner in Python as MODULE:NAME
     #[arg(value_name = "LEFT")]
     left: String,
     /// Planner to compare it with

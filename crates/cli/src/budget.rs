@@ -27,6 +27,11 @@ pub(super) struct BudgetArgs {
 }
 
 impl BudgetArgs {
+    /// Whether any option sets a limit.
+    pub fn is_given(&self) -> bool {
+        self.or(Budget::UNLIMITED) != Budget::UNLIMITED
+    }
+
     /// The budget, or `default` if no option sets a limit.
     pub fn or(&self, default: Budget) -> Budget {
         let time = self.budget_ms.map(Duration::from_millis);

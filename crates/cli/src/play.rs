@@ -4,21 +4,23 @@ use std::convert::Infallible;
 use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap::Args;
 use serde::Serialize;
 
 use getaway::bot::{BUDGET_DEFAULT, Bot, BotOptions, Decision};
-use getaway::game::{LAST_TICK, Rules, Status, World, variant};
+use getaway::game::{LAST_TICK, Rules, State, Status, World, variant};
 use getaway::planner::DEFAULT_NAME;
 use getaway::protocol::MessageWriter;
 use getaway::recording::{DecisionNotes, GameNotes, RecordingError, RecordingWriter, TickNotes, milliseconds};
 use getaway_arena::stats::nearest_rank;
-use getaway_arena::{SourceCounts, TEAM};
+use getaway_arena::{
+    ExternalBot, ExternalGame, ExternalRecord, ExternalTick, PlayedGame, SourceCounts, TEAM, play_external,
+};
 
 use super::budget::BudgetArgs;
 use super::ending::ending;
+use super::external::{BotArgs, bot_failure, external_bot};
 use super::memory::Memory;
 use super::number::{ANY, integer};
 use super::output::OutputArgs;
@@ -28,6 +30,7 @@ use super::{CliError, MapArgs, RulesArgs, one_line, world_of};
 const EXAMPLES: &str = "Examples:
   getaway play roundabout                                the default planner, 75 ms per decision
   getaway play roundabout --planner uct-greedy --no-jump
+  getaway play roundabout --planner 'exec:python my_bot.py' --save games/mine.jsonl
   getaway play harbour --budget-ticks 20000 --save games/harbour.jsonl";
 
 /// Play a whole local game
@@ -39,7 +42,8 @@ pub(super) struct PlayArgs {
     map: String,
     #[command(flatten)]
     maps: MapArgs,
-    /// Planner: a name, an expression, or a planner in Python as MODULE:NAME
+    /// Planner: a name, an expression, exec:COMMAND, pipe:COMMAND, or a planner in Python as
+    /// MODULE:NAME
     #[arg(long, value_name = "NAME|EXPRESSION", default_value = DEFAULT_NAME)]
     planner: String,
     #[command(flatten)]
@@ -65,6 +69,8 @@ pub(super) struct PlayArgs {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    bot: BotArgs,
 }
 
 /// The JSON output.
@@ -83,6 +89,9 @@ struct Report {
     decision_ms: DecisionTimes,
     sources: SourceCounts,
     mispredictions: u32,
+    /// How the bot behaved, if it is an external one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    external: Option<ExternalRecord>,
     /// What the bot has learnt, in sentences.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     learnt: Vec<String>,
@@ -103,22 +112,54 @@ pub(super) fn run(args: &PlayArgs, out: &mut impl Write) -> Result<(), CliError>
     let map = args.maps.find(&args.map)?;
     let rules = args.rules.rules()?;
     let world = world_of(&map, &rules)?;
+    if let Some(bot) = external_bot(&args.planner)? {
+        return run_external(args, map.name, &world, &bot, out);
+    }
     let known = args.memory.as_deref().map(|path| Memory::read(path, rules.no_jump)).transpose()?;
     let mut options = options(args, rules);
     if let Some(memory) = known {
         (options.rules, options.words) = (memory.rules, memory.words);
     }
     let mut bot = Bot::new(options).map_err(|error| CliError::Input(error.to_string()))?;
-    let recording = args.save.as_ref().map(|path| RecordingWriter::open(path, args.output.overwrites())).transpose()?;
+    let recording = recording(args)?;
     let (report, lost) = play(args, map.name, &world, &mut bot, recording)?;
     if let Some(path) = &args.memory {
         Memory::of(&bot).write(path)?;
     }
+    print(args, &report, lost, out)
+}
+
+/// As [`run`], with a program that plays in place of the bot.
+fn run_external(
+    args: &PlayArgs,
+    map: String,
+    world: &World,
+    bot: &ExternalBot,
+    out: &mut impl Write,
+) -> Result<(), CliError> {
+    let unused =
+        [("--memory", args.memory.is_some()), ("--slack", args.slack.is_some()), ("a budget", args.budget.is_given())];
+    if let Some((option, _)) = unused.into_iter().find(|(_, is_given)| *is_given) {
+        return Err(CliError::Input(format!("{option} is for planners: expected none with {}", args.planner)));
+    }
+    let recording = recording(args)?;
+    let (report, lost) = play_bot(args, map, world, bot, recording)?;
+    print(args, &report, lost, out)?;
+    report.external.as_ref().map_or(Ok(()), bot_failure)
+}
+
+/// The recording that was asked for.
+fn recording(args: &PlayArgs) -> Result<Option<RecordingWriter>, CliError> {
+    Ok(args.save.as_ref().map(|path| RecordingWriter::open(path, args.output.overwrites())).transpose()?)
+}
+
+/// Prints the report; a recording that was lost is an error.
+fn print(args: &PlayArgs, report: &Report, lost: Option<RecordingError>, out: &mut impl Write) -> Result<(), CliError> {
     if args.json {
-        serde_json::to_writer(&mut *out, &report)?;
+        serde_json::to_writer(&mut *out, report)?;
         writeln!(out)?;
     } else {
-        write_report(&report, out)?;
+        write_report(report, out)?;
     }
     out.flush()?;
     match lost {
@@ -138,17 +179,20 @@ fn options(args: &PlayArgs, rules: Rules) -> BotOptions {
     }
 }
 
+/// What a recording says of the game, in its first line.
+fn game_notes(args: &PlayArgs, map: &str, world: &World) -> GameNotes {
+    GameNotes {
+        map: Some(map.to_owned()),
+        rules: *world.rules(),
+        recorder: Some(format!("getaway play {}", env!("CARGO_PKG_VERSION"))),
+        planner: Some(args.planner.clone()),
+        tick_ms: None,
+    }
+}
+
 /// What a recording says besides a state and its actions.
 fn notes(args: &PlayArgs, map: &str, world: &World, decision: &Decision, is_first: bool) -> TickNotes {
-    let game = is_first.then(|| {
-        Box::new(GameNotes {
-            map: Some(map.to_owned()),
-            rules: *world.rules(),
-            recorder: Some(format!("getaway play {}", env!("CARGO_PKG_VERSION"))),
-            planner: Some(args.planner.clone()),
-            tick_ms: None,
-        })
-    });
+    let game = is_first.then(|| Box::new(game_notes(args, map, world)));
     let Decision { source, planned_tick, elapsed, .. } = *decision;
     let (ms, source) = (milliseconds(elapsed), source.name().to_owned());
     let decision = DecisionNotes { ms, source, planned_tick, mispredictions: 0 };
@@ -193,25 +237,82 @@ fn play(
     let mut sources = SourceCounts::default();
     decisions.iter().for_each(|decision| sources.add(decision.source));
     let report = Report {
-        map,
-        planner: args.planner.clone(),
-        rules: *world.rules(),
-        score: world.score(&state),
-        final_tick: state.tick(),
-        caught: state.is_caught(),
-        status: state.status(),
-        decision_ms: times(decisions.iter().map(|decision| decision.elapsed)),
+        decision_ms: times(decisions.iter().map(|decision| milliseconds(decision.elapsed))),
         sources,
         mispredictions: bot.mispredictions_by_threat().iter().sum(),
         learnt: bot.learnt(),
         saved,
+        ..Report::of(args, map, world, &state)
     };
     Ok((report, lost))
 }
 
-/// Computes the statistics of the decision times.
-fn times(decisions: impl Iterator<Item = Duration>) -> DecisionTimes {
-    let ms: Vec<f64> = decisions.map(|elapsed| (elapsed.as_secs_f64() * 1e6).round() / 1e3).collect();
+/// As [`play`], with an external bot.
+fn play_bot(
+    args: &PlayArgs,
+    map: String,
+    world: &World,
+    bot: &ExternalBot,
+    mut recording: Option<RecordingWriter>,
+) -> Result<(Report, Option<RecordingError>), CliError> {
+    let options = args.bot.options();
+    let writer = MessageWriter::new(world, TEAM);
+    let progress = Progress::of(LAST_TICK.into(), "ticks");
+    let (mut answers_ms, mut lost, mut is_first) = (Vec::new(), None, true);
+    let game = ExternalGame { bot, world, seed: args.seed, log_name: "bot.log" };
+    let played = play_external(game, &options, &mut |ExternalTick { state, actions, wire }| {
+        answers_ms.extend(wire.command.as_ref().map(|command| command.ms));
+        let tick_ms = Some(milliseconds(options.tick_time));
+        let game = is_first.then(|| Box::new(GameNotes { tick_ms, ..game_notes(args, &map, world) }));
+        is_first = false;
+        let notes = TickNotes { game, wire: Some(Box::new(wire)), decision: None };
+        if let Some(file) = &mut recording
+            && let Err(error) = file.write_with(&writer.write(state), actions, &notes)
+        {
+            (lost, recording) = (Some(error), None);
+        }
+        progress.inc(1);
+    });
+    drop(progress);
+    let PlayedGame { state, record, .. } =
+        played.map_err(|error| CliError::Input(format!("external bots: {error}")))?;
+    if let Some(recording) = recording {
+        lost = recording.finish().err();
+    }
+    let report = Report {
+        decision_ms: times(answers_ms.into_iter()),
+        sources: SourceCounts { search: record.commands, fallback: record.missed_ticks, plan: 0 },
+        external: Some(record),
+        saved: args.save.clone().filter(|_| lost.is_none()),
+        ..Report::of(args, map, world, &state)
+    };
+    Ok((report, lost))
+}
+
+impl Report {
+    /// The result of a game, without how it was played.
+    fn of(args: &PlayArgs, map: String, world: &World, state: &State) -> Self {
+        Self {
+            map,
+            planner: args.planner.clone(),
+            rules: *world.rules(),
+            score: world.score(state),
+            final_tick: state.tick(),
+            caught: state.is_caught(),
+            status: state.status(),
+            decision_ms: DecisionTimes::default(),
+            sources: SourceCounts::default(),
+            mispredictions: 0,
+            external: None,
+            learnt: Vec::new(),
+            saved: None,
+        }
+    }
+}
+
+/// Computes the statistics of the decision times, which are in milliseconds.
+fn times(decisions_ms: impl Iterator<Item = f64>) -> DecisionTimes {
+    let ms: Vec<f64> = decisions_ms.collect();
     let Some((&first, later)) = ms.split_first() else { return DecisionTimes::default() };
     let mut later = later.to_vec();
     later.sort_by(f64::total_cmp);
@@ -227,11 +328,21 @@ fn write_report(report: &Report, out: &mut impl Write) -> Result<(), CliError> {
     let end = ending(*status, *final_tick);
     writeln!(out, "{}: {score} points, {end}, planner {}", one_line(map), one_line(planner))?;
     let DecisionTimes { first, p50, p99, max } = decision_ms;
-    writeln!(out, "decisions: first {first:.3} ms, then p50 {p50:.3}, p99 {p99:.3}, max {max:.3} ms")?;
-    let SourceCounts { plan, search, fallback } = sources;
-    writeln!(out, "{plan} from plans, {search} from searches, {fallback} fallbacks; {mispredictions} mispredictions")?;
-    if !report.learnt.is_empty() {
-        writeln!(out, "learnt: {}", one_line(&report.learnt.join("; ")))?;
+    if sources.search > 0 || report.external.is_none() {
+        writeln!(out, "decisions: first {first:.3} ms, then p50 {p50:.3}, p99 {p99:.3}, max {max:.3} ms")?;
+    }
+    if let Some(ExternalRecord { commands, missed_ticks, late_commands, invalid_commands, .. }) = &report.external {
+        writeln!(
+            out,
+            "{commands} commands, {missed_ticks} ticks without a command, {late_commands} late commands, \
+             {invalid_commands} messages that are not commands"
+        )?;
+    } else {
+        let SourceCounts { plan, search, fallback } = sources;
+        writeln!(
+            out,
+            "{plan} from plans, {search} from searches, {fallback} fallbacks; {mispredictions} mispredictions"
+        )?;
     }
     if !report.learnt.is_empty() {
         writeln!(out, "learnt: {}", one_line(&report.learnt.join("; ")))?;
@@ -248,9 +359,8 @@ mod tests {
 
     #[test]
     fn first_tick_is_reported_separately() {
-        let ms = |ms: u64| Duration::from_millis(ms);
-        let after = times([50].into_iter().chain(1..=100).map(ms));
+        let after = times([50].into_iter().chain(1..=100).map(f64::from));
         assert_eq!(after, DecisionTimes { first: 50.0, p50: 50.0, p99: 99.0, max: 100.0 });
-        assert_eq!(times([ms(7)].into_iter()), DecisionTimes { first: 7.0, p50: 0.0, p99: 0.0, max: 0.0 });
+        assert_eq!(times([7.0].into_iter()), DecisionTimes { first: 7.0, p50: 0.0, p99: 0.0, max: 0.0 });
     }
 }

@@ -15,6 +15,8 @@ use getaway::bot::{Bot, BotOptions};
 use getaway::game::{State, World};
 use getaway::map::Map;
 use getaway::planner::DEFAULT_NAME;
+use getaway::recording::WireNotes;
+use getaway_arena::{ExternalBot, ExternalGame, ExternalOptions, ExternalTick, play_external};
 use getaway_server::ViewerServer;
 use getaway_viewer::{
     Analysis, GameLibrary, GifOptions, Layers, LiveReplay, Page, PageSource, PictureError, PictureOptions,
@@ -22,6 +24,7 @@ use getaway_viewer::{
 };
 
 use super::analyse::{known_maps, read};
+use super::external::{BotArgs, external_bot};
 use super::number::{ANY, integer};
 use super::output::OutputArgs;
 use super::replay::list_files;
@@ -30,6 +33,7 @@ use super::{CliError, MapArgs, RulesArgs, one_line, world_of};
 const EXAMPLES: &str = "Examples:
   getaway view games/last.jsonl                  open a recorded game in the browser
   getaway view roundabout --planner cautious     play a map and watch it live
+  getaway view roundabout --planner 'pipe:python my_bot.py'
   getaway view roundabout --planner human        play it yourself, with the arrow keys
   getaway view games/a.jsonl games/b.jsonl       a list of games; two of them side by side
   getaway view games/last.jsonl --html last.html one file to send to a friend
@@ -49,8 +53,8 @@ pub(super) struct ViewArgs {
     sources: Vec<String>,
     #[command(flatten)]
     maps: MapArgs,
-    /// Planner that plays the map: a name, an expression, a planner in Python as MODULE:NAME, or human
-    /// for the arrow keys
+    /// Planner that plays the map: a name, an expression, exec:COMMAND, pipe:COMMAND, a planner in
+    /// Python as MODULE:NAME, or human for the arrow keys
     #[arg(long, value_name = "NAME|EXPRESSION", default_value = DEFAULT_NAME)]
     planner: String,
     /// Seed of the planner's random number generator
@@ -96,6 +100,8 @@ pub(super) struct ViewArgs {
     dark: bool,
     #[command(flatten)]
     output: OutputArgs,
+    #[command(flatten)]
+    bot: BotArgs,
 }
 
 /// Parses a speed: one of the page's, or any other from 0.1 to 100.
@@ -185,9 +191,9 @@ fn replay(args: &ViewArgs, source: &Source) -> Result<Replay, CliError> {
             if args.planner == HUMAN {
                 return Err(CliError::Input(format!("--planner {HUMAN} plays on the page: expected no output file")));
             }
-            let (world, mut bot) = world_and_bot(args, map)?;
+            let (world, mut player) = world_and_player(args, map)?;
             let mut states = Vec::new();
-            play(&world, &mut bot, |state| states.push(state.clone()))?;
+            player.play(&world, |state| states.push(state.clone()), |_| {})?;
             Ok(Replay::of_states(&map.name, &args.planner, &world, &states))
         }
     }
@@ -229,23 +235,54 @@ fn video(path: &Path, animation: &[u8]) -> Result<Vec<u8>, CliError> {
     made.map_err(|error| fail(&error))
 }
 
-fn world_and_bot(args: &ViewArgs, map: &Map) -> Result<(World, Bot), CliError> {
-    let rules = args.rules.rules()?;
-    let world = world_of(map, &rules)?;
-    let options = BotOptions { planner: args.planner.clone(), seed: args.seed, rules, ..BotOptions::default() };
-    let bot = Bot::new(options).map_err(|error| CliError::Input(error.to_string()))?;
-    Ok((world, bot))
+/// What plays a map.
+enum Player {
+    Bot(Box<Bot>),
+    External { bot: ExternalBot, seed: u64, options: ExternalOptions },
 }
 
-/// Plays a game to its end, passing every state to `on_state`.
-fn play(world: &World, bot: &mut Bot, mut on_state: impl FnMut(&State)) -> Result<(), CliError> {
-    let played = getaway_arena::play(world, bot, |state, _| {
-        on_state(state);
-        ControlFlow::<Infallible>::Continue(())
-    });
-    let ControlFlow::Continue(last) = played.map_err(|error| CliError::Check(error.to_string()))?;
-    on_state(&last);
-    Ok(())
+fn world_and_player(args: &ViewArgs, map: &Map) -> Result<(World, Player), CliError> {
+    let rules = args.rules.rules()?;
+    let world = world_of(map, &rules)?;
+    let seed = args.seed;
+    if let Some(bot) = external_bot(&args.planner)? {
+        return Ok((world, Player::External { bot, seed, options: args.bot.options() }));
+    }
+    let options = BotOptions { planner: args.planner.clone(), seed, rules, ..BotOptions::default() };
+    let bot = Bot::new(options).map_err(|error| CliError::Input(error.to_string()))?;
+    Ok((world, Player::Bot(Box::new(bot))))
+}
+
+impl Player {
+    /// Plays a game to its end, passing every state to `on_state`, and to `on_wire` what an external
+    /// bot sent in answer.
+    fn play(
+        &mut self,
+        world: &World,
+        mut on_state: impl FnMut(&State),
+        mut on_wire: impl FnMut(&WireNotes),
+    ) -> Result<(), CliError> {
+        let last = match self {
+            Self::Bot(bot) => {
+                let played = getaway_arena::play(world, bot, |state, _| {
+                    on_state(state);
+                    ControlFlow::<Infallible>::Continue(())
+                });
+                let ControlFlow::Continue(last) = played.map_err(|error| CliError::Check(error.to_string()))?;
+                last
+            }
+            Self::External { bot, seed, options } => {
+                let game = ExternalGame { bot, world, seed: *seed, log_name: "bot.log" };
+                let played = play_external(game, options, &mut |ExternalTick { state, wire, .. }| {
+                    on_state(state);
+                    on_wire(&wire);
+                });
+                played.map_err(|error| CliError::Input(format!("external bots: {error}")))?.state
+            }
+        };
+        on_state(&last);
+        Ok(())
+    }
 }
 
 /// Serves the page until the program is terminated.
@@ -267,11 +304,11 @@ fn show(args: &ViewArgs, source: &Source, out: &mut impl Write) -> Result<(), Cl
             live.push(&world.start());
         }
         Source::Map(map) => {
-            let (world, mut bot) = world_and_bot(args, map)?;
+            let (world, mut player) = world_and_player(args, map)?;
             let (world, live) = (Arc::new(world), Arc::clone(&live));
             live.begin(&map.name, &args.planner, Arc::clone(&world));
             // If the game fails, the page ends at that point.
-            thread::spawn(move || play(&world, &mut bot, |state| live.push(state)));
+            thread::spawn(move || player.play(&world, |state| live.push(state), |wire| live.note(wire)));
         }
     }
     let source =

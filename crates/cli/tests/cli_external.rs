@@ -92,6 +92,43 @@ fn shell_walker_plays_and_one_process_serves_all_games() {
     assert_eq!((starts(&[]), starts(&["--restart"])), (1, 3));
 }
 
+#[test]
+fn one_game_of_a_bot_can_be_played_recorded_and_shown() {
+    let dir = tempfile::tempdir().unwrap();
+    let (saved, page, logs) = (dir.path().join("game.jsonl"), dir.path().join("game.html"), dir.path().join("logs"));
+    let (saved, page, logs) = (saved.to_str().unwrap(), page.to_str().unwrap(), logs.to_str().unwrap());
+    let bot = stays("");
+    let planner = ["--planner", &bot, "--tick-ms", "2000"];
+    let text = succeeds(&[&["play", "snail", "--save", saved, "--json"], &planner[..]].concat());
+    let report: Value = serde_json::from_str(&text).unwrap();
+    let last_tick = report["final_tick"].as_u64().unwrap();
+    assert_eq!(
+        (count(&report["external"], "commands"), count(&report["external"], "missed_ticks")),
+        (last_tick - 1, 0)
+    );
+    // The recording has what the server's have: the commands, and who plays.
+    let recording = fs::read_to_string(saved).unwrap();
+    let first: Value = serde_json::from_str(recording.lines().next().unwrap()).unwrap();
+    assert_eq!(
+        (&first["game"]["planner"], &first["game"]["tick_ms"]),
+        (&bot.clone().into(), &2000.0.into()),
+        "{first}"
+    );
+    assert!(first["wire"]["command"]["ms"].is_number(), "{first}");
+    succeeds(&["replay", saved]);
+    succeeds(&[&["view", "snail", "--html", page], &planner[..]].concat());
+    assert!(fs::read_to_string(page).unwrap().contains("<html"));
+
+    let output = getaway(&["play", "snail", "--planner", "pipe:read -r x; echo oops >&2; exit 3", "--logs", logs]);
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(error_line(&output), "the bot crashed in tick 1: exit code 3: oops");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("0 commands, "), "the game was played without it");
+    assert_eq!(fs::read_to_string(dir.path().join("logs/bot.log")).unwrap(), "oops\n");
+    let refused = fails(&["play", "snail", "--planner", "pipe:cat", "--budget-ticks", "5"]);
+    assert_eq!(refused, "a budget is for planners: expected none with pipe:cat");
+    assert!(fails(&["view", "snail", "--planner", "exec: "]).starts_with("exec: : expected a command after the colon"));
+}
+
 /// The processes whose command line contains `text`.
 fn processes(text: &str) -> usize {
     let all = fs::read_dir("/proc").unwrap().flatten();

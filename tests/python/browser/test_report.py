@@ -58,6 +58,8 @@ def test_every_chart_is_drawn_for_every_planner(page: Page, evaluation: tuple[Pa
     drawn = [curve.evaluate("curve => [curve.getBBox().width, curve.getBBox().height]") for curve in (survival, random)]
     assert drawn[0][0] > 500 and drawn[0][1] == 0, "survival loses no game"
     assert drawn[1][1] > 200, "random loses every game"
+    starts = [(curve.get_attribute("d") or "").partition("H")[0] for curve in curves.all()]
+    assert len(set(starts)) == len(PLANNERS), "curves of equal planners would hide each other"
     for chart in ("#scores", "#times"):
         expect(page.locator(f"{chart} svg")).to_have_count(len(PLANNERS))
         for facet in page.locator(f"{chart} svg").all():

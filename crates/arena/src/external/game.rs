@@ -19,6 +19,7 @@ use super::{
 use crate::game::{MovesFingerprint, TEAM, Times};
 use getaway::game::{Action, FIRST_TICK, Plan, State, World};
 use getaway::protocol::{ClientFrame, Command, MessageWriter};
+use getaway::recording::{CommandNote, UnreadableNote, WireNotes, milliseconds, shortened};
 
 /// Interval at which a game checks whether it must stop.
 const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(100);
@@ -34,25 +35,58 @@ pub(crate) struct ExternalHost {
     idle: Mutex<Vec<IdleBot>>,
 }
 
-/// A game to play.
+/// A game of an external bot.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ExternalGame<'a> {
+pub struct ExternalGame<'a> {
+    /// The bot.
     pub bot: &'a ExternalBot,
+    /// The map and the rules.
     pub world: &'a World,
     /// The seed of the game, for the bot: it is in the environment variable `SEED` of a new process.
     pub seed: u64,
-    /// The name of the game's log.
+    /// The name of the file for the bot's standard error.
     pub log_name: &'a str,
 }
 
-/// A game that was played.
+/// A tick of an external bot's game, just before it is played.
 #[derive(Debug)]
-pub(crate) struct PlayedGame {
+pub struct ExternalTick<'a> {
+    /// The state that the bot was sent.
+    pub state: &'a State,
+    /// The command that counts; empty if there was none in time.
+    pub actions: &'a [Action],
+    /// What the bot sent.
+    pub wire: WireNotes,
+}
+
+/// A game that an external bot has played.
+#[derive(Debug)]
+pub struct PlayedGame {
+    /// The last state.
     pub state: State,
+    /// How the bot behaved.
     pub record: ExternalRecord,
+    /// The fingerprint of its moves.
     pub moves: MovesFingerprint,
+    /// Its moves.
     pub line: Plan,
+    /// How long it took to answer.
     pub times: Times,
+}
+
+/// Plays one game with a process of its own. `watch` is called with every tick; after a failure, the
+/// rest of the game is played without the bot.
+///
+/// # Errors
+/// When no process can be started, or the bot's log not written.
+pub fn play_external(
+    game: ExternalGame<'_>,
+    options: &ExternalOptions,
+    watch: &mut dyn FnMut(ExternalTick<'_>),
+) -> io::Result<PlayedGame> {
+    let host = ExternalHost::new(ExternalOptions { restart: true, ..options.clone() })?;
+    let played = host.play(game, &|| false, watch)?;
+    Ok(played.expect("the game was not stopped"))
 }
 
 /// The series was stopped before the game ended.
@@ -68,8 +102,13 @@ impl ExternalHost {
     ///
     /// # Errors
     /// When the log of the game cannot be written.
-    pub fn play(&self, game: ExternalGame<'_>, is_stopped: &dyn Fn() -> bool) -> io::Result<Option<PlayedGame>> {
-        let mut play = Play::new(game, self.options.tick_time, is_stopped);
+    pub fn play(
+        &self,
+        game: ExternalGame<'_>,
+        is_stopped: &dyn Fn() -> bool,
+        watch: &mut dyn FnMut(ExternalTick<'_>),
+    ) -> io::Result<Option<PlayedGame>> {
+        let mut play = Play::new(game, self.options.tick_time, is_stopped, watch);
         let log = match game.bot.transport {
             Transport::Exec => self.exec(&mut play),
             Transport::Pipe => self.pipe(&mut play),
@@ -197,6 +236,7 @@ struct Play<'a> {
     game: ExternalGame<'a>,
     tick_time: Duration,
     is_stopped: &'a dyn Fn() -> bool,
+    watch: &'a mut dyn FnMut(ExternalTick<'_>),
     state: State,
     record: ExternalRecord,
     moves: MovesFingerprint,
@@ -208,15 +248,24 @@ struct Play<'a> {
     sent_garbage: bool,
     /// The last tick for which a command was accepted.
     answered_tick: Option<u32>,
+    /// When the state was sent, and what has arrived since.
+    sent: Instant,
+    wire: WireNotes,
 }
 
 impl<'a> Play<'a> {
-    fn new(game: ExternalGame<'a>, tick_time: Duration, is_stopped: &'a dyn Fn() -> bool) -> Self {
+    fn new(
+        game: ExternalGame<'a>,
+        tick_time: Duration,
+        is_stopped: &'a dyn Fn() -> bool,
+        watch: &'a mut dyn FnMut(ExternalTick<'_>),
+    ) -> Self {
         let tick_ms = u64::try_from(tick_time.as_millis()).unwrap_or(u64::MAX);
         Self {
             game,
             tick_time,
             is_stopped,
+            watch,
             state: game.world.start(),
             record: ExternalRecord { tick_ms, ..ExternalRecord::default() },
             moves: MovesFingerprint::default(),
@@ -225,6 +274,8 @@ impl<'a> Play<'a> {
             silent_ticks: 0,
             sent_garbage: false,
             answered_tick: None,
+            sent: Instant::now(),
+            wire: WireNotes::default(),
         }
     }
 
@@ -248,11 +299,11 @@ impl<'a> Play<'a> {
         let writer = MessageWriter::new(self.game.world, TEAM);
         let mut extra_time = startup_time;
         while !self.state.is_over() && self.record.failure.is_none() {
-            let start = Instant::now();
+            self.sent = Instant::now();
             channel.send(&writer.write(&self.state));
-            let deadline = start + self.tick_time + std::mem::take(&mut extra_time);
+            let deadline = self.sent + self.tick_time + std::mem::take(&mut extra_time);
             if let Some(actions) = self.answer(channel, process, deadline)? {
-                self.times.add(start.elapsed());
+                self.times.add(self.sent.elapsed());
                 self.step(&actions);
             }
         }
@@ -289,17 +340,19 @@ impl<'a> Play<'a> {
 
     /// Reads a message: breaks with the command of the tick, or with `None` on a failure.
     fn read(&mut self, message: &str) -> ControlFlow<Option<Vec<Action>>> {
-        let tick = u32::from(self.state.tick());
+        let (tick, ms) = (u32::from(self.state.tick()), milliseconds(self.sent.elapsed()));
         match ClientFrame::parse(message) {
             Ok(ClientFrame::Command(command)) if command.tick == tick => {
                 self.record.commands += 1;
+                self.wire.command = Some(CommandNote { ms, tick: None, actions: command.actions.clone() });
                 self.answered_tick = Some(tick);
                 (self.silent_ticks, self.sent_garbage) = (0, false);
                 ControlFlow::Break(Some(command.actions))
             }
-            Ok(ClientFrame::Command(Command { tick: found, .. })) => {
+            Ok(ClientFrame::Command(Command { tick: found, actions })) => {
                 if self.answered_tick != Some(found) && (u32::from(FIRST_TICK)..tick).contains(&found) {
                     self.record.late_commands += 1;
+                    self.wire.late.push(CommandNote { ms, tick: Some(found), actions });
                 }
                 // A late command is a sign of life.
                 self.silent_ticks = 0;
@@ -307,14 +360,22 @@ impl<'a> Play<'a> {
             }
             // A program that also plays over a websocket may register here too.
             Ok(ClientFrame::Register(_)) if self.record.commands == 0 => ControlFlow::Continue(()),
-            Ok(_) => {
+            Ok(frame) => {
+                let error = match frame {
+                    ClientFrame::InvalidCommand(error) => error.to_string(),
+                    ClientFrame::Unknown(what) => format!("{what}: expected a COMMAND"),
+                    _ => "expected a COMMAND".to_owned(),
+                };
                 self.record.invalid_commands += 1;
+                self.wire.unreadable.push(UnreadableNote { ms, text: shortened(message), error });
                 self.sent_garbage = true;
                 ControlFlow::Continue(())
             }
             // The server closes the connection.
             Err(error) => {
                 self.record.invalid_commands += 1;
+                let text = shortened(message);
+                self.wire.unreadable.push(UnreadableNote { ms, text, error: error.to_string() });
                 self.fail(FailureKind::Garbage, error.to_string());
                 ControlFlow::Break(None)
             }
@@ -348,6 +409,9 @@ impl<'a> Play<'a> {
     }
 
     fn step(&mut self, actions: &[Action]) {
+        let left = self.record.failure.as_ref().map(|failure| format!("{}: {}", failure.kind, failure.detail));
+        let wire = WireNotes { left, ..std::mem::take(&mut self.wire) };
+        (self.watch)(ExternalTick { state: &self.state, actions, wire });
         self.moves.add(self.game.world.player(&self.state));
         // This fails only if the game is over, which ends the loop.
         self.line.0.extend(self.game.world.play(&mut self.state, actions));

@@ -27,7 +27,8 @@ use serde::{Deserialize, Serialize};
 pub use bridge::{BridgeError, BridgeReport, bridge};
 pub use summary::{ExternalSummary, external_summaries};
 
-pub(crate) use game::{ExternalGame, ExternalHost, PlayedGame};
+pub(crate) use game::ExternalHost;
+pub use game::{ExternalGame, ExternalTick, PlayedGame, play_external};
 
 /// Time for a program to start and connect, and for the first command of a piped program: the time
 /// that the server waits for a registration, plus as much for the start of the program.

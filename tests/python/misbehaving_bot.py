@@ -1,0 +1,53 @@
+"""A bot that does one thing wrong, over a websocket or on standard input and output: see `tournament_runs.py`.
+
+    misbehaving_bot.py well|crash|hang|garbage|late [FILE]
+
+Appends the server's port to FILE.
+"""
+
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+LATE_S = float(os.environ.get("LATE_S", "0.15"))
+
+
+def answers(messages: Iterator[str], what: str) -> Iterator[str]:
+    """The answer to each message; every tenth is late, or all later ones are wrong."""
+    for message in messages:
+        tick = json.loads(message)["tick"]
+        if tick >= 10:
+            if what == "crash":
+                print("a bug in tick", tick, file=sys.stderr)
+                sys.exit(3)
+            if what == "hang":
+                time.sleep(1e6)
+            if what == "late" and tick % 10 == 0:
+                time.sleep(LATE_S)
+        is_garbage = what == "garbage" and tick >= 10
+        yield "where am I?" if is_garbage else json.dumps({"type": "COMMAND", "tick": tick, "actions": []})
+
+
+def main(what: str, ports: str | None = None) -> None:
+    """Plays until the server or the input ends."""
+    url = os.environ.get("SERVER_URL")
+    if not url:
+        for answer in answers(iter(sys.stdin), what):
+            print(answer, flush=True)
+        return
+    from websockets.sync.client import connect
+
+    if ports:
+        with open(ports, "a") as file:
+            file.write(f"{urlsplit(url).port}\n")
+    with connect(url, max_size=None) as socket:
+        socket.send(json.dumps({"type": "REGISTER", "teamName": what}))
+        for answer in answers((str(message) for message in socket), what):
+            socket.send(answer)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
