@@ -18,7 +18,7 @@ impl Slot {
     const EMPTY: Self = Self { code: 0, weight: 0.0, factor: 0.0 };
 }
 
-/// The weights: a hash table with open addressing, whose copy is a copy of memory.
+/// The weights: a hash table with open addressing, which is cloned by copying its memory.
 #[derive(Debug, Default)]
 pub(super) struct Weights {
     /// A power of two of slots, or none.

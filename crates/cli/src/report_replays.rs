@@ -15,19 +15,19 @@ use getaway_viewer::{ANALYSIS_TICKS, Analysis, Page, PageSource, Replay, branch,
 
 use super::progress::Progress;
 
-/// The last frames of a game have the plans of the threats, which are most of a replay's size.
+/// Only this many last frames of a game have the threats' plans, which make up most of a replay's
+/// size.
 const ANNOTATED_FRAMES: usize = 200;
-/// Size of all replays together; games beyond it are not part of the report.
+/// Maximum size of all replays together; further games are not part of the report.
 const REPLAYS_MAX_BYTES: usize = 12 << 20;
-/// Number of replays that are made before the size is looked at.
+/// Number of replays made between two checks of the size.
 const CHUNK: usize = 64;
-/// The first lost games are analysed, with this work in simulated ticks for all of them: about ten
-/// seconds of one core.
+/// Maximum number of lost games that are analysed.
 const ANALYSES_MAX: usize = 64;
+/// Maximum work of all analyses together, in simulated ticks: about ten seconds of one core.
 const ANALYSES_TICKS: u64 = 48_000_000;
 
-/// The games of a report, those that were lost first, until they are too many. Games that are equal
-/// move for move are stored once.
+/// The games of a report, lost ones first, up to the size limit. Identical games are stored once.
 pub(super) fn report_replays(series: &Series, games: &Games, threads: usize) -> ReportReplays {
     let mut firsts: Vec<usize> = Vec::new();
     let mut groups = HashMap::new();
@@ -73,7 +73,7 @@ pub(super) fn report_replays(series: &Series, games: &Games, threads: usize) -> 
     made
 }
 
-/// The results of `make` for each number of a range, worked out by several threads.
+/// The results of `make` for each number of a range, computed by several threads.
 fn parallel<T: Send>(
     range: std::ops::Range<usize>,
     threads: usize,
@@ -93,8 +93,8 @@ fn parallel<T: Send>(
     results.into_iter().map(|slot| slot.into_inner().unwrap_or_default()).collect()
 }
 
-/// A game for the viewer, with its analysis if there is a budget for it; `None` if the game is not
-/// known move by move.
+/// A game for the viewer, with its analysis if there is a budget for it; `None` if the game's moves
+/// are unknown.
 fn replay(world: &World, game: &GameRecord, budget: Option<Budget>) -> Option<String> {
     let states = states(world, game)?;
     let mut replay = Replay::of_branch(&game.map, &game.planner, world, &states, ANNOTATED_FRAMES);
@@ -105,7 +105,7 @@ fn replay(world: &World, game: &GameRecord, budget: Option<Budget>) -> Option<St
         .map(|failure| format!("The bot failed in tick {} ({}: {}). ", failure.tick, failure.kind, failure.detail));
     let plans = if states.len() > ANNOTATED_FRAMES {
         format!(
-            "The plans of the threats, the timing map and the close calls are kept for the last {ANNOTATED_FRAMES} ticks."
+            "The threats' plans, their earliest arrivals and the close calls are kept for the last {ANNOTATED_FRAMES} ticks only."
         )
     } else {
         String::new()

@@ -40,7 +40,7 @@ impl Slot {
     }
 }
 
-/// The bits of memories that may be unknown, among the slots of a mask: those of each slot.
+/// For each slot of a mask whose memory may be unknown: the bits of that memory.
 pub(super) fn wilds_of(slots: &[Slot], mask: u64) -> Vec<u64> {
     slots.iter().map(|slot| slot.wild & mask).filter(|&wild| wild != 0).collect()
 }
