@@ -29,7 +29,7 @@ def name_of(planner: Planner) -> str:
 
 
 def give(callables: dict[str, Planner]) -> None:
-    """Lets `find` return these, by their names: another process has found them."""
+    """Registers callables that another process has found, so that `find` returns them by name."""
     _given.update(callables)
 
 

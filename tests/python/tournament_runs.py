@@ -1,4 +1,4 @@
-"""Long runs of the arena with external bots, which the test suite has in short.
+"""Long runs of the arena with external bots, of which the test suite has short versions.
 
     .venv/bin/python tests/python/tournament_runs.py bots --games 20
     .venv/bin/python tests/python/tournament_runs.py kills --count 10 --seed 1
@@ -101,7 +101,7 @@ def standing(program: Path, more: list[str]) -> dict[str, Any]:
 
 
 def tournament(program: Path, more: list[str]) -> list[str]:
-    """The command: one game on each map, with time enough for bots on a busy machine."""
+    """The command: one game on each map, with enough time for bots on a busy machine."""
     options = ["--samples", "1", "--budget-ticks", "200", "--tick-ms", "5000", "--json"]
     return [str(program), "tournament", *ENTRANTS, *SHELL_BOTS, *options, *more]
 

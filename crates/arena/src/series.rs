@@ -358,8 +358,8 @@ impl Series {
         Ok(Some(GameRecord { line, simulated_ticks, mispredictions, ..record }))
     }
 
-    /// The record of a game, without its line, and without what only a planner or only an external
-    /// bot has.
+    /// The record of a game, without its moves and the fields that only planners or external bots
+    /// have.
     fn record(
         &self,
         GameKey { sample, map, planner }: GameKey,

@@ -28,7 +28,7 @@ pub(super) struct BotArgs {
 }
 
 impl BotArgs {
-    /// The options; a game alone has a process of its own.
+    /// The options; a single game has a process of its own.
     pub fn options(&self) -> ExternalOptions {
         let &Self { tick_ms, ref logs } = self;
         ExternalOptions { tick_time: Duration::from_millis(tick_ms), restart: true, logs: logs.clone() }
@@ -64,7 +64,7 @@ pub(super) fn external_bot(planner: &str) -> Result<Option<ExternalBot>, CliErro
     }
 }
 
-/// The error of a bot's game alone, on valid input, if the bot failed.
+/// The error of a single game in which the bot failed.
 pub(super) fn bot_failure(record: &ExternalRecord) -> Result<(), CliError> {
     match &record.failure {
         Some(Failure { kind, tick, detail }) => {

@@ -129,7 +129,7 @@ pub(super) fn run(args: &PlayArgs, out: &mut impl Write) -> Result<(), CliError>
     print(args, &report, lost, out)
 }
 
-/// As [`run`], with a program that plays in place of the bot.
+/// Like [`run`], with a program that plays in place of the bot.
 fn run_external(
     args: &PlayArgs,
     map: String,
@@ -148,7 +148,7 @@ fn run_external(
     report.external.as_ref().map_or(Ok(()), bot_failure)
 }
 
-/// The recording that was asked for.
+/// The requested recording.
 fn recording(args: &PlayArgs) -> Result<Option<RecordingWriter>, CliError> {
     Ok(args.save.as_ref().map(|path| RecordingWriter::open(path, args.output.overwrites())).transpose()?)
 }
@@ -179,7 +179,7 @@ fn options(args: &PlayArgs, rules: Rules) -> BotOptions {
     }
 }
 
-/// What a recording says of the game, in its first line.
+/// The notes on the game in a recording's first line.
 fn game_notes(args: &PlayArgs, map: &str, world: &World) -> GameNotes {
     GameNotes {
         map: Some(map.to_owned()),
@@ -247,7 +247,7 @@ fn play(
     Ok((report, lost))
 }
 
-/// As [`play`], with an external bot.
+/// Like [`play`], with an external bot.
 fn play_bot(
     args: &PlayArgs,
     map: String,
@@ -290,7 +290,7 @@ fn play_bot(
 }
 
 impl Report {
-    /// The result of a game, without how it was played.
+    /// The result of a game, without the fields on how it was played.
     fn of(args: &PlayArgs, map: String, world: &World, state: &State) -> Self {
         Self {
             map,

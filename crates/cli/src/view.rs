@@ -235,7 +235,7 @@ fn video(path: &Path, animation: &[u8]) -> Result<Vec<u8>, CliError> {
     made.map_err(|error| fail(&error))
 }
 
-/// What plays a map.
+/// The planner or bot that plays a map.
 enum Player {
     Bot(Box<Bot>),
     External { bot: ExternalBot, seed: u64, options: ExternalOptions },

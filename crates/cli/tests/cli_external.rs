@@ -106,7 +106,7 @@ fn one_game_of_a_bot_can_be_played_recorded_and_shown() {
         (count(&report["external"], "commands"), count(&report["external"], "missed_ticks")),
         (last_tick - 1, 0)
     );
-    // The recording has what the server's have: the commands, and who plays.
+    // The recording contains what the server's do: the commands, and who plays.
     let recording = fs::read_to_string(saved).unwrap();
     let first: Value = serde_json::from_str(recording.lines().next().unwrap()).unwrap();
     assert_eq!(

@@ -78,7 +78,7 @@ pub struct PlayedGame {
 /// rest of the game is played without the bot.
 ///
 /// # Errors
-/// When no process can be started, or the bot's log not written.
+/// When no process can be started, or the bot's log cannot be written.
 pub fn play_external(
     game: ExternalGame<'_>,
     options: &ExternalOptions,
