@@ -1,12 +1,12 @@
 //! The bank: small maps that are hard to survive, each decided on one thread, into a file of
 //! verdicts, scores, bounds and times: `cargo bench --bench bank -- --out benches/bank.csv`.
 //!
-//! Options, each with a value: `--set no-jump|jump|crowd|generated` (the 192 maps in either variant,
-//! the 20 with a crowd of threats, or 2,000 maps of all kinds and sizes in both variants; the first
-//! three by default), `--time-ms` of processor time per map (10000), `--only` a substring of a
-//! row's first columns, `--threads`, `--verify 1` to check each certificate with the literal model,
-//! and `--out FILE` (standard output by default). Without `--bench`, as a test, it decides a few
-//! maps.
+//! Options, each with a value: `--set no-jump|jump|crowd|generated` (the 192 maps in either
+//! variant, the 20 with a crowd of threats, or 2,000 maps of all kinds and sizes in both variants;
+//! the first three by default), `--time-ms` of processor time per map (10000), `--only` a substring
+//! of a row's first columns, `--threads`, `--verify 1` to check each certificate with the literal
+//! model, and `--out FILE` (standard output by default). Without `--bench`, as a test, it decides a
+//! few maps.
 //!
 //! Guarantees: every line is replayed before its row is written, and with `--verify 1` in the
 //! literal model, too; there a certificate that does not verify stops the run. So `--set generated
@@ -41,8 +41,8 @@ struct Entry {
     rules: Rules,
 }
 
-/// Maps of all kinds: the numbers of kinds, sizes, threats and braids have no common factor, so that
-/// every combination occurs. A map without room for its threats is left out.
+/// Maps of all kinds: the numbers of kinds, sizes, threats and braids have no common factor, so
+/// that every combination occurs. A map without room for its threats is left out.
 fn generated() -> Vec<Entry> {
     let kinds = [GeneratorKind::Maze, GeneratorKind::Labyrinth, GeneratorKind::City];
     let sizes = [(9, 7), (11, 9), (13, 11), (15, 13), (21, 17)];

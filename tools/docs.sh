@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the documentation as a site, target/site/index.html. A warning or a dead link fails the build.
-# `tools/docs.sh --serve` shows it at http://127.0.0.1:8000/ instead, and follows changes.
+# Builds the documentation as a site, target/site/index.html. A warning or a dead link fails the
+# build. `tools/docs.sh --serve` shows it at http://127.0.0.1:8000/ instead, and follows changes.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=tools/environment.sh

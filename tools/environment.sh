@@ -94,8 +94,9 @@ prepare_python() {
   echo "$now" >.venv/getaway.hash
 }
 
-# start_server ARGUMENT...: starts `getaway serve` on a free port, in the background. Sets server_pid,
-# and url once the server listens. Its output goes to $scratch/results, its messages to $scratch/log.
+# start_server ARGUMENT...: starts `getaway serve` on a free port, in the background. Sets
+# server_pid, and url once the server listens. Its output goes to $scratch/results, its messages to
+# $scratch/log.
 start_server() {
   # The background shell may open its files only after this shell has begun to read them.
   : >"$scratch/results"

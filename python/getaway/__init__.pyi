@@ -65,14 +65,16 @@ class Bot:
     Several threads may share it; their calls are serialised.
 
     Args:
-        planner: a planner's name (see `planners`), an expression of the search grammar, or a planner in
-            Python: a callable that takes a `State` and returns a move, or its name `MODULE:NAME`. A class is
-            instantiated once per game, and again when the bot learns more about the map.
+        planner: a planner's name (see `planners`), an expression of the search grammar, or a
+            planner in Python: a callable that takes a `State` and returns a move, or its name
+            `MODULE:NAME`. A class is instantiated once per game, and again when the bot learns more
+            about the map.
         budget_ms: time per decision in milliseconds, including parsing the message.
-        budget_ticks: maximum number of ticks simulated per decision; with it, and a `budget_ms` that is
-            never reached, games are reproducible.
+        budget_ticks: maximum number of ticks simulated per decision; with it, and a `budget_ms`
+            that is never reached, games are reproducible.
         seed: the seed of the random number generator, from 0.
-        no_jump: whether the game is the no-jump variant, in which stepping onto a threat's tile loses.
+        no_jump: whether the game is the no-jump variant, in which stepping onto a threat's tile
+            loses.
         rules: rules that differ from the server's.
 
     Raises:
@@ -93,8 +95,8 @@ class Bot:
     def next_action(self, game_message: str | bytes | dict[str, Any], /) -> dict[str, Any] | None:
         """The action for a state, given as a frame or a dict; None to stay.
 
-        A state with another map or an earlier tick starts a new game. Releases the interpreter lock;
-        Ctrl-C is handled after the decision.
+        A state with another map or an earlier tick starts a new game. Releases the interpreter
+        lock; Ctrl-C is handled after the decision.
 
         Raises:
             ValueError: for an invalid or inconsistent state, with the path of the field. The bot
@@ -116,7 +118,9 @@ class Bot:
 
     @property
     def mispredictions(self) -> list[int]:
-        """For each threat, in message order, how often it did something other than predicted in this game."""
+        """For each threat, in message order, how often it did something other than predicted in this
+        game.
+        """
 
 @final
 class Map:
@@ -125,8 +129,8 @@ class Map:
     A value: it compares, hashes, copies and pickles.
 
     Args:
-        rows: a drawing, one string per row or all rows in one: `#` wall, `.` open, `~` see-through, P the
-            player, B bull, G goldfish, S shark, O owl, D deer, H hawk.
+        rows: a drawing, one string per row or all rows in one: `#` wall, `.` open, `~` see-through,
+            P the player, B bull, G goldfish, S shark, O owl, D deer, H hawk.
         name: the map's name.
         difficulty: easy, medium or hard.
 
@@ -178,7 +182,8 @@ class State:
     state, for what-if questions.
 
     Args:
-        map: a map, its name or folder, or a game or state, whose map, rules and tables are then shared.
+        map: a map, its name or folder, or a game or state, whose map, rules and tables are then
+            shared.
         tick: the tick, 1 to 2001.
         player: the player's position.
         threats: the threats, in the map's order.
@@ -267,16 +272,16 @@ class Game:
     hashed.
 
     Args:
-        map: a map, the folder of one, the name of a bundled one, or a game or state, whose map and rules are
-            then shared.
+        map: a map, the folder of one, the name of a bundled one, or a game or state, whose map and
+            rules are then shared.
         no_jump: whether to play the no-jump variant.
         rules: rules that differ from the server's.
         moves: moves to play first.
 
     Raises:
         FileNotFoundError: if there is no such map.
-        ValueError: if the map cannot be read or played, for rules out of range, or if moves follow the
-            end of the game.
+        ValueError: if the map cannot be read or played, for rules out of range, or if moves follow
+            the end of the game.
     """
 
     def __new__(
@@ -292,7 +297,8 @@ class Game:
         """
 
     def step(self, action: _Action = None, /) -> Move:
-        """Play a tick with a move, an action, several (of which the first that succeeds counts), or none.
+        """Play a tick with a move, an action, several (of which the first that succeeds counts), or
+        none.
 
         Returns the resulting move.
 
@@ -388,16 +394,17 @@ class Game:
 class Batch:
     """Many games in flat arrays, stepped together without the interpreter lock. Needs NumPy.
 
-    A game that is over returns to its start in the next step, which ignores its action. Every step writes
-    into the same arrays: copy what you keep. `getaway.gymnasium` describes the observations. The games
-    start evenly divided among the maps, in the order of the list.
+    A game that is over returns to its start in the next step, which ignores its action. Every step
+    writes into the same arrays: copy what you keep. `getaway.gymnasium` describes the observations.
+    The games start evenly divided among the maps, in the order of the list.
 
     Args:
         maps: one or several maps, as for `Game`.
         games: number of games; by default one per map.
-        observation: what each step writes for each game: "compact", "state" (int16), "planes" (uint8), or
-            None for nothing.
-        threads: threads that step the games, including the calling one; results do not depend on it.
+        observation: what each step writes for each game: "compact", "state" (int16), "planes"
+            (uint8), or None for nothing.
+        threads: threads that step the games, including the calling one; results do not depend on
+            it.
         no_jump: whether to play the no-jump variant.
         rules: rules that differ from the server's.
 
@@ -425,12 +432,13 @@ class Batch:
     ) -> tuple[npt.NDArray[Any], npt.NDArray[np.float32], npt.NDArray[np.bool_]]:
         """Play a tick of every game; returns observations, rewards and terminations.
 
-        A reward is the number of ticks gained: 1, or 0 for a game that was reset or whose player was caught in
-        the no-jump variant.
+        A reward is the number of ticks gained: 1, or 0 for a game that was reset or whose player
+        was caught in the no-jump variant.
 
         Raises:
             TypeError: for actions that are not integers.
-            ValueError: for a shape other than (games,), or an action outside 0 to 4; no game has changed then.
+            ValueError: for a shape other than (games,), or an action outside 0 to 4; no game has
+                changed then.
         """
 
     @property
@@ -471,8 +479,8 @@ class Batch:
 class Replay:
     """A game to watch, from its start to its current state.
 
-    In a notebook it plays in the viewer, with the tick, the plan and the threats' paths; `html` is the same
-    page, which needs no other file, and `svg` an animation without controls.
+    In a notebook it plays in the viewer, with the tick, the plan and the threats' paths; `html` is
+    the same page, which needs no other file, and `svg` an animation without controls.
 
     Args:
         game: the game.
@@ -555,9 +563,9 @@ def solve(
 ) -> Solution:
     """Solve a whole game before the first move, from the start of a map or from the state of a game.
 
-    Finds a line that survives, or proves that there is none, and then goes on until the longest line is
-    found or the time limit is reached. The same seed finds the same moves unless the time limit is reached.
-    Releases the interpreter lock; Ctrl-C works.
+    Finds a line that survives, or proves that there is none, and then goes on until the longest
+    line is found or the time limit is reached. The same seed finds the same moves unless the time
+    limit is reached. Releases the interpreter lock; Ctrl-C works.
 
     Args:
         map: a map, a game or a state, as for `Game`.
@@ -576,8 +584,8 @@ def solve(
 def signature(maps: Sequence[str | PathLike[str]], *, threads: int = 1) -> str:
     """The search signature: 16 hexadecimal digits that identify what the planners do on these maps.
 
-    In both variants, with a fixed seed and budget. It does not depend on the machine or the number of threads,
-    and changes whenever a search changes. Takes about a second for a dozen maps.
+    In both variants, with a fixed seed and budget. It does not depend on the machine or the number
+    of threads, and changes whenever a search changes. Takes about a second for a dozen maps.
 
     Raises:
         FileNotFoundError: if there is no such map.

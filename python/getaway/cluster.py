@@ -29,10 +29,12 @@ from typing import Any, TextIO
 
 import getaway
 
-# A batch of games should take this long, so that the cost of a task, a few milliseconds, does not matter.
+# A batch of games should take this long, so that the cost of a task, a few milliseconds, does not
+# matter.
 BATCH_S = 0.5
 BATCH_GAMES_MAX = 256
-# Batches per processor that are waiting or running: enough that none of them ever waits for the next.
+# Batches per processor that are waiting or running: enough that none of them ever waits for the
+# next.
 BATCHES_PER_CPU = 3
 
 

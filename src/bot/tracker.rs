@@ -197,8 +197,9 @@ impl Tracker {
     }
 
     /// Updates the tracker with an observation of a later tick, or of the same one, since which
-    /// messages have given the threats in `restyled` another style. Gap reconstruction and style identification stop at the deadline for inference; after the one
-    /// for the decision only a few hypotheses are kept.
+    /// messages have given the threats in `restyled` another style. Gap reconstruction and style
+    /// identification stop at the deadline for inference; after the one for the decision only a few
+    /// hypotheses are kept.
     fn process(
         &mut self,
         observation: Observation,

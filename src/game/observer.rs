@@ -129,9 +129,9 @@ impl World {
         tiles.is_some_and(|(from, to)| self.tables.route(to, from) & SEES != 0)
     }
 
-    /// The directions from a tile that are one step nearer to a target (bits 0 to 3: left, right, up,
-    /// down), and whether the two see each other (bit 4). The target may be the number of tiles,
-    /// which stands for none.
+    /// The directions from a tile that are one step nearer to a target (bits 0 to 3: left, right,
+    /// up, down), and whether the two see each other (bit 4). The target may be the number of
+    /// tiles, which stands for none.
     pub(crate) fn route_bits(&self, target: u16, tile: u16) -> u8 {
         self.tables.route(target, tile)
     }

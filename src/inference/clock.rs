@@ -82,7 +82,8 @@ impl ClockFilter {
                 *best = history;
             }
         };
-        // By phase and ticks since the last move, the cheapest history: the next phase starts from it.
+        // By phase and ticks since the last move, the cheapest history: the next phase starts from
+        // it.
         let mut cheapest: BTreeMap<(u8, u8), History> = BTreeMap::new();
         for (&(phase, _, since), &history) in &self.alive {
             add(phase, since, history);
@@ -175,8 +176,8 @@ pub struct ClockSets {
     pub periods: [BTreeSet<u8>; 5],
     /// By phase after lazy: the clocks at which it may begin.
     pub clocks: [BTreeSet<u16>; 4],
-    /// By personality: the first and the last tick of the evidence in which threats had it under some
-    /// explanation; (0, 0) if in none.
+    /// By personality: the first and the last tick of the evidence in which threats had it under
+    /// some explanation; (0, 0) if in none.
     pub seen: [(u16, u16); 5],
 }
 

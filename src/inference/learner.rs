@@ -490,8 +490,8 @@ impl Learner {
         }
     }
 
-    /// The rules of the best explanation: where several explain the game, those that change fewest of
-    /// the expected rules.
+    /// The rules of the best explanation: where several explain the game, those that change fewest
+    /// of the expected rules.
     pub fn best(&self) -> Rules {
         let expected = &self.expected;
         let mut rules = self.best_clock();

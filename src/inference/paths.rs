@@ -1,7 +1,7 @@
 //! Sharks, deer and owls: which views, orders and numbers explain their steps.
 //!
-//! Every set is exact: it holds the hypotheses under which each step observed so far is the one that
-//! the rules prescribe, and no others.
+//! Every set is exact: it holds the hypotheses under which each step observed so far is the one
+//! that the rules prescribe, and no others.
 
 use super::orders::Orders;
 use super::streets::{Step, Streets};

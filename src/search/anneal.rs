@@ -9,9 +9,9 @@ impl<P: Problem> Run<'_, P> {
     ///
     /// A change replaces one action, at a uniformly random place, by another one at random. The
     /// actions after it are kept as long as they are legal, and replaced by random ones where they
-    /// are not. A worse sequence is accepted with probability exp(-loss / temperature), the loss as a
-    /// share of the spread of rewards seen, and the temperature falling geometrically from `hot` to
-    /// `cold` (Kirkpatrick, Gelatt and Vecchi, *Optimization by Simulated Annealing*, 1983).
+    /// are not. A worse sequence is accepted with probability exp(-loss / temperature), the loss as
+    /// a share of the spread of rewards seen, and the temperature falling geometrically from `hot`
+    /// to `cold` (Kirkpatrick, Gelatt and Vecchi, *Optimization by Simulated Annealing*, 1983).
     pub(super) fn anneal(
         &mut self,
         component: usize,

@@ -1,8 +1,9 @@
 //! A search as a value: the components of an expression, their limits, and their textual form.
 //!
 //! Every component but the last wraps exactly one other, so an expression is a chain and is stored
-//! as a list, without recursion. The last one plays rollouts: `simulate`, `adapt` or `anneal`. [`FromStr`](std::str::FromStr) parses what
-//! [`Display`](fmt::Display) writes to an equal expression.
+//! as a list, without recursion. The last one plays rollouts: `simulate`, `adapt` or `anneal`.
+//! [`FromStr`](std::str::FromStr) parses what [`Display`](fmt::Display) writes to an equal
+//! expression.
 
 use std::fmt;
 

@@ -131,7 +131,8 @@ def test_planners_in_python_are_sent_to_the_nodes(two_nodes: Any, tmp_path: Path
     entrants = ["planners_of_mine:upwards", "safest", "planners_of_mine:Turner"]
     here = cluster.tournament(entrants, MAPS, **SMALL)
     assert without_times(cluster.tournament(entrants, MAPS, address=two_nodes[0], **SMALL)) == without_times(here)
-    # Ray may start workers in the same folder; what is sent must work where the module does not exist.
+    # Ray may start workers in the same folder; what is sent must work where the module does not
+    # exist.
     code = "import json, sys; from getaway import cluster; from ray import cloudpickle; "
     send = code + "sys.stdout.buffer.write(cloudpickle.dumps(cluster._python_planners(json.dumps({'planners': sys.argv[1:]}))))"
     sent = subprocess.run([sys.executable, "-c", send, *entrants], capture_output=True, check=True, timeout=TIMEOUT_S).stdout

@@ -22,7 +22,8 @@ from conftest import MAPS, ROOT, TIMEOUT_S, clean_environment
 import getaway
 
 TRANSCRIPT = ROOT / "tests" / "errors.txt"
-# What the operating system, clap and argparse say may change with them: the transcript has only our words.
+# What the operating system, clap and argparse say may change with them: the transcript has only our
+# words.
 FOREIGN = [
     (r"[A-Z][a-z][\w ]*(?: \([\w ]+\))? \(os error \d+\)", "<system>"),
     (r"\[Errno \d+\] [A-Z][\w ]*", "<system>"),

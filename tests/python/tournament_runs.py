@@ -119,7 +119,8 @@ def run_kills(program: Path, count: int, seed: int) -> list[str]:
         played = 0
         for kill in range(1, count + 1):
             process = subprocess.Popen(tournament(program, resume), cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
-            # Every kill is somewhere in its share of the games, so that the last one comes before the end.
+            # Every kill is somewhere in its share of the games, so that the last one comes before
+            # the end.
             goal = max(played, rng.randint((kill - 1) * games // (count + 1), kill * games // (count + 1)))
             while played < goal and process.poll() is None:
                 time.sleep(0.002)

@@ -1,6 +1,6 @@
 //! Measures how often the arena's statistics are right: tournaments between ten pairs of equal
-//! planners, synthetic and played. A row is printed as soon as its tournaments are played; `--pair N`
-//! measures only the pair of that number, from 1, so that a long run can be continued.
+//! planners, synthetic and played. A row is printed as soon as its tournaments are played; `--pair
+//! N` measures only the pair of that number, from 1, so that a long run can be continued.
 //!
 //! ```text
 //! cargo run --release --package getaway-arena --example calibration -- [--synthetic N] [--real N] [--threads N] [--pair N]

@@ -54,8 +54,8 @@ pub struct ReportReplays {
 }
 
 impl ReportReplays {
-    /// The viewer and the replays as elements of the page. Each replay has its own, so that the page
-    /// parses only the one that is watched.
+    /// The viewer and the replays as elements of the page. Each replay has its own, so that the
+    /// page parses only the one that is watched.
     fn html(&self) -> String {
         let mut html = String::new();
         let mut add = |id: &str, json: &str| {
@@ -113,7 +113,8 @@ impl SprtCurve {
 #[derive(Serialize)]
 struct GameRow(usize, usize, u32, u64, u16, u32, Option<String>, Option<usize>, Option<String>);
 
-/// Renders the page of a series. `command` returns the command that plays the game at an index again.
+/// Renders the page of a series. `command` returns the command that plays the game at an index
+/// again.
 pub fn report(
     series: &Series,
     games: &Games,

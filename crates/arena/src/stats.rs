@@ -65,8 +65,8 @@ pub fn mean(values: &[f64], confidence: f64) -> Option<Interval> {
 /// variances differ (Ibragimov and Muller, *t-Statistic Based Correlation and Heterogeneity Robust
 /// Inference*, 2010). With clusters of different sizes the degrees of freedom are those of their
 /// effective number (Carter, Schnepel and Steigerwald, *Asymptotic Behavior of a t-Test Robust to
-/// Cluster Heterogeneity*, 2017, for values that agree within their cluster). Empty clusters do not count; a single cluster gives the interval of
-/// [`mean`]. `None` with fewer than two values.
+/// Cluster Heterogeneity*, 2017, for values that agree within their cluster). Empty clusters do not
+/// count; a single cluster gives the interval of [`mean`]. `None` with fewer than two values.
 pub fn clustered_mean(clusters: &[Vec<f64>], confidence: f64) -> Option<Interval> {
     let clusters: Vec<&Vec<f64>> = clusters.iter().filter(|values| !values.is_empty()).collect();
     if let [values] = clusters[..] {

@@ -1,7 +1,7 @@
 //! Tournaments: any number of planners on the same maps and seeds, each against every other.
 //!
-//! A game has one player, so the pairs of a tournament share their games: with N planners it plays N
-//! games per map and seed, not N (N - 1) / 2 pairs of them. Guarantees: the result depends on the
+//! A game has one player, so the pairs of a tournament share their games: with N planners it plays
+//! N games per map and seed, not N (N - 1) / 2 pairs of them. Guarantees: the result depends on the
 //! games only, not on the order in which they were played, so a tournament that was interrupted and
 //! resumed has the same standing.
 

@@ -1,6 +1,7 @@
 //! `--ray ADDRESS`: plays the games of a series on a Ray cluster.
 //!
-//! Ray is a Python library, so a Python process talks to it: `getaway.cluster`, of the same version.
+//! Ray is a Python library, so a Python process talks to it: `getaway.cluster`, of the same
+//! version.
 
 use std::env;
 use std::io::BufReader;

@@ -18,8 +18,8 @@ const MAX_TICK_MS: u64 = 3_600_000;
 #[derive(Args)]
 #[command(next_help_heading = "External bots")]
 pub(super) struct BotArgs {
-    /// Time limit of an external bot per tick, in milliseconds; after it, the tick is played without
-    /// a command
+    /// Time limit of an external bot per tick, in milliseconds; after it, the tick is played
+    /// without a command
     #[arg(long, default_value_t = 100, value_name = "MS", value_parser = integer::<u64>(1..=MAX_TICK_MS))]
     tick_ms: u64,
     /// Write the standard error of external bots into this folder, one file per game

@@ -1,8 +1,8 @@
 //! The files that commands write: one rule for all of them.
 //!
-//! Guarantees: an existing file is overwritten only with `--force`; an output that cannot be written
-//! is refused before any work is done; a write that fails leaves neither an empty nor a partial
-//! file, and an existing file unchanged.
+//! Guarantees: an existing file is overwritten only with `--force`; an output that cannot be
+//! written is refused before any work is done; a write that fails leaves neither an empty nor a
+//! partial file, and an existing file unchanged.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -54,8 +54,8 @@ impl OutputFile {
         &self.path
     }
 
-    /// Writes the whole content to a temporary file in the same folder, which then takes the name of
-    /// the output. A file that was created since the check is not overwritten without `--force`.
+    /// Writes the whole content to a temporary file in the same folder, which then takes the name
+    /// of the output. A file that was created since the check is not overwritten without `--force`.
     pub fn write(&self, content: &[u8]) -> Result<(), CliError> {
         self.try_write(content).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => exists(&self.path),

@@ -29,7 +29,8 @@ const EXAMPLES: &str = "Examples:
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct TournamentArgs {
-    /// Entrants: names, expressions, exec:COMMAND, pipe:COMMAND, or planners in Python as MODULE:NAME
+    /// Entrants: names, expressions, exec:COMMAND, pipe:COMMAND, or planners in Python as
+    /// MODULE:NAME
     #[arg(value_name = "ENTRANT", num_args = 2.., required = true)]
     entrants: Vec<String>,
     /// Map, by name or path; may be repeated [default: all maps of every --maps DIR, or the bundled

@@ -143,8 +143,8 @@ pub(super) fn run(args: &ViewArgs, out: &mut impl Write) -> Result<(), CliError>
     Ok(writeln!(out, "{}", one_line(&file.path().display().to_string()))?)
 }
 
-/// An existing file is a recording, even if a map has the same name; several sources are recordings,
-/// and folders of them.
+/// An existing file is a recording, even if a map has the same name; several sources are
+/// recordings, and folders of them.
 fn source(args: &ViewArgs) -> Result<Source, CliError> {
     let is_recording = |path: &Path| {
         let name = path.to_string_lossy();
@@ -254,8 +254,8 @@ fn world_and_player(args: &ViewArgs, map: &Map) -> Result<(World, Player), CliEr
 }
 
 impl Player {
-    /// Plays a game to its end, passing every state to `on_state`, and to `on_wire` what an external
-    /// bot sent in answer.
+    /// Plays a game to its end, passing every state to `on_state`, and to `on_wire` what an
+    /// external bot sent in answer.
     fn play(
         &mut self,
         world: &World,

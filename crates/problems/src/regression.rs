@@ -1,8 +1,8 @@
 //! Symbolic regression: find a formula for given points, symbol by symbol in postfix notation.
 //!
 //! A sequence pushes operands on a stack and applies functions to it, and ends with a stack of one;
-//! it has at most ten symbols. The reward is 1 / (1 + mean absolute error) over twenty points, 0 if a
-//! value is not finite (Maes, Lupien St-Pierre and Ernst, section IV-B).
+//! it has at most ten symbols. The reward is 1 / (1 + mean absolute error) over twenty points, 0 if
+//! a value is not finite (Maes, Lupien St-Pierre and Ernst, section IV-B).
 
 use getaway::search::{Generator, Problem};
 

@@ -168,8 +168,9 @@ impl Board {
         board
     }
 
-    /// Parses a board: one line per row, the top row first, colours 0 to 4 or `.` for an empty cell,
-    /// separated by spaces. Missing rows at the top and missing columns at the right are empty.
+    /// Parses a board: one line per row, the top row first, colours 0 to 4 or `.` for an empty
+    /// cell, separated by spaces. Missing rows at the top and missing columns at the right are
+    /// empty.
     ///
     /// # Errors
     /// The line and what was expected there.

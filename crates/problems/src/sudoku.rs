@@ -61,8 +61,8 @@ impl Sudoku {
         Ok(Self { order, givens })
     }
 
-    /// Parses a grid as a line of digits from 1, row by row, `.` or 0 for an empty cell; up to order
-    /// 3.
+    /// Parses a grid as a line of digits from 1, row by row, `.` or 0 for an empty cell; up to
+    /// order 3.
     ///
     /// # Errors
     /// When the line is not a grid.

@@ -16,8 +16,8 @@ use crate::convert::{duration, value_error, variant, without_gil};
 use crate::map::Map;
 use crate::value::{from_rules, to_value};
 
-/// Plays a series on several threads. Returns its games, the planners' evaluations and, if `battle` is set, the
-/// match of the first two planners, as lists and dicts.
+/// Plays a series on several threads. Returns its games, the planners' evaluations and, if `battle`
+/// is set, the match of the first two planners, as lists and dicts.
 #[pyfunction]
 #[pyo3(signature = (planners, maps, *, samples, seed, budget_ticks, budget_ms, no_jump, rules, threads, battle))]
 #[allow(clippy::too_many_arguments, reason = "the options of one call, all given by name")]

@@ -144,16 +144,17 @@ impl<'a> PartOutput<'a> {
 
 /// Many games in flat arrays, stepped together without the interpreter lock. Needs NumPy.
 ///
-/// A game that is over returns to its start in the next step, which ignores its action. Every step writes
-/// into the same arrays: copy what you keep. `getaway.gymnasium` describes the observations. The games
-/// start evenly divided among the maps, in the order of the list.
+/// A game that is over returns to its start in the next step, which ignores its action. Every step
+/// writes into the same arrays: copy what you keep. `getaway.gymnasium` describes the observations.
+/// The games start evenly divided among the maps, in the order of the list.
 ///
 /// Args:
 ///     maps: one or several maps, as for `Game`.
 ///     games: number of games; by default one per map.
-///     observation: what each step writes for each game: "compact", "state" (int16), "planes" (uint8), or
-///         None for nothing.
-///     threads: threads that step the games, including the calling one; results do not depend on it.
+///     observation: what each step writes for each game: "compact", "state" (int16), "planes"
+///         (uint8), or None for nothing.
+///     threads: threads that step the games, including the calling one; results do not depend on
+///         it.
 ///     no_jump: whether to play the no-jump variant.
 ///     rules: rules that differ from the server's.
 ///
@@ -381,12 +382,13 @@ impl Batch {
 
     /// Play a tick of every game; returns observations, rewards and terminations.
     ///
-    /// A reward is the number of ticks gained: 1, or 0 for a game that was reset or whose player was caught in
-    /// the no-jump variant.
+    /// A reward is the number of ticks gained: 1, or 0 for a game that was reset or whose player
+    /// was caught in the no-jump variant.
     ///
     /// Raises:
     ///     TypeError: for actions that are not integers.
-    ///     ValueError: for a shape other than (games,), or an action outside 0 to 4; no game has changed then.
+    ///     ValueError: for a shape other than (games,), or an action outside 0 to 4; no game has
+    ///         changed then.
     #[pyo3(signature = (actions, /))]
     fn step(&mut self, actions: &Bound<'_, PyAny>) -> PyResult<(Py<PyAny>, Py<PyAny>, Py<PyAny>)> {
         let py = actions.py();

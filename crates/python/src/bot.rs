@@ -28,14 +28,16 @@ const TEAM: &str = "getaway";
 /// Several threads may share it; their calls are serialised.
 ///
 /// Args:
-///     planner: a planner's name (see `planners`), an expression of the search grammar, or a planner in
-///         Python: a callable that takes a `State` and returns a move, or its name `MODULE:NAME`. A class is
-///         instantiated once per game, and again when the bot learns more about the map.
+///     planner: a planner's name (see `planners`), an expression of the search grammar, or a
+///         planner in Python: a callable that takes a `State` and returns a move, or its name
+///         `MODULE:NAME`. A class is instantiated once per game, and again when the bot learns more
+///         about the map.
 ///     budget_ms: time per decision in milliseconds, including parsing the message.
-///     budget_ticks: maximum number of ticks simulated per decision; with it, and a `budget_ms` that is
-///         never reached, games are reproducible.
+///     budget_ticks: maximum number of ticks simulated per decision; with it, and a `budget_ms`
+///         that is never reached, games are reproducible.
 ///     seed: the seed of the random number generator, from 0.
-///     no_jump: whether the game is the no-jump variant, in which stepping onto a threat's tile loses.
+///     no_jump: whether the game is the no-jump variant, in which stepping onto a threat's tile
+///         loses.
 ///     rules: rules that differ from the server's.
 ///
 /// Raises:
@@ -109,8 +111,8 @@ impl Bot {
 
     /// The action for a state, given as a frame or a dict; None to stay.
     ///
-    /// A state with another map or an earlier tick starts a new game. Releases the interpreter lock;
-    /// Ctrl-C is handled after the decision.
+    /// A state with another map or an earlier tick starts a new game. Releases the interpreter
+    /// lock; Ctrl-C is handled after the decision.
     ///
     /// Raises:
     ///     ValueError: for an invalid or inconsistent state, with the path of the field. The bot
@@ -176,7 +178,8 @@ impl Bot {
         to_value_of(py, "Decision", fields).map(Some)
     }
 
-    /// For each threat, in message order, how often it did something other than predicted in this game.
+    /// For each threat, in message order, how often it did something other than predicted in this
+    /// game.
     #[getter]
     fn mispredictions(&self, py: Python<'_>) -> Vec<u32> {
         py.detach(|| self.lock().bot.mispredictions_by_threat())

@@ -122,7 +122,8 @@ fn threats(py: Python<'_>, world: &World, state: &game::State) -> PyResult<Vec<P
 /// state, for what-if questions.
 ///
 /// Args:
-///     map: a map, its name or folder, or a game or state, whose map, rules and tables are then shared.
+///     map: a map, its name or folder, or a game or state, whose map, rules and tables are then
+///         shared.
 ///     tick: the tick, 1 to 2001.
 ///     player: the player's position.
 ///     threats: the threats, in the map's order.
@@ -297,16 +298,16 @@ impl State {
 /// hashed.
 ///
 /// Args:
-///     map: a map, the folder of one, the name of a bundled one, or a game or state, whose map and rules are
-///         then shared.
+///     map: a map, the folder of one, the name of a bundled one, or a game or state, whose map and
+///         rules are then shared.
 ///     no_jump: whether to play the no-jump variant.
 ///     rules: rules that differ from the server's.
 ///     moves: moves to play first.
 ///
 /// Raises:
 ///     FileNotFoundError: if there is no such map.
-///     ValueError: if the map cannot be read or played, for rules out of range, or if moves follow the
-///         end of the game.
+///     ValueError: if the map cannot be read or played, for rules out of range, or if moves follow
+///         the end of the game.
 #[pyclass(module = "getaway")]
 pub(crate) struct Game {
     pub board: Arc<Board>,
@@ -370,7 +371,8 @@ impl Game {
         Ok(Self::start(Board::new(drawing.py(), map, None, &rules)?))
     }
 
-    /// Play a tick with a move, an action, several (of which the first that succeeds counts), or none.
+    /// Play a tick with a move, an action, several (of which the first that succeeds counts), or
+    /// none.
     ///
     /// Returns the resulting move.
     ///

@@ -19,8 +19,8 @@ use crate::convert::{catch_panic, optional_u64, value_error, without_gil};
 /// A value: it compares, hashes, copies and pickles.
 ///
 /// Args:
-///     rows: a drawing, one string per row or all rows in one: `#` wall, `.` open, `~` see-through, P the
-///         player, B bull, G goldfish, S shark, O owl, D deer, H hawk.
+///     rows: a drawing, one string per row or all rows in one: `#` wall, `.` open, `~` see-through,
+///         P the player, B bull, G goldfish, S shark, O owl, D deer, H hawk.
 ///     name: the map's name.
 ///     difficulty: easy, medium or hard.
 ///

@@ -14,8 +14,8 @@ use crate::map::read_map;
 
 /// The search signature: 16 hexadecimal digits that identify what the planners do on these maps.
 ///
-/// In both variants, with a fixed seed and budget. It does not depend on the machine or the number of threads,
-/// and changes whenever a search changes. Takes about a second for a dozen maps.
+/// In both variants, with a fixed seed and budget. It does not depend on the machine or the number
+/// of threads, and changes whenever a search changes. Takes about a second for a dozen maps.
 ///
 /// Raises:
 ///     FileNotFoundError: if there is no such map.

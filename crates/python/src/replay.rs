@@ -16,8 +16,8 @@ const FRAME_HEIGHT_PX: u32 = 640;
 
 /// A game to watch, from its start to its current state.
 ///
-/// In a notebook it plays in the viewer, with the tick, the plan and the threats' paths; `html` is the same
-/// page, which needs no other file, and `svg` an animation without controls.
+/// In a notebook it plays in the viewer, with the tick, the plan and the threats' paths; `html` is
+/// the same page, which needs no other file, and `svg` an animation without controls.
 ///
 /// Args:
 ///     game: the game.

@@ -20,9 +20,9 @@ const SLICE_TICKS: u64 = 1_000_000;
 
 /// Solve a whole game before the first move, from the start of a map or from the state of a game.
 ///
-/// Finds a line that survives, or proves that there is none, and then goes on until the longest line is
-/// found or the time limit is reached. The same seed finds the same moves unless the time limit is reached.
-/// Releases the interpreter lock; Ctrl-C works.
+/// Finds a line that survives, or proves that there is none, and then goes on until the longest
+/// line is found or the time limit is reached. The same seed finds the same moves unless the time
+/// limit is reached. Releases the interpreter lock; Ctrl-C works.
 ///
 /// Args:
 ///     map: a map, a game or a state, as for `Game`.

@@ -6,8 +6,8 @@
 //! for helpers that are in the middle of a part. A helper that has finished polls for the next task
 //! for a moment before it sleeps.
 //!
-//! Guarantees: [`Workers::run`] returns when no thread is inside the task, also when it panics. In a
-//! process that was forked there are no helpers, and the calling thread does all of the work.
+//! Guarantees: [`Workers::run`] returns when no thread is inside the task, also when it panics. In
+//! a process that was forked there are no helpers, and the calling thread does all of the work.
 
 use std::cell::UnsafeCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};

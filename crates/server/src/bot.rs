@@ -55,8 +55,8 @@ impl<'a> BotConnection<'a> {
         }
     }
 
-    /// Waits for the command of a tick whose state was sent at `sent`. Other frames are ignored; the
-    /// first one of each kind in a game is noted. What is received is recorded in `wire`.
+    /// Waits for the command of a tick whose state was sent at `sent`. Other frames are ignored;
+    /// the first one of each kind in a game is noted. What is received is recorded in `wire`.
     pub async fn answer(
         &mut self,
         tick: u32,
@@ -133,8 +133,8 @@ fn frame_text(received: &Option<Result<Message, axum::Error>>) -> String {
     }
 }
 
-/// Records a frame that is not the command of the tick. Second commands and commands for other ticks
-/// have no effect that a recording would have to explain.
+/// Records a frame that is not the command of the tick. Second commands and commands for other
+/// ticks have no effect that a recording would have to explain.
 fn record_ignored(wire: &mut WireNotes, mistake: Mistake, frame: ClientFrame, ms: f64, text: String) {
     match frame {
         ClientFrame::Command(Command { tick, actions }) if mistake == Mistake::LateCommand => {

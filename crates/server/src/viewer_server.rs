@@ -188,8 +188,8 @@ async fn games(State(state): State<Arc<AppState>>, headers: HeaderMap) -> Respon
     }
 }
 
-/// Adds a recording that was dropped onto the page; answers with its number, or with an error in one
-/// sentence. Its name comes in a header, which pages of other origins cannot send without
+/// Adds a recording that was dropped onto the page; answers with its number, or with an error in
+/// one sentence. Its name comes in a header, which pages of other origins cannot send without
 /// permission.
 async fn open(State(state): State<Arc<AppState>>, headers: HeaderMap, content: Bytes) -> Response {
     let Some(library) = &state.library else { return StatusCode::NOT_FOUND.into_response() };

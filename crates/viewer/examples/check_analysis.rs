@@ -2,8 +2,8 @@
 //! survived, replays every line to its end, and compares the tick that lost the game with an
 //! exhaustive search from the next one, which shares no code with the solver.
 //!
-//! `cargo run --release --package getaway-viewer --example check_analysis -- --games 60 [--maps DIR]
-//! [--seconds 60]`. Exits with 1 if a check fails.
+//! `cargo run --release --package getaway-viewer --example check_analysis -- --games 60 [--maps
+//! DIR] [--seconds 60]`. Exits with 1 if a check fails.
 
 use std::collections::HashSet;
 use std::hash::{Hash, Hasher};

@@ -3,13 +3,13 @@
 //!
 //! Survival cannot come back once it is lost, so the ticks of a game fall into two parts: those at
 //! whose start some line survives, and those from which none does. The solver decides single ticks,
-//! from the end backwards in growing strides and then by bisection, until the last tick of the first
-//! part and the first of the second are neighbours, or the budget is used up.
+//! from the end backwards in growing strides and then by bisection, until the last tick of the
+//! first part and the first of the second are neighbours, or the budget is used up.
 //!
 //! *Room left* is the number of tiles on which the car can be alive [`ROOM_TICKS`] ticks later.
-//! It is counted by playing every move and keeping one state per tile and tick, so every tile that is
-//! counted can be reached alive; tiles that only another state would reach are missing. A line that
-//! is known to be alive counts too.
+//! It is counted by playing every move and keeping one state per tile and tick, so every tile that
+//! is counted can be reached alive; tiles that only another state would reach are missing. A line
+//! that is known to be alive counts too.
 //!
 //! Guarantees: the line survives to the end when it is played; `is_proven` means that no line
 //! survives from the next tick on. With a budget in ticks the result depends only on the recording.
@@ -627,7 +627,8 @@ impl PlayedGame<'_> {
         Answer::Unknown
     }
 
-    /// The last state of the game that a line from `index` passes through, and the rest of the line.
+    /// The last state of the game that a line from `index` passes through, and the rest of the
+    /// line.
     fn last_shared(&self, index: usize, line: Vec<Move>) -> (usize, Vec<Move>) {
         let mut state = self.states[index].clone();
         let mut shared = 0;

@@ -12,8 +12,8 @@ const DECISION_TICKS: u64 = 20_000;
 /// Work of a planner for a whole branch, in simulated ticks: a few seconds.
 const BRANCH_TICKS: u64 = 20_000_000;
 
-/// The branch that plays `moves` from a state on; its first frame is that state. Moves after the end
-/// of the game are left out.
+/// The branch that plays `moves` from a state on; its first frame is that state. Moves after the
+/// end of the game are left out.
 pub fn branch(title: &str, subtitle: &str, world: &World, from: &State, moves: &[Move]) -> Replay {
     Replay::of_branch(title, subtitle, world, &world.states_along(from, moves), ANNOTATED_FRAMES)
 }

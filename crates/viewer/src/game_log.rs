@@ -308,8 +308,8 @@ fn is_at(threat: &Threat, found: &MessageThreat) -> bool {
     threat.position == found.position && found.direction.known().is_none_or(|direction| direction == threat.direction)
 }
 
-/// The map that a first message shows, if it is among `maps`; the one that the recording names comes
-/// first.
+/// The map that a first message shows, if it is among `maps`; the one that the recording names
+/// comes first.
 fn known_map<'a>(message: &GameMessage, notes: Option<&GameNotes>, maps: &'a [Map]) -> Option<&'a Map> {
     let named = notes.and_then(|notes| notes.map.as_deref());
     let shows = |map: &&Map| {

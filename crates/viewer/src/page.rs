@@ -36,7 +36,8 @@ pub enum PageSource<'a> {
     /// Embedded in the page, with its analysis and, if a line survives, that line from the last
     /// savable tick on.
     Analysed(&'a Replay, &'a Analysis, Option<&'a Replay>),
-    /// The recorded games of the server that served the page; see [`GameLibrary`](crate::GameLibrary).
+    /// The recorded games of the server that served the page; see
+    /// [`GameLibrary`](crate::GameLibrary).
     Library,
     /// A game in progress, requested from the server that served the page.
     Live {
@@ -65,8 +66,8 @@ impl Page {
     }
 
     /// The page before and after the data of its game, [`game_json`], for documents that carry the
-    /// viewer once and many games. Besides what [`game_json`] returns, the data may have `tick`, where
-    /// the page opens, and `beside`, a second game with its `title`.
+    /// viewer once and many games. Besides what [`game_json`] returns, the data may have `tick`,
+    /// where the page opens, and `beside`, a second game with its `title`.
     pub fn halves() -> [String; 2] {
         Self::around(false).0
     }
@@ -104,8 +105,8 @@ fn hash(text: &str) -> String {
     format!("sha256-{}", BASE64.encode(&Sha256::digest(text.as_bytes())))
 }
 
-/// The data for the script: `{"header": ..., "data": <base64 of gzip>}`, with `analysis` and `line` if
-/// there is an analysis; `{"library": true}`; or `{"live": {"socket": true}}`.
+/// The data for the script: `{"header": ..., "data": <base64 of gzip>}`, with `analysis` and `line`
+/// if there is an analysis; `{"library": true}`; or `{"live": {"socket": true}}`.
 pub fn game_json(source: PageSource) -> String {
     let (replay, analysis, line) = match source {
         PageSource::Live { socket, human } => return format!("{{\"live\":{{\"socket\":{socket},\"human\":{human}}}}}"),

@@ -42,7 +42,8 @@ pub struct ExternalGame<'a> {
     pub bot: &'a ExternalBot,
     /// The map and the rules.
     pub world: &'a World,
-    /// The seed of the game, for the bot: it is in the environment variable `SEED` of a new process.
+    /// The seed of the game, for the bot: it is in the environment variable `SEED` of a new
+    /// process.
     pub seed: u64,
     /// The name of the file for the bot's standard error.
     pub log_name: &'a str,
@@ -74,8 +75,8 @@ pub struct PlayedGame {
     pub times: Times,
 }
 
-/// Plays one game with a process of its own. `watch` is called with every tick; after a failure, the
-/// rest of the game is played without the bot.
+/// Plays one game with a process of its own. `watch` is called with every tick; after a failure,
+/// the rest of the game is played without the bot.
 ///
 /// # Errors
 /// When no process can be started, or the bot's log cannot be written.
@@ -289,7 +290,8 @@ impl<'a> Play<'a> {
         self.fail(FailureKind::Crash, exit_words(status));
     }
 
-    /// Plays until the end, or until the bot fails. The first command may take `startup_time` longer.
+    /// Plays until the end, or until the bot fails. The first command may take `startup_time`
+    /// longer.
     fn play(
         &mut self,
         channel: &mut dyn Channel,

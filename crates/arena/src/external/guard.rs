@@ -1,7 +1,7 @@
 //! Kills the bots' processes if this program is killed.
 //!
-//! The guard is a shell that reads the process groups of the bots from a pipe. The system closes the
-//! pipe when this program ends, in whatever way; the guard then kills the groups that are left.
+//! The guard is a shell that reads the process groups of the bots from a pipe. The system closes
+//! the pipe when this program ends, in whatever way; the guard then kills the groups that are left.
 
 use std::io::{self, Write};
 use std::process::{Child, Command, Stdio};
@@ -47,14 +47,15 @@ impl Guard {
             let mut rest = &mut line[..];
             writeln!(rest, "+ {}", std::process::id())?;
             let free = rest.len();
-            // SAFETY: the caller keeps the guard, and so its input, open until the process has begun.
+            // SAFETY: the caller keeps the guard, and so its input, open until the process has
+            // begun.
             let input = unsafe { BorrowedFd::borrow_raw(input) };
             // One write, so that the guard never reads half a line.
             rustix::io::write(input, &line[..line.len() - free])?;
             Ok(())
         };
-        // SAFETY: between fork and exec, `add` only asks for a number and writes to a pipe; it neither
-        // allocates nor takes a lock.
+        // SAFETY: between fork and exec, `add` only asks for a number and writes to a pipe; it
+        // neither allocates nor takes a lock.
         unsafe { command.pre_exec(add) };
     }
 

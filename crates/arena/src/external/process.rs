@@ -38,8 +38,8 @@ fn shell(command: &str) -> Command {
 }
 
 impl Process {
-    /// Starts a command of the shell with these additions to the environment; an empty value removes
-    /// the variable.
+    /// Starts a command of the shell with these additions to the environment; an empty value
+    /// removes the variable.
     pub fn start(
         command: &str,
         streams: Streams,

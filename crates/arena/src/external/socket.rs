@@ -35,7 +35,8 @@ impl Port {
         Ok(format!("ws://{}", self.0.local_addr()?))
     }
 
-    /// Waits for the bot to connect, until `deadline`, its end or `is_stopped`; `None` if it did not.
+    /// Waits for the bot to connect, until `deadline`, its end or `is_stopped`; `None` if it did
+    /// not.
     pub fn accept(
         &self,
         process: &mut Process,
