@@ -109,7 +109,7 @@ def _python_planners(series: str) -> dict[str, Any]:
     from ray import cloudpickle
 
     found: dict[str, Any] = {}
-    for name in map(str.strip, json.loads(series)["planners"]):
+    for name in map(str.strip, json.loads(series).get("planners", [])):
         module, _, path = name.partition(":")
         # The rest are names with a number (`lookahead:12`), expressions and programs.
         if module in ("exec", "pipe") or not all(part.isidentifier() for part in [*module.split("."), *path.split(".")]):

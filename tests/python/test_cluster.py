@@ -85,6 +85,11 @@ def test_cluster_plays_the_same_games(two_nodes: Any, tmp_path: Path) -> None:
     assert len(resumed.read_text().splitlines()) == len(lines)
 
 
+def test_one_node_plays_the_same_games(two_nodes: Any, tmp_path: Path) -> None:
+    # A cluster of one node beside the one of two.
+    assert files(tmp_path, "one", address="local") == files(tmp_path, "here")
+
+
 def test_killed_worker_costs_only_time(two_nodes: Any, tmp_path: Path) -> None:
     address, _ = two_nodes
     options: dict[str, Any] = {"budget_ticks": 3000, "samples": 12}

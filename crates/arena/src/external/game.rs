@@ -13,7 +13,7 @@ use super::pipe::PipeChannel;
 use super::process::{Process, Streams, exit_words, last_words};
 use super::socket::{Port, SocketChannel};
 use super::{
-    EXIT_TIME, ExternalBot, ExternalOptions, ExternalRecord, FRAMES_PER_TICK_MAX, Failure, FailureKind,
+    CRASH_TIME, EXIT_TIME, ExternalBot, ExternalOptions, ExternalRecord, FRAMES_PER_TICK_MAX, Failure, FailureKind,
     SILENT_TICKS_MAX, STARTUP_TIME, Transport,
 };
 use crate::game::{MovesFingerprint, TEAM, Times};
@@ -286,7 +286,7 @@ impl<'a> Play<'a> {
 
     /// The bot has closed the connection before the end of the game.
     fn fail_closed(&mut self, process: &mut Process) {
-        let status = process.wait(EXIT_TIME);
+        let status = process.wait(CRASH_TIME);
         self.fail(FailureKind::Crash, exit_words(status));
     }
 
