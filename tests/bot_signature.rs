@@ -108,10 +108,7 @@ const PLANNERS: [&str; 3] = ["safest", "lookahead:4", "cautious"];
 const PLANNER_TICKS: u16 = 200;
 
 fn options(planner: &str, script: Script) -> BotOptions {
-    // Some scripts break the rules on purpose; tests/inference.rs tests bots that learn other
-    // rules.
     let mut options = BotOptions {
-        learns: false,
         planner: planner.to_owned(),
         budget: Budget::time(BUDGET).and(Budget::ticks(TICKS)),
         seed: SEED,

@@ -253,7 +253,7 @@ impl<'a> Explorer<'a> {
     /// state in it.
     fn visited_world(&self, player_move: Move) -> Option<(World, State)> {
         let player = self.tracker.player;
-        let target = player_move.direction().map_or(player, |direction| player.towards(direction));
+        let target = player.after(player_move);
         self.world_without(self.tracker.map.unvisited().filter(|&position| position != target))
     }
 

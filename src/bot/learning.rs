@@ -9,7 +9,7 @@
 //! under other rules that also explain the game is replaced by one that is fatal under fewer of
 //! them, if there is one.
 
-use crate::game::{FIRST_TICK, LAST_TICK, Layout, Move, Position, Rules, State, Style, Tile, World};
+use crate::game::{FIRST_TICK, LAST_TICK, Layout, Move, Position, Rules, Spawn, State, Style, Tile, World};
 use crate::inference::{Learner, Named, Sight, differences};
 use crate::planner::{Budget, Choice, Outcome, Source, SurvivalOptions, SurvivalSearch};
 use crate::protocol::MessageMap;
@@ -34,7 +34,9 @@ const LEARNING_TILES_MAX: usize = 1024;
 pub(super) struct Learning {
     /// Every observation, as long as none was missed since tick 1.
     log: Vec<Observation>,
-    is_incomplete: bool,
+    /// Whether nothing more is learnt in this game: a message was missed, or no rules explain a
+    /// known style.
+    has_stopped: bool,
     learner: Option<Box<Learner>>,
     /// Observations that the learner has been shown.
     shown: usize,
@@ -63,8 +65,8 @@ impl Learning {
         if is_repeated {
             return;
         }
-        self.is_incomplete |= !is_next;
-        if !self.is_incomplete {
+        self.has_stopped |= !is_next;
+        if !self.has_stopped {
             self.log.push(observation.clone());
         }
     }
@@ -78,7 +80,7 @@ impl Learning {
         options: &BotOptions,
         deadlines: Deadlines,
     ) {
-        if !options.learns || self.is_incomplete || tracker.beliefs.world.open_tiles() > LEARNING_TILES_MAX {
+        if !options.learns || self.has_stopped || tracker.beliefs.world.open_tiles() > LEARNING_TILES_MAX {
             return;
         }
         if self.learner.is_none() {
@@ -89,7 +91,7 @@ impl Learning {
             let Some(first) = self.log.first() else { return };
             let mut learner = Learner::new(&options.rules);
             if learner.begin(&layout_of(map, first.player), words.to_vec(), sight(first)).is_err() {
-                self.is_incomplete = true;
+                self.has_stopped = true;
                 return;
             }
             self.shown = 1;
@@ -133,7 +135,7 @@ impl Learning {
 
     /// Returns to the expected rules, and learns nothing more in this game.
     fn give_up(&mut self, tracker: &mut Tracker, words: &[Named], options: &BotOptions, deadlines: Deadlines) {
-        self.is_incomplete = true;
+        self.has_stopped = true;
         self.learner = None;
         self.alternatives.clear();
         let styles: Vec<Option<Style>> = words.iter().map(|named| named.style).collect();
@@ -156,11 +158,7 @@ impl Learning {
         self.alternatives.retain_mut(|alternative| {
             let Alternative { world, state, .. } = alternative;
             if state.tick() == before.tick && !state.is_over() {
-                let player_move = Move::ALL.into_iter().find(|player_move| {
-                    player_move.direction().map_or(before.player, |direction| before.player.towards(direction))
-                        == now.player
-                });
-                world.step(state, player_move.unwrap_or(Move::Stay));
+                world.step(state, before.player.move_to(now.player).unwrap_or(Move::Stay));
             }
             state.tick() == now.tick && agrees(world, state, now)
         });
@@ -188,20 +186,16 @@ impl Learning {
         layout.threats = styles
             .iter()
             .zip(&first.threats)
-            .filter_map(|(style, threat)| Some(crate::game::Spawn { style: (*style)?, position: threat.position }))
+            .filter_map(|(style, threat)| Some(Spawn { style: (*style)?, position: threat.position }))
             .collect();
         let world = World::new(&layout, &rules).ok()?;
         let mut state = world.start();
         for pair in self.log.windows(2) {
             let [before, now] = pair else { continue };
-            let step = |player_move: &Move| {
-                player_move.direction().map_or(before.player, |direction| before.player.towards(direction))
-                    == now.player
-            };
             if state.is_over() {
                 return None;
             }
-            world.step(&mut state, Move::ALL.into_iter().find(step)?);
+            world.step(&mut state, before.player.move_to(now.player)?);
         }
         let is_same = agrees(&world, &state, self.log.last()?);
         is_same.then_some(Alternative { rules, world, state })

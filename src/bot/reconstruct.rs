@@ -108,8 +108,8 @@ impl Gap<'_> {
     fn walk(&self, moves: &[Move]) -> Path {
         let mut path = vec![self.from];
         let mut position = self.from;
-        for player_move in moves {
-            let next = player_move.direction().map_or(position, |direction| position.towards(direction));
+        for &player_move in moves {
+            let next = position.after(player_move);
             if self.layout.tile(next) == Tile::Open {
                 position = next;
             }

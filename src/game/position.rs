@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::Move;
 use super::names::named;
 
 /// A cell of the grid: `x` to the right, `y` **down**, both from 0 at the top left.
@@ -26,6 +27,17 @@ impl Position {
     pub const fn towards(self, direction: Direction) -> Self {
         let (dx, dy) = direction.delta();
         Self::new(self.x + dx, self.y + dy)
+    }
+
+    /// The position after a move that nothing blocks.
+    #[must_use]
+    pub fn after(self, player_move: Move) -> Self {
+        player_move.direction().map_or(self, |direction| self.towards(direction))
+    }
+
+    /// The move that leads from here to `next`; `None` if that is farther than one step.
+    pub fn move_to(self, next: Self) -> Option<Move> {
+        Move::ALL.into_iter().find(|&player_move| self.after(player_move) == next)
     }
 }
 
