@@ -237,13 +237,15 @@ class Game:
         # A stand-in for the bot may know less.
         source = getattr(decision, "source", None)
         if decision and isinstance(source, str):
-            note = {"ms": round(decision.elapsed_ms, 3), "source": source}
+            note: dict[str, Any] = {"ms": round(decision.elapsed_ms, 3), "source": source}
             if decision.planned_tick is not None:
                 note["planned_tick"] = decision.planned_tick
             mispredictions = sum(getattr(self._decision_maker, "mispredictions", []))
             if mispredictions > self._mispredictions:
                 note["mispredictions"] = mispredictions - self._mispredictions
             self._mispredictions = mispredictions
+            if learnt := getattr(decision, "learnt", None):
+                note["learnt"] = learnt
             notes["decision"] = note
         return notes
 

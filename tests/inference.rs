@@ -174,18 +174,45 @@ fn bot_learns_other_rules_while_it_plays_and_keeps_them_for_the_next_game() {
     let play = |options: BotOptions| {
         let mut bot = Bot::new(options).expect("options");
         let mut state = world.start();
+        let mut said = Vec::new();
         while !state.is_over() && state.tick() <= 500 {
             let decision = bot.next_action(&GameMessage::of(&world, &state, "us")).expect("a decision");
+            if !decision.learnt.is_empty() {
+                said = decision.learnt;
+            }
             world.step(&mut state, decision.player_move);
         }
         assert!(!state.is_caught(), "caught in tick {}", state.tick());
+        assert_eq!(said.is_empty(), bot.learnt().is_empty(), "decisions say what is learnt: {said:?}");
         bot
     };
     let options = BotOptions { budget: Budget::ticks(20_000), ..BotOptions::default() };
     let bot = play(options.clone());
-    let (rules, words) = bot.memory();
+    let memory = bot.memory();
+    let rules = memory.rules;
     assert_eq!((rules.shark_path_order, rules.phase_clocks), (truth.shark_path_order, truth.phase_clocks));
     assert!(!bot.learnt().is_empty());
-    let bot = play(BotOptions { rules, words, ..options });
+    let bot = play(memory.applied_to(options));
     assert!(bot.learnt().is_empty() && bot.mispredictions_by_threat().iter().all(|&count| count == 0));
+}
+
+#[test]
+fn bot_that_doubts_the_rules_keeps_out_of_reach() {
+    use getaway::bot::{Bot, BotOptions};
+    let world = World::new(&maps()[3].layout, &Rules::BLITZ_2025).expect("a map");
+    let within_reach = |doubts_rules: bool| {
+        let options = BotOptions { doubts_rules, budget: Budget::ticks(20_000), ..BotOptions::default() };
+        let mut bot = Bot::new(options).expect("options");
+        let (mut state, mut ticks) = (world.start(), 0);
+        while !state.is_over() && state.tick() <= 600 {
+            let decision = bot.next_action(&GameMessage::of(&world, &state, "us")).expect("a decision");
+            ticks += u32::from(world.is_within_reach(&state, decision.player_move));
+            world.step(&mut state, decision.player_move);
+        }
+        assert!(!state.is_caught());
+        assert!(bot.memory().doubts_rules, "a game that stops in the middle is a doubt");
+        ticks
+    };
+    let (trusting, doubting) = (within_reach(false), within_reach(true));
+    assert!(doubting == 0 && trusting > 0, "{doubting} and {trusting} ticks within reach");
 }

@@ -76,6 +76,8 @@ class Decision(NamedTuple):
     """The ticks that the planner simulated for this decision."""
     elapsed_ms: float
     """The time from the call to the decision."""
+    learnt: list[str]
+    """Where the rules are not as the bot expected, in sentences; empty unless this message has changed that."""
 
 
 class Solution(NamedTuple):

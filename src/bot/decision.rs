@@ -24,7 +24,7 @@ pub enum BotError {
 }
 
 /// An answer to a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision {
     /// The tick of the message.
     pub tick: u32,
@@ -38,6 +38,9 @@ pub struct Decision {
     pub simulated_ticks: u64,
     /// The time from the message's arrival to the decision.
     pub elapsed: Duration,
+    /// Where the rules are not as the bot's options say, as far as it has learnt, in sentences. Empty
+    /// unless this message has changed that.
+    pub learnt: Vec<String>,
 }
 
 impl Decision {

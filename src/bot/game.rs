@@ -3,6 +3,7 @@
 //! Only this stage writes the record. Later stages read it; the tracker moves observations from the
 //! queue to the log as it processes them.
 
+use crate::game::LAST_TICK;
 use crate::protocol::MessageMap;
 
 use super::deadline::Deadlines;
@@ -55,7 +56,7 @@ pub(super) fn observe(
     let is_same_game = game.as_ref().is_some_and(|game| game.is_continued_by(decoded));
     if let Some(Game { answer: Some(answer), history, .. }) = game {
         if is_same_game && answer.observation == *observation {
-            return Some(answer.decision);
+            return Some(answer.decision.clone());
         }
         history.keep_sent(answer);
     }
@@ -107,6 +108,15 @@ impl Game {
             }
             _ => None,
         }
+    }
+
+    /// Whether the last message left the game unfinished although the bot had a plan for more than one
+    /// tick: most likely a threat has caught the player against the rules.
+    pub fn has_ended_unexpectedly(&self) -> bool {
+        self.answer.as_ref().is_some_and(|Answer { decision, .. }| {
+            decision.tick < LAST_TICK.into()
+                && decision.planned_tick.is_some_and(|planned| u32::from(planned) > decision.tick + 1)
+        })
     }
 
     /// Whether a message continues the game.

@@ -45,6 +45,8 @@ pub(super) struct Learning {
     /// The latest explanation that did not reduce the mispredictions.
     rejected: Option<(Rules, Vec<Option<Style>>)>,
     alternatives: Vec<Alternative>,
+    /// What has been learnt since the last decision, in sentences.
+    news: Vec<String>,
 }
 
 /// Other rules that explain the game, and the state under them.
@@ -55,6 +57,11 @@ struct Alternative {
 }
 
 impl Learning {
+    /// Whether the bot plays by rules that it has learnt in this game.
+    pub fn is_learning(&self) -> bool {
+        self.learnt.is_some()
+    }
+
     /// Keeps an observation.
     pub fn keep(&mut self, observation: &Observation) {
         let is_next = match self.log.last() {
@@ -102,7 +109,9 @@ impl Learning {
             learner.observe(&sight(observation));
         }
         self.shown = self.log.len();
-        if learner.unexplained().iter().any(|unexplained| words[unexplained.threat].style.is_some()) {
+        let unexplained = learner.unexplained();
+        if let Some(first) = unexplained.iter().find(|unexplained| words[unexplained.threat].style.is_some()) {
+            self.news = vec![format!("no rules explain what the {} did in tick {}", first.style, first.tick)];
             self.give_up(tracker, words, options, deadlines);
             return;
         }
@@ -110,12 +119,8 @@ impl Learning {
         let styles = learner.styles();
         let is_new = match &self.learnt {
             Some(learnt) => *learnt != (rules, styles.clone()),
-            // While the rules hold, the tracker deals with a threat that nothing explains.
-            None => {
-                let is_identified = |(style, named): (&Option<Style>, &Named)| style.is_some() && named.style.is_none();
-                Rules { wire: options.rules.wire, ..rules } != options.rules
-                    || styles.iter().zip(words).any(is_identified)
-            }
+            // While the rules hold, the tracker itself finds the styles of unknown words.
+            None => Rules { wire: options.rules.wire, ..rules } != options.rules,
         };
         let explanation = (rules, styles);
         if is_new && self.rejected.as_ref() != Some(&explanation) {
@@ -126,6 +131,7 @@ impl Learning {
                 Ok(followed) if count(&followed) == 0 || count(&followed) < count(tracker) => {
                     *tracker = followed;
                     self.learnt = Some(explanation);
+                    self.news = self.sentences(&options.rules);
                 }
                 _ => self.rejected = Some(explanation),
             }
@@ -256,6 +262,11 @@ impl Learning {
     pub fn memory(&self) -> Option<(Rules, Vec<(String, Style)>)> {
         let learner = self.learner.as_ref()?;
         Some((learner.best(), learner.words()))
+    }
+
+    /// What has been learnt since the last decision, in sentences.
+    pub fn take_news(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.news)
     }
 
     /// What was learnt, in sentences.

@@ -19,7 +19,6 @@
 
 use std::time::{Duration, Instant};
 
-use crate::game::{Rules, Style};
 use crate::planner::{self, Budget, CautiousRules, Choice};
 use crate::protocol::GameMessage;
 
@@ -30,6 +29,7 @@ mod exploration;
 mod fallback;
 mod game;
 mod learning;
+mod memory;
 mod observation;
 mod options;
 mod plan;
@@ -40,6 +40,7 @@ mod tracker;
 use deadline::{Deadline, Deadlines};
 pub use decision::{BotError, Decision};
 use game::{Answer, Game};
+pub use memory::Memory;
 pub use options::{BUDGET_DEFAULT, BotOptions, OptionsError};
 use tracker::Tracking;
 
@@ -134,9 +135,12 @@ impl Bot {
         }
         let Choice { player_move, source, planned_tick, simulated_ticks } = choice;
         let elapsed = elapsed();
-        let decision = Decision { tick: message.tick, player_move, source, planned_tick, simulated_ticks, elapsed };
+        let learnt = self.game.as_mut().map_or_else(Vec::new, |game| game.learning.take_news());
+        let decision =
+            Decision { tick: message.tick, player_move, source, planned_tick, simulated_ticks, elapsed, learnt };
         if let Some(game) = &mut self.game {
-            game.answer = Some(Answer { observation: decoded.observation, decision, is_timely: elapsed <= time });
+            let (observation, decision) = (decoded.observation, decision.clone());
+            game.answer = Some(Answer { observation, decision, is_timely: elapsed <= time });
         }
         Ok(decision)
     }
@@ -147,14 +151,15 @@ impl Bot {
         self.game.as_ref().map_or_else(Vec::new, |game| game.learning.sentences(&self.options.rules))
     }
 
-    /// The rules of the best explanation of this game, and the unexpected words for styles with
-    /// their styles: those of the options, unless a threat did something else.
-    pub fn memory(&self) -> (Rules, Vec<(String, Style)>) {
+    /// What to keep for the next game: as in the options, unless a threat did something else.
+    pub fn memory(&self) -> Memory {
         let learnt = self.game.as_ref().and_then(|game| game.learning.memory());
+        let doubts_rules = self.options.doubts_rules
+            || self.game.as_ref().is_some_and(|game| game.learning.is_learning() || game.has_ended_unexpectedly());
         let (rules, words) = learnt.unwrap_or((self.options.rules, Vec::new()));
         let known = self.options.words.iter().filter(|(word, _)| words.iter().all(|(other, _)| other != word));
         let words = known.cloned().chain(words.iter().cloned()).collect();
-        (rules, words)
+        Memory { rules, words, doubts_rules }
     }
 
     /// How often each threat, in message order, did something other than predicted in this game.

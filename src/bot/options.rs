@@ -25,6 +25,9 @@ pub struct BotOptions {
     pub rules: Rules,
     /// The server's other names for styles, each with its style.
     pub words: Vec<(String, Style)>,
+    /// Whether the rules may be others than these, as an earlier game has shown: plans then keep out
+    /// of the threats' reach as far as they can, so that no first surprise is fatal.
+    pub doubts_rules: bool,
     /// Whether the bot works out other rules when the threats break these.
     pub learns: bool,
     /// How many threat moves of slack the plans of `survival` try to keep, so that lost commands do
@@ -40,6 +43,7 @@ impl Default for BotOptions {
             seed: 0,
             rules: Rules::BLITZ_2025,
             words: Vec::new(),
+            doubts_rules: false,
             learns: true,
             slack_moves: SLACK_MOVES_MAX,
         }

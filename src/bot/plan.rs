@@ -11,12 +11,17 @@
 //! any time (see [`SurvivalOptions::slack_moves`]), so the plan can lose `n` commands in a row.
 //! Nearly every map can be survived with a slack of 4. There is one planner per slack level; the
 //! plan with the most slack that survives is followed.
+//!
+//! Where the rules are in doubt, because some of them were learnt in this game or an earlier one was
+//! lost against a plan, the threats' next moves are in doubt too: plans then keep out of the
+//! threats' reach (see [`Distance`]) as long as they can, so that a move against the rules teaches
+//! and does not kill.
 
 use std::cell::RefCell;
 use std::time::Instant;
 
-use crate::game::{PlacementError, State, Tile, World};
-use crate::planner::{self, Budget, CautiousRules, Choice, Planner, SurvivalOptions, SurvivalPlanner};
+use crate::game::{LAST_TICK, PlacementError, State, Tile, World};
+use crate::planner::{self, Budget, CautiousRules, Choice, Distance, Planner, SurvivalOptions, SurvivalPlanner};
 use crate::search::BudgetMeter;
 
 use super::exploration::{Exploration, SearchLimits, check_plan};
@@ -35,14 +40,29 @@ const FIRST_STATES_MAX: u64 = 40_000;
 /// Ticks between a failed attempt at more slack and the next attempt; the interval is multiplied by
 /// four after each failure.
 const RETRY_TICKS: u16 = 16;
+/// Plans out of the threats' reach, in the order in which they are tried: in which ticks, and for how
+/// many.
+const GUARDS: [(Distance, u16); 5] = [
+    (Distance::Always, LAST_TICK),
+    (Distance::Always, 120),
+    (Distance::OnMoves, 120),
+    (Distance::Always, 30),
+    (Distance::OnMoves, 30),
+];
+/// Each attempt at such a plan gets this share of the remaining budget (one over).
+const GUARD_SHARE: u32 = 6;
+/// Ticks between a failure of all attempts and the next ones.
+const GUARD_RETRY_TICKS: u16 = 4;
 
 /// The state of planning between a game's messages.
 #[derive(Default)]
 pub(super) struct Planning {
-    /// The planner for the current world, with that world's number: see
-    /// [`Beliefs`](super::belief::Beliefs).
-    planner: Option<(u32, ActivePlanner)>,
+    /// The planner for the current world, with that world's number (see
+    /// [`Beliefs`](super::belief::Beliefs)) and whether its rules are in doubt.
+    planner: Option<((u32, bool), ActivePlanner)>,
     exploration: Exploration,
+    /// Whether the rules may be others than the world's.
+    doubts_rules: bool,
 }
 
 /// The planner in use.
@@ -51,6 +71,8 @@ enum ActivePlanner {
     Plain(Box<dyn Planner>),
     /// `survival`, with slack.
     WithSlack(SlackPlanner),
+    /// `survival`, out of the threats' reach.
+    Guarded(GuardedPlanner),
 }
 
 /// Decides on a message within the budget, whose deadline is set.
@@ -73,10 +95,11 @@ pub(super) fn decide(
         return cautious.choose_with_predictions(&tracker.beliefs.world, &state, &tracker.beliefs.unmodelled, budget);
     }
     let mut meter = BudgetMeter::new(budget);
+    planning.doubts_rules = options.doubts_rules || learning.is_learning();
     match planning.decide(tracker, &state, options, &mut meter) {
         Ok(choice) => {
             let choice = Choice { simulated_ticks: meter.ticks(), ..choice };
-            learning.check(tracker, choice, budget)
+            if planning.is_guarded(&state) { choice } else { learning.check(tracker, choice, budget) }
         }
         Err(_) => decide_from_positions(cautious, decoded, Some(&tracker.map.layout)),
     }
@@ -96,6 +119,11 @@ impl Planning {
             Some((_, ActivePlanner::Plain(planner))) => planner.failure(),
             _ => None,
         }
+    }
+
+    /// Whether the plan keeps out of the threats' reach in a state.
+    fn is_guarded(&self, state: &State) -> bool {
+        matches!(&self.planner, Some((_, ActivePlanner::Guarded(planner))) if planner.is_guarded(state))
     }
 
     /// Explores, or follows a plan. All searches of a decision count against one meter; exploration
@@ -141,14 +169,16 @@ impl Planning {
         share: Budget,
     ) -> Result<Choice, PlacementError> {
         let state = tracked_state(tracker)?;
-        let (world, world_count) = (&tracker.beliefs.world, tracker.beliefs.world_count);
+        let world = &tracker.beliefs.world;
+        let key = (tracker.beliefs.world_count, self.doubts_rules);
         let planner = match &mut self.planner {
-            Some((count, planner)) if *count == world_count => planner,
-            planner => &mut planner.insert((world_count, ActivePlanner::new(options, world))).1,
+            Some((known, planner)) if *known == key => planner,
+            planner => &mut planner.insert((key, ActivePlanner::new(options, world, self.doubts_rules))).1,
         };
         let choice = match planner {
             ActivePlanner::Plain(planner) => planner.decide(world, &state, share),
             ActivePlanner::WithSlack(planner) => planner.decide(world, &state, share),
+            ActivePlanner::Guarded(planner) => planner.decide(world, &state, share),
         };
         meter.add_search(choice.simulated_ticks);
         Ok(choice)
@@ -161,9 +191,14 @@ fn is_survival(options: &BotOptions) -> bool {
 }
 
 impl ActivePlanner {
-    fn new(options: &BotOptions, world: &World) -> Self {
-        if is_survival(options) && options.slack_moves > 0 && world.open_tiles() <= COPIED_TILES_MAX {
-            return Self::WithSlack(SlackPlanner::new(options));
+    fn new(options: &BotOptions, world: &World, doubts_rules: bool) -> Self {
+        if is_survival(options) && world.open_tiles() <= COPIED_TILES_MAX {
+            if doubts_rules {
+                return Self::Guarded(GuardedPlanner::new(options));
+            }
+            if options.slack_moves > 0 {
+                return Self::WithSlack(SlackPlanner::new(options));
+            }
         }
         Self::Plain(planner::by_name(&options.planner, options.seed).expect("a name that Bot::new has checked"))
     }
@@ -267,6 +302,93 @@ impl SlackPlanner {
     }
 }
 
+/// Plans that keep out of the threats' reach, as long as there are any.
+struct GuardedPlanner {
+    seed: u64,
+    guarded: Option<GuardedPlan>,
+    retry_tick: u16,
+    /// Plans without a guard.
+    slack: SlackPlanner,
+}
+
+/// A plan out of the threats' reach.
+struct GuardedPlan {
+    planner: SurvivalPlanner,
+    /// The tick from which on another is looked for.
+    renew_tick: u16,
+    /// The tick from which on it may come within reach.
+    until_tick: u16,
+}
+
+impl GuardedPlanner {
+    fn new(options: &BotOptions) -> Self {
+        Self { seed: options.seed, guarded: None, retry_tick: 0, slack: SlackPlanner::new(options) }
+    }
+
+    /// Whether the plan followed in a state keeps out of reach.
+    fn is_guarded(&self, state: &State) -> bool {
+        self.guarded.as_ref().is_some_and(|guarded| state.tick() < guarded.until_tick)
+    }
+
+    /// Follows or finds a plan out of reach; if there is none, one with slack.
+    fn decide(&mut self, world: &World, state: &State, budget: Budget) -> Choice {
+        let mut meter = BudgetMeter::new(budget);
+        let choice = self.decide_within(world, state, &mut meter);
+        Choice { simulated_ticks: meter.ticks(), ..choice }
+    }
+
+    fn decide_within(&mut self, world: &World, state: &State, meter: &mut BudgetMeter) -> Choice {
+        let is_fresh = self.guarded.as_ref().is_some_and(|guarded| state.tick() < guarded.renew_tick);
+        if is_fresh && let Some(choice) = self.follow(world, state, meter) {
+            return choice;
+        }
+        if state.tick() >= self.retry_tick {
+            if let Some(choice) = self.find(world, state, meter) {
+                return choice;
+            }
+            self.retry_tick = state.tick() + GUARD_RETRY_TICKS;
+        }
+        if let Some(choice) = self.follow(world, state, meter) {
+            return choice;
+        }
+        let choice = self.slack.decide(world, state, meter.remaining());
+        meter.add_search(choice.simulated_ticks);
+        choice
+    }
+
+    /// The next move of the plan out of reach, if there is one that survives.
+    fn follow(&mut self, world: &World, state: &State, meter: &mut BudgetMeter) -> Option<Choice> {
+        let guarded = self.guarded.as_mut()?;
+        let choice = guarded.planner.decide(world, state, part(meter.remaining(), GUARD_SHARE));
+        meter.add_search(choice.simulated_ticks);
+        if !choice.survives() {
+            self.guarded = None;
+        }
+        choice.survives().then_some(choice)
+    }
+
+    /// Looks for another plan out of reach.
+    fn find(&mut self, world: &World, state: &State, meter: &mut BudgetMeter) -> Option<Choice> {
+        for (distance, ticks) in GUARDS {
+            let until_tick = state.tick().saturating_add(ticks);
+            let mut planner = SurvivalPlanner::new(SurvivalOptions {
+                seed: self.seed,
+                distance,
+                distance_until_tick: until_tick,
+                ..SurvivalOptions::default()
+            });
+            let choice = planner.decide(world, state, part(meter.remaining(), GUARD_SHARE));
+            meter.add_search(choice.simulated_ticks);
+            if choice.survives() {
+                let renew_tick = if until_tick > LAST_TICK { LAST_TICK } else { state.tick() + ticks / 2 };
+                self.guarded = Some(GuardedPlan { planner, renew_tick, until_tick });
+                return Some(choice);
+            }
+        }
+        None
+    }
+}
+
 /// Runs searches that share the budget `share`, and counts their work.
 fn within<T>(meter: &mut BudgetMeter, share: Budget, seed: u64, search: impl FnOnce(SearchLimits<'_>) -> T) -> T {
     let shared = RefCell::new(BudgetMeter::new(share));
@@ -277,7 +399,12 @@ fn within<T>(meter: &mut BudgetMeter, share: Budget, seed: u64, search: impl FnO
 
 /// Half of the remaining time and ticks.
 fn halved(budget: Budget) -> Budget {
+    part(budget, 2)
+}
+
+/// One part of the remaining time and ticks, of as many as given.
+fn part(budget: Budget, parts: u32) -> Budget {
     let now = budget.time_source.now();
-    let halfway = |deadline: Instant| now + deadline.saturating_duration_since(now) / 2;
-    Budget { deadline: budget.deadline.map(halfway), ticks: budget.ticks.map(|ticks| ticks / 2), ..budget }
+    let early = |deadline: Instant| now + deadline.saturating_duration_since(now) / parts;
+    Budget { deadline: budget.deadline.map(early), ticks: budget.ticks.map(|ticks| ticks / u64::from(parts)), ..budget }
 }

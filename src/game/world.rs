@@ -10,8 +10,8 @@ use super::state::{Shape, State, split_lane};
 use super::tables::{DIRECTIONS, Tables, pose};
 use super::threats::{Block, LANES, LaneMap, PlayerView, lane_rank, mix};
 use super::{
-    Action, ActionError, Clock, Direction, FIRST_TICK, LAST_TICK, Layout, Move, POINTS_PER_TICK, Personality, Position,
-    Rules, Spawn, StreetGraph, Style, StyleMemory, Threat, WorldBuilder, WorldError,
+    Action, ActionError, Clock, Direction, FIRST_TICK, LAST_TICK, Layout, Move, Mover, POINTS_PER_TICK, Personality,
+    Position, Rules, Spawn, StreetGraph, Style, StyleMemory, Threat, WorldBuilder, WorldError,
 };
 
 /// A map prepared for play: every table its rules need.
@@ -409,6 +409,15 @@ impl World {
     #[inline]
     pub fn tile_after(&self, state: &State, player_move: Move) -> u16 {
         self.tables.player_next[usize::from(state.player) * 8 + player_move as usize]
+    }
+
+    /// Whether a threat stands on the tile that a move leads to, or beside it: whatever the threats do
+    /// in this tick, none but those can be there at its end.
+    #[inline]
+    pub fn is_within_reach(&self, state: &State, player_move: Move) -> bool {
+        let tile = self.tile_after(state, player_move);
+        let beside = self.tables.graph.neighbours(Mover::Threat)[usize::from(tile)];
+        state.is_threat_on(tile) || beside.into_iter().any(|next| state.is_threat_on(next))
     }
 
     /// Where the player is.

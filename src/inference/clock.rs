@@ -13,6 +13,9 @@ use crate::game::{Personality, Rules};
 /// Cost of a parameter that differs from the expected rules; the size of the difference is added.
 const CHANGE_COST: u32 = 10_000;
 
+/// A phase that is overdue is taken to begin this many ticks after it was expected, or a multiple.
+const OVERDUE_TICKS: u16 = 60;
+
 /// What a tick shows of the clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockEvidence {
@@ -122,10 +125,23 @@ impl ClockFilter {
         };
         let (&(phase, ..), history) = self.alive.iter().min_by_key(total)?;
         let mut found = PeriodsAndClocks { periods: history.periods, clocks: history.clocks };
+        let mut least = self.clock;
         for index in usize::from(phase)..4 {
-            found.clocks[index] = expected.clocks[index].max(self.clock);
+            least = self.next_guess(expected.clocks[index]).max(least);
+            found.clocks[index] = least;
         }
         Some(found.apply(&self.expected))
+    }
+}
+
+impl ClockFilter {
+    /// When a phase that has not begun may begin: as expected, or, once it is overdue, some time from
+    /// now. A guess that moved with every tick would undo every plan.
+    fn next_guess(&self, expected: u16) -> u16 {
+        match self.clock.checked_sub(expected) {
+            None | Some(0) => expected,
+            Some(overdue) => expected.saturating_add(overdue.div_ceil(OVERDUE_TICKS) * OVERDUE_TICKS),
+        }
     }
 }
 
@@ -348,6 +364,22 @@ mod tests {
         let sets =
             clock_sets(&evidence(&Rules::BLITZ_2025, 1500, true), true, &ClockSets::any()).expect("an explanation");
         assert_eq!(sets.clocks.map(|clocks| clocks.into_iter().collect::<Vec<_>>()), [[300], [500], [700], [900]]);
+    }
+
+    #[test]
+    fn overdue_phase_is_guessed_anew_only_now_and_then() {
+        let rules =
+            Rules { phase_clocks: PhaseClocks { insane: 1030, ..Rules::BLITZ_2025.phase_clocks }, ..Rules::BLITZ_2025 };
+        let mut filter = ClockFilter::new(&Rules::BLITZ_2025, true);
+        let mut guesses = Vec::new();
+        for tick in evidence(&rules, 1100, true) {
+            filter.update(&tick);
+            let best = filter.best().expect("an explanation");
+            assert_eq!(best.validate(), Ok(()));
+            guesses.push(best.phase_clocks.insane);
+        }
+        guesses.dedup();
+        assert_eq!(guesses, [900, 960, 1020, 1080, 1030]);
     }
 
     #[test]

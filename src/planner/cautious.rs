@@ -107,6 +107,9 @@ const CASCADE: [Criterion; 6] = [
     |criteria| u32::from(criteria.arrival),
 ];
 
+/// The filters of [`CautiousRules::shortlist`]: the first of the cascade.
+const SHORTLIST_FILTERS: usize = 3;
+
 impl CautiousRules {
     /// Creates the core without a map.
     pub fn new() -> Self {
@@ -125,16 +128,28 @@ impl CautiousRules {
     ///
     /// Takes a few tens of microseconds. A player that is not on an open tile stays.
     pub fn choose(&mut self, layout: &Layout, sighting: &Sighting) -> Choice {
+        choice_of(sighting.tick, &self.criteria(layout, sighting))
+    }
+
+    /// The moves that are neither fatal soon, as far as can be avoided, nor lead into a dead end, as
+    /// bits; none if the player is not on an open tile.
+    pub(super) fn shortlist(&mut self, layout: &Layout, sighting: &Sighting) -> u8 {
+        let left = filtered(self.criteria(layout, sighting), &CASCADE[..SHORTLIST_FILTERS]);
+        left.iter().fold(0, |bits, criteria| bits | 1 << criteria.player_move as u8)
+    }
+
+    /// The criteria of every move; empty if the player is not on an open tile.
+    fn criteria(&mut self, layout: &Layout, sighting: &Sighting) -> Vec<MoveCriteria> {
         let Sighting { tick, player, threats } = *sighting;
         let came_from = self.observe(layout, tick, player, threats);
         let Self { terrain, arrivals, steps, .. } = self;
         let Some((terrain, tile)) =
             terrain.as_mut().and_then(|terrain| terrain.graph.tile(player).map(|tile| (terrain, tile)))
         else {
-            return choice_of(tick, &[]);
+            return Vec::new();
         };
         let moves: Vec<(Move, u16)> = terrain.moves(tile).collect();
-        let criteria: Vec<MoveCriteria> = moves
+        moves
             .into_iter()
             .map(|(player_move, next)| {
                 let arrival = arrivals[usize::from(next)];
@@ -152,8 +167,7 @@ impl CautiousRules {
                     arrival,
                 }
             })
-            .collect();
-        choice_of(tick, &criteria)
+            .collect()
     }
 
     /// The move to play where only some threats are predictable: `world` contains only the
@@ -251,13 +265,18 @@ impl CautiousRules {
     }
 }
 
-/// Applies the cascade to the moves.
-fn choice_of(tick: u16, criteria: &[MoveCriteria]) -> Choice {
-    let mut left = criteria.to_vec();
-    for measure in CASCADE {
+/// Applies filters to the moves.
+fn filtered(mut left: Vec<MoveCriteria>, filters: &[Criterion]) -> Vec<MoveCriteria> {
+    for measure in filters {
         let best = left.iter().map(measure).max();
         left.retain(|criteria| Some(measure(criteria)) == best);
     }
+    left
+}
+
+/// The choice of the cascade.
+fn choice_of(tick: u16, criteria: &[MoveCriteria]) -> Choice {
+    let left = filtered(criteria.to_vec(), &CASCADE);
     let first = left.first();
     Choice {
         player_move: first.map_or(Move::Stay, |criteria| criteria.player_move),

@@ -10,6 +10,7 @@ mod cautious;
 mod certificate;
 mod choice;
 mod decider;
+mod distances;
 mod follower;
 mod grammar;
 mod host;
@@ -23,6 +24,7 @@ mod row;
 mod safest;
 mod show_off;
 mod signature;
+mod smitsimax;
 mod solution;
 mod survival;
 mod survival_planner;
@@ -45,8 +47,9 @@ use row::{Make, Parameter, PlannerEntry};
 pub use safest::SafestPlanner;
 pub use show_off::ShowOffPlanner;
 pub use signature::signature;
+pub use smitsimax::{SmitsimaxPlanner, SmitsimaxRules};
 pub use solution::SolutionError;
-pub use survival::{Outcome, Solution, SurvivalOptions, SurvivalSearch};
+pub use survival::{Distance, Outcome, Solution, SurvivalOptions, SurvivalSearch};
 pub use survival_planner::SurvivalPlanner;
 
 pub use crate::search::Budget;
@@ -135,6 +138,12 @@ const PLANNERS: &[PlannerEntry] = &[
         about: "no prediction: earliest arrivals of the threats, safe paths and filters",
         parameter: None,
         make: Make::Planner(|_, _| Box::new(CautiousPlanner::new())),
+    },
+    PlannerEntry {
+        name: "smitsimax",
+        about: "no prediction: bandit trees for the player and every threat, each for its own reward",
+        parameter: None,
+        make: Make::Planner(|_, options| Box::new(SmitsimaxPlanner::new(options.seed))),
     },
     PlannerEntry {
         name: "survival",

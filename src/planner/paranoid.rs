@@ -5,8 +5,9 @@
 //! limit allows. Threats that cannot reach the player before the horizon are not moved. It keeps no
 //! state between ticks.
 
+use super::distances::Distances;
 use super::safest::SafestPlanner;
-use super::terrain::{Terrain, move_delays};
+use super::terrain::move_delays;
 use super::{Budget, Choice, Planner, Source, meter_with_default};
 use crate::game::{Clock, Move, Mover, Rules, State, UNREACHED, World};
 use crate::search::BudgetMeter;
@@ -82,34 +83,6 @@ impl Planner for ParanoidPlanner {
 fn moves_before(clock: &Clock, tick: u16, depth_ticks: u16) -> Vec<u16> {
     let delays: Vec<u16> = move_delays(clock, tick).take_while(|&delay| delay <= depth_ticks).collect();
     (0..=depth_ticks).map(|ahead| delays.partition_point(|&delay| delay <= ahead) as u16).collect()
-}
-
-/// Threat distances between any two tiles, computed on demand.
-#[derive(Clone, Debug)]
-struct Distances {
-    terrain: Terrain,
-    /// Tile -> the distance of every tile from it; empty until requested.
-    rows: Vec<Vec<u16>>,
-}
-
-impl Distances {
-    /// The distances on the map of `world`; cleared only if the map has changed.
-    fn refresh<'a>(known: &'a mut Option<Self>, world: &World) -> &'a mut Self {
-        if known.as_ref().is_none_or(|distances| !distances.terrain.is_for(world.layout())) {
-            let terrain = Terrain::new(world.layout());
-            let rows = vec![Vec::new(); terrain.graph.len()];
-            *known = Some(Self { terrain, rows });
-        }
-        known.as_mut().expect("filled just now")
-    }
-
-    fn distance(&mut self, player: u16, threat: u16) -> u16 {
-        let row = &mut self.rows[usize::from(player)];
-        if row.is_empty() {
-            self.terrain.distances(Mover::Threat, [player], row);
-        }
-        row[usize::from(threat)]
-    }
 }
 
 /// The limit is reached.

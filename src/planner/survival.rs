@@ -31,7 +31,7 @@ pub enum Outcome {
     /// The moves lead to the end of the game.
     Survives,
     /// No line survives to the end of the game, and none survives longer than these moves. Of a
-    /// search with slack: no line that keeps it.
+    /// search with slack or distance: no line that keeps it.
     Doomed,
     /// The limit was reached first; the moves are the longest line found.
     Undecided,
@@ -82,6 +82,18 @@ impl Solution {
     }
 }
 
+/// When a line keeps out of the threats' reach: no threat stands on the player's tile or beside it
+/// after the player's move, so that none can catch it in that tick, whatever it does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Distance {
+    /// Never: the threats do what the rules say.
+    None,
+    /// In the ticks in which the threats move: they may go anywhere.
+    OnMoves,
+    /// In every tick: they may also move at other times.
+    Always,
+}
+
 /// The options of a search.
 #[derive(Clone, Copy, Debug)]
 pub struct SurvivalOptions {
@@ -92,11 +104,21 @@ pub struct SurvivalOptions {
     /// The slack that a line keeps, in moves of the threats: in any of its states the player
     /// survives standing still until the threats have moved this often. 0 for lines without slack.
     pub slack_moves: u8,
+    /// When a line keeps out of the threats' reach.
+    pub distance: Distance,
+    /// The tick from which on it need not.
+    pub distance_until_tick: u16,
 }
 
 impl Default for SurvivalOptions {
     fn default() -> Self {
-        Self { seed: 0, memory_max_bytes: 256 << 20, slack_moves: 0 }
+        Self {
+            seed: 0,
+            memory_max_bytes: 256 << 20,
+            slack_moves: 0,
+            distance: Distance::None,
+            distance_until_tick: LAST_TICK + 1,
+        }
     }
 }
 
@@ -423,7 +445,11 @@ impl SurvivalSearch {
             let mut state = parent.clone();
             world.step(&mut state, candidate.player_move);
             let is_hopeless = || prune.is_some_and(|prune| prune.is_hopeless(world, &state));
-            if state.is_caught() || is_hopeless() || !self.has_slack(world, &state) {
+            if state.is_caught()
+                || is_hopeless()
+                || !self.has_slack(world, &state)
+                || !self.keeps_distance(world, parent, candidate.player_move)
+            {
                 if longest.is_none_or(|death| state.tick() > death.final_tick) {
                     longest = Some(Death {
                         final_tick: state.tick(),
@@ -457,6 +483,17 @@ impl SurvivalSearch {
     #[inline]
     fn has_slack(&self, world: &World, state: &State) -> bool {
         self.options.slack_moves == 0 || survives_waiting(world, state, self.options.slack_moves)
+    }
+
+    /// Whether the player is as far from the threats after a move as the options demand.
+    #[inline]
+    fn keeps_distance(&self, world: &World, before: &State, player_move: Move) -> bool {
+        let is_due = match self.options.distance {
+            Distance::None => return true,
+            Distance::OnMoves => world.threats_move(before),
+            Distance::Always => true,
+        };
+        !is_due || before.tick() >= self.options.distance_until_tick || !world.is_within_reach(before, player_move)
     }
 
     /// The maximum width of a layer within the memory bound. A quarter of the memory is reserved

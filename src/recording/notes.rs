@@ -83,6 +83,10 @@ pub struct DecisionNotes {
     /// How many threats moved differently from the bot's prediction since the last line.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub mispredictions: u32,
+    /// Where the rules are not as the bot expected, as far as it had learnt, in sentences; in the
+    /// lines in which that changed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub learnt: Vec<String>,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
@@ -148,6 +152,7 @@ mod tests {
         assert_eq!((wire.late[0].tick, &wire.late[0].actions[..]), (Some(7), &[Action::Move(Direction::Up)][..]));
         round_trip(r#"{"wire":{"command":null,"unreadable":[{"ms":1.0,"text":"{","error":"invalid JSON"}]}}"#);
         round_trip(r#"{"decision":{"ms":0.25,"source":"plan","planned_tick":2001,"mispredictions":1}}"#);
+        round_trip(r#"{"decision":{"ms":0.25,"source":"plan","learnt":["the first seed is 3"]}}"#);
         let game = round_trip(r#"{"game":{"map":"harbour","no_jump":true,"recorder":"getaway serve 0.1.0"}}"#);
         assert_eq!(game.game.expect("a header").rules, Rules::NO_JUMP);
     }

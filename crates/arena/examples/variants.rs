@@ -2,26 +2,31 @@
 //! to three changes, on every map given, a first game without and a second with memory.
 //!
 //! Only games that the solver survives with the true rules count. One line per game is printed, and
-//! at the end a table by changed parameter.
+//! at the end a table by changed parameter, with the median of the ticks from which on the bot had
+//! the right value in the first game. `--true-rules` also plays a game with a bot that is told the
+//! rules, as the measure of what can be hoped for; `--trace` prints what the bot takes for the rules
+//! whenever that changes. `--known` compares the times of decisions with and without learning on the
+//! unchanged server instead.
 //!
 //! ```sh
 //! cargo run --release -p getaway-arena --example variants -- --variants 100 --maps path/to/maps
 //! ```
 
 use std::collections::BTreeMap;
-use std::convert::Infallible;
 use std::error::Error;
-use std::ops::ControlFlow;
 use std::time::Duration;
 
 use getaway::bot::{Bot, BotOptions};
 use getaway::game::{LAST_TICK, Rules, World};
-use getaway::inference::{differences, variant};
+use getaway::inference::{Parameter, differences, parameters, variant};
 use getaway::map::{Map, MapEntry, MapLibrary};
 use getaway::planner::{Budget, Outcome, SurvivalOptions, SurvivalSearch};
+use getaway::protocol::GameMessage;
 
 /// Limit of the solver with the true rules.
 const SOLVER_TICKS: u64 = 3_000_000;
+/// Rounds of the comparison of times.
+const ROUNDS: usize = 10;
 /// The bundled maps of the test.
 const OURS: [&str; 10] = [
     "roundabout",
@@ -37,13 +42,25 @@ const OURS: [&str; 10] = [
 ];
 
 /// Games survived, out of those that can be survived.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 struct Tally {
     games: u32,
     first: u32,
     second: u32,
+    /// Of bots that were told the rules.
+    told: u32,
     /// Points of the first games.
     points: u64,
+    /// The ticks from which on the parameter was known, of the games in which it was.
+    known: Vec<u16>,
+}
+
+/// The last ticks of the games of one variant on one map.
+#[derive(Clone, Copy)]
+struct LastTicks {
+    first: u16,
+    second: u16,
+    told: Option<u16>,
 }
 
 struct Settings {
@@ -51,6 +68,9 @@ struct Settings {
     first_seed: u64,
     budget: Budget,
     learns: bool,
+    plays_told: bool,
+    traces: bool,
+    is_known: bool,
     maps: Vec<Map>,
     /// Play every n-th pair of a variant and a map.
     stride: usize,
@@ -58,6 +78,9 @@ struct Settings {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let settings = settings()?;
+    if settings.is_known {
+        return compare_times(&settings);
+    }
     let mut all = Tally::default();
     let mut by_parameter: BTreeMap<String, Tally> = BTreeMap::new();
     let pairs = (0..settings.variants).flat_map(|seed| settings.maps.iter().map(move |map| (seed, map)));
@@ -72,46 +95,157 @@ fn main() -> Result<(), Box<dyn Error>> {
             continue;
         }
         let options = BotOptions { budget: settings.budget, learns: settings.learns, ..BotOptions::default() };
-        let (first, bot) = play(&world, options.clone())?;
-        let (rules, words) = bot.memory();
-        let (second, _) = play(&world, BotOptions { rules, words, ..options })?;
-        let changed = differences(&Rules::BLITZ_2025, &truth);
-        let names: Vec<&str> = changed.iter().map(|difference| difference.field.as_str()).collect();
-        println!("{seed} {}: first game to tick {first}, second to {second}; {}", map.name, names.join(", "));
-        for name in &names {
-            by_parameter.entry((*name).to_owned()).or_default().add(first, second);
+        let changed: Vec<Parameter> = parameters()
+            .into_iter()
+            .filter(|parameter| parameter.value(&truth) != parameter.value(&Rules::BLITZ_2025))
+            .collect();
+        let first = play(&world, options.clone(), &changed, settings.traces)?;
+        let memory = first.bot.memory();
+        let second = play(&world, memory.applied_to(options.clone()), &changed, settings.traces)?;
+        let told = match settings.plays_told {
+            true => {
+                let words = second.bot.memory().words;
+                Some(play(&world, BotOptions { rules: truth, words, ..options }, &[], false)?.last_tick)
+            }
+            false => None,
+        };
+        let ticks = LastTicks { first: first.last_tick, second: second.last_tick, told };
+        let names: Vec<String> = changed.iter().map(|parameter| parameter.name()).collect();
+        let told = told.map_or_else(String::new, |tick| format!(", told the rules to {tick}"));
+        println!(
+            "{seed} {}: first game to tick {}, second to {}{told}; {}",
+            map.name,
+            ticks.first,
+            ticks.second,
+            names.join(", ")
+        );
+        for (name, known) in names.into_iter().zip(&first.known) {
+            by_parameter.entry(name).or_default().add(ticks, *known);
         }
-        all.add(first, second);
+        all.add(ticks, None);
     }
-    println!("\n{:<28} {:>6} {:>12} {:>12} {:>8}", "PARAMETER", "GAMES", "FIRST GAME", "SECOND GAME", "POINTS");
-    for (name, tally) in &by_parameter {
-        tally.print(name);
+    println!(
+        "\n{:<28} {:>6} {:>12} {:>12} {:>12} {:>8} {:>18}",
+        "PARAMETER", "GAMES", "FIRST GAME", "SECOND GAME", "TOLD", "POINTS", "KNOWN FROM TICK"
+    );
+    for (name, tally) in &mut by_parameter {
+        tally.print(name, settings.plays_told);
     }
-    all.print("all games");
+    all.print("all games", settings.plays_told);
     Ok(())
 }
 
-/// Plays a game; returns its last tick and the bot.
-fn play(world: &World, options: BotOptions) -> Result<(u16, Bot), Box<dyn Error>> {
+/// Plays the unchanged server on every map with and without learning, in turns; prints the mean times
+/// of decisions and their ratio.
+fn compare_times(settings: &Settings) -> Result<(), Box<dyn Error>> {
+    let mut times = [Duration::ZERO; 2];
+    let mut decisions = [0u32; 2];
+    for map in &settings.maps {
+        let world = World::new(&map.layout, &Rules::BLITZ_2025)?;
+        for _ in 0..ROUNDS {
+            let mut moves = [const { Vec::new() }; 2];
+            for (index, learns) in [true, false].into_iter().enumerate() {
+                let mut bot = Bot::new(BotOptions { budget: settings.budget, learns, ..BotOptions::default() })?;
+                let mut state = world.start();
+                while !state.is_over() {
+                    let decision = bot.next_action(&GameMessage::of(&world, &state, "us"))?;
+                    times[index] += decision.elapsed;
+                    decisions[index] += 1;
+                    moves[index].push(decision.player_move);
+                    world.step(&mut state, decision.player_move);
+                }
+            }
+            if moves[0] != moves[1] {
+                return Err(format!("{}: learning changes the game", map.name).into());
+            }
+        }
+    }
+    let mean = |index: usize| times[index].as_secs_f64() * 1e6 / f64::from(decisions[index].max(1));
+    println!(
+        "{} decisions each, the same moves: {:.2} µs with learning, {:.2} without, ratio {:.3}",
+        decisions[0],
+        mean(0),
+        mean(1),
+        mean(0) / mean(1)
+    );
+    Ok(())
+}
+
+/// A game that was played.
+struct Played {
+    last_tick: u16,
+    bot: Bot,
+    /// By changed parameter: the tick from which on the bot had the right value.
+    known: Vec<Option<u16>>,
+}
+
+/// Plays a game.
+fn play(world: &World, options: BotOptions, changed: &[Parameter], traces: bool) -> Result<Played, Box<dyn Error>> {
+    let (truth, expected) = (world.rules(), options.rules);
     let mut bot = Bot::new(options)?;
-    let ControlFlow::Continue(state) =
-        getaway_arena::play(world, &mut bot, |_, _| ControlFlow::<Infallible>::Continue(()))?;
-    Ok((state.tick(), bot))
+    let mut state = world.start();
+    let mut known: Vec<Option<u16>> = vec![None; changed.len()];
+    let mut said = Vec::new();
+    while !state.is_over() {
+        let decision = bot.next_action(&GameMessage::of(world, &state, "us"))?;
+        if !changed.is_empty() {
+            let rules = bot.memory().rules;
+            for (parameter, known) in changed.iter().zip(&mut known) {
+                *known = match (parameter.value(&rules) == parameter.value(truth), *known) {
+                    (true, None) => Some(state.tick()),
+                    (true, known) => known,
+                    (false, _) => None,
+                };
+            }
+            let learnt: Vec<String> =
+                differences(&expected, &rules).into_iter().map(|one| format!("{} {}", one.field, one.right)).collect();
+            if traces && learnt != said {
+                let missed = bot.mispredictions_by_threat();
+                println!(
+                    "  {}: {}; {missed:?}, planned to {:?}",
+                    state.tick(),
+                    learnt.join("; "),
+                    decision.planned_tick
+                );
+                said = learnt;
+            }
+        }
+        if traces && !decision.learnt.is_empty() {
+            println!("  {}: learnt: {}", decision.tick, decision.learnt.join("; "));
+        }
+        world.step(&mut state, decision.player_move);
+    }
+    if traces {
+        let missed = bot.mispredictions_by_threat();
+        let right: Vec<String> = changed.iter().map(|one| format!("{} {}", one.name(), one.value(truth))).collect();
+        println!("  ended in tick {}; {missed:?}; the truth is {}", state.tick(), right.join("; "));
+    }
+    Ok(Played { last_tick: state.tick(), bot, known })
 }
 
 impl Tally {
-    fn add(&mut self, first: u16, second: u16) {
+    fn add(&mut self, ticks: LastTicks, known: Option<u16>) {
+        let survives = |tick: u16| u32::from(tick > LAST_TICK);
         self.games += 1;
-        self.first += u32::from(first > LAST_TICK);
-        self.second += u32::from(second > LAST_TICK);
-        self.points += u64::from(first) * 5;
+        self.first += survives(ticks.first);
+        self.second += survives(ticks.second);
+        self.told += ticks.told.map_or(0, survives);
+        self.points += u64::from(ticks.first) * 5;
+        self.known.extend(known);
     }
 
-    fn print(&self, name: &str) {
+    fn print(&mut self, name: &str, has_told: bool) {
         let share =
             |survived: u32| format!("{survived} ({:.0}%)", 100.0 * f64::from(survived) / f64::from(self.games.max(1)));
         let points = self.points / u64::from(self.games.max(1));
-        println!("{name:<28} {:>6} {:>12} {:>12} {points:>8}", self.games, share(self.first), share(self.second));
+        let (first, second) = (share(self.first), share(self.second));
+        let told = if has_told { share(self.told) } else { String::new() };
+        self.known.sort_unstable();
+        let known = match self.known.get(self.known.len() / 2) {
+            Some(median) => format!("{median} ({} of {})", self.known.len(), self.games),
+            None => String::new(),
+        };
+        println!("{name:<28} {:>6} {first:>12} {second:>12} {told:>12} {points:>8} {known:>18}", self.games);
     }
 }
 
@@ -121,6 +255,9 @@ fn settings() -> Result<Settings, Box<dyn Error>> {
         first_seed: 0,
         budget: Budget::time(Duration::from_millis(75)),
         learns: true,
+        plays_told: false,
+        traces: false,
+        is_known: false,
         maps: Vec::new(),
         stride: 1,
     };
@@ -130,28 +267,35 @@ fn settings() -> Result<Settings, Box<dyn Error>> {
     }
     let mut arguments = std::env::args().skip(1);
     while let Some(name) = arguments.next() {
-        if name == "--no-learning" {
-            settings.learns = false;
-            continue;
-        }
-        let value = arguments.next().ok_or_else(|| format!("{name}: expected a value"))?;
         match name.as_str() {
-            "--variants" => settings.variants = value.parse()?,
-            "--seed" => settings.first_seed = value.parse()?,
-            "--stride" => settings.stride = value.parse::<usize>()?.max(1),
-            "--budget-ticks" => settings.budget = Budget::ticks(value.parse()?),
-            "--maps" => {
-                let found: Vec<Map> =
-                    MapLibrary::new([&value]).list()?.iter().map(MapEntry::load).collect::<Result<_, _>>()?;
-                settings.maps.splice(0..0, found);
-            }
-            _ => {
-                return Err(format!(
-                    "{name}: expected --variants, --seed, --stride, --budget-ticks, --maps or --no-learning"
-                )
-                .into());
-            }
+            "--no-learning" => settings.learns = false,
+            "--true-rules" => settings.plays_told = true,
+            "--trace" => settings.traces = true,
+            "--known" => settings.is_known = true,
+            _ => read_setting(&mut settings, &name, arguments.next())?,
         }
     }
     Ok(settings)
+}
+
+/// Reads a setting that has a value.
+fn read_setting(settings: &mut Settings, name: &str, value: Option<String>) -> Result<(), Box<dyn Error>> {
+    let value = value.ok_or_else(|| format!("{name}: expected a value"))?;
+    match name {
+        "--variants" => settings.variants = value.parse()?,
+        "--seed" => settings.first_seed = value.parse()?,
+        "--stride" => settings.stride = value.parse::<usize>()?.max(1),
+        "--budget-ticks" => settings.budget = Budget::ticks(value.parse()?),
+        "--map" => settings.maps.retain(|map| map.name == value),
+        "--maps" => {
+            let found: Vec<Map> =
+                MapLibrary::new([&value]).list()?.iter().map(MapEntry::load).collect::<Result<_, _>>()?;
+            settings.maps.splice(0..0, found);
+        }
+        _ => {
+            let known = "--variants, --seed, --stride, --budget-ticks, --maps, --map, --true-rules, --trace, --known or --no-learning";
+            return Err(format!("{name}: expected {known}").into());
+        }
+    }
+    Ok(())
 }

@@ -21,7 +21,7 @@ use getaway_arena::{
 use super::budget::BudgetArgs;
 use super::ending::ending;
 use super::external::{BotArgs, bot_failure, external_bot};
-use super::memory::Memory;
+use super::memory;
 use super::number::{ANY, integer};
 use super::output::OutputArgs;
 use super::progress::Progress;
@@ -115,16 +115,16 @@ pub(super) fn run(args: &PlayArgs, out: &mut impl Write) -> Result<(), CliError>
     if let Some(bot) = external_bot(&args.planner)? {
         return run_external(args, map.name, &world, &bot, out);
     }
-    let known = args.memory.as_deref().map(|path| Memory::read(path, rules.no_jump)).transpose()?;
+    let known = args.memory.as_deref().map(|path| memory::read(path, rules.no_jump)).transpose()?;
     let mut options = options(args, rules);
     if let Some(memory) = known {
-        (options.rules, options.words) = (memory.rules, memory.words);
+        options = memory.applied_to(options);
     }
     let mut bot = Bot::new(options).map_err(|error| CliError::Input(error.to_string()))?;
     let recording = recording(args)?;
     let (report, lost) = play(args, map.name, &world, &mut bot, recording)?;
     if let Some(path) = &args.memory {
-        Memory::of(&bot).write(path)?;
+        memory::write(&bot.memory(), path)?;
     }
     print(args, &report, lost, out)
 }
@@ -193,9 +193,9 @@ fn game_notes(args: &PlayArgs, map: &str, world: &World) -> GameNotes {
 /// What a recording says besides a state and its actions.
 fn notes(args: &PlayArgs, map: &str, world: &World, decision: &Decision, is_first: bool) -> TickNotes {
     let game = is_first.then(|| Box::new(game_notes(args, map, world)));
-    let Decision { source, planned_tick, elapsed, .. } = *decision;
+    let Decision { source, planned_tick, elapsed, learnt, .. } = decision.clone();
     let (ms, source) = (milliseconds(elapsed), source.name().to_owned());
-    let decision = DecisionNotes { ms, source, planned_tick, mispredictions: 0 };
+    let decision = DecisionNotes { ms, source, planned_tick, mispredictions: 0, learnt };
     TickNotes { game, wire: None, decision: Some(Box::new(decision)) }
 }
 
@@ -223,7 +223,7 @@ fn play(
         {
             (lost, recording) = (Some(error), None);
         }
-        decisions.push(*decision);
+        decisions.push(decision.clone());
         progress.inc(1);
         ControlFlow::<Infallible>::Continue(())
     });
@@ -343,9 +343,6 @@ fn write_report(report: &Report, out: &mut impl Write) -> Result<(), CliError> {
             out,
             "{plan} from plans, {search} from searches, {fallback} fallbacks; {mispredictions} mispredictions"
         )?;
-    }
-    if !report.learnt.is_empty() {
-        writeln!(out, "learnt: {}", one_line(&report.learnt.join("; ")))?;
     }
     if let Some(saved) = saved {
         writeln!(out, "saved to {}", one_line(&saved.display().to_string()))?;

@@ -73,7 +73,7 @@ impl Bot {
         match catch_panic(|| player.bot.next_action_since(message, arrival)) {
             Ok(decision) => {
                 let decision = decision.map_err(value_error)?;
-                player.last = Some(decision);
+                player.last = Some(decision.clone());
                 Ok(decision)
             }
             Err(panic) => {
@@ -167,13 +167,14 @@ impl Bot {
     /// The last decision; None before the first.
     #[getter]
     fn last_decision<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let Some(decision) = py.detach(|| self.lock().last) else { return Ok(None) };
+        let Some(decision) = py.detach(|| self.lock().last.clone()) else { return Ok(None) };
         let fields = (
             decision.tick,
             decision.source.name(),
             decision.planned_tick,
             decision.simulated_ticks,
             milliseconds(decision.elapsed),
+            decision.learnt,
         );
         to_value_of(py, "Decision", fields).map(Some)
     }

@@ -114,6 +114,10 @@ pub struct GameHeader {
     /// By frame, for recordings that know: the milliseconds after which the command came.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<Option<f64>>,
+    /// What the bot had learnt about the rules: frames from which on it was this, in order, with the
+    /// sentences.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub learnt: Vec<(usize, Vec<String>)>,
 }
 
 impl GameHeader {
@@ -124,7 +128,12 @@ impl GameHeader {
         let command = |tick: &LoggedTick| Some(tick.wire.as_ref()?.command.as_ref()?.ms);
         let decisions: Vec<_> = log.ticks.iter().map(decision).collect();
         let commands: Vec<_> = log.ticks.iter().map(command).collect();
+        let learnt = |(index, tick): (usize, &LoggedTick)| {
+            let sentences = &tick.decision.as_ref()?.learnt;
+            (!sentences.is_empty()).then(|| (index, sentences.clone()))
+        };
         Self {
+            learnt: log.ticks.iter().enumerate().filter_map(learnt).collect(),
             map: log.map.clone(),
             planner: notes.planner,
             recorder: notes.recorder,

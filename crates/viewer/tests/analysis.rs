@@ -13,7 +13,7 @@ use getaway::protocol::MessageWriter;
 use getaway::recording::{
     CommandNote, DecisionNotes, GameNotes, RecordingWriter, TickNotes, UnreadableNote, WireNotes,
 };
-use getaway_viewer::{Analysis, End, GameLog, LossKind, RecordingSource};
+use getaway_viewer::{Analysis, End, GameLog, LossKind, RecordingSource, Replay};
 
 /// Enough to decide every game here.
 const BUDGET: Budget = Budget::ticks(4_000_000);
@@ -135,7 +135,13 @@ fn with_wire(played: Move, wire: WireNotes) -> Line {
 
 /// A tick as a bot records it.
 fn sent(said: Move, played: Move) -> Line {
-    let decision = DecisionNotes { ms: 1.5, source: "plan".into(), planned_tick: Some(2001), mispredictions: 0 };
+    let decision = DecisionNotes {
+        ms: 1.5,
+        source: "plan".into(),
+        planned_tick: Some(2001),
+        mispredictions: 0,
+        learnt: Vec::new(),
+    };
     let notes = TickNotes { decision: Some(Box::new(decision)), ..TickNotes::default() };
     Line { said: command(said), played, notes }
 }
@@ -146,6 +152,16 @@ fn without_command() -> Line {
 
 fn gone() -> Line {
     with_wire(Move::Stay, WireNotes { left: Some("closed the connection".into()), ..WireNotes::default() })
+}
+
+#[test]
+fn replay_says_what_the_bot_had_learnt_from_which_frame_on() {
+    let world = World::new(&Layout::parse("P..\n.#.\n..g").expect("a drawing"), &Rules::BLITZ_2025).expect("a map");
+    let mut lines: Vec<Line> = (0..5).map(|_| sent(Move::Stay, Move::Stay)).collect();
+    let learnt = vec!["the first seed is 3".to_owned()];
+    lines[2].notes.decision.as_mut().expect("a decision").learnt.clone_from(&learnt);
+    let (log, _) = analyse(&world, lines, || sent(Move::Stay, Move::Stay));
+    assert_eq!(Replay::of_log(&log).header.learnt, [(2, learnt)]);
 }
 
 /// Records the game of these lines; stays after them until the game is over, with lines made by

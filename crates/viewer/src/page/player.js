@@ -283,6 +283,8 @@ class Player {
     if (command != null) facts.push(`command after ${command.toFixed(1)} ms`);
     facts.push(...header.marks.filter((mark) => mark.index === this.index).map((mark) => mark.text));
     element("tick-notes").textContent = facts.join(" · ");
+    const learnt = header.about.learnt?.findLast(([index]) => index <= this.index);
+    element("learnt").textContent = learnt ? `learnt: ${learnt[1].join("; ")}` : "";
     this.updateHash();
     this.updateCard();
   }

@@ -1,0 +1,76 @@
+//! Joins running games: a bot that survives plays to a tick, then another takes over that has seen
+//! nothing of the game, so that the threats' memories, draws and idle rounds are hidden from it.
+//!
+//! ```sh
+//! cargo run --release -p getaway-arena --example joined -- --maps path/to/maps
+//! ```
+
+use std::error::Error;
+use std::time::Duration;
+
+use getaway::bot::{Bot, BotOptions};
+use getaway::game::{LAST_TICK, Rules, World};
+use getaway::map::{Map, MapEntry, MapLibrary};
+use getaway::planner::Budget;
+use getaway::protocol::GameMessage;
+
+/// The ticks at which the bot joins.
+const TICKS: [u16; 5] = [50, 300, 700, 901, 1200];
+const SEEDS: u64 = 3;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut budget = Budget::time(Duration::from_millis(75));
+    let mut maps: Vec<Map> = Vec::new();
+    let mut variants = vec![("with jumping", Rules::BLITZ_2025), ("without jumping", Rules::NO_JUMP)];
+    let mut arguments = std::env::args().skip(1);
+    while let Some(name) = arguments.next() {
+        let value = arguments.next().ok_or_else(|| format!("{name}: expected a value"))?;
+        match name.as_str() {
+            "--budget-ticks" => budget = Budget::ticks(value.parse()?),
+            "--maps" => {
+                maps = MapLibrary::new([&value]).list()?.iter().map(MapEntry::load).collect::<Result<_, _>>()?;
+            }
+            "--only" => variants.retain(|(name, _)| *name == value),
+            _ => return Err(format!("{name}: expected --maps, --budget-ticks or --only").into()),
+        }
+    }
+    if maps.is_empty() {
+        return Err("expected --maps with a folder of maps".into());
+    }
+    for (variant, rules) in variants {
+        let (mut survived, mut games) = (0, 0);
+        for map in &maps {
+            let world = World::new(&map.layout, &rules)?;
+            for seed in 0..SEEDS {
+                let options = BotOptions { budget, rules, seed, ..BotOptions::default() };
+                for joined in TICKS {
+                    let mut host = Bot::new(options.clone())?;
+                    let mut guest = Bot::new(options.clone())?;
+                    let mut state = world.start();
+                    while !state.is_over() {
+                        let bot = if state.tick() < joined { &mut host } else { &mut guest };
+                        let player_move = bot.next_action(&GameMessage::of(&world, &state, "us"))?.player_move;
+                        world.step(&mut state, player_move);
+                    }
+                    if state.tick() < joined {
+                        println!("{variant}, {} seed {seed}: over in tick {} already", map.name, state.tick());
+                        continue;
+                    }
+                    games += 1;
+                    let lives = state.tick() > LAST_TICK;
+                    survived += u32::from(lives);
+                    if !lives {
+                        let missed = guest.mispredictions_by_threat();
+                        println!(
+                            "{variant}, {} seed {seed} joined in tick {joined}: over in tick {}, mispredictions {missed:?}",
+                            map.name,
+                            state.tick()
+                        );
+                    }
+                }
+            }
+        }
+        println!("{variant}: {survived} of {games} games survived");
+    }
+    Ok(())
+}
