@@ -3,20 +3,27 @@
 # folder and installed into a fresh environment from its requirements.txt alone, it must play 200
 # ticks with TOKEN set.
 #
-# Usage: ./package.sh [--aarch64]
-# --aarch64 builds and checks the package for the other architecture, but cannot play with it here.
-# Has the requirements of run.sh. The wheel is linked with zig (from PyPI) against the oldest
-# supported glibc, so that this machine's glibc does not matter.
+# `./package.sh --help` prints the options. Has the requirements of run.sh. The wheel is linked with
+# zig (from PyPI) against the oldest supported glibc, so that this machine's glibc does not matter.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 # shellcheck source=tools/environment.sh
 source tools/environment.sh
+
+usage() {
+  cat <<'TEXT'
+Usage: ./package.sh [--aarch64]
+Builds getaway-bot.zip, the upload for the competition, and tests it in an empty environment.
+  --aarch64    build and check the package for the other architecture, but do not play with it
+TEXT
+}
 
 zip='getaway-bot.zip'
 ticks=200
 architecture=$(uname -m)
 case ${1:-} in
   '') ;;
+  -h | --help) usage; exit ;;
   --aarch64) architecture=aarch64 ;;
   *) echo "error: $1: unknown option (expected --aarch64 or nothing)" >&2; exit 2 ;;
 esac

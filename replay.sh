@@ -3,6 +3,13 @@
 # Usage: ./replay.sh [FILE or FOLDER]... [--no-jump] [--json]
 # By default all of games/ and games/played; with --no-jump, games/played/no-jump.
 set -eu
+case ${1:-} in
+    -h | --help)
+        echo 'Usage: ./replay.sh [FILE or FOLDER]... [--no-jump] [--json]'
+        echo 'Verifies saved games, by default those in games/, and reports the first field that differs.'
+        exit
+        ;;
+esac
 here=$(cd -- "$(dirname -- "$0")" && pwd)
 # Both packages, so that every library is built with the same features as by run.sh, and only once.
 cargo build --quiet --release --manifest-path "$here/Cargo.toml" --package getaway-cli --package getaway-python

@@ -10,6 +10,16 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 # shellcheck source=tools/environment.sh
 source tools/environment.sh
 
+case ${1:-} in
+  '') ;;
+  -h | --help)
+    echo 'Usage: ./test.sh'
+    echo 'Runs everything that a change must pass, and stops at the first failure.'
+    exit
+    ;;
+  *) echo "error: $1: unknown option (expected nothing)" >&2; exit 2 ;;
+esac
+
 # section NAME COMMAND...: runs a command under a heading and prints how long it took.
 section() {
   local name=$1 start=$SECONDS

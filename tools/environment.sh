@@ -74,7 +74,7 @@ PYTHON
 
 # prepare_python: creates .venv, and updates the extension and the bot's requirements in it.
 prepare_python() {
-  local now wheels
+  local now wheels quiet
   require_rust || return
   if ! "$venv_python" -m pip --version >/dev/null 2>&1; then
     echo 'creating .venv'
@@ -89,7 +89,11 @@ prepare_python() {
   install --requirement bot/requirements.txt --requirement tools/requirements-build.txt || return
   wheels=$target/wheels/local
   rm -rf "$wheels"
-  "$venv_python" -m maturin build --quiet --release --locked --compatibility linux --out "$wheels" || return
+  # A terminal shows the progress of the build.
+  quiet=--quiet
+  [ ! -t 2 ] || quiet=
+  # shellcheck disable=SC2086 # Empty, it is no argument.
+  "$venv_python" -m maturin build $quiet --release --locked --compatibility linux --out "$wheels" || return
   install --force-reinstall --no-deps "$wheels"/getaway-*.whl || return
   echo "$now" >.venv/getaway.hash
 }

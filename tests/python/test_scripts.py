@@ -40,6 +40,14 @@ def test_missing_or_old_rust_is_reported_in_one_line(script: str, version: str |
     assert done.stderr.startswith(message) and done.stderr.count("\n") == 1, done.stderr
 
 
+@pytest.mark.parametrize("script", ["run.sh", "test.sh", "package.sh", "replay.sh"])
+def test_help_is_printed_at_once(script: str) -> None:
+    # Without cargo, so that nothing can be built.
+    done = subprocess.run([str(ROOT / script), "--help"], env={"PATH": "/usr/bin:/bin"}, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(f"Usage: ./{script}"), done.stdout
+
+
 def test_source_distribution_has_every_file_that_cargo_reads(tmp_path: Path) -> None:
     pytest.importorskip("maturin", reason="the build requirements are not installed (run.sh does)")
     command = [sys.executable, "-m", "maturin", "sdist", "--out", str(tmp_path)]
