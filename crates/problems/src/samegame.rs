@@ -4,8 +4,11 @@
 //! above fall down, and empty columns close to the left. A move that removes n blocks scores
 //! (n - 2)^2, and an empty board 1,000 more. The game ends when no group is left.
 //!
-//! A board is a bit set of cells for each colour. A column takes 16 bits, of which the highest is
-//! always clear, so that a shift never moves a cell into the next column.
+//! A board is three bit sets of cells, one for each binary digit of the colours, so that one
+//! comparison of neighbours serves all colours. A column is a lane of 16 bits, of which the highest
+//! is always clear; the sixteenth lane is always empty. A random group is drawn without listing the
+//! others: from the *corners*, the cells without an equal neighbour below or to the left, of which
+//! most groups have one only.
 
 use getaway::search::{Generator, Problem};
 
@@ -18,28 +21,29 @@ pub const COLOURS: usize = 5;
 /// Points for an empty board.
 pub const EMPTY_BONUS: u32 = 1000;
 
-/// Columns per word, and bits per column.
-const COLUMNS_PER_WORD: usize = 4;
-const COLUMN_BITS: usize = 16;
-/// The bits of a full column.
-const COLUMN: u64 = (1 << SIZE) - 1;
+/// Columns of a set, of which the last is always empty.
+const LANES: usize = SIZE + 1;
+/// The cells of a full column.
+const COLUMN: u16 = (1 << SIZE) - 1;
+/// Binary digits of a colour's number; colours are numbered from 1, and 0 is an empty cell.
+const DIGITS: usize = 3;
 
-/// A set of cells; cell (column, row), rows counted from the bottom, is bit `16 column + row`.
+/// A set of cells; row r, counted from the bottom, of a column is bit r of its lane.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Cells([u64; 4]);
+pub struct Cells([u16; LANES]);
 
 impl Cells {
     /// The set of one cell.
     pub fn of(column: usize, row: usize) -> Self {
         let mut cells = Self::default();
-        cells.0[column / COLUMNS_PER_WORD] = 1 << (column % COLUMNS_PER_WORD * COLUMN_BITS + row);
+        cells.0[column] = 1 << row;
         cells
     }
 
     /// Whether the set is empty.
     #[inline]
     pub fn is_empty(self) -> bool {
-        self.0 == [0; 4]
+        self.words() == [0; 4]
     }
 
     /// Whether the sets have a cell in common.
@@ -50,14 +54,44 @@ impl Cells {
     /// The number of cells.
     #[inline]
     pub fn len(self) -> u32 {
-        self.0.iter().map(|word| word.count_ones()).sum()
+        self.words().iter().map(|word| word.count_ones()).sum()
+    }
+
+    /// Four lanes in each word: row r of column c is bit `16 (c % 4) + r` of word `c / 4`.
+    #[inline]
+    fn words(self) -> [u64; 4] {
+        let lane = |at: usize| u64::from(self.0[at]);
+        std::array::from_fn(|word| {
+            lane(4 * word) | lane(4 * word + 1) << 16 | lane(4 * word + 2) << 32 | lane(4 * word + 3) << 48
+        })
+    }
+
+    /// Column and row of a cell, counted from the leftmost column, and in it from the bottom; there
+    /// must be more than `index` cells.
+    #[inline]
+    fn nth(self, index: usize) -> (usize, usize) {
+        let mut index = index as u32;
+        let words = self.words();
+        let mut word = 0;
+        loop {
+            let count = words[word].count_ones();
+            if index < count {
+                break;
+            }
+            index -= count;
+            word += 1;
+        }
+        let mut left = words[word];
+        for _ in 0..index {
+            left &= left - 1;
+        }
+        let bit = left.trailing_zeros() as usize;
+        (4 * word + bit / LANES, bit % LANES)
     }
 
     #[inline]
-    fn zip(self, other: Self, operation: impl Fn(u64, u64) -> u64) -> Self {
-        let [a, b, c, d] = self.0;
-        let [e, f, g, h] = other.0;
-        Self([operation(a, e), operation(b, f), operation(c, g), operation(d, h)])
+    fn zip(self, other: Self, operation: impl Fn(u16, u16) -> u16) -> Self {
+        Self(std::array::from_fn(|lane| operation(self.0[lane], other.0[lane])))
     }
 
     #[inline]
@@ -71,6 +105,11 @@ impl Cells {
     }
 
     #[inline]
+    fn xor(self, other: Self) -> Self {
+        self.zip(other, |left, right| left ^ right)
+    }
+
+    #[inline]
     fn without(self, other: Self) -> Self {
         self.zip(other, |left, right| left & !right)
     }
@@ -78,55 +117,63 @@ impl Cells {
     /// The cells above each cell.
     #[inline]
     fn up(self) -> Self {
-        Self(self.0.map(|word| word << 1))
+        Self(self.0.map(|lane| lane << 1))
     }
 
     /// The cells below each cell.
     #[inline]
     fn down(self) -> Self {
-        Self(self.0.map(|word| word >> 1))
+        Self(self.0.map(|lane| lane >> 1))
     }
 
     /// The cells to the right of each cell.
     #[inline]
     fn right(self) -> Self {
-        let [a, b, c, d] = self.0;
-        Self([a << 16, b << 16 | a >> 48, c << 16 | b >> 48, d << 16 | c >> 48])
+        let mut moved = [0; LANES];
+        moved[1..].copy_from_slice(&self.0[..LANES - 1]);
+        Self(moved)
     }
 
     /// The cells to the left of each cell.
     #[inline]
     fn left(self) -> Self {
-        let [a, b, c, d] = self.0;
-        Self([a >> 16 | b << 48, b >> 16 | c << 48, c >> 16 | d << 48, d >> 16])
+        let mut moved = [0; LANES];
+        moved[..LANES - 1].copy_from_slice(&self.0[1..]);
+        Self(moved)
     }
 
-    /// The cells at the sides of each cell, and possibly bits outside of the board.
+    /// The cells of this set that are connected with a cell of it.
     #[inline]
-    fn neighbours(self) -> Self {
-        self.up().or(self.down()).or(self.right()).or(self.left())
+    fn connected(self, column: usize, row: usize) -> Self {
+        let mut found = Self::default();
+        found.0[column] = fill(1 << row, self.0[column]);
+        // The columns from which the neighbours have not been reached yet.
+        let mut open = 1_u32 << column;
+        while open != 0 {
+            let column = open.trailing_zeros() as usize;
+            open &= open - 1;
+            // The lane beyond either border is the empty one.
+            for next in [(column + LANES - 1) % LANES, (column + 1) % LANES] {
+                let reached = found.0[column] & self.0[next] & !found.0[next];
+                if reached != 0 {
+                    found.0[next] |= fill(reached, self.0[next]);
+                    open |= 1 << next;
+                }
+            }
+        }
+        found
     }
+}
 
-    /// The lowest cell of the leftmost column that has one.
-    #[inline]
-    fn first(self) -> Option<Self> {
-        let word = self.0.iter().position(|&word| word != 0)?;
-        let mut cells = Self::default();
-        cells.0[word] = self.0[word] & self.0[word].wrapping_neg();
-        Some(cells)
-    }
-
-    /// The 16 bits of a column.
-    #[inline]
-    fn column(self, column: usize) -> u64 {
-        self.0[column / COLUMNS_PER_WORD] >> (column % COLUMNS_PER_WORD * COLUMN_BITS) & COLUMN
-    }
-
-    #[inline]
-    fn set_column(&mut self, column: usize, bits: u64) {
-        let shift = column % COLUMNS_PER_WORD * COLUMN_BITS;
-        let word = &mut self.0[column / COLUMNS_PER_WORD];
-        *word = *word & !(COLUMN << shift) | bits << shift;
+/// The bits of `column` that are connected with those of `from`, a part of it.
+#[inline]
+fn fill(mut from: u16, column: u16) -> u16 {
+    loop {
+        let grown = (from | from << 1 | from >> 1) & column;
+        if grown == from {
+            return grown;
+        }
+        from = grown;
     }
 }
 
@@ -149,22 +196,27 @@ impl Group {
 /// A board and the points so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Board {
-    colours: [Cells; COLOURS],
+    /// The binary digits of the colours' numbers, the lowest first.
+    digits: [Cells; DIGITS],
+    /// The cells that have an equal neighbour above or to the right, but none below or to the left.
+    corners: Cells,
     points: u32,
 }
 
 impl Board {
     /// A board with these colours, `colours[row][column]`, the top row first; 0 points.
     pub fn new(colours: &[[Option<u8>; SIZE]; SIZE]) -> Self {
-        let mut board = Self { colours: [Cells::default(); COLOURS], points: 0 };
+        let mut digits = [Cells::default(); DIGITS];
         for (row, line) in colours.iter().enumerate() {
             for (column, colour) in line.iter().enumerate() {
-                if let Some(colour) = colour {
-                    let cells = &mut board.colours[usize::from(*colour)];
-                    *cells = cells.or(Cells::of(column, SIZE - 1 - row));
+                for (digit, cells) in digits.iter_mut().enumerate() {
+                    let number = colour.map_or(0, |colour| u16::from(colour) + 1);
+                    cells.0[column] |= (number >> digit & 1) << (SIZE - 1 - row);
                 }
             }
         }
+        let mut board = Self { digits, corners: Cells::default(), points: 0 };
+        board.find_corners();
         board
     }
 
@@ -205,8 +257,8 @@ impl Board {
 
     /// The colour of a cell, rows counted from the bottom.
     pub fn colour(&self, column: usize, row: usize) -> Option<u8> {
-        let cell = Cells::of(column, row);
-        (0..COLOURS as u8).find(|&colour| !self.colours[usize::from(colour)].and(cell).is_empty())
+        let number = (0..DIGITS).map(|digit| (self.digits[digit].0[column] >> row & 1) << digit).sum::<u16>();
+        (number as u8).checked_sub(1)
     }
 
     /// The points so far, with the bonus once the board is empty.
@@ -216,83 +268,128 @@ impl Board {
 
     /// The number of blocks left.
     pub fn blocks(&self) -> u32 {
-        self.colours.iter().map(|cells| cells.len()).sum()
+        self.occupied().len()
     }
 
-    /// Calls `found` for every group of two or more blocks, by colour, and then by its lowest cell
-    /// in its leftmost column.
     #[inline]
-    fn for_each_group(&self, mut found: impl FnMut(Group)) {
-        for (colour, &cells) in self.colours.iter().enumerate() {
-            let mut left = cells.and(cells.neighbours());
-            while let Some(first) = left.first() {
-                let mut group = first;
-                loop {
-                    let grown = group.or(group.neighbours().and(left));
-                    if grown == group {
-                        break;
-                    }
-                    group = grown;
-                }
-                left = left.without(group);
-                found(Group { cells: group, colour: colour as u8 });
+    fn occupied(&self) -> Cells {
+        let [low, middle, high] = self.digits;
+        low.or(middle).or(high)
+    }
+
+    /// The cells of a colour.
+    #[inline]
+    fn cells_of(&self, colour: u8) -> Cells {
+        let number = u16::from(colour) + 1;
+        // All bits where the digit differs from the number's.
+        let wanted: [u16; DIGITS] = std::array::from_fn(|digit| (number >> digit & 1).wrapping_neg());
+        let [low, middle, high] = &self.digits;
+        let differs = |lane: usize| low.0[lane] ^ wanted[0] | middle.0[lane] ^ wanted[1] | high.0[lane] ^ wanted[2];
+        Cells(std::array::from_fn(|lane| !differs(lane) & COLUMN))
+    }
+
+    /// Finds the corners.
+    #[inline]
+    fn find_corners(&mut self) {
+        let [low, middle, high] = self.digits;
+        let occupied = self.occupied();
+        let unlike_above = low.xor(low.down()).or(middle.xor(middle.down())).or(high.xor(high.down()));
+        let unlike_right = low.xor(low.left()).or(middle.xor(middle.left())).or(high.xor(high.left()));
+        let (like_above, like_right) = (occupied.without(unlike_above), occupied.without(unlike_right));
+        self.corners = like_above.or(like_right).without(like_above.up()).without(like_right.right());
+    }
+
+    /// The group of a cell, which must be occupied.
+    #[inline]
+    fn group(&self, column: usize, row: usize) -> Group {
+        let colour = self.colour(column, row).expect("the cell is occupied");
+        Group { cells: self.cells_of(colour).connected(column, row), colour }
+    }
+
+    /// A uniformly random one of the groups that have a cell in `corners`, a set of all corners of
+    /// some groups, at least one.
+    ///
+    /// A group is taken if the corner drawn is its first cell, the lowest in its leftmost column,
+    /// which is one of its corners always.
+    #[inline]
+    fn draw(&self, mut corners: Cells, random: &mut Generator) -> Group {
+        let mut count = corners.len() as usize;
+        loop {
+            let (column, row) = corners.nth(random.below(count));
+            let group = self.group(column, row);
+            let is_lowest = group.cells.0[column].trailing_zeros() as usize == row;
+            if is_lowest && group.cells.0[(column + LANES - 1) % LANES] == 0 {
+                return group;
             }
+            corners.0[column] &= !(1 << row);
+            count -= 1;
         }
     }
 
     /// Whether no group is left.
     #[inline]
     fn is_over(&self) -> bool {
-        self.colours.iter().all(|cells| cells.and(cells.up().or(cells.right())).is_empty())
+        self.corners.is_empty()
     }
 
     /// Removes a group.
+    #[inline]
     fn remove(&mut self, group: Group) {
-        self.points += group.points();
-        let removed = group.cells;
-        for colour in &mut self.colours {
-            *colour = colour.without(removed);
-        }
+        let mut blocks = 0;
         let mut has_empty_column = false;
-        for column in 0..SIZE {
-            let mut gone = removed.column(column);
+        for (column, &gone) in group.cells.0.iter().enumerate() {
             if gone == 0 {
                 continue;
             }
+            blocks += gone.count_ones();
+            // The digits side by side, so that they fall together.
+            let mut digits =
+                (0..DIGITS).fold(0, |all, digit| all | u64::from(self.digits[digit].0[column]) << (16 * digit));
+            let mut gone = u32::from(gone);
             // Close the gaps from the top, so that the rows below keep their numbers.
             while gone != 0 {
-                let top = 63 - gone.leading_zeros();
-                let run = (!(gone << (63 - top))).leading_zeros();
-                let low = top + 1 - run;
-                let below = (1_u64 << low) - 1;
-                for colour in &mut self.colours {
-                    let bits = colour.column(column);
-                    colour.set_column(column, bits & below | (bits >> run) & !below);
-                }
+                let top = 32 - gone.leading_zeros();
+                let gap = (gone << (32 - top)).leading_ones();
+                let below = (1_u32 << (top - gap)) - 1;
+                let kept = everywhere(below);
+                let falling = everywhere(u32::from(COLUMN) & !((1 << top) - 1));
+                digits = digits & kept | (digits & falling) >> gap;
                 gone &= below;
             }
-            has_empty_column |= self.colours.iter().all(|colour| colour.column(column) == 0);
+            has_empty_column |= digits == 0;
+            for (digit, cells) in self.digits.iter_mut().enumerate() {
+                cells.0[column] = (digits >> (16 * digit)) as u16;
+            }
         }
+        self.points += (blocks - 2).pow(2);
         if has_empty_column {
             self.close_columns();
         }
-        if self.colours.iter().all(|colour| colour.is_empty()) {
+        self.find_corners();
+    }
+
+    /// Moves the columns that have blocks to the left, and adds the bonus if there are none.
+    #[cold]
+    fn close_columns(&mut self) {
+        let occupied = self.occupied();
+        let mut closed = [Cells::default(); DIGITS];
+        let columns = (0..SIZE).filter(|&column| occupied.0[column] != 0);
+        for (to, from) in columns.enumerate() {
+            for (closed, cells) in closed.iter_mut().zip(&self.digits) {
+                closed.0[to] = cells.0[from];
+            }
+        }
+        self.digits = closed;
+        if occupied.is_empty() {
             self.points += EMPTY_BONUS;
         }
     }
+}
 
-    /// Moves the columns that have blocks to the left.
-    fn close_columns(&mut self) {
-        let occupied = self.colours.iter().fold(Cells::default(), |occupied, colour| occupied.or(*colour));
-        let mut closed = [Cells::default(); COLOURS];
-        let columns = (0..SIZE).filter(|&column| occupied.column(column) != 0);
-        for (to, from) in columns.enumerate() {
-            for (closed, colour) in closed.iter_mut().zip(&self.colours) {
-                closed.set_column(to, colour.column(from));
-            }
-        }
-        self.colours = closed;
-    }
+/// The same bits of a column in each digit.
+#[inline]
+fn everywhere(column: u32) -> u64 {
+    u64::from(column) * 0x1_0001_0001
 }
 
 /// The prior weight of a group of the spared colour.
@@ -310,7 +407,7 @@ pub struct SameGame {
 impl SameGame {
     /// The game that starts from this board.
     pub fn new(start: Board) -> Self {
-        let count = |colour: u8| start.colours[usize::from(colour)].len();
+        let count = |colour: u8| start.cells_of(colour).len();
         let spared = (0..COLOURS as u8).rev().max_by_key(|&colour| count(colour)).unwrap_or(0);
         Self { start, spared }
     }
@@ -326,13 +423,26 @@ impl Problem for SameGame {
     type Action = Group;
 
     fn actions(&self, board: &Board, actions: &mut Vec<Group>) {
-        board.for_each_group(|group| actions.push(group));
+        let cells: [Cells; COLOURS] = std::array::from_fn(|colour| board.cells_of(colour as u8));
+        let mut corners = board.corners;
+        for column in 0..SIZE {
+            while corners.0[column] != 0 {
+                let row = corners.0[column].trailing_zeros() as usize;
+                let colour = board.colour(column, row).expect("a corner is occupied");
+                let group = Group { cells: cells[usize::from(colour)].connected(column, row), colour };
+                // A group is found at its first cell; its other corners follow.
+                corners = corners.without(group.cells);
+                actions.push(group);
+            }
+        }
     }
 
+    #[inline]
     fn apply(&self, board: &mut Board, group: Group) {
         board.remove(group);
     }
 
+    #[inline]
     fn is_final(&self, board: &Board) -> bool {
         board.is_over()
     }
@@ -341,25 +451,25 @@ impl Problem for SameGame {
         f64::from(board.points())
     }
 
+    #[inline]
+    fn random(&self, board: &Board, _: &mut Vec<Group>, random: &mut Generator) -> Group {
+        board.draw(board.corners, random)
+    }
+
     /// A random group, but not of the colour that was most frequent at the start as long as there
     /// are others: its blocks are collected into one large group (`TabuColorRandom` of Schadd and
     /// others, *Single-Player Monte-Carlo Tree Search*, 2008, with a fixed colour).
-    fn greedy(&self, board: &Board, actions: &mut Vec<Group>, random: &mut Generator, _: &mut u64) -> Group {
-        actions.clear();
-        self.actions(board, actions);
-        let others = actions.iter().filter(|group| group.colour != self.spared).count();
-        if others == 0 {
-            return actions[random.below(actions.len())];
-        }
-        let chosen = random.below(others);
-        *actions.iter().filter(|group| group.colour != self.spared).nth(chosen).expect("an index below the count")
+    fn greedy(&self, board: &Board, _: &mut Vec<Group>, random: &mut Generator, _: &mut u64) -> Group {
+        let others = board.corners.without(board.cells_of(self.spared));
+        board.draw(if others.is_empty() { board.corners } else { others }, random)
     }
 
     /// Cells and colour, whenever the group is removed.
+    #[inline]
     fn code(&self, _: &Board, group: Group, _depth: usize, _index: usize) -> u64 {
         const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
         let mix = |hash: u64, word: u64| ((hash ^ word).wrapping_mul(ODD)).rotate_left(29);
-        group.cells.0.into_iter().fold(u64::from(group.colour), mix)
+        group.cells.words().into_iter().fold(u64::from(group.colour), mix)
     }
 
     /// Groups of the colour that the policy `greedy` spares are unlikely, unless they are pairs,

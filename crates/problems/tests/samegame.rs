@@ -116,6 +116,67 @@ fn random_games_agree_with_the_literal_rules() {
     }
 }
 
+/// Boards in the middle of random games, with their games.
+fn boards_in_play() -> impl Iterator<Item = (SameGame, Board)> {
+    (0..6).map(|seed| {
+        let game = SameGame::new(Board::random(seed));
+        let mut random = Generator::from_seed(seed);
+        let mut board = *game.start();
+        for _ in 0..seed * 8 {
+            let group = game.random(&board, &mut Vec::new(), &mut random);
+            game.apply(&mut board, group);
+        }
+        (game, board)
+    })
+}
+
+/// Asserts that `draw` draws each of these groups equally often, and no other.
+fn assert_equally_likely(groups: &[Group], mut draw: impl FnMut() -> Group) {
+    let mut counts = vec![0_u32; groups.len()];
+    let expected = 2000.0;
+    for _ in 0..expected as usize * groups.len() {
+        let drawn = draw();
+        counts[groups.iter().position(|&group| group == drawn).expect("one of the groups")] += 1;
+    }
+    let squares = counts.iter().map(|&count| (f64::from(count) - expected).powi(2)).sum::<f64>() / expected;
+    // Chi-squared: mean and half of the variance are the degrees of freedom.
+    let freedom = (groups.len() - 1) as f64;
+    assert!(squares < freedom + 4.5 * (2.0 * freedom).sqrt(), "{squares} with {freedom} degrees of freedom");
+}
+
+#[test]
+fn policies_draw_every_group_equally_often() {
+    for (game, board) in boards_in_play() {
+        let mut groups = Vec::new();
+        game.actions(&board, &mut groups);
+        assert!(groups.len() > 5);
+        let mut random = Generator::from_seed(1);
+        assert_equally_likely(&groups, || game.random(&board, &mut Vec::new(), &mut random));
+
+        let start = *game.start();
+        let colours: Vec<u8> =
+            (0..SIZE).flat_map(|column| (0..SIZE).filter_map(move |row| start.colour(column, row))).collect();
+        let count = |colour: u8| colours.iter().filter(|&&found| found == colour).count();
+        let spared = (0..COLOURS as u8).rev().max_by_key(|&colour| count(colour)).expect("colours");
+        groups.retain(|group| group.colour != spared);
+        assert_equally_likely(&groups, || game.greedy(&board, &mut Vec::new(), &mut random, &mut 0));
+    }
+}
+
+#[test]
+fn greedy_removes_the_spared_colour_when_nothing_else_is_left() {
+    let game = SameGame::new(Board::parse("1 . .\n0 2 0\n0 2 0").expect("a board"));
+    let mut board = *game.start();
+    let mut random = Generator::from_seed(1);
+    let mut colours = Vec::new();
+    while !game.is_final(&board) {
+        let group = game.greedy(&board, &mut Vec::new(), &mut random, &mut 0);
+        colours.push(group.colour);
+        game.apply(&mut board, group);
+    }
+    assert_eq!((colours, board.blocks()), (vec![2, 0], 1));
+}
+
 #[test]
 fn small_boards_are_solved_optimally() {
     for seed in 0..40 {
