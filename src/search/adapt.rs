@@ -58,8 +58,8 @@ impl<P: Problem> Run<'_, P> {
                     above[0].clone_from(&below[level - 1]);
                 }
             }
-            let Adapter { policies, bests, scratch, .. } = adapter;
-            bests[level].adapt(&mut policies[level], options.alpha, scratch);
+            let Adapter { policies, bests, scratch, slots, .. } = adapter;
+            bests[level].adapt(&mut policies[level], options.alpha, scratch, slots);
         }
         Ok(())
     }

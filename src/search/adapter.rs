@@ -21,4 +21,5 @@ pub(super) struct Adapter {
     /// The rollout being played.
     pub(super) current: Rollout,
     pub(super) scratch: Vec<f64>,
+    pub(super) slots: Vec<usize>,
 }

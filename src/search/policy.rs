@@ -16,6 +16,8 @@ struct Slot {
 
 impl Slot {
     const EMPTY: Self = Self { code: 0, weight: 0.0, factor: 0.0 };
+    /// The factor of a weight whose exponential is not known yet.
+    const CHANGED: f64 = -1.0;
 }
 
 /// The weights: a hash table with open addressing, which is cloned by copying its memory.
@@ -66,16 +68,37 @@ impl Weights {
         if factor == 0.0 { 1.0 } else { factor }
     }
 
-    pub(super) fn add(&mut self, code: u64, change: f64) {
+    /// The index of the slot with this code, which gets one if it has none; valid until the table
+    /// grows.
+    #[inline]
+    fn slot(&mut self, code: u64) -> usize {
         if (self.count + 1) * 2 > self.slots.len() {
             self.grow();
         }
         let index = self.find(code);
-        let slot = &mut self.slots[index];
-        self.count += usize::from(slot.factor == 0.0);
-        let weight = (slot.weight + change).clamp(-WEIGHT_MAX, WEIGHT_MAX);
-        // Not the standard library's exponential, whose last bit is platform-dependent.
-        *slot = Slot { code, weight, factor: libm::exp(weight) };
+        if self.slots[index].factor == 0.0 {
+            self.slots[index] = Slot { code, weight: 0.0, factor: 1.0 };
+            self.count += 1;
+        }
+        index
+    }
+
+    /// Changes a weight; its exponential must then be updated with [`settle`](Self::settle).
+    #[inline]
+    fn add(&mut self, slot: usize, change: f64) {
+        let slot = &mut self.slots[slot];
+        slot.weight = (slot.weight + change).clamp(-WEIGHT_MAX, WEIGHT_MAX);
+        slot.factor = Slot::CHANGED;
+    }
+
+    /// Updates the exponential of a weight, if the weight was changed.
+    #[inline]
+    fn settle(&mut self, slot: usize) {
+        let slot = &mut self.slots[slot];
+        if slot.factor == Slot::CHANGED {
+            // Not the standard library's exponential, whose last bit is platform-dependent.
+            slot.factor = libm::exp(slot.weight);
+        }
     }
 
     fn grow(&mut self) {
@@ -157,23 +180,35 @@ impl Rollout {
 
     /// Moves the weights towards this rollout: in each step by `alpha` towards the action played,
     /// and by `alpha` times its probability away from every action (Rosin, *Nested Rollout Policy
-    /// Adaptation for Monte Carlo Tree Search*, 2011, the procedure Adapt). `changes` is scratch
-    /// space.
-    pub(super) fn adapt(&self, weights: &mut Weights, alpha: f64, changes: &mut Vec<f64>) {
+    /// Adaptation for Monte Carlo Tree Search*, 2011, the procedure Adapt). `changes` and `slots`
+    /// are scratch space.
+    pub(super) fn adapt(&self, weights: &mut Weights, alpha: f64, changes: &mut Vec<f64>, slots: &mut Vec<usize>) {
+        let capacity = weights.slots.len();
+        slots.clear();
+        slots.extend(self.codes.iter().map(|&code| weights.slot(code)));
+        if weights.slots.len() != capacity {
+            // Every code has a slot now, but growing has moved some of them.
+            slots.clear();
+            slots.extend(self.codes.iter().map(|&code| weights.slot(code)));
+        }
         changes.clear();
         let mut first = 0;
         for step in &self.steps {
             let codes = first..step.end;
-            changes.extend(codes.clone().map(|at| weights.factor(self.codes[at]) * self.priors[at]));
+            changes.extend(codes.clone().map(|at| weights.slots[slots[at]].factor * self.priors[at]));
             let sum: f64 = changes[first..].iter().sum();
             for at in codes {
                 changes[at] = alpha * (f64::from(u8::from(at == step.played)) - changes[at] / sum);
             }
             first = step.end;
         }
-        // All probabilities are those before the adaptation, also where a code occurs twice.
-        for (&code, &change) in self.codes.iter().zip(changes.iter()) {
-            weights.add(code, change);
+        // All probabilities are those before the adaptation, also where a code occurs twice; and
+        // because most codes occur in many steps, exponentials wait until all changes are made.
+        for (&slot, &change) in slots.iter().zip(changes.iter()) {
+            weights.add(slot, change);
+        }
+        for &slot in slots.iter() {
+            weights.settle(slot);
         }
     }
 }
@@ -182,13 +217,20 @@ impl Rollout {
 mod tests {
     use super::*;
 
+    /// Adds to the weight of a code.
+    fn add(weights: &mut Weights, code: u64, change: f64) {
+        let slot = weights.slot(code);
+        weights.add(slot, change);
+        weights.settle(slot);
+    }
+
     #[test]
     fn weights_survive_growing_and_are_cleared() {
         let mut weights = Weights::default();
         assert_eq!(weights.factor(3), 1.0);
         for code in 0..1000 {
-            weights.add(code << 40, code as f64 / 100.0);
-            weights.add(code << 40, 1.0);
+            add(&mut weights, code << 40, code as f64 / 100.0);
+            add(&mut weights, code << 40, 1.0);
         }
         for code in 0..1000 {
             assert_eq!(weights.factor(code << 40), libm::exp(code as f64 / 100.0 + 1.0));
@@ -221,7 +263,7 @@ mod tests {
     #[test]
     fn adaptation_is_one_step_of_the_gradient() {
         let mut weights = Weights::default();
-        rollout(&[2, 0], &weights).adapt(&mut weights, 1.0, &mut Vec::new());
+        rollout(&[2, 0], &weights).adapt(&mut weights, 1.0, &mut Vec::new(), &mut Vec::new());
         // Three actions with probability one third each.
         let (up, down) = (libm::exp(1.0 - 1.0 / 3.0), libm::exp(-1.0 / 3.0));
         let factors: Vec<f64> = [0, 1, 2, 256, 257, 258].iter().map(|&code| weights.factor(code)).collect();
@@ -231,7 +273,7 @@ mod tests {
     #[test]
     fn draws_follow_weights_and_priors() {
         let mut weights = Weights::default();
-        weights.add(1, 2.0_f64.ln());
+        add(&mut weights, 1, 2.0_f64.ln());
         let mut random = Generator::from_seed(1);
         let mut counts = [0_u32; 3];
         for _ in 0..40_000 {
@@ -248,8 +290,8 @@ mod tests {
     #[test]
     fn weights_stay_finite() {
         let mut weights = Weights::default();
-        (0..100).for_each(|_| weights.add(7, 1000.0));
-        (0..100).for_each(|_| weights.add(8, -1000.0));
+        (0..100).for_each(|_| add(&mut weights, 7, 1000.0));
+        (0..100).for_each(|_| add(&mut weights, 8, -1000.0));
         assert!(weights.factor(7).is_finite() && weights.factor(8) > 0.0);
     }
 }
