@@ -32,6 +32,7 @@ __all__ = [
     "maps",
     "planners",
     "play_games",
+    "play_searches",
     "play_series",
     "run_command_line",
     "signature",
@@ -66,4 +67,5 @@ def play_series(
     battle: bool,
 ) -> dict[str, Any]: ...
 def play_games(series: str, indices: Sequence[int]) -> list[str]: ...
+def play_searches(discovery: str, plays: str) -> list[str]: ...
 def run_command_line(arguments: Sequence[str]) -> int: ...

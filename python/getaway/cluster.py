@@ -1,16 +1,18 @@
-"""Series of games from Python, on this machine or on a Ray cluster.
+"""Series of games and discoveries from Python, on this machine or on a Ray cluster.
 
     from getaway import cluster
 
     result = cluster.tournament(["survival", "uct-greedy", "cautious"], samples=20)
     result = cluster.tournament(["survival", "uct-greedy"], samples=1000, address="auto")
     print(result["standing"][0]["planner"], result["sentence"])
+    result = cluster.discover("morpion-4d", budget_evals=30, plays=5, operators=2, unseen=30)
+    print(result["ranking"][0]["expression"])
 
 Each function runs the command of the same name (see `getaway eval --help`) and returns what that prints with
 `--json`, as plain data. Options are named like the command's, with underscores: `budget_ticks=500`,
 `no_jump=True`, `resume="games.jsonl"`, `report="report.html"`, `maps=["path/to/maps"]`.
 
-With `address` the games are tasks of Ray (the extra `cluster` of this package): `auto` is the cluster of
+With `address` the games, or the plays of a discovery, are tasks of Ray (the extra `cluster` of this package): `auto` is the cluster of
 this machine, `HOST:PORT` another one, `local` a new one that ends with the series. With a budget in ticks
 the result is the same, bit for bit, wherever the games are played. If a worker dies, its games are played
 again; nodes with another version of getaway are refused.
@@ -54,6 +56,11 @@ def tournament(entrants: Sequence[str], maps: Sequence[str] = (), *, address: st
     return _run("tournament", entrants, address, options, [word for name in maps for word in ("--map", name)])
 
 
+def discover(problem: str = "survival", *, address: str | None = None, **options: Any) -> dict[str, Any]:
+    """Discovers the best search algorithm for a problem; the answer is the same wherever the plays are made."""
+    return _run("discover", [], address, options, ["--problem", problem])
+
+
 def _run(command: str, arguments: Sequence[str], address: str | None, options: dict[str, Any], more: Sequence[str] = ()) -> dict[str, Any]:
     words = [sys.executable, "-m", "getaway", command, *more, "--json"]
     if address is not None:
@@ -79,14 +86,16 @@ def _words(option: str, value: Any) -> list[str]:
     return [option, str(value)]
 
 
-def _play(series: str, indices: list[int], callables: dict[str, Any]) -> tuple[list[str], float]:
-    """Runs on a worker: plays games; returns their records and the seconds that they took."""
+def _play(series: str, items: list[Any], callables: dict[str, Any]) -> tuple[list[str], float]:
+    """Runs on a worker: plays games, given their indices, or makes plays of a discovery; returns their records and the seconds that they took."""
     from getaway import _callables
-    from getaway._getaway import play_games
+    from getaway._getaway import play_games, play_searches
 
     _callables.give(callables)
     start = time.perf_counter()
-    return play_games(series, indices), time.perf_counter() - start
+    is_discovery = series.startswith('{"discovery"')
+    records = play_searches(series, json.dumps(items)) if is_discovery else play_games(series, items)
+    return records, time.perf_counter() - start
 
 
 def _node_version() -> str:
@@ -148,7 +157,7 @@ def check_nodes(ray: Any) -> None:
 
 
 class _Driver:
-    """Passes games from the command line, on standard input and output, to Ray."""
+    """Passes games, or plays of a discovery, from the command line, on standard input and output, to Ray."""
 
     def __init__(self, ray: Any, series: str, channel: TextIO) -> None:
         self.ray = ray
@@ -157,8 +166,8 @@ class _Driver:
         self.play = ray.remote(max_retries=-1, num_cpus=1)(_play)
         self.series = ray.put(series)
         self.callables = ray.put(_python_planners(series))
-        self.running: dict[Any, list[int]] = {}
-        self.waiting: deque[int] = deque()
+        self.running: dict[Any, list[Any]] = {}
+        self.waiting: deque[Any] = deque()
         self.is_complete = False
         self.game_s: float | None = None
 
@@ -179,7 +188,7 @@ class _Driver:
             size = self.batch_games()
             if len(self.waiting) < size and not self.is_complete:
                 self.say({"want": size * BATCHES_PER_CPU * cpus})
-                more: list[int] = json.loads(sys.stdin.readline() or "[]")
+                more: list[Any] = json.loads(sys.stdin.readline() or "[]")
                 self.waiting.extend(more)
                 self.is_complete = not more
             if not self.waiting:
@@ -198,8 +207,8 @@ class _Driver:
                 records, seconds = self.ray.get(task)
                 game_s = seconds / len(batch)
                 self.game_s = game_s if self.game_s is None else 0.8 * self.game_s + 0.2 * game_s
-                for index, record in zip(batch, records, strict=True):
-                    self.channel.write(f'{{"played": [{index}, {record}]}}\n')
+                for item, record in zip(batch, records, strict=True):
+                    self.channel.write(f'{{"played": [{json.dumps(item)}, {record}]}}\n')
             self.channel.flush()
             self.fill()
 

@@ -45,6 +45,26 @@ def test_worker_plays_the_games_of_a_series() -> None:
         play_games("{}", [0])
 
 
+DISCOVERY: dict[str, Any] = {"budget_evals": 20, "plays": 4, "operators": 1, "unseen": 10, "finalists": 2}
+
+
+def without_speed(report: dict[str, Any]) -> dict[str, Any]:
+    return {name: field for name, field in report.items() if name not in ("elapsed_s", "plays_per_s")}
+
+
+def test_discovery_returns_plain_data() -> None:
+    report = cluster.discover("morpion-4d", **DISCOVERY)
+    assert report["arms"] == 7 and report["plays_in_all"] == 28
+    with pytest.raises(ValueError, match="no problem named chess"):
+        cluster.discover("chess")
+
+
+def test_worker_makes_the_plays_of_a_discovery() -> None:
+    play_searches = getaway._getaway.play_searches
+    with pytest.raises(ValueError, match="the discovery: "):
+        play_searches("{}", "[]")
+
+
 def test_missing_ray_is_one_error(tmp_path: Path) -> None:
     # A module that cannot be imported hides the real one.
     (tmp_path / "ray.py").write_text("raise ImportError('hidden')")
@@ -88,6 +108,17 @@ def test_cluster_plays_the_same_games(two_nodes: Any, tmp_path: Path) -> None:
 def test_one_node_plays_the_same_games(two_nodes: Any, tmp_path: Path) -> None:
     # A cluster of one node beside the one of two.
     assert files(tmp_path, "one", address="local") == files(tmp_path, "here")
+
+
+def test_cluster_makes_the_same_discovery(two_nodes: Any, tmp_path: Path) -> None:
+    address, _ = two_nodes
+    here = without_speed(cluster.discover("survival", no_jump=True, **DISCOVERY))
+    journal = tmp_path / "plays.jsonl"
+    assert without_speed(cluster.discover("survival", no_jump=True, address=address, resume=journal, **DISCOVERY)) == here
+    lines = journal.read_text().splitlines(keepends=True)
+    journal.write_text("".join(lines[:15]))
+    assert without_speed(cluster.discover("survival", no_jump=True, address=address, resume=journal, **DISCOVERY)) == here
+    assert len(journal.read_text().splitlines()) == len(lines)
 
 
 def test_killed_worker_costs_only_time(two_nodes: Any, tmp_path: Path) -> None:

@@ -10,11 +10,12 @@ use serde::Serialize;
 
 use getaway::map::GeneratorOptions;
 use getaway_discover::{
-    Candidates, Discovery, DiscoveryError, JournalError, MapOptions, OPERATORS_MAX, ProblemError, Report, Settings,
-    Stage, Vocabulary, bank, page,
+    Candidates, Discovery, DiscoveryError, JournalError, MapOptions, OPERATORS_MAX, ProblemError, RemoteError, Report,
+    Settings, Stage, Vocabulary, bank, page, spec,
 };
 
 use super::arena::{MAX_THREADS, shell_quoted, stop_on_interrupt};
+use super::cluster;
 use super::mapgen::{parse_permille, parse_size};
 use super::number::{ANY, integer};
 use super::output::{OutputArgs, OutputFile};
@@ -25,8 +26,6 @@ use super::{CliError, RulesArgs, arguments};
 const MAX_BUDGET_EVALS: u64 = 1_000_000_000;
 const MAX_PLAYS: u64 = 1_000_000;
 const MAX_UNSEEN: u64 = 1_000_000;
-/// The constant of the bandit's index.
-const C: f64 = 5.0;
 /// Leaders beside the progress bar.
 const LEADERS: usize = 3;
 
@@ -52,6 +51,10 @@ pub(super) struct DiscoverArgs {
     /// Plays per candidate, on average
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = integer::<u64>(1..=MAX_PLAYS))]
     plays: u64,
+    /// Constant of the bandit's index, the mean score plus this over the number of plays, in units of
+    /// a good score: lower values leave weak candidates earlier
+    #[arg(long, value_name = "C", default_value_t = 5.0, value_parser = parse_exploration)]
+    exploration: f64,
     /// Operators around a rollout, at most
     #[arg(long, value_name = "K", default_value_t = 4, value_parser = integer::<usize>(0..=OPERATORS_MAX as u64))]
     operators: usize,
@@ -86,6 +89,10 @@ pub(super) struct DiscoverArgs {
     /// cores]
     #[arg(long, value_name = "N", value_parser = integer::<usize>(1..=MAX_THREADS))]
     threads: Option<usize>,
+    /// Have the plays made by the Ray cluster at this address: HOST:PORT, auto for the one of this
+    /// machine, or local for a new one; needs the Python package with its extra `cluster`
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "threads")]
+    ray: Option<String>,
     /// Append each play to this file as a line of JSON, and continue where it ends; created if
     /// missing
     #[arg(long, value_name = "FILE")]
@@ -117,6 +124,18 @@ impl Grammar {
 
 impl From<ProblemError> for CliError {
     fn from(error: ProblemError) -> Self {
+        Self::Input(error.to_string())
+    }
+}
+
+/// Parses the constant of the bandit's index.
+fn parse_exploration(text: &str) -> Result<f64, String> {
+    let c = text.parse().ok().filter(|c: &f64| c.is_finite() && *c >= 0.0);
+    c.ok_or_else(|| "expected a number of at least 0".to_owned())
+}
+
+impl From<RemoteError> for CliError {
+    fn from(error: RemoteError) -> Self {
         Self::Input(error.to_string())
     }
 }
@@ -155,6 +174,9 @@ pub(super) fn run(args: &DiscoverArgs, out: &mut impl Write) -> Result<(), CliEr
     let file = args.report.as_ref().map(|path| args.output.file(path)).transpose()?;
     let settings = args.settings(&maps);
     let mut discovery = Discovery::new(settings, candidates.expressions, &*bank, args.resume.as_deref())?;
+    if let Some(address) = &args.ray {
+        discovery = discovery.on_cluster(cluster::for_discovery(address, spec(&args.problem, &maps, args.seed)));
+    }
     let threads = args.threads.unwrap_or_else(num_cpus::get_physical);
     let stop = stop_on_interrupt()?;
     let start = Instant::now();
@@ -201,14 +223,15 @@ impl DiscoverArgs {
         } else {
             self.problem.clone()
         };
-        let &Self { operators, budget_evals, plays, seed, unseen, finalists, .. } = self;
+        let &Self { operators, budget_evals, plays, exploration: c, seed, unseen, finalists, .. } = self;
         let grammar = self.grammar.name().to_owned();
-        Settings { problem, grammar, operators, budget_evals, plays, c: C, seed, unseen, finalists }
+        Settings { problem, grammar, operators, budget_evals, plays, c, seed, unseen, finalists }
     }
 
     fn stopped(&self, error: DiscoveryError) -> CliError {
         match error {
             DiscoveryError::Journal(error) => error.into(),
+            DiscoveryError::Remote(error) => error.into(),
             DiscoveryError::Stopped { done, total } => {
                 let advice = if self.resume.is_some() {
                     "rerun the same command to continue"

@@ -56,6 +56,12 @@ fn answer_is_the_same_on_any_number_of_threads() {
     assert_eq!((&one["arms"], &one["plays_in_all"]), (&Value::from(51), &Value::from(51 * 20)));
     let ranking = one["ranking"].as_array().unwrap();
     assert_eq!(ranking.iter().filter(|row| row["name"].is_null()).count(), 3);
+    // No two finalists are the same algorithm in other words.
+    let mut found: Vec<String> =
+        ranking.iter().filter(|row| row["name"].is_null()).map(|row| row["training_mean"].to_string()).collect();
+    found.sort_unstable();
+    found.dedup();
+    assert_eq!(found.len(), 3);
     let names = ["random sampling", "iterative sampling", "nested 1", "nested 2", "nested 3", "UCT"];
     for name in names {
         assert_eq!(ranking.iter().filter(|row| row["name"] == name).count(), 1, "{name}");
@@ -87,6 +93,25 @@ fn killed_discovery_resumes_to_the_same_answer() {
     assert_eq!(fs::metadata(&path).unwrap().len(), size);
     let error = fails(&[&SMALL[..], &resume, &["--seed", "1"]].concat());
     assert!(error.contains("state.jsonl: the settings differ: "), "{error}");
+}
+
+#[test]
+fn state_of_a_longer_or_shorter_discovery_gives_the_answer_of_a_new_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("state.jsonl");
+    let resume = ["--resume", path.to_str().unwrap()];
+    let new: Vec<Value> = [("6", "2"), ("20", "5"), ("9", "3")]
+        .into_iter()
+        .map(|(plays, finalists)| {
+            let options = ["--plays", plays, "--finalists", finalists, "--unseen", "10"];
+            let arguments =
+                ["discover", "--problem", "morpion-4d", "--budget-evals", "20", "--operators", "2", "--json"];
+            let new = json(&succeeds(&[&arguments[..], &options].concat()));
+            assert_eq!(json(&succeeds(&[&arguments[..], &options, &resume].concat())), new, "{plays} plays");
+            new
+        })
+        .collect();
+    assert!(new[0] != new[1] && new[1] != new[2]);
 }
 
 #[test]

@@ -6,10 +6,13 @@
 //! that will probably be needed next are computed ahead in parallel, and then taken in order.
 
 use std::cmp::Ordering;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::ops::ControlFlow;
 
 use rayon::prelude::*;
+
+/// A play of the bandit: the arm, and the number of its play, from 0.
+pub(crate) type ArmPlay = (usize, u64);
 
 /// Number of plays computed ahead per thread: enough that threads seldom wait for the slowest.
 const AHEAD_PER_THREAD: usize = 32;
@@ -112,7 +115,7 @@ impl Bandit {
 
     /// The next `count` plays if every reward were its arm's mean: arm, and number of the play from
     /// 0.
-    fn forecast(&self, count: usize) -> Vec<(usize, u64)> {
+    fn forecast(&self, count: usize) -> Vec<ArmPlay> {
         let mut queue = self.queue.clone();
         let mut ahead: HashMap<usize, Arm> = HashMap::new();
         (0..count)
@@ -136,25 +139,77 @@ impl Bandit {
         &mut self,
         plays: u64,
         play: impl Fn(usize, u64) -> f64 + Sync,
-        mut report: impl FnMut(&Self, &[(usize, f64)]) -> ControlFlow<B>,
+        report: impl FnMut(&Self, &[(usize, f64)]) -> ControlFlow<B>,
     ) -> ControlFlow<B> {
-        let mut made = self.arms.iter().map(|arm| arm.plays).sum::<u64>();
+        Ahead::new(self, plays).run(play, report)
+    }
+}
+
+/// Plays made ahead of their turn, here or elsewhere, and taken in the order of the bandit that
+/// plays one at a time.
+pub(crate) struct Ahead<'a> {
+    pub(crate) bandit: &'a mut Bandit,
+    /// Plays in all, and those taken.
+    plays: u64,
+    made: u64,
+    /// Rewards of plays whose turn has not come.
+    known: HashMap<ArmPlay, f64>,
+    /// Plays whose rewards are awaited.
+    awaited: HashSet<ArmPlay>,
+}
+
+impl<'a> Ahead<'a> {
+    pub(crate) fn new(bandit: &'a mut Bandit, plays: u64) -> Self {
+        let made = bandit.arms.iter().map(|arm| arm.plays).sum();
+        Self { bandit, plays, made, known: HashMap::new(), awaited: HashSet::new() }
+    }
+
+    /// At most `count` plays that will probably be needed next, none of them twice; none when
+    /// enough are known or awaited for the plays that are left, if the forecasts come true.
+    pub(crate) fn next(&mut self, count: usize) -> Vec<ArmPlay> {
+        let left = usize::try_from(self.plays - self.made).unwrap_or(usize::MAX);
+        let ahead = count.saturating_add(self.known.len() + self.awaited.len()).min(left);
+        let mut next = self.bandit.forecast(ahead);
+        next.retain(|play| !self.known.contains_key(play) && !self.awaited.contains(play));
+        next.truncate(count);
+        self.awaited.extend(&next);
+        next
+    }
+
+    /// Records the reward of a play; returns the plays whose turn has come, arm and reward.
+    pub(crate) fn record(&mut self, play: ArmPlay, reward: f64) -> Vec<(usize, f64)> {
+        self.awaited.remove(&play);
+        self.known.insert(play, reward);
+        self.take()
+    }
+
+    fn take(&mut self) -> Vec<(usize, f64)> {
+        let mut taken = Vec::new();
+        while self.made < self.plays {
+            let arm = self.bandit.next_arm();
+            let Some(reward) = self.known.remove(&(arm, self.bandit.arms[arm].plays)) else { break };
+            self.bandit.record(reward);
+            taken.push((arm, reward));
+            self.made += 1;
+        }
+        taken
+    }
+
+    /// Makes the plays that are left; see [`Bandit::run`].
+    pub(crate) fn run<B>(
+        &mut self,
+        play: impl Fn(usize, u64) -> f64 + Sync,
+        mut report: impl FnMut(&Bandit, &[(usize, f64)]) -> ControlFlow<B>,
+    ) -> ControlFlow<B> {
+        self.awaited.clear();
         let ahead = AHEAD_PER_THREAD * rayon::current_num_threads();
-        let mut known: HashMap<(usize, u64), f64> = HashMap::new();
-        while made < plays {
-            let left = usize::try_from(plays - made).unwrap_or(usize::MAX);
-            let mut tasks = self.forecast(ahead.min(left));
-            tasks.retain(|task| !known.contains_key(task));
-            known.par_extend(tasks.into_par_iter().map(|task| (task, play(task.0, task.1))));
-            let mut taken = Vec::new();
-            while made < plays {
-                let arm = self.next_arm();
-                let Some(reward) = known.remove(&(arm, self.arms[arm].plays)) else { break };
-                self.record(reward);
-                taken.push((arm, reward));
-                made += 1;
-            }
-            report(self, &taken)?;
+        while self.made < self.plays {
+            let left = usize::try_from(self.plays - self.made).unwrap_or(usize::MAX);
+            let mut tasks = self.bandit.forecast(ahead.min(left));
+            tasks.retain(|task| !self.known.contains_key(task));
+            self.known.par_extend(tasks.into_par_iter().map(|task| (task, play(task.0, task.1))));
+            let taken = self.take();
+            report(self.bandit, &taken)?;
         }
         ControlFlow::Continue(())
     }
@@ -232,6 +287,39 @@ mod tests {
         for threads in [1, 2, 5] {
             assert_eq!(bank.run(3000, threads).1, sequential, "{threads} threads");
         }
+    }
+
+    #[test]
+    fn plays_made_elsewhere_in_any_order_are_those_of_the_sequential_bandit() {
+        let bank = Synthetic::new(20, 7);
+        let expected = bank.run(600, 1);
+        let mut bandit = Bandit::new(20, 5.0);
+        let mut ahead = Ahead::new(&mut bandit, 600);
+        let mut random = Generator::from_seed(1);
+        let (mut open, mut taken) = (Vec::new(), Vec::new());
+        loop {
+            if open.len() < 20 {
+                let next = ahead.next(20);
+                assert!(next.iter().all(|play| !open.contains(play)));
+                open.extend(next);
+            }
+            if open.is_empty() {
+                break;
+            }
+            let (arm, play) = open.swap_remove(random.below(open.len()));
+            taken.extend(ahead.record((arm, play), bank.play(arm, play)));
+        }
+        // Enough plays for the bandit's end, if every forecast had come true.
+        assert!(taken.len() > 400, "{}", taken.len());
+        let flow: ControlFlow<Infallible> = ahead.run(
+            |arm, play| bank.play(arm, play),
+            |_, plays| {
+                taken.extend_from_slice(plays);
+                ControlFlow::Continue(())
+            },
+        );
+        assert!(flow.is_continue());
+        assert_eq!((bandit.arms(), taken), (expected.0.arms(), expected.1));
     }
 
     #[test]

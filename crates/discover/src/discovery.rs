@@ -11,10 +11,11 @@ use getaway_arena::stats::{CONFIDENCE, Interval, average, mean};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::bandit::Bandit;
+use crate::bandit::{Ahead, Bandit};
 use crate::bank::{Bank, Play, Split};
 use crate::journal::{Entry, Journal, JournalError};
 use crate::ranking::Comparison;
+use crate::remote::{Cluster, Plan, RemoteError, RemotePlay};
 
 /// The constants of `select` among which UCT's is chosen.
 const UCT_CONSTANTS: [&str; 9] = ["0", "0.1", "0.2", "0.3", "0.5", "0.7", "1", "1.41", "2"];
@@ -50,6 +51,15 @@ pub struct Settings {
     pub unseen: u64,
     /// How many of the leading arms are ranked.
     pub finalists: usize,
+}
+
+impl Settings {
+    /// Whether a discovery with these settings makes the plays of the other one, in the same order,
+    /// as far as both go.
+    fn makes_plays_of(&self, other: &Self) -> bool {
+        let &Self { plays, unseen, finalists, .. } = other;
+        Self { plays, unseen, finalists, ..self.clone() } == *other
+    }
 }
 
 /// The progress of a discovery.
@@ -163,6 +173,9 @@ pub enum DiscoveryError {
     /// The state file.
     #[error(transparent)]
     Journal(#[from] JournalError),
+    /// The cluster.
+    #[error(transparent)]
+    Remote(#[from] RemoteError),
     /// The stop flag was set.
     #[error("stopped after {done} of {total} plays")]
     Stopped {
@@ -179,6 +192,65 @@ struct Contender {
     expression: Expression,
 }
 
+/// The bandit's plays, made by a cluster.
+struct BanditPlan<'a, 'b, R> {
+    ahead: &'a mut Ahead<'b>,
+    /// The arms, and their places.
+    texts: Vec<String>,
+    indices: HashMap<String, usize>,
+    /// The play with this number.
+    training: &'a dyn Fn(u64) -> Play,
+    report: &'a mut R,
+}
+
+impl<R> Plan<DiscoveryError> for BanditPlan<'_, '_, R>
+where
+    R: FnMut(&Bandit, &[(usize, f64)]) -> ControlFlow<DiscoveryError>,
+{
+    fn next(&mut self, count: usize) -> Vec<RemotePlay> {
+        let plays = self.ahead.next(count).into_iter();
+        plays.map(|(arm, number)| RemotePlay::new(self.texts[arm].clone(), (self.training)(number))).collect()
+    }
+
+    fn played(&mut self, play: &RemotePlay, score: f64) -> ControlFlow<DiscoveryError> {
+        let RemotePlay(text, _, number, _) = play;
+        let Some(&arm) = self.indices.get(text) else { return ControlFlow::Continue(()) };
+        let taken = self.ahead.record((arm, *number), score);
+        if taken.is_empty() { ControlFlow::Continue(()) } else { (self.report)(self.ahead.bandit, &taken) }
+    }
+}
+
+/// Plays of contenders, made by a cluster.
+struct ScoresPlan<'a, R> {
+    missing: std::slice::Iter<'a, (usize, Play)>,
+    /// The contenders, and their places.
+    texts: &'a [String],
+    indices: HashMap<&'a str, usize>,
+    stop: &'a AtomicBool,
+    report: &'a mut R,
+}
+
+/// Breaks with an error, or with none when the stop flag is set.
+impl<R> Plan<Result<(), DiscoveryError>> for ScoresPlan<'_, R>
+where
+    R: FnMut(&[(usize, Play)], &[f64]) -> Result<(), DiscoveryError>,
+{
+    fn next(&mut self, count: usize) -> Vec<RemotePlay> {
+        let plays = self.missing.by_ref().take(count);
+        plays.map(|&(index, play)| RemotePlay::new(self.texts[index].clone(), play)).collect()
+    }
+
+    fn played(&mut self, play: &RemotePlay, score: f64) -> ControlFlow<Result<(), DiscoveryError>> {
+        let &RemotePlay(ref text, split, number, budget_evals) = play;
+        let Some(&index) = self.indices.get(text.as_str()) else { return ControlFlow::Continue(()) };
+        match (self.report)(&[(index, Play { split, number, budget_evals })], &[score]) {
+            Err(error) => ControlFlow::Break(Err(error)),
+            Ok(()) if self.stop.load(Ordering::Relaxed) => ControlFlow::Break(Ok(())),
+            Ok(()) => ControlFlow::Continue(()),
+        }
+    }
+}
+
 /// A discovery, which may be stopped and resumed.
 pub struct Discovery<'b> {
     settings: Settings,
@@ -190,6 +262,7 @@ pub struct Discovery<'b> {
     /// Scores outside the bandit.
     scores: HashMap<(Play, String), f64>,
     journal: Option<Journal>,
+    cluster: Option<Cluster<'b>>,
     /// Plays and scores of this run, and the time they took.
     made: u64,
     elapsed: Duration,
@@ -197,7 +270,9 @@ pub struct Discovery<'b> {
 
 impl<'b> Discovery<'b> {
     /// A discovery among these arms, which must be at least one. With a state file it continues
-    /// where the file ends.
+    /// where the file ends. The file may be that of more or fewer plays, finalists or unseen
+    /// problems, which decide when to stop and not what is played: the answer is that of a discovery
+    /// without a file.
     ///
     /// # Errors
     /// When the state file cannot be used.
@@ -211,11 +286,15 @@ impl<'b> Discovery<'b> {
         // bandit.
         let bandit = Bandit::new(arms.len(), settings.c * bank.scale());
         let (history, scores) = (Vec::new(), HashMap::new());
-        let mut discovery =
-            Self { settings, arms, bank, bandit, history, scores, journal: None, made: 0, elapsed: Duration::ZERO };
+        let (journal, cluster) = (None, None);
+        let (made, elapsed) = (0, Duration::ZERO);
+        let mut discovery = Self { settings, arms, bank, bandit, history, scores, journal, cluster, made, elapsed };
         if let Some(path) = state {
             let header = serde_json::to_string(&discovery.settings).expect("settings are valid JSON");
-            let (journal, entries) = Journal::open(path, &header)?;
+            let is_same = |found: &str| {
+                serde_json::from_str(found).is_ok_and(|found: Settings| found.makes_plays_of(&discovery.settings))
+            };
+            let (journal, entries) = Journal::open(path, &header, is_same)?;
             for (index, entry) in entries.into_iter().enumerate() {
                 discovery.replay(entry).map_err(|reason| journal.invalid(index, reason))?;
             }
@@ -224,8 +303,17 @@ impl<'b> Discovery<'b> {
         Ok(discovery)
     }
 
+    /// Has the plays made by a cluster whose problems are those of the bank; only what is left when
+    /// it has done its part is played here.
+    #[must_use]
+    pub fn on_cluster(self, cluster: Cluster<'b>) -> Self {
+        Self { cluster: Some(cluster), ..self }
+    }
+
     fn replay(&mut self, entry: Entry) -> Result<(), String> {
         match entry {
+            // Beyond the end of this discovery.
+            Entry::Play(..) if self.history.len() as u64 == self.plays_in_all() => Ok(()),
             Entry::Play(arm, _) if arm != self.bandit.next_arm() => {
                 Err(format!("arm {arm}, expected {}", self.bandit.next_arm()))
             }
@@ -283,7 +371,7 @@ impl<'b> Discovery<'b> {
         progress: &mut (impl FnMut(&Progress<'_>) + Send),
     ) -> Result<Report, DiscoveryError> {
         self.run_bandit(stop, progress)?;
-        let leaders: Vec<usize> = self.bandit.leaders().into_iter().take(self.settings.finalists).collect();
+        let leaders = self.leaders();
         let mut contenders = vec![];
         contenders.extend(leaders.iter().map(|&arm| Contender { name: None, expression: self.arms[arm].clone() }));
         contenders.extend(self.named(stop, progress)?);
@@ -308,16 +396,14 @@ impl<'b> Discovery<'b> {
         progress: &mut impl FnMut(&Progress<'_>),
     ) -> Result<(), DiscoveryError> {
         let total = self.plays_in_all();
-        let Self { arms, bank, bandit, history, journal, settings, made, .. } = self;
-        let play = |arm: usize, number: u64| {
-            let play = Play { split: Split::Training, number, budget_evals: settings.budget_evals };
-            bank.play(&arms[arm], play)
-        };
+        let Self { arms, bank, bandit, history, journal, settings, made, cluster, .. } = self;
+        let budget_evals = settings.budget_evals;
+        let training = |number: u64| Play { split: Split::Training, number, budget_evals };
         let stopped = |done| DiscoveryError::Stopped { done, total };
         if stop.load(Ordering::Relaxed) {
             return Err(stopped(history.len() as u64));
         }
-        let flow = bandit.run(total, play, |bandit, taken| {
+        let mut report = |bandit: &Bandit, taken: &[(usize, f64)]| {
             let entries: Vec<Entry> = taken.iter().map(|&(arm, score)| Entry::Play(arm, score)).collect();
             history.extend(taken.iter().map(|&(arm, score)| (arm as u32, score)));
             *made += taken.len() as u64;
@@ -332,11 +418,40 @@ impl<'b> Discovery<'b> {
                 return ControlFlow::Break(stopped(done));
             }
             ControlFlow::Continue(())
-        });
-        match flow {
+        };
+        let mut ahead = Ahead::new(bandit, total);
+        if let Some(cluster) = cluster {
+            let texts: Vec<String> = arms.iter().map(ToString::to_string).collect();
+            let indices = texts.iter().enumerate().map(|(arm, text)| (text.clone(), arm)).collect();
+            let mut plan = BanditPlan { ahead: &mut ahead, texts, indices, training: &training, report: &mut report };
+            if let ControlFlow::Break(error) = cluster.make(&mut plan)? {
+                return Err(error);
+            }
+        }
+        match ahead.run(|arm, number| bank.play(&arms[arm], training(number)), report) {
             ControlFlow::Break(error) => Err(error),
             ControlFlow::Continue(()) => Ok(()),
         }
+    }
+
+    /// The leading arms, without those whose plays scored the same as a leader's before them, all of
+    /// them: many expressions are the same algorithm in other words.
+    fn leaders(&self) -> Vec<usize> {
+        let mut scores = vec![Vec::new(); self.arms.len()];
+        for &(arm, score) in &self.history {
+            scores[arm as usize].push(score);
+        }
+        let mut chosen: Vec<usize> = Vec::new();
+        for arm in self.bandit.leaders() {
+            let is_like = |&other: &usize| {
+                let both = scores[arm].len().min(scores[other].len());
+                both > 0 && scores[arm][..both] == scores[other][..both]
+            };
+            if chosen.len() < self.settings.finalists && !chosen.iter().any(is_like) {
+                chosen.push(arm);
+            }
+        }
+        chosen
     }
 
     /// The scores of each contender in each play, in their order.
@@ -355,27 +470,43 @@ impl<'b> Discovery<'b> {
         let missing: Vec<(usize, Play)> = all().filter(|&task| known(&self.scores, task).is_none()).collect();
         let total = (contenders.len() * plays.len()) as u64;
         let mut done = total - missing.len() as u64;
-        for chunk in missing.chunks(CHUNK_PER_THREAD * rayon::current_num_threads()) {
-            if stop.load(Ordering::Relaxed) {
-                let (done, total) = (self.history.len() as u64, self.plays_in_all());
-                return Err(DiscoveryError::Stopped { done, total });
-            }
-            let bank = self.bank;
-            let found: Vec<f64> =
-                chunk.par_iter().map(|&(index, play)| bank.play(&contenders[index].expression, play)).collect();
+        let stopped = DiscoveryError::Stopped { done: self.history.len() as u64, total: self.plays_in_all() };
+        let Self { bank, bandit, scores: found, journal, cluster, made, .. } = self;
+        let mut report = |plays: &[(usize, Play)], scores: &[f64]| {
             let entry = |(&(index, play), &score): (&(usize, Play), &f64)| {
                 let (Play { split, number, budget_evals }, expression) = (play, texts[index].clone());
                 Entry::Score { split, number, budget_evals, expression, score }
             };
-            if let Some(journal) = &mut self.journal {
-                journal.append(&chunk.iter().zip(&found).map(entry).collect::<Vec<_>>())?;
+            if let Some(journal) = journal {
+                journal.append(&plays.iter().zip(scores).map(entry).collect::<Vec<_>>())?;
             }
-            for (&(index, play), score) in chunk.iter().zip(found) {
-                self.scores.insert((play, texts[index].clone()), score);
+            for (&(index, play), &score) in plays.iter().zip(scores) {
+                found.insert((play, texts[index].clone()), score);
             }
-            done += chunk.len() as u64;
-            self.made += chunk.len() as u64;
-            progress(&Progress { stage, done, made: chunk.len() as u64, total, bandit: &self.bandit });
+            let count = plays.len() as u64;
+            done += count;
+            *made += count;
+            progress(&Progress { stage, done, made: count, total, bandit });
+            Ok::<(), DiscoveryError>(())
+        };
+        if let Some(cluster) = cluster
+            && !missing.is_empty()
+        {
+            let indices = texts.iter().enumerate().map(|(index, text)| (text.as_str(), index)).collect();
+            let mut plan = ScoresPlan { missing: missing.iter(), texts: &texts, indices, stop, report: &mut report };
+            if let ControlFlow::Break(result) = cluster.make(&mut plan)? {
+                result?;
+                return Err(stopped);
+            }
+        } else {
+            for chunk in missing.chunks(CHUNK_PER_THREAD * rayon::current_num_threads()) {
+                if stop.load(Ordering::Relaxed) {
+                    return Err(stopped);
+                }
+                let scores: Vec<f64> =
+                    chunk.par_iter().map(|&(index, play)| bank.play(&contenders[index].expression, play)).collect();
+                report(chunk, &scores)?;
+            }
         }
         let scores: Vec<f64> = all().map(|task| known(&self.scores, task).expect("it was played")).collect();
         Ok(scores.chunks(plays.len().max(1)).map(<[f64]>::to_vec).collect())

@@ -1,7 +1,8 @@
 //! The state file of a discovery: every play as a line, appended as it is made.
 //!
 //! Guarantees: a run that was killed at any moment resumes with every complete line of its file and
-//! ends with the same answer; a file of other settings, or one that was edited, is an error.
+//! ends with the same answer; a file of settings that would have led to other plays, or one that was
+//! edited, is an error.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -74,12 +75,17 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Opens or creates the file of a discovery with these settings, one line of JSON. Returns the
-    /// entries that it contains; a last line that is incomplete is removed.
+    /// Opens or creates the file of a discovery with these settings, one line of JSON; `is_same`
+    /// says whether the line that it finds instead will do. Returns the entries that the file
+    /// contains; a last line that is incomplete is removed.
     ///
     /// # Errors
     /// When the file cannot be read or written, has other settings or an invalid line.
-    pub fn open(path: &Path, settings: &str) -> Result<(Self, Vec<Entry>), JournalError> {
+    pub fn open(
+        path: &Path,
+        settings: &str,
+        is_same: impl Fn(&str) -> bool,
+    ) -> Result<(Self, Vec<Entry>), JournalError> {
         let fail = |error| JournalError::File { path: path.to_owned(), error };
         let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
         let mut file = opened.map_err(fail)?;
@@ -92,7 +98,7 @@ impl Journal {
         let mut lines = text[..complete].lines();
         match lines.next() {
             None => journal.write_text(&format!("{settings}\n"))?,
-            Some(found) if found == settings => {}
+            Some(found) if found == settings || is_same(found) => {}
             Some(found) => {
                 let (expected, found) = (settings.to_owned(), found.to_owned());
                 return Err(JournalError::Settings { path: journal.path, expected, found });
@@ -130,6 +136,10 @@ mod tests {
     use super::*;
     use std::fs;
 
+    fn open(path: &Path, settings: &str) -> Result<(Journal, Vec<Entry>), JournalError> {
+        Journal::open(path, settings, |_| false)
+    }
+
     fn entries() -> Vec<Entry> {
         let expression = "step(lookahead(simulate))".to_owned();
         let score = Entry::Score { split: Split::Unseen, number: 7, budget_evals: 1000, expression, score: 0.1 + 0.2 };
@@ -140,21 +150,21 @@ mod tests {
     fn entries_are_read_back_exactly() {
         let dir = tempfile::tempdir().expect("a folder");
         let path = dir.path().join("state");
-        let (mut journal, none) = Journal::open(&path, "{}").expect("a new file");
+        let (mut journal, none) = open(&path, "{}").expect("a new file");
         assert!(none.is_empty());
         journal.append(&entries()).expect("written");
-        assert_eq!(Journal::open(&path, "{}").expect("the same file").1, entries());
+        assert_eq!(open(&path, "{}").expect("the same file").1, entries());
     }
 
     #[test]
     fn file_cut_anywhere_gives_its_complete_lines() {
         let dir = tempfile::tempdir().expect("a folder");
         let path = dir.path().join("state");
-        Journal::open(&path, "{}").expect("a new file").0.append(&entries()).expect("written");
+        open(&path, "{}").expect("a new file").0.append(&entries()).expect("written");
         let text = fs::read(&path).expect("the file");
         for length in 0..text.len() {
             fs::write(&path, &text[..length]).expect("a shorter file");
-            let (mut journal, found) = Journal::open(&path, "{}").expect("a file cut short");
+            let (mut journal, found) = open(&path, "{}").expect("a file cut short");
             assert_eq!(found, entries()[..found.len()], "{length}");
             journal.append(&entries()[found.len()..]).expect("written");
             assert_eq!(fs::read(&path).expect("the file"), text, "{length}");
@@ -166,7 +176,7 @@ mod tests {
         let dir = tempfile::tempdir().expect("a folder");
         let path = dir.path().join("state");
         fs::write(&path, "{}\n[1,2]\n[1]\n").expect("a file");
-        let error = |settings| Journal::open(&path, settings).expect_err("an error").to_string();
+        let error = |settings| open(&path, settings).expect_err("an error").to_string();
         assert!(error("{}").contains("state: line 3: "), "{}", error("{}"));
         assert!(error("[]").ends_with("state: the settings differ: expected [], found {} (use another file)"));
     }

@@ -32,6 +32,7 @@ mod journal;
 mod page;
 mod problem;
 mod ranking;
+mod remote;
 mod seed;
 
 pub use bandit::{Arm, Bandit};
@@ -42,4 +43,5 @@ pub use journal::JournalError;
 pub use page::page;
 pub use problem::{MapOptions, PROBLEMS, ProblemError, bank};
 pub use ranking::{Comparison, holm, paired_test};
+pub use remote::{Channel, Cluster, RemoteError, RemotePlay, bank_of_spec, scores, spec};
 pub use seed::mix;

@@ -66,7 +66,7 @@ mod _getaway {
     use super::run_command_line;
     #[cfg(feature = "cli")]
     #[pymodule_export]
-    use crate::series::play_games;
+    use crate::series::{play_games, play_searches};
 
     /// Registers Python callables as planners.
     #[pymodule_init]
