@@ -77,7 +77,7 @@ class Decision(NamedTuple):
     elapsed_ms: float
     """The time from the call to the decision."""
     learnt: list[str]
-    """Where the rules are not as the bot expected, in sentences; empty unless this message has changed that."""
+    """How the rules differ from those expected, in sentences; empty unless this message has changed what is known."""
 
 
 class Solution(NamedTuple):

@@ -38,8 +38,8 @@ pub struct Decision {
     pub simulated_ticks: u64,
     /// The time from the message's arrival to the decision.
     pub elapsed: Duration,
-    /// Where the rules are not as the bot's options say, as far as it has learnt, in sentences. Empty
-    /// unless this message has changed that.
+    /// How the rules differ from the bot's options, as far as it has learnt, in sentences. Empty
+    /// unless this message has changed what it has learnt.
     pub learnt: Vec<String>,
 }
 

@@ -15,8 +15,8 @@ pub struct Memory {
     /// The styles of words that are not the server's.
     #[serde(default)]
     pub words: Vec<(String, Style)>,
-    /// Whether the rules may be others: some threat did what was not expected, or the game ended
-    /// while the bot had a plan.
+    /// Whether the rules may be others: some threat did something unexpected, or the game ended
+    /// although the bot had a plan.
     #[serde(default)]
     pub doubts_rules: bool,
 }

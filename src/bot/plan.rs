@@ -12,10 +12,10 @@
 //! Nearly every map can be survived with a slack of 4. There is one planner per slack level; the
 //! plan with the most slack that survives is followed.
 //!
-//! Where the rules are in doubt, because some of them were learnt in this game or an earlier one was
-//! lost against a plan, the threats' next moves are in doubt too: plans then keep out of the
-//! threats' reach (see [`Distance`]) as long as they can, so that a move against the rules teaches
-//! and does not kill.
+//! Where the rules are in doubt, because some of them were learnt in this game or an earlier game
+//! was lost despite a plan, the threats' next moves are in doubt too: plans then keep out of the
+//! threats' reach (see [`Distance`]) as long as they can, so that the bot survives a move against
+//! the rules and learns from it.
 
 use std::cell::RefCell;
 use std::time::Instant;
@@ -40,8 +40,8 @@ const FIRST_STATES_MAX: u64 = 40_000;
 /// Ticks between a failed attempt at more slack and the next attempt; the interval is multiplied by
 /// four after each failure.
 const RETRY_TICKS: u16 = 16;
-/// Plans out of the threats' reach, in the order in which they are tried: in which ticks, and for how
-/// many.
+/// Plans out of the threats' reach, in the order in which they are tried: the ticks in which they
+/// keep out of it, and for how many ticks.
 const GUARDS: [(Distance, u16); 5] = [
     (Distance::Always, LAST_TICK),
     (Distance::Always, 120),
@@ -314,9 +314,9 @@ struct GuardedPlanner {
 /// A plan out of the threats' reach.
 struct GuardedPlan {
     planner: SurvivalPlanner,
-    /// The tick from which on another is looked for.
+    /// The tick from which another is looked for.
     renew_tick: u16,
-    /// The tick from which on it may come within reach.
+    /// The tick from which it may come within reach.
     until_tick: u16,
 }
 

@@ -135,8 +135,8 @@ impl ClockFilter {
 }
 
 impl ClockFilter {
-    /// When a phase that has not begun may begin: as expected, or, once it is overdue, some time from
-    /// now. A guess that moved with every tick would undo every plan.
+    /// When a phase that has not begun may begin: as expected, or, once it is overdue, some time
+    /// from now. A guess that moved with every tick would invalidate every plan.
     fn next_guess(&self, expected: u16) -> u16 {
         match self.clock.checked_sub(expected) {
             None | Some(0) => expected,

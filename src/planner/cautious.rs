@@ -131,8 +131,8 @@ impl CautiousRules {
         choice_of(sighting.tick, &self.criteria(layout, sighting))
     }
 
-    /// The moves that are neither fatal soon, as far as can be avoided, nor lead into a dead end, as
-    /// bits; none if the player is not on an open tile.
+    /// The moves that are not soon fatal and do not lead into a dead end, as far as that can be
+    /// avoided, as bits; none if the player is not on an open tile.
     pub(super) fn shortlist(&mut self, layout: &Layout, sighting: &Sighting) -> u8 {
         let left = filtered(self.criteria(layout, sighting), &CASCADE[..SHORTLIST_FILTERS]);
         left.iter().fold(0, |bits, criteria| bits | 1 << criteria.player_move as u8)

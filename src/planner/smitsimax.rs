@@ -1,4 +1,4 @@
-//! `smitsimax`: plays against threats that nothing explains, by letting them plan too.
+//! `smitsimax`: plays against threats whose moves nothing explains, by letting them plan too.
 //!
 //! Every agent, the player and each unexplained threat, has a bandit tree of its own moves, and its
 //! own reward. In each playout all agents choose at the same time, each by the upper confidence
@@ -31,7 +31,7 @@ const ATTACK_PERCENT: usize = 90;
 const CARE_PERCENT: usize = 90;
 /// What a threat gains from being beside the player rather than far away, in the same units.
 const CLOSENESS_REWARD: f32 = 0.2;
-/// What a catch at once costs the player, in units of all the room that there is.
+/// What being caught at once costs the player, in units of the whole map's room.
 const CATCH_COST: f32 = 0.5;
 /// Cap, per tile, on the number of ticks by which the player arrives before the threats, as for
 /// `cautious`.
@@ -83,7 +83,7 @@ impl SmitsimaxRules {
     }
 }
 
-/// A node of an agent's tree: what its moves from here have brought it.
+/// A node of an agent's tree: the rewards of its moves from here.
 #[derive(Clone, Copy, Debug, Default)]
 struct Node {
     /// Move -> the node after it; 0 if there is none yet.
@@ -199,12 +199,12 @@ struct Agents<'a> {
     distances: &'a mut Distances,
     player: Tree,
     hunters: Vec<Hunter>,
-    /// The moves among which the player chooses now, as bits; none for all.
+    /// The moves among which the player chooses in the first tick, as bits; 0 for all.
     shortlist: u8,
     /// Ticks that a playout looks ahead.
     horizon: usize,
     playouts: u32,
-    lived_ticks: u64,
+    survived_ticks: u64,
     /// Scratch space of the evaluation.
     arrivals: Vec<u16>,
     steps: Vec<u16>,
@@ -243,14 +243,14 @@ impl<'a> Agents<'a> {
             shortlist: 0,
             horizon,
             playouts: 0,
-            lived_ticks: 0,
+            survived_ticks: 0,
             arrivals: Vec::new(),
             steps: Vec::new(),
         }
     }
 
-    /// Plays once to the horizon and lets every agent learn; returns false, and changes nothing that
-    /// counts, if the budget runs out.
+    /// Plays once to the horizon and lets every agent learn; if the budget runs out, returns false
+    /// and learns nothing.
     fn play_out(&mut self, random: &mut Generator, meter: &mut BudgetMeter) -> bool {
         self.player.restart();
         for hunter in &mut self.hunters {
@@ -277,7 +277,7 @@ impl<'a> Agents<'a> {
             hunter.tree.learn(CLOSENESS_REWARD / (1.0 + f32::from(distance)) - reward);
         }
         self.playouts += 1;
-        self.lived_ticks += ahead as u64;
+        self.survived_ticks += ahead as u64;
         true
     }
 
@@ -318,7 +318,7 @@ impl<'a> Agents<'a> {
         state.is_caught() || self.hunters.iter().any(|hunter| hunter.tile == after)
     }
 
-    /// A move of the player outside its tree: any, but mostly none that is plainly fatal.
+    /// A move of the player outside its tree: random, but mostly not a plainly fatal one.
     fn rollout_move(&self, tile: u16, legal: u8, ahead: usize, random: &mut Generator) -> Move {
         let graph = &self.distances.terrain.graph;
         let [left, right, up, down] = graph.neighbours(Mover::Player)[usize::from(tile)];
@@ -341,7 +341,7 @@ impl<'a> Agents<'a> {
     }
 
     /// The player's room: the tiles that it can reach before any threat could, weighted by the ticks
-    /// by which it is first; 1 for all there is.
+    /// by which it is first; 1 for the whole map.
     fn room(&mut self, player: u16, state: &State) -> f32 {
         let clock = self.world.clock();
         let arrivals = &mut self.arrivals;
@@ -372,10 +372,10 @@ impl<'a> Agents<'a> {
         room as f32 / (f32::from(AHEAD_TICKS_MAX) * arrivals.len() as f32)
     }
 
-    /// The mean of the ticks to which playouts lived.
+    /// The mean final tick of the playouts.
     fn mean_final_tick(&self) -> u16 {
-        let lived = self.lived_ticks / u64::from(self.playouts.max(1));
-        self.state.tick().saturating_add(lived as u16).min(LAST_TICK + 1)
+        let survived = self.survived_ticks / u64::from(self.playouts.max(1));
+        self.state.tick().saturating_add(survived as u16).min(LAST_TICK + 1)
     }
 }
 
@@ -395,7 +395,7 @@ fn random_bit(bits: u8, random: &mut Generator) -> usize {
     (0..8).filter(|number| bits >> number & 1 == 1).nth(wanted).unwrap_or(0)
 }
 
-/// Plays by [`SmitsimaxRules::choose`]: it receives states but takes no threat for explained.
+/// Plays by [`SmitsimaxRules::choose`]: it receives states, but treats every threat as unexplained.
 #[derive(Debug)]
 pub struct SmitsimaxPlanner {
     rules: SmitsimaxRules,

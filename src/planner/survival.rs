@@ -31,7 +31,7 @@ pub enum Outcome {
     /// The moves lead to the end of the game.
     Survives,
     /// No line survives to the end of the game, and none survives longer than these moves. Of a
-    /// search with slack or distance: no line that keeps it.
+    /// search with slack or distance: no line that keeps either.
     Doomed,
     /// The limit was reached first; the moves are the longest line found.
     Undecided,
@@ -106,7 +106,7 @@ pub struct SurvivalOptions {
     pub slack_moves: u8,
     /// When a line keeps out of the threats' reach.
     pub distance: Distance,
-    /// The tick from which on it need not.
+    /// The tick from which it need not keep out of it.
     pub distance_until_tick: u16,
 }
 

@@ -83,8 +83,8 @@ pub struct DecisionNotes {
     /// How many threats moved differently from the bot's prediction since the last line.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub mispredictions: u32,
-    /// Where the rules are not as the bot expected, as far as it had learnt, in sentences; in the
-    /// lines in which that changed.
+    /// How the rules differ from those expected, as far as the bot had learnt, in sentences; only
+    /// in the lines in which that changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub learnt: Vec<String>,
 }

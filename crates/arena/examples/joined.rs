@@ -1,5 +1,5 @@
-//! Joins running games: a bot that survives plays to a tick, then another takes over that has seen
-//! nothing of the game, so that the threats' memories, draws and idle rounds are hidden from it.
+//! Joins running games: one bot plays to a tick, then another takes over that has seen nothing of
+//! the game, so that the threats' memories, draws and idle rounds are hidden from it.
 //!
 //! ```sh
 //! cargo run --release -p getaway-arena --example joined -- --maps path/to/maps
@@ -14,7 +14,7 @@ use getaway::map::{Map, MapEntry, MapLibrary};
 use getaway::planner::Budget;
 use getaway::protocol::GameMessage;
 
-/// The ticks at which the bot joins.
+/// The ticks at which the second bot takes over.
 const TICKS: [u16; 5] = [50, 300, 700, 901, 1200];
 const SEEDS: u64 = 3;
 
@@ -53,7 +53,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                         world.step(&mut state, player_move);
                     }
                     if state.tick() < joined {
-                        println!("{variant}, {} seed {seed}: over in tick {} already", map.name, state.tick());
+                        println!("{variant}, {} seed {seed}: already over in tick {}", map.name, state.tick());
                         continue;
                     }
                     games += 1;

@@ -2,11 +2,11 @@
 //! to three changes, on every map given, a first game without and a second with memory.
 //!
 //! Only games that the solver survives with the true rules count. One line per game is printed, and
-//! at the end a table by changed parameter, with the median of the ticks from which on the bot had
-//! the right value in the first game. `--true-rules` also plays a game with a bot that is told the
-//! rules, as the measure of what can be hoped for; `--trace` prints what the bot takes for the rules
-//! whenever that changes. `--known` compares the times of decisions with and without learning on the
-//! unchanged server instead.
+//! at the end a table by changed parameter, with the median of the ticks from which the bot had the
+//! right value in the first game. `--true-rules` also plays a game with a bot that is told the
+//! rules, as a measure of what is possible; `--trace` prints what the bot takes the rules to be
+//! whenever that changes. `--known` compares the times of decisions with and without learning on
+//! the unchanged server instead.
 //!
 //! ```sh
 //! cargo run --release -p getaway-arena --example variants -- --variants 100 --maps path/to/maps
@@ -47,11 +47,11 @@ struct Tally {
     games: u32,
     first: u32,
     second: u32,
-    /// Of bots that were told the rules.
+    /// Games survived by bots that were told the rules.
     told: u32,
     /// Points of the first games.
     points: u64,
-    /// The ticks from which on the parameter was known, of the games in which it was.
+    /// The ticks from which the parameter was known, for the games in which it was.
     known: Vec<u16>,
 }
 
@@ -135,8 +135,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Plays the unchanged server on every map with and without learning, in turns; prints the mean times
-/// of decisions and their ratio.
+/// Plays the unchanged server on every map with and without learning, alternately; prints the mean
+/// decision times and their ratio.
 fn compare_times(settings: &Settings) -> Result<(), Box<dyn Error>> {
     let mut times = [Duration::ZERO; 2];
     let mut decisions = [0u32; 2];
@@ -175,7 +175,7 @@ fn compare_times(settings: &Settings) -> Result<(), Box<dyn Error>> {
 struct Played {
     last_tick: u16,
     bot: Bot,
-    /// By changed parameter: the tick from which on the bot had the right value.
+    /// By changed parameter: the tick from which the bot had the right value.
     known: Vec<Option<u16>>,
 }
 

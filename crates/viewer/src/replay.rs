@@ -114,8 +114,8 @@ pub struct GameHeader {
     /// By frame, for recordings that know: the milliseconds after which the command came.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<Option<f64>>,
-    /// What the bot had learnt about the rules: frames from which on it was this, in order, with the
-    /// sentences.
+    /// What the bot had learnt about the rules, in sentences, each list with the frame from which
+    /// it holds, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub learnt: Vec<(usize, Vec<String>)>,
 }

@@ -39,8 +39,8 @@ pub const SILENT_TICKS_MAX: u32 = 20;
 const FRAMES_PER_TICK_MAX: usize = 100;
 /// Time for a program to end by itself after its game, before it is killed.
 const EXIT_TIME: Duration = Duration::from_millis(500);
-/// Time for a program that has closed its connection to end, and so to say why: an interpreter on a
-/// busy machine needs a while.
+/// Time for a program that has closed its connection to end, and thereby to say why: an interpreter
+/// on a busy machine needs a while.
 const CRASH_TIME: Duration = Duration::from_secs(3);
 /// Interval at which to check whether a program has ended or connected, or must be stopped.
 const POLL_INTERVAL: Duration = Duration::from_millis(2);

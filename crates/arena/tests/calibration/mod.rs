@@ -251,13 +251,13 @@ impl RealPair {
         seed: u64,
         threads: usize,
     ) -> Vec<GameRecord> {
-        if !DRAW_NOTHING.contains(&planner) {
+        if !DETERMINISTIC.contains(&planner) {
             return play(maps, planner, self.samples, seed, threads);
         }
         let games = known.entry(planner).or_insert_with(|| {
             let [games, others] = [seed, !seed].map(|seed| play(maps, planner, 1, seed, threads));
             let same = games.iter().zip(&others).all(|(game, other)| game.moves == other.moves);
-            assert!(same, "{planner} draws, and so its games must be played for every seed");
+            assert!(same, "{planner} is random, so its games must be played for every seed");
             games
         });
         (0..self.samples).flat_map(|_| games.iter().cloned()).collect()
@@ -265,9 +265,9 @@ impl RealPair {
 }
 
 /// Planners of [`REAL`] that play the same game whatever the seed.
-const DRAW_NOTHING: [&str; 4] = ["safest", "cautious", "paranoid", "lookahead"];
+const DETERMINISTIC: [&str; 4] = ["safest", "cautious", "paranoid", "lookahead"];
 
-/// The games of the planners that draw nothing, one per map, because no seed changes them.
+/// The games of the deterministic planners, one per map, because no seed changes them.
 type KnownGames = BTreeMap<&'static str, Vec<GameRecord>>;
 
 /// Plays a series of one planner.
