@@ -83,7 +83,7 @@ impl Weights {
         index
     }
 
-    /// Changes a weight; its exponential must then be updated with [`settle`](Self::settle).
+    /// Changes a weight; its exponential must then be updated with [`update`](Self::update).
     #[inline]
     fn add(&mut self, slot: usize, change: f64) {
         let slot = &mut self.slots[slot];
@@ -91,9 +91,9 @@ impl Weights {
         slot.factor = Slot::CHANGED;
     }
 
-    /// Updates the exponential of a weight, if the weight was changed.
+    /// Updates the exponential of a weight if the weight was changed.
     #[inline]
-    fn settle(&mut self, slot: usize) {
+    fn update(&mut self, slot: usize) {
         let slot = &mut self.slots[slot];
         if slot.factor == Slot::CHANGED {
             // Not the standard library's exponential, whose last bit is platform-dependent.
@@ -202,13 +202,13 @@ impl Rollout {
             }
             first = step.end;
         }
-        // All probabilities are those before the adaptation, also where a code occurs twice; and
+        // All probabilities are those before the adaptation, even where a code occurs twice; and
         // because most codes occur in many steps, exponentials wait until all changes are made.
         for (&slot, &change) in slots.iter().zip(changes.iter()) {
             weights.add(slot, change);
         }
         for &slot in slots.iter() {
-            weights.settle(slot);
+            weights.update(slot);
         }
     }
 }
@@ -221,7 +221,7 @@ mod tests {
     fn add(weights: &mut Weights, code: u64, change: f64) {
         let slot = weights.slot(code);
         weights.add(slot, change);
-        weights.settle(slot);
+        weights.update(slot);
     }
 
     #[test]

@@ -89,7 +89,7 @@ pub(super) struct DiscoverArgs {
     /// cores]
     #[arg(long, value_name = "N", value_parser = integer::<usize>(1..=MAX_THREADS))]
     threads: Option<usize>,
-    /// Have the plays made by the Ray cluster at this address: HOST:PORT, auto for the one of this
+    /// Make the plays on the Ray cluster at this address: HOST:PORT, auto for the one of this
     /// machine, or local for a new one; needs the Python package with its extra `cluster`
     #[arg(long, value_name = "ADDRESS", conflicts_with = "threads")]
     ray: Option<String>,

@@ -164,8 +164,8 @@ impl<'a> Ahead<'a> {
         Self { bandit, plays, made, known: HashMap::new(), awaited: HashSet::new() }
     }
 
-    /// At most `count` plays that will probably be needed next, none of them twice; none when
-    /// enough are known or awaited for the plays that are left, if the forecasts come true.
+    /// At most `count` plays that will probably be needed next, none of them twice; none when, if
+    /// the forecasts come true, enough are known or awaited for the plays that are left.
     pub(crate) fn next(&mut self, count: usize) -> Vec<ArmPlay> {
         let left = usize::try_from(self.plays - self.made).unwrap_or(usize::MAX);
         let ahead = count.saturating_add(self.known.len() + self.awaited.len()).min(left);

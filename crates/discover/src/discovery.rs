@@ -54,8 +54,8 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Whether a discovery with these settings makes the plays of the other one, in the same order,
-    /// as far as both go.
+    /// Whether a discovery with these settings makes the same plays in the same order as the other
+    /// one, as far as both go.
     fn makes_plays_of(&self, other: &Self) -> bool {
         let &Self { plays, unseen, finalists, .. } = other;
         Self { plays, unseen, finalists, ..self.clone() } == *other
@@ -303,8 +303,8 @@ impl<'b> Discovery<'b> {
         Ok(discovery)
     }
 
-    /// Has the plays made by a cluster whose problems are those of the bank; only what is left when
-    /// it has done its part is played here.
+    /// Makes the plays on a cluster whose problems are those of the bank; only what the cluster
+    /// leaves is played here.
     #[must_use]
     pub fn on_cluster(self, cluster: Cluster<'b>) -> Self {
         Self { cluster: Some(cluster), ..self }

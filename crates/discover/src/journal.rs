@@ -1,7 +1,7 @@
 //! The state file of a discovery: every play as a line, appended as it is made.
 //!
 //! Guarantees: a run that was killed at any moment resumes with every complete line of its file and
-//! ends with the same answer; a file of settings that would have led to other plays, or one that was
+//! ends with the same answer; a file whose settings would have led to other plays, or one that was
 //! edited, is an error.
 
 use std::fs::{File, OpenOptions};
@@ -76,8 +76,8 @@ pub struct Journal {
 
 impl Journal {
     /// Opens or creates the file of a discovery with these settings, one line of JSON; `is_same`
-    /// says whether the line that it finds instead will do. Returns the entries that the file
-    /// contains; a last line that is incomplete is removed.
+    /// says whether a different line in an existing file is compatible. Returns the entries that
+    /// the file contains; a last line that is incomplete is removed.
     ///
     /// # Errors
     /// When the file cannot be read or written, has other settings or an invalid line.

@@ -1,4 +1,5 @@
-//! Plays made by other processes: what they need to know, and how plays and scores pass.
+//! Plays made by other processes: the description of the problems, and the exchange of plays and
+//! scores.
 //!
 //! Guarantees: a score depends only on the problems and the play, so it is the same wherever the
 //! play is made; a process with another version is refused.
@@ -38,16 +39,16 @@ struct SpecProblems {
     rules: Rules,
 }
 
-/// Why plays cannot be made elsewhere, or not for another process.
+/// Why plays cannot be made elsewhere, or for another process.
 #[derive(Debug, thiserror::Error)]
 pub enum RemoteError {
-    /// The text is not that of a discovery, or it is one of another version.
+    /// The text does not describe a discovery, or is of another version.
     #[error("the discovery: {0}")]
     Spec(String),
     /// The problem.
     #[error(transparent)]
     Problem(#[from] ProblemError),
-    /// The other process, in its words or ours.
+    /// The other process: its own message, or what is wrong with its output.
     #[error("the cluster: {0}")]
     Remote(String),
 }
@@ -74,7 +75,7 @@ pub fn spec(problem: &str, maps: &MapOptions, seed: u64) -> String {
 /// The bank that a line of JSON describes.
 ///
 /// # Errors
-/// When it is not a discovery, is one of another version, or has no such problem.
+/// When it does not describe a discovery, is of another version, or names an unknown problem.
 pub fn bank_of_spec(spec: &str) -> Result<Box<dyn Bank>, RemoteError> {
     let spec: Spec = serde_json::from_str(spec).map_err(|error| RemoteError::Spec(error.to_string()))?;
     let SpecProblems { version, problem, seed, kind, width, height, threats, styles, braid_permille, rules } =
@@ -115,7 +116,7 @@ pub fn scores(bank: &dyn Bank, plays: &str) -> Result<Vec<String>, RemoteError> 
     plays.iter().map(|play| play.score(bank)).collect()
 }
 
-/// The process that has plays made, and the pipes to it.
+/// The process that distributes plays, and the pipes to it.
 pub struct Channel {
     /// What it writes.
     pub input: Box<dyn BufRead + Send>,
@@ -145,7 +146,7 @@ enum Message {
     Error(String),
 }
 
-/// Which plays are made elsewhere, and what becomes of their scores.
+/// Chooses the plays that are made elsewhere, and receives their scores.
 pub(crate) trait Plan<B> {
     /// At most `count` plays to make next; none if there are no more.
     fn next(&mut self, count: usize) -> Vec<RemotePlay>;
@@ -154,7 +155,7 @@ pub(crate) trait Plan<B> {
 }
 
 impl Cluster<'_> {
-    /// Has the plays of `plan` made. The process is given the problems as a line, and then a line
+    /// Makes the plays of `plan`. The process is given the problems as a line, and then a line
     /// with an array of plays for each of its `{"want": COUNT}`, empty when there are no more. It
     /// writes `{"played": [PLAY, SCORE]}` for each, in any order, or `{"error": TEXT}`, and ends its
     /// output when all are made.
@@ -198,7 +199,8 @@ mod tests {
         MapOptions { generator, rules: Rules::NO_JUMP }
     }
 
-    /// Has `plays` made by a process that says `script`; returns their scores and what it was sent.
+    /// Makes `plays` with a process that writes `script`; returns their scores and what the process
+    /// was sent.
     fn make(script: &'static str, mut plays: Vec<RemotePlay>) -> (Result<Vec<f64>, String>, String) {
         struct List<'a>(&'a mut Vec<RemotePlay>, Vec<f64>);
         impl Plan<()> for List<'_> {

@@ -8,7 +8,7 @@
 //! comparison of neighbours serves all colours. A column is a lane of 16 bits, of which the highest
 //! is always clear; the sixteenth lane is always empty. A random group is drawn without listing the
 //! others: from the *corners*, the cells without an equal neighbour below or to the left, of which
-//! most groups have one only.
+//! most groups have only one.
 
 use getaway::search::{Generator, Problem};
 
@@ -147,7 +147,7 @@ impl Cells {
     fn connected(self, column: usize, row: usize) -> Self {
         let mut found = Self::default();
         found.0[column] = fill(1 << row, self.0[column]);
-        // The columns from which the neighbours have not been reached yet.
+        // The columns whose neighbours have not been reached yet.
         let mut open = 1_u32 << column;
         while open != 0 {
             let column = open.trailing_zeros() as usize;
@@ -306,11 +306,11 @@ impl Board {
         Group { cells: self.cells_of(colour).connected(column, row), colour }
     }
 
-    /// A uniformly random one of the groups that have a cell in `corners`, a set of all corners of
-    /// some groups, at least one.
+    /// A uniformly random one of the groups that have a cell in `corners`, which are all the
+    /// corners of one or more groups.
     ///
     /// A group is taken if the corner drawn is its first cell, the lowest in its leftmost column,
-    /// which is one of its corners always.
+    /// which is always one of its corners.
     #[inline]
     fn draw(&self, mut corners: Cells, random: &mut Generator) -> Group {
         let mut count = corners.len() as usize;
