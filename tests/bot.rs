@@ -241,6 +241,18 @@ fn announced_change_of_style_is_adopted() {
     assert_eq!((server.tick(), mispredictions(&bot)), (LAST_TICK + 1, 0));
 }
 
+#[test]
+fn decision_counts_the_mispredictions_since_the_previous_message() {
+    let layout = our_layout("roundabout");
+    let (mut server, mut bot) = (FakeServer::new(&layout, &Rules::BLITZ_2025), bot(&Rules::BLITZ_2025));
+    server.serve_until(&mut bot, 50);
+    shift(&mut server, &layout, 0);
+    let mut counted = server.serve(&mut bot).mispredictions;
+    assert_eq!(counted, 1, "the threat that was moved");
+    (0..20).for_each(|_| counted += server.serve(&mut bot).mispredictions);
+    assert_eq!(counted, mispredictions(&bot));
+}
+
 /// Which messages the lying server drops.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum DroppedMessages {

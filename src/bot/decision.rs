@@ -34,6 +34,8 @@ pub struct Decision {
     pub source: Source,
     /// The last tick that the bot's plan survives to, if it planned: 2001 for the whole game.
     pub planned_tick: Option<u16>,
+    /// How many threats moved differently from the prediction since the previous message.
+    pub mispredictions: u32,
     /// States that the planner stepped for this decision.
     pub simulated_ticks: u64,
     /// The time from the message's arrival to the decision.

@@ -123,6 +123,7 @@ impl Bot {
         let elapsed = || time_source.now().saturating_duration_since(arrival);
 
         let decoded = observation::decode(message, &options.words)?;
+        let counted: u32 = self.mispredictions_by_threat().iter().sum();
         if let Some(repeated) = game::observe(&mut self.game, &decoded, options, deadlines) {
             return Ok(Decision { elapsed: elapsed(), ..repeated });
         }
@@ -135,9 +136,12 @@ impl Bot {
         }
         let Choice { player_move, source, planned_tick, simulated_ticks } = choice;
         let elapsed = elapsed();
+        // A new game, or rules that explain more, begin with fewer.
+        let mispredictions = self.mispredictions_by_threat().iter().sum::<u32>().saturating_sub(counted);
         let learnt = self.game.as_mut().map_or_else(Vec::new, |game| game.learning.take_news());
+        let tick = message.tick;
         let decision =
-            Decision { tick: message.tick, player_move, source, planned_tick, simulated_ticks, elapsed, learnt };
+            Decision { tick, player_move, source, planned_tick, mispredictions, simulated_ticks, elapsed, learnt };
         if let Some(game) = &mut self.game {
             let (observation, decision) = (decoded.observation, decision.clone());
             game.answer = Some(Answer { observation, decision, is_timely: elapsed <= time });

@@ -15,8 +15,8 @@ use super::number::{ANY, integer};
 use super::progress::Progress;
 use super::{CliError, MapArgs, RulesArgs, one_line};
 
-/// Number of moves per row of a printed line.
-const MOVES_PER_LINE: usize = 100;
+/// How many moves of the surviving line are printed.
+const MOVES_SHOWN: usize = 60;
 /// The solver's time limit; with reading and printing, a game takes at most five seconds.
 const TIME_LIMIT_DEFAULT_MS: u64 = 4000;
 /// How many ticks of the curve are printed around the one that lost the game.
@@ -35,6 +35,9 @@ pub(super) struct AnalyseArgs {
     /// Recorded game (.jsonl, .jsonl.gz)
     #[arg(value_name = "FILE")]
     recording: PathBuf,
+    /// Another recording of the same game, by its server or its bot: adds what only that one knows
+    #[arg(long, value_name = "FILE")]
+    with: Option<PathBuf>,
     #[command(flatten)]
     maps: MapArgs,
     #[command(flatten)]
@@ -59,7 +62,7 @@ struct Report<'a> {
 }
 
 pub(super) fn run(args: &AnalyseArgs, out: &mut impl Write) -> Result<(), CliError> {
-    let log = read(&args.recording, &args.maps, &args.rules)?;
+    let log = read(&args.recording, args.with.as_deref(), &args.maps, &args.rules)?;
     let limit = Budget::time(Duration::from_millis(args.time_limit_ms));
     let progress = Progress::open_ended();
     progress.set_message(format!("analysing {}", one_line(&args.recording.display().to_string())));
@@ -73,10 +76,18 @@ pub(super) fn run(args: &AnalyseArgs, out: &mut impl Write) -> Result<(), CliErr
     write_text(&log, &analysis, out)
 }
 
-/// Reads a recording; its map is looked up among those of the options and the bundled ones.
-pub(super) fn read(file: &Path, maps: &MapArgs, rules: &RulesArgs) -> Result<GameLog, CliError> {
-    let rules = rules.given()?;
-    Ok(GameLog::read(&RecordingSource::File(file.to_owned()), rules.as_ref(), &known_maps(maps)?)?)
+/// Reads a recording, and what another one knows of the same game; the map is looked up among those
+/// of the options and the bundled ones.
+pub(super) fn read(file: &Path, with: Option<&Path>, maps: &MapArgs, rules: &RulesArgs) -> Result<GameLog, CliError> {
+    let (rules, maps) = (rules.given()?, known_maps(maps)?);
+    let read = |file: &Path| GameLog::read(&RecordingSource::File(file.to_owned()), rules.as_ref(), &maps);
+    let log = read(file)?;
+    match with {
+        None => Ok(log),
+        Some(with) => Ok(log
+            .merged(read(with)?)
+            .map_err(|error| CliError::Input(format!("{}: {error}", one_line(&with.display().to_string()))))?),
+    }
 }
 
 /// The maps among which a recording's map is looked up. Maps that cannot be loaded are skipped.
@@ -104,15 +115,16 @@ fn write_text(log: &GameLog, analysis: &Analysis, out: &mut impl Write) -> Resul
         return Ok(());
     }
     let Some(tick) = analysis.last_savable_tick else { return Ok(()) };
-    let proof = if analysis.is_proven { "proven" } else { "a line was found; a later tick is not excluded" };
-    writeln!(out, "Last tick from which survival was possible: {tick} ({proof})")?;
+    if analysis.kind.is_some_and(|_| tick < *final_tick) {
+        let proof = if analysis.is_proven { "proven" } else { "a line was found; a later tick is not excluded" };
+        writeln!(out, "Last tick from which survival was possible: {tick} ({proof})")?;
+    }
     write_curve(analysis, tick, out)?;
     let line = analysis.line.as_ref().map(ToString::to_string).unwrap_or_default();
+    let rest = line.len().saturating_sub(MOVES_SHOWN);
+    let more = if rest > 0 { format!("… and {rest} more moves (--json prints all)") } else { String::new() };
     writeln!(out, "A surviving line, from tick {tick} on:")?;
-    for moves in line.as_bytes().chunks(MOVES_PER_LINE) {
-        writeln!(out, "{}", String::from_utf8_lossy(moves))?;
-    }
-    Ok(())
+    Ok(writeln!(out, "{}{more}", &line[..line.len() - rest])?)
 }
 
 fn write_commands(analysis: &Analysis, out: &mut impl Write) -> Result<(), CliError> {

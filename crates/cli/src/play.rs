@@ -193,9 +193,9 @@ fn game_notes(args: &PlayArgs, map: &str, world: &World) -> GameNotes {
 /// What a recording says besides a state and its actions.
 fn notes(args: &PlayArgs, map: &str, world: &World, decision: &Decision, is_first: bool) -> TickNotes {
     let game = is_first.then(|| Box::new(game_notes(args, map, world)));
-    let Decision { source, planned_tick, elapsed, learnt, .. } = decision.clone();
+    let Decision { source, planned_tick, mispredictions, elapsed, learnt, .. } = decision.clone();
     let (ms, source) = (milliseconds(elapsed), source.name().to_owned());
-    let decision = DecisionNotes { ms, source, planned_tick, mispredictions: 0, learnt };
+    let decision = DecisionNotes { ms, source, planned_tick, mispredictions, learnt };
     TickNotes { game, wire: None, decision: Some(Box::new(decision)) }
 }
 

@@ -51,6 +51,9 @@ pub(super) struct ViewArgs {
     /// Recorded games (.jsonl, .jsonl.gz), folders of them, or one map by name or path
     #[arg(value_name = "FILE|MAP", required = true)]
     sources: Vec<String>,
+    /// Another recording of the same game, by its server or its bot: adds what only that one knows
+    #[arg(long, value_name = "FILE")]
+    with: Option<PathBuf>,
     #[command(flatten)]
     maps: MapArgs,
     /// Planner that plays the map: a name, an expression, exec:COMMAND, pipe:COMMAND, a planner in
@@ -151,6 +154,9 @@ fn source(args: &ViewArgs) -> Result<Source, CliError> {
         path.is_file() || name.ends_with(".jsonl") || name.ends_with(".jsonl.gz")
     };
     let paths: Vec<PathBuf> = args.sources.iter().map(PathBuf::from).collect();
+    if args.with.is_some() {
+        return Ok(Source::Recordings(list_files(&paths)?));
+    }
     if let [path] = &paths[..]
         && !is_recording(path)
         && (!path.is_dir() || path.join("layout.png").exists())
@@ -173,20 +179,22 @@ fn page(args: &ViewArgs, source: &Source) -> Result<Page, CliError> {
     let Source::Recordings(paths) = source else {
         return Ok(Page::new(PageSource::Replay(&replay(args, source)?)));
     };
-    let log = read(single(paths)?, &args.maps, &args.rules)?;
+    let log = read(single(paths)?, args.with.as_deref(), &args.maps, &args.rules)?;
     let analysis = Analysis::of_log(&log, analysis_budget());
     let from = analysis.last_savable_tick.and_then(|tick| {
         log.ticks.iter().find(|logged| logged.tick == u32::from(tick)).and_then(|logged| logged.state.as_ref())
     });
     let line =
-        from.zip(analysis.line.as_ref()).map(|(from, line)| branch("better line", "branch", &log.world, from, line));
+        from.zip(analysis.line.as_ref()).map(|(from, line)| branch("surviving line", "branch", &log.world, from, line));
     Ok(Page::new(PageSource::Analysed(&Replay::of_log(&log), &analysis, line.as_ref())))
 }
 
 /// The complete replay of a game.
 fn replay(args: &ViewArgs, source: &Source) -> Result<Replay, CliError> {
     match source {
-        Source::Recordings(paths) => Ok(Replay::of_log(&read(single(paths)?, &args.maps, &args.rules)?)),
+        Source::Recordings(paths) => {
+            Ok(Replay::of_log(&read(single(paths)?, args.with.as_deref(), &args.maps, &args.rules)?))
+        }
         Source::Map(map) => {
             if args.planner == HUMAN {
                 return Err(CliError::Input(format!("--planner {HUMAN} plays on the page: expected no output file")));
@@ -293,7 +301,11 @@ fn show(args: &ViewArgs, source: &Source, out: &mut impl Write) -> Result<(), Cl
     match source {
         Source::Recordings(paths) => {
             let games = GameLibrary::new(args.rules.given()?, known_maps(&args.maps)?);
-            for path in paths {
+            if args.with.is_some() {
+                let log = read(single(paths)?, args.with.as_deref(), &args.maps, &args.rules)?;
+                games.add_log(log).map_err(|error| CliError::Input(error.to_string()))?;
+            }
+            for path in paths.iter().filter(|_| args.with.is_none()) {
                 games.add(&RecordingSource::File(path.clone())).map_err(|error| CliError::Input(error.to_string()))?;
             }
             library = Some(Arc::new(games));

@@ -33,6 +33,7 @@ fn text_says_why_the_game_was_lost() {
     assert_eq!(lines[0], "cul-de-sacs-stroll-until-caught: cul-de-sacs, caught in tick 108, score 540");
     assert!(lines[1].starts_with("Lost in tick 107 by a blunder: the car went right where "), "{output}");
     assert!(output.contains("\nLast tick from which survival was possible: 107 (proven)\n"), "{output}");
+    assert!(lines.last().unwrap().ends_with("… and 1834 more moves (--json prints all)"), "{output}");
     let output = program::succeeds(&["analyse", UNFINISHED, "--time-limit-ms", "600000"]);
     assert!(output.contains("The recording ends in tick 301, where survival was still possible"), "{output}");
 }
@@ -44,4 +45,10 @@ fn other_rules_make_it_another_game() {
     assert_eq!(report["map"], "cul-de-sacs");
     let error = program::fails(&["analyse", "missing.jsonl"]);
     assert!(error.contains("cannot read missing.jsonl"), "{error}");
+    let error = program::fails(&["analyse", CAUGHT, "--with", UNFINISHED]);
+    assert!(
+        error
+            .contains(&format!("{UNFINISHED}: expected another recording of the same game, but they differ in tick 1")),
+        "{error}"
+    );
 }

@@ -133,6 +133,9 @@ pub struct Analysis {
     pub played: Option<Move>,
     /// The styles of the threats that caught the player.
     pub catchers: Vec<String>,
+    /// The styles of the threats that could reach the player after the last message.
+    #[serde(skip)]
+    pub close_threats: Vec<String>,
     /// The last tick of the longest line that was found from the first tick on, if none survives.
     pub longest_tick: Option<u16>,
     /// By tick from `first_tick` on: the room that was left.
@@ -235,7 +238,8 @@ impl Analysis {
         let is_proven = first_doomed.is_none_or(|next| boundary.doomed.is_some_and(|doomed| doomed <= next));
         let exact = ticks.iter().take_while(|tick| tick.is_exact).count();
         let uncertain_tick = ticks.get(exact).and_then(|tick| u16::try_from(tick.tick).ok());
-        let is_sure = |index: usize| ticks.get(index).is_none_or(|tick| tick.is_exact);
+        // The state after the last line is as certain as that line.
+        let is_sure = |index: usize| ticks.get(index).or(ticks.last()).is_none_or(|tick| tick.is_exact);
         let is_certain = index.map_or_else(|| is_sure(0), |index| is_sure(index) && is_sure(index + 1));
         let catchers = catchers(world, last);
         let mut analysis = Self {
@@ -250,6 +254,7 @@ impl Analysis {
             score: u32::from(last.tick()) * POINTS_PER_TICK,
             played: index.and_then(|index| moves.get(index).copied().flatten()),
             catchers,
+            close_threats: close_threats(ticks, styles, world.player(last)),
             longest_tick: boundary.longest_tick.filter(|_| index.is_none()),
             falls: falls(&room, states, first_doomed.and_then(|next| next.checked_sub(1))),
             room,
@@ -261,6 +266,10 @@ impl Analysis {
         };
         if end != End::Complete && first_doomed.is_some() {
             analysis.kind = Some(analysis.classify(&game, index, ticks));
+        } else if end == End::Unfinished && analysis.commands.mispredicted > 0 && !analysis.close_threats.is_empty() {
+            // The bot's own recording of a catch that the rules do not predict: the server ends the
+            // game without a message.
+            analysis.kind = Some(LossKind::Misprediction);
         }
         analysis.sentence = analysis.explain(index, ticks, styles);
         analysis
@@ -280,6 +289,7 @@ impl Analysis {
             score: 0,
             played: None,
             catchers: Vec::new(),
+            close_threats: Vec::new(),
             longest_tick: None,
             room: Vec::new(),
             room_ticks: ROOM_TICKS,
@@ -324,11 +334,28 @@ impl Analysis {
                 _ if ticks.is_empty() => {
                     format!("The game is not over: in tick {final_tick} survival is still possible.")
                 }
-                _ => format!(
-                    "The recording ends in tick {final_tick}, where survival was still possible: the game was stopped there, or something happened that the rules do not predict."
-                ),
+                _ => {
+                    let catch = match &self.close_threats[..] {
+                        [] => String::new(),
+                        close => format!(
+                            ", or the {}, close to the car, moved where the rules do not predict it",
+                            close.join(" or the ")
+                        ),
+                    };
+                    format!(
+                        "The recording ends in tick {final_tick}, where survival was still possible: the bot stopped there, or lost its connection{catch}."
+                    )
+                }
             };
         };
+        if kind == LossKind::Misprediction && self.end == End::Unfinished {
+            let count = self.commands.mispredicted;
+            let ticks = if count == 1 { "1 tick".to_owned() } else { format!("{count} ticks") };
+            return format!(
+                "Probably lost in tick {final_tick} because a threat moved where the rules do not predict it: the {} could reach the car, and threats had moved otherwise in {ticks} before.",
+                self.close_threats.join(" or the ")
+            );
+        }
         let caught = match self.end {
             End::Caught if self.catchers.is_empty() => format!("the car was caught in tick {final_tick}"),
             End::Caught => format!("the {} caught it in tick {final_tick}", self.catchers.join(" and the ")),
@@ -369,7 +396,14 @@ impl Analysis {
                 let (when, ms) = late_command(ticks, index).unwrap_or((tick.into(), 0.0));
                 format!("{lost} because its command came too late, {ms:.0} ms into tick {when}: {stayed}")
             }
-            LossKind::MissingCommand => format!("{lost} because no command came for it: {stayed}"),
+            LossKind::MissingCommand => {
+                let others = match self.commands.late {
+                    0 => "no command came for it".to_owned(),
+                    1 => "no command came for it in time, like the one of another tick".to_owned(),
+                    late => format!("no command came for it in time, like those of {late} other ticks"),
+                };
+                format!("{lost} because {others}: {stayed}")
+            }
             LossKind::UnreadableCommand => {
                 let error = wire.and_then(|wire| wire.unreadable.first()).map_or("", |frame| &frame.error);
                 format!("{lost} because its command could not be read ({error}): {stayed}")
@@ -447,6 +481,18 @@ fn catchers(world: &World, state: &State) -> Vec<String> {
         .filter(|threat| threat.position == player)
         .map(|threat| threat.style.name().to_owned())
         .collect();
+    names.dedup();
+    names
+}
+
+/// The styles of the threats that are, in the last message, at most one step from the player, or from
+/// where its last move leads.
+fn close_threats(ticks: &[LoggedTick], styles: &[String], next: Position) -> Vec<String> {
+    let Some(LoggedTick { positions, .. }) = ticks.last() else { return Vec::new() };
+    let distance = |one: Position, two: Position| one.x.abs_diff(two.x) + one.y.abs_diff(two.y);
+    let is_close = |threat: Position| distance(threat, positions.player) <= 1 || distance(threat, next) <= 1;
+    let close = positions.threats.iter().zip(styles).filter(|((position, _), _)| is_close(*position));
+    let mut names: Vec<String> = close.map(|(_, style)| style.clone()).collect();
     names.dedup();
     names
 }

@@ -82,6 +82,14 @@ pub struct GameLog {
     pub is_cut: bool,
 }
 
+/// The other recording shows another game.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected another recording of the same game, but they differ in tick {tick}")]
+pub struct OtherGame {
+    /// The first tick that differs.
+    pub tick: u32,
+}
+
 /// Where the bytes of a recording come from.
 #[derive(Clone, Debug)]
 pub enum RecordingSource {
@@ -140,6 +148,46 @@ impl GameLog {
             world: Arc::new(world),
         };
         log.follow(first, &mut reader)?;
+        Ok(log)
+    }
+
+    /// Adds what another recording of the same game knows: a server's has what came over the wire, a
+    /// bot's how it decided.
+    ///
+    /// # Errors
+    /// When the other recording shows another game.
+    pub fn merged(self, other: Self) -> Result<Self, OtherGame> {
+        // What was played counts, and that is what the server knows.
+        let is_server = |log: &Self| log.ticks.iter().any(|tick| tick.wire.is_some());
+        let (mut log, other) = if is_server(&other) && !is_server(&self) { (other, self) } else { (self, other) };
+        let mut shared = 0;
+        for tick in other.ticks {
+            let Ok(index) = log.ticks.binary_search_by_key(&tick.tick, |tick| tick.tick) else { continue };
+            let mine = &mut log.ticks[index];
+            if mine.positions != tick.positions {
+                return Err(OtherGame { tick: tick.tick });
+            }
+            shared += 1;
+            mine.wire = mine.wire.take().or(tick.wire);
+            mine.decision = mine.decision.take().or(tick.decision);
+        }
+        if shared == 0 {
+            return Err(OtherGame { tick: log.ticks.first().map_or(0, |tick| tick.tick) });
+        }
+        log.map = log.map.or(other.map);
+        log.notes = match (log.notes, other.notes) {
+            (Some(mine), Some(other)) => Some(GameNotes {
+                map: mine.map.or(other.map),
+                rules: mine.rules,
+                recorder: [mine.recorder, other.recorder]
+                    .into_iter()
+                    .flatten()
+                    .reduce(|one, two| format!("{one}, {two}")),
+                planner: mine.planner.or(other.planner),
+                tick_ms: mine.tick_ms.or(other.tick_ms),
+            }),
+            (mine, other) => mine.or(other),
+        };
         Ok(log)
     }
 

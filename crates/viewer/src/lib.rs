@@ -24,7 +24,7 @@ mod svg;
 pub use analysis::{ANALYSIS_TICKS, Analysis, CommandCounts, End, Fall, LossKind, ROOM_TICKS};
 pub use annotation::{Annotation, Intent, IntentKind};
 pub use branch::{branch, planned_moves};
-pub use game_log::{GameLog, LoggedTick, Misprediction, RecordingSource};
+pub use game_log::{GameLog, LoggedTick, Misprediction, OtherGame, RecordingSource};
 pub use library::{GameLibrary, LibraryError, analysis_budget, packed_branch};
 pub use live::LiveReplay;
 pub use pack::{body, pack};

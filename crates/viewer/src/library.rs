@@ -67,7 +67,14 @@ impl GameLibrary {
     /// # Errors
     /// When it cannot be read, or there are too many; a sentence.
     pub fn add(&self, source: &RecordingSource) -> Result<u64, LibraryError> {
-        let log = GameLog::read(source, self.rules.as_ref(), &self.maps)?;
+        self.add_log(GameLog::read(source, self.rules.as_ref(), &self.maps)?)
+    }
+
+    /// Adds a recording that has been read; returns its number.
+    ///
+    /// # Errors
+    /// When there are too many.
+    pub fn add_log(&self, log: GameLog) -> Result<u64, LibraryError> {
         let mut games = self.games.lock().unwrap_or_else(PoisonError::into_inner);
         if games.len() == GAMES_MAX {
             return Err(LibraryError::Full);

@@ -107,6 +107,9 @@ pub struct GameHeader {
     pub planner: Option<String>,
     /// The program that recorded the game, with its version.
     pub recorder: Option<String>,
+    /// How long the server waits for a command, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tick_ms: Option<f64>,
     /// By frame, for recordings that know: how long the decision took in milliseconds, and where it
     /// came from.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -137,6 +140,7 @@ impl GameHeader {
             map: log.map.clone(),
             planner: notes.planner,
             recorder: notes.recorder,
+            tick_ms: notes.tick_ms,
             decisions: if decisions.iter().any(Option::is_some) { decisions } else { Vec::new() },
             commands: if commands.iter().any(Option::is_some) { commands } else { Vec::new() },
         }

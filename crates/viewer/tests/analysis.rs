@@ -260,6 +260,16 @@ fn lost_games_are_explained_by_their_causes() {
     let sentence = format!("Lost in tick {tick} because no command came for it: the car stayed where ");
     check("missing", &world, &log, &analysis, LossKind::MissingCommand, tick, &sentence);
 
+    // The same, in a game in which other commands came too late.
+    let mut lines = heard_until(&moves[..index]);
+    for line in &mut lines[5..8] {
+        let late = CommandNote { ms: 4.0, tick: Some(3), actions: Vec::new() };
+        line.notes.wire.as_mut().unwrap().late.push(late);
+    }
+    let (log, analysis) = analyse(&world, lines, without_command);
+    let sentence = format!("Lost in tick {tick} because no command came for it in time, like those of 3 other ticks: ");
+    check("missing and late", &world, &log, &analysis, LossKind::MissingCommand, tick, &sentence);
+
     // The command cannot be read.
     let unreadable = || {
         let frame =
@@ -338,31 +348,59 @@ fn doomed_map_is_explained() {
     assert_eq!(analysis.sentence, expected);
 }
 
+/// A game whose threats draw other random numbers than the rules say, as the bot records it; the
+/// player decides by the rules, from what it sees. Returns also the styles of the threats that caught
+/// it in truth.
+fn surprised_game(believed: &World, first_seed: i32) -> (GameLog, Analysis, Vec<String>) {
+    let rules = Rules { first_seed, ..Rules::BLITZ_2025 };
+    let truth = World::new(believed.layout(), &rules).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("game.jsonl");
+    let mut recording = RecordingWriter::create(&path).unwrap();
+    let writer = MessageWriter::new(&truth, "me");
+    let mut planner = SafestPlanner::new();
+    let mut state = truth.start();
+    while !state.is_over() {
+        let threats: Vec<Threat> = truth.threats(&state).collect();
+        let seen = believed.state_at(state.tick(), truth.player(&state), &threats).unwrap();
+        let player_move = planner.decide(believed, &seen, Budget::UNLIMITED).player_move;
+        recording.write(&writer.write(&state), &command(player_move)).unwrap();
+        truth.step(&mut state, player_move);
+    }
+    recording.finish().unwrap();
+    let log = GameLog::read(&RecordingSource::File(path), None, &[]).unwrap();
+    let analysis = Analysis::of_log(&log, BUDGET);
+    let player = truth.player(&state);
+    let catchers = truth.threats(&state).filter(|threat| threat.position == player && state.is_caught());
+    let catchers = catchers.map(|threat| threat.style.name().to_owned()).collect();
+    (log, analysis, catchers)
+}
+
+/// The server ends the game without a message, so a bot never sees what caught it.
+#[test]
+fn catch_that_the_rules_do_not_predict_is_explained_from_the_bots_own_recording() {
+    let believed = world("cul-de-sacs");
+    let found = (40..400).find_map(|first_seed| {
+        let (log, analysis, catchers) = surprised_game(&believed, first_seed);
+        (analysis.end == End::Unfinished && !catchers.is_empty()).then_some((log, analysis, catchers))
+    });
+    let (log, analysis, catchers) = found.expect("a game that ends without a predicted catch");
+    assert_eq!((analysis.kind, analysis.is_proven), (Some(LossKind::Misprediction), false), "{}", analysis.sentence);
+    assert_eq!(u32::from(analysis.final_tick), log.ticks.last().unwrap().tick + 1);
+    let expected = format!(
+        "Probably lost in tick {} because a threat moved where the rules do not predict it: the ",
+        analysis.final_tick
+    );
+    assert!(analysis.sentence.starts_with(&expected), "{}", analysis.sentence);
+    assert!(catchers.iter().any(|catcher| analysis.sentence.contains(catcher)), "{}: {catchers:?}", analysis.sentence);
+}
+
 #[test]
 fn misprediction_is_explained() {
-    // The server's threats draw other random numbers than the rules say. The player decides by the
-    // rules, from what it sees.
     let believed = world("cul-de-sacs");
     let found = (40..200).find_map(|first_seed| {
-        let rules = Rules { first_seed, ..Rules::BLITZ_2025 };
-        let truth = World::new(believed.layout(), &rules).unwrap();
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("game.jsonl");
-        let mut recording = RecordingWriter::create(&path).unwrap();
-        let writer = MessageWriter::new(&truth, "me");
-        let mut planner = SafestPlanner::new();
-        let mut state = truth.start();
-        while !state.is_over() {
-            let threats: Vec<Threat> = truth.threats(&state).collect();
-            let seen = believed.state_at(state.tick(), truth.player(&state), &threats).unwrap();
-            let player_move = planner.decide(&believed, &seen, Budget::UNLIMITED).player_move;
-            recording.write(&writer.write(&state), &command(player_move)).unwrap();
-            truth.step(&mut state, player_move);
-        }
-        recording.finish().unwrap();
-        let log = GameLog::read(&RecordingSource::File(path), None, &[]).unwrap();
-        let analysis = Analysis::of_log(&log, BUDGET);
-        (analysis.kind == Some(LossKind::Misprediction)).then_some((log, analysis))
+        let (log, analysis, _) = surprised_game(&believed, first_seed);
+        (analysis.kind == Some(LossKind::Misprediction) && analysis.end == End::Caught).then_some((log, analysis))
     });
     let (log, analysis) = found.expect("a game that is lost by a surprise");
     let index = log.ticks.iter().position(|tick| Some(tick.tick) == analysis.last_savable_tick.map(u32::from)).unwrap();
@@ -400,4 +438,27 @@ fn analysis_with_a_budget_in_ticks_is_reproducible() {
     }
     let analyse = || Analysis::of_states(&world, &states, None, Budget::ticks(300_000));
     assert_eq!(analyse(), analyse());
+}
+
+/// A server knows what came over the wire, a bot how it decided.
+#[test]
+fn recordings_of_the_server_and_of_the_bot_are_merged() {
+    let world = world("roundabout");
+    let moves = |count: usize| (0..count).map(|index| if index % 2 == 0 { Move::Left } else { Move::Right });
+    let (server, _) = analyse(&world, moves(5).map(heard).collect(), without_command);
+    let (bot, _) = analyse(&world, moves(5).map(|one| sent(one, one)).collect(), || sent(Move::Stay, Move::Stay));
+    let length = server.ticks.len();
+    for merged in [server.clone().merged(bot.clone()).unwrap(), bot.clone().merged(server.clone()).unwrap()] {
+        assert_eq!(merged.ticks.len(), length);
+        assert!(merged.ticks.iter().all(|tick| tick.wire.is_some() && tick.decision.is_some()));
+        let analysis = Analysis::of_log(&merged, BUDGET);
+        assert_eq!((analysis.kind, analysis.commands.missing), (Some(LossKind::MissingCommand), length - 5));
+        let decisions = Replay::of_log(&merged).header.decisions;
+        assert_eq!(decisions[3], Some((1.5, "plan".to_owned())));
+    }
+    let (other, _) = analyse(&world, moves(4).map(heard).collect(), without_command);
+    assert_eq!(
+        server.merged(other).unwrap_err().to_string(),
+        "expected another recording of the same game, but they differ in tick 6"
+    );
 }

@@ -218,7 +218,7 @@ fn jumps_catches_and_phases_are_marked() {
 }
 
 #[test]
-fn page_of_a_whole_game_is_below_1_mb() {
+fn page_of_a_whole_game_is_below_400_kb() {
     let map = common::our_maps().into_iter().find(|map| map.name == "metropolis").unwrap();
     let world = World::new(&map.layout, &Rules::NO_JUMP).unwrap();
     let moves = getaway::planner::SurvivalSearch::new(Default::default())
@@ -232,6 +232,6 @@ fn page_of_a_whole_game_is_below_1_mb() {
             && Style::ALL.iter().all(|style| replay.styles.iter().any(|name| name == style.name()))
     );
     let bytes = Page::new(PageSource::Replay(&replay)).html.len();
-    assert!(bytes < 1_000_000, "{bytes} bytes");
+    assert!(bytes < 400_000, "{bytes} bytes");
     println!("{bytes} bytes");
 }

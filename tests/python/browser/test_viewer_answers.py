@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -198,6 +200,25 @@ def test_wire_is_marked_and_filtered(page: Page, view: View, wire_recording: Pat
     page.keyboard.press("Home")
     page.keyboard.press("n")
     expect(page.locator("#tick-notes")).to_contain_text("the command of tick 7 came too late")
+
+
+def test_recordings_of_server_and_bot_are_shown_together(page: Page, view: View, getaway_program: Path, tmp_path: Path) -> None:
+    recordings = [tmp_path / "server.jsonl.gz", tmp_path / "bot.jsonl.gz"]
+    command = [str(getaway_program), "serve", "--port", "0", "--games", "1", "--json", "--tick-ms", "5000", "--record", str(recordings[0]), "roundabout"]
+    server = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert server.stderr is not None
+    address = re.search(r"ws://[\d.:]+", server.stderr.readline())
+    assert address
+    environment = {**os.environ, "SAVE_JSONL_PATH": str(recordings[1])}
+    bot = [sys.executable, str(ROOT / "bot" / "application.py"), "--url", address.group(), "--planner", "random"]
+    subprocess.run(bot, env=environment, check=True, capture_output=True, timeout=60)
+    server.communicate()
+    open_analysed(page, view(str(recordings[0]), "--with", str(recordings[1])))
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#tick-notes")).to_contain_text(re.compile(r"decision: (plan|search|fallback), [0-9.]+ ms · command after [0-9.]+ ms"))
+    about = page.locator("#about")
+    for fact in ("roundabout", "random", "getaway serve", "bot ", "waits 5000 ms"):
+        expect(about).to_contain_text(fact)
 
 
 def test_live_page_pauses_where_it_is_and_says_how_it_ended(page: Page, real_server: RealServer) -> None:

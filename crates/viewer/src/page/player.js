@@ -121,6 +121,7 @@ class Player {
       ["rules", noJump ? "no jumping" : "server's"],
       ["planner", about.planner],
       ["recorded by", about.recorder],
+      ["server", about.tickMs && `waits ${about.tickMs} ms for a command`],
       ["length", status === "running" ? null : `${last} ticks`],
       ["score", status === "running" ? null : (last * pointsPerTick).toLocaleString("en")],
     ];

@@ -1,0 +1,353 @@
+"""Every control of the viewer page does what it says, and the page is fast enough to use them."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
+
+from conftest import ROOT
+
+from .conftest import OpenPage, View, wait_for_frame, wait_until
+from .test_viewer_answers import CAUGHT, GAMES, drop, open_analysed, tick
+
+#: The controls of the page, with the tests that use them: here, and in the other files of the viewer.
+CONTROLS = {
+    "banner-close": "test_banner_can_be_closed",
+    "library-filter": "test_folder_is_a_list_that_sorts_filters_and_compares",
+    "data-field=title": "test_list_sorts_by_every_column",
+    "data-field=map": "test_list_sorts_by_every_column",
+    "data-field=planner": "test_list_sorts_by_every_column",
+    "data-field=score": "test_list_sorts_by_every_column",
+    "data-field=end": "test_list_sorts_by_every_column",
+    "analyse": "test_question_why_is_asked_again",
+    "go-decisive": "test_page_says_why_the_game_was_lost",
+    "show-line": "test_surviving_line_is_played_beside_the_game",
+    "leave-branch": "test_surviving_line_is_played_beside_the_game",
+    "take-over": "test_arrow_keys_and_planners_take_over_from_any_tick",
+    "branch-planner": "test_arrow_keys_and_planners_take_over_from_any_tick",
+    "let-play": "test_arrow_keys_and_planners_take_over_from_any_tick",
+    "data-letter=L": "test_pad_moves_the_car",
+    "data-letter=U": "test_pad_moves_the_car",
+    "data-letter=D": "test_pad_moves_the_car",
+    "data-letter=R": "test_pad_moves_the_car",
+    "data-letter=.": "test_pad_moves_the_car",
+    "data-letter=undo": "test_pad_moves_the_car",
+    "name=plan": "test_layers_change_the_picture",
+    "name=paths": "test_layers_change_the_picture",
+    "name=arrival": "test_layers_change_the_picture",
+    "name=deadly": "test_layers_change_the_picture",
+    "name=trail": "test_layers_change_the_picture",
+    "scrub": "test_a_recording_is_shown_tick_by_tick",
+    "home": "test_buttons_step_through_the_game",
+    "back": "test_buttons_step_through_the_game",
+    "play": "test_buttons_step_through_the_game",
+    "step": "test_buttons_step_through_the_game",
+    "end": "test_buttons_step_through_the_game",
+    "speed": "test_speed_is_how_fast_the_game_plays",
+    "go": "test_link_opens_a_tick_and_the_address_follows",
+    "previous-mark": "test_marks_are_visited_and_named",
+    "next-mark": "test_marks_are_visited_and_named",
+    "follow": "test_follow_button_returns_to_the_end_of_a_running_game",
+    "library-button": "test_folder_is_a_list_that_sorts_filters_and_compares",
+    "help-button": "test_keyboard_help_opens_and_closes",
+    "help-close": "test_keyboard_help_opens_and_closes",
+}
+BUTTONS = ["home", "back", "step", "end"]
+
+
+def press_keys(page: Page, *keys: str) -> list[int]:
+    """The tick after each key."""
+    ticks = []
+    for key in keys:
+        page.keyboard.press(key)
+        ticks.append(tick(page))
+    return ticks
+
+
+def test_every_control_of_the_page_has_a_test(page: Page, view: View) -> None:
+    open_analysed(page, view(str(CAUGHT)))
+    found = page.evaluate(
+        """() => [...document.querySelectorAll("button, input, select, textarea, a[href]")]
+          .filter((e) => !e.closest("#threats, #filter-boxes, #library-rows"))
+          .map((e) => e.id || (e.dataset.field ? `data-field=${e.dataset.field}` : e.dataset.letter ? `data-letter=${e.dataset.letter}` : `name=${e.name}`))"""
+    )
+    assert sorted(found) == sorted(CONTROLS)
+    tests = "".join(file.read_text() for file in Path(__file__).parent.glob("test_viewer*.py"))
+    missing = {test for test in CONTROLS.values() if f"def {test}(" not in tests}
+    assert not missing
+
+
+def test_buttons_step_through_the_game(page: Page, view: View) -> None:
+    open_analysed(page, view(str(CAUGHT)))
+    for button, expected in [("end", 108), ("back", 107), ("back", 106), ("step", 107), ("home", 1), ("step", 2)]:
+        page.locator(f"#{button}").click()
+        assert tick(page) == expected, button
+    page.locator("#home").click()
+    assert [page.locator(f"#{button}").is_disabled() for button in BUTTONS] == [True, True, False, False]
+    page.locator("#end").click()
+    assert [page.locator(f"#{button}").is_disabled() for button in BUTTONS] == [False, False, True, True]
+    page.locator("#play").click()
+    wait_until(page, "viewer.playing && viewer.index >= 2")
+    page.locator("#play").click()
+    stopped = tick(page)
+    assert 1 < stopped < 108
+    assert tick(page) == stopped
+    assert press_keys(page, "Shift+ArrowLeft", "End", "Shift+ArrowLeft") == [max(1, stopped - 10), 108, 98]
+
+
+def test_speed_is_how_fast_the_game_plays(page: Page, view: View) -> None:
+    open_analysed(page, view(str(CAUGHT)))
+    offered = page.locator("#speed option").evaluate_all("(options) => options.map((option) => Number(option.value))")
+    assert offered == [0.1, 0.25, 0.5, 1, 2, 5, 10, 20, 50, 100]
+    for speed in offered:
+        page.locator("#speed").select_option(str(speed))
+        assert page.evaluate("(viewer.playhead = 10, viewer.playing = true, viewer.advance(0.02), viewer.playing = false, viewer.playhead)") == pytest.approx(
+            10 + 0.2 * speed
+        )
+    page.locator("#speed").select_option("1")
+    page.locator("#play").focus()
+    page.keyboard.press("ArrowUp")
+    expect(page.locator("#speed")).to_have_value("2")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    expect(page.locator("#speed")).to_have_value("0.5")
+
+
+def test_marks_are_visited_and_named(page: Page, whole_game: Path) -> None:
+    page.goto(whole_game.as_uri())
+    wait_until(page, "window.viewer?.replay?.last >= 0")
+    marks = sorted(page.evaluate("[...new Set(viewer.replay.header.marks.map(({ index }) => viewer.replay.frames[index].tick))]"))
+    marks = [mark for mark in marks if mark > 1]
+    assert len(marks) > 5
+    for mark in marks[:3]:
+        page.locator("#next-mark").click()
+        assert tick(page) == mark
+    page.locator("#previous-mark").click()
+    assert tick(page) == marks[1]
+    page.locator("#end").click()
+    assert press_keys(page, "p", "n", "p") == [marks[-2], marks[-1], marks[-2]]
+    # Pointing at a mark names it.
+    box = page.locator("#marks").bounding_box()
+    assert box
+    x = page.evaluate("viewer.timeline.x(viewer.replay.header.marks.at(-1).index, viewer.end)")
+    page.mouse.move(box["x"] + x, box["y"] + 8)
+    expect(page.locator("#mark-text")).to_have_text("tick 2001: survived every tick")
+    page.mouse.move(5, 5)
+    expect(page.locator("#mark-text")).to_have_text("")
+
+
+def test_threats_are_chosen_in_the_list_and_on_the_map(page: Page, view: View) -> None:
+    open_analysed(page, view(str(CAUGHT)))
+    page.keyboard.press("ArrowRight")
+    wait_for_frame(page)
+    buttons = page.locator("#threats button")
+    expect(buttons).to_have_count(page.evaluate("viewer.replay.header.styles.length"))
+    buttons.first.click()
+    expect(buttons.first).to_have_attribute("aria-pressed", "true")
+    style = page.evaluate("viewer.replay.header.styles[0]")
+    expect(page.locator("#card strong")).to_have_text(style)
+    page.mouse.move(5, 5)
+    page.locator("#title").click()
+    page.keyboard.press("Escape")
+    expect(page.locator("#card")).to_be_hidden()
+    x, y = page.evaluate(
+        "(() => { const { drawn, ratio, canvas } = viewer.mapView; const box = canvas.getBoundingClientRect();"
+        " return [box.left + drawn[0].x / ratio, box.top + drawn[0].y / ratio]; })()"
+    )
+    page.mouse.click(x, y)
+    expect(buttons.first).to_have_attribute("aria-pressed", "true")
+    player = page.evaluate("[...viewer.replay.frames[viewer.index].positions.slice(0, 2)]")
+    x, y = page.evaluate(
+        "(([x, y]) => { const { ratio, canvas } = viewer.mapView; const box = canvas.getBoundingClientRect();"
+        " const at = viewer.mapView.center(x, y); return [box.left + at[0] / ratio, box.top + at[1] / ratio]; })",
+        player,
+    )
+    page.mouse.move(x, y)
+    expect(page.locator("#coordinates")).to_have_text(f"({player[0]}, {player[1]})")
+    page.mouse.move(5, 5)
+    expect(page.locator("#coordinates")).to_have_text("")
+
+
+def test_pad_moves_the_car(page: Page, view: View) -> None:
+    page.goto(view("roundabout", "--planner", "human"))
+    wait_until(page, "window.viewer?.other != null")
+    steps = {"Left": (-1, 0), "Right": (1, 0), "Up": (0, -1), "Down": (0, 1), "Stay": (0, 0)}
+    place = "[...viewer.other.replay.frames.at(-1).positions.slice(0, 2)]"
+    moved = set()
+    for count, name in enumerate(["Left", "Right", "Right", "Left", "Up", "Down", "Stay"], start=1):
+        before = page.evaluate(place)
+        page.get_by_role("button", name=name, exact=True).click()
+        wait_until(page, f"viewer.other.replay.last === {count}")
+        after = page.evaluate(place)
+        difference = (after[0] - before[0], after[1] - before[1])
+        assert difference in (steps[name], (0, 0)), name
+        moved.add(difference)
+    assert len(moved) >= 3
+    page.get_by_role("button", name="Undo").click()
+    wait_until(page, "viewer.other.replay.last === 6")
+    page.keyboard.press("Escape")
+    expect(page.locator("#other")).to_be_hidden()
+    expect(page.locator("#pad")).to_be_hidden()
+
+
+def test_question_why_is_asked_again(open_page: OpenPage, view: View) -> None:
+    # The browser logs the failed request, which is not the page's fault.
+    page = open_page(logs_matter=False)
+    page.route("**/analysis/**", lambda route: route.fulfill(status=409), times=1)
+    page.goto(view(str(CAUGHT)))
+    expect(page.locator("#sentence")).to_contain_text("The game is being played: ask again")
+    page.locator("#analyse").click()
+    expect(page.locator("#sentence")).to_contain_text("Lost in tick 107")
+    expect(page.locator("#analyse")).to_be_hidden()
+
+
+def test_list_sorts_by_every_column(page: Page, view: View) -> None:
+    page.goto(view(str(GAMES)))
+    rows = page.locator("#library-rows tr")
+    expect(rows).to_have_count(len(list(GAMES.glob("*.jsonl.gz"))))
+    for column, field in enumerate(["title", "map", "planner", "score", "end"], start=1):
+        header = page.locator(f"#library th button[data-field={field}]")
+        for direction in ("ascending", "descending"):
+            header.click()
+            expect(header.locator("..")).to_have_attribute("aria-sort", direction)
+            values = [row.locator("td").nth(column).inner_text() for row in rows.all()]
+            if field == "score":
+                assert [int(value.replace(",", "")) for value in values] == sorted(
+                    (int(value.replace(",", "")) for value in values), reverse=direction == "descending"
+                )
+            elif field in ("title", "map"):
+                assert values == sorted(values, key=str.casefold, reverse=direction == "descending"), field
+    assert rows.first.locator("canvas").count() == 1
+
+
+def test_banner_can_be_closed(open_page: OpenPage, view: View, tmp_path: Path) -> None:
+    # The browser logs the refused file, which is not the page's fault.
+    page = open_page(logs_matter=False)
+    open_analysed(page, view(str(CAUGHT)))
+    broken = tmp_path / "broken.jsonl"
+    broken.write_text("not a recording\n")
+    drop(page, broken, "broken.jsonl")
+    expect(page.locator("#banner")).to_contain_text("Cannot open broken.jsonl: ")
+    page.locator("#banner-close").click()
+    expect(page.locator("#banner")).to_be_hidden()
+
+
+def test_page_without_a_server_says_what_to_do_with_a_dropped_file(page: Page, whole_game: Path) -> None:
+    page.goto(whole_game.as_uri())
+    wait_until(page, "window.viewer?.replay?.last >= 0")
+    drop(page, CAUGHT, "game.jsonl.gz")
+    expect(page.locator("#banner")).to_contain_text("getaway view")
+
+
+def test_address_can_be_changed_while_the_page_is_open(page: Page, view: View) -> None:
+    open_analysed(page, view(str(CAUGHT)))
+    page.evaluate("location.hash = '#tick=77'")
+    wait_until(page, "viewer.tick === 77")
+    page.evaluate("location.hash = '#tick=99999'")
+    wait_until(page, "viewer.tick === 108")
+
+
+def test_follow_button_returns_to_the_end_of_a_running_game(page: Page, real_server: Callable[..., tuple[str, "subprocess.Popen[str]"]]) -> None:
+    url, _ = real_server("roundabout", "--delay-ms", "10")
+    page.goto(url.replace("ws:", "http:"))
+    with connect(url, compression=None) as bot:
+        bot.send(json.dumps({"type": "REGISTER", "teamName": "stayer"}))
+        for frame in bot:
+            last = json.loads(frame)["tick"]
+            if last == 20:
+                wait_until(page, "viewer.replay?.last >= 15")
+                page.locator("#follow").click()
+                expect(page.locator("#follow")).to_have_attribute("aria-pressed", "false")
+                page.locator("#home").click()
+                assert tick(page) == 1
+            if last == 30:
+                page.locator("#follow").click()
+                expect(page.locator("#follow")).to_have_attribute("aria-pressed", "true")
+                wait_until(page, "viewer.index >= 25")
+            if last == 35:
+                break
+            try:
+                bot.send(json.dumps({"type": "COMMAND", "tick": last, "actions": []}))
+            except ConnectionClosed:
+                break
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_themes_differ_and_a_phone_has_every_control_in_reach(open_page: OpenPage, view: View, dark: bool) -> None:
+    page = open_page(dark=dark, phone=True)
+    open_analysed(page, view(str(CAUGHT)))
+    lightness = page.evaluate("getComputedStyle(document.body).backgroundColor.match(/\\d+/g).reduce((sum, part) => sum + Number(part), 0) / 3")
+    assert (lightness < 100) == dark
+    wait_for_frame(page)
+    for name in ("To the start", "One tick forward", "To the end", "One tick back", "Play"):
+        button = page.get_by_role("button", name=name, exact=True)
+        box = button.bounding_box()
+        assert box and box["x"] >= 0 and box["x"] + box["width"] <= 390 and box["height"] >= 36, name
+    page.get_by_role("button", name="To the end", exact=True).tap()
+    assert tick(page) == 108
+    page.locator("#threats button").first.tap()
+    expect(page.locator("#card")).to_be_visible()
+    page.locator("#show-line").tap()
+    expect(page.locator("#other")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "no horizontal scrolling"
+
+
+@pytest.fixture(scope="module")
+def whole_game(getaway_program: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of a game of 2,000 ticks on the bundled map whose page is largest."""
+    folder = tmp_path_factory.mktemp("whole")
+    recording, page = folder / "game.jsonl.gz", folder / "game.html"
+    for command in (["play", "metropolis", "--save", str(recording)], ["view", str(recording), "--html", str(page)]):
+        subprocess.run([str(getaway_program), *command], cwd=ROOT, check=True, capture_output=True)
+    return page
+
+
+def test_page_of_a_whole_game_is_small_and_opens_at_once(page: Page, whole_game: Path) -> None:
+    assert whole_game.stat().st_size < 400_000
+    # The time of the first picture, from the start of the navigation.
+    page.add_init_script(
+        "const look = () => window.viewer?.mapView.drawn.length ? (window.openedMs = performance.now()) : requestAnimationFrame(look); look();"
+    )
+    opened: list[float] = []
+    while len(opened) < 20 and min(opened, default=500) >= 500:
+        page.goto(whole_game.as_uri())
+        wait_until(page, "window.openedMs > 0")
+        opened.append(page.evaluate("openedMs"))
+    assert page.evaluate("viewer.replay.frames.length") == 2001
+    print(f"opened after {opened} ms")
+    # A busy machine delays the page: one undisturbed time is the page's own.
+    assert min(opened) < 500
+
+
+def test_all_layers_are_drawn_within_a_frame_at_the_highest_speed(page: Page, whole_game: Path) -> None:
+    page.goto(whole_game.as_uri())
+    wait_until(page, "window.viewer?.mapView.drawn.length > 0")
+    for layer in ("paths", "arrival", "deadly"):
+        page.locator(f"input[name={layer}]").check()
+    page.locator("#speed").select_option("100")
+    # What the page does for a frame, at the ticks that a screen of 60 Hz shows.
+    times = page.evaluate(
+        """() => {
+          const times = [];
+          viewer.playing = true;
+          for (let frame = 0; frame < 119; frame++) {
+            viewer.playhead = (frame * 1000) / 60;
+            viewer.lastTime = null;
+            const start = performance.now();
+            viewer.animate(start);
+            times.push(performance.now() - start);
+          }
+          viewer.playing = false;
+          return times.sort((one, other) => one - other);
+        }"""
+    )
+    print(f"a frame takes {times[59]:.1f} ms (median), {times[112]:.1f} ms (95th percentile)")
+    assert times[59] < 1000 / 60
