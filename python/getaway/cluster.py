@@ -126,11 +126,11 @@ def _python_planners(series: str) -> dict[str, Any]:
         found[name] = _callables.find(name)
     if found:
         folder = os.getcwd()
-        for module in [*sys.modules.values()]:
-            file = getattr(module, "__file__", None) or ""
+        for loaded in [*sys.modules.values()]:
+            file = getattr(loaded, "__file__", None) or ""
             is_own = file.startswith(folder + os.sep) and not file.startswith(sys.prefix) and "site-packages" not in file
-            if is_own and module.__name__.partition(".")[0] not in ("getaway", "__main__"):
-                cloudpickle.register_pickle_by_value(module)
+            if is_own and loaded.__name__.partition(".")[0] not in ("getaway", "__main__"):
+                cloudpickle.register_pickle_by_value(loaded)
     return found
 
 
