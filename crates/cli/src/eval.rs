@@ -34,11 +34,12 @@ pub(super) struct EvalArgs {
     /// MODULE:NAME; may be repeated
     #[arg(long = "planner", value_name = "NAME|EXPRESSION", default_value = DEFAULT_NAME)]
     planners: Vec<String>,
-    #[command(flatten)]
-    series: SeriesArgs,
     /// Print a Markdown table with one row per planner, best mean score first
     #[arg(long, conflicts_with = "json")]
     markdown: bool,
+    // Last, because it ends with options under a heading of their own, which is kept.
+    #[command(flatten)]
+    series: SeriesArgs,
 }
 
 /// The JSON output.

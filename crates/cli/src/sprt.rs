@@ -8,6 +8,7 @@ use super::{CliError, number};
 
 /// Options of the sequential test.
 #[derive(Args)]
+#[command(next_help_heading = "Sequential test")]
 pub(super) struct SprtArgs {
     /// Stop a pair as soon as Wald's sequential test decides; --samples is then the maximum
     #[arg(long)]

@@ -41,9 +41,9 @@ pub(super) struct TournamentArgs {
     #[arg(long)]
     gauntlet: bool,
     #[command(flatten)]
-    sprt: SprtArgs,
-    #[command(flatten)]
     series: SeriesArgs,
+    #[command(flatten)]
+    sprt: SprtArgs,
 }
 
 /// The JSON output.

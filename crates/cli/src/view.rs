@@ -330,7 +330,10 @@ fn show(args: &ViewArgs, source: &Source, out: &mut impl Write) -> Result<(), Cl
         .build()
         .map_err(|error| CliError::Input(format!("cannot start the page's server: {error}")))?;
     runtime.block_on(async {
-        let failed = |error: io::Error| CliError::Input(format!("cannot listen on port {}: {error}", args.port));
+        let failed = |error: io::Error| {
+            let hint = if error.kind() == io::ErrorKind::AddrInUse { " (try --port 0)" } else { "" };
+            CliError::Input(format!("cannot listen on port {}: {error}{hint}", args.port))
+        };
         let server = ViewerServer::bind(args.port, source, live, library).await.map_err(failed)?;
         let url = format!("http://{}/", server.local_addr().map_err(failed)?);
         writeln!(out, "{url}")?;

@@ -149,13 +149,22 @@ fn collect_log(mut output: PipeReader, log: &Mutex<Vec<u8>>) {
     }
 }
 
-/// The last line of a log, shortened, as an addition to a sentence; empty without one.
+/// The line of a log that says what went wrong, shortened, as an addition to a sentence; empty for
+/// an empty log. It is the last line, except for the stack and the version that Node.js and Java
+/// print after the error.
 pub(super) fn last_words(log: &str) -> String {
-    let line = log.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let mut lines = log.lines().rev().filter(|line| !line.trim().is_empty());
+    let last = lines.clone().next().unwrap_or_default();
+    let line = lines.find(|line| !follows_error(line)).unwrap_or(last).trim();
     if line.is_empty() {
         return String::new();
     }
     format!(": {}", line.chars().take(LOG_TAIL_CHARS).collect::<String>())
+}
+
+/// Whether a runtime prints such a line after an error: the stack, its fields, or its version.
+fn follows_error(line: &str) -> bool {
+    line.starts_with([' ', '\t', '}']) || line.starts_with("Emitted 'error' event") || line.starts_with("Node.js v")
 }
 
 /// How a process ended, in words.
@@ -166,5 +175,31 @@ pub(super) fn exit_words(status: Option<ExitStatus>) -> String {
             None => status.to_string(),
         },
         None => "closed its output".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::last_words;
+
+    #[test]
+    fn last_words_name_the_error() {
+        let node = "node:events:502\n      throw er;\n      ^\n\nError: connect ECONNREFUSED 127.0.0.1:1\n    at afterConnect \
+                    (node:net:1611:16)\nEmitted 'error' event on WebSocket instance at:\n    at emit (ws.js:1) {\n  errno: -111,\n  \
+                    code: 'ECONNREFUSED'\n}\n\nNode.js v20.20.2\n";
+        let java = "Exception in thread \"main\" java.lang.RuntimeException: oops\n\tat MyBot.main(MyBot.java:3)\n";
+        let python =
+            "Traceback (most recent call last):\n  File \"my_bot.py\", line 1, in <module>\nValueError: oops\n";
+        let cases = [
+            (node, ": Error: connect ECONNREFUSED 127.0.0.1:1"),
+            (java, ": Exception in thread \"main\" java.lang.RuntimeException: oops"),
+            (python, ": ValueError: oops"),
+            ("started\noops\n\n", ": oops"),
+            ("  indented\n", ": indented"),
+            ("\n", ""),
+        ];
+        for (log, expected) in cases {
+            assert_eq!(last_words(log), expected, "{log}");
+        }
     }
 }
