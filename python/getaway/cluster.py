@@ -87,7 +87,10 @@ def _words(option: str, value: Any) -> list[str]:
 
 
 def _play(series: str, items: list[Any], callables: dict[str, Any]) -> tuple[list[str], float]:
-    """Runs on a worker: plays the games with these indices, or makes plays of a discovery; returns their records and the seconds that they took."""
+    """Runs on a worker: plays the games with these indices, or makes plays of a discovery.
+
+    Returns their records and the seconds that they took.
+    """
     from getaway import _callables
     from getaway._getaway import play_games, play_searches
 

@@ -72,7 +72,7 @@ enum ActivePlanner {
     /// `survival`, with slack.
     WithSlack(SlackPlanner),
     /// `survival`, out of the threats' reach.
-    Guarded(GuardedPlanner),
+    Guarded(Box<GuardedPlanner>),
 }
 
 /// Decides on a message within the budget, whose deadline is set.
@@ -194,7 +194,7 @@ impl ActivePlanner {
     fn new(options: &BotOptions, world: &World, doubts_rules: bool) -> Self {
         if is_survival(options) && world.open_tiles() <= COPIED_TILES_MAX {
             if doubts_rules {
-                return Self::Guarded(GuardedPlanner::new(options));
+                return Self::Guarded(Box::new(GuardedPlanner::new(options)));
             }
             if options.slack_moves > 0 {
                 return Self::WithSlack(SlackPlanner::new(options));

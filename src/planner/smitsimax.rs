@@ -382,7 +382,7 @@ impl<'a> Agents<'a> {
 /// By tick ahead: whether a threat with this pace moves.
 fn moves_ahead(clock: &Clock, tick: u16, period_ticks: Option<u8>) -> Vec<bool> {
     let moves = |ahead: usize| match period_ticks {
-        Some(period) => ahead % usize::from(period.max(1)) == 0,
+        Some(period) => ahead.is_multiple_of(usize::from(period.max(1))),
         None => clock.threats_move((tick + ahead as u16).min(LAST_TICK)),
     };
     (0..*HORIZON_TICKS.end()).map(moves).collect()
