@@ -35,7 +35,8 @@ pub(super) struct AnalyseArgs {
     /// Recorded game (.jsonl, .jsonl.gz)
     #[arg(value_name = "FILE")]
     recording: PathBuf,
-    /// Another recording of the same game, by its server or its bot: adds what only that one knows
+    /// Another recording of the same game, by its server or its bot: adds what only that one
+    /// contains
     #[arg(long, value_name = "FILE")]
     with: Option<PathBuf>,
     #[command(flatten)]
@@ -76,8 +77,8 @@ pub(super) fn run(args: &AnalyseArgs, out: &mut impl Write) -> Result<(), CliErr
     write_text(&log, &analysis, out)
 }
 
-/// Reads a recording, and what another one knows of the same game; the map is looked up among those
-/// of the options and the bundled ones.
+/// Reads a recording, and merges another one of the same game into it; the map is looked up among
+/// those of the options and the bundled ones.
 pub(super) fn read(file: &Path, with: Option<&Path>, maps: &MapArgs, rules: &RulesArgs) -> Result<GameLog, CliError> {
     let (rules, maps) = (rules.given()?, known_maps(maps)?);
     let read = |file: &Path| GameLog::read(&RecordingSource::File(file.to_owned()), rules.as_ref(), &maps);

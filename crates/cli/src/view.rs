@@ -51,7 +51,8 @@ pub(super) struct ViewArgs {
     /// Recorded games (.jsonl, .jsonl.gz), folders of them, or one map by name or path
     #[arg(value_name = "FILE|MAP", required = true)]
     sources: Vec<String>,
-    /// Another recording of the same game, by its server or its bot: adds what only that one knows
+    /// Another recording of the same game, by its server or its bot: adds what only that one
+    /// contains
     #[arg(long, value_name = "FILE")]
     with: Option<PathBuf>,
     #[command(flatten)]

@@ -352,7 +352,7 @@ impl Analysis {
             let count = self.commands.mispredicted;
             let ticks = if count == 1 { "1 tick".to_owned() } else { format!("{count} ticks") };
             return format!(
-                "Probably lost in tick {final_tick} because a threat moved where the rules do not predict it: the {} could reach the car, and threats had moved otherwise in {ticks} before.",
+                "Probably lost in tick {final_tick} because a threat moved where the rules do not predict it: the {} could reach the car, and threats had not moved as predicted in {ticks} before.",
                 self.close_threats.join(" or the ")
             );
         }
@@ -399,8 +399,8 @@ impl Analysis {
             LossKind::MissingCommand => {
                 let others = match self.commands.late {
                     0 => "no command came for it".to_owned(),
-                    1 => "no command came for it in time, like the one of another tick".to_owned(),
-                    late => format!("no command came for it in time, like those of {late} other ticks"),
+                    1 => "no command came for it in time, nor for another tick".to_owned(),
+                    late => format!("no command came for it in time, nor for {late} other ticks"),
                 };
                 format!("{lost} because {others}: {stayed}")
             }

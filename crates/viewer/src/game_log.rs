@@ -151,13 +151,13 @@ impl GameLog {
         Ok(log)
     }
 
-    /// Adds what another recording of the same game knows: a server's has what came over the wire, a
-    /// bot's how it decided.
+    /// Adds the notes of another recording of the same game: a server's has the commands, a bot's
+    /// the decisions.
     ///
     /// # Errors
     /// When the other recording shows another game.
     pub fn merged(self, other: Self) -> Result<Self, OtherGame> {
-        // What was played counts, and that is what the server knows.
+        // The moves that were played count, and only the server knows them.
         let is_server = |log: &Self| log.ticks.iter().any(|tick| tick.wire.is_some());
         let (mut log, other) = if is_server(&other) && !is_server(&self) { (other, self) } else { (self, other) };
         let mut shared = 0;

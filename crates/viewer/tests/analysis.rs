@@ -267,7 +267,7 @@ fn lost_games_are_explained_by_their_causes() {
         line.notes.wire.as_mut().unwrap().late.push(late);
     }
     let (log, analysis) = analyse(&world, lines, without_command);
-    let sentence = format!("Lost in tick {tick} because no command came for it in time, like those of 3 other ticks: ");
+    let sentence = format!("Lost in tick {tick} because no command came for it in time, nor for 3 other ticks: ");
     check("missing and late", &world, &log, &analysis, LossKind::MissingCommand, tick, &sentence);
 
     // The command cannot be read.
@@ -349,8 +349,8 @@ fn doomed_map_is_explained() {
 }
 
 /// A game whose threats draw other random numbers than the rules say, as the bot records it; the
-/// player decides by the rules, from what it sees. Returns also the styles of the threats that caught
-/// it in truth.
+/// player decides by the rules, from what it sees. Also returns the styles of the threats that
+/// really caught it.
 fn surprised_game(believed: &World, first_seed: i32) -> (GameLog, Analysis, Vec<String>) {
     let rules = Rules { first_seed, ..Rules::BLITZ_2025 };
     let truth = World::new(believed.layout(), &rules).unwrap();
@@ -440,7 +440,7 @@ fn analysis_with_a_budget_in_ticks_is_reproducible() {
     assert_eq!(analyse(), analyse());
 }
 
-/// A server knows what came over the wire, a bot how it decided.
+/// A server's recording has the commands, a bot's the decisions.
 #[test]
 fn recordings_of_the_server_and_of_the_bot_are_merged() {
     let world = world("roundabout");

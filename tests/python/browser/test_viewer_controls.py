@@ -27,7 +27,7 @@ CONTROLS = {
     "data-field=planner": "test_list_sorts_by_every_column",
     "data-field=score": "test_list_sorts_by_every_column",
     "data-field=end": "test_list_sorts_by_every_column",
-    "analyse": "test_question_why_is_asked_again",
+    "analyse": "test_analysis_can_be_asked_for_again",
     "go-decisive": "test_page_says_why_the_game_was_lost",
     "show-line": "test_surviving_line_is_played_beside_the_game",
     "leave-branch": "test_surviving_line_is_played_beside_the_game",
@@ -51,7 +51,7 @@ CONTROLS = {
     "play": "test_buttons_step_through_the_game",
     "step": "test_buttons_step_through_the_game",
     "end": "test_buttons_step_through_the_game",
-    "speed": "test_speed_is_how_fast_the_game_plays",
+    "speed": "test_speed_changes_how_fast_the_game_plays",
     "go": "test_link_opens_a_tick_and_the_address_follows",
     "previous-mark": "test_marks_are_visited_and_named",
     "next-mark": "test_marks_are_visited_and_named",
@@ -103,7 +103,7 @@ def test_buttons_step_through_the_game(page: Page, view: View) -> None:
     assert press_keys(page, "Shift+ArrowLeft", "End", "Shift+ArrowLeft") == [max(1, stopped - 10), 108, 98]
 
 
-def test_speed_is_how_fast_the_game_plays(page: Page, view: View) -> None:
+def test_speed_changes_how_fast_the_game_plays(page: Page, view: View) -> None:
     open_analysed(page, view(str(CAUGHT)))
     offered = page.locator("#speed option").evaluate_all("(options) => options.map((option) => Number(option.value))")
     assert offered == [0.1, 0.25, 0.5, 1, 2, 5, 10, 20, 50, 100]
@@ -198,7 +198,7 @@ def test_pad_moves_the_car(page: Page, view: View) -> None:
     expect(page.locator("#pad")).to_be_hidden()
 
 
-def test_question_why_is_asked_again(open_page: OpenPage, view: View) -> None:
+def test_analysis_can_be_asked_for_again(open_page: OpenPage, view: View) -> None:
     # The browser logs the failed request, which is not the page's fault.
     page = open_page(logs_matter=False)
     page.route("**/analysis/**", lambda route: route.fulfill(status=409), times=1)
