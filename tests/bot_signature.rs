@@ -109,6 +109,8 @@ const PLANNER_TICKS: u16 = 200;
 
 fn options(planner: &str, script: Script) -> BotOptions {
     let mut options = BotOptions {
+        // With an unknown word the learner is at work from the first tick: tests/inference.rs.
+        learns: script != Script::UnknownStyle,
         planner: planner.to_owned(),
         budget: Budget::time(BUDGET).and(Budget::ticks(TICKS)),
         seed: SEED,
