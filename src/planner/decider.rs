@@ -16,10 +16,15 @@ use crate::search::BudgetMeter;
 /// Budget of the survival search before proofs begin: about ten milliseconds.
 const SEARCH_TICKS: u64 = 100_000;
 
+/// Memory for proofs while a game is played, in bytes.
+const PLAY_MEMORY_MAX_BYTES: usize = 32 << 20;
+
 /// A decision that can be resumed.
 #[derive(Debug)]
 pub struct Decider {
     options: SurvivalOptions,
+    /// Maximum memory for proofs, in bytes.
+    proof_memory_max_bytes: usize,
     root: Option<State>,
     search: SurvivalSearch,
     search_ticks: u64,
@@ -34,6 +39,7 @@ impl Decider {
     pub fn new(options: SurvivalOptions) -> Self {
         Self {
             options,
+            proof_memory_max_bytes: options.memory_max_bytes,
             root: None,
             search: SurvivalSearch::new(options),
             search_ticks: 0,
@@ -41,6 +47,13 @@ impl Decider {
             is_unprovable: false,
             best: Solution::unknown(0),
         }
+    }
+
+    /// Creates a decider for play, which keeps to budgets of milliseconds: the work on a layer of a
+    /// proof is not interrupted everywhere, so its layers are small.
+    pub fn for_play(options: SurvivalOptions) -> Self {
+        let proof_memory_max_bytes = options.memory_max_bytes.min(PLAY_MEMORY_MAX_BYTES);
+        Self { proof_memory_max_bytes, ..Self::new(options) }
     }
 
     /// Decides `state` until the longest line and the bound meet or the budget is used up. Called
@@ -86,8 +99,12 @@ impl Decider {
         }
         let played = world.successors(root).find(|(_, successor)| successor == state);
         let Some((player_move, _)) = played else {
-            *self =
-                Self { root: Some(state.clone()), best: Solution::unknown(state.tick()), ..Self::new(self.options) };
+            *self = Self {
+                proof_memory_max_bytes: self.proof_memory_max_bytes,
+                root: Some(state.clone()),
+                best: Solution::unknown(state.tick()),
+                ..Self::new(self.options)
+            };
             return;
         };
         // A bound on all lines from the old root also holds for those through the new root.
@@ -115,7 +132,8 @@ impl Decider {
 
     fn prove(&mut self, world: &World, state: &State, meter: &mut BudgetMeter) {
         if self.prover.is_none() && !self.is_unprovable {
-            self.prover = prover(world, state, self.options);
+            let options = SurvivalOptions { memory_max_bytes: self.proof_memory_max_bytes, ..self.options };
+            self.prover = prover(world, state, options);
             self.is_unprovable = self.prover.is_none();
         }
         match &mut self.prover {

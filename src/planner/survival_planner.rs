@@ -1,16 +1,36 @@
 //! `survival`, the default planner: solves the whole game, then plays the solution; until the
-//! solution is complete, it keeps solving on every tick.
+//! solution is complete, it keeps solving on every tick. Without slack it proves, too: where
+//! surviving is impossible, it plays for the longest line, and stops once that is proven to be the
+//! longest.
 
 use super::follower::PlanFollower;
 use super::safest::SafestPlanner;
-use super::{Budget, Choice, Outcome, Planner, Solution, Source, SurvivalOptions, SurvivalSearch};
+use super::{Budget, Choice, Decider, Planner, Solution, Source, SurvivalOptions, SurvivalSearch};
 use crate::game::{Move, State, World};
 
-/// Plays the result of [`SurvivalSearch`]: a line to the end of the game, the longest line if
-/// surviving is impossible, or the longest found so far.
+/// What finds the line.
+#[derive(Debug)]
+enum Solver {
+    /// Searches and proves.
+    Decider(Box<Decider>),
+    /// Only searches: what is proven about lines does not take slack into account.
+    Search(Box<SurvivalSearch>),
+}
+
+impl Solver {
+    fn solve(&mut self, world: &World, state: &State, budget: Budget) -> Solution {
+        match self {
+            Self::Decider(decider) => decider.solve(world, state, budget),
+            Self::Search(search) => search.solve(world, state, budget),
+        }
+    }
+}
+
+/// Plays the result of [`Decider`], or with slack of [`SurvivalSearch`]: a line to the end of the
+/// game, the longest line if surviving is impossible, or the longest found so far.
 #[derive(Debug)]
 pub struct SurvivalPlanner {
-    search: SurvivalSearch,
+    solver: Solver,
     /// The final answer, if there is one, and the last tick of its line.
     follower: Option<(PlanFollower, u16)>,
     safest: SafestPlanner,
@@ -19,7 +39,12 @@ pub struct SurvivalPlanner {
 impl SurvivalPlanner {
     /// Creates the planner.
     pub fn new(options: SurvivalOptions) -> Self {
-        Self { search: SurvivalSearch::new(options), follower: None, safest: SafestPlanner::new() }
+        let solver = if options.slack_moves == 0 {
+            Solver::Decider(Box::new(Decider::for_play(options)))
+        } else {
+            Solver::Search(Box::new(SurvivalSearch::new(options)))
+        };
+        Self { solver, follower: None, safest: SafestPlanner::new() }
     }
 
     /// The next move of the final answer, if there is one and the game follows it.
@@ -46,15 +71,73 @@ impl Planner for SurvivalPlanner {
             return choice;
         }
         self.follower = None;
-        let Solution { outcome, moves, final_tick, simulated_ticks, .. } = self.search.solve(world, state, budget);
+        let solution = self.solver.solve(world, state, budget);
+        // Nothing is left to search: the line survives, or none is longer.
+        let is_final = solution.is_optimal();
+        let Solution { moves, final_tick, simulated_ticks, .. } = solution;
         let Some(&player_move) = moves.first() else {
             return self.safest.fall_back(world, state, simulated_ticks);
         };
-        if outcome != Outcome::Undecided {
+        if is_final {
             self.set_plan(state, moves, final_tick);
             self.follow(world, state);
         }
         let source = if simulated_ticks > 0 { Source::Search } else { Source::Plan };
         Choice { player_move, source, planned_tick: Some(final_tick), simulated_ticks }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::game::{LAST_TICK, Rules, Style};
+    use crate::map::{GeneratorKind, GeneratorOptions, generate_nth};
+
+    /// A labyrinth that no line survives, too wide for an exhaustive search.
+    fn doomed() -> World {
+        let options = GeneratorOptions {
+            kind: GeneratorKind::Labyrinth,
+            width: 15,
+            height: 13,
+            threats: 6,
+            styles: Style::ALL.to_vec(),
+            braid_permille: 250,
+        };
+        World::new(&generate_nth(&options, 7, 2).expect("a map").layout, &Rules::NO_JUMP).expect("a world")
+    }
+
+    #[test]
+    fn doomed_game_lasts_as_long_as_is_possible_and_is_not_searched_again() {
+        let world = doomed();
+        let mut planner = SurvivalPlanner::new(SurvivalOptions::default());
+        let mut state = world.start();
+        let first = planner.decide(&world, &state, Budget::ticks(2_000_000));
+        let solution = Decider::new(SurvivalOptions::default()).solve(&world, &state, Budget::ticks(2_000_000));
+        assert!(solution.is_optimal() && solution.bound <= LAST_TICK);
+        assert_eq!(first.planned_tick, Some(solution.bound));
+        world.step(&mut state, first.player_move);
+        while !state.is_over() {
+            let choice = planner.decide(&world, &state, Budget::ticks(2_000_000));
+            assert_eq!((choice.source, choice.simulated_ticks), (Source::Plan, 0));
+            world.step(&mut state, choice.player_move);
+        }
+        assert_eq!(state.tick(), solution.bound);
+    }
+
+    #[test]
+    fn proof_of_doom_survives_small_budgets_and_the_moves_that_are_played() {
+        let world = doomed();
+        let mut planner = SurvivalPlanner::new(SurvivalOptions::default());
+        let mut state = world.start();
+        let mut last_tick_searched = 0;
+        while !state.is_over() {
+            let choice = planner.decide(&world, &state, Budget::ticks(20_000));
+            assert!(choice.simulated_ticks <= 20_000 + 1024, "{}", choice.simulated_ticks);
+            if choice.source == Source::Search {
+                last_tick_searched = state.tick();
+            }
+            world.step(&mut state, choice.player_move);
+        }
+        assert!(last_tick_searched + 50 < state.tick(), "searched until tick {last_tick_searched} of {}", state.tick());
     }
 }

@@ -1,25 +1,29 @@
 //! Search and proof side by side: the beam looks for a line that reaches the target, sweeps look
 //! for a proof that there is none, and each uses the other's results.
 
+use super::join::slots_of;
 use super::model::{Automaton, Model};
 use super::sweep::{End, Sweep, SweepLimits};
 use super::target::{Pruner, Target};
-use super::{Proof, Step};
+use super::Proof;
 use crate::game::{LAST_TICK, State, Style, World};
 use crate::planner::{Budget, Outcome, Solution, SurvivalOptions, SurvivalSearch};
 use crate::search::BudgetMeter;
 
 /// Work per slice of either side, in states stepped or combinations of keys.
 const SLICE: u64 = 50_000;
-/// A threat joins a running sweep if this gives at most this many combinations.
-const JOIN_LEN: usize = 2_000;
+/// A threat joins a running sweep if this gives at most this many combinations: one for each of so
+/// much work on the target, within limits.
+const JOIN_LEN_SHARE: u64 = 400;
+const JOIN_LEN_MIN: u64 = 2_000;
+const JOIN_LEN_MAX: u64 = 40_000;
 /// Sweeps that would start with more states than this are not worthwhile.
 const START_STATES_MAX: u64 = 8_000_000;
 /// Initial amount of work on a target before the next target gets its turn.
-const PATIENCE_MIN: u64 = 400_000;
+const WORK_LIMIT_MIN: u64 = 400_000;
 /// An interrupted sweep of more than this many bytes is dropped, and starts over after other
 /// targets have had their turn.
-const RESTING_SWEEP_MAX_BYTES: usize = 8 << 20;
+const RESTING_SWEEP_MAX_BYTES: usize = 16 << 20;
 /// Initial distance, in ticks, from the start of a sweep to the target; later sweeps start earlier.
 const FLOOR_TICKS: usize = 100;
 /// From this tick on threats move in every tick: the start of first attempts on targets far beyond
@@ -38,20 +42,28 @@ const WHOLE_SHARE: u64 = 4;
 /// How much earlier sweeps may start once nothing is left to try.
 const FLOOR_STEP_TICKS: usize = 120;
 /// Initial amount of work on the end of the game.
-const PATIENCE_END: u64 = 3_000_000;
+const WORK_LIMIT_END: u64 = 3_000_000;
 /// While no line reaches this tick, the end of the game is not the only target.
-const EARLY_TICK: usize = 700;
+const LATE_TICK: usize = 1800;
+/// The share of the work on the lowest target, in that on others.
+const LOW_SHARE: u64 = 4;
+/// Every how many slices the beam has its turn on targets far beyond the longest line.
+const FAR_BEAM_SHARE: u64 = 5;
+/// The targets of a round are closer than one over this of the distance from the line to the bound.
+const BISECTION_SHARE: usize = 4;
 /// A beam lasts for at least one over this of the work on its target before new knowledge restarts
 /// it.
 const BEAM_SHARE: u64 = 5;
 /// Maximum number of undecided targets kept for later.
-const RESTING_MAX: usize = 2;
+const RESTING_MAX: usize = 3;
 
 /// A target that is being decided.
 #[derive(Debug)]
 struct Attempt<const N: usize> {
     target: Target<N>,
     sweep: Option<Sweep<N>>,
+    /// Whether the first sweep has begun.
+    has_begun: bool,
     /// The sweeps started so far: the tick, and the threats.
     tried: Vec<(usize, u64)>,
     /// Sweeps start here or later.
@@ -70,7 +82,7 @@ struct Attempt<const N: usize> {
     beam_work: u64,
     /// The work spent on the target, and the limit before another target gets its turn.
     work: u64,
-    patience: u64,
+    work_limit: u64,
 }
 
 /// Decides targets until the longest line and the bound meet.
@@ -83,31 +95,30 @@ pub(super) struct Engine<const N: usize> {
     attempt: Option<Attempt<N>>,
     resting: Vec<Attempt<N>>,
     beams: u64,
-    /// Whether the sweeps get the next slice.
-    proof_is_next: bool,
-    patience: u64,
+    /// The slices so far.
+    slices: u64,
+    /// The work on a target in this round before the next one gets its turn.
+    work_limit: u64,
     /// The targets of this round that were left undecided.
     stalled: Vec<usize>,
     proof: Option<Proof>,
 }
 
 impl<const N: usize> Engine<N> {
-    /// Returns `None` for maps that do not fit into sets of `64 * N` places.
-    pub fn new(world: &World, root: &State, options: SurvivalOptions) -> Option<Self> {
-        let model = Model::new(world, root)?;
+    pub fn new(model: Model<N>, options: SurvivalOptions) -> Self {
         let order = order(&model);
-        Some(Self {
+        Self {
             model,
             order,
             options,
             attempt: None,
             resting: Vec::new(),
             beams: 0,
-            proof_is_next: false,
-            patience: PATIENCE_MIN,
+            slices: 0,
+            work_limit: WORK_LIMIT_MIN,
             stalled: Vec::new(),
             proof: None,
-        })
+        }
     }
 
     /// A search for the next attempt.
@@ -123,11 +134,11 @@ impl<const N: usize> Engine<N> {
 
     /// The limits of sweeps: the memory is shared by the layers of a sweep, the knowledge about
     /// targets, and the beam.
-    fn limits(&self, join_len: usize) -> SweepLimits {
+    fn limits(&self, join_len: usize, beyond_tick: usize) -> SweepLimits {
         let (eighth, sixteenth) = (self.options.memory_max_bytes / 8, self.options.memory_max_bytes / 16);
         // Two layers, and the index of one of them.
         let layer_bytes = 2 * super::join::Layer::<N>::KEY_BYTES + 32;
-        SweepLimits { join_len, layer_len: eighth / layer_bytes, kept_bytes: sixteenth, turns_back: true }
+        SweepLimits { join_len, layer_len: eighth / layer_bytes, kept_bytes: sixteenth, turns_back: true, beyond_tick }
     }
 
     /// The next target: the end of the game until that is decided. After that the engine looks for
@@ -136,37 +147,51 @@ impl<const N: usize> Engine<N> {
     fn next_target(&mut self, best: &Solution) -> usize {
         let (low, high) = (usize::from(best.final_tick), usize::from(best.bound));
         if best.bound > LAST_TICK {
+            // In turns with the tick just beyond the longest line, which may be easier to decide:
+            // sweeps to it are shorter, and go on beyond it.
             let end = usize::from(LAST_TICK);
             let Some(attempt) = &self.attempt else { return end };
-            if attempt.target.tick == end && (attempt.work < attempt.patience || low > EARLY_TICK) {
-                return end;
+            let is_end = attempt.target.tick == end;
+            if attempt.work < attempt.work_limit {
+                return if is_end { end } else { low };
             }
-            // Where every line is short, the tick just beyond the longest may be easier to decide.
-            if attempt.target.tick == end || (attempt.target.tick == low && attempt.work < attempt.patience) {
+            if is_end && low < LATE_TICK {
                 return low;
             }
-            self.patience *= 2;
+            self.work_limit *= 2;
             return end;
         }
         if let Some(attempt) = self.attempt.as_ref().filter(|attempt| (low..high).contains(&attempt.target.tick)) {
             let tick = attempt.target.tick;
-            if attempt.work < attempt.patience {
+            if attempt.work < attempt.work_limit {
                 return tick;
             }
             self.stalled.push(tick);
         }
         self.stalled.retain(|tick| (low..high).contains(tick));
         let Some((&first, &last)) = self.stalled.iter().min().zip(self.stalled.iter().max()) else { return low };
-        if high - last > 1 && (high - last) * 16 > high - low {
+        if high - last > 1 && (high - last) * BISECTION_SHARE > high - low {
             return last.midpoint(high);
         }
-        if first > low && (first - low) * 16 > high - low {
+        if first > low && (first - low) * BISECTION_SHARE > high - low {
             return low.midpoint(first);
         }
         // Knowledge about the lowest target holds for all others.
         self.stalled.clear();
-        self.patience *= 2;
+        self.work_limit *= 2;
         low
+    }
+
+    /// The work on a target until the next one gets its turn: more on the lowest, because what is
+    /// known about it holds for all others, and its sweeps go on beyond it.
+    fn share(&self, tick: usize, best: &Solution) -> u64 {
+        if tick == usize::from(LAST_TICK) && best.bound > LAST_TICK {
+            self.work_limit.max(WORK_LIMIT_END)
+        } else if tick == usize::from(best.final_tick) {
+            LOW_SHARE * self.work_limit
+        } else {
+            self.work_limit
+        }
     }
 
     /// Switches to a target, and keeps the knowledge about others.
@@ -186,7 +211,7 @@ impl<const N: usize> Engine<N> {
         self.resting.sort_by_key(|attempt| attempt.target.tick);
         if let Some(place) = self.resting.iter().position(|attempt| attempt.target.tick == tick) {
             let mut attempt = self.resting.remove(place);
-            attempt.patience = attempt.work + self.patience;
+            attempt.work_limit = attempt.work + self.share(tick, best);
             self.attempt = Some(attempt);
             return;
         }
@@ -199,13 +224,11 @@ impl<const N: usize> Engine<N> {
         self.resting.retain(|attempt| attempt.target.tick >= low);
         self.resting.truncate(RESTING_MAX);
         let far = if tick > INSANE_TICK + FLOOR_TICKS { INSANE_TICK } else { tick.saturating_sub(FLOOR_TICKS) };
-        let sweep = Some(Sweep::new(&target, self.model.first_tick, self.limits(0)));
-        let is_end = tick == usize::from(LAST_TICK);
-        let patience = if is_end { self.patience.max(PATIENCE_END) } else { self.patience };
         let floor = far.max(self.model.first_tick);
         self.attempt = Some(Attempt {
             target,
-            sweep,
+            sweep: None,
+            has_begun: false,
             tried: Vec::new(),
             floor,
             sweep_work_max: SWEEP_WORK_MIN,
@@ -216,7 +239,7 @@ impl<const N: usize> Engine<N> {
             beam,
             beam_work: 0,
             work: 0,
-            patience,
+            work_limit: self.share(tick, best),
         });
     }
 
@@ -228,11 +251,15 @@ impl<const N: usize> Engine<N> {
                 self.set_target(tick, best);
             }
             let before = meter.ticks();
-            self.proof_is_next = !self.proof_is_next;
-            if self.proof_is_next {
-                self.prove(best, meter);
-            } else {
-                self.search(world, root, best, meter);
+            if self.attempt.as_mut().is_some_and(|attempt| attempt.target.project(&self.model, meter)) {
+                self.slices += 1;
+                // Targets far beyond the longest line are there to be refuted.
+                let is_far = best.bound <= LAST_TICK && tick > usize::from(best.final_tick);
+                if !self.slices.is_multiple_of(if is_far { FAR_BEAM_SHARE } else { 2 }) {
+                    self.prove(best, meter);
+                } else {
+                    self.search(world, root, best, meter);
+                }
             }
             if let Some(attempt) = &mut self.attempt {
                 attempt.work += meter.ticks() - before;
@@ -263,14 +290,24 @@ impl<const N: usize> Engine<N> {
     /// Records that the target cannot be reached, with the proof.
     fn bound(&mut self, best: &mut Solution, target_tick: u16, by_search: bool) {
         best.bound = target_tick;
-        let steps = self.attempt.as_ref().map_or(&[] as &[Step], |attempt| &attempt.target.steps);
-        self.proof = Some(Proof { bound_tick: target_tick, steps: steps.to_vec(), ends_with_search: by_search });
+        let Some(attempt) = &mut self.attempt else { return };
+        let mut steps = attempt.target.steps.clone();
+        if usize::from(target_tick) > attempt.target.tick {
+            steps.extend(attempt.target.beyond.take());
+        }
+        self.proof = Some(Proof { bound_tick: target_tick, steps, ends_with_search: by_search });
     }
 
     /// A slice of the sweeps.
     fn prove(&mut self, best: &mut Solution, meter: &mut BudgetMeter) {
-        let limits = self.limits(JOIN_LEN);
         let Some(mut attempt) = self.attempt.take() else { return };
+        // Beyond the bound nothing is left to prove.
+        let join_len = (attempt.work / JOIN_LEN_SHARE).clamp(JOIN_LEN_MIN, JOIN_LEN_MAX) as usize;
+        let limits = self.limits(join_len, usize::from(best.bound) - 1);
+        if !std::mem::replace(&mut attempt.has_begun, true) {
+            // What the projections leave, without threats that join.
+            attempt.sweep = Some(Sweep::new(&attempt.target, self.model.first_tick, self.limits(0, 0)));
+        }
         if attempt.sweep.is_none() && attempt.work >= attempt.whole_due {
             let work = attempt.work.max(WHOLE_WORK_MIN);
             (attempt.whole_due, attempt.whole_work_max) = (WHOLE_SHARE * work, Some(work));
@@ -288,6 +325,17 @@ impl<const N: usize> Engine<N> {
         if end.is_none() && attempt.sweep.as_ref().is_some_and(|sweep| sweep.work > work_max) {
             attempt.has_abandoned |= attempt.whole_work_max.is_none();
             end = Some(End::TooBig);
+        }
+        if let Some(End::EmptyBeyond(tick)) = end {
+            if attempt.whole_work_max.take().is_some() {
+                attempt.sweep = None;
+            }
+            self.attempt = Some(attempt);
+            // The bound may have come down since the sweep began.
+            if tick < usize::from(best.bound) {
+                self.bound(best, tick as u16, false);
+            }
+            return;
         }
         if end.is_some() {
             (attempt.sweep, attempt.whole_work_max) = (None, None);
@@ -333,6 +381,8 @@ impl<const N: usize> Engine<N> {
     #[cfg(test)]
     pub fn begin(&mut self, target_tick: usize) {
         self.set_target(target_tick, &Solution::unknown(0));
+        let attempt = self.attempt.as_mut().expect("just set");
+        assert!(attempt.target.project(&self.model, &mut BudgetMeter::new(Budget::UNLIMITED)));
     }
 
     /// Runs only a slice of the sweeps; returns whether it has proven that the target cannot be
@@ -359,7 +409,8 @@ impl<const N: usize> Engine<N> {
 }
 
 /// All sharks come first, because they follow the player most closely and soon one another; then
-/// one threat of each other style, then the others, those with few keys first.
+/// one threat of each other style, then the others, those with few keys first. If not all of them
+/// fit into a combination, those that start next to the player come first.
 fn order<const N: usize>(model: &Model<N>) -> Vec<usize> {
     let rank = |automaton: &Automaton<N>| match automaton {
         Automaton::Chaser { style: Style::Deer, .. } => 2,
@@ -376,5 +427,11 @@ fn order<const N: usize>(model: &Model<N>) -> Vec<usize> {
         let rank = rank(&model.automata[index]);
         if rank == 0 { (0, rank) } else { (nth(index), rank) }
     });
+    if slots_of(model, &order).len() < order.len() {
+        let distances = model.distances(model.player);
+        order.sort_by_key(|&index| {
+            distances[usize::from(model.place(&model.automata[index], model.start[index]))]
+        });
+    }
     order
 }

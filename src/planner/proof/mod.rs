@@ -34,6 +34,7 @@ use super::{Solution, SurvivalOptions};
 use crate::game::{State, World};
 use crate::search::BudgetMeter;
 use engine::Engine;
+use model::ModelBuilder;
 
 /// A sweep of a proof: the parameters that its result depends on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,13 +75,32 @@ pub(super) trait Prover: Debug + Send {
     fn proof(&self) -> Option<&Proof>;
 }
 
-impl<const N: usize> Prover for Engine<N> {
+/// A prover whose model may still be incomplete.
+#[derive(Debug)]
+enum Stage<const N: usize> {
+    Building(Option<Box<ModelBuilder<N>>>, SurvivalOptions),
+    Running(Box<Engine<N>>),
+}
+
+impl<const N: usize> Prover for Stage<N> {
     fn run(&mut self, world: &World, root: &State, best: &mut Solution, meter: &mut BudgetMeter) {
-        self.run(world, root, best, meter);
+        if let Self::Building(builder, options) = self {
+            if !builder.as_mut().is_some_and(|builder| builder.advance(world, meter)) {
+                return;
+            }
+            let Some(builder) = builder.take() else { return };
+            *self = Self::Running(Box::new(Engine::new(builder.finish(), *options)));
+        }
+        if let Self::Running(engine) = self {
+            engine.run(world, root, best, meter);
+        }
     }
 
     fn proof(&self) -> Option<&Proof> {
-        self.proof()
+        match self {
+            Self::Building(..) => None,
+            Self::Running(engine) => engine.proof(),
+        }
     }
 }
 
@@ -88,7 +108,8 @@ impl<const N: usize> Prover for Engine<N> {
 /// do not implement its rules.
 pub(super) fn prover(world: &World, root: &State, options: SurvivalOptions) -> Option<Box<dyn Prover>> {
     fn sized<const N: usize>(world: &World, root: &State, options: SurvivalOptions) -> Option<Box<dyn Prover>> {
-        Some(Box::new(Engine::<N>::new(world, root, options)?))
+        let builder = ModelBuilder::<N>::new(world, root)?;
+        Some(Box::new(Stage::Building(Some(Box::new(builder)), options)))
     }
     // Sets of the smallest number of words that holds the map.
     [sized::<1>, sized::<2>, sized::<3>, sized::<4>, sized::<5>, sized::<6>, sized::<8>, sized::<12>, sized::<16>]

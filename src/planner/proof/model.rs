@@ -9,6 +9,7 @@ use std::ops::Range;
 
 use super::tile_set::TileSet;
 use crate::game::{Direction, LAST_TICK, Position, Rules, State, Style, Threat, World};
+use crate::search::BudgetMeter;
 
 /// Directions of a deer's pose.
 const DIRECTIONS: usize = 4;
@@ -118,8 +119,9 @@ pub(super) struct Model<const N: usize> {
 }
 
 impl<const N: usize> Model<N> {
-    /// The game from `state` on, or `None` if the map does not fit into sets of `64 * N` places.
-    pub fn new(world: &World, state: &State) -> Option<Self> {
+    /// The game from `state` on, without the tables, or `None` if the map does not fit into sets of
+    /// `64 * N` places.
+    fn without_tables(world: &World, state: &State) -> Option<Self> {
         if !is_modelled(world.rules()) {
             return None;
         }
@@ -148,7 +150,7 @@ impl<const N: usize> Model<N> {
             }
         }
         let tile_of = |p: Position| positions.binary_search(&p).ok().map(|tile| tile as u16);
-        let board = Board { places, tiles: tile_at, stride: stride as u32, open, positions: positions.clone() };
+        let player = places[usize::from(tile_of(world.player(state))?)];
 
         let last = usize::from(LAST_TICK);
         let (mut moves, mut looks) = (vec![false; last + 2], vec![false; last + 2]);
@@ -160,44 +162,12 @@ impl<const N: usize> Model<N> {
         for tick in (1..=last).rev() {
             forgets[tick] = if moves[tick] { looks[tick] } else { forgets[tick + 1] };
         }
-
-        let shared_next: Vec<u16> = (0..tiles)
-            .flat_map(|tile| {
-                let positions = &positions;
-                (0..=tiles).map(move |target| {
-                    let from = positions[tile];
-                    let step = positions.get(target).and_then(|&to| world.shared_step(from, to));
-                    step.map_or(tile as u16, |direction| {
-                        positions.binary_search(&from.towards(direction)).expect("a path keeps to open tiles") as u16
-                    })
-                })
-            })
-            .collect();
-        let sees: Vec<TileSet<N>> = (0..tiles)
-            .map(|tile| {
-                let seen = (0..tiles).filter(|&other| world.sees(positions[tile], positions[other]));
-                seen.fold(TileSet::EMPTY, |set, other| set.or(&TileSet::of(board.places[other])))
-            })
-            .collect();
         let posts: Vec<u16> = world.best_intersections().into_iter().filter_map(tile_of).collect();
-        let owl_branches: Vec<Vec<Branch<N>>> = (0..tiles)
-            .map(|tile| board.branches(|target| u32::from(shared_next[tile * (tiles + 1) + target])))
-            .collect();
-
-        // The value of all ones is left for the unknown memory.
-        let hawk_bits = u32::BITS - ((tiles + POSTS + IDLE_ROUNDS) as u32).leading_zeros();
-        let unknown = |tile: u16| u32::from(tile) << hawk_bits | ((1 << hawk_bits) - 1);
-        let hawk_wanders = positions.iter().enumerate().map(|(tile, position)| {
-            let next = Direction::ALL.into_iter().filter_map(|direction| tile_of(position.towards(direction)));
-            next.chain([tile as u16]).map(unknown).collect()
-        });
-        let hawk_wanders = hawk_wanders.collect();
-
-        let mut model = Self {
-            board: board.clone(),
+        Some(Self {
+            board: Board { places, tiles: tile_at, stride: stride as u32, open, positions },
             rules: *world.rules(),
             first_tick: usize::from(state.tick()),
-            player: board.places[usize::from(tile_of(world.player(state))?)],
+            player,
             moves,
             looks,
             forgets,
@@ -205,70 +175,96 @@ impl<const N: usize> Model<N> {
             automata: Vec::new(),
             start: Vec::new(),
             tiles,
-            shared_next,
-            owl_branches,
-            sees,
+            shared_next: Vec::new(),
+            owl_branches: Vec::new(),
+            sees: Vec::new(),
             posts,
-            hawk_bits,
-            hawk_wanders,
-        };
-        for index in 0..layout.threats.len() {
-            let threat = world.threat(state, index);
-            if matches!(threat.style, Style::Bull | Style::Goldfish) {
-                model.add_fixed(world, index, threat)?;
-            } else if let Some(key) = model.key_of(&threat, model.first_tick) {
-                // A threat without a key is left out: this makes the game easier to survive, so
-                // proofs stay valid.
-                model.start.push(key);
-                let automaton = model.automaton(world, index, threat);
-                model.automata.push(automaton);
-            }
-        }
-        Some(model)
+            // The value of all ones is left for the unknown memory.
+            hawk_bits: u32::BITS - ((tiles + POSTS + IDLE_ROUNDS) as u32).leading_zeros(),
+            hawk_wanders: Vec::new(),
+        })
     }
 
-    fn automaton(&self, world: &World, index: usize, threat: Threat) -> Automaton<N> {
-        let positions = &self.board.positions;
-        let tile_of = |p: Position| positions.binary_search(&p).expect("threats keep to open tiles") as u32;
-        match threat.style {
-            Style::Shark => {
-                let step = |from: Position, to: Position| {
-                    world.shark_step(from, to).map_or(tile_of(from), |direction| tile_of(from.towards(direction)))
-                };
-                let branches =
-                    positions.iter().map(|&from| self.board.branches(|target| step(from, positions[target])));
-                Automaton::Chaser { index, style: Style::Shark, branches: branches.collect() }
-            }
-            Style::Deer => {
-                let home = world.layout().threats[index].position;
-                // The step does not depend on the tick, as long as threats move in it.
-                let tick = self.moves.iter().rposition(|&moves| moves).unwrap_or(1) as u16;
-                let step = |pose: usize, stale: Position| {
-                    let (position, direction) = (positions[pose / DIRECTIONS], Direction::ALL[pose % DIRECTIONS]);
-                    let deer = Threat { position, direction, ..threat };
-                    let next = world.deer_after(&deer, home, tick, stale, stale).expect("open tiles");
-                    tile_of(next.position) * DIRECTIONS as u32 + next.direction as u32
-                };
-                let branches = (0..self.tiles * DIRECTIONS)
-                    .map(|pose| self.board.branches(|target| step(pose, positions[target])));
-                Automaton::Chaser { index, style: Style::Deer, branches: branches.collect() }
-            }
+    /// Adds the rows of a tile to the tables that are the same for all threats.
+    fn add_tile(&mut self, world: &World, tile: usize) {
+        let (positions, tiles) = (&self.board.positions, self.tiles);
+        let tile_of = |p: Position| positions.binary_search(&p).ok();
+        let from = positions[tile];
+        let next: Vec<u16> = (0..=tiles)
+            .map(|target| {
+                let step = positions.get(target).and_then(|&to| world.shared_step(from, to));
+                step.map_or(tile, |direction| tile_of(from.towards(direction)).expect("a path keeps to open tiles"))
+                    as u16
+            })
+            .collect();
+        let seen = (0..tiles).filter(|&other| world.sees(from, positions[other]));
+        let seen = seen.fold(TileSet::EMPTY, |set, other| set.or(&TileSet::of(self.board.places[other])));
+        let unknown = |tile: usize| self.hawk_key(tile, self.unknown_memory());
+        let steps = Direction::ALL.into_iter().filter_map(|direction| tile_of(from.towards(direction)));
+        let wanders = steps.chain([tile]).map(unknown).collect();
+        self.owl_branches.push(self.board.branches(|target| u32::from(next[target])));
+        self.sees.push(seen);
+        self.hawk_wanders.push(wanders);
+        self.shared_next.extend(next);
+    }
+
+    /// An automaton for a threat that sees the player, without branches.
+    fn automaton(index: usize, style: Style) -> Automaton<N> {
+        match style {
+            Style::Shark | Style::Deer => Automaton::Chaser { index, style, branches: Vec::new() },
             Style::Owl => Automaton::Owl { index },
             Style::Hawk => Automaton::Hawk { index },
             Style::Bull | Style::Goldfish => unreachable!("bulls and goldfish do not see the player"),
         }
     }
 
-    fn add_fixed(&mut self, world: &World, index: usize, mut threat: Threat) -> Option<()> {
+    /// The branches of a shark's or deer's keys on a tile.
+    fn branches_on(&self, world: &World, threat: Threat, home: Position, tile: usize) -> Vec<Vec<Branch<N>>> {
+        let positions = &self.board.positions;
+        let tile_of = |p: Position| positions.binary_search(&p).expect("threats keep to open tiles") as u32;
+        let from = positions[tile];
+        if threat.style == Style::Shark {
+            let step = |to: Position| {
+                world.shark_step(from, to).map_or(tile as u32, |direction| tile_of(from.towards(direction)))
+            };
+            return vec![self.board.branches(|target| step(positions[target]))];
+        }
+        // The step does not depend on the tick, as long as threats move in it.
+        let tick = self.moves.iter().rposition(|&moves| moves).unwrap_or(1) as u16;
+        let step = |direction: Direction, stale: Position| {
+            let deer = Threat { position: from, direction, ..threat };
+            let next = world.deer_after(&deer, home, tick, stale, stale).expect("open tiles");
+            tile_of(next.position) * DIRECTIONS as u32 + next.direction as u32
+        };
+        Direction::ALL.map(|direction| self.board.branches(|target| step(direction, positions[target]))).into()
+    }
+
+    /// Adds the path of a threat that does not see the player. It stops where the rules fail, which
+    /// leaves the threat out from there on.
+    fn add_fixed(&mut self, world: &World, index: usize, mut threat: Threat) {
         let player = self.board.positions[usize::from(self.board.tiles[usize::from(self.player)])];
         for tick in self.first_tick..=usize::from(LAST_TICK) + 1 {
-            let tile = self.board.positions.binary_search(&threat.position).ok()?;
+            let Ok(tile) = self.board.positions.binary_search(&threat.position) else { return };
             self.taken[tick].insert(self.board.places[tile]);
             if tick <= usize::from(LAST_TICK) {
-                threat = world.threat_after(index, &threat, tick as u16, player, player).ok()?;
+                let Ok(next) = world.threat_after(index, &threat, tick as u16, player, player) else { return };
+                threat = next;
             }
         }
-        Some(())
+    }
+
+    /// By place, the moves that the player needs to get there; the maximum where it cannot.
+    pub fn distances(&self, from: u16) -> Vec<u32> {
+        let mut distances = vec![u32::MAX; 64 * N];
+        let (mut reached, mut distance) = (TileSet::EMPTY, 0);
+        let mut newly = TileSet::of(from);
+        while !newly.is_empty() {
+            newly.iter().for_each(|place| distances[usize::from(place)] = distance);
+            reached = reached.or(&newly);
+            newly = self.board.reach(&newly).without(&reached);
+            distance += 1;
+        }
+        distances
     }
 
     /// A hawk's memory that stands for every memory.
@@ -454,6 +450,80 @@ impl<const N: usize> Model<N> {
         }
         found.sort_unstable();
         found
+    }
+}
+
+/// Builds a model bit by bit: on large maps this takes longer than a decision may.
+#[derive(Debug)]
+pub(super) struct ModelBuilder<const N: usize> {
+    model: Model<N>,
+    /// The state from which on the game is modelled.
+    root: State,
+    /// The threats that have been added.
+    threats: usize,
+    /// Whether the last of them waits for the branches of some tiles.
+    is_branching: bool,
+}
+
+impl<const N: usize> ModelBuilder<N> {
+    /// Starts with the game from `state` on, or returns `None` if the map does not fit into sets of
+    /// `64 * N` places.
+    pub fn new(world: &World, state: &State) -> Option<Self> {
+        let model = Model::without_tables(world, state)?;
+        Some(Self { model, root: state.clone(), threats: 0, is_branching: false })
+    }
+
+    /// Continues until the budget is used up; returns true once the model is complete.
+    pub fn advance(&mut self, world: &World, meter: &mut BudgetMeter) -> bool {
+        while meter.check().is_ok() {
+            let (model, threats) = (&mut self.model, world.threat_count());
+            if model.sees.len() < model.tiles {
+                model.add_tile(world, model.sees.len());
+                meter.add_ticks((model.tiles / 8) as u64);
+            } else if self.is_branching {
+                self.add_branches(world);
+                meter.add_ticks((self.model.tiles / 8) as u64);
+            } else if self.threats < threats {
+                self.add_threat(world);
+                meter.add_ticks(1);
+            } else {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// The complete model.
+    pub fn finish(self) -> Model<N> {
+        self.model
+    }
+
+    fn add_threat(&mut self, world: &World) {
+        let (model, index) = (&mut self.model, self.threats);
+        let threat = world.threat(&self.root, index);
+        self.threats += 1;
+        if matches!(threat.style, Style::Bull | Style::Goldfish) {
+            model.add_fixed(world, index, threat);
+        } else if let Some(key) = model.key_of(&threat, model.first_tick) {
+            // A threat without a key is left out: this makes the game easier to survive, so
+            // proofs stay valid.
+            model.start.push(key);
+            model.automata.push(Model::automaton(index, threat.style));
+            self.is_branching = matches!(threat.style, Style::Shark | Style::Deer);
+        }
+    }
+
+    fn add_branches(&mut self, world: &World) {
+        let index = self.threats - 1;
+        let (threat, home) = (world.threat(&self.root, index), world.layout().threats[index].position);
+        let keys_per_tile = if threat.style == Style::Deer { DIRECTIONS } else { 1 };
+        let Some(Automaton::Chaser { branches, .. }) = self.model.automata.last() else { return };
+        let tile = branches.len() / keys_per_tile;
+        let rows = self.model.branches_on(world, threat, home, tile);
+        if let Some(Automaton::Chaser { branches, .. }) = self.model.automata.last_mut() {
+            branches.extend(rows);
+        }
+        self.is_branching = tile + 1 < self.model.tiles;
     }
 }
 

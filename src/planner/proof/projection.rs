@@ -16,24 +16,24 @@ impl<const N: usize> Model<N> {
         if self.rules.no_jump { allowed[tick + 1].without(&self.taken[tick]) } else { allowed[tick + 1] }
     }
 
-    /// The projection on a shark, from the target back to the first tick. Restricts `allowed` to
-    /// the remaining places.
+    /// A layer of the projection on a shark: that of the target, the last one, or one before a
+    /// layer that is there. Restricts `allowed` to the remaining places.
     pub fn project_shark(
         &self,
         branches: &[Vec<Branch<N>>],
-        target_tick: usize,
+        tick: usize,
+        layers: &mut Projection<N>,
         allowed: &mut [TileSet<N>],
-    ) -> Projection<N> {
-        let mut layers: Projection<N> = vec![Vec::new(); target_tick + 1];
-        layers[target_tick] = (0..branches.len())
-            .map(|tile| allowed[target_tick].without(&TileSet::of(self.board.places[tile])))
-            .collect();
-        for tick in (self.first_tick..target_tick).rev() {
-            layers[tick] = self.shark_layer_before(branches, tick, &layers[tick + 1], allowed);
-            let any = layers[tick].iter().fold(TileSet::EMPTY, |any, set| any.or(set));
-            allowed[tick] = allowed[tick].and(&any);
+    ) {
+        if tick + 1 == layers.len() {
+            layers[tick] = (0..branches.len())
+                .map(|tile| allowed[tick].without(&TileSet::of(self.board.places[tile])))
+                .collect();
+            return;
         }
-        layers
+        layers[tick] = self.shark_layer_before(branches, tick, &layers[tick + 1], allowed);
+        let any = layers[tick].iter().fold(TileSet::EMPTY, |any, set| any.or(set));
+        allowed[tick] = allowed[tick].and(&any);
     }
 
     fn shark_layer_before(

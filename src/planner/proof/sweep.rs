@@ -14,8 +14,10 @@ use crate::search::BudgetMeter;
 
 /// Number of layers between two that are kept on the way forwards.
 const CHECKPOINT_TICKS: usize = 16;
-/// Combinations between two checks of the budget: a few hundred microseconds.
-const CHUNK: usize = 1024;
+/// Work beyond the target that is worthwhile after a sweep of little work.
+const BEYOND_WORK_MIN: u64 = 200_000;
+/// Combinations between two checks of the budget: about a hundred microseconds.
+const CHUNK: usize = 512;
 
 /// How a sweep ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +30,8 @@ pub(super) enum End {
     TooBig,
     /// A sweep that does not turn back reached the target.
     Reached,
+    /// No state is left at this tick beyond the target. The sweep is not over: it turns back now.
+    EmptyBeyond(usize),
 }
 
 /// The limits of a sweep.
@@ -43,6 +47,9 @@ pub(super) struct SweepLimits {
     /// Whether the sweep turns back once it reaches the target. One that does not needs no memory
     /// for the way back, but can only prove.
     pub turns_back: bool,
+    /// Before it returns, the sweep goes on beyond the target, up to this tick: where no state is
+    /// left, a later target is out of reach. No further than the target if this is not beyond it.
+    pub beyond_tick: usize,
 }
 
 /// A layer that waits for the way back.
@@ -57,6 +64,8 @@ struct Waiting<const N: usize> {
 enum Phase {
     /// Forwards, to new layers.
     Forwards,
+    /// Forwards beyond the target, for as much work as this.
+    Beyond { work_max: u64 },
     /// Forwards again, from a checkpoint to the tick before this one.
     Again { until: usize },
     /// Backwards over the rebuilt layers.
@@ -82,6 +91,9 @@ pub(super) struct Sweep<const N: usize> {
     is_ready: bool,
     /// Tick and slot of each join.
     joins: Vec<(usize, usize)>,
+    /// Beyond the target: its layer, from which the sweep turns back, and the number of joins that
+    /// came before.
+    turning: Option<(Waiting<N>, usize)>,
     checkpoints: Vec<Waiting<N>>,
     checkpoint_bytes: usize,
     /// Bytes of layers since the last checkpoint.
@@ -110,6 +122,7 @@ impl<const N: usize> Sweep<N> {
             done: 0,
             is_ready: false,
             joins: Vec::new(),
+            turning: None,
             checkpoints: Vec::new(),
             checkpoint_bytes: 0,
             segment_bytes: 0,
@@ -120,7 +133,8 @@ impl<const N: usize> Sweep<N> {
 
     /// The approximate bytes of its layers.
     pub fn bytes(&self) -> usize {
-        let layers = [&self.layer, &self.next].into_iter().chain(self.segment.iter().map(|waiting| &waiting.layer));
+        let waiting = self.segment.iter().chain(self.turning.iter().map(|(waiting, _)| waiting));
+        let layers = [&self.layer, &self.next].into_iter().chain(waiting.map(|waiting| &waiting.layer));
         let after = self.after.as_ref().map_or(0, |(_, after)| after.bytes());
         layers.map(|layer| layer.len() * Layer::<N>::KEY_BYTES).sum::<usize>() + self.checkpoint_bytes + after
     }
@@ -139,9 +153,11 @@ impl<const N: usize> Sweep<N> {
         while meter.check().is_ok() && meter.ticks() < stop {
             let end = match self.phase {
                 Phase::Forwards => self.forwards(model, target, meter),
+                Phase::Beyond { work_max } => self.beyond(model, target, work_max, meter),
                 Phase::Again { until } => self.again(model, target, until, meter),
                 Phase::Backwards => self.backwards(model, target, meter),
             };
+            // Before this, a phase sees the work up to its own start.
             self.work = work + meter.ticks() - begin;
             if end.is_some() {
                 return end;
@@ -164,6 +180,13 @@ impl<const N: usize> Sweep<N> {
                 && self.tick > self.from
                 && known_mask == Some(self.mask)
                 && target.known(self.tick).is_some_and(|known| known.states * 19 <= self.layer.states() * 20);
+            if self.tick == target.tick && self.limits.beyond_tick > self.tick {
+                let waiting = Waiting { tick: self.tick, mask: self.mask, layer: self.layer.clone() };
+                self.turning = Some((waiting, self.joins.len()));
+                self.phase = Phase::Beyond { work_max: BEYOND_WORK_MIN.max(self.work) };
+                self.is_ready = true;
+                return None;
+            }
             if self.tick == target.tick && !self.limits.turns_back {
                 return Some(End::Reached);
             }
@@ -182,6 +205,42 @@ impl<const N: usize> Sweep<N> {
             self.tick += 1;
         }
         (self.next.len() > self.limits.layer_len).then_some(End::TooBig)
+    }
+
+    /// Beyond the target nothing is known: what is left there is all that is alive.
+    fn beyond(
+        &mut self,
+        model: &Model<N>,
+        target: &mut Target<N>,
+        work_max: u64,
+        meter: &mut BudgetMeter,
+    ) -> Option<End> {
+        let is_too_much = self.work > 2 * work_max || self.next.len() > self.limits.layer_len;
+        if !self.is_ready && !is_too_much {
+            self.widen(model, target);
+            self.is_ready = true;
+        }
+        let is_empty = self.layer.is_empty();
+        if !is_empty && !is_too_much && self.tick < self.limits.beyond_tick {
+            if self.step(model, target, meter) {
+                self.tick += 1;
+            }
+            return None;
+        }
+        let end = is_empty.then(|| {
+            target.beyond = Some(self.parameters(model, target, self.tick));
+            End::EmptyBeyond(self.tick)
+        });
+        if !self.limits.turns_back {
+            return Some(end.unwrap_or(End::Reached));
+        }
+        let (waiting, joins) = self.turning.take().expect("kept at the target");
+        (self.tick, self.mask, self.layer) = (waiting.tick, waiting.mask, waiting.layer);
+        self.joins.truncate(joins);
+        self.record(model, target);
+        self.after = Some((self.mask, target.index(std::mem::take(&mut self.layer), self.mask)));
+        (self.done, self.is_ready, self.phase) = (0, false, Phase::Backwards);
+        end
     }
 
     /// Adds missing threats: the first one at the first tick in any case, the others once few
@@ -324,17 +383,22 @@ impl<const N: usize> Sweep<N> {
 
     /// Records the sweep's parameters.
     fn record(&self, model: &Model<N>, target: &mut Target<N>) {
+        let step = self.parameters(model, target, target.tick);
+        target.steps.push(step);
+    }
+
+    /// The parameters of the sweep up to where it is now, for a target.
+    fn parameters(&self, model: &Model<N>, target: &Target<N>, target_tick: usize) -> Step {
         let joins = self.joins.iter().map(|&(tick, index)| {
             let automaton = target.slots[index].automaton;
             (tick as u16, model.automata[automaton].index() as u16)
         });
-        let step = Step {
-            target_tick: target.tick as u16,
+        Step {
+            target_tick: target_tick as u16,
             from_tick: self.from as u16,
             until_tick: self.tick as u16,
             absorbs: self.limits.join_len > 0,
             joins: joins.collect(),
-        };
-        target.steps.push(step);
+        }
     }
 }

@@ -11,6 +11,7 @@ use super::projection::Projection;
 use super::tile_set::TileSet;
 use crate::game::{Move, State, Style, World};
 use crate::planner::survival::Prune;
+use crate::search::BudgetMeter;
 
 /// Interval, in ticks, at which layers are kept; small layers are always kept.
 const KEPT_TICKS: usize = 5;
@@ -40,6 +41,10 @@ pub(super) struct Target<const N: usize> {
     pub allowed: Vec<TileSet<N>>,
     /// By automaton, its projection; empty for those without one.
     projections: Vec<Projection<N>>,
+    /// The layers of the projections that are still to be made: the automaton, and the tick.
+    projecting: Option<(usize, usize)>,
+    /// By tick, the places where the player can be on the way to an earlier target.
+    earlier_allowed: Vec<TileSet<N>>,
     /// By automaton, every key that it can have.
     closures: Arc<Vec<Vec<u32>>>,
     /// The threats that can be joined, in the order in which they join.
@@ -49,6 +54,9 @@ pub(super) struct Target<const N: usize> {
     known_max_bytes: usize,
     /// The proof of all of it.
     pub steps: Vec<Step>,
+    /// A sweep that ran out of states beyond the target: with the steps before it, the proof of a
+    /// bound.
+    pub beyond: Option<Step>,
 }
 
 impl<const N: usize> Target<N> {
@@ -62,14 +70,17 @@ impl<const N: usize> Target<N> {
             tick,
             allowed: Vec::new(),
             projections: Vec::new(),
+            projecting: None,
+            earlier_allowed: Vec::new(),
             closures,
             slots,
             known: vec![None; tick + 1],
             known_bytes: 0,
             known_max_bytes,
             steps: Vec::new(),
+            beyond: None,
         };
-        target.project(model);
+        target.begin_projections(model);
         target
     }
 
@@ -82,36 +93,57 @@ impl<const N: usize> Target<N> {
             tick,
             allowed: Vec::new(),
             projections: Vec::new(),
+            projecting: None,
+            earlier_allowed: self.allowed[..=self.tick].to_vec(),
             closures: self.closures.clone(),
             slots: self.slots.clone(),
             known,
             steps: self.steps.clone(),
+            beyond: None,
             ..*self
         };
-        later.project(model);
-        for (allowed, earlier) in later.allowed.iter_mut().zip(&self.allowed[..=self.tick]) {
-            *allowed = allowed.and(earlier);
-        }
+        later.begin_projections(model);
         later
     }
 
-    fn project(&mut self, model: &Model<N>) {
+    fn begin_projections(&mut self, model: &Model<N>) {
         self.allowed = model.taken.iter().map(|taken| model.board.open.without(taken)).collect();
         self.allowed[model.first_tick] = TileSet::of(model.player);
         for tick in (model.first_tick..self.tick).rev() {
             let landing = model.landing(tick, &self.allowed);
             self.allowed[tick] = self.allowed[tick].and(&model.board.reach(&landing));
         }
-        let mut projections = Vec::with_capacity(model.automata.len());
-        for automaton in &model.automata {
-            projections.push(match automaton {
-                Automaton::Chaser { style: Style::Shark, branches, .. } => {
-                    model.project_shark(branches, self.tick, &mut self.allowed)
+        self.projections = vec![Projection::new(); model.automata.len()];
+        self.projecting = Some((0, self.tick));
+    }
+
+    /// Continues with the projections on single sharks until the budget is used up; returns true
+    /// once they are complete. The target may not be used before.
+    pub fn project(&mut self, model: &Model<N>, meter: &mut BudgetMeter) -> bool {
+        while let Some((automaton, tick)) = self.projecting {
+            if meter.check().is_err() {
+                return false;
+            }
+            self.projecting = match &model.automata.get(automaton) {
+                Some(Automaton::Chaser { style: Style::Shark, branches, .. }) => {
+                    let projection = &mut self.projections[automaton];
+                    if projection.is_empty() {
+                        *projection = vec![Vec::new(); self.tick + 1];
+                    }
+                    model.project_shark(branches, tick, projection, &mut self.allowed);
+                    meter.add_ticks(1 + (branches.len() / 16) as u64);
+                    Some(if tick == model.first_tick { (automaton + 1, self.tick) } else { (automaton, tick - 1) })
                 }
-                _ => Projection::new(),
-            });
+                Some(_) => Some((automaton + 1, self.tick)),
+                None => None,
+            };
+            if self.projecting.is_none() {
+                for (allowed, earlier) in self.allowed.iter_mut().zip(&std::mem::take(&mut self.earlier_allowed)) {
+                    *allowed = allowed.and(earlier);
+                }
+            }
         }
-        self.projections = projections;
+        true
     }
 
     /// The slots whose bits are in a mask.

@@ -26,6 +26,13 @@ fn worlds(sizes: &[(i32, i32)], threats: &[usize], count: u64) -> impl Iterator<
     })
 }
 
+/// An engine for a map of at most 64 x 5 places, whose model is built in small slices.
+fn engine(world: &World) -> Engine<5> {
+    let mut builder = ModelBuilder::new(world, &world.start()).expect("a small map");
+    while !builder.advance(world, &mut BudgetMeter::new(Budget::ticks(7))) {}
+    Engine::new(builder.finish(), SurvivalOptions::default())
+}
+
 #[test]
 fn lines_that_reach_the_target_are_never_hopeless() {
     assert!(check_lines(18) >= 12);
@@ -48,7 +55,7 @@ fn check_lines(maps: u64) -> usize {
             continue;
         }
         let line = world.states_along(&world.start(), &found.moves);
-        let mut engine = Engine::<5>::new(&world, &world.start(), SurvivalOptions::default()).expect("a small map");
+        let mut engine = engine(&world);
         engine.begin(target_tick);
         for _ in 0..16 {
             let mut meter = BudgetMeter::new(Budget::ticks(100_000));
@@ -86,7 +93,7 @@ fn check_scores(maps: u64) -> usize {
             continue;
         }
         exhausted += 1;
-        let mut engine = Engine::<5>::new(&world, &root, SurvivalOptions::default()).expect("a small map");
+        let mut engine = engine(&world);
         let mut best = Solution::unknown(root.tick());
         engine.run(&world, &root, &mut best, &mut BudgetMeter::new(Budget::ticks(400_000)));
         assert!(best.bound >= truth.final_tick, "map {index}: bound {} of {}", best.bound, truth.final_tick);
