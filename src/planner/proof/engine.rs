@@ -1,11 +1,11 @@
 //! Search and proof side by side: the beam looks for a line that reaches the target, sweeps look
 //! for a proof that there is none, and each uses the other's results.
 
+use super::Proof;
 use super::join::slots_of;
 use super::model::{Automaton, Model};
 use super::sweep::{End, Sweep, SweepLimits};
 use super::target::{Pruner, Target};
-use super::Proof;
 use crate::game::{LAST_TICK, State, Style, World};
 use crate::planner::{Budget, Outcome, Solution, SurvivalOptions, SurvivalSearch};
 use crate::search::BudgetMeter;
@@ -385,13 +385,12 @@ impl<const N: usize> Engine<N> {
         assert!(attempt.target.project(&self.model, &mut BudgetMeter::new(Budget::UNLIMITED)));
     }
 
-    /// Runs only a slice of the sweeps; returns whether it has proven that the target cannot be
-    /// reached.
+    /// Runs only a slice of the sweeps; returns the bound that it has proven.
     #[cfg(test)]
-    pub fn prove_slice(&mut self, meter: &mut BudgetMeter) -> bool {
+    pub fn prove_slice(&mut self, meter: &mut BudgetMeter) -> u16 {
         let mut best = Solution::unknown(0);
         self.prove(&mut best, meter);
-        best.bound <= LAST_TICK
+        best.bound
     }
 
     /// Whether the knowledge about the target rules a state out.
@@ -429,9 +428,7 @@ fn order<const N: usize>(model: &Model<N>) -> Vec<usize> {
     });
     if slots_of(model, &order).len() < order.len() {
         let distances = model.distances(model.player);
-        order.sort_by_key(|&index| {
-            distances[usize::from(model.place(&model.automata[index], model.start[index]))]
-        });
+        order.sort_by_key(|&index| distances[usize::from(model.place(&model.automata[index], model.start[index]))]);
     }
     order
 }

@@ -26,9 +26,8 @@ impl<const N: usize> Model<N> {
         allowed: &mut [TileSet<N>],
     ) {
         if tick + 1 == layers.len() {
-            layers[tick] = (0..branches.len())
-                .map(|tile| allowed[tick].without(&TileSet::of(self.board.places[tile])))
-                .collect();
+            layers[tick] =
+                (0..branches.len()).map(|tile| allowed[tick].without(&TileSet::of(self.board.places[tile]))).collect();
             return;
         }
         layers[tick] = self.shark_layer_before(branches, tick, &layers[tick + 1], allowed);
