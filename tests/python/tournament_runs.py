@@ -105,7 +105,8 @@ def standing(program: Path, more: list[str]) -> dict[str, Any]:
 
 def tournament(program: Path, more: list[str]) -> list[str]:
     """The command: one game on each map, with enough time for bots on a busy machine."""
-    options = ["--samples", "1", "--budget-ticks", "200", "--tick-ms", "5000", "--json"]
+    # The bot in shell remembers its last game: only in a process of its own is a game the same in any order.
+    options = ["--samples", "1", "--budget-ticks", "200", "--tick-ms", "5000", "--restart", "--json"]
     return [str(program), "tournament", *ENTRANTS, *SHELL_BOTS, *options, *more]
 
 
@@ -139,7 +140,7 @@ def run_kills(program: Path, count: int, seed: int) -> list[str]:
             lines.append(f"kill {kill}: {played} of {games} games")
         resumed = standing(program, resume)
         different = [name for name in whole if whole[name] != resumed[name]]
-        assert resumed == whole, f"different from an undisturbed run: {[(whole[name], resumed[name]) for name in different]}"
+        assert resumed == whole, f"different from an undisturbed run: {', '.join(different)}"
     return [*lines, "the same result as an undisturbed run"]
 
 
