@@ -1,5 +1,5 @@
 //! `survival`, the default planner: solves the whole game, then plays the solution; until the
-//! solution is complete, it keeps solving on every tick. Without slack it proves, too: where
+//! solution is complete, it keeps solving on every tick. Without slack it also proves: where
 //! surviving is impossible, it plays for the longest line, and stops once that is proven to be the
 //! longest.
 
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn doomed_game_lasts_as_long_as_is_possible_and_is_not_searched_again() {
+    fn doomed_game_lasts_as_long_as_possible_and_is_not_searched_again() {
         let world = doomed();
         let mut planner = SurvivalPlanner::new(SurvivalOptions::default());
         let mut state = world.start();

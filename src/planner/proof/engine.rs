@@ -12,8 +12,8 @@ use crate::search::BudgetMeter;
 
 /// Work per slice of either side, in states stepped or combinations of keys.
 const SLICE: u64 = 50_000;
-/// A threat joins a running sweep if this gives at most this many combinations: one for each of so
-/// much work on the target, within limits.
+/// A threat joins a running sweep if this gives at most this many combinations: one per this much
+/// work on the target, within limits.
 const JOIN_LEN_SHARE: u64 = 400;
 const JOIN_LEN_MIN: u64 = 2_000;
 const JOIN_LEN_MAX: u64 = 40_000;
@@ -45,9 +45,9 @@ const FLOOR_STEP_TICKS: usize = 120;
 const WORK_LIMIT_END: u64 = 3_000_000;
 /// While no line reaches this tick, the end of the game is not the only target.
 const LATE_TICK: usize = 1800;
-/// The share of the work on the lowest target, in that on others.
+/// How many times more work the lowest target gets than the others.
 const LOW_SHARE: u64 = 4;
-/// Every how many slices the beam has its turn on targets far beyond the longest line.
+/// On targets far beyond the longest line, the beam gets one slice in this many.
 const FAR_BEAM_SHARE: u64 = 5;
 /// The targets of a round are closer than one over this of the distance from the line to the bound.
 const BISECTION_SHARE: usize = 4;
@@ -147,7 +147,7 @@ impl<const N: usize> Engine<N> {
     fn next_target(&mut self, best: &Solution) -> usize {
         let (low, high) = (usize::from(best.final_tick), usize::from(best.bound));
         if best.bound > LAST_TICK {
-            // In turns with the tick just beyond the longest line, which may be easier to decide:
+            // Alternates with the tick just beyond the longest line, which may be easier to decide:
             // sweeps to it are shorter, and go on beyond it.
             let end = usize::from(LAST_TICK);
             let Some(attempt) = &self.attempt else { return end };

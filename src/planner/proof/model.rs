@@ -453,7 +453,7 @@ impl<const N: usize> Model<N> {
     }
 }
 
-/// Builds a model bit by bit: on large maps this takes longer than a decision may.
+/// Builds a model in slices: on large maps this takes longer than a decision may.
 #[derive(Debug)]
 pub(super) struct ModelBuilder<const N: usize> {
     model: Model<N>,

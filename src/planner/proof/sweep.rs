@@ -157,7 +157,7 @@ impl<const N: usize> Sweep<N> {
                 Phase::Again { until } => self.again(model, target, until, meter),
                 Phase::Backwards => self.backwards(model, target, meter),
             };
-            // Before this, a phase sees the work up to its own start.
+            // Until then, a phase sees the work up to its own start.
             self.work = work + meter.ticks() - begin;
             if end.is_some() {
                 return end;
@@ -207,7 +207,7 @@ impl<const N: usize> Sweep<N> {
         (self.next.len() > self.limits.layer_len).then_some(End::TooBig)
     }
 
-    /// Beyond the target nothing is known: what is left there is all that is alive.
+    /// Beyond the target nothing is known: all states that are alive there are left.
     fn beyond(
         &mut self,
         model: &Model<N>,
