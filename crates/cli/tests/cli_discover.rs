@@ -58,7 +58,7 @@ fn answer_is_the_same_on_any_number_of_threads() {
     assert_eq!(ranking.iter().filter(|row| row["name"].is_null()).count(), 3);
     // No two finalists are the same algorithm in other words.
     let mut found: Vec<String> =
-        ranking.iter().filter(|row| row["name"].is_null()).map(|row| row["training_mean"].to_string()).collect();
+        ranking.iter().filter(|row| row["name"].is_null()).map(|row| row["mean"].to_string()).collect();
     found.sort_unstable();
     found.dedup();
     assert_eq!(found.len(), 3);
