@@ -169,7 +169,8 @@ pub(crate) struct Batch {
     threads: usize,
     /// The helper threads.
     workers: Option<Workers>,
-    moves: Vec<Move>,
+    /// The move of every game, as its number; only valid after a check that succeeded.
+    actions: Vec<u8>,
     observations: ObservationArray,
     rewards: Py<PyArrayDyn<f32>>,
     terminations: Py<PyArrayDyn<bool>>,
@@ -186,48 +187,56 @@ impl Batch {
         };
         let (mut rewards, mut terminations) = (memory(self.rewards.bind(py))?, memory(self.terminations.bind(py))?);
         let per_game = self.observation.shape(self.batch.shape()).iter().product();
-        let (mut moves, workers, batch) = (&self.moves[..], self.workers.as_mut(), &mut self.batch);
+        let (mut actions, workers, batch) = (&self.actions[..], self.workers.as_mut(), &mut self.batch);
+        let threads = self.threads;
         without_gil(py, || {
-            let count = if workers.is_some() { batch.len().div_ceil(PART_GAMES) } else { 1 };
+            let count = batch.len().div_ceil(PART_GAMES);
             let mut output = observations;
             let parts = batch.parts(count).map(|part| {
                 let games = part.len();
-                let (part_moves, part_rewards, part_terminations, part_output);
-                (part_moves, moves) = moves.split_at(games);
+                let (part_actions, part_rewards, part_terminations, part_output);
+                (part_actions, actions) = actions.split_at(games);
                 (part_rewards, rewards) = std::mem::take(&mut rewards).split_at_mut(games);
                 (part_terminations, terminations) = std::mem::take(&mut terminations).split_at_mut(games);
                 (part_output, output) = std::mem::replace(&mut output, PartOutput::Nothing).split(games, per_game);
-                (part, part_moves, part_rewards, part_terminations, part_output)
+                (part, part_actions, part_rewards, part_terminations, part_output)
             });
-            // Every thread takes the next part until none is left, so a faster thread does more of
-            // them.
-            let parts = Mutex::new(parts);
-            let next = || parts.lock().unwrap_or_else(PoisonError::into_inner).next();
-            let task = || {
-                while let Some((mut part, moves, rewards, terminations, output)) = next() {
+            // Every thread begins with its own share, whose games are in its processor's cache since
+            // the last step; a faster thread goes on with what the others have not begun.
+            let parts: Vec<_> = parts.map(|part| Mutex::new(Some(part))).collect();
+            let task = |thread: usize| {
+                let first = parts.len() * thread / threads;
+                let order = parts[first..].iter().chain(&parts[..first]);
+                for part in order {
+                    let part = part.lock().unwrap_or_else(PoisonError::into_inner).take();
+                    let Some((mut part, actions, rewards, terminations, output)) = part else { continue };
                     if job == Job::Step {
-                        part.step(moves, rewards, terminations);
+                        let mut moves = [Move::Stay; PART_GAMES];
+                        for (player_move, &action) in moves.iter_mut().zip(actions) {
+                            *player_move = move_of_number(action.into()).unwrap_or(Move::Stay);
+                        }
+                        part.step(&moves[..actions.len()], rewards, terminations);
                     }
                     output.fill(&part);
                 }
             };
             match workers {
                 Some(workers) => workers.run(&task),
-                None => task(),
+                None => task(0),
             }
         })
     }
 
     /// Reads one move per game.
-    fn read_moves(&mut self, actions: &Bound<'_, PyAny>) -> PyResult<()> {
+    fn read_actions(&mut self, actions: &Bound<'_, PyAny>) -> PyResult<()> {
         if let Ok(array) = actions.extract::<PyReadonlyArray1<'_, i64>>() {
-            return self.take_moves(&array, |number| number);
+            return self.take_actions(&array, |number| number);
         }
         if let Ok(array) = actions.extract::<PyReadonlyArray1<'_, u8>>() {
-            return self.take_moves(&array, i64::from);
+            return self.take_actions(&array, i64::from);
         }
         if let Ok(array) = actions.extract::<PyReadonlyArray1<'_, i32>>() {
-            return self.take_moves(&array, i64::from);
+            return self.take_actions(&array, i64::from);
         }
         let py = actions.py();
         let array = py.import("numpy")?.call_method1("asarray", (actions,))?;
@@ -241,7 +250,7 @@ impl Batch {
             return Err(self.wrong_shape(py, &shape));
         }
         let array: PyReadonlyArray1<'_, i64> = array.call_method1("astype", ("int64",))?.extract()?;
-        self.take_moves(&array, |number| number)
+        self.take_actions(&array, |number| number)
     }
 
     fn wrong_shape(&self, py: Python<'_>, found: &[usize]) -> PyErr {
@@ -249,7 +258,7 @@ impl Batch {
         PyValueError::new_err(format!("actions: expected the shape ({},), found {found}", self.batch.len()))
     }
 
-    fn take_moves<T: Element + Copy>(
+    fn take_actions<T: Element + Copy>(
         &mut self,
         array: &PyReadonlyArray1<'_, T>,
         number: impl Fn(T) -> i64,
@@ -267,14 +276,17 @@ impl Batch {
         };
         // Combines all bits of all numbers, so that the loop needs no branch: 0 to 4, and these
         // plus 3, fit into three bits.
-        let bits = values.iter().fold(0, |bits, &value| bits | number(value) | number(value).wrapping_add(3));
+        let mut bits = 0;
+        for (action, &value) in self.actions.iter_mut().zip(values) {
+            let value = number(value);
+            bits |= value | value.wrapping_add(3);
+            *action = value as u8;
+        }
         if !(0..8).contains(&bits) {
             let numbers = values.iter().map(|&value| number(value)).enumerate();
             let (index, value) = numbers.into_iter().find(|&(_, value)| !(0..=4).contains(&value)).unwrap_or_default();
             return Err(PyValueError::new_err(format!("actions[{index}]: expected a move from 0 to 4, found {value}")));
         }
-        self.moves.clear();
-        self.moves.extend(values.iter().map(|&value| move_of_number(number(value)).unwrap_or(Move::Stay)));
         Ok(())
     }
 
@@ -345,7 +357,7 @@ impl Batch {
             observation,
             threads,
             workers,
-            moves: vec![Move::Stay; games],
+            actions: vec![0; games],
             observations: ObservationArray::new(py, observation, &shape),
             rewards: PyArrayDyn::zeros(py, vec![games], false).unbind(),
             terminations: PyArrayDyn::zeros(py, vec![games], false).unbind(),
@@ -392,7 +404,7 @@ impl Batch {
     #[pyo3(signature = (actions, /))]
     fn step(&mut self, actions: &Bound<'_, PyAny>) -> PyResult<(Py<PyAny>, Py<PyAny>, Py<PyAny>)> {
         let py = actions.py();
-        self.read_moves(actions)?;
+        self.read_actions(actions)?;
         self.work(py, Job::Step)?;
         let (rewards, terminations) = (self.rewards.clone_ref(py), self.terminations.clone_ref(py));
         Ok((self.observations.object(py), rewards.into_any(), terminations.into_any()))

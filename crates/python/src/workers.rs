@@ -47,7 +47,7 @@ struct Shared {
 }
 
 /// A task, without the lifetime of what it borrows.
-type Task = *const (dyn Fn() + Sync);
+type Task = *const (dyn Fn(usize) + Sync);
 
 // SAFETY: `task` is written and read by different threads, but never at the same time: see its
 // description. The task itself is `Sync`.
@@ -71,23 +71,25 @@ impl Workers {
             wake: Condvar::new(),
         });
         let workers = Self { shared };
-        for _ in 0..count {
+        for number in 1..=count {
             let shared = Arc::clone(&workers.shared);
-            thread::Builder::new().name("getaway".to_owned()).spawn(move || shared.help())?;
+            thread::Builder::new().name("getaway".to_owned()).spawn(move || shared.help(number))?;
         }
         Ok(workers)
     }
 
     /// Runs a task on the calling thread, and on every helper that is there in time. The task is
-    /// called once by each of them, and returns when nothing is left to do.
+    /// called once by each of them with its number, 0 for the calling thread, and returns when
+    /// nothing is left to do.
     ///
     /// # Panics
     /// When the task panics.
-    pub fn run(&mut self, task: &(dyn Fn() + Sync)) {
+    pub fn run(&mut self, task: &(dyn Fn(usize) + Sync)) {
         let shared = &*self.shared;
         // SAFETY: the lifetime is erased only until `Closing` has been dropped below: from then on
         // no helper is inside, and none can enter.
-        let erased: Task = unsafe { std::mem::transmute::<&(dyn Fn() + Sync), &'static (dyn Fn() + Sync)>(task) };
+        let erased: Task =
+            unsafe { std::mem::transmute::<&(dyn Fn(usize) + Sync), &'static (dyn Fn(usize) + Sync)>(task) };
         // SAFETY: the last task is closed and empty, so no helper reads it.
         unsafe { *shared.task.get() = Some(erased) };
         let number = shared.state.load(Ordering::Relaxed) & !(NUMBER - 1);
@@ -97,7 +99,7 @@ impl Workers {
             drop(shared.lie_down());
             shared.wake.notify_all();
         }
-        task();
+        task(0);
         drop(closing);
         assert!(!shared.has_panicked.swap(false, Ordering::Relaxed), "a helper has panicked");
     }
@@ -135,7 +137,7 @@ impl Shared {
     }
 
     /// The life of a helper.
-    fn help(&self) {
+    fn help(&self, helper: usize) {
         let mut done = 0;
         while let Some(number) = self.next_task(done) {
             done = number;
@@ -145,7 +147,7 @@ impl Shared {
             }
             // SAFETY: this thread is inside the task: the calling thread writes the next one, or
             // returns from `run`, only after it has left.
-            let run = || unsafe { (*self.task.get()).map(|task| (*task)()) };
+            let run = || unsafe { (*self.task.get()).map(|task| (*task)(helper)) };
             if catch_unwind(AssertUnwindSafe(run)).is_err() {
                 self.has_panicked.store(true, Ordering::Relaxed);
             }
