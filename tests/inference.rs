@@ -199,13 +199,12 @@ fn bot_learns_other_rules_while_it_plays_and_keeps_them_for_the_next_game() {
 #[test]
 fn bot_that_doubts_the_rules_keeps_out_of_reach() {
     use getaway::bot::{Bot, BotOptions};
-    let world = World::new(&maps()[3].layout, &Rules::BLITZ_2025).expect("a map");
-    let within_reach = |doubts_rules: bool| {
-        let options = BotOptions { doubts_rules, budget: Budget::ticks(20_000), ..BotOptions::default() };
+    let within_reach = |world: &World, doubts_rules: bool| {
+        let options = BotOptions { doubts_rules, budget: Budget::ticks(300_000), ..BotOptions::default() };
         let mut bot = Bot::new(options).expect("options");
         let (mut state, mut ticks) = (world.start(), 0);
         while !state.is_over() && state.tick() <= 600 {
-            let decision = bot.next_action(&GameMessage::of(&world, &state, "us")).expect("a decision");
+            let decision = bot.next_action(&GameMessage::of(world, &state, "us")).expect("a decision");
             ticks += u32::from(world.is_within_reach(&state, decision.player_move));
             world.step(&mut state, decision.player_move);
         }
@@ -213,6 +212,10 @@ fn bot_that_doubts_the_rules_keeps_out_of_reach() {
         assert!(bot.memory().doubts_rules, "a game that stops in the middle is a doubt");
         ticks
     };
-    let (trusting, doubting) = (within_reach(false), within_reach(true));
-    assert!(2 * doubting <= trusting, "{doubting} and {trusting} ticks within reach");
+    // On the other map the search finds no line that keeps out of reach all the time.
+    for map in maps().iter().filter(|map| map.name != "harbour") {
+        let world = World::new(&map.layout, &Rules::BLITZ_2025).expect("a map");
+        let (trusting, doubting) = (within_reach(&world, false), within_reach(&world, true));
+        assert!(trusting > 0 && doubting == 0, "{}: {trusting} and {doubting} ticks within reach", map.name);
+    }
 }

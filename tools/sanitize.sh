@@ -16,6 +16,8 @@ fi
 target=$(rustc -vV | sed -n 's/^host: //p')
 
 # Release builds without debug assertions, because only they leave lookups unchecked.
+# Line tables, because suppressions and reports need the names of inlined functions.
+export CARGO_PROFILE_RELEASE_DEBUG=line-tables-only
 export RUSTFLAGS="-Zsanitizer=address ${RUSTFLAGS:-}"
 export ASAN_OPTIONS="detect_leaks=1:${ASAN_OPTIONS:-}"
 export LSAN_OPTIONS="suppressions=$PWD/tools/lsan.supp:${LSAN_OPTIONS:-}"

@@ -112,7 +112,9 @@ fn report_has_its_games_as_csv_and_its_result_as_json() {
     assert_eq!(names, ["date", "version", "commit", "processor", "threads", "budget per decision", "rules"]);
     assert!(data["command"].as_str().unwrap().starts_with("getaway tournament sampling random safest "));
     assert_eq!((data["sprt"].as_array().unwrap().len(), data["drawings"].as_array().unwrap().len()), (3, 2));
-    assert!(data["games"][0][7].as_str().unwrap().ends_with("getaway view watch.jsonl.gz"));
+    let line = data["games"][0][6].as_str().unwrap();
+    assert!(line.starts_with("getaway play corner-shop --planner sampling "), "{line}");
+    assert!(data["games"][0][7].is_u64(), "the first game can be watched");
 }
 
 #[test]

@@ -158,7 +158,7 @@ impl<const N: usize> Engine<N> {
             if is_end && low < LATE_TICK {
                 return low;
             }
-            self.work_limit *= 2;
+            self.work_limit = self.work_limit.saturating_mul(2);
             return end;
         }
         if let Some(attempt) = self.attempt.as_ref().filter(|attempt| (low..high).contains(&attempt.target.tick)) {
@@ -178,7 +178,7 @@ impl<const N: usize> Engine<N> {
         }
         // Knowledge about the lowest target holds for all others.
         self.stalled.clear();
-        self.work_limit *= 2;
+        self.work_limit = self.work_limit.saturating_mul(2);
         low
     }
 
@@ -188,7 +188,7 @@ impl<const N: usize> Engine<N> {
         if tick == usize::from(LAST_TICK) && best.bound > LAST_TICK {
             self.work_limit.max(WORK_LIMIT_END)
         } else if tick == usize::from(best.final_tick) {
-            LOW_SHARE * self.work_limit
+            self.work_limit.saturating_mul(LOW_SHARE)
         } else {
             self.work_limit
         }
@@ -211,7 +211,7 @@ impl<const N: usize> Engine<N> {
         self.resting.sort_by_key(|attempt| attempt.target.tick);
         if let Some(place) = self.resting.iter().position(|attempt| attempt.target.tick == tick) {
             let mut attempt = self.resting.remove(place);
-            attempt.work_limit = attempt.work + self.share(tick, best);
+            attempt.work_limit = attempt.work.saturating_add(self.share(tick, best));
             self.attempt = Some(attempt);
             return;
         }
@@ -247,8 +247,11 @@ impl<const N: usize> Engine<N> {
     pub fn run(&mut self, world: &World, root: &State, best: &mut Solution, meter: &mut BudgetMeter) {
         while best.final_tick < best.bound && meter.check().is_ok() {
             let tick = self.next_target(best);
-            if self.attempt.as_ref().is_none_or(|attempt| attempt.target.tick != tick) {
-                self.set_target(tick, best);
+            let share = self.share(tick, best);
+            match self.attempt.as_mut().filter(|attempt| attempt.target.tick == tick) {
+                Some(attempt) if attempt.work < attempt.work_limit => {}
+                Some(attempt) => attempt.work_limit = attempt.work.saturating_add(share),
+                None => self.set_target(tick, best),
             }
             let before = meter.ticks();
             if self.attempt.as_mut().is_some_and(|attempt| attempt.target.project(&self.model, meter)) {
