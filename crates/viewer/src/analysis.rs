@@ -136,7 +136,8 @@ pub struct Analysis {
     /// The styles of the threats that could reach the player after the last message.
     #[serde(skip)]
     pub close_threats: Vec<String>,
-    /// The last tick of the longest line that was found from the first tick on, if none survives.
+    /// The last tick of the longest line that is known from the first tick on, this game included, if
+    /// none survives.
     pub longest_tick: Option<u16>,
     /// By tick from `first_tick` on: the room that was left.
     pub room: Vec<u16>,
@@ -255,7 +256,7 @@ impl Analysis {
             played: index.and_then(|index| moves.get(index).copied().flatten()),
             catchers,
             close_threats: close_threats(ticks, styles, world.player(last)),
-            longest_tick: boundary.longest_tick.filter(|_| index.is_none()),
+            longest_tick: boundary.longest_tick.max(Some(last.tick())).filter(|_| index.is_none()),
             falls: falls(&room, states, first_doomed.and_then(|next| next.checked_sub(1))),
             room,
             room_ticks: ROOM_TICKS,
@@ -362,13 +363,11 @@ impl Analysis {
             _ => format!("the recording ends in tick {final_tick}"),
         };
         let (Some(index), Some(tick)) = (index, self.last_savable_tick) else {
-            return match (kind, self.longest_tick) {
-                (LossKind::DoomedMap, Some(longest)) => format!(
-                    "Lost before the first move: no line survives this map, the longest that is known ends in tick {longest}, and {caught}."
+            return match kind {
+                LossKind::DoomedMap => format!(
+                    "Lost before the first move: no line survives this map, the longest that is known ends in tick {}, and {caught}.",
+                    self.longest_tick.unwrap_or(final_tick)
                 ),
-                (LossKind::DoomedMap, None) => {
-                    format!("Lost before the first move: no line survives this map, and {caught}.")
-                }
                 _ => format!("No surviving line was found from any tick, which proves nothing; {caught}."),
             };
         };

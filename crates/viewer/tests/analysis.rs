@@ -340,6 +340,7 @@ fn doomed_map_is_explained() {
     assert_eq!((analysis.kind, analysis.is_proven), (Some(LossKind::DoomedMap), true));
     assert_eq!((analysis.last_savable_tick, &analysis.line), (None, &None));
     let longest = analysis.longest_tick.unwrap();
+    assert!(longest >= analysis.final_tick, "this game is known, too");
     assert_eq!(exhaustive_end(&world, &world.start(), 100_000), Some(longest));
     let expected = format!(
         "Lost before the first move: no line survives this map, the longest that is known ends in tick {longest}, and the shark caught it in tick {}.",
