@@ -396,12 +396,15 @@ impl Analysis {
                 format!("{lost} because its command came too late, {ms:.0} ms into tick {when}: {stayed}")
             }
             LossKind::MissingCommand => {
-                let others = match self.commands.late {
-                    0 => "no command came for it".to_owned(),
-                    1 => "no command came for it in time, nor for another tick".to_owned(),
-                    late => format!("no command came for it in time, nor for {late} other ticks"),
+                let in_time = if self.commands.late > 0 { " in time" } else { "" };
+                let before = ticks.iter().take(index).filter(|tick| is_missing(tick));
+                let before: Vec<u32> = before.map(|tick| tick.tick).collect();
+                let others = match before[..] {
+                    [] => String::new(),
+                    [tick] => format!(", nor for tick {tick}"),
+                    [first, ..] => format!(", nor for {} other ticks from tick {first} on", before.len()),
                 };
-                format!("{lost} because {others}: {stayed}")
+                format!("{lost} because no command came for it{in_time}{others}: {stayed}")
             }
             LossKind::UnreadableCommand => {
                 let error = wire.and_then(|wire| wire.unreadable.first()).map_or("", |frame| &frame.error);
@@ -450,13 +453,18 @@ impl CommandCounts {
             };
             counts.late += wire.late.len();
             counts.unreadable += wire.unreadable.len();
-            counts.missing += usize::from(wire.command.is_none() && wire.left.is_none());
+            counts.missing += usize::from(is_missing(tick));
             if wire.left.is_some() && counts.left_tick.is_none() {
                 counts.left_tick = Some(tick.tick);
             }
         }
         counts
     }
+}
+
+/// Whether a tick was played without a command although the bot was there.
+fn is_missing(tick: &LoggedTick) -> bool {
+    tick.wire.as_ref().is_some_and(|wire| wire.command.is_none() && wire.left.is_none())
 }
 
 /// When the command of a tick came, if it came in a later one: that tick, and the milliseconds from

@@ -264,10 +264,13 @@ fn lost_games_are_explained_by_their_causes() {
     let mut lines = heard_until(&moves[..index]);
     for line in &mut lines[5..8] {
         let late = CommandNote { ms: 4.0, tick: Some(3), actions: Vec::new() };
-        line.notes.wire.as_mut().unwrap().late.push(late);
+        let wire = line.notes.wire.as_mut().unwrap();
+        // The tick was played as if the command had come.
+        wire.command = None;
+        wire.late.push(late);
     }
     let (log, analysis) = analyse(&world, lines, without_command);
-    let sentence = format!("Lost in tick {tick} because no command came for it in time, nor for 3 other ticks: ");
+    let sentence = format!("Lost in tick {tick} because no command came for it in time, nor for 3 other ticks from tick 6 on: ");
     check("missing and late", &world, &log, &analysis, LossKind::MissingCommand, tick, &sentence);
 
     // The command cannot be read.
