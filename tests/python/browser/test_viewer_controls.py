@@ -127,7 +127,7 @@ def test_marks_are_visited_and_named(page: Page, whole_game: Path) -> None:
     wait_until(page, "window.viewer?.replay?.last >= 0")
     marks = sorted(page.evaluate("[...new Set(viewer.replay.header.marks.map(({ index }) => viewer.replay.frames[index].tick))]"))
     marks = [mark for mark in marks if mark > 1]
-    assert len(marks) > 5
+    assert len(marks) >= 5  # four phases and the end
     for mark in marks[:3]:
         page.locator("#next-mark").click()
         assert tick(page) == mark
