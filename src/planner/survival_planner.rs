@@ -1,32 +1,45 @@
 //! `survival`, the default planner: solves the whole game, then plays the solution; until the
-//! solution is complete, it keeps solving on every tick. Without slack it also proves: where
-//! surviving is impossible, it plays for the longest line, and stops once that is proven to be the
-//! longest.
+//! solution is complete, it keeps solving on every tick. Without slack, and with the feature
+//! `proofs`, it also proves: where surviving is impossible, it plays for the longest line, and stops
+//! once that is proven to be the longest.
 
+#[cfg(feature = "proofs")]
+use super::Decider;
 use super::follower::PlanFollower;
 use super::safest::SafestPlanner;
-use super::{Budget, Choice, Decider, Planner, Solution, Source, SurvivalOptions, SurvivalSearch};
+use super::{Budget, Choice, Planner, Solution, Source, SurvivalOptions, SurvivalSearch};
 use crate::game::{Move, State, World};
 
 /// What finds the line.
 #[derive(Debug)]
 enum Solver {
     /// Searches and proves.
+    #[cfg(feature = "proofs")]
     Decider(Box<Decider>),
     /// Only searches: what is proven about lines does not take slack into account.
     Search(Box<SurvivalSearch>),
 }
 
 impl Solver {
+    fn new(options: SurvivalOptions) -> Self {
+        #[cfg(feature = "proofs")]
+        if options.slack_moves == 0 {
+            return Self::Decider(Box::new(Decider::for_play(options)));
+        }
+        Self::Search(Box::new(SurvivalSearch::new(options)))
+    }
+
     fn solve(&mut self, world: &World, state: &State, budget: Budget) -> Solution {
         match self {
+            #[cfg(feature = "proofs")]
             Self::Decider(decider) => decider.solve(world, state, budget),
             Self::Search(search) => search.solve(world, state, budget),
         }
     }
 }
 
-/// Plays the result of [`Decider`], or with slack of [`SurvivalSearch`]: a line to the end of the
+/// Plays the result of [`Decider`](super::Decider), or with slack, or without the feature `proofs`,
+/// of [`SurvivalSearch`]: a line to the end of the
 /// game, the longest line if surviving is impossible, or the longest found so far.
 #[derive(Debug)]
 pub struct SurvivalPlanner {
@@ -39,12 +52,7 @@ pub struct SurvivalPlanner {
 impl SurvivalPlanner {
     /// Creates the planner.
     pub fn new(options: SurvivalOptions) -> Self {
-        let solver = if options.slack_moves == 0 {
-            Solver::Decider(Box::new(Decider::for_play(options)))
-        } else {
-            Solver::Search(Box::new(SurvivalSearch::new(options)))
-        };
-        Self { solver, follower: None, safest: SafestPlanner::new() }
+        Self { solver: Solver::new(options), follower: None, safest: SafestPlanner::new() }
     }
 
     /// The next move of the final answer, if there is one and the game follows it.

@@ -270,7 +270,8 @@ fn lost_games_are_explained_by_their_causes() {
         wire.late.push(late);
     }
     let (log, analysis) = analyse(&world, lines, without_command);
-    let sentence = format!("Lost in tick {tick} because no command came for it in time, nor for 3 other ticks from tick 6 on: ");
+    let sentence =
+        format!("Lost in tick {tick} because no command came for it in time, nor for 3 other ticks from tick 6 on: ");
     check("missing and late", &world, &log, &analysis, LossKind::MissingCommand, tick, &sentence);
 
     // The command cannot be read.
