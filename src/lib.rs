@@ -43,6 +43,15 @@
 //! assert_eq!(state.tick(), 6);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! # Features
+//!
+//! None is enabled by default.
+//!
+//! | feature | adds |
+//! |---|---|
+//! | `recording` | saved games, plain and gzipped (the module `recording`) |
+//! | `proofs` | the planner `survival` proves as well as searches, with 600 kB of code |
 
 pub mod batch;
 pub mod bot;
