@@ -41,27 +41,34 @@ pub(super) struct Answer {
     pub is_timely: bool,
 }
 
+/// What a message is to its game.
+pub(super) enum Observed {
+    /// The last message again, with the decision on it.
+    Repeated(Decision),
+    /// Another message, with what the bot has learnt from it, in sentences.
+    New { learnt: Vec<String> },
+}
+
 /// Records a message and passes it on to the tracker. A message that does not continue the game
 /// starts a new one.
 ///
-/// A repeated message changes nothing: its decision is returned. Of a message that is not playable,
-/// only the answer is kept.
+/// A repeated message changes nothing. Of a message that is not playable, only the answer is kept.
 pub(super) fn observe(
     game: &mut Option<Game>,
     decoded: &Decoded<'_>,
     options: &BotOptions,
     deadlines: Deadlines,
-) -> Option<Decision> {
+) -> Observed {
     let observation = &decoded.observation;
     let is_same_game = game.as_ref().is_some_and(|game| game.is_continued_by(decoded));
     if let Some(Game { answer: Some(answer), history, .. }) = game {
         if is_same_game && answer.observation == *observation {
-            return Some(answer.decision.clone());
+            return Observed::Repeated(answer.decision.clone());
         }
         history.keep_sent(answer);
     }
     if !decoded.is_playable {
-        return None;
+        return Observed::New { learnt: Vec::new() };
     }
     let current = match &mut *game {
         Some(game) if is_same_game => game,
@@ -72,17 +79,19 @@ pub(super) fn observe(
     current.history.queue.push_back(observation.clone());
     current.tracking = track(current.tracking.take(), &current.map, &mut current.history, options, deadlines);
     current.learning.keep(observation);
+    let mut learnt = Vec::new();
     if let Some(Tracking::Following(tracker)) = &mut current.tracking
         && current.history.queue.is_empty()
     {
         let words = learning::named(decoded);
-        current.learning.learn(tracker, (&current.map, &words), options, deadlines);
+        learnt = current.learning.learn(tracker, (&current.map, &words), options, deadlines);
     }
+    current.planning.doubts_rules = options.doubts_rules || current.learning.is_learning();
     if current.tracking.is_none() {
         // No world can be built of this map, so the next message starts over.
         *game = None;
     }
-    None
+    Observed::New { learnt }
 }
 
 impl Game {

@@ -45,8 +45,6 @@ pub(super) struct Learning {
     /// The latest explanation that did not reduce the mispredictions.
     rejected: Option<(Rules, Vec<Option<Style>>)>,
     alternatives: Vec<Alternative>,
-    /// What has been learnt since the last decision, in sentences.
-    news: Vec<String>,
 }
 
 /// Other rules that explain the game, and the state under them.
@@ -79,41 +77,41 @@ impl Learning {
     }
 
     /// Learns from the latest observation; replaces the tracker if its rules or styles have
-    /// changed.
+    /// changed. Returns what is new, in sentences.
     pub fn learn(
         &mut self,
         tracker: &mut Tracker,
         (map, words): (&MessageMap, &[Named]),
         options: &BotOptions,
         deadlines: Deadlines,
-    ) {
+    ) -> Vec<String> {
         if !options.learns || self.has_stopped || tracker.beliefs.world.open_tiles() > LEARNING_TILES_MAX {
-            return;
+            return Vec::new();
         }
         if self.learner.is_none() {
             let is_expected = tracker.beliefs.mispredictions().iter().all(|&count| count == 0);
             if is_expected && words.iter().all(|named| named.style.is_some()) {
-                return;
+                return Vec::new();
             }
-            let Some(first) = self.log.first() else { return };
+            let Some(first) = self.log.first() else { return Vec::new() };
             let mut learner = Learner::new(&options.rules);
             if learner.begin(&layout_of(map, first.player), words.to_vec(), sight(first)).is_err() {
                 self.has_stopped = true;
-                return;
+                return Vec::new();
             }
             self.shown = 1;
             self.learner = Some(Box::new(learner));
         }
-        let Some(learner) = &mut self.learner else { return };
+        let Some(learner) = &mut self.learner else { return Vec::new() };
         for observation in &self.log[self.shown..] {
             learner.observe(&sight(observation));
         }
         self.shown = self.log.len();
         let unexplained = learner.unexplained();
         if let Some(first) = unexplained.iter().find(|unexplained| words[unexplained.threat].style.is_some()) {
-            self.news = vec![format!("no rules explain what the {} did in tick {}", first.style, first.tick)];
+            let news = format!("no rules explain what the {} did in tick {}", first.style, first.tick);
             self.give_up(tracker, words, options, deadlines);
-            return;
+            return vec![news];
         }
         let rules = Rules { no_jump: options.rules.no_jump, ..learner.best() };
         let styles = learner.styles();
@@ -123,6 +121,7 @@ impl Learning {
             None => Rules { wire: options.rules.wire, ..rules } != options.rules,
         };
         let explanation = (rules, styles);
+        let mut news = Vec::new();
         if is_new && self.rejected.as_ref() != Some(&explanation) {
             let (rules, styles) = &explanation;
             let followed = tracker.followed(rules, styles, &self.log, deadlines);
@@ -131,12 +130,13 @@ impl Learning {
                 Ok(followed) if count(&followed) == 0 || count(&followed) < count(tracker) => {
                     *tracker = followed;
                     self.learnt = Some(explanation);
-                    self.news = self.sentences(&options.rules);
+                    news = self.sentences(&options.rules);
                 }
                 _ => self.rejected = Some(explanation),
             }
         }
         self.update_alternatives(tracker, deadlines);
+        news
     }
 
     /// Returns to the expected rules, and learns nothing more in this game.
@@ -262,11 +262,6 @@ impl Learning {
     pub fn memory(&self) -> Option<(Rules, Vec<(String, Style)>)> {
         let learner = self.learner.as_ref()?;
         Some((learner.best(), learner.words()))
-    }
-
-    /// What has been learnt since the last decision, in sentences.
-    pub fn take_news(&mut self) -> Vec<String> {
-        std::mem::take(&mut self.news)
     }
 
     /// What was learnt, in sentences.

@@ -39,7 +39,7 @@ mod tracker;
 
 use deadline::{Deadline, Deadlines};
 pub use decision::{BotError, Decision};
-use game::{Answer, Game};
+use game::{Answer, Game, Observed};
 pub use memory::Memory;
 pub use options::{BUDGET_DEFAULT, BotOptions, OptionsError};
 use tracker::Tracking;
@@ -110,8 +110,9 @@ impl Bot {
     /// A repeated message gets the same decision again. A message with an earlier tick, another map
     /// or another number of threats starts a new game.
     ///
-    /// # Errors When the message is inconsistent, or the player is not on an open tile; the bot can
-    /// still answer the next message. When an external planner fails.
+    /// # Errors
+    /// When the message is inconsistent, or the player is not on an open tile; the bot can still
+    /// answer the next message. When an external planner fails.
     pub fn next_action_since(&mut self, message: &GameMessage, arrival: Instant) -> Result<Decision, BotError> {
         let (options, time_source) = (&self.options, self.options.budget.time_source);
         let time = options.budget.time.unwrap_or(BUDGET_MAX);
@@ -124,21 +125,18 @@ impl Bot {
 
         let decoded = observation::decode(message, &options.words)?;
         let counted: u32 = self.mispredictions_by_threat().iter().sum();
-        if let Some(repeated) = game::observe(&mut self.game, &decoded, options, deadlines) {
-            return Ok(Decision { elapsed: elapsed(), ..repeated });
-        }
+        let learnt = match game::observe(&mut self.game, &decoded, options, deadlines) {
+            Observed::Repeated(decision) => return Ok(Decision { elapsed: elapsed(), ..decision }),
+            Observed::New { learnt } => learnt,
+        };
         let budget = Budget { time: None, deadline: Some(deadlines.decision.at), ..options.budget };
         let tracked = self.game.as_mut().and_then(|game| game.tracked(&decoded));
-        let choice = plan::decide(tracked, &mut self.cautious, &decoded, options, budget);
+        let choice = plan::decide(tracked, &mut self.cautious, &decoded, options, budget)?;
 
-        if let Some(failure) = self.game.as_ref().and_then(|game| game.planning.failure()) {
-            return Err(BotError::Planner(failure.to_owned()));
-        }
         let Choice { player_move, source, planned_tick, simulated_ticks } = choice;
         let elapsed = elapsed();
         // A new game, or rules that explain more, begin with fewer.
         let mispredictions = self.mispredictions_by_threat().iter().sum::<u32>().saturating_sub(counted);
-        let learnt = self.game.as_mut().map_or_else(Vec::new, |game| game.learning.take_news());
         let tick = message.tick;
         let decision =
             Decision { tick, player_move, source, planned_tick, mispredictions, simulated_ticks, elapsed, learnt };

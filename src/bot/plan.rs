@@ -24,6 +24,8 @@ use crate::game::{LAST_TICK, PlacementError, State, Tile, World};
 use crate::planner::{self, Budget, CautiousRules, Choice, Distance, Planner, SurvivalOptions, SurvivalPlanner};
 use crate::search::BudgetMeter;
 
+use super::belief::Beliefs;
+use super::decision::BotError;
 use super::exploration::{Exploration, SearchLimits, check_plan};
 use super::fallback::decide_from_positions;
 use super::learning::Learning;
@@ -62,7 +64,7 @@ pub(super) struct Planning {
     planner: Option<((u32, bool), ActivePlanner)>,
     exploration: Exploration,
     /// Whether the rules may be others than the world's.
-    doubts_rules: bool,
+    pub doubts_rules: bool,
 }
 
 /// The planner in use.
@@ -76,33 +78,42 @@ enum ActivePlanner {
 }
 
 /// Decides on a message within the budget, whose deadline is set.
+///
+/// # Errors
+/// When an external planner fails.
 pub(super) fn decide(
     tracked: Option<(&mut Tracker, &mut Planning, &Learning)>,
     cautious: &mut CautiousRules,
     decoded: &Decoded<'_>,
     options: &BotOptions,
     budget: Budget,
-) -> Choice {
-    let Some((tracker, planning, learning)) = tracked else { return decide_from_positions(cautious, decoded, None) };
+) -> Result<Choice, BotError> {
+    let Some((tracker, planning, learning)) = tracked else {
+        return Ok(decide_from_positions(cautious, decoded, None));
+    };
     let is_late = budget.deadline.is_some_and(|deadline| budget.time_source.now() >= deadline);
     let state = tracked_state(tracker).ok().filter(|state| !state.is_over());
     let (true, false, Some(state)) = (decoded.is_playable, is_late, state) else {
         // Out of time, or a threat stands on the player and the game goes on, which the rules do
         // not allow.
-        return decide_from_positions(cautious, decoded, Some(&tracker.map.layout));
+        return Ok(decide_from_positions(cautious, decoded, Some(&tracker.map.layout)));
     };
-    if !tracker.beliefs.unmodelled.is_empty() {
-        return cautious.choose_with_predictions(&tracker.beliefs.world, &state, &tracker.beliefs.unmodelled, budget);
+    let Beliefs { world, unmodelled, .. } = &tracker.beliefs;
+    if !unmodelled.is_empty() {
+        return Ok(cautious.choose_with_predictions(world, &state, unmodelled, budget));
     }
     let mut meter = BudgetMeter::new(budget);
-    planning.doubts_rules = options.doubts_rules || learning.is_learning();
-    match planning.decide(tracker, &state, options, &mut meter) {
+    let planned = planning.decide(tracker, &state, options, &mut meter);
+    if let Some(failure) = planning.failure() {
+        return Err(BotError::Planner(failure.to_owned()));
+    }
+    Ok(match planned {
         Ok(choice) => {
             let choice = Choice { simulated_ticks: meter.ticks(), ..choice };
             if planning.is_guarded(&state) { choice } else { learning.check(tracker, choice, budget) }
         }
         Err(_) => decide_from_positions(cautious, decoded, Some(&tracker.map.layout)),
-    }
+    })
 }
 
 /// The predictable threats at their current positions, in the tracker's world; placement fails only
@@ -114,7 +125,7 @@ fn tracked_state(tracker: &Tracker) -> Result<State, PlacementError> {
 
 impl Planning {
     /// See [`Planner::failure`].
-    pub fn failure(&self) -> Option<&str> {
+    fn failure(&self) -> Option<&str> {
         match &self.planner {
             Some((_, ActivePlanner::Plain(planner))) => planner.failure(),
             _ => None,
