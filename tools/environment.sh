@@ -92,7 +92,7 @@ prepare_python() {
   # A terminal shows the progress of the build.
   quiet=--quiet
   [ ! -t 2 ] || quiet=
-  # shellcheck disable=SC2086 # Empty, it is no argument.
+  # shellcheck disable=SC2086 # An empty $quiet must not become an argument.
   "$venv_python" -m maturin build $quiet --release --locked --compatibility linux --out "$wheels" || return
   install --force-reinstall --no-deps "$wheels"/getaway-*.whl || return
   echo "$now" >.venv/getaway.hash
