@@ -45,8 +45,8 @@ section documentation env RUSTDOCFLAGS='-D warnings' cargo doc --locked --worksp
 section 'library without features' cargo clippy --locked --package getaway -- -D warnings
 section tests cargo test --locked
 # The benches without the optimised build of cargo bench: each runs once, with its checks.
-section 'bench checks' cargo test --locked --package getaway --package getaway-arena --bench world --bench arena -- --test
-section 'PNG fuzzing' cargo run --locked --quiet --package getaway-cli --example png_fuzz -- --count 5000 --seed 1
+section 'bench checks' cargo test --locked --bench world --bench arena -- --test
+section 'PNG fuzzing' cargo run --locked --quiet --example png_fuzz -- --count 5000 --seed 1
 section 'Python extension and bot' python_tests
 
 printf '\nall passed in %d s\n' "$SECONDS"
