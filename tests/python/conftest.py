@@ -21,6 +21,7 @@ MAPS = ROOT / "maps"
 TIMEOUT_S = 60
 
 Script = Callable[[ServerConnection], None]
+RealServer = Callable[..., tuple[str, "subprocess.Popen[str]"]]
 
 # A shell that starts the tests in the background makes them and their child processes ignore
 # Ctrl-C.
@@ -36,7 +37,7 @@ def getaway_program() -> Path:
 
 
 @pytest.fixture
-def real_server(getaway_program: Path) -> Iterator[Callable[..., tuple[str, subprocess.Popen[str]]]]:
+def real_server(getaway_program: Path) -> Iterator[RealServer]:
     """Starts `getaway serve` for one game with the given options.
 
     Returns its URL and the process, which prints a JSON result.

@@ -20,12 +20,11 @@ from websockets.sync.server import ServerConnection
 
 import getaway
 from client import open_connection, register_frame
-from conftest import MAPS, ROOT, TIMEOUT_S, Script, read_command
+from conftest import MAPS, ROOT, TIMEOUT_S, RealServer, Script, read_command
 
 Done = subprocess.CompletedProcess[str]
 RunBot = Callable[..., Done]
 Serve = Callable[[Script], str]
-RealServer = Callable[..., tuple[str, "subprocess.Popen[str]"]]
 
 
 def play(connection: ServerConnection, game: getaway.Game, ticks: int) -> None:

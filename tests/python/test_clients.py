@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import ROOT, TARGET, TIMEOUT_S
+from conftest import ROOT, TARGET, TIMEOUT_S, RealServer
 
 CLIENTS = ROOT / "tests" / "clients"
 CACHE = TARGET / "clients"
@@ -24,7 +24,6 @@ MAP = "corner-shop"
 WHOLE_GAME = {"ticks": 2000, "lastTick": 2000, "code": 1000}
 INSTALL_TIMEOUT_S = 300
 
-RealServer = Callable[..., tuple[str, "subprocess.Popen[str]"]]
 
 
 @dataclass

@@ -9,17 +9,16 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import getaway
-from conftest import ROOT, TIMEOUT_S, clean_environment
+from conftest import ROOT, TIMEOUT_S, RealServer, clean_environment
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 GENERATED = {"python.md", "command-line.md"}
-RealServer = Callable[..., tuple[str, "subprocess.Popen[str]"]]
 
 
 def blocks(language: str) -> list[tuple[str, str]]:

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-import getaway
 from conftest import MAPS, ROOT, TIMEOUT_S, clean_environment
 from getaway import Bot, Game, Map, Move, State
 from getaway.arena import Results, battle, evaluate

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
 
 from conftest import ROOT
 
@@ -26,6 +30,9 @@ TIMEOUT_MS = 30_000
 
 OpenPage = Callable[..., Page]
 View = Callable[..., str]
+
+GAMES = ROOT / "games"
+CAUGHT = GAMES / "cul-de-sacs-stroll-until-caught.jsonl.gz"
 
 
 @pytest.fixture(scope="session")
@@ -119,3 +126,37 @@ def wait_until(page: Page, expression: str) -> None:
 def wait_for_frame(page: Page) -> None:
     """Waits until the page has drawn what has changed."""
     page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
+def open_analysed(page: Page, url: str) -> None:
+    page.goto(url)
+    wait_until(page, "window.viewer?.analysis !== null && window.viewer?.replay?.last >= 0")
+
+
+def tick(page: Page) -> int:
+    wait_for_frame(page)
+    return int(page.locator("#tick").inner_text())
+
+
+def drop(page: Page, file: Path, name: str) -> None:
+    """Drops a file onto the page as a browser does."""
+    data = page.evaluate_handle(
+        """([bytes, name]) => {
+          const data = new DataTransfer();
+          data.items.add(new File([Uint8Array.from(bytes)], name));
+          return data;
+        }""",
+        [list(file.read_bytes()), name],
+    )
+    page.dispatch_event("body", "drop", {"dataTransfer": data})
+
+
+def stay(url: str) -> Iterator[int]:
+    """Plays a game on a server without ever moving; yields each tick before it answers."""
+    with connect(url, compression=None) as bot:
+        bot.send(json.dumps({"type": "REGISTER", "teamName": "stayer"}))
+        for frame in bot:
+            number = json.loads(frame)["tick"]
+            yield number
+            with suppress(ConnectionClosed):
+                bot.send(json.dumps({"type": "COMMAND", "tick": number, "actions": []}))

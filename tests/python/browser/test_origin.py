@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -10,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 from playwright.sync_api import Browser
 
-RealServer = Callable[..., tuple[str, "subprocess.Popen[str]"]]
+from conftest import RealServer
 
 # A foreign name that its owner points to this machine.
 REBOUND = "evil.example"

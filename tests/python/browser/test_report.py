@@ -14,7 +14,7 @@ from playwright.sync_api import FrameLocator, Page, Request, expect
 
 from conftest import ROOT
 
-from .conftest import OpenPage
+from .conftest import OpenPage, wait_until
 
 PLANNERS = ["random", "safest", "survival"]
 MAPS = ["corner-shop", "snail"]
@@ -133,7 +133,7 @@ def test_every_game_can_be_watched_from_the_file_alone(page: Page, evaluation: t
     expect(viewer.locator("#other-title")).to_contain_text("a surviving line")
     page.get_by_role("button", name="close").click()
     expect(page.locator("#watch")).to_be_hidden()
-    assert not page.evaluate("location.hash")
+    wait_until(page, "location.hash === ''")
     page.locator("#player").select_option("survival")
     page.locator("#games a").first.click()
     viewer = watched(page)

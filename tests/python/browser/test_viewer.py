@@ -7,28 +7,22 @@ import json
 import re
 import struct
 import subprocess
-from collections.abc import Callable, Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, Route, expect
-from websockets.exceptions import ConnectionClosed
-from websockets.sync.client import connect
 
-from conftest import ROOT
+from conftest import ROOT, RealServer
 
-from .conftest import OpenPage, View, wait_for_frame, wait_until
+from .conftest import CAUGHT, OpenPage, View, stay, wait_for_frame, wait_until
 
-GAME = ROOT / "games" / "cul-de-sacs-stroll-until-caught.jsonl.gz"
-RealServer = Callable[..., tuple[str, "subprocess.Popen[str]"]]
 
 
 @pytest.fixture(scope="module")
 def messages() -> list[Any]:
     """The recorded states of the game."""
-    with gzip.open(GAME, "rt") as lines:
+    with gzip.open(CAUGHT, "rt") as lines:
         return [json.loads(line)["game_message"] for line in lines]
 
 
@@ -76,7 +70,7 @@ def colour_at_player(page: Page) -> list[int]:
 
 
 def test_a_recording_is_shown_tick_by_tick(page: Page, view: View, messages: list[Any]) -> None:
-    open_replay(page, view(str(GAME)))
+    open_replay(page, view(str(CAUGHT)))
     assert_shows(page, messages[0])
     assert colour_at_player(page) == [0xF0, 0xE4, 0x42, 0xFF]
     expect(page.locator("#title")).to_have_text("cul-de-sacs-stroll-until-caught")
@@ -90,7 +84,7 @@ def test_a_recording_is_shown_tick_by_tick(page: Page, view: View, messages: lis
 
 
 def test_keyboard_shortcuts(page: Page, view: View, messages: list[Any]) -> None:
-    open_replay(page, view(str(GAME)))
+    open_replay(page, view(str(CAUGHT)))
     for key, tick in [("ArrowRight", 2), ("ArrowRight", 3), ("ArrowLeft", 2), ("Shift+ArrowRight", 12)]:
         page.keyboard.press(key)
         assert_shows(page, messages[tick - 1])
@@ -113,7 +107,7 @@ def test_keyboard_shortcuts(page: Page, view: View, messages: list[Any]) -> None
 
 
 def test_playback_stops_at_the_end_of_the_game(page: Page, view: View, messages: list[Any]) -> None:
-    open_replay(page, view(str(GAME)))
+    open_replay(page, view(str(CAUGHT)))
     page.locator("#speed").select_option("100")
     page.locator("#play").click()
     expect(page.locator("#tick")).to_have_text(str(len(messages) + 1))
@@ -121,7 +115,7 @@ def test_playback_stops_at_the_end_of_the_game(page: Page, view: View, messages:
 
 
 def test_hovering_a_threat_shows_its_card(page: Page, view: View, messages: list[Any]) -> None:
-    open_replay(page, view(str(GAME)))
+    open_replay(page, view(str(CAUGHT)))
     page.locator("#scrub").fill("40")
     for threat, recorded in enumerate(messages[40]["threats"]):
         read_view(page)
@@ -140,7 +134,7 @@ def test_hovering_a_threat_shows_its_card(page: Page, view: View, messages: list
 
 
 def test_layers_change_the_picture(page: Page, view: View) -> None:
-    open_replay(page, view(str(GAME)))
+    open_replay(page, view(str(CAUGHT)))
     page.locator("#scrub").fill("60")
     read_view(page)
     picture = "viewer.mapView.canvas.toDataURL()"
@@ -155,7 +149,7 @@ def test_layers_change_the_picture(page: Page, view: View) -> None:
 
 
 def test_every_control_has_an_accessible_name(page: Page, view: View) -> None:
-    open_replay(page, view(str(GAME)))
+    open_replay(page, view(str(CAUGHT)))
     nameless = page.evaluate(
         """() => [...document.querySelectorAll("button, input, select, canvas")]
           .filter((e) => !e.closest("[hidden]") && !e.ariaLabel && !e.textContent.trim() && !e.labels?.[0]?.textContent.trim())
@@ -168,7 +162,7 @@ def test_exported_page_works_from_disk(
     open_page: OpenPage, getaway_program: Path, tmp_path: Path, messages: list[Any]
 ) -> None:
     file = tmp_path / "game.html"
-    subprocess.run([str(getaway_program), "view", str(GAME), "--html", str(file)], cwd=ROOT, check=True, capture_output=True)
+    subprocess.run([str(getaway_program), "view", str(CAUGHT), "--html", str(file)], cwd=ROOT, check=True, capture_output=True)
     for phone in (False, True):
         page = open_page(dark=phone, phone=phone)
         requests: list[str] = []
@@ -209,17 +203,11 @@ def test_live_page_follows_a_game_to_its_final_score(page: Page, real_server: Re
     page.goto(url.replace("ws:", "http:"))
     expect(page.locator("#message")).to_contain_text(f"The server listens at {url}")
     expect(page.locator("#message")).to_contain_text("python bot/application.py --url")
-    with connect(url, compression=None) as bot:
-        bot.send(json.dumps({"type": "REGISTER", "teamName": "stayer"}))
-        last = 0
-        for frame in bot:
-            last = json.loads(frame)["tick"]
-            if last == 30:
-                # During the game the page shows the current tick, and the forecast.
-                wait_until(page, "viewer.replay?.frames.some((frame) => frame.annotation)")
-                wait_until(page, "viewer.replay.last >= 29 && viewer.index >= 27")
-            with suppress(ConnectionClosed):
-                bot.send(json.dumps({"type": "COMMAND", "tick": last, "actions": []}))
+    for last in stay(url):
+        if last == 30:
+            # During the game the page shows the current tick, and the forecast.
+            wait_until(page, "viewer.replay?.frames.some((frame) => frame.annotation)")
+            wait_until(page, "viewer.replay.last >= 29 && viewer.index >= 27")
     expect(page.locator("#outcome")).to_have_text(re.compile("^caught by the [a-z]+ in tick [0-9]+$"))
     assert server.stdout is not None
     result = json.loads(server.stdout.readline())

@@ -7,31 +7,16 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
-from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
-from conftest import ROOT
+from conftest import ROOT, RealServer
 
-from .conftest import OpenPage, View, wait_for_frame, wait_until
+from .conftest import CAUGHT, GAMES, OpenPage, View, drop, open_analysed, stay, tick, wait_until
 
-GAMES = ROOT / "games"
-CAUGHT = GAMES / "cul-de-sacs-stroll-until-caught.jsonl.gz"
-RealServer = Callable[..., tuple[str, "subprocess.Popen[str]"]]
-
-
-def open_analysed(page: Page, url: str) -> None:
-    page.goto(url)
-    wait_until(page, "window.viewer?.analysis !== null && window.viewer?.replay?.last >= 0")
-
-
-def tick(page: Page) -> int:
-    wait_for_frame(page)
-    return int(page.locator("#tick").inner_text())
 
 
 def test_page_says_why_the_game_was_lost(page: Page, view: View) -> None:
@@ -141,19 +126,6 @@ def test_folder_is_a_list_that_sorts_filters_and_compares(page: Page, view: View
     wait_until(page, "viewer.divergence === 0")
 
 
-def drop(page: Page, file: Path, name: str) -> None:
-    """Drops a file onto the page as a browser does."""
-    data = page.evaluate_handle(
-        """([bytes, name]) => {
-          const data = new DataTransfer();
-          data.items.add(new File([Uint8Array.from(bytes)], name));
-          return data;
-        }""",
-        [list(file.read_bytes()), name],
-    )
-    page.dispatch_event("body", "drop", {"dataTransfer": data})
-
-
 def test_recording_can_be_dropped_onto_the_page(open_page: OpenPage, view: View, tmp_path: Path) -> None:
     page = open_page()
     open_analysed(page, view(str(CAUGHT)))
@@ -224,23 +196,16 @@ def test_recordings_of_server_and_bot_are_shown_together(page: Page, view: View,
 def test_live_page_pauses_where_it_is_and_says_how_it_ended(page: Page, real_server: RealServer) -> None:
     url, server = real_server("roundabout", "--delay-ms", "10")
     page.goto(url.replace("ws:", "http:"))
-    with connect(url, compression=None) as bot:
-        bot.send(json.dumps({"type": "REGISTER", "teamName": "stayer"}))
-        for frame in bot:
-            last = json.loads(frame)["tick"]
-            if last == 30:
-                wait_until(page, "viewer.replay?.last >= 20")
-                expect(page.locator("#play")).to_have_attribute("aria-label", "Pause")
-                page.locator("body").press("Space")
-                expect(page.locator("#play")).to_have_attribute("aria-label", "Play")
-                paused_at = tick(page)
-            if last == 40:
-                assert tick(page) == paused_at, "the page stays where it was paused"
-                page.keyboard.press("l")
-            try:
-                bot.send(json.dumps({"type": "COMMAND", "tick": last, "actions": []}))
-            except ConnectionClosed:
-                break
+    for last in stay(url):
+        if last == 30:
+            wait_until(page, "viewer.replay?.last >= 20")
+            expect(page.locator("#play")).to_have_attribute("aria-label", "Pause")
+            page.locator("body").press("Space")
+            expect(page.locator("#play")).to_have_attribute("aria-label", "Play")
+            paused_at = tick(page)
+        if last == 40:
+            assert tick(page) == paused_at, "the page stays where it was paused"
+            page.keyboard.press("l")
     expect(page.locator("#banner")).to_contain_text(re.compile("The game is over: caught by the|The server has shut down"))
     server.wait()
     expect(page.locator("#banner")).to_contain_text("The server has shut down. The game so far can be played back here")

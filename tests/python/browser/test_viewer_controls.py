@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import re
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
-from websockets.exceptions import ConnectionClosed
-from websockets.sync.client import connect
 
-from conftest import ROOT
+from conftest import ROOT, RealServer
 
-from .conftest import OpenPage, View, wait_for_frame, wait_until
-from .test_viewer_answers import CAUGHT, GAMES, drop, open_analysed, tick
+from .conftest import CAUGHT, GAMES, OpenPage, View, drop, open_analysed, stay, tick, wait_for_frame, wait_until
 
 #: The controls of the page, with the tests that use them: here, and in the other files of the viewer.
 CONTROLS = {
@@ -256,29 +250,22 @@ def test_address_can_be_changed_while_the_page_is_open(page: Page, view: View) -
     wait_until(page, "viewer.tick === 108")
 
 
-def test_follow_button_returns_to_the_end_of_a_running_game(page: Page, real_server: Callable[..., tuple[str, "subprocess.Popen[str]"]]) -> None:
+def test_follow_button_returns_to_the_end_of_a_running_game(page: Page, real_server: RealServer) -> None:
     url, _ = real_server("roundabout", "--delay-ms", "10")
     page.goto(url.replace("ws:", "http:"))
-    with connect(url, compression=None) as bot:
-        bot.send(json.dumps({"type": "REGISTER", "teamName": "stayer"}))
-        for frame in bot:
-            last = json.loads(frame)["tick"]
-            if last == 20:
-                wait_until(page, "viewer.replay?.last >= 15")
-                page.locator("#follow").click()
-                expect(page.locator("#follow")).to_have_attribute("aria-pressed", "false")
-                page.locator("#home").click()
-                assert tick(page) == 1
-            if last == 30:
-                page.locator("#follow").click()
-                expect(page.locator("#follow")).to_have_attribute("aria-pressed", "true")
-                wait_until(page, "viewer.index >= 25")
-            if last == 35:
-                break
-            try:
-                bot.send(json.dumps({"type": "COMMAND", "tick": last, "actions": []}))
-            except ConnectionClosed:
-                break
+    for last in stay(url):
+        if last == 20:
+            wait_until(page, "viewer.replay?.last >= 15")
+            page.locator("#follow").click()
+            expect(page.locator("#follow")).to_have_attribute("aria-pressed", "false")
+            page.locator("#home").click()
+            assert tick(page) == 1
+        if last == 30:
+            page.locator("#follow").click()
+            expect(page.locator("#follow")).to_have_attribute("aria-pressed", "true")
+            wait_until(page, "viewer.index >= 25")
+        if last == 35:
+            break
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
