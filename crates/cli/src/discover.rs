@@ -17,7 +17,7 @@ use getaway_discover::{
 use super::arena::{MAX_THREADS, shell_quoted, stop_on_interrupt};
 use super::cluster;
 use super::mapgen::{parse_permille, parse_size};
-use super::number::{ANY, integer};
+use super::number::{ANY, float, integer};
 use super::output::{OutputArgs, OutputFile};
 use super::progress::Progress;
 use super::table::write_table;
@@ -130,7 +130,7 @@ impl From<ProblemError> for CliError {
 
 /// Parses the constant of the bandit's index.
 fn parse_exploration(text: &str) -> Result<f64, String> {
-    let c = text.parse().ok().filter(|c: &f64| c.is_finite() && *c >= 0.0);
+    let c = float(text).ok().filter(|c| *c >= 0.0);
     c.ok_or_else(|| "expected a number of at least 0".to_owned())
 }
 

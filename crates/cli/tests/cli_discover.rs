@@ -71,6 +71,26 @@ fn answer_is_the_same_on_any_number_of_threads() {
 }
 
 #[test]
+fn grown_grammar_is_compared_with_named_algorithms_of_the_same_policies() {
+    let names = |problem: &str| {
+        let options = ["discover", "--problem", problem, "--grammar", "grown", "--operators", "0", "--plays", "1"];
+        let report = json(&succeeds(&[&options[..], &["--budget-evals", "5", "--unseen", "3", "--json"]].concat()));
+        let ranking = report["ranking"].as_array().unwrap();
+        let mut names: Vec<String> = ranking.iter().filter_map(|row| Some(row["name"].as_str()?.to_owned())).collect();
+        names.sort_unstable();
+        names
+    };
+    let random = ["UCT", "iterative sampling", "nested 1", "nested 2", "nested 3", "random sampling"];
+    // Morpion Solitaire has no policy greedy: its rollouts are random.
+    assert_eq!(names("morpion-4d"), random);
+    let greedy = ["UCT", "iterative sampling", "nested 1", "nested 2", "nested 3", "sampling"];
+    let mut both: Vec<String> = random.map(str::to_owned).to_vec();
+    both.extend(greedy.map(|name| format!("{name}, greedy")));
+    both.sort_unstable();
+    assert_eq!(names("samegame"), both);
+}
+
+#[test]
 fn killed_discovery_resumes_to_the_same_answer() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("state.jsonl");

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use getaway::search::Expression;
+use getaway::search::{Component, Expression, Policy};
 use getaway_arena::stats::{CONFIDENCE, Interval, average, mean};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -18,7 +18,7 @@ use crate::ranking::Comparison;
 use crate::remote::{Cluster, Plan, RemoteError, RemotePlay};
 
 /// The constants of `select` among which UCT's is chosen.
-const UCT_CONSTANTS: [&str; 9] = ["0", "0.1", "0.2", "0.3", "0.5", "0.7", "1", "1.41", "2"];
+const UCT_CONSTANTS: [f64; 9] = [0.0, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.41, 2.0];
 /// How often UCT searches before each step: `None` never steps, but grows one tree from the start.
 const UCT_REPEATS: [Option<u32>; 3] = [None, Some(10), Some(100)];
 /// Scores computed between two checks of the stop flag, per thread.
@@ -512,35 +512,54 @@ impl<'b> Discovery<'b> {
         Ok(scores.chunks(plays.len().max(1)).map(<[f64]>::to_vec).collect())
     }
 
-    /// The named algorithms; that of UCT is chosen on the training problems.
+    /// The named algorithms, with every policy that the candidates' rollouts have; UCT's variant is
+    /// chosen on the training problems.
     fn named(
         &mut self,
         stop: &AtomicBool,
         progress: &mut impl FnMut(&Progress<'_>),
     ) -> Result<Vec<Contender>, DiscoveryError> {
-        let fixed = [
-            ("random sampling", "simulate".to_owned()),
-            ("iterative sampling", "step(repeat(100, simulate))".to_owned()),
-            ("nested 1", nested(1)),
-            ("nested 2", nested(2)),
-            ("nested 3", nested(3)),
-        ];
-        let contender = |name: &str, text: &str| Contender {
-            name: Some(name.to_owned()),
-            expression: text.parse().expect("a well-formed expression"),
-        };
-        let variants: Vec<Contender> = UCT_REPEATS
-            .into_iter()
-            .flat_map(|repeats| UCT_CONSTANTS.map(|c| contender("UCT", &uct(repeats, c))))
-            .collect();
+        let policies: Vec<Policy> = Policy::ALL.into_iter().filter(|&policy| self.has_rollouts(policy)).collect();
         let training = |number| Play { split: Split::Training, number, budget_evals: self.settings.budget_evals };
         let plays: Vec<Play> = (0..self.settings.plays).map(training).collect();
-        let scores = self.scores_of(Stage::Tuning, &variants, &plays, stop, progress)?;
-        let mean_of = |index: usize| average(&scores[index]).unwrap_or(0.0);
-        // The first one on ties.
-        let best = (0..variants.len()).rev().max_by(|&left, &right| mean_of(left).total_cmp(&mean_of(right)));
-        let tuned = variants.into_iter().nth(best.expect("there are variants")).expect("an index below the count");
-        Ok(fixed.iter().map(|(name, text)| contender(name, text)).chain([tuned]).collect())
+        let mut named = Vec::new();
+        let mut tuned: Vec<Vec<Vec<f64>>> = Vec::new();
+        for policy in policies {
+            let rollout = Component::Simulate { policy, horizon: None };
+            let contender = |name: &str, operators: &[Component]| {
+                let name = match policy {
+                    Policy::Random => name.to_owned(),
+                    _ => format!("{name}, {}", policy.name()),
+                };
+                let expression = Expression::new([operators, &[rollout]].concat()).expect("valid components");
+                Contender { name: Some(name), expression }
+            };
+            let variants = UCT_REPEATS.into_iter().flat_map(|repeats| UCT_CONSTANTS.map(|c| uct(repeats, c)));
+            let mut variants: Vec<Contender> = variants.map(|operators| contender("UCT", &operators)).collect();
+            let scores = self.scores_of(Stage::Tuning, &variants, &plays, stop, progress)?;
+            if tuned.contains(&scores) {
+                // The problem has no such policy: its rollouts are random.
+                continue;
+            }
+            let mean_of = |index: usize| average(&scores[index]).unwrap_or(0.0);
+            // The first one on ties.
+            let best = (0..variants.len()).rev().max_by(|&left, &right| mean_of(left).total_cmp(&mean_of(right)));
+            let best = variants.swap_remove(best.expect("there are variants"));
+            let level = [Component::Step, Component::Lookahead];
+            named.push(contender(if policy == Policy::Random { "random sampling" } else { "sampling" }, &[]));
+            named.push(contender("iterative sampling", &[Component::Step, Component::Repeat(100)]));
+            named.extend((1..=3).map(|levels| contender(&format!("nested {levels}"), &level.repeat(levels))));
+            named.push(best);
+            tuned.push(scores);
+        }
+        Ok(named)
+    }
+
+    /// Whether a candidate plays rollouts with this policy.
+    fn has_rollouts(&self, policy: Policy) -> bool {
+        let is_rollout =
+            |component: &Component| matches!(component, Component::Simulate { policy: of, .. } if *of == policy);
+        self.arms.iter().any(|arm| arm.components().iter().any(is_rollout))
     }
 
     fn ranking(&self, contenders: &[Contender], scores: &[Vec<f64>]) -> Vec<Ranked> {
@@ -618,13 +637,10 @@ impl<'b> Discovery<'b> {
     }
 }
 
-/// The expression of nested Monte Carlo search of a level.
-fn nested(level: usize) -> String {
-    format!("{}simulate{}", "step(lookahead(".repeat(level), "))".repeat(level))
-}
-
-fn uct(repeats: Option<u32>, c: &str) -> String {
-    repeats.map_or(format!("select({c}, simulate)"), |count| format!("step(repeat({count}, select({c}, simulate)))"))
+/// The operators of UCT around its rollouts.
+fn uct(repeats: Option<u32>, c: f64) -> Vec<Component> {
+    let select = Component::Select(c);
+    repeats.map_or(vec![select], |count| vec![Component::Step, Component::Repeat(count), select])
 }
 
 /// The mean and its interval, which has no width if there is one score only.

@@ -5,12 +5,17 @@
 //!     --boards boards.txt --expression "adapt(3, 100, 1)" --runs 1
 //! cargo run --release --package getaway-problems --example samegame -- \
 //!     --boards boards.txt --without-memory 2 --policy greedy --runs 3
+//! cargo run --release --package getaway-problems --example samegame -- \
+//!     --boards boards.txt --with-memory 2 --policy rollout-connected --runs 2
 //! ```
 //!
 //! The file has one line per row, the top row first, and a blank line between boards; by default it
 //! is `samegame/boards.txt` in the folder `GETAWAY_SHARED`, or `../shared`. A run is one pass of
-//! the expression from the start of a board; with `--without-memory LEVEL` it is a nested search
-//! without memory of the best sequence, whose rollouts follow `--policy`, random or greedy.
+//! the expression from the start of a board; with `--without-memory LEVEL` or `--with-memory LEVEL` it
+//! is a nested search without or with memory of the best sequence, whose rollouts follow `--policy`:
+//! `random`, `greedy`, or a variant of `greedy`, which spares the colour most frequent where the
+//! rollout starts (`rollout`), releases it once its blocks are connected (`connected`), or both
+//! (`rollout-connected`). With `--moves selective` larger groups of that colour are not legal before.
 //! `--first N` and `--last N` choose boards, counted from 1.
 
 #[path = "../tests/published/mod.rs"]
@@ -23,20 +28,39 @@ use std::time::Instant;
 use std::{env, fs};
 
 use getaway::search::{Budget, Expression, Generator, Policy, Search};
-use getaway_problems::nested::nested;
-use getaway_problems::samegame::{Board, SameGame};
+use getaway_problems::nested::{nested, nested_over};
+use getaway_problems::samegame::{Board, Group, SameGame, Sparing, Until};
 use published::Sample;
 
 enum Method {
     Expression(Expression),
-    WithoutMemory(usize),
+    Nested { level: usize, has_memory: bool },
+}
+
+/// How the rollouts of a nested search draw their moves.
+enum Rollouts {
+    Policy(Policy),
+    Sparing(Sparing),
+}
+
+impl Rollouts {
+    fn named(name: &str) -> Option<Self> {
+        let sparing = |is_by_rollout, until| Some(Self::Sparing(Sparing { is_by_rollout, until }));
+        match name {
+            "rollout" => sparing(true, Until::NoOthers),
+            "connected" => sparing(false, Until::Connected),
+            "rollout-connected" => sparing(true, Until::Connected),
+            _ => Policy::ALL.into_iter().find(|policy| policy.name() == name).map(Self::Policy),
+        }
+    }
 }
 
 struct Options {
     boards: PathBuf,
     method: Method,
-    /// Of nested search without memory.
-    policy: Policy,
+    /// Of a nested search that is not an expression.
+    rollouts: Rollouts,
+    is_selective: bool,
     runs: u64,
     seed: u64,
     first: usize,
@@ -49,7 +73,8 @@ fn options(mut arguments: impl Iterator<Item = String>) -> Result<Options, Strin
     let mut options = Options {
         boards: PathBuf::from(shared).join("samegame/boards.txt"),
         method: Method::Expression(expression),
-        policy: Policy::Random,
+        rollouts: Rollouts::Policy(Policy::Random),
+        is_selective: false,
         runs: 3,
         seed: 1,
         first: 1,
@@ -64,10 +89,21 @@ fn options(mut arguments: impl Iterator<Item = String>) -> Result<Options, Strin
                 let parsed = value.parse::<Expression>().map_err(|error| format!("{error}\n{}", error.caret()))?;
                 options.method = Method::Expression(parsed);
             }
-            "--without-memory" => options.method = Method::WithoutMemory(number()? as usize),
+            "--with-memory" | "--without-memory" => {
+                let has_memory = name == "--with-memory";
+                options.method = Method::Nested { level: number()? as usize, has_memory };
+            }
             "--policy" => {
-                let found = Policy::ALL.into_iter().find(|policy| policy.name() == value);
-                options.policy = found.ok_or_else(|| format!("--policy {value}: expected random or greedy"))?;
+                options.rollouts = Rollouts::named(&value).ok_or_else(|| {
+                    format!("--policy {value}: expected random, greedy, rollout, connected or rollout-connected")
+                })?;
+            }
+            "--moves" => {
+                options.is_selective = match value.as_str() {
+                    "all" => false,
+                    "selective" => true,
+                    _ => return Err(format!("--moves {value}: expected all or selective")),
+                };
             }
             "--runs" => options.runs = number()?.max(1),
             "--seed" => options.seed = number()?,
@@ -75,7 +111,7 @@ fn options(mut arguments: impl Iterator<Item = String>) -> Result<Options, Strin
             "--last" => options.last = number()? as usize,
             _ => {
                 return Err(format!(
-                    "{name}: expected --boards, --expression, --without-memory, --policy, --runs, --seed, --first or --last"
+                    "{name}: expected --boards, --expression, --with-memory, --without-memory, --policy, --moves, --runs, --seed, --first or --last"
                 ));
             }
         }
@@ -89,8 +125,17 @@ fn score(options: &Options, game: &SameGame, seed: u64) -> f64 {
             let mut search = Search::new(expression.clone(), seed);
             search.run(game, game.start(), Budget::passes(1)).best.map_or(0.0, |line| line.reward)
         }
-        Method::WithoutMemory(level) => {
-            nested(game, game.start(), *level, options.policy, false, &mut Generator::from_seed(seed))
+        &Method::Nested { level, has_memory } => {
+            let mut random = Generator::from_seed(seed);
+            match options.rollouts {
+                Rollouts::Policy(policy) => nested(game, game.start(), level, policy, has_memory, &mut random),
+                Rollouts::Sparing(sparing) => {
+                    let rollout = |board: &mut Board, random: &mut Generator, played: &mut Vec<Group>| {
+                        game.play_sparing(board, sparing, random, played);
+                    };
+                    nested_over(game, game.start(), level, &rollout, has_memory, &mut random)
+                }
+            }
         }
     }
 }
@@ -105,6 +150,7 @@ fn run(options: &Options) -> Result<(), String> {
         boards.iter().enumerate().filter(|(index, _)| (options.first..=options.last).contains(&(index + 1)))
     {
         let game = SameGame::new(Board::parse(board).map_err(|error| format!("board {}: {error}", index + 1))?);
+        let game = if options.is_selective { game.selective() } else { game };
         let mut sample = Sample::default();
         for run in 0..options.runs {
             sample.add(score(options, &game, options.seed.wrapping_add(run * 1000 + index as u64)));

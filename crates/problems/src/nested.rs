@@ -17,53 +17,74 @@ pub fn nested<P: Problem>(
     has_memory: bool,
     random: &mut Generator,
 ) -> f64 {
-    let mut state = state.clone();
-    search(problem, &mut state, level, policy, has_memory, random, &mut Vec::new())
-}
-
-/// As [`nested`]; plays to the end of the game and appends the actions to `played`.
-fn search<P: Problem>(
-    problem: &P,
-    state: &mut P::State,
-    level: usize,
-    policy: Policy,
-    has_memory: bool,
-    random: &mut Generator,
-    played: &mut Vec<P::Action>,
-) -> f64 {
-    let mut actions = Vec::new();
-    // The best reward, and the actions from the current state that lead to it, the last one first.
-    let mut best: Option<(f64, Vec<P::Action>)> = None;
-    while !problem.is_final(state) {
-        if level == 0 {
+    let rollout = |state: &mut P::State, random: &mut Generator, played: &mut Vec<P::Action>| {
+        let mut actions = Vec::new();
+        while !problem.is_final(state) {
             let action = match policy {
                 Policy::Random => problem.random(state, &mut actions, random),
                 Policy::Greedy => problem.greedy(state, &mut actions, random, &mut 0),
             };
             problem.apply(state, action);
             played.push(action);
-            continue;
         }
-        if !has_memory {
-            best = None;
+    };
+    nested_over(problem, state, level, &rollout, has_memory, random)
+}
+
+/// As [`nested`], with a rollout of the caller's: it plays from the state to the end of the game
+/// and appends the actions.
+pub fn nested_over<P: Problem>(
+    problem: &P,
+    state: &P::State,
+    level: usize,
+    rollout: &impl Fn(&mut P::State, &mut Generator, &mut Vec<P::Action>),
+    has_memory: bool,
+    random: &mut Generator,
+) -> f64 {
+    Nested { problem, rollout, has_memory }.search(&mut state.clone(), level, random, &mut Vec::new())
+}
+
+struct Nested<'a, P, R> {
+    problem: &'a P,
+    rollout: &'a R,
+    has_memory: bool,
+}
+
+impl<P: Problem, R: Fn(&mut P::State, &mut Generator, &mut Vec<P::Action>)> Nested<'_, P, R> {
+    /// Plays from `state` to the end of the game and appends the actions to `played`; returns the
+    /// reward.
+    fn search(&self, state: &mut P::State, level: usize, random: &mut Generator, played: &mut Vec<P::Action>) -> f64 {
+        let problem = self.problem;
+        if level == 0 {
+            (self.rollout)(state, random, played);
+            return problem.reward(state);
         }
-        actions.clear();
-        problem.actions(state, &mut actions);
-        for &action in &actions {
-            let mut successor = state.clone();
-            problem.apply(&mut successor, action);
-            let mut rest = vec![action];
-            let reward = search(problem, &mut successor, level - 1, policy, has_memory, random, &mut rest);
-            if best.as_ref().is_none_or(|(known, _)| reward > *known) {
-                rest.reverse();
-                best = Some((reward, rest));
+        let mut actions = Vec::new();
+        // The best reward, and the actions from the current state that lead to it, the last one
+        // first.
+        let mut best: Option<(f64, Vec<P::Action>)> = None;
+        while !problem.is_final(state) {
+            if !self.has_memory {
+                best = None;
             }
+            actions.clear();
+            problem.actions(state, &mut actions);
+            for &action in &actions {
+                let mut successor = state.clone();
+                problem.apply(&mut successor, action);
+                let mut rest = vec![action];
+                let reward = self.search(&mut successor, level - 1, random, &mut rest);
+                if best.as_ref().is_none_or(|(known, _)| reward > *known) {
+                    rest.reverse();
+                    best = Some((reward, rest));
+                }
+            }
+            let next = best.as_mut().and_then(|(_, rest)| rest.pop()).expect("a state that is not final has actions");
+            problem.apply(state, next);
+            played.push(next);
         }
-        let next = best.as_mut().and_then(|(_, rest)| rest.pop()).expect("a state that is not final has actions");
-        problem.apply(state, next);
-        played.push(next);
+        problem.reward(state)
     }
-    problem.reward(state)
 }
 
 #[cfg(test)]

@@ -163,6 +163,16 @@ impl Cells {
         }
         found
     }
+
+    /// Whether every cell is connected with every other.
+    #[inline]
+    fn is_connected(self) -> bool {
+        if self.is_empty() {
+            return true;
+        }
+        let (column, row) = self.nth(0);
+        self.connected(column, row) == self
+    }
 }
 
 /// The bits of `column` that are connected with those of `from`, a part of it.
@@ -326,6 +336,21 @@ impl Board {
         }
     }
 
+    /// A random group that is not of the colour `spared`, as long as `until` says.
+    #[inline]
+    fn draw_sparing(&self, spared: u8, until: Until, random: &mut Generator) -> Group {
+        let cells = self.cells_of(spared);
+        let others = self.corners.without(cells);
+        let is_free = others.is_empty() || until == Until::Connected && cells.is_connected();
+        self.draw(if is_free { self.corners } else { others }, random)
+    }
+
+    /// The most frequent colour, the first one in a tie.
+    fn most_frequent(&self) -> u8 {
+        let count = |colour: u8| self.cells_of(colour).len();
+        (0..COLOURS as u8).rev().max_by_key(|&colour| count(colour)).unwrap_or(0)
+    }
+
     /// Whether no group is left.
     #[inline]
     fn is_over(&self) -> bool {
@@ -395,6 +420,26 @@ fn everywhere(column: u32) -> u64 {
 /// The prior weight of a group of the spared colour.
 const SPARED_PRIOR: f64 = -5.0;
 
+/// How long a rollout spares a colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// As long as there are groups of other colours.
+    NoOthers,
+    /// As long as there are groups of other colours and its blocks are not all connected.
+    Connected,
+}
+
+/// Which colour a rollout spares, and how long: the variants of Schadd's `TabuColorRandom` policy
+/// that published programs use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sparing {
+    /// Whether the colour is the one that is most frequent where the rollout starts, rather than
+    /// where the game does.
+    pub is_by_rollout: bool,
+    /// How long it is spared.
+    pub until: Until,
+}
+
 /// SameGame from one board.
 #[derive(Clone, Debug)]
 pub struct SameGame {
@@ -402,14 +447,32 @@ pub struct SameGame {
     /// The most frequent colour at the start, the first one in a tie, which the policy `greedy`
     /// spares.
     spared: u8,
+    is_selective: bool,
 }
 
 impl SameGame {
     /// The game that starts from this board.
     pub fn new(start: Board) -> Self {
-        let count = |colour: u8| start.cells_of(colour).len();
-        let spared = (0..COLOURS as u8).rev().max_by_key(|&colour| count(colour)).unwrap_or(0);
-        Self { start, spared }
+        Self { start, spared: start.most_frequent(), is_selective: false }
+    }
+
+    /// The same game with fewer legal moves: groups of more than two blocks of the spared colour may
+    /// be removed only when its blocks are all connected, or when no other group is left. Published
+    /// results of nested rollout policy adaptation are those of such a game (Cazenave, *Nested Rollout
+    /// Policy Adaptation with Selective Policies*, 2016).
+    #[must_use]
+    pub fn selective(self) -> Self {
+        Self { is_selective: true, ..self }
+    }
+
+    /// Plays random moves that spare a colour to the end, and appends them to `played`.
+    pub fn play_sparing(&self, board: &mut Board, sparing: Sparing, random: &mut Generator, played: &mut Vec<Group>) {
+        let spared = if sparing.is_by_rollout { board.most_frequent() } else { self.spared };
+        while !board.is_over() {
+            let group = board.draw_sparing(spared, sparing.until, random);
+            board.remove(group);
+            played.push(group);
+        }
     }
 
     /// The board at the start.
@@ -435,6 +498,13 @@ impl Problem for SameGame {
                 actions.push(group);
             }
         }
+        if self.is_selective {
+            let spared = cells[usize::from(self.spared)];
+            let is_kept = |group: &Group| group.colour != self.spared || group.cells.len() == 2;
+            if !spared.is_connected() && actions.iter().any(is_kept) {
+                actions.retain(is_kept);
+            }
+        }
     }
 
     #[inline]
@@ -452,16 +522,20 @@ impl Problem for SameGame {
     }
 
     #[inline]
-    fn random(&self, board: &Board, _: &mut Vec<Group>, random: &mut Generator) -> Group {
-        board.draw(board.corners, random)
+    fn random(&self, board: &Board, actions: &mut Vec<Group>, random: &mut Generator) -> Group {
+        if !self.is_selective {
+            return board.draw(board.corners, random);
+        }
+        actions.clear();
+        self.actions(board, actions);
+        actions[random.below(actions.len())]
     }
 
     /// A random group, but not of the colour that was most frequent at the start as long as there
-    /// are others: its blocks are collected into one large group (`TabuColorRandom` of Schadd and
+    /// are others, also in a selective game: its blocks are collected into one large group (`TabuColorRandom` of Schadd and
     /// others, *Single-Player Monte-Carlo Tree Search*, 2008, with a fixed colour).
     fn greedy(&self, board: &Board, _: &mut Vec<Group>, random: &mut Generator, _: &mut u64) -> Group {
-        let others = board.corners.without(board.cells_of(self.spared));
-        board.draw(if others.is_empty() { board.corners } else { others }, random)
+        board.draw_sparing(self.spared, Until::NoOthers, random)
     }
 
     /// Cells and colour, whenever the group is removed.

@@ -1,11 +1,9 @@
 //! Validates SameGame: against a direct implementation of the rules, by exhaustive search of small
-//! boards, and by known facts about the standard boards.
-
-use std::path::Path;
+//! boards. `shared.rs` has the test of the standard boards.
 
 use getaway::search::{Budget, Generator, Problem, Search};
 use getaway_problems::distribution::Distribution;
-use getaway_problems::samegame::{Board, COLOURS, Group, RandomBoards, SIZE, SameGame};
+use getaway_problems::samegame::{Board, COLOURS, Cells, Group, RandomBoards, SIZE, SameGame, Sparing, Until};
 
 /// The literal rules: columns from the left, each from the bottom.
 #[derive(Clone, Debug, PartialEq)]
@@ -81,8 +79,7 @@ fn cells(board: &Board, group: Group) -> Vec<(usize, usize)> {
     let literal = Literal::of(board);
     let of_group = |cells: &Vec<(usize, usize)>| {
         let (column, row) = cells[0];
-        let cell = getaway_problems::samegame::Cells::of(column, row);
-        group.cells.meets(cell)
+        group.cells.meets(Cells::of(column, row))
     };
     literal.groups().into_iter().find(of_group).expect("a group of the literal board")
 }
@@ -178,6 +175,61 @@ fn greedy_removes_the_spared_colour_when_nothing_else_is_left() {
 }
 
 #[test]
+fn connected_blocks_are_spared_no_longer() {
+    // The blocks of colour 0 are connected, and those of the less frequent colour 1 are not.
+    let game = SameGame::new(Board::parse("1 0 1\n1 0 1\n0 0 0").expect("a board"));
+    let draw = |until| {
+        let mut colours: Vec<u8> = (0..50)
+            .map(|seed| {
+                let mut random = Generator::from_seed(seed);
+                let mut played = Vec::new();
+                let sparing = Sparing { is_by_rollout: false, until };
+                game.play_sparing(&mut game.start().clone(), sparing, &mut random, &mut played);
+                played[0].colour
+            })
+            .collect();
+        colours.sort_unstable();
+        colours.dedup();
+        colours
+    };
+    assert_eq!((draw(Until::NoOthers), draw(Until::Connected)), (vec![1], vec![0, 1]));
+}
+
+#[test]
+fn rollout_may_spare_the_colour_that_is_most_frequent_where_it_starts() {
+    let game = SameGame::new(Board::parse("0 0 0 0").expect("a board"));
+    let later = Board::parse("1 1 1 2 2").expect("a board");
+    let has_first = |is_by_rollout, colour| {
+        (0..50).any(|seed| {
+            let mut played = Vec::new();
+            let sparing = Sparing { is_by_rollout, until: Until::NoOthers };
+            game.play_sparing(&mut later.clone(), sparing, &mut Generator::from_seed(seed), &mut played);
+            played[0].colour == colour
+        })
+    };
+    assert_eq!([has_first(true, 1), has_first(true, 2)], [false, true]);
+    assert_eq!([has_first(false, 1), has_first(false, 2)], [true, true]);
+}
+
+#[test]
+fn selective_game_spares_larger_groups_until_the_colour_is_connected() {
+    let colours_of = |text: &str| {
+        let game = SameGame::new(Board::parse(text).expect("a board")).selective();
+        let mut actions = Vec::new();
+        game.actions(game.start(), &mut actions);
+        let random = |seed| game.random(game.start(), &mut Vec::new(), &mut Generator::from_seed(seed));
+        assert!((0..20).all(|seed| actions.contains(&random(seed))));
+        actions.iter().map(|group| (group.colour, group.cells.len())).collect::<Vec<_>>()
+    };
+    // Two groups of colour 0, the larger of which is spared.
+    assert_eq!(colours_of("0 1 2\n0 1 0\n0 1 0"), [(1, 3), (0, 2)]);
+    // All of its blocks are connected.
+    assert_eq!(colours_of("0 1 2\n0 1 3\n0 1 4\n0 2 4"), [(0, 4), (1, 3), (4, 2)]);
+    // No other group is left.
+    assert_eq!(colours_of("0 1 0\n0 2 0\n0 1 0"), [(0, 3), (0, 3)]);
+}
+
+#[test]
 fn small_boards_are_solved_optimally() {
     for seed in 0..40 {
         let mut random = Generator::from_seed(seed);
@@ -238,27 +290,4 @@ fn random_boards_have_all_colours_about_equally_often() {
     }
     // 9,000 cells: one standard deviation is 38.
     assert!(counts.iter().all(|count| count.abs_diff(1800) < 190), "{counts:?}");
-}
-
-#[test]
-fn standard_boards_are_full_boards_of_five_colours() {
-    let shared = std::env::var("GETAWAY_SHARED").unwrap_or_else(|_| "../../../shared".to_owned());
-    let path = Path::new(&shared).join("samegame/boards.txt");
-    let Ok(text) = std::fs::read_to_string(&path) else {
-        eprintln!("{}: not found, nothing tested", path.display());
-        return;
-    };
-    let boards: Vec<Board> = text
-        .split("\n\n")
-        .filter(|board| !board.trim().is_empty())
-        .map(|board| Board::parse(board).expect("a board"))
-        .collect();
-    assert_eq!(boards.len(), 20);
-    for board in boards {
-        assert_eq!(board.blocks(), 225);
-        // Published best scores are below 6,000 for each board.
-        let mut search = Search::new("simulate(greedy)".parse().expect("an expression"), 1);
-        let best = search.run(&SameGame::new(board), &board, Budget::evaluations(20)).best.expect("games").reward;
-        assert!(best > 300.0 && best < 6000.0, "{best}");
-    }
 }

@@ -1,0 +1,38 @@
+//! Tests that need the shared folder: the twenty standard SameGame boards.
+
+#[path = "../../../tests/common/mod.rs"]
+mod common;
+#[path = "../../../tests/common/shared.rs"]
+mod harness;
+
+use std::fs;
+use std::path::Path;
+use std::process::ExitCode;
+
+use getaway::search::{Budget, Search};
+use getaway_problems::samegame::{Board, SameGame};
+
+fn main() -> ExitCode {
+    harness::run(&[(
+        "standard_boards_are_full_boards_of_five_colours",
+        standard_boards_are_full_boards_of_five_colours,
+    )])
+}
+
+fn standard_boards_are_full_boards_of_five_colours(shared: &Path) {
+    let path = shared.join("samegame/boards.txt");
+    let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let boards: Vec<Board> = text
+        .split("\n\n")
+        .filter(|board| !board.trim().is_empty())
+        .map(|board| Board::parse(board).expect("a board"))
+        .collect();
+    assert_eq!(boards.len(), 20);
+    for board in boards {
+        assert_eq!(board.blocks(), 225);
+        // Published best scores are below 6,000 for each board.
+        let mut search = Search::new("simulate(greedy)".parse().expect("an expression"), 1);
+        let best = search.run(&SameGame::new(board), &board, Budget::evaluations(20)).best.expect("games").reward;
+        assert!(best > 300.0 && best < 6000.0, "{best}");
+    }
+}

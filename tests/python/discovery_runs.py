@@ -1,0 +1,78 @@
+"""Kills a discovery at random moments: resumed, it must end as one that was not disturbed.
+
+    .venv/bin/python tests/python/discovery_runs.py --count 10 --seed 1 -- --problem survival --no-jump --size 15x13 --seed 1
+
+The options after `--` are those of `getaway discover`. The undisturbed run comes first, unless `--state FILE` names its complete state
+file; then the command is only read from it, not repeated. Each kill is SIGKILL, at a random size of the new state file, so that kills are
+spread over the whole discovery however fast the machine is. Both state files must be equal, byte for byte, and so must both rankings.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+TIMEOUT_S = 7200
+
+
+def command(program: Path, options: list[str], state: Path) -> list[str]:
+    """The discovery with this state file."""
+    return [str(program), "discover", *options, "--json", "--resume", str(state)]
+
+
+def report(program: Path, options: list[str], state: Path) -> dict[str, Any]:
+    """Runs a discovery to its end; returns its report without times."""
+    done = subprocess.run(command(program, options, state), stdout=subprocess.PIPE, timeout=TIMEOUT_S, check=True, text=True)
+    found: dict[str, Any] = json.loads(done.stdout)
+    return {key: value for key, value in found.items() if key not in ("elapsed_s", "plays_per_s")}
+
+
+def kill_at(program: Path, options: list[str], state: Path, size: int) -> int:
+    """Runs a discovery and kills it once its file has `size` bytes; returns the file's size after that."""
+    process = subprocess.Popen(command(program, options, state), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    end = time.monotonic() + TIMEOUT_S
+    while (state.stat().st_size if state.exists() else 0) < size:
+        assert process.poll() is None, f"the discovery ended before it was killed: {process.returncode}"
+        assert time.monotonic() < end, "too slow"
+        time.sleep(0.005)
+    process.kill()
+    process.wait()
+    return state.stat().st_size
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=10, help="number of kills [default: %(default)s]")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the moments [default: %(default)s]")
+    parser.add_argument("--state", type=Path, help="complete state file of the undisturbed run")
+    parser.add_argument("--program", type=Path, default=TARGET / "release/getaway")
+    parser.add_argument("options", nargs="*", help="options of getaway discover")
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        whole = args.state or Path(folder) / "whole.jsonl"
+        expected = report(args.program, args.options, whole)
+        complete = whole.read_bytes()
+        print(f"undisturbed: {len(complete)} bytes, {expected['ranking'][0]['expression']} first", flush=True)
+        killed = Path(folder) / "killed.jsonl"
+        moments = sorted(random.Random(args.seed).randrange(1, len(complete)) for _ in range(args.count))
+        for number, moment in enumerate(moments, 1):
+            size = kill_at(args.program, args.options, killed, moment)
+            print(f"kill {number}: at {size} bytes, {size / len(complete):.0%} of the file", flush=True)
+        found = report(args.program, args.options, killed)
+        same = (killed.read_bytes() == complete, found == expected)
+    print(f"state file {'equal' if same[0] else 'DIFFERENT'}, ranking {'equal' if same[1] else 'DIFFERENT'}")
+    return 0 if all(same) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
