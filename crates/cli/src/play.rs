@@ -9,13 +9,13 @@ use clap::Args;
 use serde::Serialize;
 
 use getaway::bot::{BUDGET_DEFAULT, Bot, BotOptions, Decision};
-use getaway::game::{LAST_TICK, Rules, State, Status, World, variant};
+use getaway::game::{FIRST_TICK, LAST_TICK, Rules, State, Status, World, variant};
 use getaway::planner::DEFAULT_NAME;
 use getaway::protocol::MessageWriter;
 use getaway::recording::{DecisionNotes, GameNotes, RecordingError, RecordingWriter, TickNotes, milliseconds};
 use getaway_arena::stats::nearest_rank;
 use getaway_arena::{
-    ExternalBot, ExternalGame, ExternalRecord, ExternalTick, PlayedGame, SourceCounts, TEAM, play_external,
+    ExternalBot, ExternalGame, ExternalRecord, ExternalTick, PlayedGame, SeriesError, SourceCounts, TEAM, play_external,
 };
 
 use super::budget::BudgetArgs;
@@ -191,11 +191,11 @@ fn game_notes(args: &PlayArgs, map: &str, world: &World) -> GameNotes {
 }
 
 /// What a recording says besides a state and its actions.
-fn notes(args: &PlayArgs, map: &str, world: &World, decision: &Decision, is_first: bool) -> TickNotes {
-    let game = is_first.then(|| Box::new(game_notes(args, map, world)));
-    let Decision { source, planned_tick, mispredictions, elapsed, learnt, .. } = decision.clone();
+fn notes(args: &PlayArgs, map: &str, world: &World, state: &State, decision: &Decision) -> TickNotes {
+    let game = (state.tick() == FIRST_TICK).then(|| Box::new(game_notes(args, map, world)));
+    let &Decision { source, planned_tick, mispredictions, elapsed, ref learnt, .. } = decision;
     let (ms, source) = (milliseconds(elapsed), source.name().to_owned());
-    let decision = DecisionNotes { ms, source, planned_tick, mispredictions, learnt };
+    let decision = DecisionNotes { ms, source, planned_tick, mispredictions, learnt: learnt.clone() };
     TickNotes { game, wire: None, decision: Some(Box::new(decision)) }
 }
 
@@ -210,20 +210,19 @@ fn play(
 ) -> Result<(Report, Option<RecordingError>), CliError> {
     let writer = MessageWriter::new(world, TEAM);
     let progress = Progress::of(LAST_TICK.into(), "ticks");
-    let mut decisions: Vec<Decision> = Vec::new();
-    let mut lost = None;
+    let (mut decisions_ms, mut sources, mut lost) = (Vec::new(), SourceCounts::default(), None);
     let played = getaway_arena::play(world, bot, |state, decision| {
-        let is_first = decisions.is_empty();
         if let Some(file) = &mut recording
             && let Err(error) = file.write_with(
                 &writer.write(state),
                 decision.action().as_slice(),
-                &notes(args, &map, world, decision, is_first),
+                &notes(args, &map, world, state, decision),
             )
         {
             (lost, recording) = (Some(error), None);
         }
-        decisions.push(decision.clone());
+        decisions_ms.push(milliseconds(decision.elapsed));
+        sources.add(decision.source);
         progress.inc(1);
         ControlFlow::<Infallible>::Continue(())
     });
@@ -234,10 +233,8 @@ fn play(
         lost = recording.finish().err();
     }
     let saved = args.save.clone().filter(|_| lost.is_none());
-    let mut sources = SourceCounts::default();
-    decisions.iter().for_each(|decision| sources.add(decision.source));
     let report = Report {
-        decision_ms: times(decisions.iter().map(|decision| milliseconds(decision.elapsed))),
+        decision_ms: times(&decisions_ms),
         sources,
         mispredictions: bot.mispredictions_by_threat().iter().sum(),
         learnt: bot.learnt(),
@@ -258,13 +255,13 @@ fn play_bot(
     let options = args.bot.options();
     let writer = MessageWriter::new(world, TEAM);
     let progress = Progress::of(LAST_TICK.into(), "ticks");
-    let (mut answers_ms, mut lost, mut is_first) = (Vec::new(), None, true);
+    let (mut answers_ms, mut lost) = (Vec::new(), None);
     let game = ExternalGame { bot, world, seed: args.seed, log_name: "bot.log" };
     let played = play_external(game, &options, &mut |ExternalTick { state, actions, wire }| {
         answers_ms.extend(wire.command.as_ref().map(|command| command.ms));
         let tick_ms = Some(milliseconds(options.tick_time));
-        let game = is_first.then(|| Box::new(GameNotes { tick_ms, ..game_notes(args, &map, world) }));
-        is_first = false;
+        let game =
+            (state.tick() == FIRST_TICK).then(|| Box::new(GameNotes { tick_ms, ..game_notes(args, &map, world) }));
         let notes = TickNotes { game, wire: Some(Box::new(wire)), decision: None };
         if let Some(file) = &mut recording
             && let Err(error) = file.write_with(&writer.write(state), actions, &notes)
@@ -274,14 +271,13 @@ fn play_bot(
         progress.inc(1);
     });
     drop(progress);
-    let PlayedGame { state, record, .. } =
-        played.map_err(|error| CliError::Input(format!("external bots: {error}")))?;
+    let PlayedGame { state, record, .. } = played.map_err(SeriesError::External)?;
     if let Some(recording) = recording {
         lost = recording.finish().err();
     }
     let report = Report {
-        decision_ms: times(answers_ms.into_iter()),
-        sources: SourceCounts { search: record.commands, fallback: record.missed_ticks, plan: 0 },
+        decision_ms: times(&answers_ms),
+        sources: record.sources(),
         external: Some(record),
         saved: args.save.clone().filter(|_| lost.is_none()),
         ..Report::of(args, map, world, &state)
@@ -311,9 +307,8 @@ impl Report {
 }
 
 /// Computes the statistics of the decision times, which are in milliseconds.
-fn times(decisions_ms: impl Iterator<Item = f64>) -> DecisionTimes {
-    let ms: Vec<f64> = decisions_ms.collect();
-    let Some((&first, later)) = ms.split_first() else { return DecisionTimes::default() };
+fn times(decisions_ms: &[f64]) -> DecisionTimes {
+    let Some((&first, later)) = decisions_ms.split_first() else { return DecisionTimes::default() };
     let mut later = later.to_vec();
     later.sort_by(f64::total_cmp);
     let quantile = |share: f64| match later.len() {
@@ -324,7 +319,7 @@ fn times(decisions_ms: impl Iterator<Item = f64>) -> DecisionTimes {
 }
 
 fn write_report(report: &Report, out: &mut impl Write) -> Result<(), CliError> {
-    let Report { map, planner, score, final_tick, status, decision_ms, sources, mispredictions, saved, .. } = report;
+    let Report { map, planner, score, final_tick, status, decision_ms, sources, .. } = report;
     let end = ending(*status, *final_tick);
     writeln!(out, "{}: {score} points, {end}, planner {}", one_line(map), one_line(planner))?;
     let DecisionTimes { first, p50, p99, max } = decision_ms;
@@ -341,10 +336,14 @@ fn write_report(report: &Report, out: &mut impl Write) -> Result<(), CliError> {
         let SourceCounts { plan, search, fallback } = sources;
         writeln!(
             out,
-            "{plan} from plans, {search} from searches, {fallback} fallbacks; {mispredictions} mispredictions"
+            "{plan} from plans, {search} from searches, {fallback} fallbacks; {} mispredictions",
+            report.mispredictions
         )?;
     }
-    if let Some(saved) = saved {
+    if !report.learnt.is_empty() {
+        writeln!(out, "learnt: {}", one_line(&report.learnt.join("; ")))?;
+    }
+    if let Some(saved) = &report.saved {
         writeln!(out, "saved to {}", one_line(&saved.display().to_string()))?;
     }
     Ok(())
@@ -356,8 +355,8 @@ mod tests {
 
     #[test]
     fn first_tick_is_reported_separately() {
-        let after = times([50].into_iter().chain(1..=100).map(f64::from));
+        let after = times(&[50].into_iter().chain(1..=100).map(f64::from).collect::<Vec<f64>>());
         assert_eq!(after, DecisionTimes { first: 50.0, p50: 50.0, p99: 99.0, max: 100.0 });
-        assert_eq!(times([7.0].into_iter()), DecisionTimes { first: 7.0, p50: 0.0, p99: 0.0, max: 0.0 });
+        assert_eq!(times(&[7.0]), DecisionTimes { first: 7.0, p50: 0.0, p99: 0.0, max: 0.0 });
     }
 }

@@ -63,6 +63,24 @@ fn game_is_saved_and_reproducible() {
 }
 
 #[test]
+fn play_reports_what_the_bot_has_learnt() {
+    let dir = tempfile::tempdir().unwrap();
+    let [rules, memory, saved] =
+        ["rules.json", "memory.json", "game.jsonl"].map(|name| dir.path().join(name).to_str().unwrap().to_owned());
+    std::fs::write(&rules, succeeds(&["rules", "--seed", "11", "--changes", "2"])).unwrap();
+    let play = ["play", "old-town", "--rules", &rules, "--memory", &memory, "--budget-ticks", "2000"];
+    let text = succeeds(&[&play[..], &["--save", &saved]].concat());
+    let lines: Vec<&str> = text.lines().collect();
+    let [.., learnt, last] = lines[..] else { panic!("{text}") };
+    assert_eq!(last, format!("saved to {saved}"));
+    let learnt = learnt.strip_prefix("learnt: ").unwrap_or_else(|| panic!("{text}"));
+    let decisions = RecordingReader::open(&saved).unwrap().map(|tick| tick.unwrap().decision.unwrap());
+    let in_recording = decisions.filter(|decision| !decision.learnt.is_empty()).last().unwrap().learnt;
+    assert_eq!(learnt, in_recording.join("; "));
+    assert!(!succeeds(&["play", "snail", "--budget-ticks", "1000"]).contains("learnt"));
+}
+
+#[test]
 fn expressions_can_play() {
     let text = succeeds(&["play", "corner-shop", "--planner", "simulate(greedy)", "--budget-evals", "1"]);
     assert!(text.contains("planner simulate(greedy)"), "{text}");
