@@ -93,16 +93,19 @@ pub fn clustered_mean(clusters: &[Vec<f64>], confidence: f64) -> Option<Interval
 /// these: Wilson's, for the number of independent values at the two ends that would make the mean
 /// as uncertain as [`clustered_mean`] finds it. Scores gather at the ends, so that their mean is
 /// skewed; Student's symmetrical interval then misses the true value too often, and may exceed the
-/// possible range. `None` with fewer than two values.
+/// possible range. Equal values do not show their spread: each cluster, or each value of a single
+/// one, then counts as one independent value, as in [`clustered_share`]. `None` with fewer than two
+/// values.
 pub fn bounded_mean(clusters: &[Vec<f64>], least: f64, most: f64, confidence: f64) -> Option<Interval> {
     let plain = clustered_mean(clusters, confidence)?;
     let share = ((plain.estimate - least) / (most - least)).clamp(0.0, 1.0);
     let half_width = (plain.high - plain.estimate) / (most - least);
-    // For equal values, the plain interval is exact.
-    if half_width <= 0.0 || share <= 0.0 || share >= 1.0 {
-        return Some(plain);
-    }
-    let count = share * (1.0 - share) * (normal_quantile(confidence) / half_width).powi(2);
+    let count = if half_width > 0.0 {
+        share * (1.0 - share) * (normal_quantile(confidence) / half_width).powi(2)
+    } else {
+        let sizes: Vec<usize> = clusters.iter().map(Vec::len).filter(|&size| size > 0).collect();
+        if let [size] = sizes[..] { size as f64 } else { sizes.len() as f64 }
+    };
     let interval = wilson(share, count, confidence).scaled(most - least, least);
     Some(Interval { estimate: plain.estimate, ..interval })
 }
@@ -476,6 +479,21 @@ mod tests {
     fn mean_of_too_few_values_has_no_interval_and_of_equal_values_one_of_zero_width() {
         assert_eq!((mean(&[], 0.95), mean(&[3.0], 0.95)), (None, None));
         assert_eq!(mean(&[5.0; 7], 0.95), Some(Interval { estimate: 5.0, low: 5.0, high: 5.0 }));
+    }
+
+    #[test]
+    fn bounded_mean_of_equal_values_is_as_uncertain_as_a_share() {
+        // Scores of 10 at most: fifteen times the highest one, on as many maps.
+        let found = bounded_mean(&vec![vec![10.0; 3]; 15], 0.0, 10.0, 0.95).expect("an interval");
+        assert_eq!((found.estimate, found.high), (10.0, 10.0));
+        assert_close(found.low, 10.0 * share(15, 15, 0.95).low);
+        // On a single map, its games are the sample.
+        let found = bounded_mean(&[vec![0.0; 20]], 0.0, 10.0, 0.95).expect("an interval");
+        assert_eq!((found.estimate, found.low), (0.0, 0.0));
+        assert_close(found.high, 10.0 * share(0, 20, 0.95).high);
+        let found = bounded_mean(&[vec![2.0], vec![2.0]], 0.0, 10.0, 0.95).expect("an interval");
+        assert!(found.low > 0.0 && found.low < 1.0 && found.high > 6.0 && found.high < 10.0, "{found:?}");
+        assert_eq!(bounded_mean(&[vec![2.0]], 0.0, 10.0, 0.95), None);
     }
 
     #[test]

@@ -79,7 +79,11 @@ fn markdown_table_is_sorted_by_mean_score() {
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines.len(), 4);
     assert!(lines[0].starts_with("| planner | ") && lines[1].starts_with("|---|"));
-    assert!(lines[2].starts_with("| `survival` | 10005 (10005 to 10005) | 10005 | 10005 | 100% |"), "{}", lines[2]);
+    // Two maps show little, even if every game on them is complete.
+    let survival = lines[2].strip_prefix("| `survival` | 10005 (").unwrap_or_else(|| panic!("{}", lines[2]));
+    let (low, rest) = survival.split_once(" to ").unwrap();
+    assert!((3000..4000).contains(&low.parse::<u32>().unwrap()), "{low}");
+    assert!(rest.starts_with("10005) | 10005 | 10005 | 100% |"), "{rest}");
     assert!(lines[3].starts_with("| `random` | "));
     let columns = |line: &str| line.matches('|').count();
     assert!(lines.iter().all(|line| columns(line) == columns(lines[0])), "{text}");
