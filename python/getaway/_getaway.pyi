@@ -26,6 +26,7 @@ __all__ = [
     "Replay",
     "Single",
     "State",
+    "__build__",
     "__version__",
     "generate_map",
     "load_map",
@@ -40,6 +41,7 @@ __all__ = [
 ]
 
 __version__: str
+__build__: str
 
 @final
 class Single:

@@ -15,11 +15,12 @@ Each function runs the command of the same name (see `getaway eval --help`) and 
 With `address` the games, or the plays of a discovery, are tasks of Ray (the extra `cluster` of this package): `auto` is the cluster of
 this machine, `HOST:PORT` another one, `local` a new one that ends with the series. With a budget in ticks
 the result is the same, bit for bit, wherever the games are played. If a worker dies, its games are played
-again; nodes with another version of getaway are refused.
+again; nodes with another version or build of getaway are refused.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import subprocess
@@ -27,9 +28,8 @@ import sys
 import time
 from collections import deque
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any, TextIO
-
-import getaway
 
 # A batch of games should take this long, so that the cost of a task, a few milliseconds, does not
 # matter.
@@ -101,14 +101,15 @@ def _play(series: str, items: list[Any], callables: dict[str, Any]) -> tuple[lis
     return records, time.perf_counter() - start
 
 
-def _node_version() -> str:
-    """Runs on every node: the version of getaway there, or why it cannot be used."""
-    try:
-        import getaway
+def build() -> str:
+    """The version of getaway with a hash of the sources of its extension, and one of its Python files.
 
-        return getaway.__version__
-    except ImportError as error:
-        return f"none ({error})"
+    Where these are equal, games are the same, and so are the messages about them.
+    """
+    from getaway._getaway import __build__
+
+    files = sorted(Path(__file__).parent.glob("*.py"))
+    return f"{__build__}.{hashlib.sha256(b''.join(file.read_bytes() for file in files)).hexdigest()[:8]}"
 
 
 def _python_planners(series: str) -> dict[str, Any]:
@@ -138,24 +139,37 @@ def _python_planners(series: str) -> dict[str, Any]:
 
 
 def check_nodes(ray: Any) -> None:
-    """Refuses nodes of a cluster that have another version of getaway, by name.
+    """Refuses nodes of a cluster that have another version or build of getaway, by name.
 
     Raises:
         RuntimeError: if there is such a node.
     """
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-    version = ray.remote(num_cpus=0)(_node_version)
+    def build_there() -> str:
+        # Ray sends a local function as it is, so it runs on nodes without this module too.
+        try:
+            import getaway
+        except ImportError as error:
+            return f"none ({error})"
+        try:
+            from getaway.cluster import build
+        except ImportError:
+            return getaway.__version__
+        return build()
+
+    remote = ray.remote(num_cpus=0)(build_there)
+    here = build()
     nodes = [node for node in ray.nodes() if node["Alive"] and node["Resources"].get("CPU")]
     found = [
-        (node, version.options(scheduling_strategy=NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)).remote())
+        (node, remote.options(scheduling_strategy=NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)).remote())
         for node in nodes
     ]
     for node, answer in found:
         there = ray.get(answer)
-        if there != getaway.__version__:
+        if there != here:
             raise RuntimeError(
-                f"node {node['NodeManagerHostname']} ({node['NodeManagerAddress']}) has getaway {there}: expected {getaway.__version__}"
+                f"node {node['NodeManagerHostname']} ({node['NodeManagerAddress']}) has getaway {there}: expected {here}, from the same wheel"
             )
 
 

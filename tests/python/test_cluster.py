@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -77,13 +79,13 @@ def test_missing_ray_is_one_error(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def two_nodes() -> Any:
-    """A cluster of two nodes in one process group; its address, and the Ray module."""
+    """A cluster of two nodes in one process group: its address, the Ray module, and the nodes."""
     ray = pytest.importorskip("ray", reason="Ray is not installed")
     from ray.cluster_utils import Cluster
 
     nodes = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
     nodes.add_node(num_cpus=1)
-    yield nodes.address, ray
+    yield nodes.address, ray, nodes
     nodes.shutdown()
 
 
@@ -94,7 +96,7 @@ def files(folder: Path, name: str, **options: Any) -> tuple[bytes, Any]:
 
 
 def test_cluster_plays_the_same_games(two_nodes: Any, tmp_path: Path) -> None:
-    address, _ = two_nodes
+    address = two_nodes[0]
     here = files(tmp_path, "here")
     assert files(tmp_path, "there", address=address) == here
     resumed = tmp_path / "games.jsonl"
@@ -111,7 +113,7 @@ def test_one_node_plays_the_same_games(two_nodes: Any, tmp_path: Path) -> None:
 
 
 def test_cluster_makes_the_same_discovery(two_nodes: Any, tmp_path: Path) -> None:
-    address, _ = two_nodes
+    address = two_nodes[0]
     here = without_speed(cluster.discover("survival", no_jump=True, **DISCOVERY))
     journal = tmp_path / "plays.jsonl"
     assert without_speed(cluster.discover("survival", no_jump=True, address=address, resume=journal, **DISCOVERY)) == here
@@ -122,7 +124,7 @@ def test_cluster_makes_the_same_discovery(two_nodes: Any, tmp_path: Path) -> Non
 
 
 def test_killed_worker_costs_only_time(two_nodes: Any, tmp_path: Path) -> None:
-    address, _ = two_nodes
+    address = two_nodes[0]
     options: dict[str, Any] = {"budget_ticks": 3000, "samples": 12}
     here = cluster.eval("sampling", MAPS, **options)
     killed: list[int] = []
@@ -179,19 +181,37 @@ def test_planners_in_python_are_sent_to_the_nodes(two_nodes: Any, tmp_path: Path
     assert done.stdout.decode().split() == ["U"]
 
 
-def test_nodes_with_another_version_are_refused_by_name(two_nodes: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    address, ray = two_nodes
-    ray.init(address=address, log_to_driver=False)
+# A change of the Python files alone, and a version from before builds had a name.
+OTHER_BUILDS = {
+    "changed": ("cluster.py", "# changed", r"\S+\+\w{16}\.\w{8}"),
+    "older": ("__init__.py", "__version__ = '0.0.1'", r"0\.0\.1"),
+}
+
+
+@pytest.mark.parametrize("kind", OTHER_BUILDS)
+def test_nodes_with_another_build_are_refused_by_name(two_nodes: Any, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    nodes = two_nodes[2]
+    file, line, there = OTHER_BUILDS[kind]
+    package = tmp_path / "getaway"
+    shutil.copytree(Path(getaway.__file__).parent, package)
+    if kind == "older":
+        (package / "cluster.py").write_text("")
+    with (package / file).open("a") as changed:
+        changed.write(line + "\n")
+    # The processes of the node inherit it.
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    node = nodes.add_node(num_cpus=1)
+    monkeypatch.delenv("PYTHONPATH")
     try:
-        monkeypatch.setattr(getaway, "__version__", "9.9.9")
-        with pytest.raises(RuntimeError, match=r"node \S+ \(.*\) has getaway .*: expected 9.9.9"):
-            cluster.check_nodes(ray)
+        refusal = rf"^the cluster: node \S+ \(\S+\) has getaway {there}: expected {re.escape(cluster.build())}, from the same wheel$"
+        with pytest.raises(ValueError, match=refusal):
+            cluster.eval("safest", MAPS, address=nodes.address, **SMALL)
     finally:
-        ray.shutdown()
+        nodes.remove_node(node)
 
 
 def test_driver_repeats_what_the_command_line_asks_for(two_nodes: Any) -> None:
-    address, _ = two_nodes
+    address = two_nodes[0]
     done = subprocess.run([sys.executable, "-m", "getaway.cluster", address], input="{}\n[0]\n[]\n", capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
     messages = [json.loads(line) for line in done.stdout.splitlines()]
     assert "want" in messages[0] and "the series: " in messages[-1]["error"]

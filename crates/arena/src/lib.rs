@@ -52,6 +52,7 @@ pub use external::{
 pub use game::{GameError, GameRecord, MovesFingerprint, SourceCounts, TEAM, Times, play};
 pub use matches::{Comparison, MapComparison, Match, SprtMonitor, SprtReport, p_value, pairs};
 pub use rating::{RatedPairs, ratings};
+pub use remote::BUILD;
 pub use report::{ReportReplays, ReportResult, ReportText, report};
 pub use results::{ResultsError, ResultsFile};
 pub use series::{GameKey, Games, Series, SeriesError, SeriesMap, SeriesOptions};

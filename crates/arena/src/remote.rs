@@ -1,7 +1,7 @@
 //! A series played by other processes: its description, and the exchange of games and results.
 //!
 //! Guarantees: a game depends only on the series and its index, so its record is the same wherever
-//! it is played, except for its times; a process with another version is refused.
+//! it is played, except for its times; a process of another version or build is refused.
 
 use std::collections::HashSet;
 use std::io::{BufRead, Write};
@@ -19,12 +19,14 @@ use getaway::map::Map;
 use getaway::protocol::to_json;
 use getaway::search::Budget;
 
-/// The version of getaway, which must be the same everywhere.
-const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// The version and the build of getaway, which must be the same everywhere: equal builds are made
+/// from equal sources of everything that games and plays depend on.
+pub const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("GETAWAY_BUILD"));
 
 /// A series as JSON.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Spec {
+    /// [`BUILD`].
     version: String,
     maps: Vec<SpecMap>,
     planners: Vec<String>,
@@ -101,7 +103,7 @@ impl Series {
         let &SeriesOptions { ref planners, samples, seed, rules, budget } = self.options();
         let tick_ms = u64::try_from(self.external().tick_time.as_millis()).unwrap_or(u64::MAX);
         to_json(&Spec {
-            version: VERSION.to_owned(),
+            version: BUILD.to_owned(),
             maps: self.maps().iter().map(SpecMap::of).collect(),
             planners: planners.clone(),
             samples,
@@ -116,12 +118,12 @@ impl Series {
     /// A series from its JSON.
     ///
     /// # Errors
-    /// When it is not a series, comes from another version, or cannot be played.
+    /// When it is not a series, comes from another version or build, or cannot be played.
     pub fn from_spec(spec: &str) -> Result<Self, SeriesError> {
         let spec: Spec = serde_json::from_str(spec).map_err(|error| SeriesError::Spec(error.to_string()))?;
         let Spec { version, maps, planners, samples, seed, rules, budget, tick_ms, restart } = spec;
-        if version != VERSION {
-            return Err(SeriesError::Spec(format!("made by getaway {version}, but this is getaway {VERSION}")));
+        if version != BUILD {
+            return Err(SeriesError::Spec(format!("made by getaway {version}, but this is getaway {BUILD}")));
         }
         let maps = maps.into_iter().map(SpecMap::map).collect::<Result<Vec<Map>, SeriesError>>()?;
         let external = ExternalOptions { tick_time: Duration::from_millis(tick_ms), restart, logs: None };
@@ -230,9 +232,12 @@ mod tests {
             let game: GameRecord = serde_json::from_str(line).expect("a game");
             assert_eq!(game.without_times(), here[index]);
         }
-        let other = series.spec().replace(VERSION, "9.9.9");
-        let error = Series::from_spec(&other).expect_err("an error").to_string();
-        assert_eq!(error, format!("the series: made by getaway 9.9.9, but this is getaway {VERSION}"));
+        let (version, build) = BUILD.split_once('+').expect("a version and a build");
+        assert_eq!((version, build.len()), (env!("CARGO_PKG_VERSION"), 16));
+        for other in [format!("9.9.9+{build}"), format!("{version}+0123456789abcdef")] {
+            let error = Series::from_spec(&series.spec().replace(BUILD, &other)).expect_err("an error").to_string();
+            assert_eq!(error, format!("the series: made by getaway {other}, but this is getaway {BUILD}"));
+        }
     }
 
     #[test]

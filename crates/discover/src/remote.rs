@@ -2,7 +2,7 @@
 //! scores.
 //!
 //! Guarantees: a score depends only on the problems and the play, so it is the same wherever the
-//! play is made; a process with another version is refused.
+//! play is made; a process of another version or build is refused.
 
 use std::any::Any;
 use std::io::{BufRead, Write};
@@ -10,13 +10,11 @@ use std::ops::ControlFlow;
 
 use getaway::game::{Rules, Style, variant};
 use getaway::map::{GeneratorKind, GeneratorOptions};
+use getaway_arena::BUILD;
 use serde::{Deserialize, Serialize};
 
 use crate::bank::{Bank, Play, Split};
 use crate::problem::{MapOptions, ProblemError, bank};
-
-/// The version of getaway, which must be the same everywhere.
-const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// The problems of a discovery as JSON.
 #[derive(Debug, Serialize, Deserialize)]
@@ -26,6 +24,7 @@ struct Spec {
 
 #[derive(Debug, Serialize, Deserialize)]
 struct SpecProblems {
+    /// [`BUILD`].
     version: String,
     problem: String,
     seed: u64,
@@ -42,7 +41,7 @@ struct SpecProblems {
 /// Why plays cannot be made elsewhere, or for another process.
 #[derive(Debug, thiserror::Error)]
 pub enum RemoteError {
-    /// The text does not describe a discovery, or is of another version.
+    /// The text does not describe a discovery, or is of another build.
     #[error("the discovery: {0}")]
     Spec(String),
     /// The problem.
@@ -58,7 +57,7 @@ pub fn spec(problem: &str, maps: &MapOptions, seed: u64) -> String {
     let MapOptions { generator, rules } = maps;
     let &GeneratorOptions { kind, width, height, threats, ref styles, braid_permille } = generator;
     let discovery = SpecProblems {
-        version: VERSION.to_owned(),
+        version: BUILD.to_owned(),
         problem: problem.to_owned(),
         seed,
         kind: kind.name().to_owned(),
@@ -75,13 +74,13 @@ pub fn spec(problem: &str, maps: &MapOptions, seed: u64) -> String {
 /// The bank that a line of JSON describes.
 ///
 /// # Errors
-/// When it does not describe a discovery, is of another version, or names an unknown problem.
+/// When it does not describe a discovery, is of another build, or names an unknown problem.
 pub fn bank_of_spec(spec: &str) -> Result<Box<dyn Bank>, RemoteError> {
     let spec: Spec = serde_json::from_str(spec).map_err(|error| RemoteError::Spec(error.to_string()))?;
     let SpecProblems { version, problem, seed, kind, width, height, threats, styles, braid_permille, rules } =
         spec.discovery;
-    if version != VERSION {
-        return Err(RemoteError::Spec(format!("made by getaway {version}, but this is getaway {VERSION}")));
+    if version != BUILD {
+        return Err(RemoteError::Spec(format!("made by getaway {version}, but this is getaway {BUILD}")));
     }
     let kinds = [GeneratorKind::Maze, GeneratorKind::Labyrinth, GeneratorKind::City];
     let kind = kinds.into_iter().find(|found| found.name() == kind);
@@ -241,10 +240,10 @@ mod tests {
             );
             assert_eq!(serde_json::from_str::<f64>(&score).expect("a score"), expected, "{problem}");
         }
-        let other = spec("samegame", &maps(), 7).replace(VERSION, "9.9.9");
+        let other = spec("samegame", &maps(), 7).replace(BUILD, "9.9.9");
         assert!(scores(&*bank_of_spec(&spec("samegame", &maps(), 7)).expect("the bank"), "[[\"wander\"]]").is_err());
         let error = bank_of_spec(&other).err().expect("an error").to_string();
-        assert_eq!(error, format!("the discovery: made by getaway 9.9.9, but this is getaway {VERSION}"));
+        assert_eq!(error, format!("the discovery: made by getaway 9.9.9, but this is getaway {BUILD}"));
     }
 
     #[test]

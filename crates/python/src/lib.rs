@@ -78,4 +78,9 @@ mod _getaway {
     #[pymodule_export]
     #[allow(non_upper_case_globals)]
     const __version__: &str = env!("CARGO_PKG_VERSION");
+
+    #[cfg(feature = "cli")]
+    #[pymodule_export]
+    #[allow(non_upper_case_globals)]
+    const __build__: &str = getaway_arena::BUILD;
 }

@@ -34,7 +34,7 @@ fn series(spec: &str) -> Result<Arc<Series>, String> {
 ///     indices: the places of the games in the series, from 0.
 ///
 /// Raises:
-///     ValueError: for a series of another version, or one that cannot be played.
+///     ValueError: for a series of another build, or one that cannot be played.
 #[pyfunction]
 pub(crate) fn play_games(py: Python<'_>, series: &str, indices: Vec<usize>) -> PyResult<Vec<String>> {
     let played = without_gil(py, || self::series(series)?.play_lines(&indices).map_err(|error| error.to_string()))?;
@@ -66,7 +66,7 @@ fn problems(spec: &str) -> Result<Arc<dyn Bank>, String> {
 ///     plays: expression, split, number and budget of each play, as JSON.
 ///
 /// Raises:
-///     ValueError: for problems of another version, or a malformed play.
+///     ValueError: for problems of another build, or a malformed play.
 #[pyfunction]
 pub(crate) fn play_searches(py: Python<'_>, discovery: &str, plays: &str) -> PyResult<Vec<String>> {
     let played = without_gil(py, || {
