@@ -1,12 +1,15 @@
-"""Long runs of the arena with external bots, of which the test suite has short versions.
+"""Long runs of the arena with external bots and on a cluster, of which the test suite has short versions.
 
     .venv/bin/python tests/python/tournament_runs.py bots --games 20
     .venv/bin/python tests/python/tournament_runs.py kills --count 10 --seed 1
+    .venv/bin/python tests/python/tournament_runs.py ray --rounds 3 --seconds 10
 
 `bots` plays battles of `survival` against bots that behave well, crash, hang, answer garbage and are late every tenth tick, over a
 websocket and over pipes: the report must tell them apart, and no process and no socket may be left. `kills` kills a tournament of
 eight entrants, three of them external, on all bundled maps at random moments: resumed, it must end with the standing of an
-undisturbed run.
+undisturbed run. `ray` measures the games a second of a Ray cluster of two nodes, with one processor each, beside those of the arena on
+two threads, in turns: `--seconds` is the arena's time, so the work of each worker, and the time of the cluster is that of the whole
+command, from the import of Ray to the last game. Both must write the same games.
 """
 
 from __future__ import annotations
@@ -144,18 +147,61 @@ def run_kills(program: Path, count: int, seed: int) -> list[str]:
     return [*lines, "the same result as an undisturbed run"]
 
 
+def timed_eval(samples: int, folder: Path, name: str, more: list[str]) -> tuple[float, bytes]:
+    """Evaluates `sampling`; returns the seconds that the command took, and the games without their times."""
+    options = ["--planner", "sampling", "--samples", str(samples), "--budget-ticks", "1000", "--resume", str(folder / f"{name}.jsonl")]
+    start = time.monotonic()
+    subprocess.run([sys.executable, "-m", "getaway", "eval", *options, *more], cwd=ROOT, capture_output=True, timeout=TIMEOUT_S, check=True)
+    elapsed_s = time.monotonic() - start
+    games = [json.loads(line) for line in (folder / f"{name}.jsonl").read_text().splitlines()]
+    for game in games:
+        game.pop("times", None)
+    # In the order of the series; the file has them as they ended.
+    return elapsed_s, "\n".join(sorted(json.dumps(game, sort_keys=True) for game in games)).encode()
+
+
+def run_ray(rounds: int, seconds: float) -> list[str]:
+    """Measures a cluster of two nodes beside the arena on two threads; returns a line for each round, and the ratios."""
+    from ray.cluster_utils import Cluster
+
+    lines, ratios = [], []
+    nodes = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    try:
+        nodes.add_node(num_cpus=1)
+        with tempfile.TemporaryDirectory() as folder:
+            first_s, _ = timed_eval(4, Path(folder), "first", ["--threads", "2"])
+            samples = max(4, round(4 * seconds / first_s))
+            for number in range(1, rounds + 1):
+                here_s, here = timed_eval(samples, Path(folder), f"here{number}", ["--threads", "2"])
+                there_s, there = timed_eval(samples, Path(folder), f"there{number}", ["--ray", nodes.address])
+                assert there == here, "the cluster plays other games"
+                games = len(here.splitlines())
+                ratios.append(here_s / there_s)
+                lines.append(f"round {number}: {games} games, {games / here_s:.1f} per second here, {games / there_s:.1f} on the cluster, ratio {ratios[-1]:.2f}")
+    finally:
+        nodes.shutdown()
+    return [*lines, f"ratios {min(ratios):.2f} to {max(ratios):.2f}, median {sorted(ratios)[len(ratios) // 2]:.2f}"]
+
+
 def main() -> int:
     """Parses the command line and runs."""
-    parser = argparse.ArgumentParser(description="Long runs of the arena with external bots.")
-    parser.add_argument("what", choices=["bots", "kills"])
+    parser = argparse.ArgumentParser(description="Long runs of the arena with external bots and on a cluster.")
+    parser.add_argument("what", choices=["bots", "kills", "ray"])
     parser.add_argument("--games", type=int, default=20, help="games of each of the ten bots")
     parser.add_argument("--tick-ms", type=int, default=100, help="time limit of the bots")
     parser.add_argument("--count", type=int, default=10, help="number of kills")
     parser.add_argument("--seed", type=int, default=1, help="seed of the moments of the kills")
+    parser.add_argument("--rounds", type=int, default=3, help="rounds of here and on the cluster")
+    parser.add_argument("--seconds", type=float, default=10, help="time of a round here")
     parser.add_argument("--program", type=Path, default=TARGET / "debug" / "getaway", help="path of the `getaway` program")
     options = parser.parse_args()
     program = options.program.resolve()
-    lines = run_bots(program, options.games, options.tick_ms) if options.what == "bots" else run_kills(program, options.count, options.seed)
+    if options.what == "ray":
+        lines = run_ray(options.rounds, options.seconds)
+    elif options.what == "bots":
+        lines = run_bots(program, options.games, options.tick_ms)
+    else:
+        lines = run_kills(program, options.count, options.seed)
     print("\n".join(lines))
     return 0
 
