@@ -405,8 +405,7 @@ impl Series {
         let game = ExternalGame { bot, world, seed, log_name: &log_name };
         let played = host.play(game, is_stopped, &mut |_| {}).map_err(SeriesError::External)?;
         let Some(PlayedGame { state, record: external, moves, line, times }) = played else { return Ok(None) };
-        let sources = SourceCounts { search: external.commands, fallback: external.missed_ticks, plan: 0 };
-        let record = self.record(key, &state, &moves, sources, times);
+        let record = self.record(key, &state, &moves, external.sources(), times);
         Ok(Some(GameRecord { line, external: Some(external), ..record }))
     }
 }

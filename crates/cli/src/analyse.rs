@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::Args;
 use serde::Serialize;
 
+use getaway::game::Rules;
 use getaway::map::Map;
 use getaway::planner::Budget;
 use getaway_viewer::{ANALYSIS_TICKS, Analysis, End, GameLog, RecordingSource};
@@ -80,8 +81,17 @@ pub(super) fn run(args: &AnalyseArgs, out: &mut impl Write) -> Result<(), CliErr
 /// Reads a recording, and merges another one of the same game into it; the map is looked up among
 /// those of the options and the bundled ones.
 pub(super) fn read(file: &Path, with: Option<&Path>, maps: &MapArgs, rules: &RulesArgs) -> Result<GameLog, CliError> {
-    let (rules, maps) = (rules.given()?, known_maps(maps)?);
-    let read = |file: &Path| GameLog::read(&RecordingSource::File(file.to_owned()), rules.as_ref(), &maps);
+    read_log(file, with, rules.given()?.as_ref(), &known_maps(maps)?)
+}
+
+/// Like [`read`], with the maps among which the recording's map is looked up.
+pub(super) fn read_log(
+    file: &Path,
+    with: Option<&Path>,
+    rules: Option<&Rules>,
+    maps: &[Map],
+) -> Result<GameLog, CliError> {
+    let read = |file: &Path| GameLog::read(&RecordingSource::File(file.to_owned()), rules, maps);
     let log = read(file)?;
     match with {
         None => Ok(log),
@@ -116,7 +126,7 @@ fn write_text(log: &GameLog, analysis: &Analysis, out: &mut impl Write) -> Resul
         return Ok(());
     }
     let Some(tick) = analysis.last_savable_tick else { return Ok(()) };
-    if analysis.kind.is_some_and(|_| tick < *final_tick) {
+    if analysis.kind.is_some() && tick < *final_tick {
         let proof = if analysis.is_proven { "proven" } else { "a line was found; a later tick is not excluded" };
         writeln!(out, "Last tick from which survival was possible: {tick} ({proof})")?;
     }

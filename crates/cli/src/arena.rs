@@ -302,7 +302,7 @@ impl<'a> SeriesRun<'a> {
             let game = self.games[index].as_ref().filter(|game| game.external.is_none())?;
             Some(self.replay_command(self.series.key(index).map, game))
         };
-        let replays = report_replays(&self.series, &self.games, self.args.thread_count());
+        let replays = report_replays(&self.series, &self.games, self.args.thread_count())?;
         let result = ReportResult { battle, tournament, replays: Some(&replays) };
         page.write(report(&self.series, &self.games, result, text, command_of).as_bytes())?;
         csv.write(getaway_arena::csv(&self.series, &self.games).as_bytes())?;

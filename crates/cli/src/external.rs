@@ -57,9 +57,7 @@ impl ExternalArgs {
 /// The external bot that `--planner` names, if it is one.
 pub(super) fn external_bot(planner: &str) -> Result<Option<ExternalBot>, CliError> {
     match ExternalBot::parse(planner) {
-        Some(bot) if bot.command.is_empty() => {
-            Err(CliError::Input(SeriesError::NoCommand(planner.to_owned()).to_string()))
-        }
+        Some(bot) if bot.command.is_empty() => Err(SeriesError::NoCommand(planner.to_owned()).into()),
         bot => Ok(bot),
     }
 }

@@ -4,15 +4,16 @@
 //! Guarantees: the replays depend only on the games, not on the number of threads.
 
 use std::collections::HashMap;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
+use std::io;
 
 use getaway::game::{State, World};
 use getaway::search::Budget;
-use getaway_arena::{GameRecord, Games, MovesFingerprint, ReportReplays, Series};
-use getaway_viewer::{ANALYSIS_TICKS, Analysis, Page, PageSource, Replay, branch, game_json};
+use getaway_arena::{GameRecord, Games, MovesFingerprint, ReportReplays, Series, SeriesError};
+use getaway_viewer::{ANALYSIS_TICKS, Analysis, Page, PageSource, Replay, game_json};
+use rayon::ThreadPoolBuilder;
+use rayon::prelude::*;
 
+use super::CliError;
 use super::progress::Progress;
 
 /// Only this many last frames of a game have the threats' plans, which make up most of a replay's
@@ -28,17 +29,21 @@ const ANALYSES_MAX: usize = 64;
 const ANALYSES_TICKS: u64 = 48_000_000;
 
 /// The games of a report, lost ones first, up to the size limit. Identical games are stored once.
-pub(super) fn report_replays(series: &Series, games: &Games, threads: usize) -> ReportReplays {
+pub(super) fn report_replays(series: &Series, games: &Games, threads: usize) -> Result<ReportReplays, CliError> {
+    let pool = ThreadPoolBuilder::new().num_threads(threads.max(1)).build();
+    let pool = pool.map_err(|error| SeriesError::Threads(io::Error::other(error)))?;
     let mut firsts: Vec<usize> = Vec::new();
-    let mut groups = HashMap::new();
-    for (index, game) in games.iter().enumerate() {
-        let Some(game) = game else { continue };
+    let mut first_of = HashMap::new();
+    let first = |index: usize| {
+        let game = games[index].as_ref()?;
         let group = (series.key(index).planner, &game.map, &game.moves);
-        groups.entry(group).or_insert_with(|| {
+        Some(*first_of.entry(group).or_insert_with(|| {
             firsts.push(index);
             index
-        });
-    }
+        }))
+    };
+    // For each game, the first one that is identical.
+    let originals: Vec<Option<usize>> = (0..games.len()).map(first).collect();
     firsts.sort_by_key(|&index| games[index].as_ref().is_some_and(GameRecord::survived));
     let lost = firsts.iter().filter(|&&index| games[index].as_ref().is_some_and(|game| !game.survived())).count();
     let analysed = lost.min(ANALYSES_MAX);
@@ -55,7 +60,8 @@ pub(super) fn report_replays(series: &Series, games: &Games, threads: usize) -> 
     let (mut places, mut bytes) = (HashMap::new(), 0);
     for start in (0..firsts.len()).step_by(CHUNK) {
         let end = (start + CHUNK).min(firsts.len());
-        for (place, json) in (start..end).zip(parallel(start..end, threads, &make)) {
+        let chunk: Vec<Option<String>> = pool.install(|| (start..end).into_par_iter().map(make).collect());
+        for (place, json) in (start..end).zip(chunk) {
             let Some(json) = json.filter(|json| bytes + json.len() <= REPLAYS_MAX_BYTES) else { continue };
             bytes += json.len();
             places.insert(firsts[place], made.replays.len());
@@ -65,32 +71,8 @@ pub(super) fn report_replays(series: &Series, games: &Games, threads: usize) -> 
             break;
         }
     }
-    let place = |(index, game): (usize, &Option<GameRecord>)| {
-        let game = game.as_ref()?;
-        places.get(groups.get(&(series.key(index).planner, &game.map, &game.moves))?).copied()
-    };
-    made.of_game = games.iter().enumerate().map(place).collect();
-    made
-}
-
-/// The results of `make` for each number of a range, computed by several threads.
-fn parallel<T: Send>(
-    range: std::ops::Range<usize>,
-    threads: usize,
-    make: &(impl Fn(usize) -> Option<T> + Sync),
-) -> Vec<Option<T>> {
-    let next = AtomicUsize::new(range.start);
-    let results: Vec<Mutex<Option<T>>> = range.clone().map(|_| Mutex::new(None)).collect();
-    let work = || {
-        while let Some(number) = Some(next.fetch_add(1, Ordering::Relaxed)).filter(|number| range.contains(number)) {
-            let result = make(number);
-            if let Ok(mut slot) = results[number - range.start].lock() {
-                *slot = result;
-            }
-        }
-    };
-    thread::scope(|scope| (0..threads.min(results.len())).for_each(|_| drop(scope.spawn(work))));
-    results.into_iter().map(|slot| slot.into_inner().unwrap_or_default()).collect()
+    made.of_game = originals.iter().map(|original| places.get(original.as_ref()?).copied()).collect();
+    Ok(made)
 }
 
 /// A game for the viewer, with its analysis if there is a budget for it; `None` if the game's moves
@@ -113,23 +95,16 @@ fn replay(world: &World, game: &GameRecord, budget: Option<Budget>) -> Option<St
     replay.note = Some(failed.unwrap_or_default() + &plans).filter(|note| !note.is_empty());
     let Some(budget) = budget else { return Some(game_json(PageSource::Replay(&replay))) };
     let analysis = Analysis::of_states(world, &states, Some(game.map.clone()), budget);
-    let from = analysis.last_savable_tick.and_then(|tick| states.iter().find(|state| state.tick() == tick));
-    let line =
-        from.zip(analysis.line.as_ref()).map(|(from, line)| branch("surviving line", "branch", world, from, line));
+    let line = analysis.line_replay(world, states.iter());
     Some(game_json(PageSource::Analysed(&replay, &analysis, line.as_ref())))
 }
 
 /// The states of a game, if its record has its moves and they lead to the same game under the rules
 /// as they are now.
 fn states(world: &World, game: &GameRecord) -> Option<Vec<State>> {
-    let mut states = vec![world.start()];
-    for &player_move in game.line.iter() {
-        let mut next = states.last().filter(|state| !state.is_over())?.clone();
-        world.step(&mut next, player_move);
-        states.push(next);
-    }
+    let states = world.states_along(&world.start(), &game.line);
     let mut moves = MovesFingerprint::default();
     states.iter().for_each(|state| moves.add(world.player(state)));
-    let is_same = states.last().is_some_and(State::is_over) && moves.text() == game.moves;
-    is_same.then_some(states)
+    let is_whole = states.len() == game.line.len() + 1 && states.last().is_some_and(State::is_over);
+    (is_whole && moves.text() == game.moves).then_some(states)
 }

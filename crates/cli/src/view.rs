@@ -16,14 +16,14 @@ use getaway::game::{State, World};
 use getaway::map::Map;
 use getaway::planner::DEFAULT_NAME;
 use getaway::recording::WireNotes;
-use getaway_arena::{ExternalBot, ExternalGame, ExternalOptions, ExternalTick, play_external};
+use getaway_arena::{ExternalBot, ExternalGame, ExternalOptions, ExternalTick, SeriesError, play_external};
 use getaway_server::ViewerServer;
 use getaway_viewer::{
-    Analysis, GameLibrary, GifOptions, Layers, LiveReplay, Page, PageSource, PictureError, PictureOptions,
-    RecordingSource, Replay, Theme, analysis_budget, branch, gif, png,
+    Analysis, GameLibrary, GifOptions, Layers, LibraryError, LiveReplay, Page, PageSource, PictureError,
+    PictureOptions, RecordingSource, Replay, Theme, analysis_budget, gif, png,
 };
 
-use super::analyse::{known_maps, read};
+use super::analyse::{known_maps, read, read_log};
 use super::external::{BotArgs, external_bot};
 use super::number::{ANY, integer};
 use super::output::OutputArgs;
@@ -155,10 +155,8 @@ fn source(args: &ViewArgs) -> Result<Source, CliError> {
         path.is_file() || name.ends_with(".jsonl") || name.ends_with(".jsonl.gz")
     };
     let paths: Vec<PathBuf> = args.sources.iter().map(PathBuf::from).collect();
-    if args.with.is_some() {
-        return Ok(Source::Recordings(list_files(&paths)?));
-    }
     if let [path] = &paths[..]
+        && args.with.is_none()
         && !is_recording(path)
         && (!path.is_dir() || path.join("layout.png").exists())
     {
@@ -182,11 +180,7 @@ fn page(args: &ViewArgs, source: &Source) -> Result<Page, CliError> {
     };
     let log = read(single(paths)?, args.with.as_deref(), &args.maps, &args.rules)?;
     let analysis = Analysis::of_log(&log, analysis_budget());
-    let from = analysis.last_savable_tick.and_then(|tick| {
-        log.ticks.iter().find(|logged| logged.tick == u32::from(tick)).and_then(|logged| logged.state.as_ref())
-    });
-    let line =
-        from.zip(analysis.line.as_ref()).map(|(from, line)| branch("surviving line", "branch", &log.world, from, line));
+    let line = analysis.line_replay(&log.world, log.ticks.iter().filter_map(|logged| logged.state.as_ref()));
     Ok(Page::new(PageSource::Analysed(&Replay::of_log(&log), &analysis, line.as_ref())))
 }
 
@@ -286,7 +280,7 @@ impl Player {
                     on_state(state);
                     on_wire(&wire);
                 });
-                played.map_err(|error| CliError::Input(format!("external bots: {error}")))?.state
+                played.map_err(SeriesError::External)?.state
             }
         };
         on_state(&last);
@@ -301,13 +295,19 @@ fn show(args: &ViewArgs, source: &Source, out: &mut impl Write) -> Result<(), Cl
     let is_human = args.planner == HUMAN;
     match source {
         Source::Recordings(paths) => {
-            let games = GameLibrary::new(args.rules.given()?, known_maps(&args.maps)?);
-            if args.with.is_some() {
-                let log = read(single(paths)?, args.with.as_deref(), &args.maps, &args.rules)?;
-                games.add_log(log).map_err(|error| CliError::Input(error.to_string()))?;
-            }
-            for path in paths.iter().filter(|_| args.with.is_none()) {
-                games.add(&RecordingSource::File(path.clone())).map_err(|error| CliError::Input(error.to_string()))?;
+            let (rules, maps) = (args.rules.given()?, known_maps(&args.maps)?);
+            let failed = |error: LibraryError| CliError::Input(error.to_string());
+            let merged = match args.with.as_deref() {
+                Some(with) => Some(read_log(single(paths)?, Some(with), rules.as_ref(), &maps)?),
+                None => None,
+            };
+            let games = GameLibrary::new(rules, maps);
+            if let Some(log) = merged {
+                games.add_log(log).map_err(failed)?;
+            } else {
+                for path in paths {
+                    games.add(&RecordingSource::File(path.clone())).map_err(failed)?;
+                }
             }
             library = Some(Arc::new(games));
         }

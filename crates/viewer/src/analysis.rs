@@ -18,7 +18,9 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::branch::branch;
 use super::game_log::{GameLog, LoggedTick};
+use super::replay::Replay;
 use getaway::game::{LAST_TICK, Move, POINTS_PER_TICK, Plan, Position, State, Status, World};
 use getaway::planner::{Budget, Decider, Outcome, SurvivalOptions};
 use getaway::search::BudgetMeter;
@@ -209,6 +211,14 @@ impl Analysis {
         let moves: Vec<Option<Move>> = states.windows(2).map(moved).collect();
         let styles: Vec<String> = world.layout().threats.iter().map(|threat| threat.style.name().to_owned()).collect();
         Self::new(world, states, &moves, &[], map, &styles, budget)
+    }
+
+    /// The surviving line as a branch, from the state of the last savable tick on, which is looked up
+    /// among the game's `states`; `None` if no line survives.
+    pub fn line_replay<'a>(&self, world: &World, mut states: impl Iterator<Item = &'a State>) -> Option<Replay> {
+        let tick = self.last_savable_tick?;
+        let from = states.find(|state| state.tick() == tick)?;
+        Some(branch("surviving line", "branch", world, from, self.line.as_ref()?))
     }
 
     fn new(

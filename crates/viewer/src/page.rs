@@ -74,29 +74,16 @@ impl Page {
 
     /// The page before and after the data, and its policy.
     fn around(is_served: bool) -> ([String; 2], String) {
-        let mut script = "\"use strict\";\n".to_owned();
-        SCRIPTS.iter().for_each(|part| script.push_str(part));
+        let script = format!("\"use strict\";\n{}", SCRIPTS.concat());
         let connect = if is_served { "'self'" } else { "'none'" };
         let policy = format!(
             "default-src 'none'; script-src '{}'; style-src '{}'; img-src data:; connect-src {connect}; base-uri 'none'; form-action 'none'",
             hash(&script),
             hash(STYLE),
         );
-        let parts =
-            [("POLICY", policy.as_str()), ("STYLE", STYLE), ("DRAWING", DRAWING), ("REPLAY", ""), ("SCRIPT", &script)];
-        // The data of the game belongs where the first half ends.
-        let (mut halves, mut half) = ([String::new(), String::new()], 0);
-        let mut rest = TEMPLATE;
-        for (name, part) in parts {
-            let (before, after) =
-                rest.split_once(&format!("{{{{{name}}}}}")).expect("the template has a placeholder for each part");
-            halves[half].push_str(before);
-            halves[half].push_str(part);
-            half |= usize::from(name == "REPLAY");
-            rest = after;
-        }
-        halves[1].push_str(rest);
-        (halves, policy)
+        let (before, after) = TEMPLATE.split_once("{{REPLAY}}").expect("the template has a place for the game");
+        let before = before.replace("{{POLICY}}", &policy).replace("{{STYLE}}", STYLE).replace("{{DRAWING}}", DRAWING);
+        ([before, after.replace("{{SCRIPT}}", &script)], policy)
     }
 }
 

@@ -97,6 +97,15 @@ class AnalysisPanel {
     player.seek(index);
   }
 
+  /** Shows another game beside the one on display, from the first tick in which they differ. */
+  openBeside(replay, title) {
+    const { player } = this;
+    this.leave();
+    player.compare({ replay, offset: 0, title });
+    element("leave-branch").hidden = false;
+    if (player.divergence !== null) player.seek(player.divergence);
+  }
+
   async fetchBranch(index, moves, planner) {
     const answer = await fetch(`branch/${this.source.game}/${index}/m${moves}/${encodeURIComponent(planner)}`).catch(() => null);
     if (answer?.status === 200) return Replay.fromAnswer(await answer.arrayBuffer());

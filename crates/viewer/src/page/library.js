@@ -107,11 +107,8 @@ class Library {
     if (this.shown === null) return this.open(game);
     const replay = await this.fetchReplay(game).catch(() => showBanner("The server does not respond."));
     if (!replay) return;
-    this.panel.leave();
-    this.player.compare({ replay, offset: 0, title });
-    element("leave-branch").hidden = false;
     this.toggle(false);
-    if (this.player.divergence !== null) this.player.seek(this.player.divergence);
+    this.panel.openBeside(replay, title);
   }
 }
 

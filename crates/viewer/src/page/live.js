@@ -172,11 +172,7 @@ async function start() {
   player.show(await Replay.fromPage(source));
   panel.attach(source.analysis ? { analysis: source.analysis, line: source.line } : null);
   const { beside } = source;
-  if (beside) {
-    player.compare({ replay: await Replay.fromPage(beside), offset: 0, title: beside.title });
-    element("leave-branch").hidden = false;
-    if (player.divergence !== null) player.seek(player.divergence);
-  }
+  if (beside) panel.openBeside(await Replay.fromPage(beside), beside.title);
   if (source.tick) player.seekTick(source.tick);
   else player.followHash();
 }
