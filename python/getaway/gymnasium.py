@@ -27,12 +27,14 @@ end of the game, not a time limit hidden from the observation. It is never trunc
 `max_episode_steps`.
 
 **Resets**: only generated maps are random. Without a map, each `reset(seed=...)` generates the map of that seed, and a reset
-without a seed draws one. Options of `reset`: `map` selects another map from now on, `no_jump` and `rules` other rules.
+without a seed draws one. Options of `reset`: `map` selects another map from now on, `no_jump` and `rules` other rules. With
+`reset_mask`, an array of bool, a vector environment resets the marked games only, each on the map that it has; together with
+another option it resets all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import Any
 
@@ -56,6 +58,7 @@ MapLike = str | PathLike[str] | getaway.Map
 """A map: its name, its folder, or the map itself."""
 
 _FAR_STEPS = 4096
+_RENDER_MODES = ["rgb_array", "ansi"]
 
 
 def _space(observation: str, shape: tuple[int, ...]) -> spaces.Box:
@@ -79,6 +82,18 @@ def _games(map: MapLike | Sequence[MapLike] | None, seed: int, **rules: Any) -> 
     return games
 
 
+def _check_render_mode(render_mode: str | None) -> None:
+    if render_mode is not None and render_mode not in _RENDER_MODES:
+        raise ValueError(f"render_mode: expected None, 'rgb_array' or 'ansi', found {render_mode!r}")
+
+
+def _check_options(options: dict[str, Any], expected: str) -> None:
+    """Checks the names of the options of `reset`, except `reset_mask`."""
+    unknown = sorted(options.keys() - {"map", "no_jump", "rules"})
+    if unknown:
+        raise ValueError(f"options: expected {expected}, found {', '.join(unknown)}")
+
+
 class ChaseEnv(gymnasium.Env[npt.NDArray[Any], int]):
     """One game. See the module for spaces, rewards, ends and resets.
 
@@ -89,7 +104,7 @@ class ChaseEnv(gymnasium.Env[npt.NDArray[Any], int]):
     render_mode: None, "rgb_array" or "ansi".
     """
 
-    metadata = {"render_modes": ["rgb_array", "ansi"], "render_fps": 10}
+    metadata = {"render_modes": _RENDER_MODES, "render_fps": 10}
 
     def __init__(
         self,
@@ -100,8 +115,7 @@ class ChaseEnv(gymnasium.Env[npt.NDArray[Any], int]):
         observation: str = "compact",
         render_mode: str | None = None,
     ) -> None:
-        if render_mode is not None and render_mode not in self.metadata["render_modes"]:
-            raise ValueError(f"render_mode: expected None, 'rgb_array' or 'ansi', found {render_mode!r}")
+        _check_render_mode(render_mode)
         self.render_mode = render_mode
         self._observation = observation
         self._map = map
@@ -143,9 +157,7 @@ class ChaseEnv(gymnasium.Env[npt.NDArray[Any], int]):
         return int(self.np_random.integers(1 << 32)) if seed is None else seed
 
     def _take_options(self, options: dict[str, Any]) -> None:
-        unknown = sorted(options.keys() - {"map", "no_jump", "rules"})
-        if unknown:
-            raise ValueError(f"options: expected map, no_jump or rules, found {', '.join(unknown)}")
+        _check_options(options, "map, no_jump or rules")
         self._map = options.get("map", self._map)
         self._rules |= {name: options[name] for name in ("no_jump", "rules") if name in options}
         if self._map is not None:
@@ -162,11 +174,8 @@ class ChaseEnv(gymnasium.Env[npt.NDArray[Any], int]):
 
     def render(self) -> Any:
         self._check_open()
-        if self.render_mode is None:
-            gymnasium.logger.warn("render was called without a render_mode: expected 'rgb_array' or 'ansi' when the environment is made")
-            return None
-        state = self._single.state
-        return _picture(state) if self.render_mode == "rgb_array" else _drawing(state)
+        draw = _renderer(self.render_mode)
+        return None if draw is None else draw(self._single.state)
 
     def close(self) -> None:
         self._closed = True
@@ -189,7 +198,7 @@ class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], n
     """
 
     metadata = {
-        "render_modes": ["rgb_array", "ansi"],
+        "render_modes": _RENDER_MODES,
         "render_fps": 10,
         "autoreset_mode": AutoresetMode.NEXT_STEP,
     }
@@ -207,8 +216,7 @@ class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], n
         render_mode: str | None = None,
         max_episode_steps: int | None = None,
     ) -> None:
-        if render_mode is not None and render_mode not in self.metadata["render_modes"]:
-            raise ValueError(f"render_mode: expected None, 'rgb_array' or 'ansi', found {render_mode!r}")
+        _check_render_mode(render_mode)
         if max_episode_steps is not None and max_episode_steps < 1:
             raise ValueError(f"max_episode_steps: expected None or at least 1, found {max_episode_steps}")
         self.num_envs = num_envs
@@ -244,19 +252,16 @@ class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], n
         super().reset(seed=seed)
         options = dict(options or {})
         mask = options.pop("reset_mask", None)
-        unknown = sorted(options.keys() - {"map", "no_jump", "rules"})
-        if unknown:
-            raise ValueError(f"options: expected map, no_jump, rules or reset_mask, found {', '.join(unknown)}")
-        self._map = options.pop("map", self._map)
+        _check_options(options, "map, no_jump, rules or reset_mask")
         is_changed = bool(options)
         self._map = options.pop("map", self._map)
         self._rules |= options
-        if self._map is None:
-            self._make(int(self.np_random.integers(1 << 32)) if seed is None else seed)
-        elif is_changed:
-            self._make(0)
+        if is_changed or (self._map is None and mask is None):
+            is_drawn = self._map is None and seed is None
+            self._make(int(self.np_random.integers(1 << 32)) if is_drawn else seed or 0)
+            mask = None
         observations = self._batch.reset(mask)
-        self._truncations[...] = False
+        self._truncations[... if mask is None else mask] = False
         self._started = True
         return self._out(observations), {}
 
@@ -283,11 +288,8 @@ class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], n
 
     def render(self) -> Any:
         self._check_open()
-        if self.render_mode is None:
-            gymnasium.logger.warn("render was called without a render_mode: expected 'rgb_array' or 'ansi' when the environment is made")
-            return None
-        draw = _picture if self.render_mode == "rgb_array" else _drawing
-        return tuple(draw(self._batch[game]) for game in range(self.num_envs))
+        draw = _renderer(self.render_mode)
+        return None if draw is None else tuple(draw(self._batch[game]) for game in range(self.num_envs))
 
     def close_extras(self, **kwargs: Any) -> None:
         self._started = False
@@ -333,6 +335,14 @@ def _picture(state: getaway.State) -> npt.NDArray[np.uint8]:
     """The state as an RGB image: rows, columns, colours."""
     pixels = np.array([[_COLOURS[letter] for letter in row] for row in _rows(state)], dtype=np.uint8)
     return np.repeat(np.repeat(pixels, _TILE_PIXELS, axis=0), _TILE_PIXELS, axis=1)
+
+
+def _renderer(render_mode: str | None) -> Callable[[getaway.State], Any] | None:
+    """The function that draws a state; without a mode, warns and returns None."""
+    if render_mode is None:
+        gymnasium.logger.warn("render was called without a render_mode: expected 'rgb_array' or 'ansi' when the environment is made")
+        return None
+    return _picture if render_mode == "rgb_array" else _drawing
 
 
 gymnasium.register(

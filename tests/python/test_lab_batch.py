@@ -198,6 +198,27 @@ def test_options_of_reset_change_the_map_and_the_rules() -> None:
     assert env.state.map.name == "metropolis" and env.state.rules["no_jump"] and observation in env.observation_space
     with pytest.raises(ValueError, match="options: expected map, no_jump or rules, found level"):
         env.reset(options={"level": 3})
+    envs = gymnasium.make_vec("getaway/Chase-v0", num_envs=2, map=PATHS[0]).unwrapped
+    assert isinstance(envs, getaway.gymnasium.ChaseVectorEnv)
+    envs.reset(options={"map": PATHS[2]})
+    assert {envs.batch[game].map.name for game in range(2)} == {"metropolis"}
+    with pytest.raises(ValueError, match="options: expected map, no_jump, rules or reset_mask, found level"):
+        envs.reset(options={"level": 3})
+
+
+@pytest.mark.parametrize("options", [{"map": PATHS[0]}, {}])
+def test_masked_reset_leaves_the_other_games_as_they_are(options: dict[str, Any]) -> None:
+    envs = gymnasium.make_vec("getaway/Chase-v0", num_envs=3, max_episode_steps=4, **options).unwrapped
+    assert isinstance(envs, getaway.gymnasium.ChaseVectorEnv)
+    envs.reset(seed=1)
+    maps = [envs.batch[game].map.name for game in range(3)]
+    for _ in range(4):
+        _, _, _, truncations, _ = envs.step(np.full(3, Move.STAY))
+    assert truncations.all()
+    observations, _ = envs.reset(options={"reset_mask": np.array([False, True, False])})
+    assert observations[:, 0].tolist() == [5, 1, 5] and [envs.batch[game].map.name for game in range(3)] == maps
+    # The other two are reset by the next step, since they are truncated.
+    assert envs.step(np.full(3, Move.STAY))[0][:, 0].tolist() == [1, 2, 1]
 
 
 def test_pictures_and_drawings_show_the_state() -> None:
