@@ -14,7 +14,8 @@
 //! | `select(C, S)` | one tree, kept for the whole search: descends by mean + `C` sqrt(ln n / n_k),
 //!   expands a leaf, invokes `S` there, backs up the result |
 //!
-//! Three more are from later papers: `docs/search.md` describes them.
+//! Three more are from later papers: `docs/adapt.md`, `docs/beam.md` and `docs/anneal.md` describe
+//! them.
 //!
 //! | component | what it does |
 //! |---|---|

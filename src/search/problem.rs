@@ -88,6 +88,12 @@ pub trait Problem {
         actions[random.below(actions.len())]
     }
 
+    /// Called with the state in which a rollout with the policy `greedy` starts, for policies that
+    /// decide there what holds for the whole rollout; they keep it in the state, and it changes
+    /// nothing else. Does nothing by default.
+    #[inline]
+    fn begin_greedy(&self, _state: &mut Self::State) {}
+
     /// The action that the problem's heuristic prefers in `state`, which is not final; the policy
     /// `greedy`. `actions` is scratch space with unspecified contents. The default is a random
     /// action.

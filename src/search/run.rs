@@ -258,6 +258,9 @@ impl<P: Problem> Run<'_, P> {
         self.check_limits()?;
         let start = self.search.path.len();
         let mut state = state.clone();
+        if policy == Policy::Greedy {
+            self.problem.begin_greedy(&mut state);
+        }
         let mut remaining = horizon.unwrap_or(u32::MAX);
         while remaining > 0 && !self.problem.is_final(&state) {
             let Search { action_buffers, random, .. } = &mut *self.search;

@@ -64,7 +64,7 @@ def main() -> int:
         complete = whole.read_bytes()
         print(f"undisturbed: {len(complete)} bytes, {expected['ranking'][0]['expression']} first", flush=True)
         killed = Path(folder) / "killed.jsonl"
-        moments = sorted(random.Random(args.seed).randrange(1, len(complete)) for _ in range(args.count))
+        moments = sorted(random.Random(args.seed).sample(range(1, len(complete)), args.count))
         for number, moment in enumerate(moments, 1):
             size = kill_at(args.program, args.options, killed, moment)
             print(f"kill {number}: at {size} bytes, {size / len(complete):.0%} of the file", flush=True)

@@ -6,16 +6,17 @@
 //! cargo run --release --package getaway-problems --example samegame -- \
 //!     --boards boards.txt --without-memory 2 --policy greedy --runs 3
 //! cargo run --release --package getaway-problems --example samegame -- \
-//!     --boards boards.txt --with-memory 2 --policy rollout-connected --runs 2
+//!     --boards boards.txt --with-memory 2 --policy game --runs 2
 //! ```
 //!
 //! The file has one line per row, the top row first, and a blank line between boards; by default it
 //! is `samegame/boards.txt` in the folder `GETAWAY_SHARED`, or `../shared`. A run is one pass of
 //! the expression from the start of a board; with `--without-memory LEVEL` or `--with-memory LEVEL` it
 //! is a nested search without or with memory of the best sequence, whose rollouts follow `--policy`:
-//! `random`, `greedy`, or a variant of `greedy`, which spares the colour most frequent where the
-//! rollout starts (`rollout`), releases it once its blocks are connected (`connected`), or both
-//! (`rollout-connected`). With `--moves selective` larger groups of that colour are not legal before.
+//! `random`, `greedy`, or a variant of `greedy`, which spares the colour most frequent where the game
+//! starts, not the rollout (`game`), or releases it once its blocks are connected (`connected`,
+//! `game-connected`). With `--moves selective` larger groups of the game's most frequent colour are
+//! not legal before they are connected.
 //! `--first N` and `--last N` choose boards, counted from 1.
 
 #[path = "../tests/published/mod.rs"]
@@ -47,9 +48,9 @@ impl Rollouts {
     fn named(name: &str) -> Option<Self> {
         let sparing = |is_by_rollout, until| Some(Self::Sparing(Sparing { is_by_rollout, until }));
         match name {
-            "rollout" => sparing(true, Until::NoOthers),
-            "connected" => sparing(false, Until::Connected),
-            "rollout-connected" => sparing(true, Until::Connected),
+            "game" => sparing(false, Until::NoOthers),
+            "connected" => sparing(true, Until::Connected),
+            "game-connected" => sparing(false, Until::Connected),
             _ => Policy::ALL.into_iter().find(|policy| policy.name() == name).map(Self::Policy),
         }
     }
@@ -95,7 +96,7 @@ fn options(mut arguments: impl Iterator<Item = String>) -> Result<Options, Strin
             }
             "--policy" => {
                 options.rollouts = Rollouts::named(&value).ok_or_else(|| {
-                    format!("--policy {value}: expected random, greedy, rollout, connected or rollout-connected")
+                    format!("--policy {value}: expected random, greedy, game, connected or game-connected")
                 })?;
             }
             "--moves" => {

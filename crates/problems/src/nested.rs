@@ -19,6 +19,9 @@ pub fn nested<P: Problem>(
 ) -> f64 {
     let rollout = |state: &mut P::State, random: &mut Generator, played: &mut Vec<P::Action>| {
         let mut actions = Vec::new();
+        if policy == Policy::Greedy {
+            problem.begin_greedy(state);
+        }
         while !problem.is_final(state) {
             let action = match policy {
                 Policy::Random => problem.random(state, &mut actions, random),

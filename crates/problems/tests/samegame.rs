@@ -212,6 +212,24 @@ fn rollout_may_spare_the_colour_that_is_most_frequent_where_it_starts() {
 }
 
 #[test]
+fn greedy_rollouts_spare_the_colour_that_is_most_frequent_where_they_start() {
+    let game = SameGame::new(Board::parse("0 0 0 0").expect("a board"));
+    let mut later = Board::parse("1 1 1 0 0 2 2").expect("a board");
+    let mut actions = Vec::new();
+    game.actions(&later, &mut actions);
+    game.apply(&mut later, *actions.iter().find(|group| group.colour == 1).expect("three blocks of colour 1"));
+    // A rollout that starts here: colours 0 and 2 are equally frequent, and colour 0 is the first.
+    for seed in 0..20 {
+        let mut search = Search::new("simulate(greedy)".parse().expect("an expression"), seed);
+        let line = search.run(&game, &later, Budget::passes(1)).best.expect("a game");
+        assert_eq!(line.actions[0].colour, 2);
+    }
+    // Without a start of a rollout, the colour is that of the board before.
+    let drawn = |seed| game.greedy(&later, &mut Vec::new(), &mut Generator::from_seed(seed), &mut 0).colour;
+    assert!((0..50).any(|seed| drawn(seed) == 0) && (0..50).any(|seed| drawn(seed) == 2));
+}
+
+#[test]
 fn selective_game_spares_larger_groups_until_the_colour_is_connected() {
     let colours_of = |text: &str| {
         let game = SameGame::new(Board::parse(text).expect("a board")).selective();
