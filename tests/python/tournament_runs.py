@@ -164,6 +164,8 @@ def run_ray(rounds: int, seconds: float) -> list[str]:
     """Measures a cluster of two nodes beside the arena on two threads; returns a line for each round, and the ratios."""
     from ray.cluster_utils import Cluster
 
+    # By default Ray's workers give way to all other processes; on a busy machine the ratio would be about those.
+    os.environ["RAY_worker_niceness"] = "0"
     lines, ratios = [], []
     nodes = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
     try:
