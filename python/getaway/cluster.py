@@ -9,12 +9,12 @@
     print(result["ranking"][0]["expression"])
 
 Each function runs the command of the same name (see `getaway eval --help`) and returns what that prints with
-`--json`, as plain data. Options are named like the command's, with underscores: `budget_ticks=500`,
+`--json`, as plain data. Options have the command's names, with underscores: `budget_ticks=500`,
 `no_jump=True`, `resume="games.jsonl"`, `report="report.html"`, `maps=["path/to/maps"]`.
 
-With `address` the games, or the plays of a discovery, are tasks of Ray (the extra `cluster` of this package): `auto` is the cluster of
-this machine, `HOST:PORT` another one, `local` a new one that ends with the series. With a budget in ticks
-the result is the same, bit for bit, wherever the games are played. If a worker dies, its games are played
+With `address`, games (or the plays of a discovery) become tasks of Ray, the extra `cluster` of this
+package: `auto` is this machine's cluster, `HOST:PORT` another one, `local` a new one that ends with the
+series. With a budget in ticks the result is the same, bit for bit, wherever the games are played. If a worker dies, its games are played
 again; nodes with another version or build of getaway are refused.
 """
 
@@ -35,8 +35,7 @@ from typing import Any, TextIO
 # matter.
 BATCH_S = 0.5
 BATCH_GAMES_MAX = 256
-# Batches per processor that are waiting or running: enough that none of them ever waits for the
-# next.
+# Batches per processor that are waiting or running: enough that no processor runs out of work.
 BATCHES_PER_CPU = 3
 
 

@@ -322,7 +322,7 @@ impl ThreatBelief {
         belief
     }
 
-    /// The deer's home, as far as it is known.
+    /// Where the threat spawned: by its best hypothesis, or else where it was first seen.
     fn spawn(&self) -> Position {
         self.hypotheses.first().and_then(|best| best.home).unwrap_or(self.first_position)
     }

@@ -33,8 +33,8 @@ const OPTIMISTIC_STATES_MAX: u64 = 30_000;
 const PESSIMISTIC_STATES_MAX: u64 = 4_000;
 /// Maximum number of states for an attempt to survive on visited tiles: well below a millisecond.
 const SAFE_SET_STATES_MAX: u64 = 8_000;
-/// When to look for a safe set again: once the number of visited tiles has grown by at least this
-/// many and by at least this share (one over), or after this many ticks.
+/// When to look for a safe set again: once at least this many tiles have been added to the visited
+/// ones, and at least an eighth of them, or after this many ticks.
 const SAFE_SET_GROWTH_MIN: usize = 8;
 const SAFE_SET_GROWTH_SHARE: usize = 8;
 const SAFE_SET_RETRY_TICKS: u16 = 50;

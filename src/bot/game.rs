@@ -119,8 +119,8 @@ impl Game {
         }
     }
 
-    /// Whether the last message left the game unfinished although the bot had a plan for more than one
-    /// tick: most likely a threat has caught the player against the rules.
+    /// Whether the messages stopped although the bot's plan went on: a threat has probably caught the
+    /// player in a way that the rules do not allow.
     pub fn has_ended_unexpectedly(&self) -> bool {
         self.answer.as_ref().is_some_and(|Answer { decision, .. }| {
             decision.tick < LAST_TICK.into()

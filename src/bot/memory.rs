@@ -12,7 +12,7 @@ use super::options::BotOptions;
 pub struct Memory {
     /// The rules of the best explanation.
     pub rules: Rules,
-    /// The styles of words that are not the server's.
+    /// The words for styles that are not the server's own, with their styles.
     #[serde(default)]
     pub words: Vec<(String, Style)>,
     /// Whether the rules may be others: some threat did something unexpected, or the game ended
@@ -22,7 +22,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// The options of a bot that knows this.
+    /// These options, for a bot that knows this.
     #[must_use]
     pub fn applied_to(self, options: BotOptions) -> BotOptions {
         let Self { rules, words, doubts_rules } = self;

@@ -10,6 +10,7 @@
 //! | decode | `observation` | the message, validated |
 //! | observe | `game` | the game's record |
 //! | predict, update | `tracker`, with `reconstruct` and `belief` | the tracked state |
+//! | learn | `learning` | the rules, once the threats break the expected ones |
 //! | plan, decide | `plan`, with `exploration` and `fallback` | the move |
 //!
 //! Guarantees: every message gets a decision or one clear error, never a panic, and no later than
@@ -50,7 +51,7 @@ use tracker::Tracking;
 const SAFETY_MARGIN: Duration = Duration::from_millis(5);
 /// The longest budget: one day.
 const BUDGET_MAX: Duration = Duration::from_secs(86_400);
-/// At most one over this of a budget is spent on reconstructing ticks whose messages were missed.
+/// A budget is divided by this: at most one part goes into reconstructing missed ticks.
 const INFERENCE_SHARE: u32 = 4;
 
 /// A player that receives the state before each tick and answers with a move.

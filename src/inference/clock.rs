@@ -27,7 +27,7 @@ pub struct ClockEvidence {
     pub personality: Option<Personality>,
 }
 
-/// A phase, its period, and the ticks since the last move.
+/// The index of a phase, its period in ticks, and the ticks since the last move.
 type Phase = (u8, u8, u8);
 
 /// The history of a hypothesis.

@@ -22,7 +22,7 @@ pub enum Aim {
     Post(u16),
     /// Nowhere: it waits.
     Idle {
-        /// Moves.
+        /// Moves that it has waited.
         waited: u8,
         /// Whether it rests at a post.
         rests: bool,
@@ -34,11 +34,11 @@ pub enum Aim {
 pub struct HawkHypothesis {
     /// 0 if it looks for the player's stale position, 1 for the present one.
     pub view: usize,
-    /// Its memory.
+    /// What it walks to.
     pub aim: Aim,
-    /// The range of its patience.
+    /// Its patience, least and most, in moves.
     pub patience: (u8, u8),
-    /// The range of its rest.
+    /// Its rest, least and most, in moves.
     pub rest: (u8, u8),
     /// The posts it was sent to, as ranks among the intersections.
     pub posts: Vec<u16>,
@@ -46,7 +46,7 @@ pub struct HawkHypothesis {
     pub orders: Orders,
 }
 
-/// What explains one hawk.
+/// The hypotheses about one hawk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hawk {
     /// The hypotheses.
@@ -67,7 +67,7 @@ pub struct HawkSets {
 }
 
 impl HawkSets {
-    /// Every value.
+    /// The sets before any observation: everything is possible.
     pub const ANY: Self =
         Self { orders: [Orders::ALL; 2], patience: (1 << (MOVES_MAX + 1)) - 1, rest: (1 << (MOVES_MAX + 1)) - 1 };
 

@@ -41,8 +41,8 @@ impl Sharks {
     }
 }
 
-/// What explains the deer: by view and order of the options, the range of the squared distance
-/// within which it turns home.
+/// What explains the deer: by view (0 stale, 1 present), then by order of the options, the least and
+/// the greatest distance within which it turns home, in tiles squared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deer(pub [Vec<(u32, u32)>; 2]);
 

@@ -172,22 +172,22 @@ impl CautiousRules {
 
     /// The move to play where only some threats are predictable: `world` contains only the
     /// predictable threats, `state` has their positions (see [`World::state_at`]), and
-    /// `unpredictable` are the others, which are assumed to do the worst.
+    /// `unmodelled` are the others, which are assumed to do the worst.
     ///
-    /// Searches a few tens of ticks ahead, as far as the limit allows. Without `unpredictable` it
+    /// Searches a few tens of ticks ahead, as far as the limit allows. Without `unmodelled` it
     /// is a plain search; without predictable threats it is [`choose`](Self::choose).
     pub fn choose_with_predictions(
         &mut self,
         world: &World,
         state: &State,
-        unpredictable: &[ObservedThreat],
+        unmodelled: &[ObservedThreat],
         budget: Budget,
     ) -> Choice {
         let (tick, player) = (state.tick(), world.player(state));
         if world.threat_count() == 0 {
-            return self.choose(world.layout(), &Sighting { tick, player, threats: unpredictable });
+            return self.choose(world.layout(), &Sighting { tick, player, threats: unmodelled });
         }
-        let came_from = self.observe(world.layout(), tick, player, unpredictable);
+        let came_from = self.observe(world.layout(), tick, player, unmodelled);
         let mut paths = Paths::new(world, state, &self.arrivals);
         let mut meter = meter_with_default(budget);
         for _ in 0..HORIZON_TICKS.min(crate::game::LAST_TICK + 1 - tick) {
@@ -286,7 +286,7 @@ fn choice_of(tick: u16, criteria: &[MoveCriteria]) -> Choice {
     }
 }
 
-/// The paths that are safe from unpredictable threats by earliest arrival and from the others by
+/// The paths that are safe from unmodelled threats by earliest arrival and from the others by
 /// prediction, extended tick by tick.
 struct Paths<'a> {
     world: &'a World,
@@ -462,16 +462,16 @@ mod tests {
     }
 
     #[test]
-    fn unpredictable_and_predicted_threats_are_avoided_together() {
-        // The bull comes from the left and has no other option; the unpredictable threat could come
+    fn unmodelled_and_predicted_threats_are_avoided_together() {
+        // The bull comes from the left and has no other option; the unmodelled threat could come
         // from the right; the way out is down.
         let layout = layout("b.P...\n##.###\n##....");
         let world = World::new(&layout, &Rules::BLITZ_2025).expect("a map");
         let mut threat = world.threat(&world.start(), 0);
         threat.direction = crate::game::Direction::Right;
         let state = world.state_at(1000, layout.player, &[threat]).expect("a state");
-        let unpredictable = [ObservedThreat::at(Position::new(4, 0))];
-        let choice = CautiousRules::new().choose_with_predictions(&world, &state, &unpredictable, Budget::UNLIMITED);
+        let unmodelled = [ObservedThreat::at(Position::new(4, 0))];
+        let choice = CautiousRules::new().choose_with_predictions(&world, &state, &unmodelled, Budget::UNLIMITED);
         assert_eq!(choice.player_move, Move::Down);
     }
 

@@ -1,9 +1,9 @@
-//! `smitsimax`: plays against threats whose moves nothing explains, by letting them plan too.
+//! `smitsimax`: plays against threats whose moves cannot be predicted, by letting them plan too.
 //!
-//! Every agent, the player and each unexplained threat, has a bandit tree of its own moves, and its
+//! Every agent, the player and each unmodelled threat, has a bandit tree of its own moves, and its
 //! own reward. In each playout all agents choose at the same time, each by the upper confidence
 //! bounds of its own tree, without knowing what the others choose; then each tree learns from its
-//! own reward. Threats that are explained are predicted exactly instead. The method is known from
+//! own reward. The other threats are predicted exactly. The method is known from
 //! programming contests as Smitsimax, and in the literature as decoupled UCT (Tak, Lanctot and
 //! Winands, 2014): no agent sees another's move first, so it finds mixed play where minimax sees only
 //! losses, such as passing through a threat at the moment when it attacks.
@@ -59,19 +59,19 @@ impl SmitsimaxRules {
     }
 
     /// The move to play: `world` contains only the predictable threats, `state` has their positions
-    /// (see [`World::state_at`]), and `unexplained` are the others, which plan for themselves.
-    pub fn choose(&mut self, world: &World, state: &State, unexplained: &[ObservedThreat], budget: Budget) -> Choice {
+    /// (see [`World::state_at`]), and `unmodelled` are the others, which plan for themselves.
+    pub fn choose(&mut self, world: &World, state: &State, unmodelled: &[ObservedThreat], budget: Budget) -> Choice {
         let distances = Distances::refresh(&mut self.distances, world);
-        let sighting = Sighting { tick: state.tick(), player: world.player(state), threats: unexplained };
+        let sighting = Sighting { tick: state.tick(), player: world.player(state), threats: unmodelled };
         let shortlist = self.cautious.shortlist(world.layout(), &sighting);
         let mut meter = meter_with_default(budget);
         let mut random = Generator::from_seed(self.seed.wrapping_add(state.tick().into()));
-        let mut agents = Agents::new(world, state, unexplained, distances);
+        let mut agents = Agents::new(world, state, unmodelled, distances);
         agents.shortlist = shortlist;
         while agents.play_out(&mut random, &mut meter) {}
         let best = agents.player.most_visited();
         let Some(player_move) = best.filter(|_| agents.playouts > 0) else {
-            let choice = self.cautious.choose_with_predictions(world, state, unexplained, meter.remaining());
+            let choice = self.cautious.choose_with_predictions(world, state, unmodelled, meter.remaining());
             return Choice { simulated_ticks: meter.ticks() + choice.simulated_ticks, ..choice };
         };
         Choice {
@@ -181,7 +181,7 @@ impl Tree {
     }
 }
 
-/// An unexplained threat and its tree.
+/// An unmodelled threat and its tree.
 #[derive(Clone, Debug)]
 struct Hunter {
     start: u16,
@@ -211,10 +211,10 @@ struct Agents<'a> {
 }
 
 impl<'a> Agents<'a> {
-    fn new(world: &'a World, state: &'a State, unexplained: &[ObservedThreat], distances: &'a mut Distances) -> Self {
+    fn new(world: &'a World, state: &'a State, unmodelled: &[ObservedThreat], distances: &'a mut Distances) -> Self {
         let (clock, tick) = (world.clock(), state.tick());
         let left = usize::from(LAST_TICK + 1 - tick.min(LAST_TICK));
-        let slowest = unexplained.iter().map(|threat| moves_ahead(clock, tick, threat.period_ticks));
+        let slowest = unmodelled.iter().map(|threat| moves_ahead(clock, tick, threat.period_ticks));
         let horizon = slowest
             .map(|moves| {
                 moves
@@ -233,7 +233,7 @@ impl<'a> Agents<'a> {
             let moves = moves_ahead(clock, tick, threat.period_ticks);
             Some(Hunter { start: tile, tile, period_ticks: threat.period_ticks, moves, tree: Tree::new() })
         };
-        let hunters = unexplained.iter().filter_map(hunter).collect();
+        let hunters = unmodelled.iter().filter_map(hunter).collect();
         Self {
             world,
             state,
@@ -395,7 +395,7 @@ fn random_bit(bits: u8, random: &mut Generator) -> usize {
     (0..8).filter(|number| bits >> number & 1 == 1).nth(wanted).unwrap_or(0)
 }
 
-/// Plays by [`SmitsimaxRules::choose`]: it receives states, but treats every threat as unexplained.
+/// Plays by [`SmitsimaxRules::choose`]: it receives states, but treats every threat as unmodelled.
 #[derive(Debug)]
 pub struct SmitsimaxPlanner {
     rules: SmitsimaxRules,
@@ -421,11 +421,11 @@ impl Planner for SmitsimaxPlanner {
                 World::new(&layout, world.rules()).expect("the streets of a world are playable")
             }
         };
-        let unexplained: Vec<ObservedThreat> =
+        let unmodelled: Vec<ObservedThreat> =
             world.threats(state).map(|threat| ObservedThreat::at(threat.position)).collect();
         let player: Position = world.player(state);
         let alone = streets.state_at(state.tick(), player, &[]).expect("the player is on an open tile");
-        let choice = self.rules.choose(&streets, &alone, &unexplained, budget);
+        let choice = self.rules.choose(&streets, &alone, &unmodelled, budget);
         self.streets = Some(streets);
         choice
     }

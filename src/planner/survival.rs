@@ -22,7 +22,7 @@ const BACKTRACK_TICKS_MIN: usize = 16;
 const WIDE_TICKS: usize = 8;
 /// Layers between two checkpoints, whose states are kept.
 const CHECKPOINT_TICKS: usize = 8;
-/// The maximum share of a layer's states on one tile of the player: one over this, plus one state.
+/// At most 1/32 of a layer's states, plus one, have the player on the same tile.
 const TILE_SHARE: usize = 32;
 
 /// The result of a search.

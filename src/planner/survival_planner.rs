@@ -38,9 +38,9 @@ impl Solver {
     }
 }
 
-/// Plays the result of [`Decider`](super::Decider), or with slack, or without the feature `proofs`,
-/// of [`SurvivalSearch`]: a line to the end of the
-/// game, the longest line if surviving is impossible, or the longest found so far.
+/// Plays the result of [`Decider`](super::Decider) or, with slack or without the feature `proofs`,
+/// of [`SurvivalSearch`]: a line to the end of the game, the longest line if survival is
+/// impossible, or the longest line found so far.
 #[derive(Debug)]
 pub struct SurvivalPlanner {
     solver: Solver,

@@ -1,4 +1,4 @@
-//! The memory of a bot from one game to the next: the rules that it has worked out.
+//! The file in which a bot's [`Memory`] is kept between games.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -10,7 +10,11 @@ use getaway::game::Rules;
 use super::CliError;
 use super::output::OutputFile;
 
-/// Reads a memory file; without one, the server's rules are assumed.
+/// Reads a memory file; without one, the server's rules are assumed. Whether the player may jump
+/// comes from the command line: `no_jump` replaces the file's.
+///
+/// # Errors
+/// When the file cannot be read, is not a memory, or has invalid rules.
 pub(super) fn read(path: &Path, no_jump: bool) -> Result<Memory, CliError> {
     let fail = |error: &dyn std::fmt::Display| CliError::Input(format!("{}: {error}", path.display()));
     let memory: Memory = match fs::read_to_string(path) {
@@ -23,6 +27,9 @@ pub(super) fn read(path: &Path, no_jump: bool) -> Result<Memory, CliError> {
 }
 
 /// Writes a memory file, replacing the one that was read.
+///
+/// # Errors
+/// When the file cannot be written.
 pub(super) fn write(memory: &Memory, path: &Path) -> Result<(), CliError> {
     let text = serde_json::to_string_pretty(memory)? + "\n";
     OutputFile::over(path).write(text.as_bytes())
@@ -35,15 +42,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_round_trips_and_a_missing_file_means_the_servers_rules() {
+    fn missing_file_means_the_servers_rules() {
+        let dir = tempfile::tempdir().expect("a folder");
+        assert_eq!(read(&dir.path().join("memory.json"), false).expect("a memory"), Memory::default());
+    }
+
+    #[test]
+    fn file_without_rules_is_refused() {
         let dir = tempfile::tempdir().expect("a folder");
         let path = dir.path().join("memory.json");
-        assert_eq!(read(&path, false).expect("a memory"), Memory::default());
+        fs::write(&path, "{}").expect("a file");
+        assert!(read(&path, false).is_err());
+    }
+
+    #[test]
+    fn memory_round_trips() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("memory.json");
         let rules = Rules { hawk_posts: 3, ..Rules::NO_JUMP };
         let memory = Memory { rules, words: vec![("taxi".to_owned(), Style::Bull)], doubts_rules: true };
         write(&memory, &path).expect("a file");
         assert_eq!(read(&path, true).expect("a memory"), memory);
-        fs::write(&path, "{}").expect("a file");
-        assert!(read(&path, false).is_err());
     }
 }

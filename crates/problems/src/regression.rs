@@ -150,11 +150,11 @@ impl Regression {
     /// points, and the problem to find it.
     pub fn random(seed: u64) -> (Self, Vec<Symbol>) {
         let mut random = Generator::from_seed(seed);
+        let any = Self::of(|x| x);
         loop {
             let mut formula = Formula::EMPTY;
             let mut actions = Vec::new();
             let mut played = Vec::new();
-            let any = Self::of(|x| x);
             while !any.is_final(&formula) {
                 let symbol = any.random(&formula, &mut actions, &mut random);
                 any.apply(&mut formula, symbol);
@@ -195,7 +195,7 @@ impl Problem for Regression {
     }
 }
 
-/// Random formulas: each number gives a different one.
+/// Random formulas, one for each number.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RandomFormulas;
 

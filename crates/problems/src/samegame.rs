@@ -561,7 +561,7 @@ impl Problem for SameGame {
     }
 }
 
-/// Random boards: each number gives a different board.
+/// Random boards, one for each number.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RandomBoards;
 

@@ -72,7 +72,7 @@ impl Sudoku {
             _ => character
                 .to_digit(10)
                 .map(|digit| Some(digit as u8 - 1))
-                .ok_or(format!("{character}: expected a digit or .")),
+                .ok_or_else(|| format!("{character}: expected a digit or .")),
         };
         Self::new(
             order,
@@ -223,7 +223,7 @@ impl Problem for Sudoku {
     }
 }
 
-/// Random grids of 16x16 with a third of the cells given: each number gives a different grid.
+/// Random grids of 16x16 with a third of the cells given, one for each number.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RandomGrids;
 

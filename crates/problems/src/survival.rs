@@ -74,7 +74,7 @@ impl Problem for Survival {
     }
 }
 
-/// The game on generated maps: each number gives a different map.
+/// The game on generated maps, one for each number.
 #[derive(Clone, Debug)]
 pub struct SurvivalMaps {
     options: GeneratorOptions,
