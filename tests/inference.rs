@@ -4,7 +4,7 @@
 //! `GETAWAY_VARIANTS=200 cargo test --release --test inference` is the long run.
 
 use getaway::game::{LAST_TICK, Move, Rules, Style, World};
-use getaway::inference::{Findings, Learner, Named, Parameter, Sight, first_direction, parameters, variant};
+use getaway::inference::{Findings, Learner, Named, Parameter, Sight, first_direction, variant};
 use getaway::map::{Map, MapLibrary};
 use getaway::planner::{Budget, SurvivalOptions, SurvivalSearch};
 use getaway::protocol::{GameMessage, Name};
@@ -79,7 +79,7 @@ fn with(rules: &Rules, parameter: Parameter, from: &Rules) -> Rules {
 /// Checks everything that is called certain: it equals the truth, or plays like it everywhere.
 fn judge(truth: &Rules, findings: &Findings, all: &[(Map, Vec<Move>)], context: &str) -> Vec<String> {
     let mut wrong = Vec::new();
-    for (finding, parameter) in findings.parameters.iter().zip(parameters()) {
+    for (finding, parameter) in findings.parameters.iter().zip(Parameter::ALL) {
         if !finding.is_certain {
             continue;
         }

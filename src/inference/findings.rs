@@ -9,7 +9,7 @@ use super::learner::{Decided, Factor, Learner, Unexplained, post_counts};
 use super::orders::Orders;
 use super::paths::OWL_MINUTE_MAX;
 use super::picks::PickExplanation;
-use super::variants::{Parameter, parameters, sentence};
+use super::variants::{Parameter, sentence};
 use crate::game::{Clock, Personalities, Personality, Rules, Style};
 
 /// What is known about a parameter.
@@ -65,7 +65,7 @@ impl Learner {
         if self.sets.picks.count > 0 && self.explanations.found.is_empty() && self.explanations.is_decisive {
             conflicts.push("no first seed and scale of the family explain the picks".to_owned());
         }
-        let parameters = parameters().into_iter().map(|parameter| {
+        let parameters = Parameter::ALL.into_iter().map(|parameter| {
             let open = self.open(parameter, &rules, clock.as_ref());
             let decided =
                 factor_of(parameter).and_then(|factor| self.decided.get(&factor)).map(|&(_, decided)| decided);

@@ -20,6 +20,4 @@ pub use learner::{Decided, Learner, Unexplained};
 pub use orders::Orders;
 pub use picks::{Effort, Pick, PickExplanation, PickExplanations, Picks};
 pub use streets::{Named, Sight};
-pub use variants::{
-    Difference, Parameter, differences, first_direction, parameters, phase_clock, sentence, variant, view_name,
-};
+pub use variants::{Difference, Parameter, differences, first_direction, phase_clock, sentence, variant, view_name};

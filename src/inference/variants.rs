@@ -54,7 +54,7 @@ pub enum Parameter {
 
 impl Parameter {
     /// Every parameter.
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 27] = [
         Self::PeriodTicks(Personality::Lazy),
         Self::PeriodTicks(Personality::Tease),
         Self::PeriodTicks(Personality::Awake),
@@ -81,6 +81,7 @@ impl Parameter {
         Self::HawkRest,
         Self::HawkPosts,
         Self::StyleNames,
+        Self::Personalities,
     ];
 
     /// The field of the rules in JSON, with a dot before a field within it.
@@ -197,7 +198,7 @@ impl fmt::Display for Parameter {
 /// most every parameter is changed.
 pub fn variant(seed: u64, changes: usize) -> Rules {
     let mut random = Generator::from_seed(seed);
-    let mut parameters = parameters();
+    let mut parameters = Parameter::ALL.to_vec();
     let mut rules = Rules::BLITZ_2025;
     for _ in 0..changes.min(parameters.len()) {
         let parameter = parameters.remove(random.below(parameters.len()));
@@ -211,11 +212,6 @@ pub fn variant(seed: u64, changes: usize) -> Rules {
         }
     }
     rules
-}
-
-/// Every parameter, the personalities of the wire included.
-pub fn parameters() -> Vec<Parameter> {
-    Parameter::ALL.into_iter().chain([Parameter::Personalities]).collect()
 }
 
 /// A parameter that differs between two sets of rules.
@@ -245,7 +241,7 @@ pub fn differences(left: &Rules, right: &Rules) -> Vec<Difference> {
             },
         });
     }
-    for parameter in parameters() {
+    for parameter in Parameter::ALL {
         let (of_left, of_right) = (parameter.value(left), parameter.value(right));
         if of_left != of_right {
             let (field, sentence) = (parameter.name(), sentence(parameter, right));
@@ -392,7 +388,7 @@ mod tests {
             assert_eq!(rules, variant(seed, changes));
             fields.extend(differences.into_iter().map(|difference| difference.field));
         }
-        assert_eq!(fields.len(), parameters().len(), "{fields:?}");
+        assert_eq!(fields.len(), Parameter::ALL.len(), "{fields:?}");
     }
 
     #[test]

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::{Proof, Solution, Step};
-use crate::game::{LAST_TICK, Move, Rules};
+use crate::game::{LAST_TICK, Move, Plan, Rules};
 
 /// The version of the format.
 const VERSION: u32 = 1;
@@ -63,7 +63,7 @@ struct Header {
     rules: Rules,
     final_tick: u16,
     bound_tick: u16,
-    actions: String,
+    actions: Plan,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -103,7 +103,7 @@ impl fmt::Display for Certificate {
             rules: self.rules,
             final_tick: self.final_tick,
             bound_tick: self.bound_tick,
-            actions: self.moves.iter().map(|player_move| player_move.letter()).collect(),
+            actions: Plan::from(self.moves.as_slice()),
         };
         writeln!(f, "{}", json(&header)?)?;
         for step in &self.steps {
@@ -125,12 +125,10 @@ impl FromStr for Certificate {
         if header.certificate != VERSION {
             return Err(error(1, format!("version {}: expected {VERSION}", header.certificate)));
         }
-        let letter = |letter| Move::ALL.into_iter().find(|player_move| player_move.letter() == letter);
-        let moves: Option<Vec<Move>> = header.actions.chars().map(letter).collect();
         let steps = steps.iter().enumerate().map(|(index, line)| parse(index + 2, line));
         Ok(Self {
             rules: header.rules,
-            moves: moves.ok_or_else(|| error(1, "actions: expected the letters L, R, U, D and dots"))?,
+            moves: header.actions.0,
             final_tick: header.final_tick,
             bound_tick: header.bound_tick,
             steps: steps.collect::<Result<_, _>>()?,

@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use thiserror::Error;
 
 use super::{Outcome, Solution};
-use crate::game::Move;
+use crate::game::{Move, Plan};
 
 /// In the text of a solution: no moves.
 const NO_MOVES: &str = "-";
@@ -60,13 +60,12 @@ impl<'de> Deserialize<'de> for Outcome {
 }
 
 fn letters(moves: &[Move]) -> String {
-    moves.iter().map(|player_move| player_move.letter()).collect()
+    Plan::from(moves).to_string()
 }
 
 fn moves(letters: &str) -> Result<Vec<Move>, SolutionError> {
-    let player_move = |letter| Move::ALL.into_iter().find(|player_move| player_move.letter() == letter);
-    let moves: Option<Vec<Move>> = letters.chars().map(player_move).collect();
-    moves.ok_or_else(|| SolutionError::new("moves as letters L, R, U, D and dots", letters))
+    let plan = letters.parse::<Plan>();
+    plan.map(|plan| plan.0).map_err(|_| SolutionError::new("moves as letters L, R, U, D and dots", letters))
 }
 
 impl fmt::Display for Solution {

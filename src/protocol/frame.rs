@@ -3,7 +3,7 @@
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-use super::{ProtocolError, from_json, kind, parse_actions};
+use super::{ProtocolError, from_json, kind, parse_actions, shortened};
 use crate::game::Action;
 
 /// Maximum size of a client's frame: a command takes less than 100 bytes, so this is room for
@@ -128,9 +128,5 @@ impl ClientFrame {
 /// A JSON value for an error message, shortened if necessary.
 fn short(json: &Value) -> String {
     const SHORT_CHARS: usize = 40;
-    let text = json.to_string();
-    match text.char_indices().nth(SHORT_CHARS) {
-        Some((end, _)) => format!("{}...", &text[..end]),
-        None => text,
-    }
+    shortened(&json.to_string(), SHORT_CHARS)
 }

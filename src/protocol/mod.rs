@@ -94,6 +94,14 @@ pub fn parser_words(error: &serde_json::Error) -> String {
     if error.is_data() { clipped(reason) } else { format!("invalid JSON{column}: {}", clipped(reason)) }
 }
 
+/// Cuts off the end of a long text.
+pub(crate) fn shortened(text: &str, chars_max: usize) -> String {
+    match text.char_indices().nth(chars_max) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
 /// Cuts the middle out of a long text.
 fn clipped(text: &str) -> String {
     let length = text.chars().count();

@@ -125,10 +125,7 @@ pub fn milliseconds(time: std::time::Duration) -> f64 {
 
 /// A frame's text, shortened for a recording.
 pub fn shortened(text: &str) -> String {
-    match text.char_indices().nth(UNREADABLE_CHARS_MAX) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
+    crate::protocol::shortened(text, UNREADABLE_CHARS_MAX)
 }
 
 #[cfg(test)]

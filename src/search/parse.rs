@@ -122,35 +122,35 @@ impl Parser<'_> {
         if name.text == "simulate" {
             return self.simulate();
         }
-        if !["repeat", "lookahead", "step", "select", "beam", "adapt", "anneal"].contains(&name.text.as_str()) {
-            return Err(self.error(name.start, COMPONENTS));
-        }
-        self.symbol('(')?;
-        let component = match name.text.as_str() {
-            "repeat" => Component::Repeat(self.count("repetitions", REPEAT_MAX)?),
-            "select" => Component::Select(self.constant(C_MAX)?),
-            "beam" => Component::Beam(self.count("states", WIDTH_MAX)?),
-            "adapt" => return self.adapt(),
-            "anneal" => return self.anneal(),
-            "lookahead" => return Ok(Component::Lookahead),
-            _ => return Ok(Component::Step),
+        // Parses the arguments, and says whether a comma follows them.
+        let arguments: fn(&mut Self) -> Result<(Component, bool), ParseError> = match name.text.as_str() {
+            "repeat" => |parser| Ok((Component::Repeat(parser.count("repetitions", REPEAT_MAX)?), true)),
+            "select" => |parser| Ok((Component::Select(parser.constant(C_MAX)?), true)),
+            "beam" => |parser| Ok((Component::Beam(parser.count("states", WIDTH_MAX)?), true)),
+            "adapt" => |parser| Ok((parser.adapt()?, false)),
+            "anneal" => |parser| Ok((parser.anneal()?, false)),
+            "lookahead" => |_| Ok((Component::Lookahead, false)),
+            "step" => |_| Ok((Component::Step, false)),
+            _ => return Err(self.error(name.start, COMPONENTS)),
         };
-        self.symbol(',')?;
+        self.symbol('(')?;
+        let (component, has_comma) = arguments(self)?;
+        if has_comma {
+            self.symbol(',')?;
+        }
         Ok(component)
     }
 
     fn simulate(&mut self) -> Result<Component, ParseError> {
         let mut policy = Policy::Random;
         let mut horizon = None;
-        if self.peek() == Some('(') {
-            self.symbol('(')?;
+        if self.eat('(') {
             let name = self.token(char::is_alphanumeric);
             policy = Policy::ALL
                 .into_iter()
                 .find(|policy| policy.name() == name.text)
                 .ok_or_else(|| self.error(name.start, "a policy: random or greedy"))?;
-            if self.peek() == Some(',') {
-                self.symbol(',')?;
+            if self.eat(',') {
                 horizon = Some(self.count("actions", HORIZON_MAX)?);
             }
             self.symbol(')')?;
@@ -166,13 +166,11 @@ impl Parser<'_> {
         self.symbol(',')?;
         let alpha = self.constant(RATE_MAX)?;
         let (mut rollouts, mut prior) = (1, false);
-        if self.peek() == Some(',') {
-            self.symbol(',')?;
+        if self.eat(',') {
             prior = self.word("prior");
             if !prior {
                 rollouts = self.count("rollouts", REPEAT_MAX)?;
-                if self.peek() == Some(',') {
-                    self.symbol(',')?;
+                if self.eat(',') {
                     prior = self.word("prior");
                     if !prior {
                         return Err(self.error(self.position, "prior"));
@@ -228,11 +226,14 @@ impl Parser<'_> {
     }
 
     fn symbol(&mut self, symbol: char) -> Result<(), ParseError> {
-        if self.peek() != Some(symbol) {
-            return Err(self.error(self.position, format!("\"{symbol}\"")));
-        }
-        self.position += 1;
-        Ok(())
+        if self.eat(symbol) { Ok(()) } else { Err(self.error(self.position, format!("\"{symbol}\""))) }
+    }
+
+    /// Reads a symbol if it comes next.
+    fn eat(&mut self, symbol: char) -> bool {
+        let is_next = self.peek() == Some(symbol);
+        self.position += usize::from(is_next);
+        is_next
     }
 
     /// The next character that is not a space.

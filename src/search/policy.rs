@@ -1,9 +1,10 @@
-//! A policy that is learnt: weights of action codes.
+//! The policy that `adapt` learns: one weight per action code.
 
 use super::problem::Generator;
 
-/// Weights stay within this, so that their exponentials are finite and positive.
+/// Weights stay between plus and minus this, where the exponential is finite and positive.
 const WEIGHT_MAX: f64 = 500.0;
+/// Slots in the first allocation.
 const CAPACITY_FIRST: usize = 64;
 
 #[derive(Clone, Copy, Debug)]
@@ -17,7 +18,12 @@ struct Slot {
 impl Slot {
     const EMPTY: Self = Self { code: 0, weight: 0.0, factor: 0.0 };
     /// The factor of a weight whose exponential is not known yet.
-    const CHANGED: f64 = -1.0;
+    const STALE: f64 = -1.0;
+
+    #[inline]
+    const fn is_empty(&self) -> bool {
+        self.factor == 0.0
+    }
 }
 
 /// The weights: a hash table with open addressing, which is cloned by copying its memory.
@@ -28,7 +34,7 @@ pub(super) struct Weights {
     count: usize,
 }
 
-/// Reuses the memory of the copy that is replaced.
+/// Written by hand so that `clone_from` reuses the allocation.
 impl Clone for Weights {
     fn clone(&self) -> Self {
         Self { slots: self.slots.clone(), count: self.count }
@@ -52,7 +58,7 @@ impl Weights {
         let mask = self.slots.len() - 1;
         let hash = code.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let mut index = (hash >> 32) as usize & mask;
-        while self.slots[index].factor != 0.0 && self.slots[index].code != code {
+        while !self.slots[index].is_empty() && self.slots[index].code != code {
             index = (index + 1) & mask;
         }
         index
@@ -64,8 +70,8 @@ impl Weights {
         if self.slots.is_empty() {
             return 1.0;
         }
-        let factor = self.slots[self.find(code)].factor;
-        if factor == 0.0 { 1.0 } else { factor }
+        let slot = &self.slots[self.find(code)];
+        if slot.is_empty() { 1.0 } else { slot.factor }
     }
 
     /// The index of the slot with this code, which gets one if it has none; valid until the table
@@ -76,26 +82,26 @@ impl Weights {
             self.grow();
         }
         let index = self.find(code);
-        if self.slots[index].factor == 0.0 {
+        if self.slots[index].is_empty() {
             self.slots[index] = Slot { code, weight: 0.0, factor: 1.0 };
             self.count += 1;
         }
         index
     }
 
-    /// Changes a weight; its exponential must then be updated with [`update`](Self::update).
+    /// Changes a weight; [`refresh`](Self::refresh) must then compute its exponential.
     #[inline]
     fn add(&mut self, slot: usize, change: f64) {
         let slot = &mut self.slots[slot];
         slot.weight = (slot.weight + change).clamp(-WEIGHT_MAX, WEIGHT_MAX);
-        slot.factor = Slot::CHANGED;
+        slot.factor = Slot::STALE;
     }
 
-    /// Updates the exponential of a weight if the weight was changed.
+    /// Computes the exponential of a weight that was changed.
     #[inline]
-    fn update(&mut self, slot: usize) {
+    fn refresh(&mut self, slot: usize) {
         let slot = &mut self.slots[slot];
-        if slot.factor == Slot::CHANGED {
+        if slot.factor == Slot::STALE {
             // Not the standard library's exponential, whose last bit is platform-dependent.
             slot.factor = libm::exp(slot.weight);
         }
@@ -104,7 +110,7 @@ impl Weights {
     fn grow(&mut self) {
         let capacity = (self.slots.len() * 2).max(CAPACITY_FIRST);
         let slots = std::mem::replace(&mut self.slots, vec![Slot::EMPTY; capacity]);
-        for slot in slots.into_iter().filter(|slot| slot.factor != 0.0) {
+        for slot in slots.into_iter().filter(|slot| !slot.is_empty()) {
             let index = self.find(slot.code);
             self.slots[index] = slot;
         }
@@ -130,7 +136,7 @@ struct Step {
     played: usize,
 }
 
-/// Reuses the memory of the copy that is replaced.
+/// Written by hand so that `clone_from` reuses the allocation.
 impl Clone for Rollout {
     fn clone(&self) -> Self {
         Self { reward: self.reward, codes: self.codes.clone(), priors: self.priors.clone(), steps: self.steps.clone() }
@@ -208,7 +214,7 @@ impl Rollout {
             weights.add(slot, change);
         }
         for &slot in slots.iter() {
-            weights.update(slot);
+            weights.refresh(slot);
         }
     }
 }
@@ -221,7 +227,7 @@ mod tests {
     fn add(weights: &mut Weights, code: u64, change: f64) {
         let slot = weights.slot(code);
         weights.add(slot, change);
-        weights.update(slot);
+        weights.refresh(slot);
     }
 
     #[test]

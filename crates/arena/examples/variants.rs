@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use getaway::bot::{Bot, BotOptions};
 use getaway::game::{LAST_TICK, Rules, World};
-use getaway::inference::{Parameter, differences, parameters, variant};
+use getaway::inference::{Parameter, differences, variant};
 use getaway::map::{Map, MapEntry, MapLibrary};
 use getaway::planner::{Budget, Outcome, SurvivalOptions, SurvivalSearch};
 use getaway::protocol::GameMessage;
@@ -95,7 +95,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             continue;
         }
         let options = BotOptions { budget: settings.budget, learns: settings.learns, ..BotOptions::default() };
-        let changed: Vec<Parameter> = parameters()
+        let changed: Vec<Parameter> = Parameter::ALL
             .into_iter()
             .filter(|parameter| parameter.value(&truth) != parameter.value(&Rules::BLITZ_2025))
             .collect();

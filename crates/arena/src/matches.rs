@@ -265,7 +265,8 @@ pub struct Match {
     /// On each map.
     pub maps: Vec<MapComparison>,
     /// The planners whose games on each map are all identical.
-    pub draw_nothing: Vec<String>,
+    #[serde(rename = "draw_nothing")]
+    pub deterministic: Vec<String>,
     /// The sequential test, if one was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sprt: Option<SprtReport>,
@@ -289,14 +290,14 @@ impl Match {
             map: series_map.name.clone(),
             comparison: Comparison::of(pairs(series, games, sides, Some(map))),
         };
-        let draw_nothing = sides
+        let deterministic = sides
             .into_iter()
-            .filter(|&side| planner_draws_nothing(series, games, side))
+            .filter(|&side| is_deterministic(series, games, side))
             .map(|side| series.options().planners[side].clone());
         Self {
             left,
             right,
-            draw_nothing: draw_nothing.collect(),
+            deterministic: deterministic.collect(),
             overall: Comparison::of(pairs(series, games, sides, None)),
             maps: series.maps().iter().enumerate().map(on_map).collect(),
             sprt,
@@ -311,7 +312,7 @@ impl Match {
             return None;
         }
         let pairs = if distinct == 1 { "1 distinct pair".to_owned() } else { format!("{distinct} distinct pairs") };
-        Some(match &self.draw_nothing[..] {
+        Some(match &self.deterministic[..] {
             [] => format!("some games are identical: {pairs} of {played}"),
             [one] => format!("{one} is deterministic: {pairs} of {played}"),
             names => format!("{} are deterministic: {pairs} of {played}", names.join(" and ")),
@@ -381,7 +382,7 @@ fn wins_ties_losses(counts: WinDrawLoss) -> String {
 
 /// Whether a planner's games on each map are all equal; unknown, and so false, if it played none
 /// twice.
-fn planner_draws_nothing(series: &Series, games: &Games, planner: usize) -> bool {
+pub(crate) fn is_deterministic(series: &Series, games: &Games, planner: usize) -> bool {
     let on_map = |map: usize| series.games_of(games, planner, Some(map)).collect::<Vec<&GameRecord>>();
     let maps: Vec<Vec<&GameRecord>> = (0..series.maps().len()).map(on_map).collect();
     maps.iter().any(|games| games.len() > 1) && maps.iter().all(|games| distinct(games) <= 1)
@@ -505,7 +506,7 @@ mod tests {
         let result = Match::of(&series, &games, [0, 1], None);
         assert_eq!((result.overall.counts.pairs(), result.overall.units), (40, 2));
         assert_eq!(
-            (result.overall.p_value, result.note(), result.draw_nothing),
+            (result.overall.p_value, result.note(), result.deterministic),
             (1.0, None, vec!["safest".to_owned()])
         );
     }

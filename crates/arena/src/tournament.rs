@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::eval::Summary;
 use super::game::GameRecord;
-use super::matches::{Comparison, SprtMonitor, SprtReport};
+use super::matches::{Comparison, SprtMonitor, SprtReport, is_deterministic};
 use super::rating::{RatedPairs, ratings};
 use super::series::{Games, Series};
 use super::stats::{CONFIDENCE, Interval, Sprt, SprtDecision, WinDrawLoss};
@@ -122,7 +122,8 @@ pub struct Standing {
     #[serde(flatten)]
     pub counts: WinDrawLoss,
     /// Whether all of its games on each map are identical.
-    pub draws_nothing: bool,
+    #[serde(rename = "draws_nothing")]
+    pub is_deterministic: bool,
     /// Its games.
     pub games: Summary,
 }
@@ -178,15 +179,13 @@ impl Tournament {
         };
         let standing = |(index, &planner): (usize, &usize)| {
             let summary = Summary::of(series.games_of(&games, planner, None));
-            let maps =
-                (0..series.maps().len()).filter(|&map| series.games_of(&games, planner, Some(map)).next().is_some());
             Standing {
                 place: index + 1,
                 planner: names[planner].clone(),
                 index: planner,
                 rating: ratings[planner],
                 counts: counts_of(planner),
-                draws_nothing: summary.games > summary.distinct_games && summary.distinct_games == maps.count() as u64,
+                is_deterministic: is_deterministic(series, &games, planner),
                 games: summary,
             }
         };
@@ -326,7 +325,7 @@ mod tests {
         let losses: u64 = tournament.standing.iter().map(|standing| standing.counts.losses).sum();
         assert_eq!(wins, losses);
         let safest = tournament.standing.iter().find(|standing| standing.planner == "safest").expect("an entrant");
-        assert!(safest.draws_nothing && safest.games.distinct_games == 2);
+        assert!(safest.is_deterministic && safest.games.distinct_games == 2);
     }
 
     #[test]

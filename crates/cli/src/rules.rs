@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use getaway::game::Rules;
-use getaway::inference::{differences, parameters, variant};
+use getaway::inference::{Parameter, differences, variant};
 
 use super::number::{ANY, integer};
 use super::rules_args::read_rules;
@@ -43,7 +43,7 @@ pub(super) fn run(args: &RulesCommandArgs, out: &mut impl Write) -> Result<(), C
     let (left, right) = match args.files.as_slice() {
         [] => {
             let changes = args.changes.unwrap_or(args.seed.is_some().into());
-            let rules = variant(args.seed.unwrap_or(0), (changes as usize).min(parameters().len()));
+            let rules = variant(args.seed.unwrap_or(0), (changes as usize).min(Parameter::ALL.len()));
             return Ok(writeln!(out, "{}", serde_json::to_string_pretty(&rules)?)?);
         }
         [right] => (Rules::BLITZ_2025, read_rules(right)?),

@@ -126,7 +126,7 @@ fn write_result(result: &Tournament, external: &[ExternalSummary], out: &mut imp
     write_summaries(external, out)?;
     writeln!(out)?;
     writeln!(out, "ratings: {}", result.model)?;
-    for standing in result.standing.iter().filter(|standing| standing.draws_nothing) {
+    for standing in result.standing.iter().filter(|standing| standing.is_deterministic) {
         let (name, distinct, games) = (&standing.planner, standing.games.distinct_games, standing.games.games);
         writeln!(out, "{} is deterministic: {distinct} distinct games of {games}", one_line(name))?;
     }
