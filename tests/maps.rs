@@ -6,8 +6,10 @@
 
 use std::collections::VecDeque;
 use std::fs;
+use std::hash::Hasher;
 use std::path::Path;
 
+use getaway::fnv::FnvHasher;
 use getaway::game::{Direction, Layout, Position, Style, Tile};
 use getaway::map::{
     GeneratorError, GeneratorKind, GeneratorOptions, LayoutError, Map, MapError, MapLibrary, decode_layout,
@@ -346,9 +348,10 @@ fn options(kind: GeneratorKind, width: i32, height: i32, threats: usize, braid_p
     GeneratorOptions { kind, width, height, threats, braid_permille, ..GeneratorOptions::default() }
 }
 
-/// FNV-1a, 64 bits.
 fn hash(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+    let mut fnv = FnvHasher::default();
+    fnv.write(bytes);
+    fnv.finish()
 }
 
 #[test]

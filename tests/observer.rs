@@ -103,7 +103,7 @@ fn world_with_a_new_layout_equals_one_built_from_it() {
                 2 => layout.threats[0].style = Style::Deer,
                 3 => {
                     let closed = layout.open_positions().find(|&position| position != layout.player).unwrap();
-                    layout.tiles[(closed.y * layout.width + closed.x) as usize] = Tile::SeeThrough;
+                    layout.set_tile(closed, Tile::SeeThrough);
                 }
                 _ => {}
             }

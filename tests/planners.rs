@@ -165,10 +165,8 @@ fn show_off_survives_and_gets_closer_to_threats_than_survival() {
         while !state.is_over() {
             play(&world, planner.as_mut(), &mut state, Budget::ticks(20_000), 1);
             let player = world.player(&state);
-            let distance = |threat: getaway::game::Threat| {
-                (threat.position.x - player.x).abs() + (threat.position.y - player.y).abs()
-            };
-            sum += world.threats(&state).map(distance).min().expect("a threat");
+            let distances = world.threats(&state).map(|threat| threat.position.manhattan_distance(player));
+            sum += distances.min().expect("a threat");
             // The later ticks take longest and add no information.
             if state.tick() > 1000 {
                 break;

@@ -279,14 +279,10 @@ fn prior_guides_the_first_rollouts() {
 }
 
 #[test]
-fn cold_annealing_from_the_best_known_sequence_never_loses_it() {
-    let tree = forest(8, 3);
-    for seed in 0..20 {
-        let mut search = search("anneal(20, 0, 0)", seed);
-        let first = search.run(&tree, &vec![], Budget::passes(1)).best.expect("leaves").reward;
-        let second = search.run(&tree, &vec![], Budget::passes(5)).best.expect("leaves").reward;
-        assert!(second >= first);
-    }
+fn annealing_continues_from_the_best_known_sequence() {
+    // Fifty invocations of twenty changes each; independent ones would stay near 33 right bits.
+    let mean = mean_of_password("repeat(50, anneal(20, 0, 0))", 1000);
+    assert!(mean > 36.0, "{mean}");
 }
 
 #[test]
@@ -357,14 +353,17 @@ fn forest(depth: u32, width: usize) -> Tree {
 
 #[test]
 fn results_are_pinned() {
-    // Any change here affects every search: the generator, the order of draws, or a component's
-    // definition.
+    // A change here means that the generator, the order of the draws or the definition of a component
+    // has changed.
     let tree = forest(8, 3);
     let signature: Vec<_> = [
         "simulate",
         "step(lookahead(simulate))",
         "select(0.5, simulate)",
         "step(repeat(10, select(1.41, simulate(greedy))))",
+        "beam(4, simulate)",
+        "adapt(2, 10, 1)",
+        "anneal(100, 0.1, 0.001)",
     ]
     .map(|expression| {
         let best = run(&tree, expression, 42, Budget::evaluations(200)).best.expect("200 leaves");
@@ -372,7 +371,15 @@ fn results_are_pinned() {
         (digits, best.reward)
     })
     .into();
-    let expected = [("20001111", 1016.0), ("12220112", 1015.0), ("10100120", 1023.0), ("12121022", 1022.0)];
+    let expected = [
+        ("20001111", 1016.0),
+        ("12220112", 1015.0),
+        ("10100120", 1023.0),
+        ("12121022", 1022.0),
+        ("11000002", 1008.0),
+        ("12111010", 1020.0),
+        ("00120120", 1011.0),
+    ];
     assert_eq!(signature, expected.map(|(digits, reward)| (digits.to_owned(), reward)));
 }
 

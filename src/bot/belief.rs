@@ -252,7 +252,7 @@ impl<'a> PriorContext<'a> {
     fn tiles_by_distance(&self) -> &[Position] {
         self.tiles_by_distance.get_or_init(|| {
             let mut tiles: Vec<Position> = self.layout.open_positions().collect();
-            tiles.sort_by_key(|tile| (tile.x - self.player.x).abs() + (tile.y - self.player.y).abs());
+            tiles.sort_by_key(|tile| tile.manhattan_distance(self.player));
             tiles
         })
     }

@@ -261,9 +261,7 @@ impl<'a> Explorer<'a> {
     fn world_without(&self, tiles: impl Iterator<Item = Position>) -> Option<(World, State)> {
         let Tracker { tick, player, map, beliefs, .. } = self.tracker;
         let mut layout = map.layout.clone();
-        for Position { x, y } in tiles {
-            *layout.tiles.get_mut((y * layout.width + x) as usize)? = Tile::SeeThrough;
-        }
+        tiles.for_each(|position| layout.set_tile(position, Tile::SeeThrough));
         let mut world = beliefs.world.clone();
         world.set_layout(&layout).ok()?;
         let state = world.state_at(*tick, *player, &beliefs.best).ok()?;

@@ -263,7 +263,8 @@ impl Tracker {
             *refusals += 1;
             let commands = self.effective_commands + self.late_commands + PRIOR_COMMANDS;
             let late_share = f64::from(self.late_commands + 1) / f64::from(commands + 1);
-            if late_share.powf(f64::from(*refusals)) < LATE_CHANCE_MIN {
+            // Not the standard library's power, whose last bit depends on the platform.
+            if libm::pow(late_share, f64::from(*refusals)) < LATE_CHANCE_MIN {
                 self.close(target);
             }
         }

@@ -19,14 +19,14 @@ pub(super) const TWELFTHS: usize = 16;
 
 /// The number from 0 to 1 that a threat draws with this seed. For negative `x`, `fract` is not `x -
 /// floor(x)`.
-fn number(seed: i64, scale: f64) -> f64 {
+pub(crate) fn number(seed: i64, scale: f64) -> f64 {
     let x = libm::sin(seed as f64) * scale;
     x - x.floor()
 }
 
 /// The index that a number picks from a list of `len` entries. The server's numbers are below 1;
 /// those of other scales can be rounded up to it, and pick the last entry then.
-fn pick(number: f64, len: usize) -> usize {
+pub(crate) fn pick(number: f64, len: usize) -> usize {
     ((number * len as f64).floor() as usize).min(len.saturating_sub(1))
 }
 

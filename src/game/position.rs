@@ -35,6 +35,11 @@ impl Position {
         player_move.direction().map_or(self, |direction| self.towards(direction))
     }
 
+    /// The distance in steps if no wall were in the way.
+    pub const fn manhattan_distance(self, other: Self) -> i32 {
+        (self.x - other.x).abs() + (self.y - other.y).abs()
+    }
+
     /// The move that leads from here to `next`; `None` if that is farther than one step.
     pub fn move_to(self, next: Self) -> Option<Move> {
         Move::ALL.into_iter().find(|&player_move| self.after(player_move) == next)

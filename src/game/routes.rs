@@ -19,9 +19,9 @@
 use super::Direction;
 
 /// The bit of a route byte that is set when the two tiles see each other.
-pub(super) const SEES: u8 = 1 << 4;
+pub(crate) const SEES: u8 = 1 << 4;
 /// The bits of a route byte that mark the nearer neighbours.
-pub(super) const NEARER: u8 = 0b1111;
+pub(crate) const NEARER: u8 = 0b1111;
 /// Number of distinct byte values.
 pub(super) const ROUTE_BYTES: usize = 32;
 

@@ -7,6 +7,7 @@
 //! time.
 
 use super::orders::{Orders, index_of};
+use crate::game::picks as game_picks;
 use crate::game::{Direction, Rules};
 
 /// Bounds of a number in twelfths: picks from lists of up to four entries change at whole twelfths.
@@ -116,7 +117,7 @@ impl Picks {
 
     /// Bits of evidence about the numbers, under an order.
     fn bits(&self, order: usize) -> f64 {
-        self.bounds[order].iter().map(|(low, high)| (12.0 / f64::from(high - low)).log2()).sum()
+        self.bounds[order].iter().map(|(low, high)| libm::log2(12.0 / f64::from(high - low))).sum()
     }
 
     /// Whether the numbers of a seed and a scale are within the bounds.
@@ -287,15 +288,14 @@ impl Picks {
     }
 }
 
-/// The number of a draw, from 0 to 1: see the game's picks.
+/// The number of a draw, from 0 to 1.
 pub fn number(first_seed: i32, draw: usize, scale: f64) -> f64 {
-    let x = libm::sin((i64::from(first_seed) + draw as i64) as f64) * scale;
-    x - x.floor()
+    game_picks::number(i64::from(first_seed) + draw as i64, scale)
 }
 
 /// The index that a draw picks from a list of `len` entries.
 pub fn pick(first_seed: i32, draw: usize, scale: f64, len: usize) -> usize {
-    ((number(first_seed, draw, scale) * len as f64).floor() as usize).min(len.saturating_sub(1))
+    game_picks::pick(number(first_seed, draw, scale), len)
 }
 
 fn twelfth(first_seed: i32, draw: usize, scale: f64) -> u8 {
@@ -322,8 +322,7 @@ fn decimals(number: f64) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::game::Layout;
-    use crate::game::World;
+    use crate::game::{Layout, Move, World};
 
     /// The choices of a goldfish in a hall.
     fn choices(rules: &Rules, draws: u16) -> Picks {
@@ -363,9 +362,30 @@ mod tests {
     }
 
     #[test]
-    fn picks_match_the_game() {
-        let world = World::new(&Layout::parse("P.G").expect("a drawing"), &Rules::BLITZ_2025).expect("a map");
-        assert_eq!(world.threat(&world.start(), 0).draws, 1);
+    fn picks_are_those_of_the_game() {
         assert_eq!(pick(0, 1, 10_000.0, 4), 2, "the reference model's test has the same");
+        // The player and the goldfish do not meet: a wall parts them.
+        let layout = Layout::parse("G...\n.##.\n....\n####\nP...").expect("a drawing");
+        for rules in [Rules::BLITZ_2025, Rules { first_seed: -77, pick_scale: 431.5, ..Rules::BLITZ_2025 }] {
+            let world = World::new(&layout, &rules).expect("a map");
+            let (mut state, mut moves) = (world.start(), 0);
+            for _ in 0..500 {
+                let before = world.threat(&state, 0);
+                world.step(&mut state, Move::Stay);
+                let after = world.threat(&state, 0);
+                if after.position == before.position {
+                    continue;
+                }
+                let options: Vec<Direction> = rules
+                    .option_order
+                    .into_iter()
+                    .filter(|&direction| layout.is_open(before.position.towards(direction)))
+                    .collect();
+                let index = pick(rules.first_seed, usize::from(before.draws), rules.pick_scale, options.len());
+                assert_eq!(before.position.towards(options[index]), after.position, "tick {}", state.tick());
+                moves += 1;
+            }
+            assert!(moves > 100, "{moves} moves");
+        }
     }
 }

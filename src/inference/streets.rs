@@ -1,12 +1,8 @@
 //! Look-ups about a map for the hypotheses, and the observations on it.
 
-use crate::game::{
-    Direction, Layout, Mover, Personality, Position, Rules, StreetGraph, Style, World, WorldBuilder, WorldError,
-};
+use crate::game::routes::{NEARER, SEES};
+use crate::game::{Direction, Layout, Mover, Personality, Position, Rules, StreetGraph, Style, World, WorldError};
 use crate::protocol::GameMessage;
-
-/// The bit of a route that is set when two tiles see each other.
-const SEES: u8 = 1 << 4;
 
 /// The streets of a map: routes, views and intersections.
 #[derive(Clone, Debug)]
@@ -24,12 +20,8 @@ impl Streets {
     /// # Errors
     /// When the layout cannot be played.
     pub fn new(layout: &Layout) -> Result<Self, WorldError> {
-        let mut builder = WorldBuilder::new(
-            &Layout { threats: Vec::new(), ..layout.clone() },
-            &Rules { hawk_posts: u16::MAX, ..Rules::BLITZ_2025 },
-        )?;
-        builder.advance(usize::MAX);
-        let world = builder.finish();
+        let streets = Layout { threats: Vec::new(), ..layout.clone() };
+        let world = World::new(&streets, &Rules { hawk_posts: u16::MAX, ..Rules::BLITZ_2025 })?;
         let graph = world.graph();
         let intersections = world.best_intersections().into_iter().filter_map(|post| graph.tile(post)).collect();
         let options = (0..graph.len() as u16)
@@ -56,7 +48,7 @@ impl Streets {
     /// The directions from a tile that lead one step nearer to a target; none if it is the target
     /// itself, nowhere, or unreachable.
     pub fn nearer(&self, target: u16, tile: u16) -> u8 {
-        self.world.route_bits(target, tile) & 15
+        self.world.route_bits(target, tile) & NEARER
     }
 
     /// Whether a tile sees another along a row or column.

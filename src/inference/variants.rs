@@ -154,9 +154,9 @@ impl Parameter {
                 let clock = phase_clock_mut(&mut rules.phase_clocks, personality);
                 *clock = (usize::from(*clock) + between(0, 180)).saturating_sub(90) as u16;
             }
-            Self::OptionOrder => shuffle(&mut rules.option_order, random),
-            Self::SharedPathOrder => shuffle(&mut rules.shared_path_order, random),
-            Self::SharkPathOrder => shuffle(&mut rules.shark_path_order, random),
+            Self::OptionOrder => random.shuffle(&mut rules.option_order),
+            Self::SharedPathOrder => random.shuffle(&mut rules.shared_path_order),
+            Self::SharkPathOrder => random.shuffle(&mut rules.shark_path_order),
             Self::FirstDirection => rules.spawn_order.swap(0, between(1, 3)),
             Self::FirstSeed => rules.first_seed = between(0, 2000) as i32 - 1000,
             // Two to four digits, from 10 to 99,990.
@@ -364,13 +364,6 @@ pub(super) fn period_mut(periods: &mut PeriodTicks, personality: Personality) ->
 
 /// The positions of the player that a style can use.
 const VIEWS: [View; 2] = [View::Stale, View::Present];
-
-/// Puts an order into a random one (Fisher and Yates).
-fn shuffle(order: &mut [Direction; 4], random: &mut Generator) {
-    for last in (1..order.len()).rev() {
-        order.swap(last, random.below(last + 1));
-    }
-}
 
 #[cfg(test)]
 mod tests {

@@ -1,13 +1,14 @@
-//! Distances between any two tiles for threats, computed on demand.
+//! Steps that a threat needs between two tiles, computed on demand: two bytes for each pair of
+//! tiles, 32 MiB for the largest map.
 
 use super::terrain::Terrain;
 use crate::game::{Mover, World};
 
-/// Threat distances between any two tiles of a map.
+/// Steps of a threat between any two tiles of a map.
 #[derive(Clone, Debug)]
 pub(super) struct Distances {
     pub terrain: Terrain,
-    /// Tile -> the distance of every tile from it; empty until requested.
+    /// Tile -> the steps from it to every tile; empty until requested.
     rows: Vec<Vec<u16>>,
 }
 
@@ -22,22 +23,18 @@ impl Distances {
         known.as_mut().expect("filled just now")
     }
 
-    /// The distance of a threat from the player.
+    /// The steps of a threat from its tile to the player's; [`UNREACHED`](crate::game::UNREACHED) if
+    /// there is no way.
     pub fn distance(&mut self, player: u16, threat: u16) -> u16 {
-        self.require(player);
-        self.rows[usize::from(player)][usize::from(threat)]
+        self.row(player)[usize::from(threat)]
     }
 
-    /// Computes the distances from a tile, if they are not known.
-    pub fn require(&mut self, tile: u16) {
+    /// The steps of a threat between a tile and every tile, in either direction.
+    pub fn row(&mut self, tile: u16) -> &[u16] {
         let row = &mut self.rows[usize::from(tile)];
         if row.is_empty() {
             self.terrain.distances(Mover::Threat, [tile], row);
         }
-    }
-
-    /// The distance of every tile from a required one.
-    pub fn row(&self, tile: u16) -> &[u16] {
-        &self.rows[usize::from(tile)]
+        row
     }
 }

@@ -96,10 +96,7 @@ impl LookaheadPlanner {
 /// Manhattan distance to the nearest threat.
 pub(super) fn threat_distance(world: &World, state: &State) -> i32 {
     let player = world.player(state);
-    let distances = world.threats(state).map(|threat| {
-        let position = threat.position;
-        (position.x - player.x).abs() + (position.y - player.y).abs()
-    });
+    let distances = world.threats(state).map(|threat| threat.position.manhattan_distance(player));
     distances.min().unwrap_or(i32::MAX)
 }
 

@@ -129,7 +129,8 @@ impl Tree {
         let chosen = match untried {
             0 => {
                 let total: u32 = (0..MOVES).filter(is_legal).map(|number| node.visits[number]).sum();
-                let log = (total.max(1) as f32).ln();
+                // Not the standard library's logarithm, whose last bit depends on the platform.
+                let log = libm::logf(total.max(1) as f32);
                 let bound = |number: usize| {
                     let visits = node.visits[number] as f32;
                     let (low, high) = self.range;
@@ -352,7 +353,6 @@ impl<'a> Agents<'a> {
         let threats: Vec<(u16, Option<u8>)> = hunters.chain(known.map(|tile| (tile, None))).collect();
         let delays: Vec<u16> = move_delays(clock, state.tick().min(LAST_TICK)).take(DELAYS_MAX).collect();
         for (tile, period_ticks) in threats {
-            self.distances.require(tile);
             for (arrival, &steps) in arrivals.iter_mut().zip(self.distances.row(tile)) {
                 let at = match (steps, period_ticks) {
                     (UNREACHED, _) => UNREACHED,

@@ -277,13 +277,11 @@ impl SurvivalSearch {
         if self.root.as_ref() == Some(state) {
             return;
         }
-        let played = self.root.as_ref().and_then(|root| {
-            world.moves(root).find(|&player_move| {
-                let mut successor = root.clone();
-                world.step(&mut successor, player_move);
-                successor == *state
-            })
-        });
+        let played = self
+            .root
+            .as_ref()
+            .and_then(|root| world.successors(root).find(|(_, successor)| successor == state))
+            .map(|(player_move, _)| player_move);
         if !played.is_some_and(|player_move| self.follow(player_move, state)) {
             let random = self.random.clone();
             *self = Self { random, ..Self::new(self.options) };

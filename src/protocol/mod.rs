@@ -150,13 +150,6 @@ pub fn for_script(json: &str) -> String {
     json.replace('<', "\\u003c")
 }
 
-/// The action types of the plain moves.
-const MOVES: [(&str, Direction); 4] = [
-    ("MOVE_LEFT", Direction::Left),
-    ("MOVE_RIGHT", Direction::Right),
-    ("MOVE_UP", Direction::Up),
-    ("MOVE_DOWN", Direction::Down),
-];
 /// The action type of a move towards a position.
 const MOVE_TO: &str = "MOVE_TO";
 
@@ -168,8 +161,8 @@ pub fn parse_action(json: &Value) -> Action {
     if name == MOVE_TO {
         return parse_move_to(json);
     }
-    let direction = MOVES.into_iter().find(|&(known, _)| known == name);
-    direction.map_or(Action::Unknown, |(_, direction)| Action::Move(direction))
+    let direction = Direction::ALL.into_iter().find(|&direction| move_name(direction) == name);
+    direction.map_or(Action::Unknown, Action::Move)
 }
 
 /// `MOVE_TO` with the coordinates as sent; the server would also convert strings, which no client

@@ -204,7 +204,7 @@ impl Replay {
                 break;
             }
             let mut layout = self.world.layout().clone();
-            layout.tiles[(expected.y * layout.width + expected.x) as usize] = Tile::SeeThrough;
+            layout.set_tile(expected, Tile::SeeThrough);
             let Ok(world) = World::new(&layout, self.world.rules()) else { break };
             let mut state = before.clone();
             let _ = world.play(&mut state, actions);

@@ -11,8 +11,7 @@
 //! | `repeat(N, S)` | invokes `S` `N` times from the same state |
 //! | `lookahead(S)` | for each legal action, invokes `S` from the successor |
 //! | `step(S)` | invokes `S`, plays the next action of the best sequence that this step has seen, and so on to the end |
-//! | `select(C, S)` | one tree, kept for the whole search: descends by mean + `C` sqrt(ln n / n_k),
-//!   expands a leaf, invokes `S` there, backs up the result |
+//! | `select(C, S)` | one tree, kept for the whole search: descends by mean + `C` sqrt(ln n / n_k), expands a leaf, invokes `S` there, backs up the result |
 //!
 //! Three more are from later papers: `docs/adapt.md`, `docs/beam.md` and `docs/anneal.md` describe
 //! them.
@@ -20,8 +19,7 @@
 //! | component | what it does |
 //! |---|---|
 //! | `adapt(L, N, A)`, `adapt(L, N, A, R)`, `adapt(L, N, A, R, prior)` | nested rollout policy adaptation with `L` levels of `N` iterations and step `A`; with `R` rollouts per adaptation, and a prior from the problem |
-//! | `anneal(N, T, U)` | `N` random changes of the best known sequence, worse ones accepted at
-//!   temperatures that fall from `T` to `U` |
+//! | `anneal(N, T, U)` | `N` random changes of the best known sequence, worse ones accepted at temperatures that fall from `T` to `U` |
 //! | `beam(W, S)` | `step(lookahead(S))` with the best `W` states instead of one |
 //!
 //! `simulate` alone is `simulate(random)`. Known algorithms: `step(repeat(100, simulate))` is

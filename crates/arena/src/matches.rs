@@ -307,11 +307,10 @@ impl Match {
     /// Which planners are deterministic, and how many distinct pairs that leaves; `None` if all
     /// pairs differ.
     pub fn note(&self) -> Option<String> {
-        let (distinct, played) = (self.overall.counts.pairs(), self.overall.pairs_played);
         if !self.overall.has_repetitions() {
             return None;
         }
-        let pairs = if distinct == 1 { "1 distinct pair".to_owned() } else { format!("{distinct} distinct pairs") };
+        let (pairs, played) = (self.overall.pairs_text(), self.overall.pairs_played);
         Some(match &self.deterministic[..] {
             [] => format!("some games are identical: {pairs} of {played}"),
             [one] => format!("{one} is deterministic: {pairs} of {played}"),

@@ -64,12 +64,13 @@ impl SpecMap {
 
     fn map(self) -> Result<Map, SeriesError> {
         let tile = |letter: char| match letter {
-            '.' => Tile::Open,
-            '~' => Tile::SeeThrough,
-            _ => Tile::Wall,
+            '.' => Ok(Tile::Open),
+            '~' => Ok(Tile::SeeThrough),
+            '#' => Ok(Tile::Wall),
+            _ => Err(SeriesError::Spec(format!("the map {}: expected tiles ., ~ and #, found {letter}", self.name))),
         };
         let (width, height) = (self.tiles.first().map_or(0, |row| row.chars().count()), self.tiles.len());
-        let tiles: Vec<Tile> = self.tiles.iter().flat_map(|row| row.chars()).map(tile).collect();
+        let tiles: Vec<Tile> = self.tiles.iter().flat_map(|row| row.chars()).map(tile).collect::<Result<_, _>>()?;
         if tiles.len() != width * height {
             return Err(SeriesError::Spec(format!("the map {}: expected rows of one length", self.name)));
         }
@@ -232,6 +233,8 @@ mod tests {
             let game: GameRecord = serde_json::from_str(line).expect("a game");
             assert_eq!(game.without_times(), here[index]);
         }
+        let unknown = Series::from_spec(&series.spec().replace(".###.", ".#?#.")).expect_err("an error").to_string();
+        assert_eq!(unknown, "the series: the map hall: expected tiles ., ~ and #, found ?");
         let (version, build) = BUILD.split_once('+').expect("a version and a build");
         assert_eq!((version, build.len()), (env!("CARGO_PKG_VERSION"), 16));
         for other in [format!("9.9.9+{build}"), format!("{version}+0123456789abcdef")] {

@@ -4,7 +4,7 @@
 //! ends with the same answer; a file whose settings would have led to other plays, or one that was
 //! edited, is an error.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
@@ -45,14 +45,20 @@ pub enum JournalError {
         /// The system's error.
         error: std::io::Error,
     },
-    /// The file belongs to a discovery with other settings.
+    /// Another process has it open.
+    #[error("{path}: the file is in use by another discovery")]
+    InUse {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file belongs to a discovery with other settings, or to no discovery.
     #[error("{path}: the settings differ: expected {expected}, found {found} (use another file)")]
     Settings {
         /// The file.
         path: PathBuf,
         /// The settings of this run.
         expected: String,
-        /// Those of the file.
+        /// The file's first line.
         found: String,
     },
     /// A line that this run would not have written.
@@ -80,7 +86,8 @@ impl Journal {
     /// the file contains; a last line that is incomplete is removed.
     ///
     /// # Errors
-    /// When the file cannot be read or written, has other settings or an invalid line.
+    /// When the file cannot be read or written, is in use, has other settings or an invalid line. A
+    /// file that is not a journal stays as it is.
     pub fn open(
         path: &Path,
         settings: &str,
@@ -89,20 +96,26 @@ impl Journal {
         let fail = |error| JournalError::File { path: path.to_owned(), error };
         let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
         let mut file = opened.map_err(fail)?;
+        file.try_lock().map_err(|error| match error {
+            TryLockError::WouldBlock => JournalError::InUse { path: path.to_owned() },
+            TryLockError::Error(error) => fail(error),
+        })?;
         let mut text = String::new();
         file.read_to_string(&mut text).map_err(fail)?;
         let complete = text.rfind('\n').map_or(0, |end| end + 1);
-        file.set_len(complete as u64).map_err(fail)?;
-        file.seek(SeekFrom::End(0)).map_err(fail)?;
-        let mut journal = Self { path: path.to_owned(), file };
         let mut lines = text[..complete].lines();
-        match lines.next() {
-            None => journal.write_text(&format!("{settings}\n"))?,
-            Some(found) if found == settings || is_same(found) => {}
-            Some(found) => {
-                let (expected, found) = (settings.to_owned(), found.to_owned());
-                return Err(JournalError::Settings { path: journal.path, expected, found });
-            }
+        let first = lines.next();
+        // A file that is not a journal must not be truncated; a new journal may end in its first
+        // line.
+        let is_journal = first.map_or_else(|| settings.starts_with(&text), |found| found == settings || is_same(found));
+        if !is_journal {
+            let (expected, found) = (settings.to_owned(), first.unwrap_or(&text).to_owned());
+            return Err(JournalError::Settings { path: path.to_owned(), expected, found });
+        }
+        file.set_len(complete as u64).and_then(|()| file.seek(SeekFrom::End(0))).map_err(fail)?;
+        let mut journal = Self { path: path.to_owned(), file };
+        if first.is_none() {
+            journal.write_text(&format!("{settings}\n"))?;
         }
         let parse = |(index, line): (usize, &str)| {
             serde_json::from_str(line).map_err(|error| journal.invalid(index, error.to_string()))
@@ -153,6 +166,7 @@ mod tests {
         let (mut journal, none) = open(&path, "{}").expect("a new file");
         assert!(none.is_empty());
         journal.append(&entries()).expect("written");
+        drop(journal);
         assert_eq!(open(&path, "{}").expect("the same file").1, entries());
     }
 
@@ -179,5 +193,26 @@ mod tests {
         let error = |settings| open(&path, settings).expect_err("an error").to_string();
         assert!(error("{}").contains("state: line 3: "), "{}", error("{}"));
         assert!(error("[]").ends_with("state: the settings differ: expected [], found {} (use another file)"));
+    }
+
+    #[test]
+    fn file_that_is_not_a_journal_stays_as_it_is() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("notes");
+        for text in ["my notes", "my notes\n", "\n", "{} and more"] {
+            fs::write(&path, text).expect("a file");
+            assert!(matches!(open(&path, "{}"), Err(JournalError::Settings { .. })), "{text:?}");
+            assert_eq!(fs::read_to_string(&path).expect("the file"), text);
+        }
+    }
+
+    #[test]
+    fn file_in_use_is_an_error() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("state");
+        let first = open(&path, "{}").expect("a new file");
+        assert!(matches!(open(&path, "{}"), Err(JournalError::InUse { .. })));
+        drop(first);
+        assert!(open(&path, "{}").is_ok());
     }
 }

@@ -157,12 +157,10 @@ impl Sudoku {
     }
 }
 
-/// A uniformly random permutation (Fisher and Yates).
+/// A uniformly random permutation.
 fn permutation(count: usize, random: &mut Generator) -> Vec<usize> {
     let mut numbers: Vec<usize> = (0..count).collect();
-    for last in (1..count).rev() {
-        numbers.swap(last, random.below(last + 1));
-    }
+    random.shuffle(&mut numbers);
     numbers
 }
 
