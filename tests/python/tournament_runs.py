@@ -8,8 +8,8 @@
 websocket and over pipes: the report must tell them apart, and no process and no socket may be left. `kills` kills a tournament of
 eight entrants, three of them external, on all bundled maps at random moments: resumed, it must end with the standing of an
 undisturbed run. `ray` measures the games a second of a Ray cluster of two nodes, with one processor each, beside those of the arena on
-two threads, in turns: `--seconds` is the arena's time, so the work of each worker, and the time of the cluster is that of the whole
-command, from the import of Ray to the last game. Both must write the same games.
+two threads, in turns: `--seconds` is the arena's time, so the work of each worker. The cluster's ratio is that of the whole commands, and
+without the seconds that its command takes for a single game: to import Ray, to connect, to start a worker. Both must write the same games.
 """
 
 from __future__ import annotations
@@ -147,9 +147,9 @@ def run_kills(program: Path, count: int, seed: int) -> list[str]:
     return [*lines, "the same result as an undisturbed run"]
 
 
-def timed_eval(samples: int, folder: Path, name: str, more: list[str]) -> tuple[float, bytes]:
-    """Evaluates `sampling`; returns the seconds that the command took, and the games without their times."""
-    options = ["--planner", "sampling", "--samples", str(samples), "--budget-ticks", "1000", "--resume", str(folder / f"{name}.jsonl")]
+def timed_eval(samples: int, folder: Path, name: str, more: list[str], planner: str = "sampling") -> tuple[float, bytes]:
+    """Evaluates a planner; returns the seconds that the command took, and the games without their times."""
+    options = ["--planner", planner, "--samples", str(samples), "--budget-ticks", "1000", "--resume", str(folder / f"{name}.jsonl")]
     start = time.monotonic()
     subprocess.run([sys.executable, "-m", "getaway", "eval", *options, *more], cwd=ROOT, capture_output=True, timeout=TIMEOUT_S, check=True)
     elapsed_s = time.monotonic() - start
@@ -166,7 +166,7 @@ def run_ray(rounds: int, seconds: float) -> list[str]:
 
     # By default Ray's workers give way to all other processes; on a busy machine the ratio would be about those.
     os.environ["RAY_worker_niceness"] = "0"
-    lines, ratios = [], []
+    lines, ratios, playing = [], [], []
     nodes = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
     try:
         nodes.add_node(num_cpus=1)
@@ -176,13 +176,19 @@ def run_ray(rounds: int, seconds: float) -> list[str]:
             for number in range(1, rounds + 1):
                 here_s, here = timed_eval(samples, Path(folder), f"here{number}", ["--threads", "2"])
                 there_s, there = timed_eval(samples, Path(folder), f"there{number}", ["--ray", nodes.address])
+                start_s, _ = timed_eval(1, Path(folder), f"start{number}", ["--ray", nodes.address, "--", "snail"], "random")
                 assert there == here, "the cluster plays other games"
                 games = len(here.splitlines())
                 ratios.append(here_s / there_s)
-                lines.append(f"round {number}: {games} games, {games / here_s:.1f} per second here, {games / there_s:.1f} on the cluster, ratio {ratios[-1]:.2f}")
+                playing.append(here_s / (there_s - start_s))
+                lines.append(
+                    f"round {number}: {games} games, {here_s:.1f} s here, {there_s:.1f} s on the cluster, {start_s:.1f} s of them to start;"
+                    f" games per second {ratios[-1]:.2f} times, without the start {playing[-1]:.2f} times"
+                )
     finally:
         nodes.shutdown()
-    return [*lines, f"ratios {min(ratios):.2f} to {max(ratios):.2f}, median {sorted(ratios)[len(ratios) // 2]:.2f}"]
+    middle = len(ratios) // 2
+    return [*lines, f"median {sorted(ratios)[middle]:.2f}, without the start {sorted(playing)[middle]:.2f}"]
 
 
 def main() -> int:
