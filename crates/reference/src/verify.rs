@@ -80,7 +80,9 @@ pub fn verify_within(certificate: &Certificate, layout: &Layout, states_max: u64
     if !(2..=LAST_TICK).contains(&bound_tick) {
         return Err(refuse(1, format!("bound_tick {bound_tick}: expected 2 to {LAST_TICK}")));
     }
-    let mut verifier = Verifier::new(layout, &certificate.rules, states_max);
+    let joined: Vec<usize> =
+        certificate.steps.iter().flat_map(|step| &step.joins).map(|&(_, threat)| usize::from(threat)).collect();
+    let mut verifier = Verifier::new(layout, &certificate.rules, &joined, states_max);
     let mut ran_out = None;
     for (index, step) in certificate.steps.iter().enumerate() {
         // No sweep follows one that must run out of states, so its layers are not kept.
@@ -124,8 +126,10 @@ impl Hasher for StateHasher {
     }
 
     fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.write_u64(u64::from(byte));
+        for part in bytes.chunks(size_of::<u64>()) {
+            let mut word = [0; size_of::<u64>()];
+            word[..part.len()].copy_from_slice(part);
+            self.write_u64(u64::from_le_bytes(word));
         }
     }
 
@@ -141,11 +145,9 @@ impl Hasher for StateHasher {
 }
 
 type States = HashSet<u128, BuildHasherDefault<StateHasher>>;
-/// States of the whole game, with the numbers that each hawk has drawn.
-type Games = HashSet<(u128, [u16; HAWKS_MAX]), BuildHasherDefault<StateHasher>>;
-
-/// Maximum number of hawks in a search.
-const HAWKS_MAX: usize = 4;
+/// States of the whole game: the player's tile, the number of each threat that sees the player, and
+/// for each of these how often it has drawn a post.
+type Games = HashSet<Box<[u32]>, BuildHasherDefault<StateHasher>>;
 
 /// What determines the future of a threat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -223,7 +225,9 @@ const PLAYER_BITS: u32 = 13;
 const PLAYER_MASK: u128 = (1 << PLAYER_BITS) - 1;
 
 impl Verifier {
-    fn new(layout: &Layout, rules: &Rules, states_max: u64) -> Self {
+    /// A verifier for sweeps that these threats join: their numbers come first in a state, which may
+    /// not have room for those of all threats.
+    fn new(layout: &Layout, rules: &Rules, joined: &[usize], states_max: u64) -> Self {
         let positions: Vec<Position> = layout.open_positions().collect();
         let tile_of = |position: Position| positions.binary_search(&position).ok().map(|tile| tile as u16);
         let landings = positions.iter().enumerate().map(|(tile, &position)| {
@@ -275,6 +279,7 @@ impl Verifier {
             positions,
         };
         verifier.add_threats();
+        verifier.assign_bits(joined);
         verifier
     }
 
@@ -296,21 +301,29 @@ impl Verifier {
                 threat.update_by(&self.ways, &self.layout, tick as u16 - 1, self.layout.player);
             }
         }
+    }
+
+    /// Gives the threats their bits in a state, these first.
+    fn assign_bits(&mut self, first: &[usize]) {
         // A key's bits in a state: deer have four times as many as sharks, owls and hawks a memory.
         let tiles = self.positions.len() as u128;
         let bits_of = |keys: u128| u128::BITS - keys.leading_zeros();
+        let threats = &self.layout.threats;
+        let bits_of_style = |style: Style| match style {
+            Style::Bull | Style::Goldfish => 0,
+            Style::Shark => bits_of(tiles),
+            Style::Deer => bits_of(4 * tiles),
+            Style::Owl => bits_of(tiles * (tiles + 1)),
+            Style::Hawk => bits_of(tiles * (tiles + 256)),
+        };
+        self.bits = threats.iter().map(|spawn| bits_of_style(spawn.style)).collect();
+        self.shifts = vec![0; threats.len()];
+        let mut order: Vec<usize> = (0..threats.len()).collect();
+        order.sort_by_key(|threat| !first.contains(threat));
         let mut shift = PLAYER_BITS;
-        for spawn in &self.layout.threats {
-            let bits = match spawn.style {
-                Style::Bull | Style::Goldfish => 0,
-                Style::Shark => bits_of(tiles),
-                Style::Deer => bits_of(4 * tiles),
-                Style::Owl => bits_of(tiles * (tiles + 1)),
-                Style::Hawk => bits_of(tiles * (tiles + 256)),
-            };
-            self.shifts.push(shift);
-            self.bits.push(bits);
-            shift += bits;
+        for threat in order {
+            self.shifts[threat] = shift;
+            shift += self.bits[threat];
         }
     }
 
@@ -404,7 +417,11 @@ impl Verifier {
 
     /// The tile of a threat in a state.
     fn place(&self, state: u128, threat: usize) -> u16 {
-        let number = self.number(state, threat);
+        self.tile_of(threat, self.number(state, threat))
+    }
+
+    /// The tile of a threat's number.
+    fn tile_of(&self, threat: usize, number: u32) -> u16 {
         self.pursuers[threat].as_ref().expect("it sees the player").tiles[number as usize]
     }
 
@@ -699,22 +716,17 @@ impl Verifier {
             self.set_target(target_tick);
         }
         let threats: Vec<usize> = (0..self.pursuers.len()).filter(|&threat| self.pursuers[threat].is_some()).collect();
-        let hawks: Vec<usize> =
-            threats.iter().copied().filter(|&threat| self.layout.threats[threat].style == Style::Hawk).collect();
-        if threats.iter().any(|&threat| self.end(threat) > u128::BITS) || hawks.len() > HAWKS_MAX {
-            return Err("the threats do not fit into a state".to_owned());
-        }
-        let mut start = u128::from(self.start);
+        let mut start = vec![u32::from(self.start)];
         for &threat in &threats {
-            let number = self.numbers_at(threat, 1)?[0];
-            start |= u128::from(number) << self.shifts[threat];
+            start.push(self.numbers_at(threat, 1)?[0]);
         }
-        let mut layer: Games = Games::from_iter([(start, [0; HAWKS_MAX])]);
+        start.extend(threats.iter().map(|_| 0));
+        let mut layer: Games = Games::from_iter([start.into_boxed_slice()]);
         for tick in 1..target_tick {
             self.spend(layer.len())?;
             let mut next = Games::default();
-            for (state, draws) in layer {
-                self.play(tick, &threats, &hawks, state, draws, &mut next);
+            for game in layer {
+                self.play(tick, &threats, &game, &mut next);
             }
             if next.is_empty() {
                 return Ok(());
@@ -728,60 +740,51 @@ impl Verifier {
     }
 
     /// Adds every game that follows from one and may reach the target.
-    fn play(
-        &mut self,
-        tick: usize,
-        threats: &[usize],
-        hawks: &[usize],
-        state: u128,
-        draws: [u16; HAWKS_MAX],
-        games: &mut Games,
-    ) {
-        let player = (state & PLAYER_MASK) as u16;
+    fn play(&mut self, tick: usize, threats: &[usize], game: &[u32], games: &mut Games) {
+        let player = game[0] as u16;
+        let (numbers, draws) = game[1..].split_at(threats.len());
         for index in 0..self.landings[usize::from(player)].len() {
             let to = self.landings[usize::from(player)][index];
-            let is_on = |&threat: &usize| self.place(state, threat) == to;
-            if !self.can_land(tick, to) || (self.rules.no_jump && threats.iter().any(is_on)) {
+            let is_on = |(&threat, &number): (&usize, &u32)| self.tile_of(threat, number) == to;
+            if !self.can_land(tick, to) || (self.rules.no_jump && threats.iter().zip(numbers).any(is_on)) {
                 continue;
             }
-            let (mut next, mut draws) = (u128::from(to), draws);
-            for &threat in threats {
-                let number = self.number(state, threat);
-                let numbers = self.next_numbers(tick, threat, number, player, to);
-                let number = if numbers.len() == 1 && !self.picks(threat, number, numbers[0]) {
-                    numbers[0]
+            let mut next = vec![u32::from(to)];
+            let mut next_draws = draws.to_vec();
+            for (place, (&threat, &number)) in threats.iter().zip(numbers).enumerate() {
+                let found = self.next_numbers(tick, threat, number, player, to);
+                let number = if found.len() == 1 && !self.picks(threat, number, found[0]) {
+                    found[0]
                 } else {
-                    let hawk = hawks.iter().position(|&hawk| hawk == threat).expect("only hawks pick");
-                    let picked = self.picked_number(threat, draws[hawk], &numbers);
-                    draws[hawk] += 1;
-                    picked
+                    next_draws[place] += 1;
+                    self.picked_number(threat, draws[place] as u16, &found)
                 };
-                next |= u128::from(number) << self.shifts[threat];
+                next.push(number);
             }
-            let lives = |&threat: &usize| self.lives(tick + 1, to, threat, self.number(next, threat));
-            if threats.iter().all(lives) && self.is_open(tick + 1, next) {
-                games.insert((next, draws));
+            let lives =
+                threats.iter().zip(&next[1..]).all(|(&threat, &number)| self.lives(tick + 1, to, threat, number));
+            if lives && self.is_open(tick + 1, threats, &next) {
+                next.extend(next_draws);
+                games.insert(next.into_boxed_slice());
             }
         }
     }
 
     /// Whether a game may still reach the target, according to the known states of its tick.
-    fn is_open(&self, tick: usize, state: u128) -> bool {
-        let known = self.known[tick].as_ref();
-        known.is_none_or(|known| self.covers(known, state & self.mask(&known.threats)))
+    fn is_open(&self, tick: usize, threats: &[usize], game: &[u32]) -> bool {
+        let Some(known) = &self.known[tick] else { return true };
+        let own = threats.iter().zip(&game[1..]).filter(|(threat, _)| known.threats.contains(threat));
+        let state = own
+            .fold(u128::from(game[0]), |state, (&threat, &number)| state | u128::from(number) << self.shifts[threat]);
+        self.covers(known, state)
     }
 
-    /// Whether a hawk draws a number between these two of its keys.
+    /// Whether a hawk draws a post between these two of its keys. Without posts, its draws do not
+    /// matter.
     fn picks(&self, threat: usize, before: u32, after: u32) -> bool {
         let pursuer = self.pursuers[threat].as_ref().expect("it sees the player");
         let (before, after) = (&pursuer.keys[before as usize], &pursuer.keys[after as usize]);
-        let has_waited = before.seen.is_none() && before.post.is_none();
-        let patience = i32::from(self.rules.hawk_patience_moves);
-        pursuer.spawned.style == Style::Hawk
-            && has_waited
-            && before.idle_rounds == patience
-            && after.seen.is_none()
-            && after.idle_rounds != before.idle_rounds
+        before.post.is_none() && after.post.is_some()
     }
 
     /// Of the numbers that a hawk's pick can lead to, the one that this pick leads to.

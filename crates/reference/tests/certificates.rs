@@ -38,27 +38,60 @@ fn every_certificate_verifies() {
     assert!(doomed >= 5 && by_sweeps >= 4, "{doomed} doomed, {by_sweeps} proven by sweeps");
 }
 
+/// The certificate of a map that the search decides alone.
+fn search(options: &GeneratorOptions, index: u64, rules: &Rules) -> (Layout, Certificate) {
+    let layout = generate_nth(options, 11, index).expect("a map").layout;
+    let world = World::new(&layout, rules).expect("a world");
+    let mut decider = Decider::new(SurvivalOptions::default());
+    let solution = decider.solve(&world, &world.start(), Budget::ticks(90_000));
+    (layout, Certificate::new(rules, &solution, decider.proof()))
+}
+
+#[test]
+fn searches_of_a_crowd_and_with_jumping_verify() {
+    let crowd = GeneratorOptions {
+        kind: GeneratorKind::Labyrinth,
+        width: 21,
+        height: 17,
+        threats: 32,
+        styles: Style::ALL.to_vec(),
+        braid_permille: 1000,
+    };
+    let (layout, certificate) = search(&crowd, 6, &Rules::NO_JUMP);
+    assert_eq!(verify(&certificate, &layout), Ok(()), "32 threats do not fit into one number");
+    let small = GeneratorOptions { width: 9, height: 7, threats: 4, braid_permille: 0, ..crowd };
+    let searched = (0..24).filter(|&index| {
+        let (layout, certificate) = search(&small, index, &Rules::BLITZ_2025);
+        assert_eq!(verify(&certificate, &layout), Ok(()), "map {index}");
+        certificate.end == ProofEnd::Search
+    });
+    assert!(searched.count() >= 3);
+}
+
 #[test]
 fn changed_certificates_are_refused_or_still_true() {
-    check_changed(6, 12);
+    check_changed(36, 12);
 }
 
 #[test]
 #[ignore = "takes minutes"]
 fn a_thousand_changed_certificates_are_refused_or_still_true() {
-    check_changed(40, 40);
+    check_changed(1000, 40);
 }
 
-/// Changes certificates of some maps, each in a given number of ways.
-fn check_changed(maps: u64, changes: usize) {
+/// Makes this many changes to certificates of doomed maps, some to each.
+fn check_changed(changes: usize, changes_per_map: usize) {
     let mut random = rand_pcg::Pcg32::seed_from_u64(3);
     let (mut refused, mut accepted) = (0, 0);
-    for index in 0..maps {
+    for index in 0.. {
+        if refused + accepted == changes {
+            break;
+        }
         let (layout, certificate, outcome) = decide(index, 300_000);
         if outcome != Outcome::Doomed {
             continue;
         }
-        for _ in 0..changes {
+        for _ in 0..changes_per_map.min(changes - refused - accepted) {
             let text = change(&certificate.to_string(), &mut random);
             let verdict = text.parse::<Certificate>().map_err(|error| error.line).and_then(|changed| {
                 verify_within(&changed, &layout, 3_000_000).map(|()| changed).map_err(|error| error.line)
