@@ -14,14 +14,14 @@
 //!
 //! Where the rules are in doubt, because some of them were learnt in this game or an earlier game
 //! was lost despite a plan, the threats' next moves are in doubt too: plans then keep out of the
-//! threats' reach (see [`Distance`]) as long as they can, so that the bot survives a move against
+//! threats' reach (see [`Guard`]) as long as they can, so that the bot survives a move against
 //! the rules and learns from it.
 
 use std::cell::RefCell;
 use std::time::Instant;
 
 use crate::game::{LAST_TICK, PlacementError, State, Tile, World};
-use crate::planner::{self, Budget, CautiousRules, Choice, Distance, Planner, SurvivalOptions, SurvivalPlanner};
+use crate::planner::{self, Budget, CautiousRules, Choice, Guard, Planner, SurvivalOptions, SurvivalPlanner};
 use crate::search::BudgetMeter;
 
 use super::belief::Beliefs;
@@ -44,12 +44,12 @@ const FIRST_STATES_MAX: u64 = 40_000;
 const RETRY_TICKS: u16 = 16;
 /// Plans out of the threats' reach, in the order in which they are tried: the ticks in which they
 /// keep out of it, and for how many ticks.
-const GUARDS: [(Distance, u16); 5] = [
-    (Distance::Always, LAST_TICK),
-    (Distance::Always, 120),
-    (Distance::OnMoves, 120),
-    (Distance::Always, 30),
-    (Distance::OnMoves, 30),
+const GUARDS: [(Guard, u16); 5] = [
+    (Guard::Always, LAST_TICK),
+    (Guard::Always, 120),
+    (Guard::OnMoves, 120),
+    (Guard::Always, 30),
+    (Guard::OnMoves, 30),
 ];
 /// Each attempt at such a plan gets this share of the remaining budget (one over).
 const GUARD_SHARE: u32 = 6;
@@ -380,12 +380,12 @@ impl GuardedPlanner {
 
     /// Looks for another plan out of reach.
     fn find(&mut self, world: &World, state: &State, meter: &mut BudgetMeter) -> Option<Choice> {
-        for (distance, ticks) in GUARDS {
+        for (guard, ticks) in GUARDS {
             let until_tick = state.tick().saturating_add(ticks);
             let mut planner = SurvivalPlanner::new(SurvivalOptions {
                 seed: self.seed,
-                distance,
-                distance_until_tick: until_tick,
+                guard,
+                guard_until_tick: until_tick,
                 ..SurvivalOptions::default()
             });
             let choice = planner.decide(world, state, part(meter.remaining(), GUARD_SHARE));

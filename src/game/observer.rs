@@ -142,6 +142,13 @@ impl World {
         let posts = &self.tables.best_intersections;
         posts.iter().map(|&tile| self.tables.graph.position(tile)).collect()
     }
+
+    /// The tile of the post that a hawk draws after this number of draws; the number of tiles if
+    /// there are no posts.
+    pub(crate) fn hawk_post_drawn(&self, draws: u16) -> u16 {
+        let posts = &self.tables.hawk_posts;
+        posts[usize::from(draws) % posts.len()].tile()
+    }
 }
 
 impl Rules {

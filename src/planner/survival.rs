@@ -31,7 +31,7 @@ pub enum Outcome {
     /// The moves lead to the end of the game.
     Survives,
     /// No line survives to the end of the game, and none survives longer than these moves. Of a
-    /// search with slack or distance: no line that keeps either.
+    /// search with slack or a guard: no line that keeps either.
     Doomed,
     /// The limit was reached first; the moves are the longest line found.
     Undecided,
@@ -85,7 +85,7 @@ impl Solution {
 /// When a line keeps out of the threats' reach: no threat stands on the player's tile or beside it
 /// after the player's move, so that none can catch it in that tick, whatever it does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Distance {
+pub enum Guard {
     /// Never: the threats do what the rules say.
     None,
     /// In the ticks in which the threats move: they may go anywhere.
@@ -105,9 +105,9 @@ pub struct SurvivalOptions {
     /// survives standing still until the threats have moved this often. 0 for lines without slack.
     pub slack_moves: u8,
     /// When a line keeps out of the threats' reach.
-    pub distance: Distance,
+    pub guard: Guard,
     /// The tick from which it need not keep out of it.
-    pub distance_until_tick: u16,
+    pub guard_until_tick: u16,
 }
 
 impl Default for SurvivalOptions {
@@ -116,8 +116,8 @@ impl Default for SurvivalOptions {
             seed: 0,
             memory_max_bytes: 256 << 20,
             slack_moves: 0,
-            distance: Distance::None,
-            distance_until_tick: LAST_TICK + 1,
+            guard: Guard::None,
+            guard_until_tick: LAST_TICK + 1,
         }
     }
 }
@@ -446,7 +446,7 @@ impl SurvivalSearch {
             if state.is_caught()
                 || is_hopeless()
                 || !self.has_slack(world, &state)
-                || !self.keeps_distance(world, parent, candidate.player_move)
+                || !self.keeps_guard(world, parent, candidate.player_move)
             {
                 if longest.is_none_or(|death| state.tick() > death.final_tick) {
                     longest = Some(Death {
@@ -485,13 +485,13 @@ impl SurvivalSearch {
 
     /// Whether the player is as far from the threats after a move as the options demand.
     #[inline]
-    fn keeps_distance(&self, world: &World, before: &State, player_move: Move) -> bool {
-        let is_due = match self.options.distance {
-            Distance::None => return true,
-            Distance::OnMoves => world.threats_move(before),
-            Distance::Always => true,
+    fn keeps_guard(&self, world: &World, before: &State, player_move: Move) -> bool {
+        let is_due = match self.options.guard {
+            Guard::None => return true,
+            Guard::OnMoves => world.threats_move(before),
+            Guard::Always => true,
         };
-        !is_due || before.tick() >= self.options.distance_until_tick || !world.is_within_reach(before, player_move)
+        !is_due || before.tick() >= self.options.guard_until_tick || !world.is_within_reach(before, player_move)
     }
 
     /// The maximum width of a layer within the memory bound. A quarter of the memory is reserved

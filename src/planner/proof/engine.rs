@@ -2,11 +2,12 @@
 //! for a proof that there is none, and each uses the other's results.
 
 use super::Proof;
+use super::beam::SetBeam;
 use super::join::slots_of;
 use super::model::{Automaton, Model};
 use super::sweep::{End, Sweep, SweepLimits};
 use super::target::{Pruner, Target};
-use crate::game::{LAST_TICK, State, Style, World};
+use crate::game::{LAST_TICK, Move, State, Style, World};
 use crate::planner::{Budget, Outcome, Solution, SurvivalOptions, SurvivalSearch};
 use crate::search::BudgetMeter;
 
@@ -47,13 +48,16 @@ const WORK_LIMIT_END: u64 = 3_000_000;
 const LATE_TICK: usize = 1800;
 /// How many times more work the lowest target gets than the others.
 const LOW_SHARE: u64 = 4;
-/// On targets far beyond the longest line, the beam gets one slice in this many.
-const FAR_BEAM_SHARE: u64 = 5;
 /// The targets of a round are closer than one over this of the distance from the line to the bound.
 const BISECTION_SHARE: usize = 4;
 /// A beam lasts for at least one over this of the work on its target before new knowledge restarts
 /// it.
 const BEAM_SHARE: u64 = 5;
+/// The survival search gets one slice in this many of the slices for lines, the beam over
+/// combinations the others.
+const PLAIN_BEAM_SHARE: u64 = 8;
+/// The survival search alone gets the first slices: on small maps it is exhaustive.
+const PLAIN_BEAM_SLICES: u64 = 4;
 /// Maximum number of undecided targets kept for later.
 const RESTING_MAX: usize = 3;
 
@@ -75,10 +79,12 @@ struct Attempt<const N: usize> {
     /// of such a sweep while it runs.
     whole_due: u64,
     whole_work_max: Option<u64>,
+    /// The number of such sweeps that have begun.
+    whole_sweeps: usize,
     /// Whether nothing is left to sweep.
     is_exhausted: bool,
     beam: SurvivalSearch,
-    /// The work of this beam.
+    /// The work of the beams.
     beam_work: u64,
     /// The work spent on the target, and the limit before another target gets its turn.
     work: u64,
@@ -93,10 +99,13 @@ pub(super) struct Engine<const N: usize> {
     order: Vec<usize>,
     options: SurvivalOptions,
     attempt: Option<Attempt<N>>,
+    /// The beam over combinations, once it has begun. Its layers serve all targets.
+    set_beam: Option<SetBeam<N>>,
     resting: Vec<Attempt<N>>,
     beams: u64,
-    /// The slices so far.
+    /// The slices so far, and those of beams.
     slices: u64,
+    beam_slices: u64,
     /// The work on a target in this round before the next one gets its turn.
     work_limit: u64,
     /// The targets of this round that were left undecided.
@@ -112,9 +121,11 @@ impl<const N: usize> Engine<N> {
             order,
             options,
             attempt: None,
+            set_beam: None,
             resting: Vec::new(),
             beams: 0,
             slices: 0,
+            beam_slices: 0,
             work_limit: WORK_LIMIT_MIN,
             stalled: Vec::new(),
             proof: None,
@@ -127,7 +138,7 @@ impl<const N: usize> Engine<N> {
         let seed = self.options.seed.wrapping_add(self.beams);
         SurvivalSearch::new(SurvivalOptions {
             seed,
-            memory_max_bytes: self.options.memory_max_bytes / 4,
+            memory_max_bytes: self.options.memory_max_bytes / 8,
             ..self.options
         })
     }
@@ -138,7 +149,14 @@ impl<const N: usize> Engine<N> {
         let (eighth, sixteenth) = (self.options.memory_max_bytes / 8, self.options.memory_max_bytes / 16);
         // Two layers, and the index of one of them.
         let layer_bytes = 2 * super::join::Layer::<N>::KEY_BYTES + 32;
-        SweepLimits { join_len, layer_len: eighth / layer_bytes, kept_bytes: sixteenth, turns_back: true, beyond_tick }
+        SweepLimits {
+            join_len,
+            layer_len: eighth / layer_bytes,
+            kept_bytes: sixteenth,
+            turns_back: true,
+            beyond_tick,
+            left_out: 0,
+        }
     }
 
     /// The next target: the end of the game until that is decided. After that the engine looks for
@@ -235,6 +253,7 @@ impl<const N: usize> Engine<N> {
             has_abandoned: false,
             whole_due: if tick > far + FLOOR_TICKS { WHOLE_DELAY } else { 0 },
             whole_work_max: None,
+            whole_sweeps: 0,
             is_exhausted: false,
             beam,
             beam_work: 0,
@@ -256,9 +275,7 @@ impl<const N: usize> Engine<N> {
             let before = meter.ticks();
             if self.attempt.as_mut().is_some_and(|attempt| attempt.target.project(&self.model, meter)) {
                 self.slices += 1;
-                // Targets far beyond the longest line are there to be refuted.
-                let is_far = best.bound <= LAST_TICK && tick > usize::from(best.final_tick);
-                if !self.slices.is_multiple_of(if is_far { FAR_BEAM_SHARE } else { 2 }) {
+                if self.slices.is_multiple_of(2) {
                     self.prove(best, meter);
                 } else {
                     self.search(world, root, best, meter);
@@ -270,8 +287,43 @@ impl<const N: usize> Engine<N> {
         }
     }
 
+    /// A slice of the beam over combinations; returns false if the map has none.
+    fn search_sets(&mut self, world: &World, root: &State, best: &mut Solution, meter: &mut BudgetMeter) -> bool {
+        let Some(attempt) = &mut self.attempt else { return false };
+        if self.set_beam.as_ref().is_none_or(|beam| !beam.starts_at(root)) {
+            let memory_max_bytes = self.options.memory_max_bytes / 8;
+            let seed = self.options.seed;
+            self.set_beam = SetBeam::new(&self.model, &attempt.target, world, root, seed, memory_max_bytes);
+        }
+        let Some(beam) = &mut self.set_beam else { return false };
+        let before = meter.ticks();
+        let found = beam.advance(&self.model, &attempt.target, best.final_tick, SLICE, meter);
+        attempt.beam_work += meter.ticks() - before;
+        let Some(mut moves) = found else { return true };
+        let mut state = root.clone();
+        // Threats that the model leaves out may end the line earlier.
+        let played = world.play_moves(&mut state, &moves);
+        moves.truncate(played);
+        while !state.is_over() {
+            world.step(&mut state, Move::Stay);
+            moves.push(Move::Stay);
+        }
+        if state.tick() > best.final_tick {
+            let survives = state.tick() > LAST_TICK;
+            let (outcome, bound) =
+                if survives { (Outcome::Survives, LAST_TICK + 1) } else { (best.outcome, best.bound) };
+            *best = Solution { outcome, bound, moves, final_tick: state.tick(), ..best.clone() };
+        }
+        true
+    }
+
     /// A slice of the beam.
     fn search(&mut self, world: &World, root: &State, best: &mut Solution, meter: &mut BudgetMeter) {
+        self.beam_slices += 1;
+        let is_plain = self.beam_slices <= PLAIN_BEAM_SLICES || self.beam_slices.is_multiple_of(PLAIN_BEAM_SHARE);
+        if !is_plain && self.search_sets(world, root, best, meter) {
+            return;
+        }
         let Some(attempt) = &mut self.attempt else { return };
         let pruner = Pruner { model: &self.model, target: &attempt.target };
         let budget = meter.remaining().and(Budget::ticks(SLICE));
@@ -314,7 +366,9 @@ impl<const N: usize> Engine<N> {
         if attempt.sweep.is_none() && attempt.work >= attempt.whole_due {
             let work = attempt.work.max(WHOLE_WORK_MIN);
             (attempt.whole_due, attempt.whole_work_max) = (WHOLE_SHARE * work, Some(work));
-            let limits = SweepLimits { turns_back: false, ..limits };
+            let left_out = attempt.target.whole_sweep_without(&self.model, attempt.whole_sweeps);
+            attempt.whole_sweeps += 1;
+            let limits = SweepLimits { turns_back: false, left_out, ..limits };
             attempt.sweep = Some(Sweep::new(&attempt.target, self.model.first_tick, limits));
         }
         if attempt.sweep.is_none() && !attempt.is_exhausted {
@@ -343,10 +397,9 @@ impl<const N: usize> Engine<N> {
         if end.is_some() {
             (attempt.sweep, attempt.whole_work_max) = (None, None);
         }
-        if end == Some(End::Noted) && BEAM_SHARE * attempt.beam_work >= attempt.work {
+        if end == Some(End::Recorded) && BEAM_SHARE * attempt.beam_work >= attempt.work {
             // The beam restarts: its states may be hopeless now.
-            attempt.beam = self.new_beam();
-            attempt.beam_work = 0;
+            (attempt.beam, attempt.beam_work) = (self.new_beam(), 0);
         }
         let target_tick = attempt.target.tick as u16;
         self.attempt = Some(attempt);

@@ -18,8 +18,15 @@ pub(super) struct Slot {
     shift: u32,
     bits: u32,
     /// The bits of a memory that is unknown when all of them are set; none for most threats.
-    wild: u64,
+    memory_bits: u64,
+    /// For a hawk whose random draws are counted: how many it had made at the root, and the
+    /// position of the number of later ones in a combination. Otherwise a draw counts as any.
+    draws: Option<(u16, u32)>,
 }
+
+/// Bits of a hawk's number of draws since the root: a hawk moves at most 1,300 times in a game, and
+/// at least seven times for a draw.
+const DRAW_BITS: u32 = 8;
 
 impl Slot {
     /// The threat's key.
@@ -38,11 +45,33 @@ impl Slot {
     pub fn mask(&self) -> u64 {
         ((1 << self.bits) - 1) << self.shift
     }
+
+    /// The bits of a hawk's number of draws, if they are counted.
+    fn draws_mask(&self) -> u64 {
+        self.draws.map_or(0, |(_, shift)| ((1 << DRAW_BITS) - 1) << shift)
+    }
+}
+
+/// The slots with every hawk's draws counted above all of their bits, as the game does: a hawk's
+/// random pick is then the one that it makes. `draws` gives the number that an automaton had made
+/// at the root. `None` if some threat has no slot or there is no room.
+pub(super) fn counting_slots<const N: usize>(
+    model: &Model<N>,
+    slots: &[Slot],
+    draws: impl Fn(usize) -> u16,
+) -> Option<Vec<Slot>> {
+    let mut shift = slots.iter().map(|slot| slot.shift + slot.bits).max().unwrap_or(0);
+    let mut counting = slots.to_vec();
+    for slot in counting.iter_mut().filter(|slot| slot.memory_bits != 0) {
+        slot.draws = Some((draws(slot.automaton), shift));
+        shift += DRAW_BITS;
+    }
+    (slots.len() == model.automata.len() && shift < u64::BITS).then_some(counting)
 }
 
 /// For each slot of a mask whose memory may be unknown: the bits of that memory.
-pub(super) fn wilds_of(slots: &[Slot], mask: u64) -> Vec<u64> {
-    slots.iter().map(|slot| slot.wild & mask).filter(|&wild| wild != 0).collect()
+pub(super) fn memory_bits_of(slots: &[Slot], mask: u64) -> Vec<u64> {
+    slots.iter().map(|slot| slot.memory_bits & mask).filter(|&bits| bits != 0).collect()
 }
 
 /// A slot for each automaton in this order that still fits.
@@ -53,8 +82,8 @@ pub(super) fn slots_of<const N: usize>(model: &Model<N>, order: &[usize]) -> Vec
         let bits = usize::BITS - model.keys(&model.automata[automaton]).leading_zeros();
         if shift + bits < u64::BITS {
             let is_hawk = matches!(model.automata[automaton], Automaton::Hawk { .. });
-            let wild = if is_hawk { u64::from(model.unknown_memory()) << shift } else { 0 };
-            slots.push(Slot { automaton, shift, bits, wild });
+            let memory_bits = if is_hawk { u64::from(model.unknown_memory()) << shift } else { 0 };
+            slots.push(Slot { automaton, shift, bits, memory_bits, draws: None });
             shift += bits;
         }
     }
@@ -145,7 +174,7 @@ pub(super) struct Lookup<const N: usize> {
     layer: Layer<N>,
     entries: Vec<u32>,
     /// The bits of each memory that may be unknown.
-    wilds: Vec<u64>,
+    memory_bits: Vec<u64>,
     /// The layer with every such memory unknown, if there are any.
     coarse: Option<Box<Self>>,
 }
@@ -155,9 +184,9 @@ impl<const N: usize> Lookup<N> {
     pub const KEY_BYTES: usize = Layer::<N>::KEY_BYTES + 3 * size_of::<u32>();
     const FREE: u32 = u32::MAX;
     /// Unknown memories for which all possibilities are looked up.
-    const WILDS_MAX: usize = 2;
+    const UNKNOWN_MAX: usize = 2;
 
-    pub fn new(mut layer: Layer<N>, wilds: Vec<u64>) -> Self {
+    pub fn new(mut layer: Layer<N>, memory_bits: Vec<u64>) -> Self {
         layer.keys.shrink_to_fit();
         layer.sets.shrink_to_fit();
         let mut entries = vec![Self::FREE; (3 * layer.len() / 2 + 1).next_power_of_two()];
@@ -169,7 +198,7 @@ impl<const N: usize> Lookup<N> {
             }
             entries[at] = place as u32;
         }
-        let all = wilds.iter().fold(0, |all, wild| all | wild);
+        let all = memory_bits.iter().fold(0, |all, bits| all | bits);
         let coarse = (all != 0).then(|| {
             let (mut index, mut coarse) = (Index::default(), Layer::default());
             index.clear(layer.len());
@@ -178,7 +207,7 @@ impl<const N: usize> Lookup<N> {
             }
             Box::new(Self::new(coarse, Vec::new()))
         });
-        Self { layer, entries, wilds, coarse }
+        Self { layer, entries, memory_bits, coarse }
     }
 
     pub fn layer(&self) -> &Layer<N> {
@@ -199,14 +228,14 @@ impl<const N: usize> Lookup<N> {
     }
 
     fn places_with_unknown(&self, key: u64, coarse: &Self) -> TileSet<N> {
-        let is_unknown = |&wild: &u64| key & wild == wild;
-        if self.wilds.len() > Self::WILDS_MAX || self.wilds.iter().any(is_unknown) {
-            return coarse.get(self.wilds.iter().fold(key, |key, wild| key | wild));
+        let is_unknown = |&bits: &u64| key & bits == bits;
+        if self.memory_bits.len() > Self::UNKNOWN_MAX || self.memory_bits.iter().any(is_unknown) {
+            return coarse.get(self.memory_bits.iter().fold(key, |key, bits| key | bits));
         }
-        let first = self.get(key).or(&self.get(key | self.wilds[0]));
-        match self.wilds.get(1) {
+        let first = self.get(key).or(&self.get(key | self.memory_bits[0]));
+        match self.memory_bits.get(1) {
             None => first,
-            Some(second) => first.or(&self.get(key | second)).or(&self.get(key | self.wilds[0] | second)),
+            Some(second) => first.or(&self.get(key | second)).or(&self.get(key | self.memory_bits[0] | second)),
         }
     }
 
@@ -294,7 +323,7 @@ fn hash(key: u64) -> usize {
 
 /// The data shared by all combinations of a layer.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Scene<'a, const N: usize> {
+pub(super) struct JoinContext<'a, const N: usize> {
     pub model: &'a Model<N>,
     /// The slots of the layer's threats.
     pub slots: &'a [Slot],
@@ -322,11 +351,16 @@ impl<const N: usize> Join<N> {
     }
 
     /// Adds the successors of some of the layer's combinations to the next layer.
-    pub fn step(&mut self, scene: &Scene<'_, N>, layer: &Layer<N>, places: Range<usize>, next: &mut Layer<N>) {
+    pub fn step(&mut self, context: &JoinContext<'_, N>, layer: &Layer<N>, places: Range<usize>, next: &mut Layer<N>) {
         let (mut groups, mut spare) = (std::mem::take(&mut self.groups), std::mem::take(&mut self.spare));
-        let landing = scene.model.landing(scene.tick, scene.allowed);
+        let landing = context.model.landing(context.tick, context.allowed);
         for place in places {
-            successors(scene, &landing, layer.keys[place], &layer.sets[place], &mut groups, &mut spare);
+            successors(context, &landing, layer.keys[place], &layer.sets[place], &mut groups, &mut spare);
+            if !context.model.moves[context.tick] {
+                // The keys stay as they are, and distinct.
+                groups.iter().for_each(|group| next.push(group.key, group.to));
+                continue;
+            }
             for group in &groups {
                 self.index.add(group.key, group.to, next);
             }
@@ -337,27 +371,48 @@ impl<const N: usize> Join<N> {
     /// Adds those of some of the layer's states to `left` that lead into the layer after it.
     pub fn trim(
         &mut self,
-        scene: &Scene<'_, N>,
+        context: &JoinContext<'_, N>,
         layer: &Layer<N>,
         places: Range<usize>,
         after: &Lookup<N>,
         left: &mut Layer<N>,
     ) {
-        let landing = scene.model.landing(scene.tick, scene.allowed);
+        let landing = context.model.landing(context.tick, context.allowed);
         for place in places {
             let (key, set) = (layer.keys[place], layer.sets[place]);
-            successors(scene, &landing, key, &set, &mut self.groups, &mut self.spare);
+            successors(context, &landing, key, &set, &mut self.groups, &mut self.spare);
             let mut lives = TileSet::EMPTY;
             for group in &self.groups {
                 let to = group.to.and(&after.places(group.key));
                 if !to.is_empty() {
-                    lives = lives.or(&scene.model.board.reach(&to).and(&group.from));
+                    lives = lives.or(&context.model.board.reach(&to).and(&group.from));
                 }
             }
             if !lives.is_empty() {
                 left.push(key, lives);
             }
         }
+    }
+
+    /// A state in this part of a layer that leads to a state of the next layer, which is given by
+    /// its combination and the player's place.
+    pub fn predecessor(
+        &mut self,
+        context: &JoinContext<'_, N>,
+        layer: &Layer<N>,
+        places: Range<usize>,
+        (key, place): (u64, u16),
+    ) -> Option<(u64, u16)> {
+        let landing = context.model.landing(context.tick, context.allowed);
+        let near = context.model.board.reach(&TileSet::of(place));
+        for index in places {
+            successors(context, &landing, layer.keys[index], &layer.sets[index], &mut self.groups, &mut self.spare);
+            let group = self.groups.iter().find(|group| group.key == key && group.to.contains(place));
+            if let Some(from) = group.and_then(|group| group.from.and(&near).iter().next()) {
+                return Some((layer.keys[index], from));
+            }
+        }
+        None
     }
 
     /// The layer without the threats whose bits are not in the mask.
@@ -372,8 +427,8 @@ impl<const N: usize> Join<N> {
 
     /// The states that are in both layers, over the threats of either: `mask` holds the bits of the
     /// layer's own.
-    pub fn natural(layer: Layer<N>, mask: u64, wilds: Vec<u64>, known: &Layer<N>) -> Layer<N> {
-        let own = Lookup::new(layer, wilds);
+    pub fn natural(layer: Layer<N>, mask: u64, memory_bits: Vec<u64>, known: &Layer<N>) -> Layer<N> {
+        let own = Lookup::new(layer, memory_bits);
         let mut both = Layer::default();
         for (&key, lives) in known.keys.iter().zip(&known.sets) {
             let set = own.places(key & mask).and(lives);
@@ -397,14 +452,14 @@ struct Group<const N: usize> {
 
 /// Every next combination of keys with the places where the player can be then, into `groups`.
 fn successors<const N: usize>(
-    scene: &Scene<'_, N>,
+    context: &JoinContext<'_, N>,
     landing: &TileSet<N>,
     key: u64,
     set: &TileSet<N>,
     groups: &mut Vec<Group<N>>,
     spare: &mut Vec<Group<N>>,
 ) {
-    let &Scene { model, slots, tick, projections, .. } = scene;
+    let &JoinContext { model, slots, tick, projections, .. } = context;
     groups.clear();
     let mut free = *landing;
     if model.rules.no_jump || !model.moves[tick] {
@@ -424,7 +479,8 @@ fn successors<const N: usize>(
         }
         return;
     }
-    groups.push(Group { key: 0, from: *set, to: *set });
+    let draws = slots.iter().fold(0, |mask, slot| mask | slot.draws_mask());
+    groups.push(Group { key: key & draws, from: *set, to: *set });
     for slot in slots {
         // Threats that use the player's previous position.
         let Automaton::Chaser { branches, .. } = &model.automata[slot.automaton] else { continue };
@@ -445,7 +501,7 @@ fn successors<const N: usize>(
     for slot in slots {
         spare.clear();
         let known = projections[slot.automaton].get(tick + 1);
-        land(scene, *slot, slot.key(key), groups, |group, key_next, to| {
+        land(context, slot, slot.key(key), groups, |group, key_next, to| {
             let mut to = to;
             match known {
                 Some(layer) => to = to.and(&layer[key_next as usize]),
@@ -465,13 +521,13 @@ fn successors<const N: usize>(
 /// Every next key of a threat for each group, with the places of the player for it.
 #[inline]
 fn land<const N: usize>(
-    scene: &Scene<'_, N>,
-    slot: Slot,
+    context: &JoinContext<'_, N>,
+    slot: &Slot,
     key: u32,
     groups: &[Group<N>],
     mut push: impl FnMut(&Group<N>, u32, TileSet<N>),
 ) {
-    let &Scene { model, tick, .. } = scene;
+    let &JoinContext { model, tick, .. } = context;
     match &model.automata[slot.automaton] {
         Automaton::Chaser { .. } => groups.iter().for_each(|group| push(group, slot.key(group.key), group.to)),
         Automaton::Owl { .. } => {
@@ -501,8 +557,19 @@ fn land<const N: usize>(
                     push(group, model.hawk_seeing(key, place), TileSet::of(place));
                 }
                 let hidden = group.to.without(sees);
-                if !hidden.is_empty() {
-                    blind.clone().for_each(|next| push(group, next, hidden));
+                if hidden.is_empty() {
+                    continue;
+                }
+                match slot.draws.filter(|_| model.hawk_draws(key)) {
+                    Some((at_root, shift)) => {
+                        let draws = at_root + (group.key >> shift & ((1 << DRAW_BITS) - 1)) as u16;
+                        push(
+                            &Group { key: group.key + (1 << shift), ..*group },
+                            model.hawk_drawing(key, draws),
+                            hidden,
+                        );
+                    }
+                    None => blind.clone().for_each(|next| push(group, next, hidden)),
                 }
             }
         }

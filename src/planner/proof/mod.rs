@@ -9,13 +9,15 @@
 //! some of the threats that holds every state from which the target can be reached. *Sweeps* make
 //! these sets smaller: forwards from a tick where few states are left, with one more threat in any
 //! of its states, and back again. The *bottlenecks* of one sweep are where the next one starts. A
-//! sweep that runs out of states is the proof. The [`engine`] shares the time between sweeps and
-//! the survival search, which skips the states that the sets exclude, and picks the targets.
+//! sweep that runs out of states is the proof. The [`engine`] shares the time between sweeps, the
+//! survival search and the [`beam`], which skip the states that the sets exclude, and picks the
+//! targets.
 //!
 //! The approach is that of merge-and-shrink heuristics for unsolvability (Hoffmann, Kissmann,
 //! Torralba: "Distance"? Who Cares? Tailoring Merge-and-Shrink Heuristics to Detect Unsolvability,
 //! ECAI 2014), with time as an axis of its own.
 
+mod beam;
 mod engine;
 mod join;
 mod model;

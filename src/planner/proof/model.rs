@@ -111,6 +111,8 @@ pub(super) struct Model<const N: usize> {
     /// Tile -> places seen from there.
     pub sees: Vec<TileSet<N>>,
     pub posts: Vec<u16>,
+    /// By the number of draws that a hawk has made: the index of the post that it draws next.
+    hawk_picks: Vec<u8>,
     /// Bits of a hawk's memory in its key.
     pub hawk_bits: u32,
     /// Tile -> the keys that can follow on a hawk there that does not see the player and whose
@@ -163,6 +165,11 @@ impl<const N: usize> Model<N> {
             forgets[tick] = if moves[tick] { looks[tick] } else { forgets[tick + 1] };
         }
         let posts: Vec<u16> = world.best_intersections().into_iter().filter_map(tile_of).collect();
+        let post_drawn = |draws| {
+            let tile = world.hawk_post_drawn(draws);
+            posts.iter().position(|&post| post == tile).unwrap_or(0) as u8
+        };
+        let hawk_picks = (0..=LAST_TICK).map(post_drawn).collect();
         Some(Self {
             board: Board { places, tiles: tile_at, stride: stride as u32, open, positions },
             rules: *world.rules(),
@@ -179,6 +186,7 @@ impl<const N: usize> Model<N> {
             owl_branches: Vec::new(),
             sees: Vec::new(),
             posts,
+            hawk_picks,
             // The value of all ones is left for the unknown memory.
             hawk_bits: u32::BITS - ((tiles + POSTS + IDLE_ROUNDS) as u32).leading_zeros(),
             hawk_wanders: Vec::new(),
@@ -251,6 +259,11 @@ impl<const N: usize> Model<N> {
                 threat = next;
             }
         }
+    }
+
+    /// By tick, the places where no threat stands that does not see the player.
+    pub fn free_places(&self) -> Vec<TileSet<N>> {
+        self.taken.iter().map(|taken| self.board.open.without(taken)).collect()
     }
 
     /// By place, the moves that the player needs to get there; the maximum where it cannot.
@@ -402,6 +415,19 @@ impl<const N: usize> Model<N> {
         let known = if is_unknown { 0..0 } else { self.hawk_blind_known(tile, memory as usize) };
         let wanders: &[u32] = if is_unknown { &self.hawk_wanders[tile] } else { &[] };
         known.chain(wanders.iter().copied())
+    }
+
+    /// Whether a hawk that does not see the player draws a post now.
+    #[inline]
+    pub fn hawk_draws(&self, key: u32) -> bool {
+        !self.posts.is_empty() && key & self.unknown_memory() == self.idle_memory(IDLE_LAST)
+    }
+
+    /// The step of a hawk that draws a post after this number of draws.
+    #[inline]
+    pub fn hawk_drawing(&self, key: u32, draws: u16) -> u32 {
+        let post = self.hawk_picks.get(usize::from(draws)).copied().unwrap_or(0);
+        self.hawk_key(self.hawk_tile(key), (self.tiles + usize::from(post)) as u32)
     }
 
     fn hawk_blind_known(&self, tile: usize, memory: usize) -> Range<u32> {

@@ -25,7 +25,7 @@ pub(super) enum End {
     /// No state is left at this tick: the target cannot be reached.
     Empty(usize),
     /// Its results have been recorded.
-    Noted,
+    Recorded,
     /// A layer did not fit into memory.
     TooBig,
     /// A sweep that does not turn back reached the target.
@@ -50,11 +50,13 @@ pub(super) struct SweepLimits {
     /// Before it returns, the sweep goes on beyond the target, up to this tick: where no state is
     /// left, a later target is out of reach. No further than the target if this is not beyond it.
     pub beyond_tick: usize,
+    /// The bits of threats that do not join.
+    pub left_out: u64,
 }
 
 /// A layer that waits for the way back.
 #[derive(Debug)]
-struct Waiting<const N: usize> {
+struct StoredLayer<const N: usize> {
     tick: usize,
     mask: u64,
     layer: Layer<N>,
@@ -93,12 +95,12 @@ pub(super) struct Sweep<const N: usize> {
     joins: Vec<(usize, usize)>,
     /// Beyond the target: its layer, from which the sweep turns back, and the number of joins that
     /// came before.
-    turning: Option<(Waiting<N>, usize)>,
-    checkpoints: Vec<Waiting<N>>,
+    turning: Option<(StoredLayer<N>, usize)>,
+    checkpoints: Vec<StoredLayer<N>>,
     checkpoint_bytes: usize,
     /// Bytes of layers since the last checkpoint.
     segment_bytes: usize,
-    segment: Vec<Waiting<N>>,
+    segment: Vec<StoredLayer<N>>,
     /// On the way back: the layer after, and its mask.
     after: Option<(u64, Lookup<N>)>,
 }
@@ -133,8 +135,8 @@ impl<const N: usize> Sweep<N> {
 
     /// The approximate bytes of its layers.
     pub fn bytes(&self) -> usize {
-        let waiting = self.segment.iter().chain(self.turning.iter().map(|(waiting, _)| waiting));
-        let layers = [&self.layer, &self.next].into_iter().chain(waiting.map(|waiting| &waiting.layer));
+        let stored = self.segment.iter().chain(self.turning.iter().map(|(stored, _)| stored));
+        let layers = [&self.layer, &self.next].into_iter().chain(stored.map(|stored| &stored.layer));
         let after = self.after.as_ref().map_or(0, |(_, after)| after.bytes());
         layers.map(|layer| layer.len() * Layer::<N>::KEY_BYTES).sum::<usize>() + self.checkpoint_bytes + after
     }
@@ -181,8 +183,8 @@ impl<const N: usize> Sweep<N> {
                 && known_mask == Some(self.mask)
                 && target.known(self.tick).is_some_and(|known| known.states * 19 <= self.layer.states() * 20);
             if self.tick == target.tick && self.limits.beyond_tick > self.tick {
-                let waiting = Waiting { tick: self.tick, mask: self.mask, layer: self.layer.clone() };
-                self.turning = Some((waiting, self.joins.len()));
+                let stored = StoredLayer { tick: self.tick, mask: self.mask, layer: self.layer.clone() };
+                self.turning = Some((stored, self.joins.len()));
                 self.phase = Phase::Beyond { work_max: BEYOND_WORK_MIN.max(self.work) };
                 self.is_ready = true;
                 return None;
@@ -234,8 +236,8 @@ impl<const N: usize> Sweep<N> {
         if !self.limits.turns_back {
             return Some(end.unwrap_or(End::Reached));
         }
-        let (waiting, joins) = self.turning.take().expect("kept at the target");
-        (self.tick, self.mask, self.layer) = (waiting.tick, waiting.mask, waiting.layer);
+        let (stored, joins) = self.turning.take().expect("kept at the target");
+        (self.tick, self.mask, self.layer) = (stored.tick, stored.mask, stored.layer);
         self.joins.truncate(joins);
         self.record(model, target);
         self.after = Some((self.mask, target.index(std::mem::take(&mut self.layer), self.mask)));
@@ -248,7 +250,7 @@ impl<const N: usize> Sweep<N> {
     fn widen(&mut self, model: &Model<N>, target: &Target<N>) {
         for index in 0..target.slots.len() {
             let slot = target.slots[index];
-            if slot.mask() & self.mask != 0 {
+            if slot.mask() & (self.mask | self.limits.left_out) != 0 {
                 continue;
             }
             let is_first = self.tick == self.from && self.joins.is_empty();
@@ -278,7 +280,7 @@ impl<const N: usize> Sweep<N> {
         if is_due || self.segment_bytes > self.limits.kept_bytes {
             self.segment_bytes = bytes;
             self.checkpoint_bytes += bytes;
-            self.checkpoints.push(Waiting { tick: self.tick, mask: self.mask, layer: self.layer.clone() });
+            self.checkpoints.push(StoredLayer { tick: self.tick, mask: self.mask, layer: self.layer.clone() });
         }
         self.checkpoint_bytes <= self.limits.kept_bytes && bytes <= self.limits.kept_bytes
     }
@@ -289,9 +291,9 @@ impl<const N: usize> Sweep<N> {
             self.join.begin(self.layer.len(), &mut self.next);
         }
         let slots = target.slots_in(self.mask);
-        let scene = target.scene(model, &slots, self.tick);
+        let context = target.context(model, &slots, self.tick);
         let end = self.layer.len().min(self.done + CHUNK);
-        self.join.step(&scene, &self.layer, self.done..end, &mut self.next);
+        self.join.step(&context, &self.layer, self.done..end, &mut self.next);
         meter.add_ticks((end - self.done) as u64);
         self.done = end;
         if end < self.layer.len() {
@@ -318,64 +320,64 @@ impl<const N: usize> Sweep<N> {
             self.is_ready = true;
         }
         if self.tick + 1 == until {
-            self.wait();
+            self.store();
             self.phase = Phase::Backwards;
             return None;
         }
         if self.step(model, target, meter) {
             let layer = std::mem::take(&mut self.next);
-            self.segment.push(Waiting { tick: self.tick, mask: self.mask, layer });
+            self.segment.push(StoredLayer { tick: self.tick, mask: self.mask, layer });
             self.tick += 1;
         }
         None
     }
 
-    fn wait(&mut self) {
+    fn store(&mut self) {
         let layer = std::mem::take(&mut self.layer);
-        self.segment.push(Waiting { tick: self.tick, mask: self.mask, layer });
+        self.segment.push(StoredLayer { tick: self.tick, mask: self.mask, layer });
         (self.done, self.is_ready) = (0, false);
     }
 
     /// Processes a part of a layer on the way back.
     fn backwards(&mut self, model: &Model<N>, target: &mut Target<N>, meter: &mut BudgetMeter) -> Option<End> {
-        let Some(waiting) = self.segment.last() else {
+        let Some(stored) = self.segment.last() else {
             let until = self.tick;
             let checkpoint = self.checkpoints.pop().expect("the first layer is a checkpoint");
             (self.tick, self.mask, self.layer) = (checkpoint.tick, checkpoint.mask, checkpoint.layer);
             (self.done, self.is_ready, self.phase) = (0, true, Phase::Again { until });
             return None;
         };
-        let (tick, mask) = (waiting.tick, waiting.mask);
+        let (tick, mask) = (stored.tick, stored.mask);
         if self.done == 0 {
             self.next.clear();
             let (after_mask, after) = self.after.take().expect("a layer comes after");
             // Threats that joined between the two are left out again.
             let narrow = (after_mask != mask).then(|| target.index(self.join.project(after.layer(), mask), mask));
             if let Some(narrow) = narrow {
-                target.note(tick + 1, after_mask, after);
+                target.record(tick + 1, after_mask, after);
                 self.after = Some((mask, narrow));
             } else {
                 self.after = Some((after_mask, after));
             }
         }
         let slots = target.slots_in(mask);
-        let scene = target.scene(model, &slots, tick);
+        let context = target.context(model, &slots, tick);
         let (_, after) = self.after.as_ref().expect("a layer comes after");
-        let end = waiting.layer.len().min(self.done + CHUNK);
-        self.join.trim(&scene, &waiting.layer, self.done..end, after, &mut self.next);
+        let end = stored.layer.len().min(self.done + CHUNK);
+        self.join.trim(&context, &stored.layer, self.done..end, after, &mut self.next);
         meter.add_ticks((end - self.done) as u64);
         self.done = end;
-        if end < waiting.layer.len() {
+        if end < stored.layer.len() {
             return None;
         }
         self.segment.pop();
         (self.done, self.tick) = (0, tick);
         let (after_mask, after) = self.after.take().expect("a layer comes after");
-        target.note(tick + 1, after_mask, after);
+        target.record(tick + 1, after_mask, after);
         let lookup = target.index(std::mem::take(&mut self.next), mask);
         if tick == self.from {
-            target.note(tick, mask, lookup);
-            return Some(End::Noted);
+            target.record(tick, mask, lookup);
+            return Some(End::Recorded);
         }
         self.after = Some((mask, lookup));
         None

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::Step;
-use super::join::{Join, Layer, Lookup, Scene, Slot, slots_of, wilds_of};
+use super::join::{Join, JoinContext, Layer, Lookup, Slot, memory_bits_of, slots_of};
 use super::model::{Automaton, Model};
 use super::projection::Projection;
 use super::tile_set::TileSet;
@@ -107,7 +107,7 @@ impl<const N: usize> Target<N> {
     }
 
     fn begin_projections(&mut self, model: &Model<N>) {
-        self.allowed = model.taken.iter().map(|taken| model.board.open.without(taken)).collect();
+        self.allowed = model.free_places();
         self.allowed[model.first_tick] = TileSet::of(model.player);
         for tick in (model.first_tick..self.tick).rev() {
             let landing = model.landing(tick, &self.allowed);
@@ -151,14 +151,25 @@ impl<const N: usize> Target<N> {
         self.slots.iter().copied().filter(|slot| slot.mask() & mask != 0).collect()
     }
 
+    /// The bits of the threats that the n-th sweep of the whole game leaves out: none, the hawks,
+    /// whose memories make layers wide, or these and one more style.
+    pub fn whole_sweep_without(&self, model: &Model<N>, nth: usize) -> u64 {
+        let is_left_out = |slot: &&Slot| match &model.automata[slot.automaton] {
+            Automaton::Hawk { .. } => !nth.is_multiple_of(4),
+            Automaton::Owl { .. } => nth % 4 == 2,
+            Automaton::Chaser { style, .. } => nth % 4 == 3 && *style == Style::Deer,
+        };
+        self.slots.iter().filter(is_left_out).fold(0, |mask, slot| mask | slot.mask())
+    }
+
     /// A layer over the threats of a mask with an index.
     pub fn index(&self, layer: Layer<N>, mask: u64) -> Lookup<N> {
-        Lookup::new(layer, wilds_of(&self.slots, mask))
+        Lookup::new(layer, memory_bits_of(&self.slots, mask))
     }
 
     /// The data that joins need.
-    pub fn scene<'a>(&'a self, model: &'a Model<N>, slots: &'a [Slot], tick: usize) -> Scene<'a, N> {
-        Scene { model, slots, tick, allowed: &self.allowed, projections: &self.projections }
+    pub fn context<'a>(&'a self, model: &'a Model<N>, slots: &'a [Slot], tick: usize) -> JoinContext<'a, N> {
+        JoinContext { model, slots, tick, allowed: &self.allowed, projections: &self.projections }
     }
 
     /// The knowledge about a tick.
@@ -197,7 +208,8 @@ impl<const N: usize> Target<N> {
         } else if mask & !known.mask != 0 {
             mask
         } else if absorbs {
-            *layer = Join::natural(std::mem::take(layer), mask, wilds_of(&self.slots, mask), known.lookup.layer());
+            *layer =
+                Join::natural(std::mem::take(layer), mask, memory_bits_of(&self.slots, mask), known.lookup.layer());
             known.mask
         } else {
             let narrow = self.index(join.project(known.lookup.layer(), mask), mask);
@@ -208,7 +220,7 @@ impl<const N: usize> Target<N> {
 
     /// Records the states of a tick from which the target can be reached, if that adds to the
     /// knowledge.
-    pub fn note(&mut self, tick: usize, mask: u64, lookup: Lookup<N>) {
+    pub fn record(&mut self, tick: usize, mask: u64, lookup: Lookup<N>) {
         let layer = lookup.layer();
         self.allowed[tick] = self.allowed[tick].and(&layer.places());
         let states = layer.states();

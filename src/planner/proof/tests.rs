@@ -1,6 +1,8 @@
 //! Proofs against lines that exist, and against exhaustive searches.
 
+use super::beam::SetBeam;
 use super::engine::Engine;
+use super::target::Target;
 use super::*;
 use crate::game::{Rules, Style};
 use crate::map::{GeneratorKind, GeneratorOptions, generate_nth};
@@ -69,6 +71,33 @@ fn check_lines(maps: u64) -> usize {
         checked += 1;
     }
     checked
+}
+
+#[test]
+fn lines_of_the_beam_over_combinations_are_lines_of_the_game() {
+    let (mut lines, mut longest) = (0, 0);
+    for (index, world) in worlds(&[(15, 13), (21, 17), (11, 9)], &[6, 4], 12).enumerate() {
+        let root = world.start();
+        let mut builder = ModelBuilder::<5>::new(&world, &root).expect("a small map");
+        while !builder.advance(&world, &mut BudgetMeter::new(Budget::UNLIMITED)) {}
+        let model = builder.finish();
+        let order: Vec<usize> = (0..model.automata.len()).collect();
+        let mut target = Target::new(&model, 2000, &order, 1 << 20);
+        assert!(target.project(&model, &mut BudgetMeter::new(Budget::UNLIMITED)));
+        let mut beam = SetBeam::new(&model, &target, &world, &root, index as u64, 1 << 20).expect("threats that fit");
+        let mut longest_tick = 1;
+        for _ in 0..40 {
+            let mut meter = BudgetMeter::new(Budget::ticks(5_000));
+            let Some(moves) = beam.advance(&model, &target, longest_tick, 2_000, &mut meter) else { continue };
+            let mut state = root.clone();
+            assert_eq!(world.play_moves(&mut state, &moves), moves.len(), "map {index}");
+            assert!(!state.is_caught() && state.tick() >= longest_tick, "map {index}: alive in tick {}", state.tick());
+            longest_tick = state.tick() + 1;
+            lines += 1;
+        }
+        longest = longest.max(longest_tick);
+    }
+    assert!(lines >= 12 && longest > 1000, "{lines} lines, the longest to tick {longest}");
 }
 
 #[test]
