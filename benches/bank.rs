@@ -4,9 +4,10 @@
 //! Options, each with a value: `--set no-jump|jump|crowd|generated` (the 192 maps in either
 //! variant, the 20 with a crowd of threats, or 2,000 maps of all kinds and sizes in both variants;
 //! the first three by default), `--time-ms` of processor time per map (10000), `--only` a substring
-//! of a row's first columns, `--threads`, `--verify 1` to check each certificate with the literal
-//! model, and `--out FILE` (standard output by default). Without `--bench`, as a test, it decides a
-//! few maps.
+//! of a row's first columns, `--part K/N` for the K-th of N parts of the maps, `--threads`, `--verify
+//! 1` to check each certificate with the literal model, and `--out FILE` (standard output by
+//! default). A part replaces its own rows of the file and keeps the others. Without `--bench`, as a
+//! test, it decides a few maps.
 //!
 //! Guarantees: every line is replayed before its row is written, and with `--verify 1` in the
 //! literal model, too; there a certificate that does not verify stops the run. So `--set generated
@@ -28,8 +29,8 @@ const SLICE_TICKS: u64 = 20_000;
 const GENERATED: usize = 2000;
 const GENERATED_SEED: u64 = 17;
 /// The columns of the file.
-const HEADER: &str = "set,kind,size,braid,index,tiles,loops,threats,verdict,score,bound,decided_ms,elapsed_ms,\
-                      simulated_ticks,certificate_bytes,verify_ms";
+const HEADER: &str = "set,kind,size,braid,index,tiles,loops,threats,verdict,score,bound,decided_ms,bound_ms,\
+                      elapsed_ms,simulated_ticks,certificate_bytes,verify_ms";
 
 /// A map of the bank.
 struct Entry {
@@ -126,9 +127,13 @@ fn decide(entry: &Entry, time_ms: f64, is_verified: bool) -> String {
     let elapsed_ms = || thread_ms(begun) - begun_ms;
     let mut decider = Decider::new(SurvivalOptions::default());
     let (mut simulated_ticks, mut decided_ms) = (0, None);
+    let (mut bound, mut bound_ms) = (LAST_TICK + 1, 0.0);
     let solution = loop {
         let solution = decider.solve(&world, &root, Budget::ticks(SLICE_TICKS));
         simulated_ticks += solution.simulated_ticks;
+        if solution.bound < bound {
+            (bound, bound_ms) = (solution.bound, elapsed_ms());
+        }
         if verdict(&solution) != "undecided" {
             decided_ms.get_or_insert_with(elapsed_ms);
         }
@@ -150,7 +155,7 @@ fn decide(entry: &Entry, time_ms: f64, is_verified: bool) -> String {
     });
     let text = |time_ms: Option<f64>| time_ms.map_or(String::new(), |time_ms| format!("{time_ms:.1}"));
     format!(
-        "{},{},{},{},{},{},{},{},{elapsed:.1},{simulated_ticks},{},{}",
+        "{},{},{},{},{},{},{},{},{bound_ms:.1},{elapsed:.1},{simulated_ticks},{},{}",
         entry.name,
         world.open_tiles(),
         loops(&layout),
@@ -173,6 +178,13 @@ fn main() {
     let mut entries: Vec<Entry> = sets.into_iter().flat_map(entries).collect();
     if let Some(part) = value("--only") {
         entries.retain(|entry| part.split(' ').any(|part| format!("{},", entry.name).contains(part)));
+    }
+    let names: Vec<String> = entries.iter().map(|entry| entry.name.clone()).collect();
+    if let Some((part, parts)) = value("--part").and_then(|part| part.split_once('/')) {
+        let (part, parts): (usize, usize) = (part.parse().expect("a number"), parts.parse().expect("a number"));
+        assert!((1..=parts).contains(&part), "--part {part}/{parts}: expected 1 to {parts}");
+        let mut place = 0..;
+        entries.retain(|_| place.next().expect("endless") % parts == part - 1);
     }
     if !is_bench {
         entries = entries.into_iter().step_by(64).collect();
@@ -197,13 +209,46 @@ fn main() {
         }
     });
     let rows: Vec<String> = rows.into_iter().map(|row| row.into_inner().expect("no thread panics")).collect();
+    let path = value("--out").map(PathBuf::from);
     let mut text = format!("{HEADER}\n");
-    rows.iter().for_each(|row| writeln!(text, "{row}").expect("text"));
-    match value("--out").map(PathBuf::from) {
+    let before =
+        path.as_ref().filter(|_| value("--part").is_some()).and_then(|path| std::fs::read_to_string(path).ok());
+    let before: Vec<&str> = before.iter().flat_map(|text| text.lines()).collect();
+    for name in names {
+        let name = format!("{name},");
+        let own = rows.iter().map(String::as_str).chain(before.iter().copied()).find(|row| row.starts_with(&name));
+        own.into_iter().for_each(|row| writeln!(text, "{row}").expect("text"));
+    }
+    summarize(&rows);
+    match path {
         Some(path) => std::fs::write(&path, text).expect("a file that can be written"),
         None => print!("{text}"),
     }
+}
+
+/// Prints the numbers of verdicts, and the largest ratio of the time to verify a certificate to the
+/// time to find its bound or, without one, its line.
+fn summarize(rows: &[String]) {
+    let columns: Vec<&str> = HEADER.split(',').collect();
+    let number = |row: &str, name: &str| {
+        let place = columns.iter().position(|column| *column == name).expect("a column");
+        row.split(',').nth(place).and_then(|text| text.parse::<f64>().ok())
+    };
     for word in ["survives", "optimal", "doomed", "undecided"] {
         eprintln!("{word}: {}", rows.iter().filter(|row| row.split(',').any(|column| column == word)).count());
+    }
+    let is_late = |row: &&String| number(row, "decided_ms").is_none_or(|decided_ms| decided_ms > 1000.0);
+    eprintln!("undecided after 1 s: {}", rows.iter().filter(is_late).count());
+    let ratio = |row: &String| {
+        let found_ms = number(row, "bound_ms").filter(|&bound_ms| bound_ms > 0.0).or(number(row, "elapsed_ms"))?;
+        Some(number(row, "verify_ms")? / found_ms.max(1.0))
+    };
+    let ratios: Vec<f64> = rows.iter().filter_map(ratio).collect();
+    if !ratios.is_empty() {
+        eprintln!(
+            "verified: {}, in at most {:.1} times the time",
+            ratios.len(),
+            ratios.iter().copied().fold(0.0, f64::max)
+        );
     }
 }
