@@ -16,12 +16,16 @@ const SEED: u64 = 2025;
 /// Maximum number of states for the survival search on each map.
 const TICKS_TO_SOLVE: u64 = 20_000;
 /// Planners that play the first ticks of each map, and their budget per tick.
-const PLANNERS: [(&str, Budget); 5] = [
+const PLANNERS: [(&str, Budget); 9] = [
     ("uct-greedy", Budget::evaluations(12)),
     ("step(repeat(4, select(0.5, simulate)))", Budget::evaluations(12)),
     ("lookahead:4", Budget::ticks(300)),
     ("paranoid:3", Budget::ticks(300)),
     ("cautious", Budget::ticks(0)),
+    ("beam(2, simulate)", Budget::evaluations(12)),
+    ("adapt(2, 3, 1)", Budget::evaluations(12)),
+    ("anneal(12, 0.1, 0.001)", Budget::evaluations(12)),
+    ("smitsimax", Budget::ticks(300)),
 ];
 const TICKS: usize = 12;
 
