@@ -179,7 +179,7 @@ fn bot_learns_other_rules_while_it_plays_and_keeps_them_for_the_next_game() {
         let mut bot = Bot::new(options).expect("options");
         let mut state = world.start();
         let mut said = Vec::new();
-        while !state.is_over() && state.tick() <= 500 {
+        while !state.is_over() && state.tick() <= 1200 {
             let decision = bot.next_action(&GameMessage::of(&world, &state, "us")).expect("a decision");
             if !decision.learnt.is_empty() {
                 said = decision.learnt;
@@ -210,7 +210,8 @@ fn bot_that_doubts_the_rules_keeps_out_of_reach() {
         let (mut state, mut ticks) = (world.start(), 0);
         while !state.is_over() && state.tick() <= 600 {
             let decision = bot.next_action(&GameMessage::of(world, &state, "us")).expect("a decision");
-            ticks += u32::from(world.is_within_reach(&state, decision.player_move));
+            let is_exposed = world.threats_move(&state) && world.is_within_reach(&state, decision.player_move);
+            ticks += u32::from(is_exposed);
             world.step(&mut state, decision.player_move);
         }
         assert!(!state.is_caught());

@@ -14,8 +14,11 @@
 use std::cell::OnceCell;
 use std::collections::HashSet;
 
-use crate::game::{Direction, FIRST_TICK, Layout, Position, Spawn, Style, StyleMemory, Threat, World, WorldError};
+use crate::game::{
+    Direction, FIRST_TICK, Layout, Mover, Position, Spawn, Style, StyleMemory, Threat, World, WorldError,
+};
 use crate::planner::ObservedThreat;
+use crate::search::Generator;
 
 use super::deadline::{Deadline, Deadlines};
 use super::observation::{Observation, ObservedPose};
@@ -112,6 +115,30 @@ impl Beliefs {
     /// Number of mispredictions per threat, in message order.
     pub fn mispredictions(&self) -> Vec<u32> {
         self.threats.iter().map(|threat| threat.mispredictions).collect()
+    }
+
+    /// Whether more than one hidden state of some predictable threat is consistent with the
+    /// observations.
+    pub fn is_ambiguous(&self) -> bool {
+        let is_ambiguous = |threat: &ThreatBelief| {
+            threat.hypotheses.len() > 1 || threat.hypotheses.iter().any(|hypothesis| !hypothesis.are_draws_known)
+        };
+        self.message_indices.iter().any(|&index| is_ambiguous(&self.threats[index]))
+    }
+
+    /// The predictable threats in the world's order, each by a randomly drawn hypothesis. A deer's
+    /// home is that of the best one, since it belongs to the world.
+    pub fn draw(&self, tick: u16, random: &mut Generator) -> Vec<Threat> {
+        let draws_max = usize::from(self.world.clock().moves_before(tick)) + 1;
+        let mut draw = |&index: &usize| {
+            let hypotheses = &self.threats[index].hypotheses;
+            // The first are the likeliest.
+            let most = 1 + random.below(hypotheses.len().max(1));
+            let drawn = hypotheses.get(random.below(most))?;
+            let draws = if drawn.are_draws_known { drawn.threat.draws } else { 1 + random.below(draws_max) as u16 };
+            Some(Threat { draws, ..drawn.threat })
+        };
+        self.message_indices.iter().filter_map(&mut draw).collect()
     }
 
     /// Changes the styles of threats whose style a message has changed.
@@ -237,16 +264,41 @@ struct PriorContext<'a> {
     limit: HypothesisLimit,
     /// The open tiles, nearest to the player first; computed only when needed.
     tiles_by_distance: OnceCell<Vec<Position>>,
+    /// The player's steps to each tile; computed only when needed.
+    player_steps: OnceCell<Vec<u16>>,
 }
 
 impl<'a> PriorContext<'a> {
     fn new(layout: &'a Layout, world: &'a World, tick: u16, player: Position, limit: HypothesisLimit) -> Self {
-        Self { layout, world, tick, player, limit, tiles_by_distance: OnceCell::new() }
+        Self { layout, world, tick, player, limit, tiles_by_distance: OnceCell::new(), player_steps: OnceCell::new() }
     }
 
     /// The number of moves a threat has made before a tick.
     fn moves_before(&self, tick: u16) -> u16 {
         self.world.clock().moves_before(tick)
+    }
+
+    /// Whether a threat on a tile, facing in the direction of its last step, may have made that
+    /// step on the shared path to a target.
+    fn is_led_to(&self, position: Position, direction: Direction, target: Position) -> bool {
+        let (graph, next) = (self.world.graph(), position.towards(direction));
+        let before = Position::new(2 * position.x - next.x, 2 * position.y - next.y);
+        let (Some(before), Some(target)) = (graph.tile(before), graph.tile(target)) else { return false };
+        let nearer = self.world.route_bits(target, before);
+        let mut order = self.world.rules().shared_path_order.into_iter();
+        order.find(|&step| nearer >> step as u8 & 1 == 1) == Some(direction)
+    }
+
+    /// Whether an owl may remember the player on a tile: the player has made at most one step per
+    /// tick since it looked for the last time.
+    fn could_be_seen(&self, tile: Position) -> bool {
+        let graph = self.world.graph();
+        let clock = self.world.clock();
+        let looked = (FIRST_TICK..self.tick).rev().find(|&tick| clock.threats_move(tick) && clock.owls_look(tick));
+        let Some(looked) = looked else { return false };
+        let (Some(player), Some(tile)) = (graph.tile(self.player), graph.tile(tile)) else { return true };
+        let steps = self.player_steps.get_or_init(|| graph.distances(Mover::Player, player));
+        steps[usize::from(tile)] <= self.tick - looked
     }
 
     fn tiles_by_distance(&self) -> &[Position] {
@@ -521,9 +573,13 @@ impl ThreatBelief {
         if moves == 0 && self.is_spawn_known {
             return vec![hypothesis(blank)];
         }
-        // Threats look at the player, so tiles near its current position are more likely.
+        // Threats look at the player, so tiles near its current position are more likely. A threat
+        // that has not yet done anything unexpected remembers what the rules allow; tiles to which
+        // its last step leads are more likely.
+        let keeps_rules = draws_on_schedule;
         let max = context.limit.now();
         let tiles = || context.tiles_by_distance().iter();
+        let led_here = |tile: &Position| keeps_rules && context.is_led_to(self.position, self.direction, *tile);
         let remembers = |&tile: &Position| Threat { remembered: Some(tile), ..blank };
         let has_seen = |&tile: &Position| Threat { seen: Some(tile), ..blank };
         let patrols = |&tile: &Position| Threat { post: Some(tile), ..blank };
@@ -532,12 +588,23 @@ impl ThreatBelief {
         match style.memory() {
             StyleMemory::Spawn if !self.is_spawn_known => tiles().map(with_home).take(max).collect(),
             StyleMemory::Nothing | StyleMemory::Spawn => vec![hypothesis(blank)],
-            StyleMemory::LastLook => tiles().map(remembers).chain([blank]).map(hypothesis).take(max).collect(),
+            StyleMemory::LastLook => {
+                let could_be_seen = |tile: &&Position| !keeps_rules || context.could_be_seen(**tile);
+                let (likely, others): (Vec<&Position>, Vec<&Position>) =
+                    tiles().filter(could_be_seen).partition(|tile| led_here(tile));
+                likely.into_iter().chain(others).map(remembers).chain([blank]).map(hypothesis).take(max).collect()
+            }
             StyleMemory::Target => {
                 let rules = context.world.rules();
                 let (patience, rest) = (rules.hawk_patience_moves as i8, rules.hawk_rest_moves as i8);
                 let idle = (0..=patience).chain(-rest..0).map(waits);
-                let walks = tiles().map(has_seen).chain(tiles().map(patrols));
+                let (likely, others): (Vec<&Position>, Vec<&Position>) = tiles().partition(|tile| led_here(tile));
+                let sightings = || likely.iter().chain(&others).map(|&tile| has_seen(tile));
+                if keeps_rules {
+                    let posts = context.world.best_intersections().into_iter().map(|tile| patrols(&tile));
+                    return idle.chain(posts).chain(sightings()).map(hypothesis).take(max).collect();
+                }
+                let walks = sightings().chain(tiles().map(patrols));
                 idle.chain(walks).map(hypothesis).take(max).collect()
             }
         }
@@ -572,8 +639,8 @@ mod tests {
         let clock = ManualTimeSource::leak();
         let deadline = |ms| Deadline { at: clock.now() + Duration::from_millis(ms), time_source: clock };
         let (now, later) = (deadline(0), deadline(1));
-        // Eleven idle-round values, and every tile as the last sighting or as the post.
-        assert_eq!(hypotheses(6, later), 11 + 2 * 900);
+        // Eleven idle-round values, ten posts, and every tile as the last sighting.
+        assert_eq!(hypotheses(6, later), 11 + 10 + 900);
         assert_eq!(hypotheses(60, later), HYPOTHESES_TOTAL_MAX / 60);
         assert_eq!(hypotheses(6, now), HYPOTHESES_MAX_LATE);
     }

@@ -3,7 +3,7 @@
 //! Only this stage writes the record. Later stages read it; the tracker moves observations from the
 //! queue to the log as it processes them.
 
-use crate::game::LAST_TICK;
+use crate::game::{LAST_TICK, Rules, Style};
 use crate::protocol::MessageMap;
 
 use super::deadline::Deadlines;
@@ -86,7 +86,6 @@ pub(super) fn observe(
         let words = learning::named(decoded);
         learnt = current.learning.learn(tracker, (&current.map, &words), options, deadlines);
     }
-    current.planning.doubts_rules = options.doubts_rules || current.learning.is_learning();
     if current.tracking.is_none() {
         // No world can be built of this map, so the next message starts over.
         *game = None;
@@ -126,6 +125,15 @@ impl Game {
             decision.tick < LAST_TICK.into()
                 && decision.planned_tick.is_some_and(|planned| u32::from(planned) > decision.tick + 1)
         })
+    }
+
+    /// Rules that explain a game that has ended unexpectedly, and the words that were learnt: see
+    /// [`Learning::explain_loss`].
+    pub fn explain_loss(&self, options: &BotOptions) -> Option<(Rules, Vec<(String, Style)>)> {
+        let Answer { observation, decision, .. } = self.answer.as_ref()?;
+        let is_observed = self.history.queue.is_empty() && self.message_tick == observation.message_tick;
+        let found = is_observed.then(|| self.learning.explain_loss(&self.map, options, decision.player_move))?;
+        found.map(|(rules, words)| (Rules { no_jump: options.rules.no_jump, ..rules }, words))
     }
 
     /// Whether a message continues the game.

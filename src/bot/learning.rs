@@ -5,27 +5,21 @@
 //! and every later message. Whenever its best explanation changes, the tracker replays the game
 //! under those rules, and keeps them if that leaves fewer mispredictions. A threat of a known style
 //! whose moves no rules explain means that the server breaks its rules rather than having others:
-//! the bot returns to the expected rules, and learns nothing more in the game. A move that is fatal
-//! under other rules that also explain the game is replaced by one that is fatal under fewer of
-//! them, if there is one.
+//! the bot returns to the expected rules, and learns nothing more in the game. Other rules that
+//! also explain the game are kept with their states: moves are checked against them (`conformant`).
 
-use crate::game::{FIRST_TICK, LAST_TICK, Layout, Move, Position, Rules, Spawn, State, Style, Tile, World};
+use crate::game::{FIRST_TICK, Layout, Move, Position, Rules, Spawn, State, Style, Tile, World};
 use crate::inference::{Learner, Named, Sight, differences};
-use crate::planner::{Budget, Choice, Outcome, Source, SurvivalOptions, SurvivalSearch};
 use crate::protocol::MessageMap;
 
-use super::observation::{Decoded, Observation};
+use super::observation::{Decoded, Observation, ObservedPose};
 use super::tracker::Tracker;
 use super::{BotOptions, Deadlines};
 
 /// Maximum number of other explanations that a move is checked against.
 const ALTERNATIVES_MAX: usize = 6;
-/// How far ahead a move is checked against them, in ticks.
-const ALTERNATIVE_TICKS: u16 = 40;
-/// Maximum number of states for a check.
-const ALTERNATIVE_STATES_MAX: u64 = 400;
-/// Maximum number of states for checking another move by the best explanation.
-const REPLACEMENT_STATES_MAX: u64 = 20_000;
+/// Maximum number of other explanations that are tried for a lost game.
+const LOSS_ALTERNATIVES_MAX: usize = 400;
 /// The largest map, in open tiles, on which tables are built within a decision.
 const LEARNING_TILES_MAX: usize = 1024;
 
@@ -45,6 +39,8 @@ pub(super) struct Learning {
     /// The latest explanation that did not reduce the mispredictions.
     rejected: Option<(Rules, Vec<Option<Style>>)>,
     alternatives: Vec<Alternative>,
+    /// The words for the threats' styles in the last message.
+    words: Vec<Named>,
 }
 
 /// Other rules that explain the game, and the state under them.
@@ -58,6 +54,11 @@ impl Learning {
     /// Whether the bot plays by rules that it has learnt in this game.
     pub fn is_learning(&self) -> bool {
         self.learnt.is_some()
+    }
+
+    /// Whether rules that explain the game are being looked for.
+    pub fn is_looking(&self) -> bool {
+        self.learner.is_some()
     }
 
     /// Keeps an observation.
@@ -85,6 +86,9 @@ impl Learning {
         options: &BotOptions,
         deadlines: Deadlines,
     ) -> Vec<String> {
+        if self.words != words {
+            self.words = words.to_vec();
+        }
         if !options.learns || self.has_stopped || tracker.beliefs.world.open_tiles() > LEARNING_TILES_MAX {
             return Vec::new();
         }
@@ -93,12 +97,10 @@ impl Learning {
             if is_expected && words.iter().all(|named| named.style.is_some()) {
                 return Vec::new();
             }
-            let Some(first) = self.log.first() else { return Vec::new() };
-            let mut learner = Learner::new(&options.rules);
-            if learner.begin(&layout_of(map, first.player), words.to_vec(), sight(first)).is_err() {
+            let Some(learner) = self.begin(map, words, options) else {
                 self.has_stopped = true;
                 return Vec::new();
-            }
+            };
             self.shown = 1;
             self.learner = Some(Box::new(learner));
         }
@@ -137,6 +139,14 @@ impl Learning {
         }
         self.update_alternatives(tracker, deadlines);
         news
+    }
+
+    /// A learner that has been shown the first observation; `None` if the map cannot be played.
+    fn begin(&self, map: &MessageMap, words: &[Named], options: &BotOptions) -> Option<Learner> {
+        let first = self.log.first()?;
+        let mut learner = Learner::new(&options.rules);
+        learner.begin(&layout_of(map, first.player), words.to_vec(), sight(first)).ok()?;
+        Some(learner)
     }
 
     /// Returns to the expected rules, and learns nothing more in this game.
@@ -187,14 +197,13 @@ impl Learning {
         if styles.iter().any(Option::is_none) {
             return None;
         }
-        let mut layout = tracker.map.layout.clone();
-        layout.player = first.player;
-        layout.threats = styles
-            .iter()
-            .zip(&first.threats)
-            .filter_map(|(style, threat)| Some(Spawn { style: (*style)?, position: threat.position }))
-            .collect();
-        let world = World::new(&layout, &rules).ok()?;
+        let world = world_of(&tracker.map.layout, styles, first, &rules)?;
+        let state = self.replayed(&world)?;
+        Some(Alternative { rules, world, state })
+    }
+
+    /// The state of a world after the whole game; `None` if it differs from the last observation.
+    fn replayed(&self, world: &World) -> Option<State> {
         let mut state = world.start();
         for pair in self.log.windows(2) {
             let [before, now] = pair else { continue };
@@ -203,59 +212,51 @@ impl Learning {
             }
             world.step(&mut state, before.player.move_to(now.player)?);
         }
-        let is_same = agrees(&world, &state, self.log.last()?);
-        is_same.then_some(Alternative { rules, world, state })
+        agrees(world, &state, self.log.last()?).then_some(state)
     }
 
-    /// Replaces a move that is fatal under other explanations by one that is fatal under fewer.
-    pub fn check(&self, tracker: &Tracker, choice: Choice, budget: Budget) -> Choice {
-        let is_late = || budget.deadline.is_some_and(|deadline| budget.time_source.now() >= deadline);
-        let alternatives: Vec<&Alternative> =
-            self.alternatives.iter().filter(|alternative| alternative.state.tick() == tracker.tick).collect();
-        if alternatives.is_empty() || is_late() {
-            return choice;
-        }
-        let lives = |world: &World, state: &State, player_move: Move, ticks: u16, states_max: u64| {
-            let mut state = state.clone();
-            if state.is_over() {
-                return true;
-            }
-            let until = (state.tick() + ticks).min(LAST_TICK + 1);
-            world.step(&mut state, player_move);
-            let solution = SurvivalSearch::new(SurvivalOptions::default()).solve_until(
-                world,
-                &state,
-                until,
-                budget.and(Budget::ticks(states_max)),
-            );
-            solution.outcome == Outcome::Survives || solution.final_tick >= until
+    /// Rules that explain the game and, other than the best ones, that the player was caught after
+    /// its last move, with the words that were learnt: for a game that ended there. A catch is not
+    /// followed by a message, so that the last moves of the threats are not seen. `None` if no
+    /// rules do.
+    pub fn explain_loss(
+        &self,
+        map: &MessageMap,
+        options: &BotOptions,
+        last_move: Move,
+    ) -> Option<(Rules, Vec<(String, Style)>)> {
+        let last = self.log.last().filter(|_| options.learns && !self.has_stopped)?;
+        let mut learner = match &self.learner {
+            Some(learner) => (**learner).clone(),
+            None => self.begin(map, &self.words, options)?,
         };
-        let count = |player_move: Move| {
-            let alive = alternatives.iter().filter(|alternative| {
-                lives(&alternative.world, &alternative.state, player_move, ALTERNATIVE_TICKS, ALTERNATIVE_STATES_MAX)
-            });
-            alive.count()
+        self.log.iter().for_each(|observation| learner.observe(&sight(observation)));
+        let (best, styles, first) = (learner.best(), learner.styles(), self.log.first()?);
+        let streets = layout_of(map, first.player);
+        let mut world = world_of(&streets, &styles, first, &best)?;
+        let mut is_caught = |rules: &Rules| {
+            if world.rules() != rules {
+                world = world_of(&streets, &styles, first, rules)?;
+            }
+            let mut state = self.replayed(&world).filter(|state| !state.is_over())?;
+            world.step(&mut state, last_move);
+            Some(state.is_caught())
         };
-        let planned = count(choice.player_move);
-        if planned == alternatives.len() {
-            return choice;
+        if is_caught(&best) != Some(false) {
+            return None;
         }
-        let beliefs = &tracker.beliefs;
-        let Ok(state) = beliefs.world.state_at(tracker.tick, tracker.player, &beliefs.best) else { return choice };
-        let mut best = (planned, choice.player_move);
-        for player_move in beliefs.world.moves(&state).filter(|&player_move| player_move != choice.player_move) {
-            if is_late() {
-                break;
-            }
-            let others = count(player_move);
-            if others > best.0 && lives(&beliefs.world, &state, player_move, LAST_TICK, REPLACEMENT_STATES_MAX) {
-                best = (others, player_move);
-            }
-        }
-        if best.1 == choice.player_move {
-            return choice;
-        }
-        Choice { player_move: best.1, source: Source::Search, ..choice }
+        let early = learner.early_phases(&best, last.tick);
+        let others = learner.alternatives(&best, LOSS_ALTERNATIVES_MAX);
+        // A phase that is overdue begins before long; otherwise any other rule is as likely.
+        let (first, second) = if learner.is_overdue(last.tick) { (early, others) } else { (others, early) };
+        let rules = first.into_iter().chain(second).find(|rules| is_caught(rules) == Some(true))?;
+        Some((rules, learner.words()))
+    }
+
+    /// The current states under other rules that also explain the game, with their worlds.
+    pub fn futures(&self, tick: u16) -> impl Iterator<Item = (&World, &State)> {
+        let current = self.alternatives.iter().filter(move |alternative| alternative.state.tick() == tick);
+        current.map(|alternative| (&alternative.world, &alternative.state))
     }
 
     /// The rules and words that were learnt, if they are not the expected ones.
@@ -301,6 +302,16 @@ fn layout_of(map: &MessageMap, player: Position) -> Layout {
     Layout { width: map.width, height: map.height, tiles, player, threats: Vec::new() }
 }
 
+/// The world of the whole game under these rules; `None` if a style is unknown or the rules cannot
+/// be played.
+fn world_of(streets: &Layout, styles: &[Option<Style>], first: &Observation, rules: &Rules) -> Option<World> {
+    let spawn = |(style, threat): (&Option<Style>, &ObservedPose)| {
+        style.map(|style| Spawn { style, position: threat.position })
+    };
+    let threats = styles.iter().zip(&first.threats).map(spawn).collect::<Option<Vec<Spawn>>>()?;
+    World::new(&Layout { player: first.player, threats, ..streets.clone() }, rules).ok()
+}
+
 /// Whether the threats of a state are where they were observed.
 fn agrees(world: &World, state: &State, observation: &Observation) -> bool {
     world.player(state) == observation.player
@@ -308,4 +319,41 @@ fn agrees(world: &World, state: &State, observation: &Observation) -> bool {
             threat.position == observed.position
                 && observed.direction.is_none_or(|direction| direction == threat.direction)
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bot::observation::decode;
+    use crate::game::{PeriodTicks, PhaseClocks};
+    use crate::protocol::GameMessage;
+
+    #[test]
+    fn catch_that_no_message_shows_is_explained_by_a_phase_that_began() {
+        let layout = Layout::parse("P.s..").expect("a drawing");
+        // The shark comes near in tick 5, and is expected to move again in tick 10.
+        let expected = Rules::BLITZ_2025;
+        let truth = Rules {
+            period_ticks: PeriodTicks { tease: 1, ..expected.period_ticks },
+            phase_clocks: PhaseClocks { tease: 6, ..expected.phase_clocks },
+            ..expected
+        };
+        let world = World::new(&layout, &truth).expect("a map");
+        let (mut learning, mut state) = (Learning::default(), world.start());
+        loop {
+            let message = GameMessage::of(&world, &state, "us");
+            let decoded = decode(&message, &[]).expect("a message");
+            learning.keep(&decoded.observation);
+            learning.words = named(&decoded);
+            let explained = learning.explain_loss(&message.map, &BotOptions::default(), Move::Stay);
+            world.step(&mut state, Move::Stay);
+            if state.is_caught() {
+                let (rules, _) = explained.expect("an explanation");
+                assert_eq!((rules.period_ticks.tease, rules.phase_clocks.tease), (1, 6));
+                assert_eq!(rules, truth);
+                break;
+            }
+        }
+        assert_eq!(state.tick(), 9);
+    }
 }

@@ -20,10 +20,12 @@
 
 use std::time::{Duration, Instant};
 
+use crate::game::{Rules, Style};
 use crate::planner::{self, Budget, CautiousRules, Choice};
 use crate::protocol::GameMessage;
 
 mod belief;
+mod conformant;
 mod deadline;
 mod decision;
 mod exploration;
@@ -34,6 +36,7 @@ mod memory;
 mod observation;
 mod options;
 mod plan;
+mod readiness;
 mod reconstruct;
 mod records;
 mod tracker;
@@ -154,9 +157,29 @@ impl Bot {
         self.game.as_ref().map_or_else(Vec::new, |game| game.learning.sentences(&self.options.rules))
     }
 
+    /// The rules by which the bot explains the game so far: those of its options as long as every
+    /// threat does what was predicted.
+    pub fn rules(&self) -> Rules {
+        let learnt = self.game.as_ref().and_then(|game| game.learning.memory());
+        learnt.map_or(self.options.rules, |(rules, _)| rules)
+    }
+
     /// What to keep for the next game: as in the options, unless a threat did something else.
     pub fn memory(&self) -> Memory {
-        let learnt = self.game.as_ref().and_then(|game| game.learning.memory());
+        self.memory_with(self.game.as_ref().and_then(|game| game.learning.memory()))
+    }
+
+    /// What to keep for the next game after one in which a threat has caught the player: if the bot
+    /// had a plan, rules that explain the catch, if any do. No message follows a catch, so the bot
+    /// has not seen it.
+    pub fn memory_after_catch(&self) -> Memory {
+        let game = self.game.as_ref();
+        let planned = game.filter(|game| game.has_ended_unexpectedly());
+        let explained = planned.and_then(|game| game.explain_loss(&self.options));
+        self.memory_with(explained.or_else(|| game.and_then(|game| game.learning.memory())))
+    }
+
+    fn memory_with(&self, learnt: Option<(Rules, Vec<(String, Style)>)>) -> Memory {
         let doubts_rules = self.options.doubts_rules
             || self.game.as_ref().is_some_and(|game| game.learning.is_learning() || game.has_ended_unexpectedly());
         let (rules, words) = learnt.unwrap_or((self.options.rules, Vec::new()));

@@ -25,8 +25,8 @@ pub struct BotOptions {
     pub rules: Rules,
     /// The server's other names for styles, each with its style.
     pub words: Vec<(String, Style)>,
-    /// Whether the rules may be others than these, as an earlier game has shown: plans then keep out
-    /// of the threats' reach as far as they can, so that no first surprise is fatal.
+    /// Whether the rules may be others than these, as an earlier game has shown: plans then keep
+    /// out of the threats' reach as far as they can, so that no first surprise is fatal.
     pub doubts_rules: bool,
     /// Whether the bot works out other rules when the threats break these.
     pub learns: bool,

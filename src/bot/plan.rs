@@ -13,24 +13,32 @@
 //! plan with the most slack that survives is followed.
 //!
 //! Where the rules are in doubt, because some of them were learnt in this game or an earlier game
-//! was lost despite a plan, the threats' next moves are in doubt too: plans then keep out of the
-//! threats' reach (see [`Guard`]) as long as they can, so that the bot survives a move against
-//! the rules and learns from it.
+//! was lost despite a plan, or a threat has just done something unexpected, the threats' next moves
+//! are in doubt too: plans then keep out of the threats' reach (see [`Guard`]) as long as they can,
+//! so that the bot survives a move against the rules and learns from it. Where the rules are in
+//! doubt, their next ticks are also ready for the threats' next phase (`readiness`). A move within
+//! reach is checked against other explanations (`conformant`), and so is every move while the
+//! threats' memories are ambiguous, because the bot joined a running game.
 
 use std::cell::RefCell;
 use std::time::Instant;
 
 use crate::game::{LAST_TICK, PlacementError, State, Tile, World};
-use crate::planner::{self, Budget, CautiousRules, Choice, Guard, Planner, SurvivalOptions, SurvivalPlanner};
-use crate::search::BudgetMeter;
+use crate::planner::{
+    self, Budget, CautiousRules, Choice, Guard, Outcome, Planner, Source, SurvivalOptions, SurvivalPlanner,
+    SurvivalSearch,
+};
+use crate::search::{BudgetMeter, Generator};
 
 use super::belief::Beliefs;
+use super::conformant;
 use super::decision::BotError;
 use super::exploration::{Exploration, SearchLimits, check_plan};
 use super::fallback::decide_from_positions;
 use super::learning::Learning;
 use super::observation::Decoded;
 use super::options::BotOptions;
+use super::readiness::EarlyPhase;
 use super::tracker::Tracker;
 
 /// The largest map, in open tiles, on which the time of a decision suffices for more than a plan:
@@ -42,6 +50,10 @@ const FIRST_STATES_MAX: u64 = 40_000;
 /// Ticks between a failed attempt at more slack and the next attempt; the interval is multiplied by
 /// four after each failure.
 const RETRY_TICKS: u16 = 16;
+/// How many states with other memories of the threats a move is checked against.
+const DRAWS: usize = 16;
+/// The share of a budget that is kept for this (one over).
+const CHECK_SHARE: u32 = 4;
 /// Plans out of the threats' reach, in the order in which they are tried: the ticks in which they
 /// keep out of it, and for how many ticks.
 const GUARDS: [(Guard, u16); 5] = [
@@ -51,6 +63,12 @@ const GUARDS: [(Guard, u16); 5] = [
     (Guard::Always, 30),
     (Guard::OnMoves, 30),
 ];
+/// Plans out of reach whose next ticks are also ready for the threats' next phase (see
+/// `readiness`), in the order in which they are tried.
+const READY_GUARDS: [(Guard, u16); 3] =
+    [(Guard::Always, LAST_TICK), (Guard::Always, READY_PLAN_TICKS), (Guard::OnMoves, READY_PLAN_TICKS)];
+/// For how many ticks they are.
+const READY_PLAN_TICKS: u16 = 60;
 /// Each attempt at such a plan gets this share of the remaining budget (one over).
 const GUARD_SHARE: u32 = 6;
 /// Ticks between a failure of all attempts and the next ones.
@@ -60,11 +78,38 @@ const GUARD_RETRY_TICKS: u16 = 4;
 #[derive(Default)]
 pub(super) struct Planning {
     /// The planner for the current world, with that world's number (see
-    /// [`Beliefs`](super::belief::Beliefs)) and whether its rules are in doubt.
-    planner: Option<((u32, bool), ActivePlanner)>,
+    /// [`Beliefs`](super::belief::Beliefs)) and what is in doubt.
+    planner: Option<((u32, Doubt), ActivePlanner)>,
     exploration: Exploration,
-    /// Whether the rules may be others than the world's.
-    pub doubts_rules: bool,
+    doubt: Doubt,
+}
+
+/// What the plan may be wrong about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Doubt {
+    /// Nothing: there is one explanation of the game.
+    #[default]
+    None,
+    /// The threats' hidden memories, because the bot joined a running game.
+    Memories,
+    /// The threats' hidden memories, because one of them did something unexpected, while rules that
+    /// explain it are being looked for.
+    Surprise,
+    /// The rules.
+    Rules,
+}
+
+impl Doubt {
+    fn of(tracker: &Tracker, options: &BotOptions, learning: &Learning) -> Self {
+        let is_surprised = || tracker.beliefs.mispredictions().iter().any(|&count| count > 0);
+        match () {
+            () if options.doubts_rules || learning.is_learning() => Self::Rules,
+            () if !tracker.beliefs.is_ambiguous() => Self::None,
+            () if is_surprised() && learning.is_looking() => Self::Surprise,
+            () if tracker.has_joined() && !is_surprised() => Self::Memories,
+            () => Self::None,
+        }
+    }
 }
 
 /// The planner in use.
@@ -102,18 +147,50 @@ pub(super) fn decide(
     if !unmodelled.is_empty() {
         return Ok(cautious.choose_with_predictions(world, &state, unmodelled, budget));
     }
+    planning.doubt = Doubt::of(tracker, options, learning);
     let mut meter = BudgetMeter::new(budget);
-    let planned = planning.decide(tracker, &state, options, &mut meter);
+    let planned = match planning.doubt {
+        Doubt::None => planning.decide(tracker, &state, options, &mut meter),
+        _ => {
+            let mut share = BudgetMeter::new(most(meter.remaining()));
+            let planned = planning.decide(tracker, &state, options, &mut share);
+            meter.add_search(share.ticks());
+            planned
+        }
+    };
     if let Some(failure) = planning.failure() {
         return Err(BotError::Planner(failure.to_owned()));
     }
     Ok(match planned {
         Ok(choice) => {
-            let choice = Choice { simulated_ticks: meter.ticks(), ..choice };
-            if planning.is_guarded(&state) { choice } else { learning.check(tracker, choice, budget) }
+            let is_checked = planning.doubt != Doubt::None && !planning.is_guarded(&state);
+            let choice = if is_checked { check(tracker, choice, learning, &mut meter) } else { choice };
+            Choice { simulated_ticks: meter.ticks(), ..choice }
         }
         Err(_) => decide_from_positions(cautious, decoded, Some(&tracker.map.layout)),
     })
+}
+
+/// The part of the remaining time and ticks that is left for plans if some is kept for a check.
+fn most(budget: Budget) -> Budget {
+    let now = budget.time_source.now();
+    let earlier = |deadline: Instant| deadline - deadline.saturating_duration_since(now) / CHECK_SHARE;
+    let fewer = |ticks: u64| ticks - ticks / u64::from(CHECK_SHARE);
+    Budget { deadline: budget.deadline.map(earlier), ticks: budget.ticks.map(fewer), ..budget }
+}
+
+/// Checks a move against the other explanations of the game.
+fn check(tracker: &Tracker, choice: Choice, learning: &Learning, meter: &mut BudgetMeter) -> Choice {
+    let Tracker { tick, player, beliefs, .. } = tracker;
+    let Ok(state) = beliefs.world.state_at(*tick, *player, &beliefs.best) else { return choice };
+    let mut random = Generator::from_seed(u64::from(*tick));
+    let draws = if beliefs.is_ambiguous() { DRAWS } else { 0 };
+    let drawn: Vec<State> = (0..draws)
+        .filter_map(|_| beliefs.world.state_at(*tick, *player, &beliefs.draw(*tick, &mut random)).ok())
+        .collect();
+    let memories = std::iter::once(&state).chain(&drawn).map(|state| (&beliefs.world, state));
+    let futures: Vec<(&World, &State)> = memories.chain(learning.futures(*tick)).collect();
+    conformant::check(choice, &futures, meter)
 }
 
 /// The predictable threats at their current positions, in the tracker's world; placement fails only
@@ -181,10 +258,10 @@ impl Planning {
     ) -> Result<Choice, PlacementError> {
         let state = tracked_state(tracker)?;
         let world = &tracker.beliefs.world;
-        let key = (tracker.beliefs.world_count, self.doubts_rules);
+        let key = (tracker.beliefs.world_count, self.doubt);
         let planner = match &mut self.planner {
             Some((known, planner)) if *known == key => planner,
-            planner => &mut planner.insert((key, ActivePlanner::new(options, world, self.doubts_rules))).1,
+            planner => &mut planner.insert((key, ActivePlanner::new(options, world, self.doubt))).1,
         };
         let choice = match planner {
             ActivePlanner::Plain(planner) => planner.decide(world, &state, share),
@@ -202,10 +279,10 @@ fn is_survival(options: &BotOptions) -> bool {
 }
 
 impl ActivePlanner {
-    fn new(options: &BotOptions, world: &World, doubts_rules: bool) -> Self {
+    fn new(options: &BotOptions, world: &World, doubt: Doubt) -> Self {
         if is_survival(options) && world.open_tiles() <= COPIED_TILES_MAX {
-            if doubts_rules {
-                return Self::Guarded(Box::new(GuardedPlanner::new(options)));
+            if matches!(doubt, Doubt::Surprise | Doubt::Rules) {
+                return Self::Guarded(Box::new(GuardedPlanner::new(options, doubt == Doubt::Rules)));
             }
             if options.slack_moves > 0 {
                 return Self::WithSlack(SlackPlanner::new(options));
@@ -316,8 +393,12 @@ impl SlackPlanner {
 /// Plans that keep out of the threats' reach, as long as there are any.
 struct GuardedPlanner {
     seed: u64,
+    /// Whether plans are to be ready for the threats' next phase.
+    is_ready: bool,
     guarded: Option<GuardedPlan>,
     retry_tick: u16,
+    /// The threats' next phase.
+    early: Option<EarlyPhase>,
     /// Plans without a guard.
     slack: SlackPlanner,
 }
@@ -332,8 +413,15 @@ struct GuardedPlan {
 }
 
 impl GuardedPlanner {
-    fn new(options: &BotOptions) -> Self {
-        Self { seed: options.seed, guarded: None, retry_tick: 0, slack: SlackPlanner::new(options) }
+    fn new(options: &BotOptions, is_ready: bool) -> Self {
+        Self {
+            seed: options.seed,
+            is_ready,
+            guarded: None,
+            retry_tick: 0,
+            early: None,
+            slack: SlackPlanner::new(options),
+        }
     }
 
     /// Whether the plan followed in a state keeps out of reach.
@@ -354,7 +442,9 @@ impl GuardedPlanner {
             return choice;
         }
         if state.tick() >= self.retry_tick {
-            if let Some(choice) = self.find(world, state, meter) {
+            let ready = if self.is_ready { self.find_ready(world, state, meter) } else { None };
+            let found = ready.or_else(|| self.find(world, state, meter));
+            if let Some(choice) = found {
                 return choice;
             }
             self.retry_tick = state.tick() + GUARD_RETRY_TICKS;
@@ -376,6 +466,40 @@ impl GuardedPlanner {
             self.guarded = None;
         }
         choice.survives().then_some(choice)
+    }
+
+    /// Looks for a plan out of reach whose next ticks are ready for the next phase, if that is
+    /// quicker.
+    fn find_ready(&mut self, world: &World, state: &State, meter: &mut BudgetMeter) -> Option<Choice> {
+        if !self.early.as_ref().is_some_and(|early| early.is_next(world, state.tick())) {
+            self.early = EarlyPhase::new(world, state.tick());
+        }
+        let early = self.early.as_ref()?;
+        let ready_until_tick = state.tick().saturating_add(READY_PLAN_TICKS);
+        for (guard, ticks) in READY_GUARDS {
+            let left = meter.remaining();
+            let readiness = early.until(ready_until_tick, part(left, GUARD_SHARE));
+            let mut search = SurvivalSearch::new(SurvivalOptions {
+                seed: self.seed,
+                guard,
+                guard_until_tick: state.tick().saturating_add(ticks),
+                ..SurvivalOptions::default()
+            });
+            let budget = part(left, GUARD_SHARE);
+            let solution = search.solve_pruned(world, state, LAST_TICK + 1, budget, Some(&readiness));
+            let simulated_ticks = solution.simulated_ticks + readiness.ticks();
+            meter.add_search(simulated_ticks);
+            if solution.outcome != Outcome::Survives {
+                continue;
+            }
+            let mut planner = SurvivalPlanner::new(SurvivalOptions { seed: self.seed, ..SurvivalOptions::default() });
+            planner.set_plan(state, solution.moves, solution.final_tick);
+            let choice = planner.decide(world, state, meter.remaining());
+            let (renew_tick, until_tick) = (state.tick() + READY_PLAN_TICKS / 2, ready_until_tick);
+            self.guarded = Some(GuardedPlan { planner, renew_tick, until_tick });
+            return Some(Choice { source: Source::Search, simulated_ticks, ..choice });
+        }
+        None
     }
 
     /// Looks for another plan out of reach.

@@ -196,6 +196,11 @@ impl Tracker {
         })
     }
 
+    /// Whether it has joined a running game, or joined it again after many missed messages.
+    pub fn has_joined(&self) -> bool {
+        self.grace_until > 0
+    }
+
     /// Updates the tracker with an observation of a later tick, or of the same one, since which
     /// messages have given the threats in `restyled` another style. Gap reconstruction and style
     /// identification stop at the deadline for inference; after the one for the decision only a few

@@ -9,7 +9,7 @@
 //! family explain is reported with its first counterexample, and ignored from then on.
 
 use crate::game::{
-    Clock, Direction, FIRST_TICK, Layout, Personalities, Position, Rules, Style, StyleNames, WorldError,
+    Clock, Direction, FIRST_TICK, Layout, Personalities, Personality, Position, Rules, Style, StyleNames, WorldError,
 };
 
 use super::clock::{ClockEvidence, ClockFilter};
@@ -18,10 +18,15 @@ use super::orders::Orders;
 use super::paths::{Deer, Owls, Sharks};
 use super::picks::{Effort, Pick, PickExplanation, PickExplanations, Picks, pick};
 use super::streets::{Named, Sight, Step, Streets, Views};
+use super::variants::{period_mut, phase_clock, phase_clock_mut};
 
 /// Number of moves that a style must explain before it is assigned to a threat with an unknown
 /// word.
 const IDENTIFY_MOVES: u16 = 6;
+/// How many ticks before it is noticed a phase may have begun, and the longest period it may have
+/// then.
+const EARLY_PHASE_TICKS: u16 = 8;
+const EARLY_PERIOD_MAX: u8 = 7;
 /// Moves between two attempts to solve the picks.
 const SOLVE_MOVES: u16 = 8;
 
@@ -496,12 +501,9 @@ impl Learner {
         let expected = &self.expected;
         let mut rules = self.best_clock();
         rules.no_jump = expected.no_jump;
-        let Sets { sharks, deer, owls, hawks, .. } = &self.sets;
+        let Sets { sharks, deer, owls, .. } = &self.sets;
         // The shared path: owls and hawks.
-        let hawks = self.game.iter().flat_map(|game| game.hawks.iter().flatten()).fold(*hawks, |sets, hawk| {
-            let both = sets.and(&hawk.sets());
-            if both.patience == 0 || both.rest == 0 { sets } else { both }
-        });
+        let hawks = self.hawks();
         let of_hawks = hawks.orders[0].or(hawks.orders[1]);
         let of_owls = owls.as_ref().map_or(Orders::ALL, Owls::orders);
         let shared = if of_owls.and(of_hawks).is_empty() { of_owls.or(of_hawks) } else { of_owls.and(of_hawks) };
@@ -533,6 +535,15 @@ impl Learner {
             return *expected;
         }
         rules
+    }
+
+    /// What all hawks have shown.
+    fn hawks(&self) -> HawkSets {
+        let of_game = self.game.iter().flat_map(|game| game.hawks.iter().flatten());
+        of_game.fold(self.sets.hawks, |sets, hawk| {
+            let both = sets.and(&hawk.sets());
+            if both.patience == 0 || both.rest == 0 { sets } else { both }
+        })
     }
 
     fn best_clock(&self) -> Rules {
@@ -638,8 +649,9 @@ impl Learner {
     }
 
     /// At most `count` other rules that also explain the game and differ from the best in one
-    /// factor, the nearest first.
+    /// factor, the nearest first. Of one parameter, at most about half as many values.
     pub fn alternatives(&self, best: &Rules, count: usize) -> Vec<Rules> {
+        let breadth = count / 2;
         let mut found: Vec<Rules> = Vec::new();
         let mut add = |rules: Rules| {
             if rules != *best && rules.validate().is_ok() && !found.contains(&rules) {
@@ -649,7 +661,7 @@ impl Learner {
         let has = |style| self.game.as_ref().is_some_and(|game| game.styles.contains(&Some(style)));
         if has(Style::Shark) {
             for view in 0..2 {
-                for order in self.sets.sharks.0[view].nearest_to(best.shark_path_order).into_iter().take(3) {
+                for order in self.sets.sharks.0[view].nearest_to(best.shark_path_order).into_iter().take(breadth) {
                     add(Rules { shark_view: view_of(view), shark_path_order: order, ..*best });
                 }
             }
@@ -657,7 +669,7 @@ impl Learner {
         if has(Style::Deer) {
             let deer = &self.sets.deer;
             for view in 0..2 {
-                for order in deer.orders(view).nearest_to(best.option_order).into_iter().take(2) {
+                for order in deer.orders(view).nearest_to(best.option_order).into_iter().take(breadth.max(2) - 1) {
                     let (low, high) = deer.0[view][super::orders::index_of(order)];
                     let near = best.deer_shy_distance_squared.clamp(low, high);
                     for distance in [near, low, high.min(low.saturating_add(200))] {
@@ -675,7 +687,7 @@ impl Learner {
             }
         }
         if has(Style::Goldfish) || has(Style::Bull) {
-            for one in self.explanations.found.iter().take(4) {
+            for one in self.explanations.found.iter().take(breadth + 1) {
                 let PickExplanation { order, first_seed, scale, .. } = *one;
                 if self.sets.deer.orders(view_order(best.deer_view)).contains(order) {
                     add(Rules { option_order: order, first_seed, pick_scale: scale, ..*best });
@@ -685,7 +697,7 @@ impl Learner {
         if has(Style::Owl) || has(Style::Hawk) {
             let of_owls = self.sets.owls.as_ref().map_or(Orders::ALL, Owls::orders);
             let of_hawks = self.sets.hawks.orders[view_order(best.hawk_view)];
-            for order in of_owls.and(of_hawks).nearest_to(best.shared_path_order).into_iter().take(3) {
+            for order in of_owls.and(of_hawks).nearest_to(best.shared_path_order).into_iter().take(breadth) {
                 let mut rules = Rules { shared_path_order: order, ..*best };
                 if let Some(owls) = &self.sets.owls {
                     best_owls(owls, &mut rules, best);
@@ -694,16 +706,61 @@ impl Learner {
             }
         }
         if let Some(owls) = self.sets.owls.as_ref().filter(|_| has(Style::Owl)) {
-            for (view, minute, window) in owl_choices(owls, best).into_iter().take(4) {
+            for (view, minute, window) in owl_choices(owls, best).into_iter().take(breadth + 1) {
                 add(Rules { owl_view: view_of(view), owl_minute_ticks: minute, owl_window_ticks: window, ..*best });
             }
         }
         if has(Style::Hawk) {
             add(Rules { hawk_view: other_view(best.hawk_view), ..*best });
+            let hawks = self.hawks();
+            for moves in bits_nearest_to(hawks.patience, best.hawk_patience_moves).take(breadth) {
+                add(Rules { hawk_patience_moves: moves, ..*best });
+            }
+            for moves in bits_nearest_to(hawks.rest, best.hawk_rest_moves).take(breadth) {
+                add(Rules { hawk_rest_moves: moves, ..*best });
+            }
         }
         found.truncate(count);
         found
     }
+
+    /// The best rules, but with a next phase that has begun in one of the last ticks up to this
+    /// one, which is not followed by an observation; the latest and those with the expected period
+    /// first. Earlier moves may contradict them.
+    pub fn early_phases(&self, best: &Rules, tick: u16) -> Vec<Rules> {
+        let clock = tick.saturating_sub(1);
+        let Some(next) = phase_after(best, tick) else { return Vec::new() };
+        // A phase that has begun is reported in the next message.
+        let reports = self.game.as_ref().is_some_and(|game| game.reports_personalities && game.trusting.explains());
+        let earliest = if reports { clock } else { clock.saturating_sub(EARLY_PHASE_TICKS) };
+        let expected = best.period_ticks.of(next);
+        let periods = std::iter::once(expected).chain((1..=EARLY_PERIOD_MAX).filter(|&period| period != expected));
+        let mut found = Vec::new();
+        for period_ticks in periods {
+            // The phase begins once the clock exceeds its number.
+            for begun in (earliest.max(1)..=clock).rev().map(|clock| clock - 1) {
+                let mut rules = *best;
+                *phase_clock_mut(&mut rules.phase_clocks, next) = begun;
+                *period_mut(&mut rules.period_ticks, next) = period_ticks;
+                if rules != *best && rules.validate().is_ok() {
+                    found.push(rules);
+                }
+            }
+        }
+        found
+    }
+
+    /// Whether the phase after that of a tick was expected before it.
+    pub fn is_overdue(&self, tick: u16) -> bool {
+        phase_after(&self.best_clock(), tick)
+            .is_some_and(|next| phase_clock(self.expected.phase_clocks, next) + 1 < tick)
+    }
+}
+
+/// The phase after that of the tick before.
+fn phase_after(rules: &Rules, tick: u16) -> Option<Personality> {
+    let phase = rules.phase_clocks.personality_at(tick.saturating_sub(2));
+    Personality::ALL.into_iter().find(|&later| later > phase)
 }
 
 impl Game {
@@ -929,10 +986,14 @@ fn nearest(orders: Orders, expected: [Direction; 4]) -> [Direction; 4] {
 /// The value in a set of bits that is nearest to the expected one, which is returned if the set is
 /// empty.
 fn nearest_bit(values: u128, expected: u8) -> u8 {
-    (0..=100u8)
-        .filter(|value| values >> value & 1 == 1)
-        .min_by_key(|value| value.abs_diff(expected))
-        .unwrap_or(expected)
+    bits_nearest_to(values, expected).next().unwrap_or(expected)
+}
+
+/// The values in a set of bits, the nearest to the expected one first.
+fn bits_nearest_to(values: u128, expected: u8) -> impl Iterator<Item = u8> {
+    let mut found: Vec<u8> = (0..=100u8).filter(|value| values >> value & 1 == 1).collect();
+    found.sort_by_key(|value| value.abs_diff(expected));
+    found.into_iter()
 }
 
 /// The expected value if the range contains it, else the range's first square, else its first

@@ -49,6 +49,7 @@ pub use show_off::ShowOffPlanner;
 pub use signature::signature;
 pub use smitsimax::{SmitsimaxPlanner, SmitsimaxRules};
 pub use solution::SolutionError;
+pub(crate) use survival::Prune;
 pub use survival::{Guard, Outcome, Solution, SurvivalOptions, SurvivalSearch};
 pub use survival_planner::SurvivalPlanner;
 

@@ -150,7 +150,7 @@ struct Death {
 }
 
 /// Recognises states that cannot lead to a search's target.
-pub(super) trait Prune {
+pub(crate) trait Prune {
     /// Whether no line from this state reaches the target.
     fn is_hopeless(&self, world: &World, state: &State) -> bool;
 }
@@ -228,7 +228,7 @@ impl SurvivalSearch {
 
     /// Like [`SurvivalSearch::solve_until`], but leaves out the states that `prune` finds hopeless.
     /// An exhaustive search then proves no more than that the target of `prune` is out of reach.
-    pub(super) fn solve_pruned(
+    pub(crate) fn solve_pruned(
         &mut self,
         world: &World,
         state: &State,

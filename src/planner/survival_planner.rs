@@ -68,7 +68,7 @@ impl SurvivalPlanner {
     }
 
     /// Replaces the plan: plays `moves` from `state` on, which must end in `final_tick`.
-    pub(super) fn set_plan(&mut self, state: &State, moves: Vec<Move>, final_tick: u16) {
+    pub(crate) fn set_plan(&mut self, state: &State, moves: Vec<Move>, final_tick: u16) {
         self.follower = Some((PlanFollower::new(state, moves), final_tick));
     }
 }

@@ -11,12 +11,15 @@ use std::time::Duration;
 use getaway::bot::{Bot, BotOptions};
 use getaway::game::{LAST_TICK, Rules, World};
 use getaway::map::{Map, MapEntry, MapLibrary};
-use getaway::planner::Budget;
+use getaway::planner::{Budget, SurvivalOptions, SurvivalSearch};
 use getaway::protocol::GameMessage;
 
 /// The ticks at which the second bot takes over.
 const TICKS: [u16; 5] = [50, 300, 700, 901, 1200];
 const SEEDS: u64 = 3;
+/// For lost games: the budget of a search that knows the threats' memories at joining, about that
+/// of one decision.
+const SOLVER_BUDGET: Budget = Budget::ticks(300_000);
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut budget = Budget::time(Duration::from_millis(75));
@@ -47,8 +50,12 @@ fn main() -> Result<(), Box<dyn Error>> {
                     let mut host = Bot::new(options.clone())?;
                     let mut guest = Bot::new(options.clone())?;
                     let mut state = world.start();
+                    let mut at_joining = None;
                     while !state.is_over() {
                         let bot = if state.tick() < joined { &mut host } else { &mut guest };
+                        if state.tick() == joined {
+                            at_joining = Some(state.clone());
+                        }
                         let player_move = bot.next_action(&GameMessage::of(&world, &state, "us"))?.player_move;
                         world.step(&mut state, player_move);
                     }
@@ -61,8 +68,11 @@ fn main() -> Result<(), Box<dyn Error>> {
                     survived += u32::from(lives);
                     if !lives {
                         let missed = guest.mispredictions_by_threat();
+                        let search = SurvivalSearch::new(SurvivalOptions::default());
+                        let solution = at_joining.map(|state| { search }.solve(&world, &state, SOLVER_BUDGET));
+                        let known = solution.map_or("none", |solution| solution.outcome.name());
                         println!(
-                            "{variant}, {} seed {seed} joined in tick {joined}: over in tick {}, mispredictions {missed:?}",
+                            "{variant}, {} seed {seed} joined in tick {joined}: over in tick {}, mispredictions {missed:?}; a search that knows the memories: {known}",
                             map.name,
                             state.tick()
                         );

@@ -100,7 +100,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             .filter(|parameter| parameter.value(&truth) != parameter.value(&Rules::BLITZ_2025))
             .collect();
         let first = play(&world, options.clone(), &changed, settings.traces)?;
-        let memory = first.bot.memory();
+        let memory = if first.last_tick > LAST_TICK { first.bot.memory() } else { first.bot.memory_after_catch() };
         let second = play(&world, memory.applied_to(options.clone()), &changed, settings.traces)?;
         let told = match settings.plays_told {
             true => {
@@ -189,7 +189,7 @@ fn play(world: &World, options: BotOptions, changed: &[Parameter], traces: bool)
     while !state.is_over() {
         let decision = bot.next_action(&GameMessage::of(world, &state, "us"))?;
         if !changed.is_empty() {
-            let rules = bot.memory().rules;
+            let rules = bot.rules();
             for (parameter, known) in changed.iter().zip(&mut known) {
                 *known = match (parameter.value(&rules) == parameter.value(truth), *known) {
                     (true, None) => Some(state.tick()),

@@ -124,7 +124,8 @@ pub(super) fn run(args: &PlayArgs, out: &mut impl Write) -> Result<(), CliError>
     let recording = recording(args)?;
     let (report, lost) = play(args, map.name, &world, &mut bot, recording)?;
     if let Some(path) = &args.memory {
-        memory::write(&bot.memory(), path)?;
+        let memory = if report.caught { bot.memory_after_catch() } else { bot.memory() };
+        memory::write(&memory, path)?;
     }
     print(args, &report, lost, out)
 }

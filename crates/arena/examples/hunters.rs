@@ -1,0 +1,308 @@
+//! Threats that the library does not model: hunters that work together, look ahead or lie in wait.
+//!
+//! Games are paired: the same map and the same hunters for every planner, which sees positions only.
+//! They begin when the threats have become awake: before that every planner survives. For every
+//! hunter the mean last tick of `smitsimax`, `cautious` and `safest` is printed, with the pairs won
+//! and lost; then the same for a player that predicts the known half of the threats and one that
+//! treats all of them as unexplained.
+//!
+//! ```sh
+//! cargo run --release -p getaway-arena --example hunters -- --pairs 100 --budget-ticks 4000
+//! ```
+
+use std::error::Error;
+
+use getaway::game::{Clock, Layout, Mover, Position, Rules, Spawn, State, StreetGraph, Style, World};
+use getaway::map::{GeneratorKind, GeneratorOptions, generate_nth};
+use getaway::planner::{Budget, ObservedThreat, Planner, SmitsimaxRules, by_name};
+
+/// The tick in which games begin, with every threat at its spawn: the first in which they are
+/// awake.
+const TICK_FIRST: u16 = 502;
+/// Games are left after this tick.
+const TICK_MAX: u16 = 1500;
+
+/// How a hunter chooses its step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Hunter {
+    /// Goes for the crossing nearest to the player that no other hunter is nearer to; for the
+    /// player itself once it is near.
+    Pincer,
+    /// Minimax over four of its own moves, the player fleeing.
+    Minimax,
+    /// Does not move until the player comes near; then it chases it until it is far away.
+    Sleeper,
+}
+
+const HUNTERS: [Hunter; 3] = [Hunter::Pincer, Hunter::Minimax, Hunter::Sleeper];
+
+/// The streets, and the distances between any two tiles.
+struct Streets {
+    graph: StreetGraph,
+    distances: Vec<Vec<u16>>,
+    crossings: Vec<u16>,
+}
+
+impl Streets {
+    fn new(layout: &Layout) -> Self {
+        let graph = StreetGraph::new(layout);
+        let tiles = 0..graph.len() as u16;
+        let distances = tiles.clone().map(|tile| graph.distances(Mover::Threat, tile)).collect();
+        let crossings = tiles.filter(|&tile| graph.ways(Mover::Threat, tile).count() >= 3).collect();
+        Self { graph, distances, crossings }
+    }
+
+    fn distance(&self, from: u16, to: u16) -> u16 {
+        self.distances[usize::from(from)][usize::from(to)]
+    }
+
+    fn next_tiles(&self, tile: u16) -> impl Iterator<Item = u16> + '_ {
+        self.graph.ways(Mover::Threat, tile).map(|(_, next)| next)
+    }
+
+    /// The first step of a shortest path.
+    fn towards(&self, from: u16, to: u16) -> u16 {
+        self.next_tiles(from).find(|&next| self.distance(next, to) < self.distance(from, to)).unwrap_or(from)
+    }
+
+    /// The value of a position for a hunter whose move it is, `depth` moves of either side ahead:
+    /// how near it gets to the player.
+    fn minimax(&self, hunter: u16, player: u16, depth: u16, best: u16) -> u16 {
+        if hunter == player || depth == 0 {
+            return self.distance(hunter, player);
+        }
+        let mut least = best;
+        for next in self.next_tiles(hunter) {
+            let fled = std::iter::once(player)
+                .chain(self.next_tiles(player))
+                .filter(|&flight| flight != next)
+                .map(|flight| self.minimax(next, flight, depth - 1, u16::MAX))
+                .max();
+            least = least.min(if next == player { 0 } else { fled.unwrap_or(0) });
+        }
+        least
+    }
+}
+
+impl Hunter {
+    /// The hunters' tiles after their moves; `player` is where the player is now.
+    fn step(self, streets: &Streets, tiles: &[u16], player: u16) -> Vec<u16> {
+        let step = |(index, &tile): (usize, &u16)| match self {
+            Self::Sleeper if streets.distance(tile, player) > 8 => tile,
+            Self::Sleeper => streets.towards(tile, player),
+            Self::Pincer if streets.distance(tile, player) <= 3 || index == 0 => streets.towards(tile, player),
+            Self::Pincer => {
+                let is_mine = |crossing: &&u16| {
+                    let mine = streets.distance(tile, **crossing);
+                    tiles
+                        .iter()
+                        .enumerate()
+                        .all(|(other, &at)| other == index || streets.distance(at, **crossing) >= mine)
+                };
+                let nearest = streets
+                    .crossings
+                    .iter()
+                    .filter(is_mine)
+                    .min_by_key(|&&crossing| streets.distance(crossing, player));
+                streets.towards(tile, *nearest.filter(|&&crossing| crossing != tile).unwrap_or(&player))
+            }
+            Self::Minimax => {
+                let value = |next: u16| match next == player {
+                    true => 0,
+                    false => std::iter::once(player)
+                        .chain(streets.next_tiles(player))
+                        .map(|flight| streets.minimax(next, flight, 3, u16::MAX))
+                        .max()
+                        .unwrap_or(0),
+                };
+                streets
+                    .next_tiles(tile)
+                    .min_by_key(|&next| (value(next), streets.distance(next, player)))
+                    .unwrap_or(tile)
+            }
+        };
+        tiles.iter().enumerate().map(step).collect()
+    }
+}
+
+/// A game on a map of which the last threats are hunters, and the first `known` are the server's.
+struct Game {
+    streets: Streets,
+    /// The world with the server's threats only.
+    world: World,
+    state: State,
+    clock: Clock,
+    hunter: Hunter,
+    tiles: Vec<u16>,
+}
+
+impl Game {
+    fn new(layout: &Layout, hunter: Hunter, known: usize) -> Self {
+        let (modelled, hunters) = layout.threats.split_at(known.min(layout.threats.len()));
+        let streets = Streets::new(layout);
+        let tiles = hunters.iter().filter_map(|threat| streets.graph.tile(threat.position)).collect();
+        let world =
+            World::new(&Layout { threats: modelled.to_vec(), ..layout.clone() }, &Rules::BLITZ_2025).expect("a map");
+        let threats: Vec<_> = world.threats(&world.start()).collect();
+        let state = world.state_at(TICK_FIRST, layout.player, &threats).expect("a state");
+        Self { streets, state, world, clock: Clock::new(&Rules::BLITZ_2025), hunter, tiles }
+    }
+
+    fn positions(&self) -> Vec<Position> {
+        self.tiles.iter().map(|&tile| self.streets.graph.position(tile)).collect()
+    }
+
+    /// Plays to the end; returns the last tick.
+    fn play(&mut self, mut choose: impl FnMut(&World, &State, &[Position]) -> getaway::game::Move) -> u16 {
+        loop {
+            let player = self.world.player(&self.state);
+            let is_caught = self.positions().contains(&player);
+            if is_caught || self.state.is_over() || self.state.tick() >= TICK_MAX {
+                return self.state.tick();
+            }
+            let player_move = choose(&self.world, &self.state, &self.positions());
+            let tick = self.state.tick();
+            self.world.step(&mut self.state, player_move);
+            let player = self.streets.graph.tile(self.world.player(&self.state)).expect("an open tile");
+            if self.clock.threats_move(tick) {
+                self.tiles = self.hunter.step(&self.streets, &self.tiles, player);
+            }
+        }
+    }
+}
+
+/// The state that a planner of the ladder sees: the hunters as threats of some style.
+fn disguised(world: &World, state: &State, hunters: &[Position]) -> (World, State) {
+    let spawns = hunters.iter().map(|&position| Spawn { style: Style::Goldfish, position }).collect();
+    let layout = Layout { threats: spawns, ..world.layout().clone() };
+    let seen = World::new(&layout, world.rules()).expect("a map");
+    let threats: Vec<_> = seen.threats(&seen.start()).collect();
+    let state = seen.state_at(state.tick(), world.player(state), &threats).expect("a state");
+    (seen, state)
+}
+
+/// What is compared.
+struct Settings {
+    hunters: Vec<Hunter>,
+    pairs: u64,
+    budget: Budget,
+}
+
+impl Settings {
+    fn layouts(&self) -> impl Iterator<Item = Layout> {
+        let options = GeneratorOptions { kind: GeneratorKind::Maze, ..GeneratorOptions::default() };
+        (0..self.pairs).map(move |number| generate_nth(&options, 7, number).expect("a map").layout)
+    }
+
+    /// The last tick of a game of a planner of the ladder.
+    fn play(&self, layout: &Layout, hunter: Hunter, planner: &mut dyn Planner) -> u16 {
+        Game::new(layout, hunter, 0).play(|world, state, hunters| {
+            let (world, state) = disguised(world, state, hunters);
+            planner.decide(&world, &state, self.budget).player_move
+        })
+    }
+}
+
+/// Pairs won and lost, and the sums of the last ticks.
+#[derive(Default)]
+struct Pairs {
+    won: u32,
+    lost: u32,
+    sums: [u32; 2],
+}
+
+impl Pairs {
+    fn add(&mut self, first: u16, second: u16) {
+        self.won += u32::from(first > second);
+        self.lost += u32::from(first < second);
+        self.sums[0] += u32::from(first);
+        self.sums[1] += u32::from(second);
+    }
+
+    /// The two-sided p-value of the sign test.
+    fn p_value(&self) -> f64 {
+        let (games, least) = (self.won + self.lost, self.won.min(self.lost));
+        let mut probability = 0.5f64.powi(games as i32);
+        let mut sum = 0.0;
+        for count in 0..=least {
+            sum += probability;
+            probability *= f64::from(games - count) / f64::from(count + 1);
+        }
+        (2.0 * sum).min(1.0)
+    }
+
+    fn print(&self, [first, second]: [&str; 2], pairs: u64) {
+        let mean = |sum: u32| f64::from(sum) / pairs.max(1) as f64;
+        println!(
+            "{first} to tick {:.0}, {second} to {:.0}; {} won, {} lost, p = {:.1e}",
+            mean(self.sums[0]),
+            mean(self.sums[1]),
+            self.won,
+            self.lost,
+            self.p_value()
+        );
+    }
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let settings = settings()?;
+    for &hunter in &settings.hunters {
+        let others = ["cautious", "safest"];
+        let mut pairs = [Pairs::default(), Pairs::default()];
+        for layout in settings.layouts() {
+            let first = settings.play(&layout, hunter, by_name("smitsimax", 1)?.as_mut());
+            for (name, pairs) in others.into_iter().zip(&mut pairs) {
+                pairs.add(first, settings.play(&layout, hunter, by_name(name, 1)?.as_mut()));
+            }
+        }
+        for (name, pairs) in others.into_iter().zip(&pairs) {
+            print!("{hunter:?}: ");
+            pairs.print(["smitsimax", name], settings.pairs);
+        }
+    }
+    compare_known(&settings)?.print(["predicting the known half", "guessing all"], settings.pairs);
+    Ok(())
+}
+
+/// Plays against hunters beside threats of the server.
+fn compare_known(settings: &Settings) -> Result<Pairs, Box<dyn Error>> {
+    let mut pairs = Pairs::default();
+    for (number, layout) in settings.layouts().enumerate() {
+        let hunter = settings.hunters[number % settings.hunters.len()];
+        let known = layout.threats.len() / 2;
+        let mut rules = SmitsimaxRules::new(1);
+        let predicts = Game::new(&layout, hunter, known).play(|world, state, hunters| {
+            let unexplained: Vec<_> = hunters.iter().map(|&position| ObservedThreat::at(position)).collect();
+            rules.choose(world, state, &unexplained, settings.budget).player_move
+        });
+        let mut planner = by_name("smitsimax", 1)?;
+        let guesses = Game::new(&layout, hunter, known).play(|world, state, hunters| {
+            let known = world.threats(state).map(|threat| threat.position);
+            let all: Vec<Position> = known.chain(hunters.iter().copied()).collect();
+            let (world, state) = disguised(world, state, &all);
+            planner.decide(&world, &state, settings.budget).player_move
+        });
+        pairs.add(predicts, guesses);
+    }
+    Ok(pairs)
+}
+
+fn settings() -> Result<Settings, Box<dyn Error>> {
+    let mut settings = Settings { hunters: HUNTERS.to_vec(), pairs: 10, budget: Budget::ticks(4_000) };
+    let mut arguments = std::env::args().skip(1);
+    while let Some(name) = arguments.next() {
+        let value = arguments.next().ok_or_else(|| format!("{name}: expected a value"))?;
+        match name.as_str() {
+            "--pairs" => settings.pairs = value.parse()?,
+            "--budget-ticks" => settings.budget = Budget::ticks(value.parse()?),
+            "--hunter" => {
+                settings.hunters.retain(|hunter| format!("{hunter:?}").to_lowercase() == value);
+                if settings.hunters.is_empty() {
+                    return Err(format!("{value}: expected pincer, minimax or sleeper").into());
+                }
+            }
+            _ => return Err(format!("{name}: expected --pairs, --budget-ticks or --hunter").into()),
+        }
+    }
+    Ok(settings)
+}

@@ -1,0 +1,102 @@
+//! Conformant moves: checks a planned move against everything else that may be true.
+//!
+//! A plan is made for the best explanation of the game. Where others are open, other rules or other
+//! hidden memories of the threats, each of them is a *future* with a world and a state of its own.
+//! A move is fatal in a future if no line that begins with it survives there for a while. What
+//! follows the move need not be the same in all futures, because the threats' next moves tell them
+//! apart.
+
+use crate::game::{LAST_TICK, Move, State, World};
+use crate::planner::{Budget, Choice, Outcome, Source, SurvivalOptions, SurvivalSearch};
+use crate::search::BudgetMeter;
+
+/// How far ahead a move is checked in a future, in ticks.
+const FUTURE_TICKS: u16 = 40;
+/// Maximum number of states for a check: a few times what most need, because a line that is not
+/// found counts as fatal.
+const FUTURE_STATES_MAX: u64 = 1_000;
+/// Maximum number of states for a line to the end of the game.
+const END_STATES_MAX: u64 = 20_000;
+
+/// Replaces a move by one that is fatal in fewer futures, if there is one that survives to the end
+/// of the game in the first of them, the best explanation.
+pub(super) fn check(choice: Choice, futures: &[(&World, &State)], meter: &mut BudgetMeter) -> Choice {
+    let Some(&(world, state)) = futures.first() else { return choice };
+    let mut best = (count(choice.player_move, futures, meter), choice.player_move);
+    if best.0 == futures.len() {
+        return choice;
+    }
+    for player_move in world.moves(state).filter(|&player_move| player_move != choice.player_move) {
+        let found = count(player_move, futures, meter);
+        let is_better = found > best.0 && lives(world, state, player_move, (LAST_TICK, END_STATES_MAX), meter);
+        if meter.check().is_err() {
+            break;
+        }
+        if is_better {
+            best = (found, player_move);
+        }
+    }
+    if best.1 == choice.player_move {
+        return choice;
+    }
+    Choice { player_move: best.1, source: Source::Search, ..choice }
+}
+
+/// In how many futures a move is not fatal.
+fn count(player_move: Move, futures: &[(&World, &State)], meter: &mut BudgetMeter) -> usize {
+    let limits = (FUTURE_TICKS, FUTURE_STATES_MAX);
+    futures.iter().filter(|(world, state)| lives(world, state, player_move, limits, meter)).count()
+}
+
+/// Whether a line that begins with a move survives for a number of ticks, as far as a search within
+/// the given number of states finds one; true once the game is over.
+fn lives(
+    world: &World,
+    state: &State,
+    player_move: Move,
+    (ticks, states_max): (u16, u64),
+    meter: &mut BudgetMeter,
+) -> bool {
+    if state.is_over() {
+        return true;
+    }
+    let until = (state.tick() + ticks).min(LAST_TICK + 1);
+    let next = world.after(state, player_move);
+    let budget = meter.remaining().and(Budget::ticks(states_max));
+    let solution = SurvivalSearch::new(SurvivalOptions::default()).solve_until(world, &next, until, budget);
+    meter.add_search(solution.simulated_ticks);
+    solution.outcome == Outcome::Survives || solution.final_tick >= until
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::game::{Direction, Layout, Position, Rules, Style, Threat};
+
+    #[test]
+    fn move_into_a_dead_end_is_replaced_where_an_owl_may_be_on_its_way_there() {
+        let layout = Layout::parse(".....##\n.###.##\n..o.P..").expect("a drawing");
+        let world = World::new(&layout, &Rules::NO_JUMP).expect("a map");
+        // The owl has just looked, and looks again in 50 ticks.
+        let state = |remembered: Option<Position>| {
+            let owl = Threat {
+                style: Style::Owl,
+                position: Position::new(2, 2),
+                direction: Direction::Right,
+                draws: 1,
+                remembered,
+                seen: None,
+                post: None,
+                idle_rounds: 0,
+            };
+            world.state_at(1031, layout.player, &[owl]).expect("a state")
+        };
+        let (waiting, coming) = (state(None), state(Some(Position::new(6, 2))));
+        let planned = Choice { player_move: Move::Right, source: Source::Plan, planned_tick: None, simulated_ticks: 0 };
+        let checked = |futures: &[(&World, &State)]| {
+            check(planned, futures, &mut BudgetMeter::new(Budget::UNLIMITED)).player_move
+        };
+        assert_eq!(checked(&[(&world, &waiting)]), Move::Right);
+        assert_eq!(checked(&[(&world, &waiting), (&world, &coming)]), Move::Up);
+    }
+}
