@@ -192,6 +192,19 @@ struct Contender {
     expression: Expression,
 }
 
+impl Contender {
+    /// A named algorithm: these operators around rollouts with this policy.
+    fn named(name: &str, policy: Policy, operators: &[Component]) -> Self {
+        let name = match policy {
+            Policy::Random => name.to_owned(),
+            Policy::Greedy => format!("{name}, {}", policy.name()),
+        };
+        let rollout = Component::Simulate { policy, horizon: None };
+        let expression = Expression::new([operators, &[rollout]].concat()).expect("valid components");
+        Self { name: Some(name), expression }
+    }
+}
+
 /// The bandit's plays, made by a cluster.
 struct BanditPlan<'a, 'b, R> {
     ahead: &'a mut Ahead<'b>,
@@ -522,35 +535,33 @@ impl<'b> Discovery<'b> {
         let policies: Vec<Policy> = Policy::ALL.into_iter().filter(|&policy| self.has_rollouts(policy)).collect();
         let training = |number| Play { split: Split::Training, number, budget_evals: self.settings.budget_evals };
         let plays: Vec<Play> = (0..self.settings.plays).map(training).collect();
+        let operators = || UCT_REPEATS.into_iter().flat_map(|repeats| UCT_CONSTANTS.map(|c| uct(repeats, c)));
+        let of_policy =
+            |&policy: &Policy| operators().map(move |operators| Contender::named("UCT", policy, &operators));
+        let variants: Vec<Contender> = policies.iter().flat_map(of_policy).collect();
+        let scores = self.scores_of(Stage::Tuning, &variants, &plays, stop, progress)?;
+        let count = UCT_REPEATS.len() * UCT_CONSTANTS.len();
+        let mut variants = variants.into_iter();
         let mut named = Vec::new();
-        let mut tuned: Vec<Vec<Vec<f64>>> = Vec::new();
-        for policy in policies {
-            let rollout = Component::Simulate { policy, horizon: None };
-            let contender = |name: &str, operators: &[Component]| {
-                let name = match policy {
-                    Policy::Random => name.to_owned(),
-                    _ => format!("{name}, {}", policy.name()),
-                };
-                let expression = Expression::new([operators, &[rollout]].concat()).expect("valid components");
-                Contender { name: Some(name), expression }
-            };
-            let variants = UCT_REPEATS.into_iter().flat_map(|repeats| UCT_CONSTANTS.map(|c| uct(repeats, c)));
-            let mut variants: Vec<Contender> = variants.map(|operators| contender("UCT", &operators)).collect();
-            let scores = self.scores_of(Stage::Tuning, &variants, &plays, stop, progress)?;
-            if tuned.contains(&scores) {
+        for (index, (&policy, tuned)) in policies.iter().zip(scores.chunks(count)).enumerate() {
+            let mut variants = variants.by_ref().take(count);
+            if scores.chunks(count).take(index).any(|earlier| earlier == tuned) {
                 // The problem has no such policy: its rollouts are random.
+                variants.for_each(drop);
                 continue;
             }
-            let mean_of = |index: usize| average(&scores[index]).unwrap_or(0.0);
+            let mean_of = |index: usize| average(&tuned[index]).unwrap_or(0.0);
             // The first one on ties.
-            let best = (0..variants.len()).rev().max_by(|&left, &right| mean_of(left).total_cmp(&mean_of(right)));
-            let best = variants.swap_remove(best.expect("there are variants"));
-            let level = [Component::Step, Component::Lookahead];
-            named.push(contender(if policy == Policy::Random { "random sampling" } else { "sampling" }, &[]));
-            named.push(contender("iterative sampling", &[Component::Step, Component::Repeat(100)]));
-            named.extend((1..=3).map(|levels| contender(&format!("nested {levels}"), &level.repeat(levels))));
-            named.push(best);
-            tuned.push(scores);
+            let best = (0..count).rev().max_by(|&left, &right| mean_of(left).total_cmp(&mean_of(right)));
+            let sampling = if policy == Policy::Random { "random sampling" } else { "sampling" };
+            named.push(Contender::named(sampling, policy, &[]));
+            named.push(Contender::named("iterative sampling", policy, &[Component::Step, Component::Repeat(100)]));
+            named.extend((1..=3).map(|levels| {
+                let operators = [Component::Step, Component::Lookahead].repeat(levels);
+                Contender::named(&format!("nested {levels}"), policy, &operators)
+            }));
+            named.extend(variants.nth(best.expect("there are variants")));
+            variants.for_each(drop);
         }
         Ok(named)
     }
@@ -667,4 +678,49 @@ fn compare(contenders: &[Contender], scores: &[Vec<f64>]) -> Vec<Comparison> {
     let winner = contenders[winner].expression.to_string();
     comparisons.retain(|comparison| comparison.left == winner);
     comparisons
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{MapOptions, Vocabulary, bank};
+    use getaway::game::Rules;
+    use getaway::map::GeneratorOptions;
+
+    #[test]
+    fn tuning_counts_every_play_once_and_finds_a_search_for_each_policy() {
+        let maps = MapOptions { generator: GeneratorOptions::default(), rules: Rules::NO_JUMP };
+        // Morpion Solitaire has no policy greedy: its rollouts are random.
+        for (problem, policies) in [("morpion-4d", 1), ("samegame", 2)] {
+            let bank = bank(problem, &maps, 1).expect("a bank");
+            let arms = Vocabulary::grown().candidates(0).expressions;
+            let settings = Settings {
+                problem: problem.to_owned(),
+                grammar: "grown".to_owned(),
+                operators: 0,
+                budget_evals: 5,
+                plays: 1,
+                c: 5.0,
+                seed: 1,
+                unseen: 1,
+                finalists: 1,
+            };
+            let mut discovery = Discovery::new(settings, arms, &*bank, None).expect("a discovery");
+            let mut tuning = (0, 0);
+            let stop = AtomicBool::new(false);
+            let report = discovery.run(1, false, &stop, |at| {
+                if at.stage == Stage::Tuning {
+                    tuning = (tuning.0 + at.made, at.total);
+                }
+            });
+            assert_eq!(tuning, (2 * 27, 2 * 27), "{problem}");
+            let ranking = report.expect("a report").ranking;
+            let named = |name: &str| ranking.iter().filter(|row| row.name.as_deref() == Some(name)).collect::<Vec<_>>();
+            assert_eq!(ranking.len(), 1 + 6 * policies, "{problem}");
+            assert_eq!(named("nested 2")[0].expression, "step(lookahead(step(lookahead(simulate))))");
+            assert!(named("UCT")[0].expression.contains("select("));
+            assert_eq!(named("UCT, greedy").len(), policies - 1, "{problem}");
+            assert!(named("UCT, greedy").iter().all(|row| row.expression.contains("simulate(greedy)")));
+        }
+    }
 }
