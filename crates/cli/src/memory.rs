@@ -11,11 +11,11 @@ use super::CliError;
 use super::output::OutputFile;
 
 /// Reads a memory file; without one, the server's rules are assumed. Whether the player may jump
-/// comes from the command line: `no_jump` replaces the file's.
+/// comes from the command line: `played.no_jump` replaces the file's.
 ///
 /// # Errors
 /// When the file cannot be read, is not a memory, or has invalid rules.
-pub(super) fn read(path: &Path, no_jump: bool) -> Result<Memory, CliError> {
+pub(super) fn read(path: &Path, played: &Rules) -> Result<Memory, CliError> {
     let fail = |error: &dyn std::fmt::Display| CliError::Input(format!("{}: {error}", path.display()));
     let memory: Memory = match fs::read_to_string(path) {
         Ok(text) => serde_json::from_str(&text).map_err(|error| fail(&error))?,
@@ -23,7 +23,7 @@ pub(super) fn read(path: &Path, no_jump: bool) -> Result<Memory, CliError> {
         Err(error) => return Err(CliError::Input(format!("cannot read {}: {error}", path.display()))),
     };
     memory.rules.validate().map_err(|error| fail(&error))?;
-    Ok(Memory { rules: Rules { no_jump, ..memory.rules }, ..memory })
+    Ok(Memory { rules: Rules { no_jump: played.no_jump, ..memory.rules }, ..memory })
 }
 
 /// Writes a memory file, replacing the one that was read.
@@ -44,7 +44,7 @@ mod tests {
     #[test]
     fn missing_file_means_the_servers_rules() {
         let dir = tempfile::tempdir().expect("a folder");
-        assert_eq!(read(&dir.path().join("memory.json"), false).expect("a memory"), Memory::default());
+        assert_eq!(read(&dir.path().join("memory.json"), &Rules::BLITZ_2025).expect("a memory"), Memory::default());
     }
 
     #[test]
@@ -52,7 +52,7 @@ mod tests {
         let dir = tempfile::tempdir().expect("a folder");
         let path = dir.path().join("memory.json");
         fs::write(&path, "{}").expect("a file");
-        assert!(read(&path, false).is_err());
+        assert!(read(&path, &Rules::BLITZ_2025).is_err());
     }
 
     #[test]
@@ -62,6 +62,6 @@ mod tests {
         let rules = Rules { hawk_posts: 3, ..Rules::NO_JUMP };
         let memory = Memory { rules, words: vec![("taxi".to_owned(), Style::Bull)], doubts_rules: true };
         write(&memory, &path).expect("a file");
-        assert_eq!(read(&path, true).expect("a memory"), memory);
+        assert_eq!(read(&path, &Rules::NO_JUMP).expect("a memory"), memory);
     }
 }

@@ -115,7 +115,7 @@ pub(super) fn run(args: &PlayArgs, out: &mut impl Write) -> Result<(), CliError>
     if let Some(bot) = external_bot(&args.planner)? {
         return run_external(args, map.name, &world, &bot, out);
     }
-    let known = args.memory.as_deref().map(|path| memory::read(path, rules.no_jump)).transpose()?;
+    let known = args.memory.as_deref().map(|path| memory::read(path, &rules)).transpose()?;
     let mut options = options(args, rules);
     if let Some(memory) = known {
         options = memory.applied_to(options);
