@@ -172,7 +172,13 @@ def test_equal_games_are_stored_once(page: Page, evaluation: tuple[Path, Any]) -
 def test_game_of_an_external_bot_can_be_watched(page: Page, getaway_program: Path, tmp_path: Path) -> None:
     file = tmp_path / "battle.html"
     bot = tmp_path / "bot.py"
-    bot.write_text("import sys\nfor tick, line in enumerate(sys.stdin):\n    if tick == 5: sys.exit(3)\n    print('[]', flush=True)\n")
+    bot.write_text(
+        "import json, sys\n"
+        "for line in sys.stdin:\n"
+        "    tick = json.loads(line)['tick']\n"
+        "    if tick == 6: sys.exit(3)\n"
+        "    print(json.dumps({'type': 'COMMAND', 'tick': tick, 'actions': []}), flush=True)\n"
+    )
     options = ["--samples", "1", "--threads", "1", "--tick-ms", "5000", "--report", str(file)]
     run(getaway_program, "battle", f"pipe:{sys.executable} {bot}", "safest", "snail", *options)
     page.goto(file.as_uri())
