@@ -266,11 +266,22 @@ struct PriorContext<'a> {
     tiles_by_distance: OnceCell<Vec<Position>>,
     /// The player's steps to each tile; computed only when needed.
     player_steps: OnceCell<Vec<u16>>,
+    /// The tick in which owls looked for the last time; computed only when needed.
+    last_look: OnceCell<Option<u16>>,
 }
 
 impl<'a> PriorContext<'a> {
     fn new(layout: &'a Layout, world: &'a World, tick: u16, player: Position, limit: HypothesisLimit) -> Self {
-        Self { layout, world, tick, player, limit, tiles_by_distance: OnceCell::new(), player_steps: OnceCell::new() }
+        Self {
+            layout,
+            world,
+            tick,
+            player,
+            limit,
+            tiles_by_distance: OnceCell::new(),
+            player_steps: OnceCell::new(),
+            last_look: OnceCell::new(),
+        }
     }
 
     /// The number of moves a threat has made before a tick.
@@ -281,8 +292,7 @@ impl<'a> PriorContext<'a> {
     /// Whether a threat on a tile, facing in the direction of its last step, may have made that
     /// step on the shared path to a target.
     fn is_led_to(&self, position: Position, direction: Direction, target: Position) -> bool {
-        let (graph, next) = (self.world.graph(), position.towards(direction));
-        let before = Position::new(2 * position.x - next.x, 2 * position.y - next.y);
+        let (graph, before) = (self.world.graph(), position.towards(direction.reverse()));
         let (Some(before), Some(target)) = (graph.tile(before), graph.tile(target)) else { return false };
         let nearer = self.world.route_bits(target, before);
         let mut order = self.world.rules().shared_path_order.into_iter();
@@ -292,13 +302,16 @@ impl<'a> PriorContext<'a> {
     /// Whether an owl may remember the player on a tile: the player has made at most one step per
     /// tick since it looked for the last time.
     fn could_be_seen(&self, tile: Position) -> bool {
+        let Some(looked) = *self.last_look.get_or_init(|| self.find_last_look()) else { return false };
         let graph = self.world.graph();
-        let clock = self.world.clock();
-        let looked = (FIRST_TICK..self.tick).rev().find(|&tick| clock.threats_move(tick) && clock.owls_look(tick));
-        let Some(looked) = looked else { return false };
         let (Some(player), Some(tile)) = (graph.tile(self.player), graph.tile(tile)) else { return true };
         let steps = self.player_steps.get_or_init(|| graph.distances(Mover::Player, player));
         steps[usize::from(tile)] <= self.tick - looked
+    }
+
+    fn find_last_look(&self) -> Option<u16> {
+        let clock = self.world.clock();
+        (FIRST_TICK..self.tick).rev().find(|&tick| clock.threats_move(tick) && clock.owls_look(tick))
     }
 
     fn tiles_by_distance(&self) -> &[Position] {
@@ -579,7 +592,13 @@ impl ThreatBelief {
         let keeps_rules = draws_on_schedule;
         let max = context.limit.now();
         let tiles = || context.tiles_by_distance().iter();
-        let led_here = |tile: &Position| keeps_rules && context.is_led_to(self.position, self.direction, *tile);
+        let likeliest_first = || {
+            let mut sorted: Vec<&Position> = tiles().collect();
+            if keeps_rules {
+                sorted.sort_by_cached_key(|&&tile| !context.is_led_to(self.position, self.direction, tile));
+            }
+            sorted
+        };
         let remembers = |&tile: &Position| Threat { remembered: Some(tile), ..blank };
         let has_seen = |&tile: &Position| Threat { seen: Some(tile), ..blank };
         let patrols = |&tile: &Position| Threat { post: Some(tile), ..blank };
@@ -589,22 +608,19 @@ impl ThreatBelief {
             StyleMemory::Spawn if !self.is_spawn_known => tiles().map(with_home).take(max).collect(),
             StyleMemory::Nothing | StyleMemory::Spawn => vec![hypothesis(blank)],
             StyleMemory::LastLook => {
-                let could_be_seen = |tile: &&Position| !keeps_rules || context.could_be_seen(**tile);
-                let (likely, others): (Vec<&Position>, Vec<&Position>) =
-                    tiles().filter(could_be_seen).partition(|tile| led_here(tile));
-                likely.into_iter().chain(others).map(remembers).chain([blank]).map(hypothesis).take(max).collect()
+                let looked = likeliest_first().into_iter().filter(|tile| !keeps_rules || context.could_be_seen(**tile));
+                looked.map(remembers).chain([blank]).map(hypothesis).take(max).collect()
             }
             StyleMemory::Target => {
                 let rules = context.world.rules();
                 let (patience, rest) = (rules.hawk_patience_moves as i8, rules.hawk_rest_moves as i8);
                 let idle = (0..=patience).chain(-rest..0).map(waits);
-                let (likely, others): (Vec<&Position>, Vec<&Position>) = tiles().partition(|tile| led_here(tile));
-                let sightings = || likely.iter().chain(&others).map(|&tile| has_seen(tile));
+                let sightings = likeliest_first().into_iter().map(has_seen);
                 if keeps_rules {
                     let posts = context.world.best_intersections().into_iter().map(|tile| patrols(&tile));
-                    return idle.chain(posts).chain(sightings()).map(hypothesis).take(max).collect();
+                    return idle.chain(posts).chain(sightings).map(hypothesis).take(max).collect();
                 }
-                let walks = sightings().chain(tiles().map(patrols));
+                let walks = sightings.chain(tiles().map(patrols));
                 idle.chain(walks).map(hypothesis).take(max).collect()
             }
         }

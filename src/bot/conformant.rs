@@ -7,8 +7,10 @@
 //! apart.
 
 use crate::game::{LAST_TICK, Move, State, World};
-use crate::planner::{Budget, Choice, Outcome, Source, SurvivalOptions, SurvivalSearch};
+use crate::planner::{Choice, Source};
 use crate::search::BudgetMeter;
+
+use super::lines::longest_survival;
 
 /// How far ahead a move is checked in a future, in ticks.
 const FUTURE_TICKS: u16 = 40;
@@ -61,17 +63,14 @@ fn lives(
         return true;
     }
     let until = (state.tick() + ticks).min(LAST_TICK + 1);
-    let next = world.after(state, player_move);
-    let budget = meter.remaining().and(Budget::ticks(states_max));
-    let solution = SurvivalSearch::new(SurvivalOptions::default()).solve_until(world, &next, until, budget);
-    meter.add_search(solution.simulated_ticks);
-    solution.outcome == Outcome::Survives || solution.final_tick >= until
+    longest_survival(world, &world.after(state, player_move), until, (states_max, 0), meter) >= until
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::game::{Direction, Layout, Position, Rules, Style, Threat};
+    use crate::planner::Budget;
 
     #[test]
     fn move_into_a_dead_end_is_replaced_where_an_owl_may_be_on_its_way_there() {

@@ -14,9 +14,10 @@
 use std::cell::{OnceCell, RefCell};
 
 use crate::game::{BreadthFirst, LAST_TICK, Move, Mover, Position, State, Tile, World};
-use crate::planner::{Budget, Choice, Outcome, Source, SurvivalOptions, SurvivalSearch};
+use crate::planner::{Choice, Source};
 use crate::search::BudgetMeter;
 
+use super::lines::longest_survival;
 use super::records::KnownMap;
 use super::tracker::Tracker;
 
@@ -121,13 +122,9 @@ impl KnownMap {
 }
 
 impl SearchLimits<'_> {
-    /// The last tick of the longest line found, at most `target_tick`.
+    /// See [`longest_survival`].
     fn longest_survival(&self, world: &World, state: &State, states_max: u64, target_tick: u16) -> u16 {
-        let options = SurvivalOptions { seed: self.seed, ..SurvivalOptions::default() };
-        let budget = self.meter.borrow().remaining().and(Budget::ticks(states_max));
-        let solution = SurvivalSearch::new(options).solve_until(world, state, target_tick, budget);
-        self.meter.borrow_mut().add_search(solution.simulated_ticks);
-        if solution.outcome == Outcome::Survives { LAST_TICK + 1 } else { solution.final_tick.min(target_tick) }
+        longest_survival(world, state, target_tick, (states_max, self.seed), &mut self.meter.borrow_mut())
     }
 }
 

@@ -132,8 +132,7 @@ impl Game {
     pub fn explain_loss(&self, options: &BotOptions) -> Option<(Rules, Vec<(String, Style)>)> {
         let Answer { observation, decision, .. } = self.answer.as_ref()?;
         let is_observed = self.history.queue.is_empty() && self.message_tick == observation.message_tick;
-        let found = is_observed.then(|| self.learning.explain_loss(&self.map, options, decision.player_move))?;
-        found.map(|(rules, words)| (Rules { no_jump: options.rules.no_jump, ..rules }, words))
+        is_observed.then(|| self.learning.explain_loss(&self.map, options, decision.player_move))?
     }
 
     /// Whether a message continues the game.

@@ -115,7 +115,7 @@ impl Learning {
             self.give_up(tracker, words, options, deadlines);
             return vec![news];
         }
-        let rules = Rules { no_jump: options.rules.no_jump, ..learner.best() };
+        let rules = learner.best();
         let styles = learner.styles();
         let is_new = match &self.learnt {
             Some(learnt) => *learnt != (rules, styles.clone()),

@@ -32,6 +32,7 @@ mod exploration;
 mod fallback;
 mod game;
 mod learning;
+mod lines;
 mod memory;
 mod observation;
 mod options;
@@ -160,23 +161,26 @@ impl Bot {
     /// The rules by which the bot explains the game so far: those of its options as long as every
     /// threat does what was predicted.
     pub fn rules(&self) -> Rules {
-        let learnt = self.game.as_ref().and_then(|game| game.learning.memory());
-        learnt.map_or(self.options.rules, |(rules, _)| rules)
+        self.best_explanation().map_or(self.options.rules, |(rules, _)| rules)
     }
 
     /// What to keep for the next game: as in the options, unless a threat did something else.
     pub fn memory(&self) -> Memory {
-        self.memory_with(self.game.as_ref().and_then(|game| game.learning.memory()))
+        self.memory_with(self.best_explanation())
     }
 
     /// What to keep for the next game after one in which a threat has caught the player: if the bot
     /// had a plan, rules that explain the catch, if any do. No message follows a catch, so the bot
     /// has not seen it.
     pub fn memory_after_catch(&self) -> Memory {
-        let game = self.game.as_ref();
-        let planned = game.filter(|game| game.has_ended_unexpectedly());
+        let planned = self.game.as_ref().filter(|game| game.has_ended_unexpectedly());
         let explained = planned.and_then(|game| game.explain_loss(&self.options));
-        self.memory_with(explained.or_else(|| game.and_then(|game| game.learning.memory())))
+        self.memory_with(explained.or_else(|| self.best_explanation()))
+    }
+
+    /// The rules and words of the best explanation, once a threat did something else.
+    fn best_explanation(&self) -> Option<(Rules, Vec<(String, Style)>)> {
+        self.game.as_ref().and_then(|game| game.learning.memory())
     }
 
     fn memory_with(&self, learnt: Option<(Rules, Vec<(String, Style)>)>) -> Memory {

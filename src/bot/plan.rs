@@ -102,12 +102,16 @@ enum Doubt {
 impl Doubt {
     fn of(tracker: &Tracker, options: &BotOptions, learning: &Learning) -> Self {
         let is_surprised = || tracker.beliefs.mispredictions().iter().any(|&count| count > 0);
-        match () {
-            () if options.doubts_rules || learning.is_learning() => Self::Rules,
-            () if !tracker.beliefs.is_ambiguous() => Self::None,
-            () if is_surprised() && learning.is_looking() => Self::Surprise,
-            () if tracker.has_joined() && !is_surprised() => Self::Memories,
-            () => Self::None,
+        if options.doubts_rules || learning.is_learning() {
+            Self::Rules
+        } else if !tracker.beliefs.is_ambiguous() {
+            Self::None
+        } else if is_surprised() {
+            if learning.is_looking() { Self::Surprise } else { Self::None }
+        } else if tracker.has_joined() {
+            Self::Memories
+        } else {
+            Self::None
         }
     }
 }
@@ -182,7 +186,7 @@ fn most(budget: Budget) -> Budget {
 /// Checks a move against the other explanations of the game.
 fn check(tracker: &Tracker, choice: Choice, learning: &Learning, meter: &mut BudgetMeter) -> Choice {
     let Tracker { tick, player, beliefs, .. } = tracker;
-    let Ok(state) = beliefs.world.state_at(*tick, *player, &beliefs.best) else { return choice };
+    let Ok(state) = tracked_state(tracker) else { return choice };
     let mut random = Generator::from_seed(u64::from(*tick));
     let draws = if beliefs.is_ambiguous() { DRAWS } else { 0 };
     let drawn: Vec<State> = (0..draws)

@@ -9,8 +9,10 @@
 use std::cell::RefCell;
 
 use crate::game::{PeriodTicks, Personality, PhaseClocks, Rules, State, World};
-use crate::planner::{Budget, Prune, SurvivalOptions, SurvivalSearch};
+use crate::planner::{Budget, Prune};
 use crate::search::BudgetMeter;
+
+use super::lines::longest_survival;
 
 /// How long the player must survive in the next phase, in ticks.
 const READY_TICKS: u16 = 40;
@@ -93,12 +95,8 @@ impl Readiness<'_> {
     /// Whether the player would survive if the phase began in the tick of this state.
     pub fn is_ready(&self, world: &World, state: &State) -> bool {
         let until = state.tick().saturating_add(READY_TICKS);
-        let mut meter = self.meter.borrow_mut();
-        let budget = meter.remaining().and(Budget::ticks(READY_STATES_MAX));
         let early = self.early.world_from(world, state);
-        let solution = SurvivalSearch::new(SurvivalOptions::default()).solve_until(early, state, until, budget);
-        meter.add_search(solution.simulated_ticks);
-        solution.final_tick >= until
+        longest_survival(early, state, until, (READY_STATES_MAX, 0), &mut self.meter.borrow_mut()) >= until
     }
 }
 

@@ -308,12 +308,7 @@ impl<const N: usize> Engine<N> {
             world.step(&mut state, Move::Stay);
             moves.push(Move::Stay);
         }
-        if state.tick() > best.final_tick {
-            let survives = state.tick() > LAST_TICK;
-            let (outcome, bound) =
-                if survives { (Outcome::Survives, LAST_TICK + 1) } else { (best.outcome, best.bound) };
-            *best = Solution { outcome, bound, moves, final_tick: state.tick(), ..best.clone() };
-        }
+        adopt(best, moves, state.tick());
         true
     }
 
@@ -331,12 +326,7 @@ impl<const N: usize> Engine<N> {
         meter.add_search(found.simulated_ticks);
         attempt.beam_work += found.simulated_ticks;
         let (target_tick, outcome) = (attempt.target.tick as u16, found.outcome);
-        if found.final_tick > best.final_tick {
-            let survives = outcome == Outcome::Survives;
-            let outcome = if survives { Outcome::Survives } else { best.outcome };
-            let bound = if survives { LAST_TICK + 1 } else { best.bound };
-            *best = Solution { outcome, bound, ..found };
-        }
+        adopt(best, found.moves, found.final_tick);
         if outcome == Outcome::Doomed && best.final_tick <= target_tick {
             self.bound(best, target_tick, true);
         }
@@ -460,6 +450,17 @@ impl<const N: usize> Engine<N> {
     /// The proof of the bound, if the engine has found one.
     pub fn proof(&self) -> Option<&Proof> {
         self.proof.as_ref()
+    }
+}
+
+/// Replaces the best line by a longer one.
+fn adopt(best: &mut Solution, moves: Vec<Move>, final_tick: u16) {
+    if final_tick <= best.final_tick {
+        return;
+    }
+    (best.moves, best.final_tick) = (moves, final_tick);
+    if final_tick > LAST_TICK {
+        (best.outcome, best.bound) = (Outcome::Survives, LAST_TICK + 1);
     }
 }
 

@@ -1,0 +1,21 @@
+//! Lines: how long the player can survive from a state.
+
+use crate::game::{LAST_TICK, State, World};
+use crate::planner::{Budget, Outcome, SurvivalOptions, SurvivalSearch};
+use crate::search::BudgetMeter;
+
+/// The last tick of the longest line that a search of at most `states_max` states finds, at most
+/// `target_tick`; 2001 for a line to the end of the game. The search counts against the meter.
+pub(super) fn longest_survival(
+    world: &World,
+    state: &State,
+    target_tick: u16,
+    (states_max, seed): (u64, u64),
+    meter: &mut BudgetMeter,
+) -> u16 {
+    let options = SurvivalOptions { seed, ..SurvivalOptions::default() };
+    let budget = meter.remaining().and(Budget::ticks(states_max));
+    let solution = SurvivalSearch::new(options).solve_until(world, state, target_tick, budget);
+    meter.add_search(solution.simulated_ticks);
+    if solution.outcome == Outcome::Survives { LAST_TICK + 1 } else { solution.final_tick.min(target_tick) }
+}
