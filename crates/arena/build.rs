@@ -1,29 +1,29 @@
 //! Passes a hash of the sources that games and plays depend on, by which a cluster tells builds of
 //! the same version apart.
 
+#[path = "../../src/fnv.rs"]
+mod fnv;
+
 use std::fs;
+use std::hash::Hasher;
 use std::path::{Path, PathBuf};
+
+use fnv::FnvHasher;
 
 /// Relative to this crate: everything between a series, or a discovery, and its results. The lock
 /// file stands for the dependencies.
 const SOURCES: [&str; 5] = ["../../src", "src", "../discover/src", "../problems/src", "../../Cargo.lock"];
 
 fn main() {
-    // FNV-1a, which does not depend on the compiler's version.
-    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-    let mut add = |bytes: &[u8]| {
-        for &byte in bytes {
-            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        }
-    };
+    let mut hash = FnvHasher::default();
     for source in SOURCES {
         println!("cargo::rerun-if-changed={source}");
         for file in files(Path::new(source)) {
-            add(file.to_string_lossy().replace('\\', "/").as_bytes());
-            add(&fs::read(&file).unwrap_or_default());
+            hash.write(file.to_string_lossy().replace('\\', "/").as_bytes());
+            hash.write(&fs::read(&file).unwrap_or_default());
         }
     }
-    println!("cargo::rustc-env=GETAWAY_BUILD={hash:016x}");
+    println!("cargo::rustc-env=GETAWAY_BUILD={:016x}", hash.finish());
 }
 
 /// The files below a path, or the path itself if it is one, in a fixed order.
