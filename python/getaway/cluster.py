@@ -14,8 +14,8 @@ Each function runs the command of the same name (see `getaway eval --help`) and 
 
 With `address`, games (or the plays of a discovery) become tasks of Ray, the extra `cluster` of this
 package: `auto` is this machine's cluster, `HOST:PORT` another one, `local` a new one that ends with the
-series. With a budget in ticks the result is the same, bit for bit, wherever the games are played. If a worker dies, its games are played
-again; nodes with another version or build of getaway are refused.
+series. With a budget in ticks the result is the same, bit for bit, wherever the games are played. If a
+worker dies, its games are played again; nodes with another version or build of getaway are refused.
 """
 
 from __future__ import annotations

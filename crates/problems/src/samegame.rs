@@ -458,10 +458,10 @@ impl SameGame {
         Self { start, spared: start.spared, is_selective: false }
     }
 
-    /// The same game with fewer legal moves: groups of more than two blocks of the colour that is most
-    /// frequent at the start may be removed only when its blocks are all connected, or when no other group is left. Published
-    /// results of nested rollout policy adaptation are those of such a game (Cazenave, *Nested Rollout
-    /// Policy Adaptation with Selective Policies*, 2016).
+    /// The same game with fewer legal moves: groups of more than two blocks of the colour that is
+    /// most frequent at the start may be removed only when its blocks are all connected, or when no
+    /// other group is left. Published results of nested rollout policy adaptation are those of such
+    /// a game (Cazenave, *Nested Rollout Policy Adaptation with Selective Policies*, 2016).
     #[must_use]
     pub fn selective(self) -> Self {
         Self { is_selective: true, ..self }
