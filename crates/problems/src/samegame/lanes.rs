@@ -1,0 +1,678 @@
+//! Nested search of SameGame with the rollouts side by side.
+//!
+//! The rollouts of a nested search do not depend on each other until a step compares them, so 32
+//! of them are played at a time, one in each *lane*. A `Vector` has 16 bits of every lane, such as
+//! the cells of one column, and every operation on it serves all lanes. A lane whose game is over
+//! takes the next rollout. Searches of the lower levels advance together too, so that there are
+//! always rollouts waiting.
+//!
+//! Guarantees: the result is that of the literal search whose rollouts have a generator each,
+//! seeded by level, step and action, whatever the order in which the rollouts are played.
+
+#![allow(clippy::needless_range_loop, reason = "loops over the lanes of many vectors become vector instructions")]
+
+use getaway::search::{Policy, Problem};
+
+use super::{Board, DIGITS, EMPTY_BONUS, Group, SIZE, SameGame};
+
+/// Rollouts that are played at a time.
+const LANES: usize = 32;
+
+/// Searches of one level that advance together.
+const SEARCHES: usize = 256;
+
+/// One number per lane.
+type Vector = [u16; LANES];
+
+const ZERO: Vector = [0; LANES];
+
+/// Bits that equal no colour's number.
+const NO_COLOUR: u16 = (1 << DIGITS) - 1;
+
+/// A move that is not one: the drawn cell was not the first of its group.
+const REJECTED: u16 = u16::MAX;
+
+/// The random numbers of one rollout: a sequence with an odd step, hashed (Wellons, *Hash Prospector*,
+/// 2018). Its period is 2^32, and there are 2^31 such sequences.
+#[derive(Clone, Copy, Debug)]
+struct LaneRandom {
+    state: u32,
+    step: u32,
+}
+
+impl LaneRandom {
+    fn from_key(key: u64) -> Self {
+        Self { state: key as u32, step: (key >> 32) as u32 | 1 }
+    }
+}
+
+/// The next state, and an index below `count` or 0: each index deviates from its exact probability
+/// by at most one part in `2^16 / count`.
+#[inline]
+fn below(state: u32, step: u32, count: u16) -> (u32, u16) {
+    let state = state.wrapping_add(step);
+    let mut hash = state;
+    hash = (hash ^ hash >> 16).wrapping_mul(0x21f0_aaad);
+    hash = (hash ^ hash >> 15).wrapping_mul(0x735a_2d97);
+    (state, (((hash >> 16) * u32::from(count)) >> 16) as u16)
+}
+
+/// The key of what follows from an action, by its index, in a step of the search with `key`.
+fn child_key(key: u64, step: usize, index: usize) -> u64 {
+    let mut hash = key ^ ((step as u64) << 32 | index as u64).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    hash = (hash ^ hash >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    hash = (hash ^ hash >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    hash ^ hash >> 31
+}
+
+/// The first cell of a group: column and row.
+type Cell = (u8, u8);
+
+fn first_cell(group: Group) -> Cell {
+    let (column, row) = group.cells.nth(0);
+    (column as u8, row as u8)
+}
+
+fn remove_at(board: &mut Board, (column, row): Cell) {
+    board.remove(board.group(usize::from(column), usize::from(row)));
+}
+
+/// A search or rollout to make.
+#[derive(Clone, Copy)]
+struct Start {
+    board: Board,
+    key: u64,
+    /// The moves of the result are needed only if it has more points than this.
+    beat: Option<u32>,
+}
+
+/// The result of a search or rollout.
+#[derive(Clone, Default)]
+struct Line {
+    points: u32,
+    /// The moves; empty if they are not needed.
+    cells: Vec<Cell>,
+}
+
+/// Games in progress, one in each lane.
+#[repr(C, align(64))]
+struct Lanes {
+    /// As those of [`Board`], by digit and column.
+    digits: [[Vector; SIZE]; DIGITS],
+    corners: [Vector; SIZE],
+    /// The digits of the spared colour's number, each in all bits.
+    spared: [Vector; DIGITS],
+    points: Vector,
+    states: [u32; LANES],
+    steps: [u32; LANES],
+}
+
+/// The drawn cells, one in each lane that has a game.
+struct Drawn {
+    column: Vector,
+    /// The bit of the row; 0 if the lane has no game.
+    row: Vector,
+    /// The digits of the colour's number, each in all bits.
+    colour: [Vector; DIGITS],
+}
+
+impl Lanes {
+    const EMPTY: Self = Self {
+        digits: [[ZERO; SIZE]; DIGITS],
+        corners: [ZERO; SIZE],
+        spared: [ZERO; DIGITS],
+        points: ZERO,
+        states: [0; LANES],
+        steps: [0; LANES],
+    };
+
+    fn load(&mut self, lane: usize, start: &Start, policy: Policy) {
+        let Start { board, key, .. } = start;
+        for column in 0..SIZE {
+            for digit in 0..DIGITS {
+                self.digits[digit][column][lane] = board.digits[digit].column(column);
+            }
+            self.corners[column][lane] = board.corners.column(column);
+        }
+        let number = match policy {
+            Policy::Random => NO_COLOUR,
+            Policy::Greedy => u16::from(board.most_frequent()) + 1,
+        };
+        for digit in 0..DIGITS {
+            self.spared[digit][lane] = (number >> digit & 1).wrapping_neg();
+        }
+        // Fits: the points of one group of all cells, and the bonus.
+        const { assert!((SIZE * SIZE - 2).pow(2) + EMPTY_BONUS as usize <= u16::MAX as usize) };
+        self.points[lane] = board.points as u16;
+        let LaneRandom { state, step } = LaneRandom::from_key(*key);
+        (self.states[lane], self.steps[lane]) = (state, step);
+    }
+
+    /// Lanes without a move, a bit for each.
+    fn over(&self) -> u32 {
+        let mut any = ZERO;
+        for corners in &self.corners {
+            for lane in 0..LANES {
+                any[lane] |= corners[lane];
+            }
+        }
+        let mut over = 0;
+        for lane in 0..LANES {
+            over |= u32::from(any[lane] == 0) << lane;
+        }
+        over
+    }
+
+    /// Makes a move in every lane; returns columns and rows, [`REJECTED`] in lanes without.
+    fn play(&mut self) -> Vector {
+        let drawn = self.draw();
+        let mut groups = self.groups(&drawn);
+        let played = accept(&mut groups, &drawn);
+        self.remove(&groups);
+        self.find_corners();
+        played
+    }
+
+    /// Draws a corner in every lane, not of the spared colour as long as there are others.
+    #[inline]
+    fn draw(&mut self) -> Drawn {
+        let Self { digits, corners, spared, states, steps, .. } = self;
+        let mut eligible = [ZERO; SIZE];
+        let mut others = ZERO;
+        for column in 0..SIZE {
+            for lane in 0..LANES {
+                let differs = digits[0][column][lane] ^ spared[0][lane]
+                    | digits[1][column][lane] ^ spared[1][lane]
+                    | digits[2][column][lane] ^ spared[2][lane];
+                let other = corners[column][lane] & differs;
+                eligible[column][lane] = other;
+                others[lane] |= other;
+            }
+        }
+        let mut count = ZERO;
+        for column in 0..SIZE {
+            for lane in 0..LANES {
+                eligible[column][lane] |= corners[column][lane] & mask(others[lane] == 0);
+                count[lane] += eligible[column][lane].count_ones() as u16;
+            }
+        }
+        let mut index = ZERO;
+        for lane in 0..LANES {
+            (states[lane], index[lane]) = below(states[lane], steps[lane], count[lane]);
+        }
+        // Once it is found, the index wraps to numbers that are larger than any count.
+        let (mut at, mut set, mut within) = (ZERO, ZERO, ZERO);
+        let mut numbers = [ZERO; DIGITS];
+        for column in 0..SIZE {
+            for lane in 0..LANES {
+                let count = eligible[column][lane].count_ones() as u16;
+                let is_here = mask(index[lane] < count);
+                at[lane] |= column as u16 & is_here;
+                set[lane] |= eligible[column][lane] & is_here;
+                within[lane] |= index[lane] & is_here;
+                numbers[0][lane] |= digits[0][column][lane] & is_here;
+                numbers[1][lane] |= digits[1][column][lane] & is_here;
+                numbers[2][lane] |= digits[2][column][lane] & is_here;
+                index[lane] = index[lane].wrapping_sub(count);
+            }
+        }
+        loop {
+            let mut left = 0;
+            for lane in 0..LANES {
+                let lowest = set[lane] & set[lane].wrapping_neg();
+                set[lane] ^= lowest & mask(within[lane] != 0);
+                within[lane] = within[lane].saturating_sub(1);
+                left |= within[lane];
+            }
+            if left == 0 {
+                break;
+            }
+        }
+        for lane in 0..LANES {
+            let row = set[lane] & set[lane].wrapping_neg();
+            set[lane] = row;
+            for digit in 0..DIGITS {
+                numbers[digit][lane] = mask(numbers[digit][lane] & row != 0);
+            }
+        }
+        Drawn { column: at, row: set, colour: numbers }
+    }
+
+    /// The groups of the drawn cells, by column.
+    #[inline]
+    fn groups(&self, drawn: &Drawn) -> [Vector; SIZE] {
+        let Self { digits, .. } = self;
+        let Drawn { column: at, row, colour } = drawn;
+        let mut same = [ZERO; SIZE];
+        // An empty column on either side.
+        let mut found = [ZERO; SIZE + 2];
+        for column in 0..SIZE {
+            for lane in 0..LANES {
+                let differs = digits[0][column][lane] ^ colour[0][lane]
+                    | digits[1][column][lane] ^ colour[1][lane]
+                    | digits[2][column][lane] ^ colour[2][lane];
+                same[column][lane] = !differs;
+                found[column + 1][lane] = row[lane] & mask(at[lane] == column as u16);
+            }
+        }
+        // To the right and back, until nothing is added.
+        loop {
+            let mut added = ZERO;
+            (0..SIZE).for_each(|column| grow(column, &same, &mut found, &mut added));
+            if is_zero(&added) {
+                break;
+            }
+            added = ZERO;
+            (0..SIZE).rev().for_each(|column| grow(column, &same, &mut found, &mut added));
+            if is_zero(&added) {
+                break;
+            }
+        }
+        std::array::from_fn(|column| found[column + 1])
+    }
+
+    /// Removes a group in every lane.
+    #[inline]
+    fn remove(&mut self, groups: &[Vector; SIZE]) {
+        let Self { digits: [low, middle, high], points, .. } = self;
+        let mut occupied = [ZERO; SIZE];
+        let mut blocks = ZERO;
+        for column in 0..SIZE {
+            let mut gone = groups[column];
+            for lane in 0..LANES {
+                blocks[lane] += gone[lane].count_ones() as u16;
+            }
+            while !is_zero(&gone) {
+                // Close the lowest gap of each lane.
+                for lane in 0..LANES {
+                    let first = gone[lane] & gone[lane].wrapping_neg();
+                    let gap = gone[lane] & !gone[lane].wrapping_add(first);
+                    let rows = gap.count_ones();
+                    // All bits, if nothing is left to remove.
+                    let below = first.wrapping_sub(1);
+                    let fall = |digit: u16| digit & below | digit.wrapping_shr(rows) & !below;
+                    low[column][lane] = fall(low[column][lane]);
+                    middle[column][lane] = fall(middle[column][lane]);
+                    high[column][lane] = fall(high[column][lane]);
+                    gone[lane] = (gone[lane] ^ gap).wrapping_shr(rows);
+                }
+            }
+            for lane in 0..LANES {
+                occupied[column][lane] = low[column][lane] | middle[column][lane] | high[column][lane];
+            }
+        }
+        // Close the first empty column of each lane, until none is left of an occupied one.
+        loop {
+            let mut open = ZERO;
+            for column in 0..SIZE - 1 {
+                for lane in 0..LANES {
+                    open[lane] |= occupied[column + 1][lane] & mask(occupied[column][lane] == 0);
+                }
+            }
+            if is_zero(&open) {
+                break;
+            }
+            let mut moves = ZERO;
+            for column in 0..SIZE {
+                let next = |columns: &[Vector; SIZE]| if column + 1 < SIZE { columns[column + 1] } else { ZERO };
+                let (next_low, next_middle, next_high) = (next(low), next(middle), next(high));
+                for lane in 0..LANES {
+                    moves[lane] |= mask(occupied[column][lane] == 0);
+                    let close = |digit: u16, next: u16| digit & !moves[lane] | next & moves[lane];
+                    low[column][lane] = close(low[column][lane], next_low[lane]);
+                    middle[column][lane] = close(middle[column][lane], next_middle[lane]);
+                    high[column][lane] = close(high[column][lane], next_high[lane]);
+                }
+                for lane in 0..LANES {
+                    occupied[column][lane] = low[column][lane] | middle[column][lane] | high[column][lane];
+                }
+            }
+        }
+        for lane in 0..LANES {
+            let sum = blocks[lane].wrapping_sub(2);
+            let gained = sum.wrapping_mul(sum).wrapping_add(EMPTY_BONUS as u16 & mask(occupied[0][lane] == 0));
+            points[lane] += gained & mask(blocks[lane] != 0);
+        }
+    }
+
+    #[inline]
+    fn find_corners(&mut self) {
+        let Self { digits: [low, middle, high], corners, .. } = self;
+        let mut like_left = ZERO;
+        for column in 0..SIZE {
+            let next = |digit: &[Vector; SIZE]| if column + 1 < SIZE { digit[column + 1] } else { ZERO };
+            let (next_low, next_middle, next_high) = (next(low), next(middle), next(high));
+            for lane in 0..LANES {
+                let (low, middle, high) = (low[column][lane], middle[column][lane], high[column][lane]);
+                let occupied = low | middle | high;
+                let like_above = occupied & !(low ^ low >> 1 | middle ^ middle >> 1 | high ^ high >> 1);
+                let unlike_right = low ^ next_low[lane] | middle ^ next_middle[lane] | high ^ next_high[lane];
+                let like_right = occupied & !unlike_right;
+                corners[column][lane] = (like_above | like_right) & !(like_above << 1) & !like_left[lane];
+                like_left[lane] = like_right;
+            }
+        }
+    }
+}
+
+/// Adds the neighbours in a column to the cells found.
+#[inline]
+fn grow(column: usize, same: &[Vector; SIZE], found: &mut [Vector; SIZE + 2], added: &mut Vector) {
+    for lane in 0..LANES {
+        let same = same[column][lane];
+        let before = found[column + 1][lane];
+        let beside = found[column][lane] | found[column + 2][lane];
+        let grown = (before | before << 1 | before >> 1 | beside) & same;
+        found[column + 1][lane] = grown;
+        added[lane] |= before ^ grown;
+    }
+}
+
+/// Empties groups whose first cell was not the one drawn; returns columns and rows of the others.
+#[inline]
+fn accept(groups: &mut [Vector; SIZE], drawn: &Drawn) -> Vector {
+    let Drawn { column: at, row, .. } = drawn;
+    let mut earlier = ZERO;
+    for column in 0..SIZE {
+        for lane in 0..LANES {
+            let beyond = if at[lane] > column as u16 { u16::MAX } else { 0 };
+            let before = if at[lane] == column as u16 { row[lane].wrapping_sub(1) } else { beyond };
+            earlier[lane] |= groups[column][lane] & before;
+        }
+    }
+    for cells in groups {
+        for lane in 0..LANES {
+            cells[lane] &= mask(earlier[lane] == 0);
+        }
+    }
+    let mut played = ZERO;
+    for lane in 0..LANES {
+        let cell = at[lane] << 8 | row[lane].wrapping_sub(1).count_ones() as u16;
+        played[lane] = cell | REJECTED & (mask(earlier[lane] != 0) | mask(row[lane] == 0));
+    }
+    played
+}
+
+/// All bits, or none.
+#[inline]
+fn mask(is_set: bool) -> u16 {
+    u16::from(is_set).wrapping_neg()
+}
+
+#[inline]
+fn is_zero(vector: &Vector) -> bool {
+    *vector == ZERO
+}
+
+/// A nested search whose rollouts are played side by side.
+struct Nested<'a> {
+    game: &'a SameGame,
+    policy: Policy,
+    has_memory: bool,
+    lanes: Box<Lanes>,
+    /// The moves of the present rollouts.
+    history: Vec<Vector>,
+}
+
+/// A search in progress.
+struct Progress {
+    start: Start,
+    board: Board,
+    played: Vec<Cell>,
+    /// The best known points, and the moves from the present board, the last one first.
+    best: Option<(u32, Vec<Cell>)>,
+}
+
+impl Nested<'_> {
+    /// Searches of a level from each start; level 0 is a rollout.
+    fn search_all(&mut self, level: usize, starts: &[Start]) -> Vec<Line> {
+        if level == 0 { self.play_all(starts) } else { self.search_chunks(level, starts) }
+    }
+
+    fn search_chunks(&mut self, level: usize, starts: &[Start]) -> Vec<Line> {
+        starts.chunks(SEARCHES).flat_map(|chunk| self.search_together(level, chunk)).collect()
+    }
+
+    fn search_together(&mut self, level: usize, starts: &[Start]) -> Vec<Line> {
+        let begin = |&start: &Start| Progress { start, board: start.board, played: Vec::new(), best: None };
+        let mut searches: Vec<Progress> = starts.iter().map(begin).collect();
+        let mut actions = Vec::new();
+        let mut next = Vec::new();
+        let mut origins = Vec::new();
+        for step in 0.. {
+            next.clear();
+            origins.clear();
+            for (index, search) in searches.iter_mut().enumerate().filter(|(_, search)| !search.board.is_over()) {
+                if !self.has_memory {
+                    search.best = None;
+                }
+                let beat = search.best.as_ref().map(|&(points, _)| points);
+                actions.clear();
+                self.game.actions(&search.board, &mut actions);
+                for (number, &group) in actions.iter().enumerate() {
+                    let mut board = search.board;
+                    board.remove(group);
+                    next.push(Start { board, key: child_key(search.start.key, step, number), beat });
+                    origins.push((index, first_cell(group)));
+                }
+            }
+            if next.is_empty() {
+                break;
+            }
+            let lines = self.search_all(level - 1, &next);
+            for (line, &(index, first)) in lines.into_iter().zip(&origins) {
+                let best = &mut searches[index].best;
+                if best.as_ref().is_none_or(|&(points, _)| line.points > points) {
+                    let mut cells = line.cells;
+                    cells.reverse();
+                    cells.push(first);
+                    *best = Some((line.points, cells));
+                }
+            }
+            for search in searches.iter_mut().filter(|search| !search.board.is_over()) {
+                let (_, cells) = search.best.as_mut().expect("a board that is not over has moves");
+                let cell = cells.pop().expect("the best line goes on to the end");
+                remove_at(&mut search.board, cell);
+                search.played.push(cell);
+            }
+        }
+        let line = |search: Progress| Line { points: search.board.points(), cells: search.played };
+        searches.into_iter().map(line).collect()
+    }
+
+    /// Plays a rollout from each start.
+    fn play_all(&mut self, starts: &[Start]) -> Vec<Line> {
+        let mut lines = vec![Line::default(); starts.len()];
+        // The rollout of each lane, and where its moves begin.
+        let mut rollouts: [Option<(usize, usize)>; LANES] = [None; LANES];
+        let mut waiting = 0;
+        *self.lanes = Lanes::EMPTY;
+        self.history.clear();
+        loop {
+            let mut over = self.lanes.over();
+            while over != 0 {
+                let lane = over.trailing_zeros() as usize;
+                if let Some((rollout, began)) = rollouts[lane].take() {
+                    let points = u32::from(self.lanes.points[lane]);
+                    lines[rollout].points = points;
+                    if starts[rollout].beat.is_none_or(|beat| points > beat) {
+                        let cells = self.history[began..].iter().map(|played| played[lane]);
+                        let cells = cells.filter(|&cell| cell != REJECTED);
+                        lines[rollout].cells.extend(cells.map(|cell| ((cell >> 8) as u8, cell as u8)));
+                    }
+                }
+                if waiting < starts.len() {
+                    self.lanes.load(lane, &starts[waiting], self.policy);
+                    rollouts[lane] = Some((waiting, self.history.len()));
+                    waiting += 1;
+                    // The game may be over before the first move.
+                    if !starts[waiting - 1].board.is_over() {
+                        over &= over - 1;
+                    }
+                } else {
+                    over &= over - 1;
+                }
+            }
+            if rollouts.iter().all(Option::is_none) {
+                return lines;
+            }
+            self.history.push(self.lanes.play());
+        }
+    }
+}
+
+/// The points of one nested search of `level` from the start of a game, with or without memory of
+/// the best sequence; its rollouts follow `policy`.
+///
+/// The search is that of [`nested`](crate::nested::nested), with other random numbers.
+///
+/// # Panics
+/// If the game is selective and the policy `random`: those rollouts take any group.
+pub fn nested(game: &SameGame, level: usize, policy: Policy, has_memory: bool, seed: u64) -> u32 {
+    assert!(!game.is_selective || policy == Policy::Greedy, "random rollouts of a selective game are not supported");
+    let mut nested = Nested { game, policy, has_memory, lanes: Box::new(Lanes::EMPTY), history: Vec::new() };
+    let start = Start { board: *game.start(), key: child_key(seed, 0, 0), beat: None };
+    nested.search_all(level, &[start])[0].points
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use getaway::search::Generator;
+
+    /// A rollout by itself.
+    fn rollout(start: &Start, policy: Policy) -> Line {
+        let Start { mut board, key, .. } = *start;
+        let LaneRandom { mut state, step } = LaneRandom::from_key(key);
+        let spared = board.most_frequent();
+        let mut cells = Vec::new();
+        while !board.is_over() {
+            let others = match policy {
+                Policy::Random => board.corners,
+                Policy::Greedy => board.corners.without(board.cells_of(spared)),
+            };
+            let eligible = if others.is_empty() { board.corners } else { others };
+            let index;
+            (state, index) = below(state, step, eligible.len() as u16);
+            let (column, row) = eligible.nth(usize::from(index));
+            let cell = (column as u8, row as u8);
+            if first_cell(board.group(column, row)) == cell {
+                remove_at(&mut board, cell);
+                cells.push(cell);
+            }
+        }
+        Line { points: board.points(), cells }
+    }
+
+    /// A literal nested search.
+    fn literal(game: &SameGame, start: Start, level: usize, policy: Policy, has_memory: bool) -> Line {
+        if level == 0 {
+            return rollout(&start, policy);
+        }
+        let mut board = start.board;
+        let mut played = Vec::new();
+        let mut best: Option<Line> = None;
+        while !board.is_over() {
+            if !has_memory {
+                best = None;
+            }
+            let step = played.len();
+            let mut actions = Vec::new();
+            game.actions(&board, &mut actions);
+            for (index, &group) in actions.iter().enumerate() {
+                let mut successor = board;
+                successor.remove(group);
+                let next = Start { board: successor, key: child_key(start.key, step, index), beat: None };
+                let line = literal(game, next, level - 1, policy, has_memory);
+                if best.as_ref().is_none_or(|best| line.points > best.points) {
+                    let cells = [&played[..], &[first_cell(group)], &line.cells].concat();
+                    best = Some(Line { points: line.points, cells });
+                }
+            }
+            let cell = best.as_ref().expect("an action").cells[step];
+            remove_at(&mut board, cell);
+            played.push(cell);
+        }
+        Line { points: board.points(), cells: played }
+    }
+
+    /// A board with random colours in the lower left corner, at random times of a random game.
+    fn board(seed: u64, size: usize, colours: usize) -> Board {
+        let mut random = Generator::from_seed(seed);
+        let mut cells = [[None; SIZE]; SIZE];
+        for row in cells.iter_mut().skip(SIZE - size) {
+            row.iter_mut().take(size).for_each(|cell| *cell = Some(random.below(colours) as u8));
+        }
+        let mut board = Board::new(&cells);
+        for _ in 0..random.below(size * size / 4) {
+            if !board.is_over() {
+                board.remove(board.draw(board.corners, &mut random));
+            }
+        }
+        board
+    }
+
+    fn assert_equal(found: &Line, expected: &Line) {
+        assert_eq!((found.points, &found.cells), (expected.points, &expected.cells));
+    }
+
+    #[test]
+    fn rollouts_in_lanes_equal_single_ones() {
+        for policy in Policy::ALL {
+            let start = |number: u64| {
+                let (size, colours) = [(SIZE, 5), (SIZE, 5), (SIZE, 2), (7, 3), (2, 2)][number as usize % 5];
+                Start { board: board(number, size, colours), key: child_key(number, 1, 2), beat: None }
+            };
+            let starts: Vec<Start> = (0..500).map(start).collect();
+            let game = SameGame::new(starts[0].board);
+            let lanes = Box::new(Lanes::EMPTY);
+            let mut nested = Nested { game: &game, policy, has_memory: true, lanes, history: Vec::new() };
+            let found = nested.play_all(&starts);
+            for (found, start) in found.iter().zip(&starts) {
+                assert_equal(found, &rollout(start, policy));
+            }
+            // Moves are left out where they are not needed.
+            let limited: Vec<Start> = starts.iter().map(|&start| Start { beat: Some(300), ..start }).collect();
+            for (found, expected) in nested.play_all(&limited).iter().zip(&found) {
+                assert_eq!(found.points, expected.points);
+                assert!(if found.points > 300 { found.cells == expected.cells } else { found.cells.is_empty() });
+            }
+            assert!(found.iter().any(|line| line.points > 300) && found.iter().any(|line| line.points <= 300));
+        }
+    }
+
+    #[test]
+    fn searches_together_equal_literal_ones() {
+        for (seed, (level, size, colours, is_selective)) in
+            (0..).zip([(1, SIZE, 5, false), (1, SIZE, 5, true), (2, 7, 3, false), (2, 6, 4, true), (3, 4, 3, false)])
+        {
+            let game = SameGame::new(board(seed, size, colours));
+            let game = if is_selective { game.selective() } else { game };
+            for has_memory in [false, true] {
+                let lanes = Box::new(Lanes::EMPTY);
+                let policy = Policy::Greedy;
+                let mut nested = Nested { game: &game, policy, has_memory, lanes, history: Vec::new() };
+                let starts: Vec<Start> =
+                    (0..5).map(|key| Start { board: *game.start(), key: child_key(key, 0, 0), beat: None }).collect();
+                for (found, &start) in nested.search_all(level, &starts).iter().zip(&starts) {
+                    assert_equal(found, &literal(&game, start, level, policy, has_memory));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn lanes_draw_every_index_equally_often() {
+        let mut counts = [0_u32; 7];
+        for key in 0..1000 {
+            let LaneRandom { mut state, step } = LaneRandom::from_key(child_key(key, 0, 0));
+            for _ in 0..70 {
+                let index;
+                (state, index) = below(state, step, 7);
+                counts[usize::from(index)] += 1;
+            }
+        }
+        // 70,000 draws: one standard deviation is 93.
+        assert!(counts.iter().all(|count| count.abs_diff(10_000) < 400), "{counts:?}");
+    }
+}
