@@ -103,17 +103,18 @@ struct Lanes {
     /// The digits of the spared colour's number, each in all bits.
     spared: [Vector; DIGITS],
     points: Vector,
+    /// The column of the drawn cell.
+    column: Vector,
+    /// The bit of its row; 0 if the lane has no game.
+    row: Vector,
+    /// The digits of its colour's number, each in all bits.
+    colour: [Vector; DIGITS],
+    /// The cells of its group that have been found, with an empty column on either side.
+    found: [Vector; SIZE + 2],
+    /// All bits, if there may be more.
+    is_growing: Vector,
     states: [u32; LANES],
     steps: [u32; LANES],
-}
-
-/// The drawn cells, one in each lane that has a game.
-struct Drawn {
-    column: Vector,
-    /// The bit of the row; 0 if the lane has no game.
-    row: Vector,
-    /// The digits of the colour's number, each in all bits.
-    colour: [Vector; DIGITS],
 }
 
 impl Lanes {
@@ -122,6 +123,11 @@ impl Lanes {
         corners: [ZERO; SIZE],
         spared: [ZERO; DIGITS],
         points: ZERO,
+        column: ZERO,
+        row: ZERO,
+        colour: [ZERO; DIGITS],
+        found: [ZERO; SIZE + 2],
+        is_growing: ZERO,
         states: [0; LANES],
         steps: [0; LANES],
     };
@@ -163,20 +169,22 @@ impl Lanes {
         over
     }
 
-    /// Makes a move in every lane; returns columns and rows, [`REJECTED`] in lanes without.
+    /// Makes a move in every lane, except where the group is large and not yet known; returns columns
+    /// and rows, [`REJECTED`] in lanes without a move.
     fn play(&mut self) -> Vector {
-        let drawn = self.draw();
-        let mut groups = self.groups(&drawn);
-        let played = accept(&mut groups, &drawn);
+        self.draw();
+        self.grow_groups();
+        let (groups, played) = self.accept();
         self.remove(&groups);
         self.find_corners();
         played
     }
 
-    /// Draws a corner in every lane, not of the spared colour as long as there are others.
+    /// Draws a corner in every lane whose group does not grow, not of the spared colour as long as
+    /// there are others.
     #[inline]
-    fn draw(&mut self) -> Drawn {
-        let Self { digits, corners, spared, states, steps, .. } = self;
+    fn draw(&mut self) {
+        let Self { digits, corners, spared, is_growing, states, steps, .. } = self;
         let mut eligible = [ZERO; SIZE];
         let mut others = ZERO;
         for column in 0..SIZE {
@@ -198,7 +206,9 @@ impl Lanes {
         }
         let mut index = ZERO;
         for lane in 0..LANES {
-            (states[lane], index[lane]) = below(states[lane], steps[lane], count[lane]);
+            // A lane whose group grows draws again next time.
+            let step = steps[lane] & u32::from(is_growing[lane] == 0).wrapping_neg();
+            (states[lane], index[lane]) = below(states[lane], step, count[lane]);
         }
         // Once it is found, the index wraps to numbers that are larger than any count.
         let (mut at, mut set, mut within) = (ZERO, ZERO, ZERO);
@@ -228,75 +238,108 @@ impl Lanes {
                 break;
             }
         }
+        let Self { column, row, colour, .. } = self;
         for lane in 0..LANES {
-            let row = set[lane] & set[lane].wrapping_neg();
-            set[lane] = row;
+            let drawn = set[lane] & set[lane].wrapping_neg();
+            let choose = |old: u16, new: u16| old & is_growing[lane] | new & !is_growing[lane];
+            column[lane] = choose(column[lane], at[lane]);
+            row[lane] = choose(row[lane], drawn);
             for digit in 0..DIGITS {
-                numbers[digit][lane] = mask(numbers[digit][lane] & row != 0);
+                colour[digit][lane] = choose(colour[digit][lane], mask(numbers[digit][lane] & drawn != 0));
             }
         }
-        Drawn { column: at, row: set, colour: numbers }
     }
 
-    /// The groups of the drawn cells, by column.
+    /// Adds cells to the groups of the drawn cells.
     #[inline]
-    fn groups(&self, drawn: &Drawn) -> [Vector; SIZE] {
-        let Self { digits, .. } = self;
-        let Drawn { column: at, row, colour } = drawn;
+    fn grow_groups(&mut self) {
+        let Self { digits, column: at, row, colour, found, is_growing, .. } = self;
         let mut same = [ZERO; SIZE];
-        // An empty column on either side.
-        let mut found = [ZERO; SIZE + 2];
         for column in 0..SIZE {
             for lane in 0..LANES {
                 let differs = digits[0][column][lane] ^ colour[0][lane]
                     | digits[1][column][lane] ^ colour[1][lane]
                     | digits[2][column][lane] ^ colour[2][lane];
                 same[column][lane] = !differs;
-                found[column + 1][lane] = row[lane] & mask(at[lane] == column as u16);
+                let first = row[lane] & mask(at[lane] == column as u16);
+                found[column + 1][lane] = found[column + 1][lane] & is_growing[lane] | first;
             }
         }
-        // To the right and back, until nothing is added.
-        loop {
-            let mut added = ZERO;
-            (0..SIZE).for_each(|column| grow(column, &same, &mut found, &mut added));
-            if is_zero(&added) {
-                break;
-            }
-            added = ZERO;
-            (0..SIZE).rev().for_each(|column| grow(column, &same, &mut found, &mut added));
-            if is_zero(&added) {
-                break;
+        // Most groups are found on the way to the right and back; nothing is added the third time.
+        let mut added = ZERO;
+        (0..SIZE).for_each(|column| grow(column, &same, found, &mut added));
+        (0..SIZE).rev().for_each(|column| grow(column, &same, found, &mut added));
+        added = ZERO;
+        (0..SIZE).for_each(|column| grow(column, &same, found, &mut added));
+        for lane in 0..LANES {
+            is_growing[lane] = mask(added[lane] != 0);
+        }
+    }
+
+    /// The groups to remove, by column, and their columns and rows: not those that grow, nor those
+    /// whose first cell was not the one drawn.
+    #[inline]
+    fn accept(&self) -> ([Vector; SIZE], Vector) {
+        let Self { column: at, row, found, is_growing, .. } = self;
+        let mut is_refused = *is_growing;
+        for column in 0..SIZE {
+            for lane in 0..LANES {
+                let before =
+                    mask(at[lane] > column as u16) | row[lane].wrapping_sub(1) & mask(at[lane] == column as u16);
+                is_refused[lane] |= mask(found[column + 1][lane] & before != 0);
             }
         }
-        std::array::from_fn(|column| found[column + 1])
+        let mut groups = [ZERO; SIZE];
+        for column in 0..SIZE {
+            for lane in 0..LANES {
+                groups[column][lane] = found[column + 1][lane] & !is_refused[lane];
+            }
+        }
+        let mut played = ZERO;
+        for lane in 0..LANES {
+            let cell = at[lane] << 8 | row[lane].wrapping_sub(1).count_ones() as u16;
+            played[lane] = cell | REJECTED & (is_refused[lane] | mask(row[lane] == 0));
+        }
+        (groups, played)
     }
 
     /// Removes a group in every lane.
     #[inline]
     fn remove(&mut self, groups: &[Vector; SIZE]) {
         let Self { digits: [low, middle, high], points, .. } = self;
-        let mut occupied = [ZERO; SIZE];
         let mut blocks = ZERO;
-        for column in 0..SIZE {
-            let mut gone = groups[column];
+        for cells in groups {
             for lane in 0..LANES {
-                blocks[lane] += gone[lane].count_ones() as u16;
+                blocks[lane] += cells[lane].count_ones() as u16;
             }
-            while !is_zero(&gone) {
-                // Close the lowest gap of each lane.
+        }
+        let mut gone = *groups;
+        loop {
+            let mut left = ZERO;
+            // Close the lowest gap in each column.
+            for column in 0..SIZE {
                 for lane in 0..LANES {
-                    let first = gone[lane] & gone[lane].wrapping_neg();
-                    let gap = gone[lane] & !gone[lane].wrapping_add(first);
+                    let cells = gone[column][lane];
+                    let first = cells & cells.wrapping_neg();
+                    let gap = cells & !cells.wrapping_add(first);
                     let rows = gap.count_ones();
-                    // All bits, if nothing is left to remove.
+                    // All bits, if there is no gap.
                     let below = first.wrapping_sub(1);
                     let fall = |digit: u16| digit & below | digit.wrapping_shr(rows) & !below;
                     low[column][lane] = fall(low[column][lane]);
                     middle[column][lane] = fall(middle[column][lane]);
                     high[column][lane] = fall(high[column][lane]);
-                    gone[lane] = (gone[lane] ^ gap).wrapping_shr(rows);
+                    let rest = (cells ^ gap).wrapping_shr(rows);
+                    gone[column][lane] = rest;
+                    left[lane] |= rest;
                 }
             }
+            if is_zero(&left) {
+                break;
+            }
+        }
+        let mut occupied = [ZERO; SIZE];
+        for column in 0..SIZE {
             for lane in 0..LANES {
                 occupied[column][lane] = low[column][lane] | middle[column][lane] | high[column][lane];
             }
@@ -368,31 +411,6 @@ fn grow(column: usize, same: &[Vector; SIZE], found: &mut [Vector; SIZE + 2], ad
     }
 }
 
-/// Empties groups whose first cell was not the one drawn; returns columns and rows of the others.
-#[inline]
-fn accept(groups: &mut [Vector; SIZE], drawn: &Drawn) -> Vector {
-    let Drawn { column: at, row, .. } = drawn;
-    let mut earlier = ZERO;
-    for column in 0..SIZE {
-        for lane in 0..LANES {
-            let beyond = if at[lane] > column as u16 { u16::MAX } else { 0 };
-            let before = if at[lane] == column as u16 { row[lane].wrapping_sub(1) } else { beyond };
-            earlier[lane] |= groups[column][lane] & before;
-        }
-    }
-    for cells in groups {
-        for lane in 0..LANES {
-            cells[lane] &= mask(earlier[lane] == 0);
-        }
-    }
-    let mut played = ZERO;
-    for lane in 0..LANES {
-        let cell = at[lane] << 8 | row[lane].wrapping_sub(1).count_ones() as u16;
-        played[lane] = cell | REJECTED & (mask(earlier[lane] != 0) | mask(row[lane] == 0));
-    }
-    played
-}
-
 /// All bits, or none.
 #[inline]
 fn mask(is_set: bool) -> u16 {
@@ -401,7 +419,7 @@ fn mask(is_set: bool) -> u16 {
 
 #[inline]
 fn is_zero(vector: &Vector) -> bool {
-    *vector == ZERO
+    vector.iter().fold(0, |any, &bits| any | bits) == 0
 }
 
 /// A nested search whose rollouts are played side by side.
