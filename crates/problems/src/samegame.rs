@@ -5,8 +5,8 @@
 //! (n - 2)^2, and an empty board 1,000 more. The game ends when no group is left.
 //!
 //! A board is three bit sets of cells, one for each binary digit of the colours, so that one
-//! comparison of neighbours serves all colours. A column has 16 bits, of which the highest is always
-//! clear; the sixteenth column is always empty. A random group is drawn without listing the
+//! comparison of neighbours serves all colours. A column is a lane of 16 bits, of which the highest
+//! is always clear; the sixteenth lane is always empty. A random group is drawn without listing the
 //! others: from the *corners*, the cells without an equal neighbour below or to the left, of which
 //! most groups have only one.
 
@@ -24,35 +24,28 @@ pub const COLOURS: usize = 5;
 pub const EMPTY_BONUS: u32 = 1000;
 
 /// Columns of a set, of which the last is always empty.
-const COLUMNS: usize = SIZE + 1;
-/// Bits of a column, of which the highest is always clear.
-const ROWS: usize = 16;
-/// Columns in each word of a set.
-const PER_WORD: usize = 4;
-const WORDS: usize = COLUMNS / PER_WORD;
-/// The highest bit of each column of a word.
-const HIGHEST: u64 = 0x8000_8000_8000_8000;
+const LANES: usize = SIZE + 1;
+/// The cells of a full column.
+const COLUMN: u16 = (1 << SIZE) - 1;
 /// Binary digits of a colour's number; colours are numbered from 1, and 0 is an empty cell.
 const DIGITS: usize = 3;
 
-/// A set of cells; row r, counted from the bottom, of column c is bit `16 (c % 4) + r` of word
-/// `c / 4`.
+/// A set of cells; row r, counted from the bottom, of a column is bit r of its lane.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Cells([u64; WORDS]);
+pub struct Cells([u16; LANES]);
 
 impl Cells {
     /// The set of one cell.
-    #[inline]
     pub fn of(column: usize, row: usize) -> Self {
         let mut cells = Self::default();
-        cells.add(column, 1 << row);
+        cells.0[column] = 1 << row;
         cells
     }
 
     /// Whether the set is empty.
     #[inline]
     pub fn is_empty(self) -> bool {
-        self == Self::default()
+        self.words() == [0; 4]
     }
 
     /// Whether the sets have a cell in common.
@@ -63,19 +56,16 @@ impl Cells {
     /// The number of cells.
     #[inline]
     pub fn len(self) -> u32 {
-        self.0.iter().map(|word| word.count_ones()).sum()
+        self.words().iter().map(|word| word.count_ones()).sum()
     }
 
-    /// The rows of a column.
+    /// Four lanes in each word: row r of column c is bit `16 (c % 4) + r` of word `c / 4`.
     #[inline]
-    fn column(self, column: usize) -> u16 {
-        (self.0[column / PER_WORD] >> (ROWS * (column % PER_WORD))) as u16
-    }
-
-    /// Adds cells of a column.
-    #[inline]
-    fn add(&mut self, column: usize, rows: u16) {
-        self.0[column / PER_WORD] |= u64::from(rows) << (ROWS * (column % PER_WORD));
+    fn words(self) -> [u64; 4] {
+        let lane = |at: usize| u64::from(self.0[at]);
+        std::array::from_fn(|word| {
+            lane(4 * word) | lane(4 * word + 1) << 16 | lane(4 * word + 2) << 32 | lane(4 * word + 3) << 48
+        })
     }
 
     /// Column and row of a cell, counted from the leftmost column, and in it from the bottom; there
@@ -83,26 +73,27 @@ impl Cells {
     #[inline]
     fn nth(self, index: usize) -> (usize, usize) {
         let mut index = index as u32;
+        let words = self.words();
         let mut word = 0;
         loop {
-            let count = self.0[word].count_ones();
+            let count = words[word].count_ones();
             if index < count {
                 break;
             }
             index -= count;
             word += 1;
         }
-        let mut left = self.0[word];
+        let mut left = words[word];
         for _ in 0..index {
             left &= left - 1;
         }
         let bit = left.trailing_zeros() as usize;
-        (PER_WORD * word + bit / ROWS, bit % ROWS)
+        (4 * word + bit / LANES, bit % LANES)
     }
 
     #[inline]
-    fn zip(self, other: Self, operation: impl Fn(u64, u64) -> u64) -> Self {
-        Self(std::array::from_fn(|word| operation(self.0[word], other.0[word])))
+    fn zip(self, other: Self, operation: impl Fn(u16, u16) -> u16) -> Self {
+        Self(std::array::from_fn(|lane| operation(self.0[lane], other.0[lane])))
     }
 
     #[inline]
@@ -125,48 +116,54 @@ impl Cells {
         self.zip(other, |left, right| left & !right)
     }
 
-    /// The cells above each cell. Those above the top row are not cells, so the result must be
-    /// intersected with a set, unless there are none.
+    /// The cells above each cell.
     #[inline]
     fn up(self) -> Self {
-        Self(self.0.map(|word| word << 1))
+        Self(self.0.map(|lane| lane << 1))
     }
 
-    /// The cells below each cell; to be intersected like those of [`up`](Self::up).
+    /// The cells below each cell.
     #[inline]
     fn down(self) -> Self {
-        Self(self.0.map(|word| word >> 1))
+        Self(self.0.map(|lane| lane >> 1))
     }
 
-    /// The cells to the right of each cell; to be intersected like those of [`up`](Self::up).
+    /// The cells to the right of each cell.
     #[inline]
     fn right(self) -> Self {
-        let [first, second, third, fourth] = self.0;
-        Self([first << 16, second << 16 | first >> 48, third << 16 | second >> 48, fourth << 16 | third >> 48])
+        let mut moved = [0; LANES];
+        moved[1..].copy_from_slice(&self.0[..LANES - 1]);
+        Self(moved)
     }
 
     /// The cells to the left of each cell.
     #[inline]
     fn left(self) -> Self {
-        let [first, second, third, fourth] = self.0;
-        Self([first >> 16 | second << 48, second >> 16 | third << 48, third >> 16 | fourth << 48, fourth >> 16])
+        let mut moved = [0; LANES];
+        moved[..LANES - 1].copy_from_slice(&self.0[1..]);
+        Self(moved)
     }
 
     /// The cells of this set that are connected with a cell of it.
     #[inline]
     fn connected(self, column: usize, row: usize) -> Self {
-        let grow = |cells: Self| {
-            let beside = cells.left().or(cells.right());
-            cells.or(cells.up()).or(cells.down()).or(beside).and(self)
-        };
-        let mut found = Self::of(column, row);
-        loop {
-            let grown = grow(grow(found));
-            if grown == found {
-                return found;
+        let mut found = Self::default();
+        found.0[column] = fill(1 << row, self.0[column]);
+        // The columns whose neighbours have not been reached yet.
+        let mut open = 1_u32 << column;
+        while open != 0 {
+            let column = open.trailing_zeros() as usize;
+            open &= open - 1;
+            // The lane beyond either border is the empty one.
+            for next in [(column + LANES - 1) % LANES, (column + 1) % LANES] {
+                let reached = found.0[column] & self.0[next] & !found.0[next];
+                if reached != 0 {
+                    found.0[next] |= fill(reached, self.0[next]);
+                    open |= 1 << next;
+                }
             }
-            found = grown;
         }
+        found
     }
 
     /// Whether every cell is connected with every other.
@@ -178,24 +175,18 @@ impl Cells {
         let (column, row) = self.nth(0);
         self.connected(column, row) == self
     }
-
-    /// The columns from this one on give way to the next ones.
-    #[inline]
-    fn close(self, column: usize) -> Self {
-        let moved = self.left();
-        let (at, shift) = (column / PER_WORD, ROWS * (column % PER_WORD));
-        Self(std::array::from_fn(|word| {
-            let kept = if word < at { u64::MAX } else { 0 };
-            let kept = if word == at { (1 << shift) - 1 } else { kept };
-            self.0[word] & kept | moved.0[word] & !kept
-        }))
-    }
 }
 
-/// The highest bits of the columns of a word that have cells.
+/// The bits of `column` that are connected with those of `from`, a part of it.
 #[inline]
-fn occupied_columns(word: u64) -> u64 {
-    (word + !HIGHEST) & HIGHEST
+fn fill(mut from: u16, column: u16) -> u16 {
+    loop {
+        let grown = (from | from << 1 | from >> 1) & column;
+        if grown == from {
+            return grown;
+        }
+        from = grown;
+    }
 }
 
 /// A group of blocks to remove.
@@ -234,7 +225,7 @@ impl Board {
             for (column, colour) in line.iter().enumerate() {
                 for (digit, cells) in digits.iter_mut().enumerate() {
                     let number = colour.map_or(0, |colour| u16::from(colour) + 1);
-                    cells.add(column, (number >> digit & 1) << (SIZE - 1 - row));
+                    cells.0[column] |= (number >> digit & 1) << (SIZE - 1 - row);
                 }
             }
         }
@@ -281,7 +272,7 @@ impl Board {
 
     /// The colour of a cell, rows counted from the bottom.
     pub fn colour(&self, column: usize, row: usize) -> Option<u8> {
-        let number = (0..DIGITS).map(|digit| (self.digits[digit].column(column) >> row & 1) << digit).sum::<u16>();
+        let number = (0..DIGITS).map(|digit| (self.digits[digit].0[column] >> row & 1) << digit).sum::<u16>();
         (number as u8).checked_sub(1)
     }
 
@@ -304,12 +295,12 @@ impl Board {
     /// The cells of a colour.
     #[inline]
     fn cells_of(&self, colour: u8) -> Cells {
-        let number = u64::from(colour) + 1;
-        // All bits where the digit differs from the number's; it does where a cell is empty.
-        let wanted: [u64; DIGITS] = std::array::from_fn(|digit| (number >> digit & 1).wrapping_neg());
+        let number = u16::from(colour) + 1;
+        // All bits where the digit differs from the number's.
+        let wanted: [u16; DIGITS] = std::array::from_fn(|digit| (number >> digit & 1).wrapping_neg());
         let [low, middle, high] = &self.digits;
-        let differs = |word: usize| low.0[word] ^ wanted[0] | middle.0[word] ^ wanted[1] | high.0[word] ^ wanted[2];
-        Cells(std::array::from_fn(|word| !differs(word)))
+        let differs = |lane: usize| low.0[lane] ^ wanted[0] | middle.0[lane] ^ wanted[1] | high.0[lane] ^ wanted[2];
+        Cells(std::array::from_fn(|lane| !differs(lane) & COLUMN))
     }
 
     /// Finds the corners.
@@ -341,10 +332,11 @@ impl Board {
         loop {
             let (column, row) = corners.nth(random.below(count));
             let group = self.group(column, row);
-            if group.cells.nth(0) == (column, row) {
+            let is_lowest = group.cells.0[column].trailing_zeros() as usize == row;
+            if is_lowest && group.cells.0[(column + LANES - 1) % LANES] == 0 {
                 return group;
             }
-            corners = corners.without(Cells::of(column, row));
+            corners.0[column] &= !(1 << row);
             count -= 1;
         }
     }
@@ -374,52 +366,60 @@ impl Board {
     #[inline]
     fn remove(&mut self, group: Group) {
         let mut blocks = 0;
-        let mut emptied = [0; WORDS];
-        for (word, &gone) in group.cells.0.iter().enumerate() {
+        let mut has_empty_column = false;
+        for (column, &gone) in group.cells.0.iter().enumerate() {
             if gone == 0 {
                 continue;
             }
             blocks += gone.count_ones();
-            let [mut low, mut middle, mut high] = self.digits.map(|cells| cells.0[word]);
-            let before = occupied_columns(low | middle | high);
-            let mut gone = gone;
+            // The digits side by side, so that they fall together.
+            let mut digits =
+                (0..DIGITS).fold(0, |all, digit| all | u64::from(self.digits[digit].0[column]) << (16 * digit));
+            let mut gone = u32::from(gone);
             // Close the gaps from the top, so that the rows below keep their numbers.
             while gone != 0 {
-                let end = 64 - gone.leading_zeros();
-                let rows = (gone << (64 - end)).leading_ones();
-                let above = u64::MAX << end & u64::MAX >> (48 - (end - 1) / 16 * 16);
-                let gap = (1 << end) - (1 << (end - rows));
-                let fall = |digit: u64| digit & !(above | gap) | (digit & above) >> rows;
-                (low, middle, high) = (fall(low), fall(middle), fall(high));
-                gone &= !gap;
+                let top = 32 - gone.leading_zeros();
+                let gap = (gone << (32 - top)).leading_ones();
+                let below = (1_u32 << (top - gap)) - 1;
+                let kept = everywhere(below);
+                let falling = everywhere(u32::from(COLUMN) & !((1 << top) - 1));
+                digits = digits & kept | (digits & falling) >> gap;
+                gone &= below;
             }
-            emptied[word] = before & !occupied_columns(low | middle | high);
-            for (cells, digit) in self.digits.iter_mut().zip([low, middle, high]) {
-                cells.0[word] = digit;
+            has_empty_column |= digits == 0;
+            for (digit, cells) in self.digits.iter_mut().enumerate() {
+                cells.0[column] = (digits >> (16 * digit)) as u16;
             }
         }
         self.points += (blocks - 2).pow(2);
-        if emptied != [0; WORDS] {
-            self.close_columns(emptied);
+        if has_empty_column {
+            self.close_columns();
         }
         self.find_corners();
     }
 
     /// Moves the columns that have blocks to the left, and adds the bonus if there are none.
-    fn close_columns(&mut self, emptied: [u64; WORDS]) {
-        // From the right, so that the columns to the left keep their numbers.
-        for word in (0..WORDS).rev() {
-            let mut columns = emptied[word];
-            while columns != 0 {
-                let bit = 63 - columns.leading_zeros() as usize;
-                columns &= !(1 << bit);
-                self.digits = self.digits.map(|cells| cells.close(PER_WORD * word + bit / ROWS));
+    #[cold]
+    fn close_columns(&mut self) {
+        let occupied = self.occupied();
+        let mut closed = [Cells::default(); DIGITS];
+        let columns = (0..SIZE).filter(|&column| occupied.0[column] != 0);
+        for (to, from) in columns.enumerate() {
+            for (closed, cells) in closed.iter_mut().zip(&self.digits) {
+                closed.0[to] = cells.0[from];
             }
         }
-        if self.occupied().is_empty() {
+        self.digits = closed;
+        if occupied.is_empty() {
             self.points += EMPTY_BONUS;
         }
     }
+}
+
+/// The same bits of a column in each digit.
+#[inline]
+fn everywhere(column: u32) -> u64 {
+    u64::from(column) * 0x1_0001_0001
 }
 
 /// The prior weight of a group of the spared colour.
@@ -493,8 +493,8 @@ impl Problem for SameGame {
         let cells: [Cells; COLOURS] = std::array::from_fn(|colour| board.cells_of(colour as u8));
         let mut corners = board.corners;
         for column in 0..SIZE {
-            while corners.column(column) != 0 {
-                let row = corners.column(column).trailing_zeros() as usize;
+            while corners.0[column] != 0 {
+                let row = corners.0[column].trailing_zeros() as usize;
                 let colour = board.colour(column, row).expect("a corner is occupied");
                 let group = Group { cells: cells[usize::from(colour)].connected(column, row), colour };
                 // A group is found at its first cell; its other corners follow.
@@ -553,7 +553,7 @@ impl Problem for SameGame {
     fn code(&self, _: &Board, group: Group, _depth: usize, _index: usize) -> u64 {
         const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
         let mix = |hash: u64, word: u64| ((hash ^ word).wrapping_mul(ODD)).rotate_left(29);
-        group.cells.0.into_iter().fold(u64::from(group.colour), mix)
+        group.cells.words().into_iter().fold(u64::from(group.colour), mix)
     }
 
     /// Groups of the colour that is most frequent at the start are unlikely, unless they are pairs,

@@ -136,9 +136,9 @@ impl Lanes {
         let Start { board, key, .. } = start;
         for column in 0..SIZE {
             for digit in 0..DIGITS {
-                self.digits[digit][column][lane] = board.digits[digit].column(column);
+                self.digits[digit][column][lane] = board.digits[digit].0[column];
             }
-            self.corners[column][lane] = board.corners.column(column);
+            self.corners[column][lane] = board.corners.0[column];
         }
         let number = match policy {
             Policy::Random => NO_COLOUR,
