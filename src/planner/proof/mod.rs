@@ -113,8 +113,9 @@ pub(super) fn prover(world: &World, root: &State, options: SurvivalOptions) -> O
         let builder = ModelBuilder::<N>::new(world, root)?;
         Some(Box::new(Stage::Building(Some(Box::new(builder)), options)))
     }
-    // Sets of the smallest number of words that holds the map.
-    [sized::<1>, sized::<2>, sized::<3>, sized::<4>, sized::<5>, sized::<6>, sized::<8>, sized::<12>, sized::<16>]
+    // Sets of the smallest number of words that holds the map. Each size is compiled separately and
+    // takes 3% of the time in which the library is built; 3 and 5 fit the maps of the bank.
+    [sized::<3>, sized::<5>, sized::<8>, sized::<16>]
         .into_iter()
         .find_map(|sized| sized(world, root, options))
 }
