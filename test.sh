@@ -43,7 +43,8 @@ section formatting cargo fmt --all --check
 section lints cargo clippy --locked --workspace --all-targets -- -D warnings
 section documentation env RUSTDOCFLAGS='-D warnings' cargo doc --locked --workspace --no-deps --quiet
 section 'library without features' cargo clippy --locked --package getaway -- -D warnings
-section tests cargo test --locked
+# Many tests wait, for a process or a deadline: twice as many as there are processors run at once.
+section tests env RUST_TEST_THREADS=$((2 * $(getconf _NPROCESSORS_ONLN))) cargo test --locked
 # The benches without the optimised build of cargo bench: each runs once, with its checks.
 section 'bench checks' cargo test --locked --bench world --bench arena -- --test
 section 'PNG fuzzing' cargo run --locked --quiet --example png_fuzz -- --count 5000 --seed 1

@@ -150,10 +150,11 @@ fn no_process_is_left_after_the_end_or_a_kill_or_an_interrupt() {
     // Bots that leave processes of their own behind, each with a number by which the test finds
     // them.
     let bot = |seconds: u32| format!("pipe:sleep {seconds} & sleep {seconds}");
-    let ends = "pipe:sleep 87001 & exit 1";
-    external(&[ends], &["--samples", "5"]);
-    wait_until("the end leaves a process", || processes("87001") == 0);
-    for (signal, seconds) in [("-KILL", 87002), ("-INT", 87003), ("-TERM", 87004)] {
+    let ended = || {
+        external(&["pipe:sleep 87001 & exit 1"], &["--samples", "2"]);
+        wait_until("the end leaves a process", || processes("87001") == 0);
+    };
+    let killed_by = |signal: &str, seconds: u32| {
         let planner = bot(seconds);
         let args = ["eval", "snail", "--samples", "100", "--planner", &planner, "--threads", "2"];
         let mut command = command(&args);
@@ -163,7 +164,14 @@ fn no_process_is_left_after_the_end_or_a_kill_or_an_interrupt() {
         assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
         child.wait().unwrap();
         wait_until("a killed run leaves a process", || processes(&seconds.to_string()) == 0);
-    }
+    };
+    // Side by side, because all of them mostly wait.
+    std::thread::scope(|scope| {
+        scope.spawn(ended);
+        for (signal, seconds) in [("-KILL", 87002), ("-INT", 87003), ("-TERM", 87004)] {
+            scope.spawn(move || killed_by(signal, seconds));
+        }
+    });
 }
 
 #[test]

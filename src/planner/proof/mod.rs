@@ -115,7 +115,5 @@ pub(super) fn prover(world: &World, root: &State, options: SurvivalOptions) -> O
     }
     // Sets of the smallest number of words that holds the map. Each size is compiled separately and
     // takes 3% of the time in which the library is built; 3 and 5 fit the maps of the bank.
-    [sized::<3>, sized::<5>, sized::<8>, sized::<16>]
-        .into_iter()
-        .find_map(|sized| sized(world, root, options))
+    [sized::<3>, sized::<5>, sized::<8>, sized::<16>].into_iter().find_map(|sized| sized(world, root, options))
 }
