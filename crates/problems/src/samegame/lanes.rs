@@ -100,6 +100,8 @@ struct Lanes {
     /// As those of [`Board`], by digit and column.
     digits: [[Vector; SIZE]; DIGITS],
     corners: [Vector; SIZE],
+    /// Not 0 if there is a corner.
+    any_corner: Vector,
     /// The digits of the spared colour's number, each in all bits.
     spared: [Vector; DIGITS],
     points: Vector,
@@ -113,6 +115,8 @@ struct Lanes {
     found: [Vector; SIZE + 2],
     /// All bits, if there may be more.
     is_growing: Vector,
+    /// The cells to remove.
+    gone: [Vector; SIZE],
     states: [u32; LANES],
     steps: [u32; LANES],
 }
@@ -121,6 +125,7 @@ impl Lanes {
     const EMPTY: Self = Self {
         digits: [[ZERO; SIZE]; DIGITS],
         corners: [ZERO; SIZE],
+        any_corner: ZERO,
         spared: [ZERO; DIGITS],
         points: ZERO,
         column: ZERO,
@@ -128,6 +133,7 @@ impl Lanes {
         colour: [ZERO; DIGITS],
         found: [ZERO; SIZE + 2],
         is_growing: ZERO,
+        gone: [ZERO; SIZE],
         states: [0; LANES],
         steps: [0; LANES],
     };
@@ -156,15 +162,9 @@ impl Lanes {
 
     /// Lanes without a move, a bit for each.
     fn over(&self) -> u32 {
-        let mut any = ZERO;
-        for corners in &self.corners {
-            for lane in 0..LANES {
-                any[lane] |= corners[lane];
-            }
-        }
         let mut over = 0;
         for lane in 0..LANES {
-            over |= u32::from(any[lane] == 0) << lane;
+            over |= u32::from(self.any_corner[lane] == 0) << lane;
         }
         over
     }
@@ -174,8 +174,8 @@ impl Lanes {
     fn play(&mut self) -> Vector {
         self.draw();
         self.grow_groups();
-        let (groups, played) = self.accept();
-        self.remove(&groups);
+        let played = self.accept();
+        self.remove();
         self.find_corners();
         played
     }
@@ -276,11 +276,11 @@ impl Lanes {
         }
     }
 
-    /// The groups to remove, by column, and their columns and rows: not those that grow, nor those
-    /// whose first cell was not the one drawn.
+    /// Decides which groups are removed: not those that grow, nor those whose first cell was not the
+    /// one drawn. Returns columns and rows.
     #[inline]
-    fn accept(&self) -> ([Vector; SIZE], Vector) {
-        let Self { column: at, row, found, is_growing, .. } = self;
+    fn accept(&mut self) -> Vector {
+        let Self { column: at, row, found, is_growing, gone, .. } = self;
         let mut is_refused = *is_growing;
         for column in 0..SIZE {
             for lane in 0..LANES {
@@ -289,10 +289,9 @@ impl Lanes {
                 is_refused[lane] |= mask(found[column + 1][lane] & before != 0);
             }
         }
-        let mut groups = [ZERO; SIZE];
         for column in 0..SIZE {
             for lane in 0..LANES {
-                groups[column][lane] = found[column + 1][lane] & !is_refused[lane];
+                gone[column][lane] = found[column + 1][lane] & !is_refused[lane];
             }
         }
         let mut played = ZERO;
@@ -300,20 +299,19 @@ impl Lanes {
             let cell = at[lane] << 8 | row[lane].wrapping_sub(1).count_ones() as u16;
             played[lane] = cell | REJECTED & (is_refused[lane] | mask(row[lane] == 0));
         }
-        (groups, played)
+        played
     }
 
     /// Removes a group in every lane.
     #[inline]
-    fn remove(&mut self, groups: &[Vector; SIZE]) {
-        let Self { digits: [low, middle, high], points, .. } = self;
+    fn remove(&mut self) {
+        let Self { digits: [low, middle, high], points, gone, .. } = self;
         let mut blocks = ZERO;
-        for cells in groups {
+        for cells in &*gone {
             for lane in 0..LANES {
                 blocks[lane] += cells[lane].count_ones() as u16;
             }
         }
-        let mut gone = *groups;
         loop {
             let mut left = ZERO;
             // Close the lowest gap in each column.
@@ -338,50 +336,43 @@ impl Lanes {
                 break;
             }
         }
-        let mut occupied = [ZERO; SIZE];
-        for column in 0..SIZE {
-            for lane in 0..LANES {
-                occupied[column][lane] = low[column][lane] | middle[column][lane] | high[column][lane];
-            }
-        }
-        // Close the first empty column of each lane, until none is left of an occupied one.
+        // Close the first empty column of each lane, until none is left of an occupied one. Some lane
+        // nearly always has one.
         loop {
+            let mut moves = ZERO;
             let mut open = ZERO;
-            for column in 0..SIZE - 1 {
+            let mut before = [u16::MAX; LANES];
+            for column in 0..SIZE {
+                let next = |columns: &[Vector; SIZE]| if column + 1 < SIZE { columns[column + 1] } else { ZERO };
+                let (next_low, next_middle, next_high) = (next(low), next(middle), next(high));
                 for lane in 0..LANES {
-                    open[lane] |= occupied[column + 1][lane] & mask(occupied[column][lane] == 0);
+                    let occupied = low[column][lane] | middle[column][lane] | high[column][lane];
+                    moves[lane] |= mask(occupied == 0);
+                    let close = |digit: u16, next: u16| digit & !moves[lane] | next & moves[lane];
+                    low[column][lane] = close(low[column][lane], next_low[lane]);
+                    middle[column][lane] = close(middle[column][lane], next_middle[lane]);
+                    high[column][lane] = close(high[column][lane], next_high[lane]);
+                    let occupied = low[column][lane] | middle[column][lane] | high[column][lane];
+                    open[lane] |= occupied & mask(before[lane] == 0);
+                    before[lane] = occupied;
                 }
             }
             if is_zero(&open) {
                 break;
             }
-            let mut moves = ZERO;
-            for column in 0..SIZE {
-                let next = |columns: &[Vector; SIZE]| if column + 1 < SIZE { columns[column + 1] } else { ZERO };
-                let (next_low, next_middle, next_high) = (next(low), next(middle), next(high));
-                for lane in 0..LANES {
-                    moves[lane] |= mask(occupied[column][lane] == 0);
-                    let close = |digit: u16, next: u16| digit & !moves[lane] | next & moves[lane];
-                    low[column][lane] = close(low[column][lane], next_low[lane]);
-                    middle[column][lane] = close(middle[column][lane], next_middle[lane]);
-                    high[column][lane] = close(high[column][lane], next_high[lane]);
-                }
-                for lane in 0..LANES {
-                    occupied[column][lane] = low[column][lane] | middle[column][lane] | high[column][lane];
-                }
-            }
         }
         for lane in 0..LANES {
             let sum = blocks[lane].wrapping_sub(2);
-            let gained = sum.wrapping_mul(sum).wrapping_add(EMPTY_BONUS as u16 & mask(occupied[0][lane] == 0));
+            let gained = sum.wrapping_mul(sum).wrapping_add(EMPTY_BONUS as u16 & mask(low[0][lane] | middle[0][lane] | high[0][lane] == 0));
             points[lane] += gained & mask(blocks[lane] != 0);
         }
     }
 
     #[inline]
     fn find_corners(&mut self) {
-        let Self { digits: [low, middle, high], corners, .. } = self;
+        let Self { digits: [low, middle, high], corners, any_corner, .. } = self;
         let mut like_left = ZERO;
+        let mut any = ZERO;
         for column in 0..SIZE {
             let next = |digit: &[Vector; SIZE]| if column + 1 < SIZE { digit[column + 1] } else { ZERO };
             let (next_low, next_middle, next_high) = (next(low), next(middle), next(high));
@@ -392,9 +383,11 @@ impl Lanes {
                 let unlike_right = low ^ next_low[lane] | middle ^ next_middle[lane] | high ^ next_high[lane];
                 let like_right = occupied & !unlike_right;
                 corners[column][lane] = (like_above | like_right) & !(like_above << 1) & !like_left[lane];
+                any[lane] |= corners[column][lane];
                 like_left[lane] = like_right;
             }
         }
+        *any_corner = any;
     }
 }
 
