@@ -363,7 +363,9 @@ impl Lanes {
         }
         for lane in 0..LANES {
             let sum = blocks[lane].wrapping_sub(2);
-            let gained = sum.wrapping_mul(sum).wrapping_add(EMPTY_BONUS as u16 & mask(low[0][lane] | middle[0][lane] | high[0][lane] == 0));
+            let gained = sum
+                .wrapping_mul(sum)
+                .wrapping_add(EMPTY_BONUS as u16 & mask(low[0][lane] | middle[0][lane] | high[0][lane] == 0));
             points[lane] += gained & mask(blocks[lane] != 0);
         }
     }
