@@ -15,7 +15,7 @@ use super::{Proof, Solution, Step};
 use crate::game::{LAST_TICK, Move, Plan, Rules};
 
 /// The version of the format.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// A line through a game and a proof that no line is longer than the bound.
 #[derive(Clone, Debug, PartialEq)]
@@ -151,7 +151,14 @@ mod tests {
     use crate::planner::Outcome;
 
     fn certificate() -> Certificate {
-        let step = Step { target_tick: 12, from_tick: 3, until_tick: 9, absorbs: true, joins: vec![(3, 0), (5, 2)] };
+        let step = Step {
+            target_tick: 12,
+            from_tick: 3,
+            until_tick: 9,
+            absorbs: true,
+            counts_draws: false,
+            joins: vec![(3, 0), (5, 2)],
+        };
         let solution = Solution {
             outcome: Outcome::Doomed,
             moves: vec![Move::Left, Move::Stay],

@@ -15,13 +15,14 @@
 //!   what is left is known from then on.
 //! - If a layer is empty before the target, no game reaches the target.
 //!
-//! A hawk may join with an unknown memory: until it sees the player it may then take any step, and
-//! a state with an unknown memory stands for every state that differs from it only in this memory.
-//! A hawk's random pick counts as any of its posts; everything else about the threats is as on the
-//! server. Since each step is repeated, a certificate cannot make a false claim: a wrong one ends
+//! A hawk joins with every memory that it can have on its tile. While it does not see the player, a
+//! key holds the memories that agree with the tiles it has taken since, and a state stands for
+//! every state that differs from it only in which of these memories it is. A hawk's random pick
+//! counts as any of its posts, unless a sweep from the first tick counts its draws; everything else
+//! about the threats is as on the server. Since each step is repeated, a certificate cannot make a false claim: a wrong one ends
 //! with states left over.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::rc::Rc;
 
@@ -88,11 +89,15 @@ pub fn verify_within(certificate: &Certificate, layout: &Layout, states_max: u64
         // No sweep follows one that must run out of states, so its layers are not kept.
         let is_last = index + 1 == certificate.steps.len() && certificate.end == ProofEnd::Empty;
         ran_out = verifier.sweep(step, is_last).map_err(|message| refuse(index + 2, message))?;
+        verifier.check_keys().map_err(|message| refuse(index + 2, message))?;
     }
     match certificate.end {
         ProofEnd::Empty if ran_out == Some(bound_tick) => Ok(()),
         ProofEnd::Empty => Err(refuse(last_line, format!("the last sweep does not prove a bound of {bound_tick}"))),
-        _ => verifier.search(bound_tick).map_err(|message| refuse(last_line, message)),
+        _ => {
+            verifier.search(bound_tick).map_err(|message| refuse(last_line, message))?;
+            verifier.check_keys().map_err(|message| refuse(last_line, message))
+        }
     }
 }
 
@@ -159,8 +164,8 @@ struct Key {
     seen: Option<Position>,
     post: Option<Position>,
     idle_rounds: i32,
-    /// Hawk: whether the key stands for every memory.
-    is_unknown: bool,
+    /// Hawk: for a key that stands for several memories, their place in the list of these, from 1.
+    several: usize,
 }
 
 /// A threat that sees the player: its keys by number, and what follows from them.
@@ -172,22 +177,35 @@ struct Pursuer {
     /// Number, then whether it looks, then the tile where it sees the player -> the numbers that
     /// can follow.
     next: Vec<Option<Rc<[u32]>>>,
-    /// Every key that it can ever have, computed on first use.
-    closure: Option<Vec<u32>>,
+    /// Hawk: keys, by their numbers in ascending order, for which one key stands.
+    several: Vec<Rc<[u32]>>,
+    several_places: HashMap<Rc<[u32]>, usize>,
+    /// By number of moves, every key that it can then have, as far as they have been needed.
+    closures: Vec<Vec<u32>>,
+    /// The numbers that can follow a number, wherever the player is.
+    steps: HashMap<u32, Vec<u32>>,
 }
 
-/// States of some threats. A hawk with an unknown memory stands for one with any memory, so a state
-/// is covered if the set contains one that may stand for the same state of the game.
+/// States of some threats. A state is covered if the set contains one that may stand for the same
+/// state of the game.
 struct Cover {
     threats: Vec<usize>,
     states: States,
-    /// The hawks among the threats, and the states with all of their memories unknown.
+    /// The hawks among the threats, and the states by what is left of them without the hawks'
+    /// memories.
     hawks: Vec<usize>,
-    coarse: States,
+    by_coarse: HashMap<u128, Vec<u128>, BuildHasherDefault<StateHasher>>,
 }
 
-/// Unknown memories for which all possibilities are looked up.
-const UNKNOWN_MAX: usize = 2;
+/// A hawk's number in a state has the number of its draws above its key's number, plus one; zero if
+/// they are not counted.
+const KEY_BITS: u32 = 18;
+const DRAW_BITS: u32 = 8;
+
+/// The number of a hawk's key.
+fn key_number(number: u32) -> u32 {
+    number & ((1 << KEY_BITS) - 1)
+}
 
 struct Verifier {
     layout: Layout,
@@ -291,7 +309,7 @@ impl Verifier {
         for spawn in self.layout.threats.clone() {
             let mut threat = Threat::new(spawn, &self.rules);
             if !matches!(spawn.style, Style::Bull | Style::Goldfish) {
-                self.pursuers.push(Some(Pursuer::new(threat, &self.positions)));
+                self.pursuers.push(Some(Pursuer::new(threat)));
                 continue;
             }
             self.pursuers.push(None);
@@ -305,7 +323,7 @@ impl Verifier {
 
     /// Gives the threats their bits in a state, these first.
     fn assign_bits(&mut self, first: &[usize]) {
-        // A key's bits in a state: deer have four times as many as sharks, owls and hawks a memory.
+        // A key's bits in a state: deer have four times as many as sharks, owls a memory.
         let tiles = self.positions.len() as u128;
         let bits_of = |keys: u128| u128::BITS - keys.leading_zeros();
         let threats = &self.layout.threats;
@@ -314,7 +332,7 @@ impl Verifier {
             Style::Shark => bits_of(tiles),
             Style::Deer => bits_of(4 * tiles),
             Style::Owl => bits_of(tiles * (tiles + 1)),
-            Style::Hawk => bits_of(tiles * (tiles + 256)),
+            Style::Hawk => KEY_BITS + DRAW_BITS,
         };
         self.bits = threats.iter().map(|spawn| bits_of_style(spawn.style)).collect();
         self.shifts = vec![0; threats.len()];
@@ -422,7 +440,7 @@ impl Verifier {
 
     /// The tile of a threat's number.
     fn tile_of(&self, threat: usize, number: u32) -> u16 {
-        self.pursuers[threat].as_ref().expect("it sees the player").tiles[number as usize]
+        self.pursuers[threat].as_ref().expect("it sees the player").tiles[key_number(number) as usize]
     }
 
     /// Where a threat's bits end.
@@ -437,7 +455,7 @@ impl Verifier {
 
     /// Whether the player may stand here at the start of a tick with this threat where it is.
     fn lives(&self, tick: usize, player: u16, threat: usize, number: u32) -> bool {
-        let place = self.pursuers[threat].as_ref().expect("it sees the player").tiles[number as usize];
+        let place = self.tile_of(threat, number);
         if place == player {
             return false;
         }
@@ -462,7 +480,7 @@ impl Verifier {
             found.push(u128::from(to));
             for &threat in threats {
                 let number = self.number(state, threat);
-                let numbers = self.next_numbers(tick, threat, number, player, to);
+                let numbers = self.next_counted(tick, threat, number, player, to);
                 let before = found.split_off(first);
                 for state in before {
                     for &next in numbers.iter() {
@@ -475,7 +493,24 @@ impl Verifier {
         }
     }
 
-    /// The numbers that can follow a threat's number in a tick.
+    /// The numbers that can follow a threat's number in a tick; if its draws are counted, it picks
+    /// the post that it picks in the game.
+    fn next_counted(&mut self, tick: usize, threat: usize, number: u32, from: u16, to: u16) -> Rc<[u32]> {
+        let (key, counted) = (key_number(number), number >> KEY_BITS);
+        let found = self.next_numbers(tick, threat, key, from, to);
+        if counted == 0 {
+            return found;
+        }
+        if !self.picks(threat, key, found[0]) {
+            return found.iter().map(|&next| next | counted << KEY_BITS).collect();
+        }
+        let picked = self.picked_number(threat, counted as u16 - 1, found[0]);
+        // From here on they are no longer counted if there are too many.
+        let counted = if counted + 1 < 1 << DRAW_BITS { counted + 1 } else { 0 };
+        Rc::new([picked | counted << KEY_BITS])
+    }
+
+    /// The numbers of the keys that can follow a threat's key in a tick.
     fn next_numbers(&mut self, tick: usize, threat: usize, number: u32, from: u16, to: u16) -> Rc<[u32]> {
         let pursuer = self.pursuers[threat].as_mut().expect("it sees the player");
         if !self.moves[tick] {
@@ -488,9 +523,11 @@ impl Verifier {
             View::Present => to,
         };
         let case = usize::from(looks) + 2 * usize::from(forgets);
-        let place = (number as usize * 4 + case) * tiles + usize::from(sees);
+        let is_hawk = pursuer.spawned.style == Style::Hawk;
+        let (case, cases) = if is_hawk { (0, 1) } else { (case, 4) };
+        let place = (number as usize * cases + case) * tiles + usize::from(sees);
         if pursuer.next.len() <= place {
-            pursuer.next.resize((number as usize + 1) * 4 * tiles, None);
+            pursuer.next.resize((number as usize + 1) * cases * tiles, None);
         }
         if pursuer.next[place].is_none() {
             let clock = if looks { 0 } else { self.rules.owl_window_ticks };
@@ -505,6 +542,7 @@ impl Verifier {
     fn numbers_at(&mut self, threat: usize, tick: usize) -> Result<Vec<u32>, String> {
         let context = (&self.ways, &self.layout, self.positions.as_slice());
         let forgets = self.forgets[tick];
+        let moves = self.moves[..tick].iter().filter(|moves| **moves).count();
         let pursuer = self.pursuers.get_mut(threat).and_then(Option::as_mut);
         let pursuer = pursuer.ok_or_else(|| format!("threat {threat} does not see the player or does not exist"))?;
         if tick == 1 {
@@ -513,8 +551,8 @@ impl Verifier {
         }
         match pursuer.spawned.style {
             Style::Owl => {}
-            Style::Hawk => return Ok((0..context.2.len() as u32).collect()),
-            _ => return Ok(pursuer.closure(context)),
+            Style::Hawk => return Ok(pursuer.hawks_anywhere(context, &self.rules)),
+            _ => return Ok(pursuer.closure(context, moves)),
         }
         if !forgets {
             return Err(format!("threat {threat} is an owl: it cannot join in tick {tick}, in which it remembers"));
@@ -547,7 +585,7 @@ impl Verifier {
         for tick in from..=until {
             self.narrow(tick, step.absorbs, &mut threats, &mut states);
             for &(_, threat) in step.joins.iter().filter(|(at, _)| usize::from(*at) == tick) {
-                self.join(tick, usize::from(threat), &mut threats, &mut states)?;
+                self.join(tick, usize::from(threat), step.counts_draws, &mut threats, &mut states)?;
             }
             self.narrow(tick, false, &mut threats, &mut states);
             if states.is_empty() {
@@ -589,38 +627,52 @@ impl Verifier {
         Ok(())
     }
 
+    /// Whether the numbers of keys fit into a state.
+    fn check_keys(&self) -> Result<(), String> {
+        let most = self.pursuers.iter().flatten().map(|pursuer| pursuer.keys.len()).max().unwrap_or(0);
+        if most > 1 << KEY_BITS { Err(format!("a threat has more than {} keys", 1 << KEY_BITS)) } else { Ok(()) }
+    }
+
     /// A set of states of some threats.
     fn cover(&self, threats: &[usize], states: States) -> Cover {
         let is_hawk = |&threat: &usize| self.layout.threats[threat].style == Style::Hawk;
         let hawks: Vec<usize> = threats.iter().copied().filter(is_hawk).collect();
-        let coarse = if hawks.is_empty() {
-            States::default()
-        } else {
-            states.iter().map(|&state| hawks.iter().fold(state, |state, &hawk| self.forget(state, hawk))).collect()
-        };
-        Cover { threats: threats.to_vec(), states, hawks, coarse }
+        let mut by_coarse: HashMap<u128, Vec<u128>, _> = HashMap::default();
+        for &state in states.iter().filter(|_| !hawks.is_empty()) {
+            by_coarse.entry(self.coarse(state, &hawks)).or_default().push(state);
+        }
+        Cover { threats: threats.to_vec(), states, hawks, by_coarse }
     }
 
-    /// The state with a hawk's memory unknown: its number is then that of its tile.
-    fn forget(&self, state: u128, hawk: usize) -> u128 {
-        let own = ((1 << self.bits[hawk]) - 1) << self.shifts[hawk];
-        state & !own | u128::from(self.place(state, hawk)) << self.shifts[hawk]
+    /// The state without the memories of hawks.
+    fn coarse(&self, state: u128, hawks: &[usize]) -> u128 {
+        hawks.iter().fold(state, |state, &hawk| {
+            let own = ((1 << self.bits[hawk]) - 1) << self.shifts[hawk];
+            state & !own | u128::from(self.place(state, hawk)) << self.shifts[hawk]
+        })
     }
 
     /// Whether a set has a state that may stand for the same state of the game.
     fn covers(&self, cover: &Cover, state: u128) -> bool {
-        if cover.hawks.is_empty() {
+        if cover.hawks.is_empty() || cover.states.contains(&state) {
             return cover.states.contains(&state);
         }
-        let is_unknown = |&hawk: &usize| (self.number(state, hawk) as usize) < self.positions.len();
-        if cover.hawks.len() > UNKNOWN_MAX || cover.hawks.iter().any(is_unknown) {
-            let state = cover.hawks.iter().fold(state, |state, &hawk| self.forget(state, hawk));
-            return cover.coarse.contains(&state);
+        let others = cover.by_coarse.get(&self.coarse(state, &cover.hawks));
+        let may_be_same = |&other: &u128| {
+            cover.hawks.iter().all(|&hawk| self.overlap(hawk, self.number(state, hawk), self.number(other, hawk)))
+        };
+        others.is_some_and(|others| others.iter().any(may_be_same))
+    }
+
+    /// Whether two of a hawk's numbers on the same tile may stand for the same of its states.
+    fn overlap(&self, hawk: usize, one: u32, other: u32) -> bool {
+        let (draws, other_draws) = (one >> KEY_BITS, other >> KEY_BITS);
+        if draws != other_draws && draws != 0 && other_draws != 0 {
+            return false;
         }
-        (0..1_usize << cover.hawks.len()).any(|chosen| {
-            let forgotten = cover.hawks.iter().enumerate().filter(|(index, _)| chosen >> index & 1 == 1);
-            cover.states.contains(&forgotten.fold(state, |state, (_, &hawk)| self.forget(state, hawk)))
-        })
+        let pursuer = self.pursuers[hawk].as_ref().expect("it sees the player");
+        let (one, other) = (key_number(one), key_number(other));
+        one == other || pursuer.exact(&one).iter().any(|number| pursuer.exact(&other).contains(number))
     }
 
     /// Applies the known states of a tick.
@@ -646,13 +698,19 @@ impl Verifier {
         &mut self,
         tick: usize,
         threat: usize,
+        counts_draws: bool,
         threats: &mut Vec<usize>,
         states: &mut States,
     ) -> Result<(), String> {
         if threats.contains(&threat) {
             return Ok(());
         }
-        let numbers = self.numbers_at(threat, tick)?;
+        let mut numbers = self.numbers_at(threat, tick)?;
+        let is_hawk = self.layout.threats[threat].style == Style::Hawk;
+        if is_hawk && counts_draws && tick == 1 {
+            // It has not drawn yet.
+            numbers.iter_mut().for_each(|number| *number |= 1 << KEY_BITS);
+        }
         if self.end(threat) > u128::BITS {
             return Err(format!("threat {threat} does not fit into a state"));
         }
@@ -752,12 +810,12 @@ impl Verifier {
             let mut next = vec![u32::from(to)];
             let mut next_draws = draws.to_vec();
             for (place, (&threat, &number)) in threats.iter().zip(numbers).enumerate() {
-                let found = self.next_numbers(tick, threat, number, player, to);
-                let number = if found.len() == 1 && !self.picks(threat, number, found[0]) {
-                    found[0]
-                } else {
+                let found = self.next_numbers(tick, threat, number, player, to)[0];
+                let number = if self.picks(threat, number, found) {
                     next_draws[place] += 1;
-                    self.picked_number(threat, draws[place] as u16, &found)
+                    self.picked_number(threat, draws[place] as u16, found)
+                } else {
+                    found
                 };
                 next.push(number);
             }
@@ -783,17 +841,17 @@ impl Verifier {
     /// matter.
     fn picks(&self, threat: usize, before: u32, after: u32) -> bool {
         let pursuer = self.pursuers[threat].as_ref().expect("it sees the player");
-        let (before, after) = (&pursuer.keys[before as usize], &pursuer.keys[after as usize]);
-        before.post.is_none() && after.post.is_some()
+        let has_post = |number: &u32| pursuer.keys[*number as usize].post.is_some();
+        !pursuer.exact(&before).iter().any(has_post) && pursuer.exact(&after).iter().all(has_post)
     }
 
-    /// Of the numbers that a hawk's pick can lead to, the one that this pick leads to.
-    fn picked_number(&self, threat: usize, draws: u16, numbers: &[u32]) -> u32 {
+    /// Of the keys that a hawk's pick can lead to, the one that this pick leads to.
+    fn picked_number(&self, threat: usize, draws: u16, picked: u32) -> u32 {
         let pursuer = self.pursuers[threat].as_ref().expect("it sees the player");
         let mut seed = pursuer.spawned.seed + i32::from(draws);
         let post = pick(&mut seed, self.rules.pick_scale, &self.ways.posts());
         let is_picked = |&&number: &&u32| pursuer.keys[number as usize].post == post;
-        *numbers.iter().find(is_picked).expect("a pick is one of the posts")
+        *pursuer.exact(&picked).iter().find(is_picked).expect("a pick is one of the posts")
     }
 }
 
@@ -801,19 +859,18 @@ impl Verifier {
 type Map<'a> = (&'a Surveyed, &'a Layout, &'a [Position]);
 
 impl Pursuer {
-    /// The first numbers of a hawk are those with an unknown memory, in the order of the tiles.
-    fn new(spawned: Threat, positions: &[Position]) -> Self {
-        let (keys, tiles) = (Vec::new(), Vec::new());
-        let is_hawk = spawned.style == Style::Hawk;
-        let mut pursuer = Self { spawned, keys, tiles, numbers: HashMap::new(), next: Vec::new(), closure: None };
-        for &position in positions.iter().filter(|_| is_hawk) {
-            pursuer.add_key(Pursuer::unknown(position), positions);
+    fn new(spawned: Threat) -> Self {
+        Self {
+            spawned,
+            keys: Vec::new(),
+            tiles: Vec::new(),
+            numbers: HashMap::new(),
+            next: Vec::new(),
+            several: Vec::new(),
+            several_places: HashMap::new(),
+            closures: Vec::new(),
+            steps: HashMap::new(),
         }
-        pursuer
-    }
-
-    fn unknown(position: Position) -> Key {
-        Key { position, direction: 0, remembered: None, seen: None, post: None, idle_rounds: 0, is_unknown: true }
     }
 
     fn view(&self, rules: &Rules) -> View {
@@ -836,9 +893,60 @@ impl Pursuer {
             seen: memory.seen,
             post: memory.post,
             idle_rounds: memory.idle_rounds,
-            is_unknown: false,
+            several: 0,
         };
         self.add_key(key, positions)
+    }
+
+    /// The keys for which one key stands, by their numbers.
+    fn exact<'a>(&'a self, number: &'a u32) -> &'a [u32] {
+        match self.keys[*number as usize].several {
+            0 => std::slice::from_ref(number),
+            place => &self.several[place - 1],
+        }
+    }
+
+    /// The number of a key that stands for these, which are on one tile.
+    fn add_several(&mut self, mut numbers: Vec<u32>, positions: &[Position]) -> u32 {
+        numbers.sort_unstable();
+        numbers.dedup();
+        if numbers.len() == 1 {
+            return numbers[0];
+        }
+        let position = self.keys[numbers[0] as usize].position;
+        let numbers: Rc<[u32]> = numbers.into();
+        let place = *self.several_places.entry(numbers.clone()).or_insert_with(|| {
+            self.several.push(numbers);
+            self.several.len()
+        });
+        let key =
+            Key { position, direction: 0, remembered: None, seen: None, post: None, idle_rounds: 0, several: place };
+        self.add_key(key, positions)
+    }
+
+    /// For each tile, a key that stands for every memory that a hawk can have there. It has seen the
+    /// player in a straight line from there, or is sent to a post, or rests: for longer on a post.
+    fn hawks_anywhere(&mut self, map: Map<'_>, rules: &Rules) -> Vec<u32> {
+        let (ways, layout, positions) = map;
+        let posts = ways.posts().into_owned();
+        let (patience, rest) = (i32::from(rules.hawk_patience_moves), i32::from(rules.hawk_rest_moves));
+        let on_tile = |&position: &Position| {
+            let seen = positions.iter().copied();
+            let seen = seen.filter(|&seen| seen == position || line_of_sight(layout, position, seen));
+            let first = if posts.contains(&position) { -rest } else { 0 };
+            let none = Memory { remembered: None, seen: None, post: None, idle_rounds: 0 };
+            let seen = seen.map(|seen| Memory { seen: Some(seen), ..none.clone() });
+            let sent = posts.iter().map(|&post| Memory { post: Some(post), ..none.clone() });
+            let rests = (first..=patience).map(|idle_rounds| Memory { idle_rounds, ..none.clone() });
+            let memories = seen.chain(sent).chain(rests);
+            memories.map(|memory| Threat { position, memory, ..self.spawned.clone() }).collect()
+        };
+        let hawks: Vec<Vec<Threat>> = positions.iter().map(on_tile).collect();
+        let number = |hawks: Vec<Threat>| {
+            let numbers: Vec<u32> = hawks.iter().map(|hawk| self.add(hawk, true, positions)).collect();
+            self.add_several(numbers, positions)
+        };
+        hawks.into_iter().map(number).collect()
     }
 
     fn add_key(&mut self, key: Key, positions: &[Position]) -> u32 {
@@ -851,14 +959,25 @@ impl Pursuer {
 
     /// The numbers that follow a number when the threat moves and sees the player at a position.
     fn step(&mut self, map: Map<'_>, number: u32, clock: u16, sees: Position, forgets: bool) -> Vec<u32> {
+        let mut found: Vec<u32> = Vec::new();
+        for exact in self.exact(&number).to_vec() {
+            found.extend(self.step_exact(map, exact, clock, sees, forgets));
+        }
+        if self.spawned.style != Style::Hawk {
+            return found;
+        }
+        // One key for each tile stands for all that the hawk may remember there.
+        let mut by_tile: BTreeMap<u16, Vec<u32>> = BTreeMap::new();
+        for number in found {
+            by_tile.entry(self.tiles[number as usize]).or_default().push(number);
+        }
+        by_tile.into_values().map(|numbers| self.add_several(numbers, map.2)).collect()
+    }
+
+    /// The numbers that follow one exact key; for a hawk that draws, one for each post.
+    fn step_exact(&mut self, map: Map<'_>, number: u32, clock: u16, sees: Position, forgets: bool) -> Vec<u32> {
         let (ways, layout, positions) = map;
         let key = self.keys[number as usize];
-        if key.is_unknown && !line_of_sight(layout, key.position, sees) {
-            // A threat takes at most one step.
-            let steps = Direction::ALL.into_iter().map(|direction| key.position.towards(direction));
-            let tiles = steps.chain([key.position]).filter(|&position| layout.is_open(position));
-            return tiles.map(|position| self.add_key(Self::unknown(position), positions)).collect();
-        }
         let mut threat = self.spawned.clone();
         threat.position = key.position;
         threat.direction =
@@ -880,28 +999,45 @@ impl Pursuer {
         vec![self.add(&threat, forgets, positions)]
     }
 
-    /// Every number that a shark or a deer can ever have, wherever the player goes.
-    fn closure(&mut self, map: Map<'_>) -> Vec<u32> {
-        if let Some(closure) = &self.closure {
-            return closure.clone();
-        }
+    /// Every number that a shark or a deer can have after some moves, wherever the player goes. The
+    /// player is never on its tile, or it is caught.
+    fn closure(&mut self, map: Map<'_>, moves: usize) -> Vec<u32> {
         let positions = map.2;
-        let spawned = self.spawned.clone();
-        let mut found = vec![self.add(&spawned, true, positions)];
-        let mut is_found: HashSet<u32> = found.iter().copied().collect();
-        let mut at = 0;
-        while at < found.len() {
-            let number = found[at];
-            at += 1;
-            for &sees in positions {
-                for next in self.step(map, number, 0, sees, true) {
-                    if is_found.insert(next) {
+        if self.closures.is_empty() {
+            let spawned = self.spawned.clone();
+            let first = self.add(&spawned, true, positions);
+            self.closures.push(vec![first]);
+        }
+        while self.closures.len() <= moves {
+            let mut found: Vec<u32> = Vec::new();
+            let mut is_found = Vec::new();
+            for number in self.closures[self.closures.len() - 1].clone() {
+                for next in self.steps_anywhere(map, number) {
+                    is_found.resize(self.keys.len(), false);
+                    if !std::mem::replace(&mut is_found[next as usize], true) {
                         found.push(next);
                     }
                 }
             }
+            self.closures.push(found);
         }
-        self.closure = Some(found.clone());
-        found
+        self.closures[moves].clone()
+    }
+
+    /// The numbers that can follow a shark's or a deer's number, wherever the player is that it has
+    /// not caught.
+    fn steps_anywhere(&mut self, map: Map<'_>, number: u32) -> Vec<u32> {
+        if let Some(steps) = self.steps.get(&number) {
+            return steps.clone();
+        }
+        let own = self.keys[number as usize].position;
+        let mut steps = Vec::new();
+        for &sees in map.2.iter().filter(|&&sees| sees != own) {
+            steps.extend(self.step(map, number, 0, sees, true));
+        }
+        steps.sort_unstable();
+        steps.dedup();
+        self.steps.insert(number, steps.clone());
+        steps
     }
 }

@@ -8,7 +8,7 @@
 //! each time that it dies near the same place, and after a few times starts over: what decides over
 //! life and death often lies far before the dead end.
 
-use super::join::{Join, JoinContext, Layer, Slot, counting_slots};
+use super::join::{Combination, Join, JoinContext, Layer, Slot, counting_slots};
 use super::model::Model;
 use super::projection::Projection;
 use super::target::Target;
@@ -33,7 +33,7 @@ const CHUNK: usize = 512;
 struct Trace {
     /// A state of the layer at this depth: its combination, and the player's place.
     depth: usize,
-    key: u64,
+    key: Combination,
     place: u16,
     /// The moves from there on, the last one first.
     moves: Vec<Move>,
@@ -47,7 +47,7 @@ pub(super) struct SetBeam<const N: usize> {
     root: State,
     /// The slots of the target, with the draws of hawks counted.
     slots: Vec<Slot>,
-    mask: u64,
+    mask: Combination,
     random: Generator,
     width: usize,
     /// The width where nothing is known to be hard.
@@ -87,7 +87,10 @@ impl<const N: usize> SetBeam<N> {
         memory_max_bytes: usize,
     ) -> Option<Self> {
         let draws = |automaton: usize| world.threat(root, model.automata[automaton].index()).draws;
-        let slots = counting_slots(model, &target.slots, draws)?;
+        let slots = counting_slots(&target.slots, draws);
+        if slots.len() < model.automata.len() {
+            return None;
+        }
         let key_of = |slot: &Slot| slot.place(model.key_in(world, root, &model.automata[slot.automaton]));
         let place = model.board.places[usize::from(world.tile_after(root, Move::Stay))];
         let first = Layer { keys: vec![slots.iter().map(key_of).sum()], sets: vec![TileSet::of(place)] };

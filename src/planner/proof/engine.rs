@@ -3,7 +3,7 @@
 
 use super::Proof;
 use super::beam::SetBeam;
-use super::join::slots_of;
+use super::join::{Combination, slots_of};
 use super::model::{Automaton, Model};
 use super::sweep::{End, Sweep, SweepLimits};
 use super::target::{Pruner, Target};
@@ -58,6 +58,11 @@ const BEAM_SHARE: u64 = 5;
 const PLAIN_BEAM_SHARE: u64 = 8;
 /// The survival search alone gets the first slices: on small maps it is exhaustive.
 const PLAIN_BEAM_SLICES: u64 = 4;
+/// Early targets are out of reach because of the threats that start near the player.
+const EARLY_TICK: usize = 600;
+/// After this many slices, one in so many searches; before, every other one.
+const LATE_SLICES: u64 = 400;
+const LATE_SEARCH_SHARE: u64 = 3;
 /// Maximum number of undecided targets kept for later.
 const RESTING_MAX: usize = 3;
 
@@ -69,7 +74,7 @@ struct Attempt<const N: usize> {
     /// Whether the first sweep has begun.
     has_begun: bool,
     /// The sweeps started so far: the tick, and the threats.
-    tried: Vec<(usize, u64)>,
+    tried: Vec<(usize, Combination)>,
     /// Sweeps start here or later.
     floor: usize,
     /// The work that a sweep may do before it is abandoned, and whether one was.
@@ -95,8 +100,8 @@ struct Attempt<const N: usize> {
 #[derive(Debug)]
 pub(super) struct Engine<const N: usize> {
     model: Model<N>,
-    /// The automata in the order in which they join.
-    order: Vec<usize>,
+    /// The automata in the order in which they join, for early targets and for late ones.
+    orders: [Vec<usize>; 2],
     options: SurvivalOptions,
     attempt: Option<Attempt<N>>,
     /// The beam over combinations, once it has begun. Its layers serve all targets.
@@ -115,10 +120,10 @@ pub(super) struct Engine<const N: usize> {
 
 impl<const N: usize> Engine<N> {
     pub fn new(model: Model<N>, options: SurvivalOptions) -> Self {
-        let order = order(&model);
+        let orders = orders(&model);
         Self {
             model,
-            order,
+            orders,
             options,
             attempt: None,
             set_beam: None,
@@ -156,6 +161,7 @@ impl<const N: usize> Engine<N> {
             turns_back: true,
             beyond_tick,
             left_out: 0,
+            counts_draws: false,
         }
     }
 
@@ -204,7 +210,7 @@ impl<const N: usize> Engine<N> {
     /// known about it holds for all others, and its sweeps go on beyond it.
     fn share(&self, tick: usize, best: &Solution) -> u64 {
         if tick == usize::from(LAST_TICK) && best.bound > LAST_TICK {
-            self.work_limit.max(WORK_LIMIT_END)
+            self.work_limit.saturating_mul(LOW_SHARE).max(WORK_LIMIT_END)
         } else if tick == usize::from(best.final_tick) {
             self.work_limit.saturating_mul(LOW_SHARE)
         } else {
@@ -235,9 +241,10 @@ impl<const N: usize> Engine<N> {
         }
         let beam = self.new_beam();
         let earlier = self.resting.iter().rfind(|attempt| attempt.target.tick < tick);
-        let target = match earlier {
+        let order = |tick: usize| &self.orders[usize::from(tick > EARLY_TICK)];
+        let target = match earlier.filter(|earlier| order(earlier.target.tick) == order(tick)) {
             Some(earlier) => earlier.target.later(&self.model, tick),
-            None => Target::new(&self.model, tick, &self.order, self.options.memory_max_bytes / 8),
+            None => Target::new(&self.model, tick, order(tick), self.options.memory_max_bytes / 8),
         };
         self.resting.retain(|attempt| attempt.target.tick >= low);
         self.resting.truncate(RESTING_MAX);
@@ -275,10 +282,11 @@ impl<const N: usize> Engine<N> {
             let before = meter.ticks();
             if self.attempt.as_mut().is_some_and(|attempt| attempt.target.project(&self.model, meter)) {
                 self.slices += 1;
-                if self.slices.is_multiple_of(2) {
-                    self.prove(best, meter);
-                } else {
+                let is_late = self.slices > LATE_SLICES;
+                if self.slices % (if is_late { LATE_SEARCH_SHARE } else { 2 }) == 1 {
                     self.search(world, root, best, meter);
+                } else {
+                    self.prove(best, meter);
                 }
             }
             if let Some(attempt) = &mut self.attempt {
@@ -358,7 +366,7 @@ impl<const N: usize> Engine<N> {
             (attempt.whole_due, attempt.whole_work_max) = (WHOLE_SHARE * work, Some(work));
             let left_out = attempt.target.whole_sweep_without(&self.model, attempt.whole_sweeps);
             attempt.whole_sweeps += 1;
-            let limits = SweepLimits { turns_back: false, left_out, ..limits };
+            let limits = SweepLimits { turns_back: false, left_out, counts_draws: true, ..limits };
             attempt.sweep = Some(Sweep::new(&attempt.target, self.model.first_tick, limits));
         }
         if attempt.sweep.is_none() && !attempt.is_exhausted {
@@ -466,8 +474,8 @@ fn adopt(best: &mut Solution, moves: Vec<Move>, final_tick: u16) {
 
 /// All sharks come first, because they follow the player most closely and soon one another; then
 /// one threat of each other style, then the others, those with few keys first. If not all of them
-/// fit into a combination, those that start next to the player come first.
-fn order<const N: usize>(model: &Model<N>) -> Vec<usize> {
+/// fit into a combination, those that start next to the player come first for early targets.
+fn orders<const N: usize>(model: &Model<N>) -> [Vec<usize>; 2] {
     let rank = |automaton: &Automaton<N>| match automaton {
         Automaton::Chaser { style: Style::Deer, .. } => 2,
         Automaton::Chaser { .. } => 0,
@@ -478,14 +486,15 @@ fn order<const N: usize>(model: &Model<N>) -> Vec<usize> {
         let own = rank(&model.automata[index]);
         model.automata[..index].iter().filter(|other| rank(other) == own).count()
     };
-    let mut order: Vec<usize> = (0..model.automata.len()).collect();
-    order.sort_by_key(|&index| {
+    let mut late: Vec<usize> = (0..model.automata.len()).collect();
+    late.sort_by_key(|&index| {
         let rank = rank(&model.automata[index]);
         if rank == 0 { (0, rank) } else { (nth(index), rank) }
     });
-    if slots_of(model, &order).len() < order.len() {
+    let mut early = late.clone();
+    if slots_of(model, &late).len() < late.len() {
         let distances = model.distances(model.player);
-        order.sort_by_key(|&index| distances[usize::from(model.place(&model.automata[index], model.start[index]))]);
+        early.sort_by_key(|&index| distances[usize::from(model.place(&model.automata[index], model.start[index]))]);
     }
-    order
+    [early, late]
 }

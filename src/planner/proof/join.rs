@@ -5,10 +5,14 @@
 //! layer: a threat is left out by clearing its bits.
 
 use std::ops::Range;
+use std::sync::Arc;
 
-use super::model::{Automaton, Model};
+use super::model::{Automaton, Memories, Model};
 use super::projection::Projection;
 use super::tile_set::TileSet;
+
+/// The keys of some threats, each at its own bits.
+pub(super) type Combination = u128;
 
 /// The position of a threat's key in a combination.
 #[derive(Clone, Copy, Debug)]
@@ -17,8 +21,8 @@ pub(super) struct Slot {
     pub automaton: usize,
     shift: u32,
     bits: u32,
-    /// The bits of a memory that is unknown when all of them are set; none for most threats.
-    memory_bits: u64,
+    /// The bits of a memory of which only a part may be known; none for most threats.
+    memory_bits: Combination,
     /// For a hawk whose random draws are counted: how many it had made at the root, and the
     /// position of the number of later ones in a combination. Otherwise a draw counts as any.
     draws: Option<(u16, u32)>,
@@ -31,60 +35,86 @@ const DRAW_BITS: u32 = 8;
 impl Slot {
     /// The threat's key.
     #[inline]
-    pub fn key(&self, combination: u64) -> u32 {
+    pub fn key(&self, combination: Combination) -> u32 {
         (combination >> self.shift & ((1 << self.bits) - 1)) as u32
     }
 
     /// The key at its place.
     #[inline]
-    pub fn place(&self, key: u32) -> u64 {
-        u64::from(key) << self.shift
+    pub fn place(&self, key: u32) -> Combination {
+        Combination::from(key) << self.shift
     }
 
     /// The bits of the slot.
-    pub fn mask(&self) -> u64 {
+    pub fn mask(&self) -> Combination {
         ((1 << self.bits) - 1) << self.shift
     }
 
     /// The bits of a hawk's number of draws, if they are counted.
-    fn draws_mask(&self) -> u64 {
+    fn draws_mask(&self) -> Combination {
         self.draws.map_or(0, |(_, shift)| ((1 << DRAW_BITS) - 1) << shift)
     }
 }
 
-/// The slots with every hawk's draws counted above all of their bits, as the game does: a hawk's
-/// random pick is then the one that it makes. `draws` gives the number that an automaton had made
-/// at the root. `None` if some threat has no slot or there is no room.
-pub(super) fn counting_slots<const N: usize>(
-    model: &Model<N>,
-    slots: &[Slot],
-    draws: impl Fn(usize) -> u16,
-) -> Option<Vec<Slot>> {
+/// The slots with hawks' draws counted above all of their bits, as the game does: a hawk's random
+/// pick is then the one that it makes. `draws` gives the number that an automaton had made at the
+/// root.
+pub(super) fn counting_slots(slots: &[Slot], draws: impl Fn(usize) -> u16) -> Vec<Slot> {
     let mut shift = slots.iter().map(|slot| slot.shift + slot.bits).max().unwrap_or(0);
     let mut counting = slots.to_vec();
     for slot in counting.iter_mut().filter(|slot| slot.memory_bits != 0) {
         slot.draws = Some((draws(slot.automaton), shift));
         shift += DRAW_BITS;
     }
-    (slots.len() == model.automata.len() && shift < u64::BITS).then_some(counting)
+    counting
 }
 
-/// For each slot of a mask whose memory may be unknown: the bits of that memory.
-pub(super) fn memory_bits_of(slots: &[Slot], mask: u64) -> Vec<u64> {
-    slots.iter().map(|slot| slot.memory_bits & mask).filter(|&bits| bits != 0).collect()
+/// The memories in a combination of which only a part may be known.
+#[derive(Clone, Debug, Default)]
+pub(super) struct MemorySlots {
+    /// The position of each, and its bits.
+    slots: Vec<(u32, Combination)>,
+    memories: Arc<Memories>,
 }
 
-/// A slot for each automaton in this order that still fits.
+impl MemorySlots {
+    /// Those in a mask.
+    pub fn new(memories: &Arc<Memories>, slots: &[Slot], mask: Combination) -> Self {
+        let slots = slots.iter().filter(|slot| slot.memory_bits & mask != 0);
+        Self { slots: slots.map(|slot| (slot.shift, slot.memory_bits)).collect(), memories: memories.clone() }
+    }
+
+    /// The combination with every memory left out.
+    #[inline]
+    fn without(&self, key: Combination) -> Combination {
+        self.slots.iter().fold(key, |key, (_, bits)| key | bits)
+    }
+
+    /// Whether two combinations that differ only in memories can stand for the same state.
+    #[inline]
+    fn overlap(&self, one: Combination, other: Combination) -> bool {
+        let memory = |key: Combination, &(shift, bits): &(u32, Combination)| ((key & bits) >> shift) as u32;
+        self.slots.iter().all(|slot| self.memories.overlap(memory(one, slot), memory(other, slot)))
+    }
+}
+
+/// Bits of a combination that threats share. The verifier needs the others for the player.
+const SLOT_BITS: u32 = 115;
+/// The fewest bits of a hawk: the verifier needs as many.
+const HAWK_BITS_MIN: u32 = 26;
+
+/// A slot for each automaton in this order that still fits, with room for the draws of hawks.
 pub(super) fn slots_of<const N: usize>(model: &Model<N>, order: &[usize]) -> Vec<Slot> {
-    let mut shift = 0;
+    let (mut shift, mut used) = (0, 0);
     let mut slots = Vec::new();
     for &automaton in order {
         let bits = usize::BITS - model.keys(&model.automata[automaton]).leading_zeros();
-        if shift + bits < u64::BITS {
-            let is_hawk = matches!(model.automata[automaton], Automaton::Hawk { .. });
-            let memory_bits = if is_hawk { u64::from(model.unknown_memory()) << shift } else { 0 };
+        let is_hawk = matches!(model.automata[automaton], Automaton::Hawk { .. });
+        let needed = if is_hawk { (bits + DRAW_BITS).max(HAWK_BITS_MIN) } else { bits };
+        if used + needed <= SLOT_BITS {
+            let memory_bits = if is_hawk { Combination::from(model.memory_mask()) << shift } else { 0 };
             slots.push(Slot { automaton, shift, bits, memory_bits, draws: None });
-            shift += bits;
+            (shift, used) = (shift + bits, used + needed);
         }
     }
     slots
@@ -94,14 +124,14 @@ pub(super) fn slots_of<const N: usize>(model: &Model<N>, order: &[usize]) -> Vec
 #[derive(Clone, Debug, Default)]
 pub(super) struct Layer<const N: usize> {
     /// Distinct combinations.
-    pub keys: Vec<u64>,
+    pub keys: Vec<Combination>,
     /// For each of them the places, at least one.
     pub sets: Vec<TileSet<N>>,
 }
 
 impl<const N: usize> Layer<N> {
     /// Bytes of a combination with its places.
-    pub const KEY_BYTES: usize = size_of::<u64>() + size_of::<TileSet<N>>();
+    pub const KEY_BYTES: usize = size_of::<Combination>() + size_of::<TileSet<N>>();
 
     /// The number of combinations.
     pub fn len(&self) -> usize {
@@ -129,13 +159,13 @@ impl<const N: usize> Layer<N> {
         self.sets.clear();
     }
 
-    fn push(&mut self, key: u64, set: TileSet<N>) {
+    fn push(&mut self, key: Combination, set: TileSet<N>) {
         self.keys.push(key);
         self.sets.push(set);
     }
 
     /// Restricts the places of each combination to those that `keep` returns.
-    pub fn retain(&mut self, keep: impl Fn(u64) -> TileSet<N>) {
+    pub fn retain(&mut self, keep: impl Fn(Combination) -> TileSet<N>) {
         let mut kept = 0;
         for place in 0..self.keys.len() {
             let set = self.sets[place].and(&keep(self.keys[place]));
@@ -172,42 +202,32 @@ impl<const N: usize> Layer<N> {
 #[derive(Debug, Default)]
 pub(super) struct Lookup<const N: usize> {
     layer: Layer<N>,
+    /// The combinations, or with memories the first of those that differ only in these.
     entries: Vec<u32>,
-    /// The bits of each memory that may be unknown.
-    memory_bits: Vec<u64>,
-    /// The layer with every such memory unknown, if there are any.
-    coarse: Option<Box<Self>>,
+    memories: MemorySlots,
+    /// With memories: by combination, the next one that differs only in these.
+    chain: Vec<u32>,
 }
 
 impl<const N: usize> Lookup<N> {
     /// Bytes per combination.
     pub const KEY_BYTES: usize = Layer::<N>::KEY_BYTES + 3 * size_of::<u32>();
     const FREE: u32 = u32::MAX;
-    /// Unknown memories for which all possibilities are looked up.
-    const UNKNOWN_MAX: usize = 2;
 
-    pub fn new(mut layer: Layer<N>, memory_bits: Vec<u64>) -> Self {
+    pub fn new(mut layer: Layer<N>, memories: MemorySlots) -> Self {
         layer.keys.shrink_to_fit();
         layer.sets.shrink_to_fit();
-        let mut entries = vec![Self::FREE; (3 * layer.len() / 2 + 1).next_power_of_two()];
-        let mask = entries.len() - 1;
-        for (place, &key) in layer.keys.iter().enumerate() {
-            let mut at = hash(key) & mask;
-            while entries[at] != Self::FREE {
-                at = (at + 1) & mask;
+        let entries = vec![Self::FREE; (3 * layer.len() / 2 + 1).next_power_of_two()];
+        let chain = if memories.slots.is_empty() { Vec::new() } else { vec![Self::FREE; layer.len()] };
+        let mut lookup = Self { layer, entries, memories, chain };
+        for place in 0..lookup.layer.len() {
+            let at = lookup.entry(lookup.memories.without(lookup.layer.keys[place]));
+            let first = std::mem::replace(&mut lookup.entries[at], place as u32);
+            if let Some(next) = lookup.chain.get_mut(place) {
+                *next = first;
             }
-            entries[at] = place as u32;
         }
-        let all = memory_bits.iter().fold(0, |all, bits| all | bits);
-        let coarse = (all != 0).then(|| {
-            let (mut index, mut coarse) = (Index::default(), Layer::default());
-            index.clear(layer.len());
-            for (&key, &set) in layer.keys.iter().zip(&layer.sets) {
-                index.add(key | all, set, &mut coarse);
-            }
-            Box::new(Self::new(coarse, Vec::new()))
-        });
-        Self { layer, entries, memory_bits, coarse }
+        lookup
     }
 
     pub fn layer(&self) -> &Layer<N> {
@@ -216,38 +236,35 @@ impl<const N: usize> Lookup<N> {
 
     /// The bytes in use.
     pub fn bytes(&self) -> usize {
-        self.layer.len() * Self::KEY_BYTES + self.coarse.as_ref().map_or(0, |coarse| coarse.bytes())
+        self.layer.len() * Self::KEY_BYTES + self.chain.len() * size_of::<u32>()
     }
 
-    /// The places of the combinations that can stand for the same state of the game as this one: an
-    /// unknown memory stands for every memory.
+    /// The places of the combinations that can stand for the same state of the game as this one.
     #[inline]
-    pub fn places(&self, key: u64) -> TileSet<N> {
-        let Some(coarse) = &self.coarse else { return self.get(key) };
-        self.places_with_unknown(key, coarse)
+    pub fn places(&self, key: Combination) -> TileSet<N> {
+        let mut at = self.entries[self.entry(self.memories.without(key))];
+        if self.chain.is_empty() {
+            return if at == Self::FREE { TileSet::EMPTY } else { self.layer.sets[at as usize] };
+        }
+        let mut places = TileSet::EMPTY;
+        while at != Self::FREE {
+            if self.memories.overlap(key, self.layer.keys[at as usize]) {
+                places = places.or(&self.layer.sets[at as usize]);
+            }
+            at = self.chain[at as usize];
+        }
+        places
     }
 
-    fn places_with_unknown(&self, key: u64, coarse: &Self) -> TileSet<N> {
-        let is_unknown = |&bits: &u64| key & bits == bits;
-        if self.memory_bits.len() > Self::UNKNOWN_MAX || self.memory_bits.iter().any(is_unknown) {
-            return coarse.get(self.memory_bits.iter().fold(key, |key, bits| key | bits));
-        }
-        let first = self.get(key).or(&self.get(key | self.memory_bits[0]));
-        match self.memory_bits.get(1) {
-            None => first,
-            Some(second) => first.or(&self.get(key | second)).or(&self.get(key | self.memory_bits[0] | second)),
-        }
-    }
-
-    /// The places of a combination.
+    /// The entry of a combination without its memories, or the free one for it.
     #[inline]
-    fn get(&self, key: u64) -> TileSet<N> {
+    fn entry(&self, key: Combination) -> usize {
         let mask = self.entries.len() - 1;
         let mut at = hash(key) & mask;
         loop {
             match self.entries[at] {
-                Self::FREE => return TileSet::EMPTY,
-                place if self.layer.keys[place as usize] == key => return self.layer.sets[place as usize],
+                Self::FREE => return at,
+                place if self.memories.without(self.layer.keys[place as usize]) == key => return at,
                 _ => at = (at + 1) & mask,
             }
         }
@@ -274,7 +291,7 @@ impl Index {
 
     /// The index of a combination, or the slot for a new one.
     #[inline]
-    fn find(&self, key: u64, keys: &[u64]) -> Result<usize, usize> {
+    fn find(&self, key: Combination, keys: &[Combination]) -> Result<usize, usize> {
         let mask = self.entries.len() - 1;
         let mut at = hash(key) & mask;
         loop {
@@ -291,7 +308,7 @@ impl Index {
 
     /// Adds places to a combination of the layer.
     #[inline]
-    fn add<const N: usize>(&mut self, key: u64, set: TileSet<N>, layer: &mut Layer<N>) {
+    fn add<const N: usize>(&mut self, key: Combination, set: TileSet<N>, layer: &mut Layer<N>) {
         match self.find(key, &layer.keys) {
             Ok(place) => layer.sets[place] = layer.sets[place].or(&set),
             Err(at) => {
@@ -305,7 +322,7 @@ impl Index {
     }
 
     #[cold]
-    fn grow(&mut self, keys: &[u64]) {
+    fn grow(&mut self, keys: &[Combination]) {
         self.clear(2 * keys.len());
         for (place, &key) in keys.iter().enumerate() {
             if let Err(at) = self.find(key, keys) {
@@ -316,8 +333,9 @@ impl Index {
 }
 
 #[inline]
-fn hash(key: u64) -> usize {
-    let product = u128::from(key ^ 0x9e37_79b9_7f4a_7c15) * 0xe703_7ed1_a0b4_28db_u128;
+fn hash(key: Combination) -> usize {
+    let (low, high) = (key as u64 ^ 0x9e37_79b9_7f4a_7c15, (key >> 64) as u64 ^ 0xe703_7ed1_a0b4_28db);
+    let product = u128::from(low) * u128::from(high);
     (product as u64 ^ (product >> 64) as u64) as usize
 }
 
@@ -401,8 +419,8 @@ impl<const N: usize> Join<N> {
         context: &JoinContext<'_, N>,
         layer: &Layer<N>,
         places: Range<usize>,
-        (key, place): (u64, u16),
-    ) -> Option<(u64, u16)> {
+        (key, place): (Combination, u16),
+    ) -> Option<(Combination, u16)> {
         let landing = context.model.landing(context.tick, context.allowed);
         let near = context.model.board.reach(&TileSet::of(place));
         for index in places {
@@ -416,7 +434,7 @@ impl<const N: usize> Join<N> {
     }
 
     /// The layer without the threats whose bits are not in the mask.
-    pub fn project(&mut self, layer: &Layer<N>, mask: u64) -> Layer<N> {
+    pub fn project(&mut self, layer: &Layer<N>, mask: Combination) -> Layer<N> {
         let mut narrow = Layer::default();
         self.begin(layer.len(), &mut narrow);
         for (&key, &set) in layer.keys.iter().zip(&layer.sets) {
@@ -427,8 +445,8 @@ impl<const N: usize> Join<N> {
 
     /// The states that are in both layers, over the threats of either: `mask` holds the bits of the
     /// layer's own.
-    pub fn natural(layer: Layer<N>, mask: u64, memory_bits: Vec<u64>, known: &Layer<N>) -> Layer<N> {
-        let own = Lookup::new(layer, memory_bits);
+    pub fn natural(layer: Layer<N>, mask: Combination, memories: MemorySlots, known: &Layer<N>) -> Layer<N> {
+        let own = Lookup::new(layer, memories);
         let mut both = Layer::default();
         for (&key, lives) in known.keys.iter().zip(&known.sets) {
             let set = own.places(key & mask).and(lives);
@@ -443,7 +461,7 @@ impl<const N: usize> Join<N> {
 /// Places that lead from one combination to another.
 #[derive(Clone, Copy, Debug)]
 struct Group<const N: usize> {
-    key: u64,
+    key: Combination,
     /// Where the player was.
     from: TileSet<N>,
     /// Where it is then.
@@ -454,7 +472,7 @@ struct Group<const N: usize> {
 fn successors<const N: usize>(
     context: &JoinContext<'_, N>,
     landing: &TileSet<N>,
-    key: u64,
+    key: Combination,
     set: &TileSet<N>,
     groups: &mut Vec<Group<N>>,
     spare: &mut Vec<Group<N>>,

@@ -50,6 +50,9 @@ pub struct Step {
     pub until_tick: u16,
     /// Whether it adopted the threats of the known states on its way.
     pub absorbs: bool,
+    /// Whether it counts the random draws of hawks, which it can from the first tick on: a hawk's
+    /// pick is then the one that it makes, and not any.
+    pub counts_draws: bool,
     /// The threats that joined: the tick, and the place in the map.
     pub joins: Vec<(u16, u16)>,
 }

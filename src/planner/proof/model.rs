@@ -5,7 +5,8 @@
 //! those of any other threat depend on its own few numbers and on the player. Here each of these
 //! threats is a table from its *key* (those numbers in one) to the next.
 
-use std::ops::Range;
+use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::tile_set::TileSet;
 use crate::game::{Direction, LAST_TICK, Position, Rules, State, Style, Threat, World};
@@ -72,8 +73,8 @@ pub(super) enum Automaton<const N: usize> {
     Chaser { index: usize, style: Style, branches: Vec<Vec<Branch<N>>> },
     /// Keys are `tile * (tiles + 1) + remembered`; `tiles` if the memory does not matter.
     Owl { index: usize },
-    /// Keys are `tile << hawk_bits | memory`: a seen tile, a post, idle rounds, or unknown (all
-    /// ones), which stands for every memory.
+    /// Keys are `tile << hawk_bits | memory`: a seen tile, a post, idle rounds, or a set of these of
+    /// which it may have any.
     Hawk { index: usize },
 }
 
@@ -94,6 +95,8 @@ pub(super) struct Model<const N: usize> {
     pub player: u16,
     /// By tick: whether threats move.
     pub moves: Vec<bool>,
+    /// By tick: how often threats have moved since the first tick.
+    pub moves_before: Vec<usize>,
     /// By tick: whether an owl that moves looks.
     pub looks: Vec<bool>,
     /// By tick: whether what owls remember is overwritten before it is used.
@@ -103,6 +106,8 @@ pub(super) struct Model<const N: usize> {
     pub automata: Vec<Automaton<N>>,
     /// Each automaton's key in the first state.
     pub start: Vec<u32>,
+    /// How often each of them had drawn at random by then.
+    pub start_draws: Vec<u16>,
     pub tiles: usize,
     /// `tile * (tiles + 1) + target` -> the next tile on the shared path.
     pub shared_next: Vec<u16>,
@@ -113,11 +118,10 @@ pub(super) struct Model<const N: usize> {
     pub posts: Vec<u16>,
     /// By the number of draws that a hawk has made: the index of the post that it draws next.
     hawk_picks: Vec<u8>,
+    /// What hawks may remember.
+    pub memories: Arc<Memories>,
     /// Bits of a hawk's memory in its key.
     pub hawk_bits: u32,
-    /// Tile -> the keys that can follow on a hawk there that does not see the player and whose
-    /// memory is unknown.
-    pub hawk_wanders: Vec<Vec<u32>>,
 }
 
 impl<const N: usize> Model<N> {
@@ -160,6 +164,11 @@ impl<const N: usize> Model<N> {
             moves[tick] = world.clock().threats_move(tick as u16);
             looks[tick] = world.clock().owls_look(tick as u16);
         }
+        let first_tick = usize::from(state.tick());
+        let mut moves_before = vec![0; last + 2];
+        for tick in first_tick..=last {
+            moves_before[tick + 1] = moves_before[tick] + usize::from(moves[tick]);
+        }
         let mut forgets = vec![true; last + 2];
         for tick in (1..=last).rev() {
             forgets[tick] = if moves[tick] { looks[tick] } else { forgets[tick + 1] };
@@ -173,23 +182,25 @@ impl<const N: usize> Model<N> {
         Some(Self {
             board: Board { places, tiles: tile_at, stride: stride as u32, open, positions },
             rules: *world.rules(),
-            first_tick: usize::from(state.tick()),
+            first_tick,
             player,
             moves,
+            moves_before,
             looks,
             forgets,
             taken: vec![TileSet::EMPTY; last + 2],
             automata: Vec::new(),
             start: Vec::new(),
+            start_draws: Vec::new(),
             tiles,
             shared_next: Vec::new(),
             owl_branches: Vec::new(),
             sees: Vec::new(),
             posts,
             hawk_picks,
-            // The value of all ones is left for the unknown memory.
-            hawk_bits: u32::BITS - ((tiles + POSTS + IDLE_ROUNDS) as u32).leading_zeros(),
-            hawk_wanders: Vec::new(),
+            memories: Arc::default(),
+            // With hawks, not until their memories are found.
+            hawk_bits: 0,
         })
     }
 
@@ -207,12 +218,8 @@ impl<const N: usize> Model<N> {
             .collect();
         let seen = (0..tiles).filter(|&other| world.sees(from, positions[other]));
         let seen = seen.fold(TileSet::EMPTY, |set, other| set.or(&TileSet::of(self.board.places[other])));
-        let unknown = |tile: usize| self.hawk_key(tile, self.unknown_memory());
-        let steps = Direction::ALL.into_iter().filter_map(|direction| tile_of(from.towards(direction)));
-        let wanders = steps.chain([tile]).map(unknown).collect();
         self.owl_branches.push(self.board.branches(|target| u32::from(next[target])));
         self.sees.push(seen);
-        self.hawk_wanders.push(wanders);
         self.shared_next.extend(next);
     }
 
@@ -280,8 +287,8 @@ impl<const N: usize> Model<N> {
         distances
     }
 
-    /// A hawk's memory that stands for every memory.
-    pub fn unknown_memory(&self) -> u32 {
+    /// The bits of a hawk's memory, all set: no memory has this number.
+    pub fn memory_mask(&self) -> u32 {
         (1 << self.hawk_bits) - 1
     }
 
@@ -406,21 +413,24 @@ impl<const N: usize> Model<N> {
         self.hawk_key(next, target as u32)
     }
 
-    /// The steps of a hawk that does not see the player: one key, or one for each post, as if the
-    /// player could choose, because the seed that decides is not part of the key; with an unknown
-    /// memory, every step that a threat can take.
+    /// The steps of a hawk that does not see the player: one key, or one for each tile where it can
+    /// be if only some of its memory is known. A post that it draws is not known, because the seed
+    /// that decides is not part of the key.
     pub fn hawk_blind(&self, key: u32) -> impl Iterator<Item = u32> + Clone + '_ {
-        let (tile, memory) = (self.hawk_tile(key), key & self.unknown_memory());
-        let is_unknown = memory == self.unknown_memory();
-        let known = if is_unknown { 0..0 } else { self.hawk_blind_known(tile, memory as usize) };
-        let wanders: &[u32] = if is_unknown { &self.hawk_wanders[tile] } else { &[] };
-        known.chain(wanders.iter().copied())
+        let (tile, memory) = (self.hawk_tile(key), (key & self.memory_mask()) as usize);
+        let is_exact = memory < self.exact_memories();
+        let only = is_exact.then(|| {
+            let (tile, memory) = self.hawk_blind_exact(tile, memory).unwrap_or((tile, self.memories.any_post));
+            self.hawk_key(tile, memory as u32)
+        });
+        let several = if is_exact { &[] } else { self.memories.successors(memory, tile) };
+        only.into_iter().chain(several.iter().map(|&(tile, memory)| self.hawk_key(tile.into(), memory.into())))
     }
 
     /// Whether a hawk that does not see the player draws a post now.
     #[inline]
     pub fn hawk_draws(&self, key: u32) -> bool {
-        !self.posts.is_empty() && key & self.unknown_memory() == self.idle_memory(IDLE_LAST)
+        !self.posts.is_empty() && key & self.memory_mask() == self.idle_memory(IDLE_LAST)
     }
 
     /// The step of a hawk that draws a post after this number of draws.
@@ -430,52 +440,265 @@ impl<const N: usize> Model<N> {
         self.hawk_key(self.hawk_tile(key), (self.tiles + usize::from(post)) as u32)
     }
 
-    fn hawk_blind_known(&self, tile: usize, memory: usize) -> Range<u32> {
-        let only = |key: u32| key..key + 1;
+    /// The number of memories that are fully known.
+    fn exact_memories(&self) -> usize {
+        self.tiles + POSTS + IDLE_ROUNDS
+    }
+
+    /// Tile and memory of a hawk after a step without seeing the player; `None` if it draws a post.
+    fn hawk_blind_exact(&self, tile: usize, memory: usize) -> Option<(usize, usize)> {
         if memory < self.tiles + POSTS {
             let is_post = memory >= self.tiles;
             let target = if is_post { usize::from(self.posts[memory - self.tiles]) } else { memory };
             if target == tile {
-                return only(self.hawk_key(tile, self.idle_memory(if is_post { IDLE_FIRST } else { 0 })));
+                return Some((tile, self.idle_memory(if is_post { IDLE_FIRST } else { 0 }) as usize));
             }
-            let next = usize::from(self.shared_next[tile * (self.tiles + 1) + target]);
-            return only(self.hawk_key(next, memory as u32));
+            return Some((usize::from(self.shared_next[tile * (self.tiles + 1) + target]), memory));
         }
         let rounds = (memory - self.tiles - POSTS) as i8 + IDLE_FIRST;
         if rounds < IDLE_LAST {
-            only(self.hawk_key(tile, memory as u32) + 1)
+            Some((tile, memory + 1))
         } else if self.posts.is_empty() {
-            only(self.hawk_key(tile, self.idle_memory(0)))
+            Some((tile, self.idle_memory(0) as usize))
         } else {
-            let first = self.hawk_key(tile, self.tiles as u32);
-            first..first + self.posts.len() as u32
+            None
         }
     }
 
-    /// Keys that cover all that an automaton can have at any time, wherever the player goes; for an
-    /// owl, those that do not remember anything, and for a hawk, those with an unknown memory.
-    pub fn closure(&self, automaton: &Automaton<N>, start: u32) -> Vec<u32> {
+    /// The memories that a hawk on a tile can have: it has seen the player in a straight line from
+    /// there, it is sent to a post, or it rests, after a post for longer.
+    fn memories_on(&self, tile: usize) -> impl Iterator<Item = usize> + '_ {
+        let seen = self.sees[tile].iter().map(|place| usize::from(self.board.tiles[usize::from(place)]));
+        let posts = (0..self.posts.len()).map(|post| self.tiles + post);
+        let first = if self.posts.iter().any(|&post| usize::from(post) == tile) { IDLE_FIRST } else { 0 };
+        let idle = (first..=IDLE_LAST).map(|rounds| self.idle_memory(rounds) as usize);
+        seen.chain([tile]).chain(posts).chain(idle)
+    }
+
+    /// The keys that an automaton can have, wherever the player goes; for an owl, those that do not
+    /// remember anything, and for a hawk, those that may
+    /// have any memory that it can have on a tile.
+    pub fn closure(&self, automaton: &Automaton<N>, start: u32) -> Closure {
         let branches = match automaton {
-            Automaton::Owl { .. } => return (0..self.tiles as u32).map(|tile| self.owl_key(tile, None)).collect(),
+            Automaton::Owl { .. } => {
+                return Closure::constant((0..self.tiles as u32).map(|tile| self.owl_key(tile, None)).collect());
+            }
             Automaton::Hawk { .. } => {
-                return (0..self.tiles).map(|tile| self.hawk_key(tile, self.unknown_memory())).collect();
+                let keys = self.memories.on.iter().enumerate();
+                return Closure::constant(keys.map(|(tile, &memory)| self.hawk_key(tile, memory.into())).collect());
             }
             Automaton::Chaser { branches, .. } => branches,
         };
-        let mut is_known = vec![false; self.keys(automaton)];
-        is_known[start as usize] = true;
-        let mut found = vec![start];
-        let mut at = 0;
-        while at < found.len() {
-            for branch in &branches[found[at] as usize] {
-                if !std::mem::replace(&mut is_known[branch.key as usize], true) {
-                    found.push(branch.key);
+        // A player on the threat's tile is caught.
+        let next = |key: u32| {
+            let own = TileSet::of(self.place(automaton, key));
+            let branches = branches[key as usize].iter();
+            branches.filter(move |branch| !branch.when.without(&own).is_empty()).map(|branch| branch.key)
+        };
+        Closure::layered(start, branches.len(), next)
+    }
+}
+
+/// The keys that a threat can have after a number of moves. A shark that is not on the player's
+/// tile moves, and so does a deer: half of their tiles are possible at a time.
+#[derive(Clone, Debug)]
+pub(super) struct Closure {
+    /// By number of moves; the last two repeat.
+    layers: Vec<Vec<u32>>,
+}
+
+impl Closure {
+    /// Most layers that are told apart: a threat on a single loop never repeats two.
+    const LAYERS_MAX: usize = 256;
+
+    fn constant(keys: Vec<u32>) -> Self {
+        Self { layers: vec![keys.clone(), keys] }
+    }
+
+    fn layered<I: Iterator<Item = u32>>(start: u32, keys: usize, next: impl Fn(u32) -> I) -> Self {
+        let mut layers = vec![vec![start]];
+        let mut added = vec![0; keys];
+        loop {
+            let moves = layers.len();
+            let mut layer = Vec::new();
+            for key in layers[moves - 1].iter().flat_map(|&key| next(key)) {
+                if std::mem::replace(&mut added[key as usize], moves) != moves {
+                    layer.push(key);
                 }
             }
-            at += 1;
+            layer.sort_unstable();
+            if moves >= 2 && layer == layers[moves - 2] {
+                return Self { layers };
+            }
+            layers.push(layer);
+            if layers.len() == Self::LAYERS_MAX {
+                let mut any: Vec<u32> = layers.iter().flatten().copied().collect();
+                let mut at = 0;
+                added.fill(0);
+                any.retain(|&key| std::mem::replace(&mut added[key as usize], 1) == 0);
+                while at < any.len() {
+                    for key in next(any[at]) {
+                        if std::mem::replace(&mut added[key as usize], 1) == 0 {
+                            any.push(key);
+                        }
+                    }
+                    at += 1;
+                }
+                any.sort_unstable();
+                layers.extend([any.clone(), any]);
+                return Self { layers };
+            }
         }
-        found.sort_unstable();
-        found
+    }
+
+    /// The keys after a number of moves.
+    pub fn after(&self, moves: usize) -> &[u32] {
+        let len = self.layers.len();
+        let layer = if moves < len { moves } else { len - 2 + (moves - len) % 2 };
+        &self.layers[layer]
+    }
+}
+
+/// What hawks may remember: numbers from the exact memories on stand for sets of these.
+///
+/// A hawk out of sight shows only its tiles. A set holds what it may remember after these tiles, so
+/// that it cannot wait for longer than a hawk does, or turn back on its way to a post.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Memories {
+    tiles: usize,
+    exact: usize,
+    /// Words of a set.
+    words: usize,
+    /// The sets, those of the exact memories included.
+    sets: Vec<u64>,
+    /// By tile: all memories that a hawk can have there.
+    on: Vec<u16>,
+    /// The memory of a hawk that has drawn a post.
+    any_post: usize,
+    /// By memory that is not exact, by tile: where its steps are in `next`.
+    rows: Vec<(u32, u32)>,
+    /// Tiles and memories.
+    next: Vec<(u16, u16)>,
+}
+
+impl Memories {
+    /// Maximum number of memories. Beyond it, all that a hawk can have on a tile replace a set.
+    const MAX: usize = 1 << 12;
+
+    fn set(&self, memory: usize) -> &[u64] {
+        &self.sets[memory * self.words..][..self.words]
+    }
+
+    /// Whether a hawk may have both.
+    #[inline]
+    pub fn overlap(&self, one: u32, other: u32) -> bool {
+        one == other || {
+            let (one, other) = (self.set(one as usize), self.set(other as usize));
+            one.iter().zip(other).any(|(one, other)| one & other != 0)
+        }
+    }
+
+    fn successors(&self, memory: usize, tile: usize) -> &[(u16, u16)] {
+        let (start, end) = self.rows[(memory - self.exact) * self.tiles + tile];
+        &self.next[start as usize..end as usize]
+    }
+}
+
+/// Finds the sets of memories that occur, by steps from those of all tiles.
+#[derive(Debug, Default)]
+struct MemoriesBuilder {
+    memories: Memories,
+    numbers: HashMap<Box<[u64]>, u16>,
+    /// Tiles and memories, and how many of them have been stepped.
+    found: Vec<(u16, u16)>,
+    done: usize,
+}
+
+impl MemoriesBuilder {
+    fn new<const N: usize>(model: &Model<N>) -> Self {
+        let (tiles, exact) = (model.tiles, model.exact_memories());
+        let words = exact.div_ceil(64);
+        let mut builder = Self { memories: Memories { tiles, exact, words, ..Memories::default() }, ..Self::default() };
+        for memory in 0..exact {
+            builder.number(builder.set_of([memory]));
+        }
+        for tile in 0..tiles {
+            let on = builder.number(builder.set_of(model.memories_on(tile))).expect("one per tile");
+            builder.memories.on.push(on);
+        }
+        let posts = (0..model.posts.len()).map(|post| tiles + post);
+        builder.memories.any_post = builder.number(builder.set_of(posts)).expect("one more").into();
+        for tile in 0..tiles {
+            builder.find(tile, builder.memories.on[tile]);
+            builder.find(tile, builder.memories.any_post as u16);
+        }
+        builder
+    }
+
+    fn set_of(&self, memories: impl IntoIterator<Item = usize>) -> Box<[u64]> {
+        let mut set = vec![0; self.memories.words];
+        memories.into_iter().for_each(|memory| set[memory / 64] |= 1 << (memory % 64));
+        set.into()
+    }
+
+    /// The number of a set, or `None` if it would be too many.
+    fn number(&mut self, set: Box<[u64]>) -> Option<u16> {
+        let count = self.numbers.len();
+        if let Some(&number) = self.numbers.get(&set) {
+            return Some(number);
+        }
+        if count >= Memories::MAX.max(self.memories.exact + self.memories.tiles + 1) {
+            return None;
+        }
+        self.memories.sets.extend(&set);
+        self.numbers.insert(set, count as u16);
+        Some(count as u16)
+    }
+
+    fn find(&mut self, tile: usize, memory: u16) {
+        let Some(row) = usize::from(memory).checked_sub(self.memories.exact) else { return };
+        let row = row * self.memories.tiles + tile;
+        if self.memories.rows.len() <= row {
+            self.memories.rows.resize((row / self.memories.tiles + 1) * self.memories.tiles, (0, 0));
+        }
+        // Marks it as found until it is stepped.
+        if std::mem::replace(&mut self.memories.rows[row], (0, 1)) == (0, 0) {
+            self.found.push((tile as u16, memory));
+        }
+    }
+
+    /// Finds the steps of a memory on a tile; returns true once there are none left.
+    fn advance<const N: usize>(&mut self, model: &Model<N>) -> bool {
+        let Some(&(tile, memory)) = self.found.get(self.done) else { return true };
+        self.done += 1;
+        let words = self.memories.words;
+        // Hawks take at most one step.
+        let mut sets: Vec<(usize, Box<[u64]>)> = Vec::new();
+        let mut add = |to: usize, memory: usize| {
+            let place = sets.iter().position(|(tile, _)| *tile == to).unwrap_or_else(|| {
+                sets.push((to, vec![0; words].into()));
+                sets.len() - 1
+            });
+            sets[place].1[memory / 64] |= 1 << (memory % 64);
+        };
+        for (word, &bits) in self.memories.set(memory.into()).iter().enumerate() {
+            let exact = (0..64).filter(|bit| bits >> bit & 1 == 1).map(|bit| word * 64 + bit);
+            for memory in exact {
+                match model.hawk_blind_exact(tile.into(), memory) {
+                    Some((to, memory)) => add(to, memory),
+                    None => (0..model.posts.len()).for_each(|post| add(tile.into(), model.tiles + post)),
+                }
+            }
+        }
+        let start = self.memories.next.len() as u32;
+        for (to, set) in sets {
+            let memory = self.number(set).unwrap_or(self.memories.on[to]);
+            self.memories.next.push((to as u16, memory));
+            self.find(to, memory);
+        }
+        let row = (usize::from(memory) - self.memories.exact) * self.memories.tiles + usize::from(tile);
+        self.memories.rows[row] = (start, self.memories.next.len() as u32);
+        false
     }
 }
 
@@ -485,6 +708,8 @@ pub(super) struct ModelBuilder<const N: usize> {
     model: Model<N>,
     /// The state from which on the game is modelled.
     root: State,
+    /// Finds what hawks may remember; `None` before and after.
+    memories: Option<MemoriesBuilder>,
     /// The threats that have been added.
     threats: usize,
     /// Whether the last of them waits for the branches of some tiles.
@@ -496,7 +721,7 @@ impl<const N: usize> ModelBuilder<N> {
     /// `64 * N` places.
     pub fn new(world: &World, state: &State) -> Option<Self> {
         let model = Model::without_tables(world, state)?;
-        Some(Self { model, root: state.clone(), threats: 0, is_branching: false })
+        Some(Self { model, root: state.clone(), memories: None, threats: 0, is_branching: false })
     }
 
     /// Continues until the budget is used up; returns true once the model is complete.
@@ -506,6 +731,16 @@ impl<const N: usize> ModelBuilder<N> {
             if model.sees.len() < model.tiles {
                 model.add_tile(world, model.sees.len());
                 meter.add_ticks((model.tiles / 8) as u64);
+            } else if model.hawk_bits == 0 && world.layout().threats.iter().any(|spawn| spawn.style == Style::Hawk) {
+                let memories = self.memories.get_or_insert_with(|| MemoriesBuilder::new(model));
+                if memories.advance(model) {
+                    let memories = self.memories.take().expect("just built").memories;
+                    // The value of all ones is left out.
+                    let count = memories.sets.len() / memories.words;
+                    model.hawk_bits = u32::BITS - (count as u32).leading_zeros();
+                    model.memories = Arc::new(memories);
+                }
+                meter.add_ticks(1);
             } else if self.is_branching {
                 self.add_branches(world);
                 meter.add_ticks((self.model.tiles / 8) as u64);
@@ -534,6 +769,7 @@ impl<const N: usize> ModelBuilder<N> {
             // A threat without a key is left out: this makes the game easier to survive, so
             // proofs stay valid.
             model.start.push(key);
+            model.start_draws.push(threat.draws);
             model.automata.push(Model::automaton(index, threat.style));
             self.is_branching = matches!(threat.style, Style::Shark | Style::Deer);
         }

@@ -7,7 +7,7 @@
 //! wide, so only some are kept on the way forwards; the others are rebuilt on the way back.
 
 use super::Step;
-use super::join::{Join, Layer, Lookup};
+use super::join::{Combination, Join, Layer, Lookup, counting_slots};
 use super::model::{Automaton, Model};
 use super::target::Target;
 use crate::search::BudgetMeter;
@@ -51,14 +51,24 @@ pub(super) struct SweepLimits {
     /// left, a later target is out of reach. No further than the target if this is not beyond it.
     pub beyond_tick: usize,
     /// The bits of threats that do not join.
-    pub left_out: u64,
+    pub left_out: Combination,
+    /// Whether the sweep counts the random draws of hawks; it starts at the first tick then, and
+    /// does not turn back.
+    pub counts_draws: bool,
+}
+
+impl SweepLimits {
+    /// Whether a sweep adopts the threats of the known states on its way. These do not count draws.
+    fn absorbs(&self) -> bool {
+        self.join_len > 0 && !self.counts_draws
+    }
 }
 
 /// A layer that waits for the way back.
 #[derive(Debug)]
 struct StoredLayer<const N: usize> {
     tick: usize,
-    mask: u64,
+    mask: Combination,
     layer: Layer<N>,
 }
 
@@ -84,7 +94,7 @@ pub(super) struct Sweep<const N: usize> {
     join: Join<N>,
     phase: Phase,
     tick: usize,
-    mask: u64,
+    mask: Combination,
     layer: Layer<N>,
     /// The layer under construction, and how much of `layer` has been processed.
     next: Layer<N>,
@@ -102,13 +112,13 @@ pub(super) struct Sweep<const N: usize> {
     segment_bytes: usize,
     segment: Vec<StoredLayer<N>>,
     /// On the way back: the layer after, and its mask.
-    after: Option<(u64, Lookup<N>)>,
+    after: Option<(Combination, Lookup<N>)>,
 }
 
 impl<const N: usize> Sweep<N> {
     pub fn new(target: &Target<N>, from: usize, limits: SweepLimits) -> Self {
         let (mask, layer) = match target.known(from) {
-            Some(known) if limits.join_len > 0 => (known.mask, known.lookup.layer().clone()),
+            Some(known) if limits.absorbs() => (known.mask, known.lookup.layer().clone()),
             _ => (0, Layer { keys: vec![0], sets: vec![target.allowed[from]] }),
         };
         Self {
@@ -171,7 +181,7 @@ impl<const N: usize> Sweep<N> {
     fn forwards(&mut self, model: &Model<N>, target: &mut Target<N>, meter: &mut BudgetMeter) -> Option<End> {
         if !self.is_ready {
             let known_mask = target.known(self.tick).map(|known| known.mask);
-            self.mask = target.narrow(self.tick, self.mask, self.limits.join_len > 0, &mut self.join, &mut self.layer);
+            self.mask = target.narrow(self.tick, self.mask, self.limits.absorbs(), &mut self.join, &mut self.layer);
             self.widen(model, target);
             if self.layer.is_empty() {
                 self.record(model, target);
@@ -254,12 +264,14 @@ impl<const N: usize> Sweep<N> {
                 continue;
             }
             let is_first = self.tick == self.from && self.joins.is_empty();
+            let is_exact = self.tick == model.first_tick;
             let is_owl = matches!(model.automata[slot.automaton], Automaton::Owl { .. });
             // Some of a threat's keys are dead for each place of the player.
             // At the first tick there is one key for each threat.
-            let keys = if self.tick == model.first_tick { 1 } else { target.closure_len(slot) };
+            let keys = if is_exact { 1 } else { target.closure_len(model, slot, self.tick) };
             let is_small = self.layer.len() * keys / 4 <= self.limits.join_len;
-            if (is_owl && !model.forgets[self.tick]) || !(is_first || is_small) {
+            let can_join = is_exact || !(is_owl && !model.forgets[self.tick] || self.limits.counts_draws);
+            if !can_join || !(is_first || is_small) {
                 return;
             }
             let max_len = if is_first { self.limits.layer_len } else { self.limits.join_len };
@@ -290,7 +302,10 @@ impl<const N: usize> Sweep<N> {
         if self.done == 0 {
             self.join.begin(self.layer.len(), &mut self.next);
         }
-        let slots = target.slots_in(self.mask);
+        let mut slots = target.slots_in(self.mask);
+        if self.limits.counts_draws {
+            slots = counting_slots(&slots, |automaton| model.start_draws[automaton]);
+        }
         let context = target.context(model, &slots, self.tick);
         let end = self.layer.len().min(self.done + CHUNK);
         self.join.step(&context, &self.layer, self.done..end, &mut self.next);
@@ -307,7 +322,7 @@ impl<const N: usize> Sweep<N> {
     /// Rebuilds the layers from a checkpoint on.
     fn again(&mut self, model: &Model<N>, target: &Target<N>, until: usize, meter: &mut BudgetMeter) -> Option<End> {
         if !self.is_ready {
-            let absorbs = self.limits.join_len > 0;
+            let absorbs = self.limits.absorbs();
             self.mask = target.narrow(self.tick, self.mask, absorbs, &mut self.join, &mut self.layer);
             for &(_, index) in self.joins.iter().filter(|(tick, _)| *tick == self.tick) {
                 let slot = target.slots[index];
@@ -399,7 +414,8 @@ impl<const N: usize> Sweep<N> {
             target_tick: target_tick as u16,
             from_tick: self.from as u16,
             until_tick: self.tick as u16,
-            absorbs: self.limits.join_len > 0,
+            absorbs: self.limits.absorbs(),
+            counts_draws: self.limits.counts_draws,
             joins: joins.collect(),
         }
     }

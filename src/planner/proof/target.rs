@@ -5,8 +5,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::Step;
-use super::join::{Join, JoinContext, Layer, Lookup, Slot, memory_bits_of, slots_of};
-use super::model::{Automaton, Model};
+use super::join::{Combination, Join, JoinContext, Layer, Lookup, MemorySlots, Slot, slots_of};
+use super::model::{Automaton, Closure, Memories, Model};
 use super::projection::Projection;
 use super::tile_set::TileSet;
 use crate::game::{Move, State, Style, World};
@@ -20,6 +20,8 @@ const SMALL_STATES: u64 = 512;
 /// Minimum distance, in ticks, from the start of a sweep to the target: shorter sweeps prove
 /// little.
 const START_MARGIN_TICKS: usize = 20;
+/// The keys of a hawk for each that it joins with: soon afterwards it can remember many things.
+const HAWK_WEIGHT: usize = 32;
 /// Minimum distance, in ticks, between the starts of sweeps over the same threats.
 const START_DISTANCE_TICKS: usize = 30;
 
@@ -27,7 +29,7 @@ const START_DISTANCE_TICKS: usize = 30;
 /// the mask.
 #[derive(Debug)]
 pub(super) struct Known<const N: usize> {
-    pub mask: u64,
+    pub mask: Combination,
     pub states: u64,
     pub lookup: Lookup<N>,
 }
@@ -45,8 +47,10 @@ pub(super) struct Target<const N: usize> {
     projecting: Option<(usize, usize)>,
     /// By tick, the places where the player can be on the way to an earlier target.
     earlier_allowed: Vec<TileSet<N>>,
-    /// By automaton, every key that it can have.
-    closures: Arc<Vec<Vec<u32>>>,
+    /// By automaton, the keys that it can have.
+    closures: Arc<Vec<Closure>>,
+    /// What hawks may remember.
+    memories: Arc<Memories>,
     /// The threats that can be joined, in the order in which they join.
     pub slots: Vec<Slot>,
     known: Vec<Option<Arc<Known<N>>>>,
@@ -73,6 +77,7 @@ impl<const N: usize> Target<N> {
             projecting: None,
             earlier_allowed: Vec::new(),
             closures,
+            memories: model.memories.clone(),
             slots,
             known: vec![None; tick + 1],
             known_bytes: 0,
@@ -96,6 +101,7 @@ impl<const N: usize> Target<N> {
             projecting: None,
             earlier_allowed: self.allowed[..=self.tick].to_vec(),
             closures: self.closures.clone(),
+            memories: self.memories.clone(),
             slots: self.slots.clone(),
             known,
             steps: self.steps.clone(),
@@ -147,13 +153,13 @@ impl<const N: usize> Target<N> {
     }
 
     /// The slots whose bits are in a mask.
-    pub fn slots_in(&self, mask: u64) -> Vec<Slot> {
+    pub fn slots_in(&self, mask: Combination) -> Vec<Slot> {
         self.slots.iter().copied().filter(|slot| slot.mask() & mask != 0).collect()
     }
 
     /// The bits of the threats that the n-th sweep of the whole game leaves out: none, the hawks,
     /// whose memories make layers wide, or these and one more style.
-    pub fn whole_sweep_without(&self, model: &Model<N>, nth: usize) -> u64 {
+    pub fn whole_sweep_without(&self, model: &Model<N>, nth: usize) -> Combination {
         let is_left_out = |slot: &&Slot| match &model.automata[slot.automaton] {
             Automaton::Hawk { .. } => !nth.is_multiple_of(4),
             Automaton::Owl { .. } => nth % 4 == 2,
@@ -162,9 +168,13 @@ impl<const N: usize> Target<N> {
         self.slots.iter().filter(is_left_out).fold(0, |mask, slot| mask | slot.mask())
     }
 
+    fn memory_slots(&self, mask: Combination) -> MemorySlots {
+        MemorySlots::new(&self.memories, &self.slots, mask)
+    }
+
     /// A layer over the threats of a mask with an index.
-    pub fn index(&self, layer: Layer<N>, mask: u64) -> Lookup<N> {
-        Lookup::new(layer, memory_bits_of(&self.slots, mask))
+    pub fn index(&self, layer: Layer<N>, mask: Combination) -> Lookup<N> {
+        Lookup::new(layer, self.memory_slots(mask))
     }
 
     /// The data that joins need.
@@ -177,9 +187,11 @@ impl<const N: usize> Target<N> {
         self.known[tick].as_deref()
     }
 
-    /// The maximum number of keys of a threat in a join.
-    pub fn closure_len(&self, slot: Slot) -> usize {
-        self.closures[slot.automaton].len()
+    /// The number of keys of a threat that joins in a tick, as a measure of its cost.
+    pub fn closure_len(&self, model: &Model<N>, slot: Slot, tick: usize) -> usize {
+        let keys = self.closures[slot.automaton].after(model.moves_before[tick]).len();
+        let is_hawk = matches!(model.automata[slot.automaton], Automaton::Hawk { .. });
+        if is_hawk { keys * HAWK_WEIGHT } else { keys }
     }
 
     /// The keys that a threat may have in a tick, with the places from which the player can survive
@@ -194,13 +206,20 @@ impl<const N: usize> Target<N> {
             Some(layer) => layer[key as usize].and(&self.allowed[tick]),
             None => self.allowed[tick].without(&TileSet::of(model.place(automaton, key))),
         };
-        let keys = self.closures[slot.automaton].iter().map(|&key| (key, lives(key)));
+        let keys = self.closures[slot.automaton].after(model.moves_before[tick]).iter().map(|&key| (key, lives(key)));
         keys.filter(|(_, set)| !set.is_empty()).collect()
     }
 
     /// Applies the knowledge about a tick. If it covers more threats than the layer has, they join
     /// the layer if it `absorbs` them. Returns the layer's new mask.
-    pub fn narrow(&self, tick: usize, mask: u64, absorbs: bool, join: &mut Join<N>, layer: &mut Layer<N>) -> u64 {
+    pub fn narrow(
+        &self,
+        tick: usize,
+        mask: Combination,
+        absorbs: bool,
+        join: &mut Join<N>,
+        layer: &mut Layer<N>,
+    ) -> Combination {
         let Some(known) = self.known(tick) else { return mask };
         if known.mask & !mask == 0 {
             layer.retain(|key| known.lookup.places(key & known.mask));
@@ -208,19 +227,18 @@ impl<const N: usize> Target<N> {
         } else if mask & !known.mask != 0 {
             mask
         } else if absorbs {
-            *layer =
-                Join::natural(std::mem::take(layer), mask, memory_bits_of(&self.slots, mask), known.lookup.layer());
+            *layer = Join::natural(std::mem::take(layer), mask, self.memory_slots(mask), known.lookup.layer());
             known.mask
         } else {
             let narrow = self.index(join.project(known.lookup.layer(), mask), mask);
-            layer.retain(|key| narrow.places(key));
+            layer.retain(|key| narrow.places(key & mask));
             mask
         }
     }
 
     /// Records the states of a tick from which the target can be reached, if that adds to the
     /// knowledge.
-    pub fn record(&mut self, tick: usize, mask: u64, lookup: Lookup<N>) {
+    pub fn record(&mut self, tick: usize, mask: Combination, lookup: Lookup<N>) {
         let layer = lookup.layer();
         self.allowed[tick] = self.allowed[tick].and(&layer.places());
         let states = layer.states();
@@ -240,12 +258,13 @@ impl<const N: usize> Target<N> {
         &self,
         model: &Model<N>,
         ticks: Range<usize>,
-        tried: &[(usize, u64)],
-    ) -> Option<(usize, u64, u64)> {
+        tried: &[(usize, Combination)],
+    ) -> Option<(usize, Combination, u64)> {
         let size = |tick: usize| {
             let known = self.known(tick)?;
-            let was_tried =
-                |&(other, mask): &(usize, u64)| mask == known.mask && tick.abs_diff(other) < START_DISTANCE_TICKS;
+            let was_tried = |&(other, mask): &(usize, Combination)| {
+                mask == known.mask && tick.abs_diff(other) < START_DISTANCE_TICKS
+            };
             if tried.iter().any(was_tried) {
                 return None;
             }
@@ -259,7 +278,7 @@ impl<const N: usize> Target<N> {
             let missing = *self.slots.iter().find(|slot| slot.mask() & known.mask == 0)?;
             let is_owl = matches!(model.automata[missing.automaton], Automaton::Owl { .. });
             let can_join = !is_owl || model.forgets[tick];
-            let keys = if tick == model.first_tick { 1 } else { self.closure_len(missing) as u64 };
+            let keys = if tick == model.first_tick { 1 } else { self.closure_len(model, missing, tick) as u64 };
             can_join.then_some((tick, known.mask, known.states * keys))
         };
         let end = ticks.end.min(self.tick.saturating_sub(START_MARGIN_TICKS));
