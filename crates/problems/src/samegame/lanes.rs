@@ -32,8 +32,8 @@ const NO_COLOUR: u16 = (1 << DIGITS) - 1;
 /// A move that is not one: the drawn cell was not the first of its group.
 const REJECTED: u16 = u16::MAX;
 
-/// The random numbers of one rollout: a sequence with an odd step, hashed (Wellons, *Hash Prospector*,
-/// 2018). Its period is 2^32, and there are 2^31 such sequences.
+/// The random numbers of one rollout: a sequence with an odd step, hashed (Wellons, *Hash
+/// Prospector*, 2018). Its period is 2^32, and there are 2^31 such sequences.
 #[derive(Clone, Copy, Debug)]
 struct LaneRandom {
     state: u32,
@@ -169,8 +169,8 @@ impl Lanes {
         over
     }
 
-    /// Makes a move in every lane, except where the group is large and not yet known; returns columns
-    /// and rows, [`REJECTED`] in lanes without a move.
+    /// Makes a move in every lane, except where the group is large and not yet known; returns
+    /// columns and rows, [`REJECTED`] in lanes without a move.
     fn play(&mut self) -> Vector {
         self.draw();
         self.grow_groups();
@@ -276,8 +276,8 @@ impl Lanes {
         }
     }
 
-    /// Decides which groups are removed: not those that grow, nor those whose first cell was not the
-    /// one drawn. Returns columns and rows.
+    /// Decides which groups are removed: not those that grow, nor those whose first cell was not
+    /// the one drawn. Returns columns and rows.
     #[inline]
     fn accept(&mut self) -> Vector {
         let Self { column: at, row, found, is_growing, gone, .. } = self;
@@ -336,8 +336,8 @@ impl Lanes {
                 break;
             }
         }
-        // Close the first empty column of each lane, until none is left of an occupied one. Some lane
-        // nearly always has one.
+        // Close the first empty column of each lane, until none is left of an occupied one. Some
+        // lane nearly always has one.
         loop {
             let mut moves = ZERO;
             let mut open = ZERO;
