@@ -35,7 +35,9 @@ python_tests() {
   # Ray is large, and its tests are skipped without it.
   [ -z "${GETAWAY_WITH_RAY:-}" ] || install --requirement tools/requirements-cluster.txt || return
   "$venv_python" tools/supply_chain.py --check || return
-  .venv/bin/mypy --cache-dir "$target/mypy" bot tests/python benches/lab.py examples/python/q_learning.py examples/python/keep_away.py python/getaway/cluster.py tools/stub.py && PYTHONDONTWRITEBYTECODE=1 "$venv_python" -m pytest -q -p no:cacheprovider
+  .venv/bin/mypy --cache-dir "$target/mypy" bot tests/python benches/lab.py examples/python/q_learning.py examples/python/keep_away.py python/getaway/cluster.py tools/stub.py || return
+  # Most of these tests wait as well, for servers and browsers.
+  PYTHONDONTWRITEBYTECODE=1 "$venv_python" -m pytest -q -p no:cacheprovider --numprocesses 3 --dist loadfile
 }
 
 require_rust
