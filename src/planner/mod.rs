@@ -144,7 +144,7 @@ const PLANNERS: &[PlannerEntry] = &[
         name: "smitsimax",
         about: "no prediction: bandit trees for the player and every threat, each for its own reward",
         parameter: None,
-        make: Make::Planner(|_, options| Box::new(SmitsimaxPlanner::new(options.seed))),
+        make: Make::Planner(|_, _| Box::new(SmitsimaxPlanner::new())),
     },
     PlannerEntry {
         name: "survival",

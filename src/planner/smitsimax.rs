@@ -1,44 +1,63 @@
 //! `smitsimax`: plays against threats whose moves cannot be predicted, by letting them plan too.
 //!
 //! Every agent, the player and each unmodelled threat, has a bandit tree of its own moves, and its
-//! own reward. In each playout all agents choose at the same time, each by the upper confidence
-//! bounds of its own tree, without knowing what the others choose; then each tree learns from its
-//! own reward. The other threats are predicted exactly. The method is known from
-//! programming contests as Smitsimax, and in the literature as decoupled UCT (Tak, Lanctot and
-//! Winands, 2014): no agent sees another's move first, so it finds mixed play where minimax sees only
-//! losses, such as passing through a threat at the moment when it attacks.
+//! own reward. In each playout all agents choose in turn, each by the confidence bounds of its own
+//! bandits, and then each learns from its own reward. The other threats are predicted exactly. The
+//! method is known from programming contests as Smitsimax, and in the literature as decoupled UCT
+//! (Tak, Lanctot and Winands, 2014).
 //!
-//! Guarantees: with a budget in ticks, the answer depends on the positions, the seed and the budget
-//! alone. [`SmitsimaxRules`] is the core, as [`CautiousRules`](super::CautiousRules) is that of
-//! `cautious`; it keeps distances of one map only.
+//! An agent's bandit belongs to what the agent sees: the player sees where all threats are, a threat
+//! sees its own tile and the player's, after the player's move, as the server's threats can. So a
+//! threat learns how to follow the player wherever it goes; one that chose without seeing it would
+//! be fooled by every turn. A threat expects most of stepping nearer, and tries other moves as these
+//! prove better.
+//!
+//! A playout ends in the first situation that the player has not been in before. That is worth the
+//! player's *room*, as `cautious` measures it: the tiles that it reaches before any threat could.
+//! The room after each move is also what the player expects of the move before trying it, so the
+//! first playouts choose much like `cautious`, and the others look further.
+//!
+//! Guarantees: with a budget in ticks, the answer depends on the positions and the budget alone.
+//! [`SmitsimaxRules`] is the core, as [`CautiousRules`](super::CautiousRules) is that of `cautious`;
+//! it keeps distances of one map only.
+
+use std::collections::HashMap;
+use std::hash::Hasher;
 
 use super::cautious::{ObservedThreat, Sighting};
 use super::distances::Distances;
 use super::terrain::move_delays;
 use super::{Budget, CautiousRules, Choice, Planner, Source, meter_with_default};
+use crate::fnv::FnvHasher;
 use crate::game::{Clock, LAST_TICK, Move, Mover, Position, State, UNREACHED, World};
-use crate::search::{BudgetMeter, Generator};
+use crate::search::BudgetMeter;
 
-/// How far playouts look ahead: until the threats have moved this often, within these ticks.
-const HORIZON_MOVES: usize = 3;
-const HORIZON_TICKS: std::ops::RangeInclusive<usize> = 6..=15;
-/// The weight of the exploration term of the upper confidence bounds, in units of the range of the
-/// rewards seen.
-const EXPLORATION: f32 = 0.5;
-/// The share of rollout moves in which a threat steps towards the player rather than anywhere.
-const ATTACK_PERCENT: usize = 90;
-/// The share of rollout moves in which the player avoids the tiles that a threat can reach at once.
-const CARE_PERCENT: usize = 90;
-/// What a threat gains from being beside the player rather than far away, in the same units.
-const CLOSENESS_REWARD: f32 = 0.2;
-/// What being caught at once costs the player, in units of the whole map's room.
-const CATCH_COST: f32 = 0.5;
-/// Cap, per tile, on the number of ticks by which the player arrives before the threats, as for
-/// `cautious`.
-const AHEAD_TICKS_MAX: u16 = 4;
+/// Ticks that a playout looks ahead at most.
+const HORIZON_TICKS: usize = 40;
+/// The weight of the exploration term of the player's confidence bounds, in units of the range of
+/// the rewards seen.
+const EXPLORATION: f32 = 0.2;
+/// How many visits what the player expects of a move counts for.
+const EXPECTATION_VISITS: f32 = 2.0;
+/// The weight of the threats' expectations, in the same units.
+const ATTACK_EXPLORATION: f32 = 0.7;
+/// The share of a threat's visits that it expects to spend on moves towards the player.
+const ATTACK_SHARE: f32 = 0.9;
+/// What a threat gains from being beside the player rather than far away.
+const CLOSENESS_REWARD: f32 = 0.02;
+/// What being caught at once costs the player; the whole map as its room is worth 1.
+const CATCH_COST: f32 = 0.3;
+/// The share of its worth that room within dead ends has.
+const DEAD_END_SHARE: f32 = 0.5;
+/// For how many ticks the threats that can be predicted are predicted where a playout ends.
+const PREDICTED_TICKS: u16 = 6;
 
 /// Steps of a threat beyond which it does not matter when it arrives.
 const DELAYS_MAX: usize = 64;
+
+/// Cap, per tile, on the number of ticks by which the player arrives before the threats, as for
+/// `cautious`.
+const AHEAD_TICKS_MAX: u16 = 4;
 
 /// A move of an agent: the four directions, then staying.
 const MOVES: usize = Move::ALL.len();
@@ -49,13 +68,18 @@ pub struct SmitsimaxRules {
     distances: Option<Distances>,
     /// The choice when there is no time for a single playout.
     cautious: CautiousRules,
-    seed: u64,
+}
+
+impl Default for SmitsimaxRules {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 impl SmitsimaxRules {
-    /// Creates the core without a map; all randomness comes from `seed`.
-    pub fn new(seed: u64) -> Self {
-        Self { distances: None, cautious: CautiousRules::new(), seed }
+    /// Creates the core without a map.
+    pub fn new() -> Self {
+        Self { distances: None, cautious: CautiousRules::new() }
     }
 
     /// The move to play: `world` contains only the predictable threats, `state` has their positions
@@ -65,12 +89,11 @@ impl SmitsimaxRules {
         let sighting = Sighting { tick: state.tick(), player: world.player(state), threats: unmodelled };
         let shortlist = self.cautious.shortlist(world.layout(), &sighting);
         let mut meter = meter_with_default(budget);
-        let mut random = Generator::from_seed(self.seed.wrapping_add(state.tick().into()));
         let mut agents = Agents::new(world, state, unmodelled, distances);
         agents.shortlist = shortlist;
-        while agents.play_out(&mut random, &mut meter) {}
-        let best = agents.player.most_visited();
-        let Some(player_move) = best.filter(|_| agents.playouts > 0) else {
+        while agents.play_out(&mut meter) {}
+        let best = agents.best_move();
+        let Some(player_move) = best.filter(|_| agents.playouts > 1) else {
             let choice = self.cautious.choose_with_predictions(world, state, unmodelled, meter.remaining());
             return Choice { simulated_ticks: meter.ticks() + choice.simulated_ticks, ..choice };
         };
@@ -83,23 +106,42 @@ impl SmitsimaxRules {
     }
 }
 
-/// A node of an agent's tree: the rewards of its moves from here.
+/// The bandit of an agent in a situation: what it has gained from each of its moves.
 #[derive(Clone, Copy, Debug, Default)]
-struct Node {
-    /// Move -> the node after it; 0 if there is none yet.
-    children: [u32; MOVES],
+struct Bandit {
+    /// The legal moves, as bits.
+    legal: u8,
     visits: [u32; MOVES],
     rewards: [f32; MOVES],
+    /// Move -> what is expected before it is tried: the player's reward, or the share of a threat's
+    /// visits.
+    expected: [f32; MOVES],
 }
 
-/// The bandit tree of one agent: its own moves only, one level for each move that it makes.
+impl Bandit {
+    /// The numbers of the legal moves.
+    fn moves(self) -> impl Iterator<Item = usize> {
+        (0..MOVES).filter(move |number| self.legal >> number & 1 == 1)
+    }
+
+    fn total_visits(&self) -> u32 {
+        self.visits.iter().sum()
+    }
+
+    /// The player's mean reward of a move, with what it expected.
+    fn mean(&self, number: usize) -> f32 {
+        let expected = EXPECTATION_VISITS * self.expected[number];
+        (self.rewards[number] + expected) / (self.visits[number] as f32 + EXPECTATION_VISITS)
+    }
+}
+
+/// The bandits of one agent, by what it sees.
 #[derive(Clone, Debug)]
 struct Tree {
-    nodes: Vec<Node>,
-    /// The nodes and moves of the current playout.
+    bandits: Vec<Bandit>,
+    by_sight: HashMap<u64, u32>,
+    /// The bandits and moves of the current playout.
     path: Vec<(u32, u8)>,
-    /// The node of the current playout; `None` once it has left the tree.
-    current: Option<u32>,
     /// The least and the greatest reward so far.
     range: (f32, f32),
 }
@@ -107,78 +149,71 @@ struct Tree {
 impl Tree {
     fn new() -> Self {
         Self {
-            nodes: vec![Node::default()],
+            bandits: Vec::new(),
+            by_sight: HashMap::new(),
             path: Vec::new(),
-            current: Some(0),
             range: (f32::INFINITY, f32::NEG_INFINITY),
         }
-    }
-
-    fn restart(&mut self) {
-        self.path.clear();
-        self.current = Some(0);
-    }
-
-    /// Chooses one of the moves, given as bits, by upper confidence bounds; a move that was never
-    /// tried comes first, the cheapest of several. Outside the tree there is no choice.
-    fn select(&mut self, moves: u8, mut cost: impl FnMut(usize) -> u16, random: &mut Generator) -> Option<usize> {
-        let index = self.current?;
-        let node = &self.nodes[index as usize];
-        let is_legal = |&number: &usize| moves >> number & 1 == 1;
-        let untried = (0..MOVES).filter(is_legal).filter(|&number| node.visits[number] == 0).count();
-        let chosen = match untried {
-            0 => {
-                let total: u32 = (0..MOVES).filter(is_legal).map(|number| node.visits[number]).sum();
-                // Not the standard library's logarithm, whose last bit depends on the platform.
-                let log = libm::logf(total.max(1) as f32);
-                let bound = |number: usize| {
-                    let visits = node.visits[number] as f32;
-                    let (low, high) = self.range;
-                    let mean = (node.rewards[number] / visits - low) / (high - low).max(1e-6);
-                    mean + EXPLORATION * (log / visits).sqrt()
-                };
-                (0..MOVES).filter(is_legal).max_by(|&left, &right| bound(left).total_cmp(&bound(right)))?
-            }
-            _ => {
-                let costs: [Option<u16>; MOVES] =
-                    std::array::from_fn(|number| (is_legal(&number) && node.visits[number] == 0).then(|| cost(number)));
-                let least = costs.iter().flatten().min().copied();
-                let cheapest = (0..MOVES).filter(|&number| costs[number].is_some() && costs[number] == least);
-                random_bit(cheapest.fold(0, |bits, number| bits | 1 << number), random)
-            }
-        };
-        self.path.push((index, chosen as u8));
-        self.current = match node.children[chosen] {
-            0 if node.visits[chosen] == 0 => None,
-            0 => {
-                let next = self.nodes.len() as u32;
-                self.nodes.push(Node::default());
-                self.nodes[index as usize].children[chosen] = next;
-                Some(next)
-            }
-            next => Some(next),
-        };
-        Some(chosen)
     }
 
     /// Credits the moves of the playout.
     fn learn(&mut self, reward: f32) {
         self.range = (self.range.0.min(reward), self.range.1.max(reward));
         for &(index, chosen) in &self.path {
-            let node = &mut self.nodes[index as usize];
-            node.visits[usize::from(chosen)] += 1;
-            node.rewards[usize::from(chosen)] += reward;
+            let bandit = &mut self.bandits[index as usize];
+            bandit.visits[usize::from(chosen)] += 1;
+            bandit.rewards[usize::from(chosen)] += reward;
         }
     }
 
-    fn most_visited(&self) -> Option<Move> {
-        let root = &self.nodes[0];
-        let mean = |number: usize| root.rewards[number] / root.visits[number] as f32;
-        let tried = (0..MOVES).filter(|&number| root.visits[number] > 0);
-        let best = tried.max_by(|&left, &right| {
-            root.visits[left].cmp(&root.visits[right]).then(mean(left).total_cmp(&mean(right)))
-        });
-        best.map(|number| Move::ALL[number])
+    /// Chooses one of the player's moves among those given as bits: the one with the highest upper
+    /// confidence bound.
+    fn select_by_bound(&mut self, index: u32, moves: u8) -> usize {
+        let bandit = self.bandits[index as usize];
+        let (low, span) = (self.range.0, self.span());
+        // Not the standard library's logarithm, whose last bit depends on the platform.
+        let log = libm::logf((bandit.total_visits() + 1) as f32);
+        self.select(index, moves, |number| {
+            let exploration = (log / (bandit.visits[number] as f32 + 1.0)).sqrt();
+            (bandit.mean(number) - low) / span + EXPLORATION * exploration
+        })
+    }
+
+    /// Chooses one of a threat's moves: by its rewards, and by how far its visits fall short of the
+    /// expected share (the predictor bound of Rosin, 2011, as in AlphaZero).
+    fn select_by_share(&mut self, index: u32) -> usize {
+        let bandit = self.bandits[index as usize];
+        let (total, span) = (bandit.total_visits(), self.span());
+        let mean = bandit.rewards.iter().sum::<f32>() / total.max(1) as f32;
+        let root = ((total + 1) as f32).sqrt();
+        self.select(index, u8::MAX, |number| {
+            let visits = bandit.visits[number] as f32;
+            let gain = (bandit.rewards[number] + mean) / (visits + 1.0) - mean;
+            gain / span + ATTACK_EXPLORATION * bandit.expected[number] * root / (1.0 + visits)
+        })
+    }
+
+    /// The legal move of the highest score among those given as bits; the first of several.
+    fn select(&mut self, index: u32, moves: u8, score: impl Fn(usize) -> f32) -> usize {
+        let bandit = self.bandits[index as usize];
+        let scored = bandit.moves().filter(|number| moves >> number & 1 == 1).map(|number| (number, score(number)));
+        let best = scored.reduce(|best, next| if next.1 > best.1 { next } else { best });
+        let chosen = best.map_or(MOVES - 1, |(number, _)| number);
+        self.path.push((index, chosen as u8));
+        chosen
+    }
+
+    /// The range of the rewards so far.
+    fn span(&self) -> f32 {
+        (self.range.1 - self.range.0).max(1e-6)
+    }
+
+    /// Adds a bandit for what the agent sees; returns its index.
+    fn add(&mut self, sight: u64, bandit: Bandit) -> u32 {
+        let index = self.bandits.len() as u32;
+        self.bandits.push(bandit);
+        self.by_sight.insert(sight, index);
+        index
     }
 }
 
@@ -191,6 +226,43 @@ struct Hunter {
     /// By tick ahead: whether it moves.
     moves: Vec<bool>,
     tree: Tree,
+}
+
+impl Hunter {
+    /// Chooses and makes a step, the player being on a tile after its move.
+    fn step(&mut self, distances: &mut Distances, player: u16, ahead: usize) {
+        let neighbours = distances.terrain.graph.neighbours(Mover::Threat)[usize::from(self.tile)];
+        let [left, right, up, down] = neighbours;
+        let targets = [left, right, up, down, self.tile];
+        let sight = ahead as u64 | u64::from(self.tile) << 16 | u64::from(player) << 32;
+        let index = match self.tree.by_sight.get(&sight) {
+            Some(&index) => index,
+            None => self.tree.add(sight, self.bandit(&targets, distances.row(player))),
+        };
+        self.tile = targets[self.tree.select_by_share(index)];
+    }
+
+    /// The bandit for a new situation, given the targets of the moves and the steps from each tile
+    /// to the player's.
+    fn bandit(&self, targets: &[u16; MOVES], steps: &[u16]) -> Bandit {
+        let is_legal = |&number: &usize| number == MOVES - 1 || targets[number] != self.tile;
+        let legal = (0..MOVES).filter(is_legal).fold(0, |bits, number| bits | 1 << number);
+        let mut bandit = Bandit { legal, ..Bandit::default() };
+        let here = steps[usize::from(self.tile)];
+        let is_attack = |number: usize| match here {
+            0 => number == MOVES - 1,
+            _ => steps[usize::from(targets[number])] < here,
+        };
+        let (attacks, others): (Vec<usize>, Vec<usize>) = bandit.moves().partition(|&number| is_attack(number));
+        let share = match (attacks.len(), others.len()) {
+            (0, _) => 0.0,
+            (_, 0) => 1.0,
+            _ => ATTACK_SHARE,
+        };
+        attacks.iter().for_each(|&number| bandit.expected[number] = share / attacks.len() as f32);
+        others.iter().for_each(|&number| bandit.expected[number] = (1.0 - share) / others.len() as f32);
+        bandit
+    }
 }
 
 /// All agents in a position, and what playouts have shown.
@@ -209,26 +281,15 @@ struct Agents<'a> {
     /// Scratch space of the evaluation.
     arrivals: Vec<u16>,
     steps: Vec<u16>,
+    /// Ticks ahead and tiles at which a predictable threat stands then.
+    occupied: Vec<(u16, u16)>,
 }
 
 impl<'a> Agents<'a> {
     fn new(world: &'a World, state: &'a State, unmodelled: &[ObservedThreat], distances: &'a mut Distances) -> Self {
         let (clock, tick) = (world.clock(), state.tick());
         let left = usize::from(LAST_TICK + 1 - tick.min(LAST_TICK));
-        let slowest = unmodelled.iter().map(|threat| moves_ahead(clock, tick, threat.period_ticks));
-        let horizon = slowest
-            .map(|moves| {
-                moves
-                    .iter()
-                    .enumerate()
-                    .filter(|(_, is_move)| **is_move)
-                    .nth(HORIZON_MOVES - 1)
-                    .map_or(*HORIZON_TICKS.end(), |(ahead, _)| ahead + 1)
-            })
-            .max()
-            .unwrap_or(*HORIZON_TICKS.end())
-            .clamp(*HORIZON_TICKS.start(), *HORIZON_TICKS.end())
-            .min(left);
+        let horizon = HORIZON_TICKS.min(left);
         let hunter = |threat: &ObservedThreat| {
             let tile = distances.terrain.graph.tile(threat.position)?;
             let moves = moves_ahead(clock, tick, threat.period_ticks);
@@ -247,32 +308,44 @@ impl<'a> Agents<'a> {
             survived_ticks: 0,
             arrivals: Vec::new(),
             steps: Vec::new(),
+            occupied: Vec::new(),
         }
     }
 
-    /// Plays once to the horizon and lets every agent learn; if the budget runs out, returns false
-    /// and learns nothing.
-    fn play_out(&mut self, random: &mut Generator, meter: &mut BudgetMeter) -> bool {
-        self.player.restart();
+    /// Plays once to the first new situation and lets every agent learn; if the budget runs out,
+    /// returns false and learns nothing.
+    fn play_out(&mut self, meter: &mut BudgetMeter) -> bool {
+        self.player.path.clear();
         for hunter in &mut self.hunters {
             hunter.tile = hunter.start;
-            hunter.tree.restart();
+            hunter.tree.path.clear();
         }
         let mut state = self.state.clone();
-        let (mut ahead, mut is_caught) = (0, false);
-        while ahead < self.horizon && !is_caught {
+        let mut ahead = 0;
+        let reward = loop {
+            let sight = self.player_sight(&state, ahead);
+            let Some(&index) = self.player.by_sight.get(&sight) else {
+                let Some((bandit, worth)) = self.evaluate(&state, ahead, meter) else { return false };
+                self.player.add(sight, bandit);
+                break worth;
+            };
+            if ahead >= self.horizon || state.is_over() {
+                let bandit = self.player.bandits[index as usize];
+                break bandit.moves().map(|number| bandit.expected[number]).fold(f32::NEG_INFINITY, f32::max);
+            }
             if meter.tick().is_err() {
                 return false;
             }
-            is_caught = self.play_tick(&mut state, ahead, random);
+            let moves = if ahead == 0 && self.shortlist != 0 { self.shortlist } else { u8::MAX };
+            let number = self.player.select_by_bound(index, moves);
+            let is_caught = self.play_tick(&mut state, Move::ALL[number], ahead);
             ahead += 1;
-        }
-        let player = self.world.tile_after(&state, Move::Stay);
-        let reward = match is_caught {
-            true => CATCH_COST * (ahead as f32 / self.horizon.max(1) as f32 - 1.0),
-            false => self.room(player, &state),
+            if is_caught {
+                break catch_reward(ahead);
+            }
         };
         self.player.learn(reward);
+        let player = self.world.tile_after(&state, Move::Stay);
         for hunter in &mut self.hunters {
             let distance = self.distances.distance(player, hunter.tile).min(1000);
             hunter.tree.learn(CLOSENESS_REWARD / (1.0 + f32::from(distance)) - reward);
@@ -282,77 +355,77 @@ impl<'a> Agents<'a> {
         true
     }
 
-    /// Plays a tick: every agent chooses at the same time. Returns whether the player is caught.
-    fn play_tick(&mut self, state: &mut State, ahead: usize, random: &mut Generator) -> bool {
+    /// A hash of what the player sees: the time and where everyone is.
+    fn player_sight(&self, state: &State, ahead: usize) -> u64 {
+        let mut hash = FnvHasher::default();
+        hash.write(&(ahead as u16).to_le_bytes());
+        hash.write(&self.world.tile_after(state, Move::Stay).to_le_bytes());
+        if self.world.threat_count() > 0 {
+            hash.write(&self.world.fingerprint(state).to_le_bytes());
+        }
+        self.hunters.iter().for_each(|hunter| hash.write(&hunter.tile.to_le_bytes()));
+        hash.finish()
+    }
+
+    /// Plays a tick. Returns whether the player is caught.
+    fn play_tick(&mut self, state: &mut State, player_move: Move, ahead: usize) -> bool {
         let world = self.world;
-        let before = world.tile_after(state, Move::Stay);
-        let legal = world.moves(state).fold(0, |bits, player_move| bits | 1 << player_move as u8);
-        let shortlist = legal & self.shortlist;
-        let legal = if ahead == 0 && shortlist != 0 { shortlist } else { legal };
-        let player_move = match self.player.select(legal, |_| 0, random) {
-            Some(number) => Move::ALL[number],
-            None => self.rollout_move(before, legal, ahead, random),
-        };
         let after = world.tile_after(state, player_move);
         if world.rules().no_jump && self.hunters.iter().any(|hunter| hunter.tile == after) {
             return true;
         }
         for hunter in self.hunters.iter_mut().filter(|hunter| hunter.moves.get(ahead) == Some(&true)) {
-            let neighbours = self.distances.terrain.graph.neighbours(Mover::Threat)[usize::from(hunter.tile)];
-            let [left, right, up, down] = neighbours;
-            let targets = [left, right, up, down, hunter.tile];
-            let is_way = |number: &usize| *number == MOVES - 1 || targets[*number] != hunter.tile;
-            let legal = (0..MOVES).filter(is_way).fold(0u8, |bits, number| bits | 1 << number);
-            let distances = &mut *self.distances;
-            let number = match hunter.tree.select(legal, |number| distances.distance(after, targets[number]), random) {
-                Some(number) => number,
-                // It sees the player's tile after its move, as the server's threats can.
-                None if random.below(100) < ATTACK_PERCENT => (0..MOVES)
-                    .filter(is_way)
-                    .min_by_key(|&number| self.distances.distance(after, targets[number]))
-                    .unwrap_or(MOVES - 1),
-                None => random_bit(legal, random),
-            };
-            hunter.tile = targets[number];
+            hunter.step(self.distances, after, ahead);
         }
         world.step(state, player_move);
         state.is_caught() || self.hunters.iter().any(|hunter| hunter.tile == after)
     }
 
-    /// A move of the player outside its tree: random, but mostly not a plainly fatal one.
-    fn rollout_move(&self, tile: u16, legal: u8, ahead: usize, random: &mut Generator) -> Move {
-        let graph = &self.distances.terrain.graph;
-        let [left, right, up, down] = graph.neighbours(Mover::Player)[usize::from(tile)];
-        let targets = [left, right, up, down, tile];
-        let is_attacked = |target: u16| {
-            self.hunters.iter().any(|hunter| match hunter.moves.get(ahead) == Some(&true) {
-                true => graph.neighbours(Mover::Threat)[usize::from(hunter.tile)].contains(&target),
-                false => hunter.tile == target,
-            })
-        };
-        let cares = random.below(100) < CARE_PERCENT;
-        let safe = if cares {
-            (0..MOVES)
-                .filter(|&number| legal >> number & 1 == 1 && !is_attacked(targets[number]))
-                .fold(0u8, |bits, number| bits | 1 << number)
-        } else {
-            legal
-        };
-        Move::ALL[random_bit(if safe == 0 { legal } else { safe }, random)]
+    /// The player's bandit in a new situation, and what the situation is worth; `None` if the budget
+    /// runs out.
+    fn evaluate(&mut self, state: &State, ahead: usize, meter: &mut BudgetMeter) -> Option<(Bandit, f32)> {
+        self.measure_arrivals(state, meter)?;
+        let player = self.world.tile_after(state, Move::Stay);
+        let mut bandit = Bandit::default();
+        let mut best = f32::NEG_INFINITY;
+        for (player_move, next) in self.distances.terrain.moves(player) {
+            let worth = self.room(next).unwrap_or_else(|| catch_reward(ahead + 1));
+            bandit.legal |= 1 << player_move as u8;
+            bandit.expected[player_move as usize] = worth;
+            best = best.max(worth);
+        }
+        Some((bandit, best))
     }
 
-    /// The player's room: the tiles that it can reach before any threat could, weighted by the ticks
-    /// by which it is first; 1 for the whole map.
-    fn room(&mut self, player: u16, state: &State) -> f32 {
+    /// Fills `arrivals` with the ticks in which any threat could first be on each tile, and
+    /// `occupied` with where the predictable threats will be. They are predicted for a while, as if
+    /// the player stood still; then they may do anything. `None` if the budget runs out.
+    fn measure_arrivals(&mut self, state: &State, meter: &mut BudgetMeter) -> Option<()> {
+        self.occupied.clear();
+        let mut later = state.clone();
+        let tile = |distances: &Distances, position: Position| distances.terrain.graph.tile(position);
+        for ahead in (1..=PREDICTED_TICKS).take_while(|_| self.world.threat_count() > 0) {
+            if later.is_over() {
+                break;
+            }
+            meter.tick().ok()?;
+            self.world.step(&mut later, Move::Stay);
+            let tiles = self.world.threats(&later).filter_map(|threat| tile(self.distances, threat.position));
+            self.occupied.extend(tiles.map(|tile| (ahead, tile)));
+        }
         let clock = self.world.clock();
+        let delays = [state, &later]
+            .map(|state| -> Vec<u16> { move_delays(clock, state.tick().min(LAST_TICK)).take(DELAYS_MAX).collect() });
+        let predicted_ticks = later.tick() - state.tick();
+        let known = self.world.threats(&later).filter_map(|threat| tile(self.distances, threat.position));
+        let hunters = self.hunters.iter().map(|hunter| (hunter.tile, hunter.period_ticks, 0));
+        let threats: Vec<(u16, Option<u8>, u16)> =
+            hunters.chain(known.map(|tile| (tile, None, predicted_ticks))).collect();
         let arrivals = &mut self.arrivals;
         arrivals.clear();
         arrivals.resize(self.distances.terrain.graph.len(), UNREACHED);
-        let known = self.world.threats(state).filter_map(|threat| self.distances.terrain.graph.tile(threat.position));
-        let hunters = self.hunters.iter().map(|hunter| (hunter.tile, hunter.period_ticks));
-        let threats: Vec<(u16, Option<u8>)> = hunters.chain(known.map(|tile| (tile, None))).collect();
-        let delays: Vec<u16> = move_delays(clock, state.tick().min(LAST_TICK)).take(DELAYS_MAX).collect();
-        for (tile, period_ticks) in threats {
+        for (tile, period_ticks, waited_ticks) in threats {
+            let delays = &delays[usize::from(waited_ticks > 0)];
             for (arrival, &steps) in arrivals.iter_mut().zip(self.distances.row(tile)) {
                 let at = match (steps, period_ticks) {
                     (UNREACHED, _) => UNREACHED,
@@ -360,16 +433,41 @@ impl<'a> Agents<'a> {
                     (steps, Some(period)) => (steps - 1).saturating_mul(u16::from(period)).saturating_add(1),
                     (steps, None) => delays.get(usize::from(steps) - 1).copied().unwrap_or(UNREACHED),
                 };
-                *arrival = (*arrival).min(at);
+                *arrival = (*arrival).min(at.saturating_add(waited_ticks));
             }
         }
-        let steps = &mut self.steps;
-        let enters = |tile: u16, made: u16| made < arrivals[usize::from(tile)];
-        self.distances.terrain.distances_where(Mover::Player, [(player, 0)], steps, enters);
-        let reached = steps.iter().zip(arrivals.iter()).filter(|&(&steps, _)| steps != UNREACHED);
-        let ahead = |(&steps, &arrival): (&u16, &u16)| u32::from(AHEAD_TICKS_MAX.min(arrival.saturating_sub(steps)));
-        let room: u32 = reached.map(ahead).sum();
-        room as f32 / (f32::from(AHEAD_TICKS_MAX) * arrivals.len() as f32)
+        Some(())
+    }
+
+    /// What the player's room is worth after a move onto a tile: the tiles that it can reach before
+    /// any threat could, weighted by the ticks by which it is first. The square root, because a tile
+    /// more matters most where there are few. `None` if the move may be fatal at once.
+    fn room(&mut self, next: u16) -> Option<f32> {
+        let (arrivals, occupied) = (&self.arrivals, &self.occupied);
+        let enters = |tile: u16, made: u16| made < arrivals[usize::from(tile)] && !occupied.contains(&(made, tile));
+        if !enters(next, 1) {
+            return None;
+        }
+        let terrain = &mut self.distances.terrain;
+        terrain.distances_where(Mover::Player, [(next, 1)], &mut self.steps, enters);
+        let (mut room, mut is_open) = (0, false);
+        for (tile, (&steps, &arrival)) in self.steps.iter().zip(arrivals).enumerate() {
+            if steps != UNREACHED {
+                room += u32::from(AHEAD_TICKS_MAX.min(arrival - steps));
+                is_open |= !terrain.is_dead_end(tile as u16);
+            }
+        }
+        let share = room as f32 / (f32::from(AHEAD_TICKS_MAX) * arrivals.len() as f32);
+        Some(share.sqrt() * if is_open { 1.0 } else { DEAD_END_SHARE })
+    }
+
+    /// The move that was visited most.
+    fn best_move(&self) -> Option<Move> {
+        let root = self.player.bandits.first()?;
+        let best = root.moves().filter(|&number| root.visits[number] > 0).max_by(|&left, &right| {
+            root.visits[left].cmp(&root.visits[right]).then(root.mean(left).total_cmp(&root.mean(right)))
+        });
+        best.map(|number| Move::ALL[number])
     }
 
     /// The mean final tick of the playouts.
@@ -379,24 +477,22 @@ impl<'a> Agents<'a> {
     }
 }
 
+/// What being caught after some ticks is worth.
+fn catch_reward(ahead: usize) -> f32 {
+    CATCH_COST * (ahead as f32 / HORIZON_TICKS as f32 - 1.0)
+}
+
 /// By tick ahead: whether a threat with this pace moves.
 fn moves_ahead(clock: &Clock, tick: u16, period_ticks: Option<u8>) -> Vec<bool> {
     let moves = |ahead: usize| match period_ticks {
         Some(period) => ahead.is_multiple_of(usize::from(period.max(1))),
         None => clock.threats_move((tick + ahead as u16).min(LAST_TICK)),
     };
-    (0..*HORIZON_TICKS.end()).map(moves).collect()
-}
-
-/// The number of a random bit that is set; 0 if none is.
-fn random_bit(bits: u8, random: &mut Generator) -> usize {
-    let count = bits.count_ones() as usize;
-    let wanted = if count == 0 { 0 } else { random.below(count) };
-    (0..8).filter(|number| bits >> number & 1 == 1).nth(wanted).unwrap_or(0)
+    (0..HORIZON_TICKS).map(moves).collect()
 }
 
 /// Plays by [`SmitsimaxRules::choose`]: it receives states, but treats every threat as unmodelled.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct SmitsimaxPlanner {
     rules: SmitsimaxRules,
     /// The streets without threats, for the map played last.
@@ -404,9 +500,9 @@ pub struct SmitsimaxPlanner {
 }
 
 impl SmitsimaxPlanner {
-    /// Creates the planner; all randomness comes from `seed`.
-    pub fn new(seed: u64) -> Self {
-        Self { rules: SmitsimaxRules::new(seed), streets: None }
+    /// Creates the planner.
+    pub fn new() -> Self {
+        Self::default()
     }
 }
 
@@ -428,5 +524,63 @@ impl Planner for SmitsimaxPlanner {
         let choice = self.rules.choose(&streets, &alone, &unmodelled, budget);
         self.streets = Some(streets);
         choice
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::game::{Direction, Layout, Rules};
+
+    fn world(drawing: &str, rules: &Rules) -> World {
+        World::new(&Layout::parse(drawing).expect("a drawing"), rules).expect("a map")
+    }
+
+    #[test]
+    fn choice_depends_on_the_budget_alone_and_keeps_to_it() {
+        let world = world("P....#...\n.##.....#\n.##.#.#..\n.........", &Rules::BLITZ_2025);
+        let state = world.state_at(1000, Position::new(3, 1), &[]).expect("a state");
+        let threats = [(8, 3), (0, 3), (6, 0)].map(|(x, y)| ObservedThreat::at(Position::new(x, y)));
+        let choose = |ticks| SmitsimaxRules::new().choose(&world, &state, &threats, Budget::ticks(ticks));
+        for ticks in [0, 1, 50, 2_000] {
+            let choice = choose(ticks);
+            assert_eq!(choice, choose(ticks));
+            assert!(choice.simulated_ticks <= ticks, "{} of {ticks} ticks", choice.simulated_ticks);
+        }
+        assert_eq!(choose(2_000).source, Source::Search);
+    }
+
+    #[test]
+    fn flees_between_a_predicted_and_an_unmodelled_threat() {
+        // The bull comes from the left and has no other option; the unmodelled threat could come
+        // from the right; the way out is down.
+        let world = world("b.P...\n##.###\n##....", &Rules::BLITZ_2025);
+        let bull = crate::game::Threat { direction: Direction::Right, ..world.threat(&world.start(), 0) };
+        let state = world.state_at(1000, Position::new(2, 0), &[bull]).expect("a state");
+        let unmodelled = [ObservedThreat::at(Position::new(4, 0))];
+        let choice = SmitsimaxRules::new().choose(&world, &state, &unmodelled, Budget::ticks(2_000));
+        assert_eq!(choice.player_move, Move::Down);
+    }
+
+    #[test]
+    fn threat_learns_to_follow_the_player_wherever_it_goes() {
+        // On a ring, a threat beside the player that could not see its moves would lose it at once.
+        let world = world("P..\n.#.\n...", &Rules::BLITZ_2025);
+        let state = world.state_at(1000, Position::new(1, 0), &[]).expect("a state");
+        let mut distances = None;
+        let distances = Distances::refresh(&mut distances, &world);
+        let threats = [ObservedThreat::at(Position::new(0, 2))];
+        let mut agents = Agents::new(&world, &state, &threats, distances);
+        let mut meter = BudgetMeter::new(Budget::ticks(5_000));
+        while agents.play_out(&mut meter) {}
+        let tree = &agents.hunters[0].tree;
+        let followed = tree.bandits.iter().filter(|bandit| bandit.total_visits() >= 10);
+        let is_followed = |bandit: &Bandit| {
+            let most = bandit.moves().max_by_key(|&number| bandit.visits[number]).expect("a move");
+            bandit.expected[most] >= ATTACK_SHARE / 2.0
+        };
+        let (kept, all) =
+            followed.fold((0, 0), |(kept, all), bandit| (kept + usize::from(is_followed(bandit)), all + 1));
+        assert!(all >= 5 && kept * 10 >= all * 8, "{kept} of {all} situations");
     }
 }

@@ -184,14 +184,19 @@ fn disguised(world: &World, state: &State, hunters: &[Position]) -> (World, Stat
 /// What is compared.
 struct Settings {
     hunters: Vec<Hunter>,
+    /// The number of the first map, and the number of maps.
+    first: u64,
     pairs: u64,
     budget: Budget,
+    compares_rivals: bool,
+    compares_known: bool,
 }
 
 impl Settings {
     fn layouts(&self) -> impl Iterator<Item = Layout> {
         let options = GeneratorOptions { kind: GeneratorKind::Maze, ..GeneratorOptions::default() };
-        (0..self.pairs).map(move |number| generate_nth(&options, 7, number).expect("a map").layout)
+        (self.first..self.first + self.pairs)
+            .map(move |number| generate_nth(&options, 7, number).expect("a map").layout)
     }
 
     /// The last tick of a game of a planner of the ladder.
@@ -246,7 +251,7 @@ impl Pairs {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let settings = settings()?;
-    for &hunter in &settings.hunters {
+    for &hunter in settings.hunters.iter().filter(|_| settings.compares_rivals) {
         let others = ["cautious", "safest"];
         let mut pairs = [Pairs::default(), Pairs::default()];
         for layout in settings.layouts() {
@@ -260,7 +265,9 @@ fn main() -> Result<(), Box<dyn Error>> {
             pairs.print(["smitsimax", name], settings.pairs);
         }
     }
-    compare_known(&settings)?.print(["predicting the known half", "guessing all"], settings.pairs);
+    if settings.compares_known {
+        compare_known(&settings)?.print(["predicting the known half", "guessing all"], settings.pairs);
+    }
     Ok(())
 }
 
@@ -270,7 +277,7 @@ fn compare_known(settings: &Settings) -> Result<Pairs, Box<dyn Error>> {
     for (number, layout) in settings.layouts().enumerate() {
         let hunter = settings.hunters[number % settings.hunters.len()];
         let known = layout.threats.len() / 2;
-        let mut rules = SmitsimaxRules::new(1);
+        let mut rules = SmitsimaxRules::new();
         let predicts = Game::new(&layout, hunter, known).play(|world, state, hunters| {
             let unexplained: Vec<_> = hunters.iter().map(|&position| ObservedThreat::at(position)).collect();
             rules.choose(world, state, &unexplained, settings.budget).player_move
@@ -288,20 +295,33 @@ fn compare_known(settings: &Settings) -> Result<Pairs, Box<dyn Error>> {
 }
 
 fn settings() -> Result<Settings, Box<dyn Error>> {
-    let mut settings = Settings { hunters: HUNTERS.to_vec(), pairs: 10, budget: Budget::ticks(4_000) };
+    let mut settings = Settings {
+        hunters: HUNTERS.to_vec(),
+        first: 0,
+        pairs: 10,
+        budget: Budget::ticks(4_000),
+        compares_rivals: true,
+        compares_known: true,
+    };
     let mut arguments = std::env::args().skip(1);
     while let Some(name) = arguments.next() {
         let value = arguments.next().ok_or_else(|| format!("{name}: expected a value"))?;
         match name.as_str() {
             "--pairs" => settings.pairs = value.parse()?,
             "--budget-ticks" => settings.budget = Budget::ticks(value.parse()?),
+            "--only" => match value.as_str() {
+                "rivals" => settings.compares_known = false,
+                "known" => settings.compares_rivals = false,
+                _ => return Err(format!("{value}: expected rivals or known").into()),
+            },
+            "--first" => settings.first = value.parse()?,
             "--hunter" => {
                 settings.hunters.retain(|hunter| format!("{hunter:?}").to_lowercase() == value);
                 if settings.hunters.is_empty() {
                     return Err(format!("{value}: expected pincer, minimax or sleeper").into());
                 }
             }
-            _ => return Err(format!("{name}: expected --pairs, --budget-ticks or --hunter").into()),
+            _ => return Err(format!("{name}: expected --pairs, --first, --budget-ticks, --hunter or --only").into()),
         }
     }
     Ok(settings)
