@@ -15,7 +15,7 @@ use std::cell::OnceCell;
 use std::collections::HashSet;
 
 use crate::game::{
-    Direction, FIRST_TICK, Layout, Mover, Position, Spawn, Style, StyleMemory, Threat, World, WorldError,
+    Direction, FIRST_TICK, LAST_TICK, Layout, Mover, Position, Spawn, Style, StyleMemory, Threat, World, WorldError,
 };
 use crate::planner::ObservedThreat;
 use crate::search::Generator;
@@ -38,6 +38,13 @@ const HYPOTHESES_MAX_LATE: usize = 64;
 /// How often the best hypothesis may be wrong while another is right before that counts as a
 /// misprediction.
 const BEST_WRONG_MAX: u32 = 8;
+
+/// How many hidden states of a threat a path is checked against: about a millisecond.
+const STATES_TRIED_MAX: usize = 600;
+/// How many numbers of draws are tried where the number is unknown: enough for every pick.
+const DRAWS_TRIED_MAX: u16 = 24;
+/// Of how many catches of a threat such a check tells.
+const CATCHES_MAX: usize = 3;
 
 /// Moves that a style must explain to be identified, and moves between two attempts.
 const IDENTIFY_MOVES: u16 = 6;
@@ -139,6 +146,26 @@ impl Beliefs {
             Some(Threat { draws, ..drawn.threat })
         };
         self.message_indices.iter().filter_map(&mut draw).collect()
+    }
+
+    /// The predictable threats by their best hypotheses, in the world's order, each with a spawn,
+    /// which is a deer's home.
+    pub fn likeliest(&self) -> Vec<(Spawn, Threat)> {
+        let hypotheses = self.message_indices.iter().filter_map(|&index| {
+            let threat = &self.threats[index];
+            threat.hypotheses.first().map(|hypothesis| threat.variant(hypothesis, hypothesis.threat.draws))
+        });
+        hypotheses.collect()
+    }
+
+    /// The threats, in hidden states consistent with the observations, that would catch a player on
+    /// this path, whose first position is the one in `tick`: each with the number of moves before
+    /// the fatal one and a spawn, which is a deer's home. Of each threat only a few, and the number
+    /// of hidden states that are tried is limited.
+    pub fn catches(&self, tick: u16, path: &[Position]) -> Vec<(usize, Spawn, Threat)> {
+        let of_threat =
+            |(world_index, &index): (usize, &usize)| self.threats[index].catches(&self.world, world_index, tick, path);
+        self.message_indices.iter().enumerate().flat_map(of_threat).collect()
     }
 
     /// Changes the styles of threats whose style a message has changed.
@@ -402,6 +429,41 @@ impl ThreatBelief {
         self.hypotheses.first().map(|hypothesis| &hypothesis.threat)
     }
 
+    /// A hypothesis with a number of draws, as a threat of a world.
+    fn variant(&self, hypothesis: &Hypothesis, draws: u16) -> (Spawn, Threat) {
+        let position = hypothesis.home.unwrap_or_else(|| self.spawn());
+        let threat = Threat { draws, ..hypothesis.threat };
+        (Spawn { style: threat.style, position }, threat)
+    }
+
+    /// See [`Beliefs::catches`].
+    fn catches(&self, world: &World, world_index: usize, tick: u16, path: &[Position]) -> Vec<(usize, Spawn, Threat)> {
+        let draws_max = (1 + world.clock().moves_before(tick)).min(DRAWS_TRIED_MAX);
+        let states: usize = self
+            .hypotheses
+            .iter()
+            .map(|hypothesis| if hypothesis.are_draws_known { 1 } else { usize::from(draws_max) })
+            .sum();
+        let stride = states.div_ceil(STATES_TRIED_MAX).max(1);
+        let mut catches = Vec::new();
+        for hypothesis in self.hypotheses.iter().step_by(stride) {
+            let draws = match hypothesis.are_draws_known {
+                true => hypothesis.threat.draws..=hypothesis.threat.draws,
+                false => 1..=draws_max,
+            };
+            for draws in draws {
+                let (spawn, threat) = self.variant(hypothesis, draws);
+                let moves = moves_before_catch(world, world_index, (threat, hypothesis.home), tick, path);
+                catches.extend(moves.map(|moves| (moves, spawn, threat)));
+            }
+        }
+        // The earliest, and others that catch the player elsewhere.
+        catches.sort_by_key(|&(moves, _, _)| moves);
+        catches.dedup_by_key(|&mut (moves, _, _)| moves);
+        catches.truncate(CATCHES_MAX);
+        catches
+    }
+
     /// Predicts every hypothesis one tick ahead, the player having moved from `stale` to `now`.
     /// `world_index` is the threat's index in the world. Hypotheses beyond the allowed number are
     /// dropped.
@@ -450,6 +512,11 @@ impl ThreatBelief {
         let is_best_right = agrees(&self.hypotheses[0]);
         if self.hypotheses.iter().any(agrees) {
             self.hypotheses.retain(agrees);
+            if self.hypotheses.len() > 1 {
+                // Some may have become the same: owls that have looked remember one tile.
+                let mut known = HashSet::new();
+                self.hypotheses.retain(|hypothesis| known.insert(*hypothesis));
+            }
             self.best_wrong_count += u32::from(!is_best_right);
             if self.best_wrong_count <= BEST_WRONG_MAX || !counts {
                 return;
@@ -571,7 +638,7 @@ impl ThreatBelief {
     fn prior(&self, context: &PriorContext<'_>, draws_on_schedule: bool) -> Vec<Hypothesis> {
         let Some(style) = self.style else { return Vec::new() };
         let moves = context.moves_before(context.tick);
-        let are_draws_known = moves == 0 || (style.draws_every_move() && draws_on_schedule);
+        let are_draws_known = moves == 0 || !style.draws() || (style.draws_every_move() && draws_on_schedule);
         let blank = Threat {
             style,
             position: self.position,
@@ -625,6 +692,32 @@ impl ThreatBelief {
             }
         }
     }
+}
+
+/// The number of moves on a path before the one after which a threat catches the player; `None` if it
+/// does not. `home` is a deer's.
+fn moves_before_catch(
+    world: &World,
+    world_index: usize,
+    (mut threat, home): (Threat, Option<Position>),
+    tick: u16,
+    path: &[Position],
+) -> Option<usize> {
+    for (moves, (pair, tick)) in path.windows(2).zip(tick..=LAST_TICK).enumerate() {
+        let (stale, now) = (pair[0], pair[1]);
+        if world.rules().no_jump && threat.position == now {
+            return Some(moves);
+        }
+        let next = match home {
+            Some(home) => world.deer_after(&threat, home, tick, stale, now),
+            None => world.threat_after(world_index, &threat, tick, stale, now),
+        };
+        threat = next.unwrap_or(threat);
+        if threat.position == now {
+            return Some(moves);
+        }
+    }
+    None
 }
 
 /// The styles in the order in which they are tried: the most specific first.

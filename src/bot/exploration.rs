@@ -109,7 +109,7 @@ pub(super) fn check_plan(tracker: &Tracker, choice: Choice, limits: SearchLimits
 
 impl KnownMap {
     /// Whether some tile has refused the player while others are still unknown.
-    fn should_explore(&self) -> bool {
+    pub fn should_explore(&self) -> bool {
         let has_refused = !self.refusals.is_empty() || self.layout.tiles.contains(&Tile::SeeThrough);
         has_refused && self.unvisited().next().is_some()
     }

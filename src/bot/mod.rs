@@ -31,6 +31,7 @@ mod decision;
 mod exploration;
 mod fallback;
 mod game;
+mod hedge;
 mod learning;
 mod lines;
 mod memory;

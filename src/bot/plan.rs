@@ -18,7 +18,8 @@
 //! so that the bot survives a move against the rules and learns from it. Where the rules are in
 //! doubt, their next ticks are also ready for the threats' next phase (`readiness`). A move within
 //! reach is checked against other explanations (`conformant`), and so is every move while the
-//! threats' memories are ambiguous, because the bot joined a running game.
+//! threats' memories are ambiguous, because the bot joined a running game, unless its plan is hedged
+//! against them (`hedge`).
 
 use std::cell::RefCell;
 use std::time::Instant;
@@ -35,6 +36,7 @@ use super::conformant;
 use super::decision::BotError;
 use super::exploration::{Exploration, SearchLimits, check_plan};
 use super::fallback::decide_from_positions;
+use super::hedge::HedgedPlanner;
 use super::learning::Learning;
 use super::observation::Decoded;
 use super::options::BotOptions;
@@ -81,6 +83,7 @@ pub(super) struct Planning {
     /// [`Beliefs`](super::belief::Beliefs)) and what is in doubt.
     planner: Option<((u32, Doubt), ActivePlanner)>,
     exploration: Exploration,
+    hedged: HedgedPlanner,
     doubt: Doubt,
 }
 
@@ -153,6 +156,14 @@ pub(super) fn decide(
     }
     planning.doubt = Doubt::of(tracker, options, learning);
     let mut meter = BudgetMeter::new(budget);
+    if planning.doubt == Doubt::Memories && may_hedge(tracker, options) {
+        let mut share = BudgetMeter::new(most(meter.remaining()));
+        let choice = planning.hedged.decide(tracker, &state, options.seed, &mut share);
+        meter.add_search(share.ticks());
+        if let Some(choice) = choice {
+            return Ok(choice);
+        }
+    }
     let planned = match planning.doubt {
         Doubt::None => planning.decide(tracker, &state, options, &mut meter),
         _ => {
@@ -173,6 +184,11 @@ pub(super) fn decide(
         }
         Err(_) => decide_from_positions(cautious, decoded, Some(&tracker.map.layout)),
     })
+}
+
+/// Whether hedged plans are made: not with other planners, and not while tiles are unknown.
+fn may_hedge(tracker: &Tracker, options: &BotOptions) -> bool {
+    is_survival(options) && tracker.beliefs.world.open_tiles() <= COPIED_TILES_MAX && !tracker.map.should_explore()
 }
 
 /// The part of the remaining time and ticks that is left for plans if some is kept for a check.
@@ -542,7 +558,7 @@ fn halved(budget: Budget) -> Budget {
 }
 
 /// One part of the remaining time and ticks, of as many as given.
-fn part(budget: Budget, parts: u32) -> Budget {
+pub(super) fn part(budget: Budget, parts: u32) -> Budget {
     let now = budget.time_source.now();
     let early = |deadline: Instant| now + deadline.saturating_duration_since(now) / parts;
     Budget { deadline: budget.deadline.map(early), ticks: budget.ticks.map(|ticks| ticks / u64::from(parts)), ..budget }

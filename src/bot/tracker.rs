@@ -174,7 +174,7 @@ impl Tracker {
     ///
     /// # Errors
     /// When the world cannot be built; the caller has checked that it can.
-    fn new(
+    pub fn new(
         layout: Layout,
         world: World,
         styles: &[Option<Style>],

@@ -66,6 +66,14 @@ impl Style {
         }
     }
 
+    /// Whether it ever draws a number, so that the number of its draws matters.
+    pub(crate) const fn draws(self) -> bool {
+        match self {
+            Self::Goldfish | Self::Bull | Self::Hawk => true,
+            Self::Shark | Self::Owl | Self::Deer => false,
+        }
+    }
+
     /// Rank by specificity, from 0: of the styles that explain some moves, the most specific is the
     /// likeliest.
     pub(crate) const fn specificity_rank(self) -> u8 {

@@ -24,6 +24,7 @@ const SOLVER_BUDGET: Budget = Budget::ticks(300_000);
 fn main() -> Result<(), Box<dyn Error>> {
     let mut budget = Budget::time(Duration::from_millis(75));
     let mut maps: Vec<Map> = Vec::new();
+    let mut only: Option<(String, u64, u16)> = None;
     let mut variants = vec![("with jumping", Rules::BLITZ_2025), ("without jumping", Rules::NO_JUMP)];
     let mut arguments = std::env::args().skip(1);
     while let Some(name) = arguments.next() {
@@ -33,8 +34,14 @@ fn main() -> Result<(), Box<dyn Error>> {
             "--maps" => {
                 maps = MapLibrary::new([&value]).list()?.iter().map(MapEntry::load).collect::<Result<_, _>>()?;
             }
+            "--game" => {
+                let [map, seed, tick] = value.split(',').collect::<Vec<_>>()[..] else {
+                    return Err(format!("{value}: expected MAP,SEED,TICK").into());
+                };
+                only = Some((map.to_owned(), seed.parse()?, tick.parse()?));
+            }
             "--only" => variants.retain(|(name, _)| *name == value),
-            _ => return Err(format!("{name}: expected --maps, --budget-ticks or --only").into()),
+            _ => return Err(format!("{name}: expected --maps, --budget-ticks, --game or --only").into()),
         }
     }
     if maps.is_empty() {
@@ -46,7 +53,11 @@ fn main() -> Result<(), Box<dyn Error>> {
             let world = World::new(&map.layout, &rules)?;
             for seed in 0..SEEDS {
                 let options = BotOptions { budget, rules, seed, ..BotOptions::default() };
-                for joined in TICKS {
+                let is_wanted = |&joined: &u16| {
+                    only.as_ref()
+                        .is_none_or(|game| (game.0.as_str(), game.1, game.2) == (map.name.as_str(), seed, joined))
+                };
+                for joined in TICKS.into_iter().filter(is_wanted) {
                     let mut host = Bot::new(options.clone())?;
                     let mut guest = Bot::new(options.clone())?;
                     let mut state = world.start();

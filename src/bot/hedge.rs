@@ -1,0 +1,228 @@
+//! Hedged plans: lines that survive whatever the threats remember.
+//!
+//! A bot that joins a running game does not know the threats' memories, and a plan for the likeliest
+//! ones may be lost under others. Given the player's path the threats do not depend on one another,
+//! so a line survives under *every* combination of memories if it survives in a *crowd*: a world in
+//! which each threat stands once for each of its memories. Few of them matter to a line: the crowd
+//! begins with the likeliest memories, and whenever a line is found, the memories under which it is
+//! lost join the crowd, until there are none or no line survives for longer (counterexample-guided
+//! refinement).
+//!
+//! A hedged plan is such a line for some time ahead, followed by one to the end of the game for the
+//! likeliest memories. It is renewed before its hedged part ends; by then the threats' moves have
+//! ruled more memories out.
+
+use crate::game::{LAST_TICK, Layout, MAX_THREATS, Move, Position, Spawn, State, Threat, World};
+use crate::planner::{Choice, Outcome, Source, SurvivalOptions, SurvivalSearch};
+use crate::search::BudgetMeter;
+
+use super::plan::part;
+use super::tracker::Tracker;
+
+/// For how many ticks a plan is hedged, if possible, and at least.
+const HEDGED_TICKS: u16 = 100;
+const HEDGED_TICKS_MIN: u16 = 12;
+/// A plan is renewed when fewer hedged ticks than this are left, if possible.
+const RENEW_TICKS: u16 = 40;
+/// Ticks after a failure to renew a plan before the next attempt.
+const RETRY_TICKS: u16 = 4;
+/// Under the likeliest memories it survives for this long, or to the end of the game.
+const LIKELY_TICKS: u16 = 300;
+/// How often the crowd grows before the best plan so far is taken.
+const ROUNDS_MAX: u64 = 20;
+/// The share of what is left of the budget that each search gets (one over).
+const SEARCH_SHARE: u32 = 6;
+
+/// Finds and follows hedged plans.
+#[derive(Default)]
+pub(super) struct HedgedPlanner {
+    plan: Option<HedgedPlan>,
+    retry_tick: u16,
+    /// The world of the crowd, for the streets of the last one.
+    world: Option<World>,
+}
+
+/// A line and the tick up to which it is hedged.
+struct HedgedPlan {
+    /// The tick in which the moves begin, and where the player is then.
+    tick: u16,
+    player: Position,
+    moves: Vec<Move>,
+    final_tick: u16,
+    hedged_until_tick: u16,
+}
+
+impl HedgedPlanner {
+    /// The next move of a hedged plan for the tracked state; `None` if there is none.
+    pub fn decide(&mut self, tracker: &Tracker, state: &State, seed: u64, meter: &mut BudgetMeter) -> Option<Choice> {
+        let tick = state.tick();
+        self.plan = self.plan.take().and_then(|plan| plan.after(tick, tracker.player));
+        let rank = self.plan.as_ref().map(HedgedPlan::rank);
+        let is_fresh = self.plan.as_ref().is_some_and(HedgedPlan::is_fresh);
+        let mut source = Source::Plan;
+        if !is_fresh && tick >= self.retry_tick {
+            let mut world = self.world.take().unwrap_or_else(|| tracker.beliefs.world.clone());
+            match find(&mut world, tracker, state, seed.wrapping_add(tick.into()), meter) {
+                Some(plan) if Some(plan.rank()) > rank => {
+                    self.plan = Some(plan);
+                    source = Source::Search;
+                }
+                _ if self.plan.is_some() => self.retry_tick = tick + RETRY_TICKS,
+                _ => {}
+            }
+            self.world = Some(world);
+        }
+        let plan = self.plan.as_ref()?;
+        let (player_move, planned_tick) = (plan.moves.first().copied()?, Some(plan.final_tick));
+        Some(Choice { player_move, source, planned_tick, simulated_ticks: meter.ticks() })
+    }
+}
+
+impl HedgedPlan {
+    /// By which plans are compared: whether it is hedged for long enough, whether it survives under the
+    /// likeliest memories, and the tick up to which it is hedged.
+    fn rank(&self) -> (u16, bool, u16) {
+        let enough_tick = (self.tick + RENEW_TICKS).min(LAST_TICK);
+        (self.hedged_until_tick.min(enough_tick), self.final_tick > LAST_TICK, self.hedged_until_tick)
+    }
+
+    /// Whether no other plan is needed.
+    fn is_fresh(&self) -> bool {
+        self.final_tick > LAST_TICK && self.hedged_until_tick >= (self.tick + RENEW_TICKS).min(LAST_TICK)
+    }
+
+    /// Whether it survives for a while under the likeliest memories.
+    fn is_likely(&self) -> bool {
+        self.final_tick >= (self.tick + LIKELY_TICKS).min(LAST_TICK + 1)
+    }
+
+    /// The rest of the plan in a later tick, if the player has followed it and enough of that is
+    /// hedged.
+    fn after(mut self, tick: u16, player: Position) -> Option<Self> {
+        let played = usize::from(tick.checked_sub(self.tick)?).min(self.moves.len());
+        self.player = self.moves.drain(..played).fold(self.player, |at, player_move| at.after(player_move));
+        self.tick = tick;
+        let is_hedged = self.hedged_until_tick >= (tick + HEDGED_TICKS_MIN).min(LAST_TICK + 1);
+        (self.player == player && is_hedged && self.is_likely()).then_some(self)
+    }
+}
+
+/// Looks for the plan that is hedged for the longest time. `world` is for the crowd.
+fn find(world: &mut World, tracker: &Tracker, state: &State, seed: u64, meter: &mut BudgetMeter) -> Option<HedgedPlan> {
+    let (tick, beliefs) = (state.tick(), &tracker.beliefs);
+    let enough_tick = (tick + HEDGED_TICKS).min(LAST_TICK + 1);
+    let enough_moves = usize::from(enough_tick - tick);
+    let min_moves = usize::from(HEDGED_TICKS_MIN).min(enough_moves);
+    let mut crowd: Vec<(Spawn, Threat)> = beliefs.likeliest();
+    let likeliest = crowd.len();
+    let mut best: Option<HedgedPlan> = None;
+    for round in 0..ROUNDS_MAX {
+        let (spawns, threats): (Vec<Spawn>, Vec<Threat>) = crowd.iter().copied().unzip();
+        world.set_layout(&Layout { threats: spawns, ..tracker.map.layout.clone() }).ok()?;
+        let start = world.state_at(tick, tracker.player, &threats).ok()?;
+        let options =
+            SurvivalOptions { seed: seed.wrapping_mul(ROUNDS_MAX).wrapping_add(round), ..SurvivalOptions::default() };
+        let share = part(meter.remaining(), SEARCH_SHARE);
+        let found = SurvivalSearch::new(options).solve_until(world, &start, enough_tick, share);
+        meter.add_search(found.simulated_ticks);
+        let mut moves = found.moves;
+        moves.truncate(enough_moves);
+        let states = world.states_along(&start, &moves);
+        // The last move of a line that ends early is fatal.
+        let survived = states.iter().take_while(|state| !state.is_caught()).count() - 1;
+        moves.truncate(survived);
+        let path: Vec<Position> = states[..=survived].iter().map(|state| world.player(state)).collect();
+        let catches = beliefs.catches(tick, &path);
+        let hedged = catches.iter().map(|&(moves, _, _)| moves).min().unwrap_or(survived);
+        let hedged_until_tick = tick + hedged as u16;
+        if hedged >= min_moves {
+            let mut after = state.clone();
+            beliefs.world.play_moves(&mut after, &moves);
+            let rest =
+                SurvivalSearch::new(options).solve(&beliefs.world, &after, part(meter.remaining(), SEARCH_SHARE));
+            meter.add_search(rest.simulated_ticks);
+            moves.extend(rest.moves);
+            let (player, final_tick) = (tracker.player, rest.final_tick);
+            let plan = HedgedPlan { tick, player, moves, final_tick, hedged_until_tick };
+            if plan.is_likely() && best.as_ref().is_none_or(|best| plan.rank() > best.rank()) {
+                best = Some(plan);
+            }
+        }
+        let is_hopeless = survived < min_moves && found.outcome == Outcome::Doomed;
+        let is_enough = best.as_ref().is_some_and(|best| best.is_fresh() && best.hedged_until_tick == enough_tick);
+        if is_hopeless || is_enough || meter.check().is_err() {
+            break;
+        }
+        crowd.extend(catches.into_iter().map(|(_, spawn, threat)| (spawn, threat)));
+        // The oldest make way.
+        let surplus = crowd.len().saturating_sub(MAX_THREATS);
+        crowd.drain(likeliest..(likeliest + surplus).min(crowd.len()));
+    }
+    best
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::super::deadline::Deadline;
+    use super::super::observation::{Observation, ObservedPose};
+    use super::*;
+    use crate::game::{Direction, Rules, Style};
+    use crate::planner::Budget;
+    use crate::search::{ManualTimeSource, TimeSource};
+
+    #[test]
+    fn hedged_part_of_a_plan_survives_whatever_an_owl_and_a_hawk_remember() {
+        let layout = Layout::parse(
+            "
+            #############
+            #o.........h#
+            #.##.###.##.#
+            #.#.......#.#
+            #...##.##...#
+            #.#...P...#.#
+            #.##.###.##.#
+            #...........#
+            #############",
+        )
+        .expect("a drawing");
+        let world = World::new(&layout, &Rules::NO_JUMP).expect("a map");
+        // Owls have just stopped looking.
+        let tick = 1031;
+        let poses: Vec<ObservedPose> = layout
+            .threats
+            .iter()
+            .map(|spawn| ObservedPose { position: spawn.position, direction: Some(Direction::Up) })
+            .collect();
+        let first =
+            Observation { message_tick: tick.into(), tick, player: layout.player, threats: poses, personality: None };
+        let clock = ManualTimeSource::leak();
+        let deadline = Deadline { at: clock.now() + Duration::from_secs(60), time_source: clock };
+        let styles: Vec<Option<Style>> = layout.threats.iter().map(|spawn| Some(spawn.style)).collect();
+        let tracker = Tracker::new(layout.clone(), world.clone(), &styles, &first, deadline).expect("a tracker");
+        let state = world.state_at(tick, layout.player, &tracker.beliefs.best).expect("a state");
+        let mut meter = BudgetMeter::new(Budget::ticks(200_000));
+        let plan = find(&mut world.clone(), &tracker, &state, 1, &mut meter).expect("a plan");
+        let hedged = &plan.moves[..usize::from(plan.hedged_until_tick - tick)];
+        assert!(hedged.len() >= usize::from(HEDGED_TICKS_MIN), "{} ticks", hedged.len());
+        let mut memories = 0;
+        for tile in layout.open_positions() {
+            for style in [Style::Owl, Style::Hawk] {
+                let recall = |threat: &Threat| match style {
+                    Style::Owl if threat.style == style => Threat { remembered: Some(tile), ..*threat },
+                    _ if threat.style == style => Threat { seen: Some(tile), post: None, idle_rounds: 0, ..*threat },
+                    _ => *threat,
+                };
+                let threats: Vec<Threat> = tracker.beliefs.best.iter().map(recall).collect();
+                let mut state = world.state_at(tick, layout.player, &threats).expect("a state");
+                world.play_moves(&mut state, hedged);
+                // The owl looked in the tick before, since when the player has made at most a step.
+                let is_possible = style == Style::Hawk || tile.manhattan_distance(layout.player) <= 1;
+                assert!(!state.is_caught() || !is_possible, "a {style} that remembers {tile}");
+                memories += 1;
+            }
+        }
+        assert!(memories > 100, "{memories} memories");
+    }
+}
