@@ -19,8 +19,8 @@
 //! key holds the memories that agree with the tiles it has taken since, and a state stands for
 //! every state that differs from it only in which of these memories it is. A hawk's random pick
 //! counts as any of its posts, unless a sweep from the first tick counts its draws; everything else
-//! about the threats is as on the server. Since each step is repeated, a certificate cannot make a false claim: a wrong one ends
-//! with states left over.
+//! about the threats is as on the server. Since each step is repeated, a certificate cannot make a
+//! false claim: a wrong one ends with states left over.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};

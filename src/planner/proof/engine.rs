@@ -48,6 +48,8 @@ const WORK_LIMIT_END: u64 = 3_000_000;
 const LATE_TICK: usize = 1800;
 /// How many times more work the lowest target gets than the others.
 const LOW_SHARE: u64 = 4;
+/// The same for the end of the game.
+const END_SHARE: u64 = 2;
 /// The targets of a round are closer than one over this of the distance from the line to the bound.
 const BISECTION_SHARE: usize = 4;
 /// A beam lasts for at least one over this of the work on its target before new knowledge restarts
@@ -60,9 +62,6 @@ const PLAIN_BEAM_SHARE: u64 = 8;
 const PLAIN_BEAM_SLICES: u64 = 4;
 /// Early targets are out of reach because of the threats that start near the player.
 const EARLY_TICK: usize = 600;
-/// After this many slices, one in so many searches; before, every other one.
-const LATE_SLICES: u64 = 400;
-const LATE_SEARCH_SHARE: u64 = 3;
 /// Maximum number of undecided targets kept for later.
 const RESTING_MAX: usize = 3;
 
@@ -210,12 +209,17 @@ impl<const N: usize> Engine<N> {
     /// known about it holds for all others, and its sweeps go on beyond it.
     fn share(&self, tick: usize, best: &Solution) -> u64 {
         if tick == usize::from(LAST_TICK) && best.bound > LAST_TICK {
-            self.work_limit.saturating_mul(LOW_SHARE).max(WORK_LIMIT_END)
+            self.work_limit.saturating_mul(END_SHARE).max(WORK_LIMIT_END)
         } else if tick == usize::from(best.final_tick) {
             self.work_limit.saturating_mul(LOW_SHARE)
         } else {
             self.work_limit
         }
+    }
+
+    /// The automata in the order in which they join for a target.
+    fn order(&self, tick: usize) -> &[usize] {
+        &self.orders[usize::from(tick > EARLY_TICK)]
     }
 
     /// Switches to a target, and keeps the knowledge about others.
@@ -241,10 +245,9 @@ impl<const N: usize> Engine<N> {
         }
         let beam = self.new_beam();
         let earlier = self.resting.iter().rfind(|attempt| attempt.target.tick < tick);
-        let order = |tick: usize| &self.orders[usize::from(tick > EARLY_TICK)];
-        let target = match earlier.filter(|earlier| order(earlier.target.tick) == order(tick)) {
+        let target = match earlier.filter(|earlier| self.order(earlier.target.tick) == self.order(tick)) {
             Some(earlier) => earlier.target.later(&self.model, tick),
-            None => Target::new(&self.model, tick, order(tick), self.options.memory_max_bytes / 8),
+            None => Target::new(&self.model, tick, self.order(tick), self.options.memory_max_bytes / 8),
         };
         self.resting.retain(|attempt| attempt.target.tick >= low);
         self.resting.truncate(RESTING_MAX);
@@ -282,11 +285,10 @@ impl<const N: usize> Engine<N> {
             let before = meter.ticks();
             if self.attempt.as_mut().is_some_and(|attempt| attempt.target.project(&self.model, meter)) {
                 self.slices += 1;
-                let is_late = self.slices > LATE_SLICES;
-                if self.slices % (if is_late { LATE_SEARCH_SHARE } else { 2 }) == 1 {
-                    self.search(world, root, best, meter);
-                } else {
+                if self.slices.is_multiple_of(2) {
                     self.prove(best, meter);
+                } else {
+                    self.search(world, root, best, meter);
                 }
             }
             if let Some(attempt) = &mut self.attempt {
@@ -360,6 +362,15 @@ impl<const N: usize> Engine<N> {
         if !std::mem::replace(&mut attempt.has_begun, true) {
             // What the projections leave, without threats that join.
             attempt.sweep = Some(Sweep::new(&attempt.target, self.model.first_tick, self.limits(0, 0)));
+        }
+        if attempt.sweep.is_none() {
+            let tick = attempt.target.tick;
+            let earlier = self.resting.iter().rfind(|other| other.target.tick < tick);
+            if let Some(earlier) = earlier.filter(|other| self.order(other.target.tick) == self.order(tick))
+                && attempt.target.adopt(&earlier.target)
+            {
+                attempt.is_exhausted = false;
+            }
         }
         if attempt.sweep.is_none() && attempt.work >= attempt.whole_due {
             let work = attempt.work.max(WHOLE_WORK_MIN);

@@ -112,6 +112,36 @@ impl<const N: usize> Target<N> {
         later
     }
 
+    /// Adds the knowledge about an earlier target over the same slots, where it covers more threats.
+    /// Returns whether there was any.
+    pub fn adopt(&mut self, earlier: &Self) -> bool {
+        let mut is_adopted = false;
+        for (tick, known) in earlier.known.iter().enumerate() {
+            let Some(known) = known else { continue };
+            let own = self.known[tick].as_ref();
+            if own.is_some_and(|own| own.mask == known.mask || own.mask & !known.mask != 0) {
+                continue;
+            }
+            let known_bytes = self.known_bytes + known.lookup.bytes() - own.map_or(0, |own| own.lookup.bytes());
+            if known_bytes <= self.known_max_bytes {
+                self.known_bytes = known_bytes;
+                self.known[tick] = Some(known.clone());
+                is_adopted = true;
+            }
+        }
+        if is_adopted {
+            for (allowed, earlier) in self.allowed.iter_mut().zip(&earlier.allowed[..=earlier.tick]) {
+                *allowed = allowed.and(earlier);
+            }
+            // What is known about earlier targets comes first in a proof.
+            let own = std::mem::replace(&mut self.steps, earlier.steps.clone());
+            let own: Vec<Step> = own.into_iter().filter(|step| !self.steps.contains(step)).collect();
+            self.steps.extend(own);
+            self.steps.sort_by_key(|step| step.target_tick);
+        }
+        is_adopted
+    }
+
     fn begin_projections(&mut self, model: &Model<N>) {
         self.allowed = model.free_places();
         self.allowed[model.first_tick] = TileSet::of(model.player);
