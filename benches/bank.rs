@@ -150,7 +150,7 @@ fn decide(entry: &Entry, time_ms: f64, is_verified: bool) -> String {
     let verify_ms = is_verified.then(|| {
         let begun_ms = thread_ms(begun);
         let verified = getaway_reference::verify(&certificate, &layout);
-        assert_eq!(verified, Ok(()), "{}", entry.name);
+        assert_eq!(verified, Ok(()), "{}\n{certificate}", entry.name);
         thread_ms(begun) - begun_ms
     });
     let text = |time_ms: Option<f64>| time_ms.map_or(String::new(), |time_ms| format!("{time_ms:.1}"));

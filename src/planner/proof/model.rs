@@ -598,6 +598,29 @@ impl Memories {
         }
     }
 
+    /// The number of pairs of a set and a tile on which it occurs, each after checking that every
+    /// step of every memory in the set is covered.
+    #[cfg(test)]
+    pub fn check<const N: usize>(&self, model: &Model<N>) -> usize {
+        let mut checked = 0;
+        for (row, &(start, end)) in self.rows.iter().enumerate().filter(|(_, row)| **row != (0, 0)) {
+            let (set, tile) = (self.set(self.exact + row / self.tiles), row % self.tiles);
+            for memory in (0..self.exact).filter(|memory| set[memory / 64] >> (memory % 64) & 1 == 1) {
+                let posts = (0..model.posts.len()).map(|post| (tile, self.tiles + post));
+                let exact = model.hawk_blind_exact(tile, memory);
+                for (to, memory) in exact.into_iter().chain(posts.filter(|_| exact.is_none())) {
+                    let next = &self.next[start as usize..end as usize];
+                    let is_covered = next
+                        .iter()
+                        .any(|&(tile, after)| usize::from(tile) == to && self.overlap(after.into(), memory as u32));
+                    assert!(is_covered, "tile {tile}, memory {memory}");
+                }
+            }
+            checked += 1;
+        }
+        checked
+    }
+
     fn successors(&self, memory: usize, tile: usize) -> &[(u16, u16)] {
         let (start, end) = self.rows[(memory - self.exact) * self.tiles + tile];
         &self.next[start as usize..end as usize]
@@ -661,8 +684,9 @@ impl MemoriesBuilder {
         if self.memories.rows.len() <= row {
             self.memories.rows.resize((row / self.memories.tiles + 1) * self.memories.tiles, (0, 0));
         }
-        // Marks it as found until it is stepped.
-        if std::mem::replace(&mut self.memories.rows[row], (0, 1)) == (0, 0) {
+        if self.memories.rows[row] == (0, 0) {
+            // Marks it as found until it is stepped.
+            self.memories.rows[row] = (0, 1);
             self.found.push((tile as u16, memory));
         }
     }

@@ -101,6 +101,18 @@ fn lines_of_the_beam_over_combinations_are_lines_of_the_game() {
 }
 
 #[test]
+fn sets_of_memories_cover_every_step_of_a_hawk() {
+    let mut checked = 0;
+    for world in worlds(&[(15, 13), (21, 17), (9, 7)], &[6], 6) {
+        let mut builder = ModelBuilder::<5>::new(&world, &world.start()).expect("a small map");
+        while !builder.advance(&world, &mut BudgetMeter::new(Budget::UNLIMITED)) {}
+        let model = builder.finish();
+        checked += model.memories.check(&model);
+    }
+    assert!(checked > 1000, "{checked} sets");
+}
+
+#[test]
 fn exhaustive_search_agrees_in_score() {
     assert!(check_scores(90) >= 50);
 }
