@@ -694,8 +694,8 @@ impl ThreatBelief {
     }
 }
 
-/// The number of moves on a path before the one after which a threat catches the player; `None` if it
-/// does not. `home` is a deer's.
+/// The number of moves on a path before the one after which a threat catches the player; `None` if
+/// it does not. `home` is a deer's.
 fn moves_before_catch(
     world: &World,
     world_index: usize,

@@ -1,12 +1,12 @@
 //! Hedged plans: lines that survive whatever the threats remember.
 //!
-//! A bot that joins a running game does not know the threats' memories, and a plan for the likeliest
-//! ones may be lost under others. Given the player's path the threats do not depend on one another,
-//! so a line survives under *every* combination of memories if it survives in a *crowd*: a world in
-//! which each threat stands once for each of its memories. Few of them matter to a line: the crowd
-//! begins with the likeliest memories, and whenever a line is found, the memories under which it is
-//! lost join the crowd, until there are none or no line survives for longer (counterexample-guided
-//! refinement).
+//! A bot that joins a running game does not know the threats' memories, and a plan for the
+//! likeliest ones may be lost under others. Given the player's path the threats are independent of
+//! one another, so a line survives under *every* combination of memories if it survives in a *crowd*: a
+//! world in which each threat stands once for each of its memories. Few of them matter to a line:
+//! the crowd begins with the likeliest memories, and whenever a line is found, the memories under
+//! which it is lost join the crowd, until there are none or no line survives for longer
+//! (counterexample-guided refinement).
 //!
 //! A hedged plan is such a line for some time ahead, followed by one to the end of the game for the
 //! likeliest memories. It is renewed before its hedged part ends; by then the threats' moves have
@@ -79,8 +79,8 @@ impl HedgedPlanner {
 }
 
 impl HedgedPlan {
-    /// By which plans are compared: whether it is hedged for long enough, whether it survives under the
-    /// likeliest memories, and the tick up to which it is hedged.
+    /// By which plans are compared: whether it is hedged for long enough, whether it survives under
+    /// the likeliest memories, and the tick up to which it is hedged.
     fn rank(&self) -> (u16, bool, u16) {
         let enough_tick = (self.tick + RENEW_TICKS).min(LAST_TICK);
         (self.hedged_until_tick.min(enough_tick), self.final_tick > LAST_TICK, self.hedged_until_tick)

@@ -6,11 +6,11 @@
 //! method is known from programming contests as Smitsimax, and in the literature as decoupled UCT
 //! (Tak, Lanctot and Winands, 2014).
 //!
-//! An agent's bandit belongs to what the agent sees: the player sees where all threats are, a threat
-//! sees its own tile and the player's, after the player's move, as the server's threats can. So a
-//! threat learns how to follow the player wherever it goes; one that chose without seeing it would
-//! be fooled by every turn. A threat expects most of stepping nearer, and tries other moves as these
-//! prove better.
+//! An agent's bandit belongs to what the agent sees: the player sees where all threats are, a
+//! threat sees its own tile and the player's, after the player's move, as the server's threats can.
+//! So a threat learns how to follow the player wherever it goes; one that chose without seeing it
+//! would be fooled by every turn. A threat expects most of stepping nearer, and tries other moves
+//! as these prove better.
 //!
 //! A playout ends in the first situation that the player has not been in before. That is worth the
 //! player's *room*, as `cautious` measures it: the tiles that it reaches before any threat could.
@@ -18,8 +18,8 @@
 //! first playouts choose much like `cautious`, and the others look further.
 //!
 //! Guarantees: with a budget in ticks, the answer depends on the positions and the budget alone.
-//! [`SmitsimaxRules`] is the core, as [`CautiousRules`](super::CautiousRules) is that of `cautious`;
-//! it keeps distances of one map only.
+//! [`SmitsimaxRules`] is the core, as [`CautiousRules`](super::CautiousRules) is that of
+//! `cautious`; it keeps distances of one map only.
 
 use std::collections::HashMap;
 use std::hash::Hasher;
@@ -381,8 +381,8 @@ impl<'a> Agents<'a> {
         state.is_caught() || self.hunters.iter().any(|hunter| hunter.tile == after)
     }
 
-    /// The player's bandit in a new situation, and what the situation is worth; `None` if the budget
-    /// runs out.
+    /// The player's bandit in a new situation, and what the situation is worth; `None` if the
+    /// budget runs out.
     fn evaluate(&mut self, state: &State, ahead: usize, meter: &mut BudgetMeter) -> Option<(Bandit, f32)> {
         self.measure_arrivals(state, meter)?;
         let player = self.world.tile_after(state, Move::Stay);
@@ -440,8 +440,8 @@ impl<'a> Agents<'a> {
     }
 
     /// What the player's room is worth after a move onto a tile: the tiles that it can reach before
-    /// any threat could, weighted by the ticks by which it is first. The square root, because a tile
-    /// more matters most where there are few. `None` if the move may be fatal at once.
+    /// any threat could, weighted by the ticks by which it is first. The square root, because one
+    /// more tile matters most where there are few. `None` if the move may be fatal at once.
     fn room(&mut self, next: u16) -> Option<f32> {
         let (arrivals, occupied) = (&self.arrivals, &self.occupied);
         let enters = |tile: u16, made: u16| made < arrivals[usize::from(tile)] && !occupied.contains(&(made, tile));
