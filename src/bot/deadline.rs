@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use crate::search::TimeSource;
+use crate::search::{Budget, TimeSource};
 
 /// When the stages of a decision must stop.
 #[derive(Clone, Copy, Debug)]
@@ -18,4 +18,11 @@ pub(super) struct Deadlines {
 pub(super) struct Deadline {
     pub at: Instant,
     pub time_source: &'static dyn TimeSource,
+}
+
+/// One part of the remaining time and ticks, of as many as given.
+pub(super) fn part(budget: Budget, parts: u32) -> Budget {
+    let now = budget.time_source.now();
+    let early = |deadline: Instant| now + deadline.saturating_duration_since(now) / parts;
+    Budget { deadline: budget.deadline.map(early), ticks: budget.ticks.map(|ticks| ticks / u64::from(parts)), ..budget }
 }

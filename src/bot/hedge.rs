@@ -16,7 +16,7 @@ use crate::game::{LAST_TICK, Layout, MAX_THREATS, Move, Position, Spawn, State, 
 use crate::planner::{Choice, Outcome, Source, SurvivalOptions, SurvivalSearch};
 use crate::search::BudgetMeter;
 
-use super::plan::part;
+use super::deadline::part;
 use super::tracker::Tracker;
 
 /// For how many ticks a plan is hedged, if possible, and at least.

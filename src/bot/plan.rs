@@ -33,6 +33,7 @@ use crate::search::{BudgetMeter, Generator};
 
 use super::belief::Beliefs;
 use super::conformant;
+use super::deadline::part;
 use super::decision::BotError;
 use super::exploration::{Exploration, SearchLimits, check_plan};
 use super::fallback::decide_from_positions;
@@ -555,11 +556,4 @@ fn within<T>(meter: &mut BudgetMeter, share: Budget, seed: u64, search: impl FnO
 /// Half of the remaining time and ticks.
 fn halved(budget: Budget) -> Budget {
     part(budget, 2)
-}
-
-/// One part of the remaining time and ticks, of as many as given.
-pub(super) fn part(budget: Budget, parts: u32) -> Budget {
-    let now = budget.time_source.now();
-    let early = |deadline: Instant| now + deadline.saturating_duration_since(now) / parts;
-    Budget { deadline: budget.deadline.map(early), ticks: budget.ticks.map(|ticks| ticks / u64::from(parts)), ..budget }
 }

@@ -98,6 +98,14 @@ impl SourceCounts {
     }
 }
 
+impl From<&ExternalRecord> for SourceCounts {
+    /// The sources of an external bot's moves: a command counts as a search, a tick without one as
+    /// a fallback.
+    fn from(record: &ExternalRecord) -> Self {
+        Self { plan: 0, search: record.commands, fallback: record.missed_ticks }
+    }
+}
+
 /// Histogram of decision times, rounded to two digits, which is more precise than a busy machine
 /// can repeat; the maximum is exact.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

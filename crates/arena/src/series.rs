@@ -405,7 +405,7 @@ impl Series {
         let game = ExternalGame { bot, world, seed, log_name: &log_name };
         let played = host.play(game, is_stopped, &mut |_| {}).map_err(SeriesError::External)?;
         let Some(PlayedGame { state, record: external, moves, line, times }) = played else { return Ok(None) };
-        let record = self.record(key, &state, &moves, external.sources(), times);
+        let record = self.record(key, &state, &moves, (&external).into(), times);
         Ok(Some(GameRecord { line, external: Some(external), ..record }))
     }
 }

@@ -278,7 +278,7 @@ fn play_bot(
     }
     let report = Report {
         decision_ms: times(&answers_ms),
-        sources: record.sources(),
+        sources: (&record).into(),
         external: Some(record),
         saved: args.save.clone().filter(|_| lost.is_none()),
         ..Report::of(args, map, world, &state)

@@ -24,8 +24,6 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::game::SourceCounts;
-
 pub use bridge::{BridgeError, BridgeReport, bridge};
 pub use summary::{ExternalSummary, external_summaries};
 
@@ -125,14 +123,6 @@ pub struct ExternalRecord {
     /// Why the bot lost, if it failed; the rest of the game was played without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
-}
-
-impl ExternalRecord {
-    /// The sources of the game's moves: a command counts as a search, a tick without one as a
-    /// fallback.
-    pub fn sources(&self) -> SourceCounts {
-        SourceCounts { plan: 0, search: self.commands, fallback: self.missed_ticks }
-    }
 }
 
 /// Why an external bot lost a game.
