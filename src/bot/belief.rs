@@ -17,6 +17,7 @@ use std::collections::HashSet;
 use crate::game::{
     Direction, FIRST_TICK, LAST_TICK, Layout, Mover, Position, Spawn, Style, StyleMemory, Threat, World, WorldError,
 };
+use crate::inference::IDENTIFY_MOVES;
 use crate::planner::ObservedThreat;
 use crate::search::Generator;
 
@@ -43,11 +44,9 @@ const BEST_WRONG_MAX: u32 = 8;
 const STATES_TRIED_MAX: usize = 600;
 /// How many numbers of draws are tried where the number is unknown: enough for every pick.
 const DRAWS_TRIED_MAX: u16 = 24;
-/// Of how many catches of a threat such a check tells.
+/// How many catches of a threat such a check reports.
 const CATCHES_MAX: usize = 3;
 
-/// Moves that a style must explain to be identified, and moves between two attempts.
-const IDENTIFY_MOVES: u16 = 6;
 /// The largest map, in open tiles, on which unmodelled threats are compared with the styles; on
 /// larger ones this takes too long.
 const IDENTIFY_TILES_MAX: usize = 1024;

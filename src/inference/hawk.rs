@@ -8,7 +8,7 @@ use super::streets::{Step, Streets};
 pub const MOVES_MAX: u8 = 100;
 /// Maximum number of hypotheses about a hawk; beyond it, nothing is claimed about hawks.
 const HYPOTHESES_MAX: usize = 4_000;
-/// Marks a post that is no longer known, because the hawk saw the player on its way there.
+/// Marks a post that became unknown when the hawk saw the player on its way there.
 const FORGOTTEN: u16 = u16::MAX;
 
 /// Where a hawk is heading.

@@ -21,8 +21,8 @@ use super::streets::{Named, Sight, Step, Streets, Views};
 use super::variants::{period_mut, phase_clock, phase_clock_mut};
 
 /// Number of moves that a style must explain before it is assigned to a threat with an unknown
-/// word.
-const IDENTIFY_MOVES: u16 = 6;
+/// word, and number of moves between two attempts.
+pub(crate) const IDENTIFY_MOVES: u16 = 6;
 /// How many ticks before it is noticed a phase may have begun, and the longest period it may have
 /// then.
 const EARLY_PHASE_TICKS: u16 = 8;

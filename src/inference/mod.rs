@@ -16,6 +16,7 @@ mod variants;
 
 pub use clock::{ClockEvidence, ClockFilter, ClockSets, clock_sets};
 pub use findings::{Finding, Findings};
+pub(crate) use learner::IDENTIFY_MOVES;
 pub use learner::{Decided, Learner, Unexplained};
 pub use orders::Orders;
 pub use picks::{Effort, Pick, PickExplanation, PickExplanations, Picks};

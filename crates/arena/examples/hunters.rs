@@ -15,12 +15,14 @@ use std::error::Error;
 use getaway::game::{Clock, Layout, Mover, Position, Rules, Spawn, State, StreetGraph, Style, World};
 use getaway::map::{GeneratorKind, GeneratorOptions, generate_nth};
 use getaway::planner::{Budget, ObservedThreat, Planner, SmitsimaxRules, by_name};
+use getaway_arena::stats::{WinDrawLoss, sign_test};
 
 /// The tick in which games begin, with every threat at its spawn: the first in which they are
 /// awake.
 const TICK_FIRST: u16 = 502;
 /// Games are left after this tick.
 const TICK_MAX: u16 = 1500;
+const MINIMAX_DEPTH: u16 = 4;
 
 /// How a hunter chooses its step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +30,7 @@ enum Hunter {
     /// Goes for the crossing nearest to the player that no other hunter is nearer to; for the
     /// player itself once it is near.
     Pincer,
-    /// Minimax over four of its own moves, the player fleeing.
+    /// Minimax over [`MINIMAX_DEPTH`] of its own moves, the player fleeing.
     Minimax,
     /// Does not move until the player comes near; then it chases it until it is far away.
     Sleeper,
@@ -67,20 +69,20 @@ impl Streets {
 
     /// The value of a position for a hunter whose move it is, `depth` moves of either side ahead:
     /// how near it gets to the player.
-    fn minimax(&self, hunter: u16, player: u16, depth: u16, best: u16) -> u16 {
+    fn minimax(&self, hunter: u16, player: u16, depth: u16) -> u16 {
         if hunter == player || depth == 0 {
             return self.distance(hunter, player);
         }
-        let mut least = best;
-        for next in self.next_tiles(hunter) {
-            let fled = std::iter::once(player)
-                .chain(self.next_tiles(player))
-                .filter(|&flight| flight != next)
-                .map(|flight| self.minimax(next, flight, depth - 1, u16::MAX))
-                .max();
-            least = least.min(if next == player { 0 } else { fled.unwrap_or(0) });
+        self.next_tiles(hunter).map(|next| self.value_of_step(next, player, depth)).min().unwrap_or(u16::MAX)
+    }
+
+    /// The value of a hunter's step onto a tile, its first of `depth` moves, after each of which the player flees.
+    fn value_of_step(&self, next: u16, player: u16, depth: u16) -> u16 {
+        if next == player {
+            return 0;
         }
-        least
+        let flights = std::iter::once(player).chain(self.next_tiles(player));
+        flights.map(|flight| self.minimax(next, flight, depth - 1)).max().unwrap_or(0)
     }
 }
 
@@ -107,14 +109,7 @@ impl Hunter {
                 streets.towards(tile, *nearest.filter(|&&crossing| crossing != tile).unwrap_or(&player))
             }
             Self::Minimax => {
-                let value = |next: u16| match next == player {
-                    true => 0,
-                    false => std::iter::once(player)
-                        .chain(streets.next_tiles(player))
-                        .map(|flight| streets.minimax(next, flight, 3, u16::MAX))
-                        .max()
-                        .unwrap_or(0),
-                };
+                let value = |next: u16| streets.value_of_step(next, player, MINIMAX_DEPTH);
                 streets
                     .next_tiles(tile)
                     .min_by_key(|&next| (value(next), streets.distance(next, player)))
@@ -211,29 +206,15 @@ impl Settings {
 /// Pairs won and lost, and the sums of the last ticks.
 #[derive(Default)]
 struct Pairs {
-    won: u32,
-    lost: u32,
+    counts: WinDrawLoss,
     sums: [u32; 2],
 }
 
 impl Pairs {
     fn add(&mut self, first: u16, second: u16) {
-        self.won += u32::from(first > second);
-        self.lost += u32::from(first < second);
+        self.counts.add(first, second);
         self.sums[0] += u32::from(first);
         self.sums[1] += u32::from(second);
-    }
-
-    /// The two-sided p-value of the sign test.
-    fn p_value(&self) -> f64 {
-        let (games, least) = (self.won + self.lost, self.won.min(self.lost));
-        let mut probability = 0.5f64.powi(games as i32);
-        let mut sum = 0.0;
-        for count in 0..=least {
-            sum += probability;
-            probability *= f64::from(games - count) / f64::from(count + 1);
-        }
-        (2.0 * sum).min(1.0)
     }
 
     fn print(&self, [first, second]: [&str; 2], pairs: u64) {
@@ -242,9 +223,9 @@ impl Pairs {
             "{first} to tick {:.0}, {second} to {:.0}; {} won, {} lost, p = {:.1e}",
             mean(self.sums[0]),
             mean(self.sums[1]),
-            self.won,
-            self.lost,
-            self.p_value()
+            self.counts.wins,
+            self.counts.losses,
+            sign_test(self.counts)
         );
     }
 }

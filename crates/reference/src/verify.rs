@@ -505,7 +505,7 @@ impl Verifier {
             return found.iter().map(|&next| next | counted << KEY_BITS).collect();
         }
         let picked = self.picked_number(threat, counted as u16 - 1, found[0]);
-        // From here on they are no longer counted if there are too many.
+        // Draws beyond what the bits can hold are not counted from here on.
         let counted = if counted + 1 < 1 << DRAW_BITS { counted + 1 } else { 0 };
         Rc::new([picked | counted << KEY_BITS])
     }
