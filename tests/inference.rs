@@ -108,6 +108,10 @@ fn judge(truth: &Rules, findings: &Findings, all: &[(Map, Vec<Move>)], context: 
     wrong
 }
 
+/// Variants in which the values for a hawk must be chosen together, because not every patience and
+/// number of posts goes with every rest; in the first, hypotheses have been dropped.
+const SEEDS_OF_HAWKS: [u64; 2] = [53, 151];
+
 /// The number of variants: a dozen, or as many as the environment says.
 fn variants() -> u64 {
     std::env::var("GETAWAY_VARIANTS").ok().and_then(|text| text.parse().ok()).unwrap_or(12)
@@ -117,7 +121,7 @@ fn variants() -> u64 {
 fn certain_findings_are_right_and_the_best_rules_reproduce_the_game() {
     let maps = maps();
     let (mut wrong, mut certain, mut reproduced, mut games) = (Vec::new(), 0, 0, 0);
-    for seed in 0..variants() {
+    for seed in (0..variants()).chain(SEEDS_OF_HAWKS) {
         let truth = variant(seed, 1 + seed as usize % 3);
         let map = &maps[seed as usize % maps.len()];
         let world = World::new(&map.layout, &truth).expect("a map");

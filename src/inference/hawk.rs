@@ -1,7 +1,11 @@
 //! Hawks: which view, order, patience and rest explain their steps, and where they were sent.
+//!
+//! The values of one hypothesis belong together: a patience may be possible with one rest, or with
+//! certain posts, only. [`HawkExplanations`] are the values that go together for all hawks.
 
 use super::orders::Orders;
 use super::paths::orders_of_step;
+use super::picks::pick;
 use super::streets::{Step, Streets};
 
 /// The largest patience and rest.
@@ -40,8 +44,11 @@ pub struct HawkHypothesis {
     pub patience: (u8, u8),
     /// Its rest, least and most, in moves.
     pub rest: (u8, u8),
-    /// The posts it was sent to, as ranks among the intersections.
-    pub posts: Vec<u16>,
+    /// The posts it was sent to, as ranks among the intersections, or [`FORGOTTEN`].
+    posts: Vec<u16>,
+    /// For each post that was forgotten: the ranks that it may have had, as bits. These are kept
+    /// together so that hypotheses do not multiply.
+    forgotten: Vec<u128>,
     /// The orders of the shared path.
     pub orders: Orders,
 }
@@ -53,6 +60,8 @@ pub struct Hawk {
     pub hypotheses: Vec<HawkHypothesis>,
     /// Whether some have been dropped because there were too many.
     pub is_truncated: bool,
+    /// The number of its first posts of which the draw is known: all, unless ticks were missed.
+    counted_posts: usize,
 }
 
 /// The parameters of hawks under some explanation.
@@ -93,16 +102,26 @@ impl Hawk {
                 for rest in ranges(sets.rest) {
                     let orders = sets.orders[view];
                     if !orders.is_empty() {
-                        hypotheses.push(HawkHypothesis { view, aim, patience, rest, posts: Vec::new(), orders });
+                        hypotheses.push(HawkHypothesis {
+                            view,
+                            aim,
+                            patience,
+                            rest,
+                            posts: Vec::new(),
+                            forgotten: Vec::new(),
+                            orders,
+                        });
                     }
                 }
             }
         }
-        Self { hypotheses, is_truncated: false }
+        Self { hypotheses, is_truncated: false, counted_posts: if is_spawned { usize::MAX } else { 0 } }
     }
 
     /// Forgets what the hawk was doing, after missed ticks.
     pub fn forget(&mut self) {
+        let fewest = self.hypotheses.iter().map(|hypothesis| hypothesis.posts.len()).min().unwrap_or(0);
+        self.counted_posts = self.counted_posts.min(fewest);
         self.hypotheses.iter_mut().for_each(|hypothesis| hypothesis.aim = Aim::Unknown);
         self.merge();
     }
@@ -116,7 +135,7 @@ impl Hawk {
         if after.is_empty() {
             return None;
         }
-        let mut after = Self { hypotheses: after, is_truncated: self.is_truncated };
+        let mut after = Self { hypotheses: after, ..Self { hypotheses: Vec::new(), ..*self } };
         after.merge();
         if after.hypotheses.len() > HYPOTHESES_MAX {
             after.hypotheses.truncate(HYPOTHESES_MAX);
@@ -125,7 +144,7 @@ impl Hawk {
         Some(after)
     }
 
-    /// Merges hypotheses that differ only in the orders or in adjacent ranges.
+    /// Merges hypotheses that differ only in the orders or in posts that no longer matter.
     fn merge(&mut self) {
         self.hypotheses.sort_unstable();
         self.hypotheses.dedup_by(|next, kept| {
@@ -133,6 +152,7 @@ impl Hawk {
                 == (kept.view, kept.aim, kept.patience, kept.rest)
                 && next.posts == kept.posts;
             if is_same {
+                kept.forgotten.iter_mut().zip(&next.forgotten).for_each(|(kept, next)| *kept |= next);
                 kept.orders = kept.orders.or(next.orders);
             }
             is_same
@@ -168,17 +188,153 @@ impl Hawk {
 
     /// The posts that all hypotheses agree on: the draw that picked each, and its rank.
     pub fn known_posts(&self) -> Vec<(u16, u16)> {
-        let Some((first, others)) = self.hypotheses.split_first().filter(|_| !self.is_truncated) else {
+        if self.is_truncated {
             return Vec::new();
+        }
+        let ranks: Vec<Vec<u128>> = self.hypotheses.iter().map(HawkHypothesis::ranks).collect();
+        let counted = ranks.iter().map(Vec::len).min().unwrap_or(0).min(self.counted_posts);
+        let all = |index: usize| ranks.iter().fold(0, |all, ranks| all | ranks[index]);
+        let known = (0..counted).map(|index| (index as u16 + 1, all(index)));
+        known.filter(|(_, all)| all.is_power_of_two() && *all < rank_bit(u16::MAX)).map(known_rank).collect()
+    }
+
+    /// Whether some hypothesis about this hawk has these values.
+    pub fn explains(&self, values: &HawkExplanation, draws: &PostDraws) -> bool {
+        let explains = |hypothesis: &HawkHypothesis| {
+            hypothesis.view == values.view
+                && hypothesis.explanation(draws, self.counted_posts, values.counts).and(values).is_some()
         };
-        let is_agreed = |&(index, post): &(usize, &u16)| {
-            *post != FORGOTTEN && others.iter().all(|hypothesis| hypothesis.posts.get(index) == Some(post))
-        };
-        first.posts.iter().enumerate().filter(is_agreed).map(|(index, &post)| (index as u16 + 1, post)).collect()
+        self.hypotheses.iter().any(explains)
+    }
+
+    /// What explains this hawk, given where the draws send it on a map.
+    fn explanations(&self, draws: &PostDraws) -> Vec<HawkExplanation> {
+        let explanation = |hypothesis: &HawkHypothesis| hypothesis.explanation(draws, self.counted_posts, u128::MAX);
+        let mut found: Vec<HawkExplanation> =
+            self.hypotheses.iter().map(explanation).filter(HawkExplanation::is_possible).collect();
+        found.sort_unstable();
+        found.dedup();
+        found
     }
 }
 
+/// Where draws would send a hawk on a map, for every number of posts.
+pub struct PostDraws {
+    /// By draw from 1, then by number of posts from 1: the rank of the intersection.
+    ranks: Vec<Vec<u16>>,
+}
+
+/// The most posts that are told apart.
+pub const POSTS_MAX: usize = 100;
+
+impl PostDraws {
+    /// The draws from a first seed and with a scale, for hawks on a map with these many
+    /// intersections.
+    pub fn new(first_seed: i32, scale: f64, intersections: usize, hawks: &[&Hawk]) -> Self {
+        let lengths = hawks.iter().flat_map(|hawk| hawk.hypotheses.iter().map(|hypothesis| hypothesis.posts.len()));
+        let most = intersections.clamp(20, POSTS_MAX);
+        let rank = |draw: usize, count: usize| pick(first_seed, draw, scale, count.min(intersections)) as u16;
+        let ranks = (1..=lengths.max().unwrap_or(0)).map(|draw| (1..=most).map(|count| rank(draw, count)).collect());
+        Self { ranks: ranks.collect() }
+    }
+
+    /// The numbers of posts in a set of bits under which a hawk is sent to posts with these ranks,
+    /// as bits.
+    fn counts(&self, posts: &[u128], counted: usize, within: u128) -> u128 {
+        let most = self.ranks.first().map_or(POSTS_MAX, Vec::len);
+        let explains = |count: usize| {
+            let mut posts = posts.iter().zip(&self.ranks).enumerate();
+            posts.all(|(index, (post, ranks))| match index < counted {
+                true => post & rank_bit(ranks[count - 1]) != 0,
+                false => post & ((1 << count) - 1) != 0,
+            })
+        };
+        (1..=most).filter(|&count| within >> count & 1 == 1 && explains(count)).fold(0, |bits, count| bits | 1 << count)
+    }
+}
+
+/// Parameters of hawks that go together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HawkExplanation {
+    /// 0 if hawks look for the player's stale position, 1 for the present one.
+    pub view: usize,
+    /// The orders of the shared path.
+    pub orders: Orders,
+    /// Values of the patience, as bits.
+    pub patience: u128,
+    /// Values of the rest, as bits.
+    pub rest: u128,
+    /// Numbers of posts, as bits.
+    pub counts: u128,
+}
+
+impl HawkExplanation {
+    fn is_possible(&self) -> bool {
+        !self.orders.is_empty() && self.patience != 0 && self.rest != 0 && self.counts != 0
+    }
+
+    fn and(&self, other: &Self) -> Option<Self> {
+        let both = Self {
+            view: self.view,
+            orders: self.orders.and(other.orders),
+            patience: self.patience & other.patience,
+            rest: self.rest & other.rest,
+            counts: self.counts & other.counts,
+        };
+        (self.view == other.view && both.is_possible()).then_some(both)
+    }
+}
+
+/// Maximum number of explanations that are followed from one hawk to the next.
+const EXPLANATIONS_MAX: usize = 256;
+
+/// The explanations of all hawks that are within some of these, those of the lowest cost first.
+/// Hawks that contradict all others are ignored.
+pub fn explanations_of_all(
+    hawks: &[&Hawk],
+    draws: &PostDraws,
+    within: Vec<HawkExplanation>,
+    cost: impl Fn(&HawkExplanation) -> u32,
+) -> Vec<HawkExplanation> {
+    let mut found = within;
+    for explanations in hawks.iter().map(|hawk| hawk.explanations(draws)) {
+        let both = found.iter().flat_map(|one| explanations.iter().filter_map(|other| one.and(other)));
+        let mut both: Vec<HawkExplanation> = both.collect();
+        if both.is_empty() {
+            continue;
+        }
+        both.sort_unstable();
+        both.dedup();
+        both.sort_by_cached_key(&cost);
+        both.truncate(EXPLANATIONS_MAX);
+        found = both;
+    }
+    found.sort_by_cached_key(&cost);
+    found
+}
+
 impl HawkHypothesis {
+    /// By post: the ranks that it may have had, as bits.
+    fn ranks(&self) -> Vec<u128> {
+        let mut forgotten = self.forgotten.iter().copied();
+        let ranks = self.posts.iter().map(|&post| match post {
+            FORGOTTEN => forgotten.next().unwrap_or(u128::MAX),
+            rank => rank_bit(rank),
+        });
+        ranks.collect()
+    }
+
+    /// The values that go together, with numbers of posts from a set of bits.
+    fn explanation(&self, draws: &PostDraws, counted_posts: usize, counts: u128) -> HawkExplanation {
+        HawkExplanation {
+            view: self.view,
+            orders: self.orders,
+            patience: bits(self.patience),
+            rest: bits(self.rest),
+            counts: draws.counts(&self.ranks(), counted_posts, counts),
+        }
+    }
+
     /// Adds the successors of this hypothesis, if it explains the step.
     fn advance(&self, streets: &Streets, step: &Step, threat: usize, after: &mut Vec<Self>) {
         let (tile, direction) = step.threats[threat];
@@ -188,6 +344,7 @@ impl HawkHypothesis {
         if sees && matches!(self.aim, Aim::Post(_)) && self.posts.last() != Some(&FORGOTTEN) {
             let mut forgotten = self.clone();
             if let Some(last) = forgotten.posts.last_mut() {
+                forgotten.forgotten.push(rank_bit(*last));
                 *last = FORGOTTEN;
             }
             forgotten.advance(streets, step, threat, after);
@@ -261,6 +418,16 @@ impl HawkHypothesis {
             }
         }
     }
+}
+
+/// A rank among the intersections as a bit; the highest ones share one.
+fn rank_bit(rank: u16) -> u128 {
+    1 << rank.min(127)
+}
+
+/// A draw and the only rank of a set.
+fn known_rank((draw, ranks): (u16, u128)) -> (u16, u16) {
+    (draw, ranks.trailing_zeros() as u16)
 }
 
 /// A range as bits.

@@ -13,7 +13,7 @@ use crate::game::{
 };
 
 use super::clock::{ClockEvidence, ClockFilter};
-use super::hawk::{Hawk, HawkSets};
+use super::hawk::{Hawk, HawkExplanation, HawkSets, POSTS_MAX, PostDraws, explanations_of_all};
 use super::orders::Orders;
 use super::paths::{Deer, Owls, Sharks};
 use super::picks::{Effort, Pick, PickExplanation, PickExplanations, Picks, pick};
@@ -527,9 +527,20 @@ impl Learner {
         } else {
             rules.shark_path_order = nearest(orders, expected.shark_path_order);
         }
-        // The options' order: deer and picks.
-        self.best_options(deer, &mut rules);
-        self.best_posts(&mut rules);
+        // The options' order: deer and picks; and hawks, which make use of the same picks.
+        let of_deer = deer.orders(0).or(deer.orders(1));
+        let picks = self.explanations.found.iter().filter(|one| of_deer.contains(one.order));
+        let with_picks = |picks: Option<&PickExplanation>| {
+            let mut rules = rules;
+            self.best_options(deer, picks, &mut rules);
+            self.best_posts(&mut rules);
+            rules
+        };
+        let mended = picks.clone().find_map(|one| self.with_hawks(&with_picks(Some(one)), of_owls));
+        rules = mended.unwrap_or_else(|| {
+            let rules = with_picks(picks.clone().next());
+            self.with_hawks(&rules, of_owls).unwrap_or(rules)
+        });
         self.best_wire(&mut rules);
         if rules.validate().is_err() {
             return *expected;
@@ -551,12 +562,11 @@ impl Learner {
         of_game.unwrap_or(self.expected)
     }
 
-    fn best_options(&self, deer: &Deer, rules: &mut Rules) {
+    fn best_options(&self, deer: &Deer, picks: Option<&PickExplanation>, rules: &mut Rules) {
         let expected = &self.expected;
         let deer_orders = [0, 1].map(|view| deer.orders(view));
         let any = deer_orders[0].or(deer_orders[1]);
-        let explained = self.explanations.found.iter().find(|one| any.contains(one.order));
-        match explained {
+        match picks {
             Some(&PickExplanation { order, first_seed, scale, .. }) => {
                 (rules.option_order, rules.first_seed, rules.pick_scale) = (order, first_seed, scale);
             }
@@ -580,14 +590,7 @@ impl Learner {
 
     fn best_posts(&self, rules: &mut Rules) {
         let (expected, posts) = (&self.expected, self.posts());
-        let seed_and_scale = (rules.first_seed, rules.pick_scale);
-        let one = PickExplanation {
-            order: rules.option_order,
-            first_seed: seed_and_scale.0,
-            scale: seed_and_scale.1,
-            scales: (seed_and_scale.1, seed_and_scale.1),
-        };
-        let counts = post_counts(&posts, &one);
+        let counts = post_counts(&posts, &picks_of(rules));
         if !counts.is_empty() && !counts.contains(&expected.hawk_posts) {
             let distance = |count: &u16| count.abs_diff(expected.hawk_posts);
             rules.hawk_posts = counts.into_iter().min_by_key(distance).unwrap_or(expected.hawk_posts);
@@ -597,6 +600,65 @@ impl Learner {
             let found = rules.spawn_order.iter().position(|&other| other == direction).unwrap_or(place);
             rules.spawn_order.swap(place, found);
         }
+    }
+
+    /// These rules, with other values for hawks and their owls' order if no hypothesis about some
+    /// hawk has these; `None` if there are no such values.
+    fn with_hawks(&self, rules: &Rules, of_owls: Orders) -> Option<Rules> {
+        let Some(game) = &self.game else { return Some(*rules) };
+        let hawks: Vec<&Hawk> = game.hawks.iter().flatten().collect();
+        let places = game.streets.intersections.len();
+        let draws = PostDraws::new(rules.first_seed, rules.pick_scale, places, &hawks);
+        let bit = |value: u16| 1u128.checked_shl(value.into()).unwrap_or(0);
+        let of_rules = HawkExplanation {
+            view: view_order(rules.hawk_view),
+            orders: Orders::of(rules.shared_path_order),
+            patience: bit(rules.hawk_patience_moves.into()),
+            rest: bit(rules.hawk_rest_moves.into()),
+            // More posts than there are intersections are the same as all of them.
+            counts: bit(rules.hawk_posts.min(places.max(20) as u16)),
+        };
+        let is_told_apart = usize::from(rules.hawk_posts) <= POSTS_MAX || places <= POSTS_MAX;
+        if !is_told_apart || hawks.iter().all(|hawk| hawk.explains(&of_rules, &draws)) {
+            return Some(*rules);
+        }
+        let one = picks_of(rules);
+        let counts = match self.sets.posts.is_empty() {
+            true => u128::MAX,
+            false => post_counts(&self.sets.posts, &one).into_iter().fold(0, |bits, count| bits | bit(count)),
+        };
+        let Sets { hawks: sets, .. } = &self.sets;
+        let within = [0, 1].map(|view| HawkExplanation {
+            view,
+            orders: sets.orders[view].and(of_owls),
+            patience: sets.patience,
+            rest: sets.rest,
+            counts,
+        });
+        let expected = &self.expected;
+        let cost = |one: &HawkExplanation| {
+            let changes = [
+                one.view != view_order(expected.hawk_view),
+                !one.orders.contains(rules.shared_path_order),
+                one.patience & bit(expected.hawk_patience_moves.into()) == 0,
+                one.rest & bit(expected.hawk_rest_moves.into()) == 0,
+                one.counts & bit(expected.hawk_posts) == 0,
+            ];
+            changes.into_iter().filter(|&is_change| is_change).count() as u32
+        };
+        let best = *explanations_of_all(&hawks, &draws, within.to_vec(), cost).first()?;
+        let mut mended = Rules {
+            hawk_view: view_of(best.view),
+            shared_path_order: nearest(best.orders, rules.shared_path_order),
+            hawk_patience_moves: nearest_bit(best.patience, expected.hawk_patience_moves),
+            hawk_rest_moves: nearest_bit(best.rest, expected.hawk_rest_moves),
+            hawk_posts: nearest_bit(best.counts, expected.hawk_posts as u8).into(),
+            ..*rules
+        };
+        if let Some(owls) = &self.sets.owls {
+            best_owls(owls, &mut mended, expected);
+        }
+        Some(mended)
     }
 
     fn best_wire(&self, rules: &mut Rules) {
@@ -948,6 +1010,12 @@ pub(super) fn post_counts(posts: &[(u16, u16, u16)], one: &PickExplanation) -> V
         })
     };
     (1..=most).filter(|&count| posts.is_empty() || explains(count)).collect()
+}
+
+/// The picks of rules.
+fn picks_of(rules: &Rules) -> PickExplanation {
+    let scale = rules.pick_scale;
+    PickExplanation { order: rules.option_order, first_seed: rules.first_seed, scale, scales: (scale, scale) }
 }
 
 use crate::game::View;

@@ -79,6 +79,11 @@ impl Orders {
         self.0 >> index_of(order) & 1 == 1
     }
 
+    /// An order alone.
+    pub fn of(order: [Direction; 4]) -> Self {
+        Self::single(index_of(order))
+    }
+
     /// Every order of the set with its number.
     pub fn iter(self) -> impl Iterator<Item = (usize, [Direction; 4])> {
         ORDERS.iter().copied().enumerate().filter(move |(index, _)| self.0 >> index & 1 == 1)
