@@ -26,6 +26,10 @@ use super::{CliError, RulesArgs, arguments};
 const MAX_BUDGET_EVALS: u64 = 1_000_000_000;
 const MAX_PLAYS: u64 = 1_000_000;
 const MAX_UNSEEN: u64 = 1_000_000;
+/// The maps of survival by default.
+const SIZE: (i32, i32) = (15, 13);
+const THREATS: usize = 6;
+const BRAID_PERMILLE: u32 = 500;
 /// Leaders beside the progress bar.
 const LEADERS: usize = 3;
 
@@ -74,15 +78,15 @@ pub(super) struct DiscoverArgs {
     /// Leaders that are ranked
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = integer::<usize>(1..=1000))]
     finalists: usize,
-    /// Columns and rows of the maps of survival
-    #[arg(long, value_name = "WxH", default_value = "15x13", value_parser = parse_size)]
-    size: (i32, i32),
-    /// Threats on the maps of survival
-    #[arg(long, value_name = "K", default_value_t = 6, value_parser = integer::<usize>(ANY))]
-    threats: usize,
-    /// Share of the dead ends that are removed from the maps of survival
-    #[arg(long, value_name = "SHARE", default_value = "0.5", value_parser = parse_permille)]
-    braid: u32,
+    /// Columns and rows of the maps of survival [default: 15x13]
+    #[arg(long, value_name = "WxH", value_parser = parse_size)]
+    size: Option<(i32, i32)>,
+    /// Threats on the maps of survival [default: 6]
+    #[arg(long, value_name = "K", value_parser = integer::<usize>(ANY))]
+    threats: Option<usize>,
+    /// Share of the dead ends that are removed from the maps of survival [default: 0.5]
+    #[arg(long, value_name = "SHARE", value_parser = parse_permille)]
+    braid: Option<u32>,
     #[command(flatten)]
     rules: RulesArgs,
     /// Number of plays in parallel; the answer does not depend on it [default: number of physical
@@ -208,8 +212,16 @@ pub(super) fn run(args: &DiscoverArgs, out: &mut impl Write) -> Result<(), CliEr
 
 impl DiscoverArgs {
     fn map_options(&self) -> Result<MapOptions, CliError> {
-        let (width, height) = self.size;
-        let (threats, braid_permille) = (self.threats, self.braid);
+        let maps =
+            [("--size", self.size.is_some()), ("--threats", self.threats.is_some()), ("--braid", self.braid.is_some())];
+        let given = maps.into_iter().find_map(|(name, is_given)| is_given.then(|| name.to_owned()));
+        if let Some(name) =
+            given.or_else(|| self.rules.words().into_iter().next()).filter(|_| self.problem != "survival")
+        {
+            return Err(CliError::Input(format!("{name}: expected --problem survival, found {}", self.problem)));
+        }
+        let (width, height) = self.size.unwrap_or(SIZE);
+        let (threats, braid_permille) = (self.threats.unwrap_or(THREATS), self.braid.unwrap_or(BRAID_PERMILLE));
         let generator = GeneratorOptions { width, height, threats, braid_permille, ..GeneratorOptions::default() };
         Ok(MapOptions { generator, rules: self.rules.rules()? })
     }

@@ -151,6 +151,8 @@ fn report_is_a_page() {
 fn unknown_problem_is_an_error() {
     let error = fails(&["discover", "--problem", "chess"]);
     assert!(error.starts_with("no problem named chess: expected one of survival, morpion-5d, "), "{error}");
+    let error = fails(&["discover", "--problem", "samegame", "--size", "15x13"]);
+    assert!(error.contains("--size: expected --problem survival, found samegame"), "{error}");
     let error = fails(&["discover", "--size", "14x13"]);
     assert_eq!(error, "size 14x13 is invalid for a maze: expected odd numbers");
 }
