@@ -18,7 +18,8 @@
 //! `game-connected`). With `--moves selective` larger groups of the game's most frequent colour are
 //! not legal before they are connected. `--lanes true` plays the rollouts of a nested search side by
 //! side: the same search with other random numbers, several times faster.
-//! `--first N` and `--last N` choose boards, counted from 1.
+//! `--first N` and `--last N` choose boards, counted from 1. `--evaluations N` and `--seconds S` cut a
+//! pass of an expression short.
 
 #[path = "../tests/published/mod.rs"]
 #[allow(dead_code, reason = "the published means are those of Morpion Solitaire")]
@@ -26,7 +27,7 @@ mod published;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use std::{env, fs};
 
 use getaway::search::{Budget, Expression, Generator, Policy, Search};
@@ -66,6 +67,8 @@ struct Options {
     has_lanes: bool,
     is_selective: bool,
     runs: u64,
+    /// Of a pass of an expression.
+    budget: Budget,
     seed: u64,
     first: usize,
     last: usize,
@@ -81,6 +84,7 @@ fn options(mut arguments: impl Iterator<Item = String>) -> Result<Options, Strin
         has_lanes: false,
         is_selective: false,
         runs: 3,
+        budget: Budget::passes(1),
         seed: 1,
         first: 1,
         last: usize::MAX,
@@ -114,12 +118,14 @@ fn options(mut arguments: impl Iterator<Item = String>) -> Result<Options, Strin
                 options.has_lanes = value.parse().map_err(|_| format!("--lanes {value}: expected true or false"))?;
             }
             "--runs" => options.runs = number()?.max(1),
+            "--evaluations" => options.budget = options.budget.and(Budget::evaluations(number()?)),
+            "--seconds" => options.budget = options.budget.and(Budget::time(Duration::from_secs(number()?))),
             "--seed" => options.seed = number()?,
             "--first" => options.first = number()?.max(1) as usize,
             "--last" => options.last = number()? as usize,
             _ => {
                 return Err(format!(
-                    "{name}: expected --boards, --expression, --with-memory, --without-memory, --policy, --lanes, --moves, --runs, --seed, --first or --last"
+                    "{name}: expected --boards, --expression, --with-memory, --without-memory, --policy, --lanes, --moves, --runs, --evaluations, --seconds, --seed, --first or --last"
                 ));
             }
         }
@@ -137,7 +143,11 @@ fn score(options: &Options, game: &SameGame, seed: u64) -> f64 {
     match &options.method {
         Method::Expression(expression) => {
             let mut search = Search::new(expression.clone(), seed);
-            search.run(game, game.start(), Budget::passes(1)).best.map_or(0.0, |line| line.reward)
+            let outcome = search.run(game, game.start(), options.budget);
+            if outcome.passes == 0 {
+                println!("cut short after {} evaluations", outcome.evaluations);
+            }
+            outcome.best.map_or(0.0, |line| line.reward)
         }
         &Method::Nested { level, has_memory } => {
             let mut random = Generator::from_seed(seed);

@@ -25,6 +25,8 @@ pub const EMPTY_BONUS: u32 = 1000;
 
 /// Columns of a set, of which the last is always empty.
 const LANES: usize = SIZE + 1;
+/// Columns that fit into a word.
+const WINDOW: usize = 4;
 /// The cells of a full column.
 const COLUMN: u16 = (1 << SIZE) - 1;
 /// Binary digits of a colour's number; colours are numbered from 1, and 0 is an empty cell.
@@ -164,6 +166,46 @@ impl Cells {
             }
         }
         found
+    }
+
+    /// Four columns in a word, from `first` on, which is at most 12.
+    #[inline]
+    fn window(&self, first: usize) -> u64 {
+        let lane = |at: usize| u64::from(self.0[first + at]);
+        lane(0) | lane(1) << 16 | lane(2) << 32 | lane(3) << 48
+    }
+
+    /// The cells of these four columns.
+    #[inline]
+    fn of_window(first: usize, window: u64) -> Self {
+        let mut cells = Self::default();
+        for (at, lane) in cells.0[first..first + WINDOW].iter_mut().enumerate() {
+            *lane = (window >> (16 * at)) as u16;
+        }
+        cells
+    }
+
+    /// The cells of this set that are connected with a cell of it in the leftmost of their columns:
+    /// the first column and the word of four columns. `None` if they may go beyond those.
+    ///
+    /// A shift by one bit is a step up or down, where the bit that crosses from column to column is
+    /// always clear in the set, and one by 16 bits a step to the side.
+    #[inline]
+    fn connected_nearby(&self, column: usize, row: usize) -> Option<(usize, u64)> {
+        let first = column.min(LANES - WINDOW);
+        let cells = self.window(first);
+        let grow = |from: u64| (from | from << 1 | from >> 1 | from << 16 | from >> 16) & cells;
+        let mut found = grow(1 << (16 * (column - first) + row));
+        loop {
+            // Two steps for each branch, which is often mispredicted.
+            let grown = grow(found);
+            if grown == found {
+                break;
+            }
+            found = grow(grown);
+        }
+        let is_complete = found >> 48 == 0 || first == LANES - WINDOW;
+        is_complete.then_some((first, found))
     }
 
     /// Whether every cell is connected with every other.
@@ -496,10 +538,18 @@ impl Problem for SameGame {
             while corners.0[column] != 0 {
                 let row = corners.0[column].trailing_zeros() as usize;
                 let colour = board.colour(column, row).expect("a corner is occupied");
-                let group = Group { cells: cells[usize::from(colour)].connected(column, row), colour };
+                let cells = &cells[usize::from(colour)];
                 // A group is found at its first cell; its other corners follow.
-                corners = corners.without(group.cells);
-                actions.push(group);
+                if let Some((first, window)) = cells.connected_nearby(column, row) {
+                    for (at, lane) in corners.0[first..first + WINDOW].iter_mut().enumerate() {
+                        *lane &= !((window >> (16 * at)) as u16);
+                    }
+                    actions.push(Group { cells: Cells::of_window(first, window), colour });
+                } else {
+                    let cells = cells.connected(column, row);
+                    corners = corners.without(cells);
+                    actions.push(Group { cells, colour });
+                }
             }
         }
         if self.is_selective {
