@@ -1,7 +1,8 @@
 //! Plan and decide: chooses the move for the tracked state, in this order:
 //!
 //! 1. from the positions alone, if there is no time or no state to plan for (`fallback`);
-//! 2. with the cautious planner, alongside predictions, if some threats are unmodelled;
+//! 2. with `smitsimax`, alongside predictions, if some threats are unmodelled; with the cautious
+//!    planner if they are many, or the map is large;
 //! 3. an exploring step, if one is due and safe (`exploration`);
 //! 4. the planner's move, with as much slack as it finds, checked by `exploration` where tiles have
 //!    refused the player.
@@ -26,8 +27,8 @@ use std::time::Instant;
 
 use crate::game::{LAST_TICK, PlacementError, State, Tile, World};
 use crate::planner::{
-    self, Budget, CautiousRules, Choice, Guard, Outcome, Planner, Source, SurvivalOptions, SurvivalPlanner,
-    SurvivalSearch,
+    self, Budget, CautiousRules, Choice, Guard, Outcome, Planner, SmitsimaxRules, Source, SurvivalOptions,
+    SurvivalPlanner, SurvivalSearch,
 };
 use crate::search::{BudgetMeter, Generator};
 
@@ -53,6 +54,10 @@ const FIRST_STATES_MAX: u64 = 40_000;
 /// Ticks between a failed attempt at more slack and the next attempt; the interval is multiplied by
 /// four after each failure.
 const RETRY_TICKS: u16 = 16;
+/// The most unmodelled threats against which `smitsimax` plays: with more, a playout takes long.
+const PLAYED_OUT_MAX: usize = 32;
+/// The most ticks that it simulates for a decision: about five milliseconds.
+const PLAYED_OUT_TICKS_MAX: u64 = 4_000;
 /// How many states with other memories of the threats a move is checked against.
 const DRAWS: usize = 16;
 /// The share of a budget that is kept for this (one over).
@@ -86,6 +91,8 @@ pub(super) struct Planning {
     exploration: Exploration,
     hedged: HedgedPlanner,
     doubt: Doubt,
+    /// For games with unmodelled threats.
+    smitsimax: SmitsimaxRules,
 }
 
 /// What the plan may be wrong about.
@@ -153,7 +160,14 @@ pub(super) fn decide(
     };
     let Beliefs { world, unmodelled, .. } = &tracker.beliefs;
     if !unmodelled.is_empty() {
-        return Ok(cautious.choose_with_predictions(world, &state, unmodelled, budget));
+        let is_played_out = unmodelled.len() <= PLAYED_OUT_MAX && world.open_tiles() <= COPIED_TILES_MAX;
+        return Ok(match is_played_out {
+            true => {
+                let most = budget.and(Budget::ticks(PLAYED_OUT_TICKS_MAX));
+                planning.smitsimax.choose(world, &state, unmodelled, most)
+            }
+            false => cautious.choose_with_predictions(world, &state, unmodelled, budget),
+        });
     }
     planning.doubt = Doubt::of(tracker, options, learning);
     let mut meter = BudgetMeter::new(budget);

@@ -17,6 +17,10 @@
 //! The room after each move is also what the player expects of the move before trying it, so the
 //! first playouts choose much like `cautious`, and the others look further.
 //!
+//! What a threat has done says what it does. One that stayed while it could have moved, several
+//! times in a row, is *calm* where the player is as far away as it was then: it is expected to stay
+//! there, until it moves there once.
+//!
 //! Guarantees: with a budget in ticks, the answer depends on the positions and the budget alone.
 //! [`SmitsimaxRules`] is the core, as [`CautiousRules`](super::CautiousRules) is that of
 //! `cautious`; it keeps distances of one map only.
@@ -59,6 +63,9 @@ const DELAYS_MAX: usize = 64;
 /// `cautious`.
 const AHEAD_TICKS_MAX: u16 = 4;
 
+/// How often in a row a threat must have stayed to be calm.
+const CALM_STAYS: u8 = 3;
+
 /// A move of an agent: the four directions, then staying.
 const MOVES: usize = Move::ALL.len();
 
@@ -68,6 +75,10 @@ pub struct SmitsimaxRules {
     distances: Option<Distances>,
     /// The choice when there is no time for a single playout.
     cautious: CautiousRules,
+    /// What the threats have done, in the order in which they were given.
+    habits: Vec<Habit>,
+    /// The tick of the last choice.
+    last_tick: Option<u16>,
 }
 
 impl Default for SmitsimaxRules {
@@ -79,17 +90,43 @@ impl Default for SmitsimaxRules {
 impl SmitsimaxRules {
     /// Creates the core without a map.
     pub fn new() -> Self {
-        Self { distances: None, cautious: CautiousRules::new() }
+        Self { distances: None, cautious: CautiousRules::new(), habits: Vec::new(), last_tick: None }
+    }
+
+    /// Learns what the threats have done since the last choice.
+    fn observe(&mut self, world: &World, state: &State, unmodelled: &[ObservedThreat]) {
+        let tick = state.tick();
+        let is_next = self.last_tick.replace(tick).is_some_and(|last| last + 1 == tick);
+        if !is_next || self.habits.len() != unmodelled.len() {
+            self.habits = unmodelled.iter().map(|threat| Habit::at(threat.position)).collect();
+            return;
+        }
+        let distances = Distances::refresh(&mut self.distances, world);
+        let player = distances.terrain.graph.tile(world.player(state));
+        for (habit, threat) in self.habits.iter_mut().zip(unmodelled) {
+            let is_due = threat.period_ticks.is_none() && world.clock().threats_move(tick - 1);
+            let [from, to] = [habit.position, threat.position].map(|at| distances.terrain.graph.tile(at));
+            match from.zip(to).zip(player) {
+                Some(((from, to), player)) if distances.distance(to, from) <= 1 => {
+                    if is_due || from != to {
+                        habit.learn(threat.position, distances.distance(player, from));
+                    }
+                }
+                // Another threat.
+                _ => *habit = Habit::at(threat.position),
+            }
+        }
     }
 
     /// The move to play: `world` contains only the predictable threats, `state` has their positions
     /// (see [`World::state_at`]), and `unmodelled` are the others, which plan for themselves.
     pub fn choose(&mut self, world: &World, state: &State, unmodelled: &[ObservedThreat], budget: Budget) -> Choice {
+        self.observe(world, state, unmodelled);
         let distances = Distances::refresh(&mut self.distances, world);
         let sighting = Sighting { tick: state.tick(), player: world.player(state), threats: unmodelled };
         let shortlist = self.cautious.shortlist(world.layout(), &sighting);
         let mut meter = meter_with_default(budget);
-        let mut agents = Agents::new(world, state, unmodelled, distances);
+        let mut agents = Agents::new(world, state, (unmodelled, &self.habits), distances);
         agents.shortlist = shortlist;
         while agents.play_out(&mut meter) {}
         let best = agents.best_move();
@@ -102,6 +139,40 @@ impl SmitsimaxRules {
             source: Source::Search,
             planned_tick: Some(agents.mean_final_tick()),
             simulated_ticks: meter.ticks(),
+        }
+    }
+}
+
+/// What a threat has done.
+#[derive(Clone, Copy, Debug)]
+struct Habit {
+    position: Position,
+    /// How often in a row it has stayed though it could have moved.
+    stays: u8,
+    /// The player's least distance meanwhile.
+    nearest: u16,
+    /// The distance of the player from which on it stays; [`UNREACHED`] if there is none.
+    calm_distance: u16,
+}
+
+impl Habit {
+    fn at(position: Position) -> Self {
+        Self { position, stays: 0, nearest: UNREACHED, calm_distance: UNREACHED }
+    }
+
+    /// Learns from a tick in which it could move: where it is now, and how far away the player was
+    /// from where it was before, after the player's move.
+    fn learn(&mut self, position: Position, distance: u16) {
+        if position != self.position {
+            let is_surprise = distance >= self.calm_distance;
+            let calm_distance = if is_surprise { UNREACHED } else { self.calm_distance };
+            *self = Self { calm_distance, ..Self::at(position) };
+            return;
+        }
+        self.stays = self.stays.saturating_add(1);
+        self.nearest = self.nearest.min(distance);
+        if self.stays >= CALM_STAYS {
+            self.calm_distance = self.calm_distance.min(self.nearest);
         }
     }
 }
@@ -223,6 +294,8 @@ struct Hunter {
     start: u16,
     tile: u16,
     period_ticks: Option<u8>,
+    /// The distance of the player from which on it stays.
+    calm_distance: u16,
     /// By tick ahead: whether it moves.
     moves: Vec<bool>,
     tree: Tree,
@@ -231,6 +304,9 @@ struct Hunter {
 impl Hunter {
     /// Chooses and makes a step, the player being on a tile after its move.
     fn step(&mut self, distances: &mut Distances, player: u16, ahead: usize) {
+        if self.calm_distance != UNREACHED && distances.distance(player, self.tile) >= self.calm_distance {
+            return;
+        }
         let neighbours = distances.terrain.graph.neighbours(Mover::Threat)[usize::from(self.tile)];
         let [left, right, up, down] = neighbours;
         let targets = [left, right, up, down, self.tile];
@@ -286,16 +362,22 @@ struct Agents<'a> {
 }
 
 impl<'a> Agents<'a> {
-    fn new(world: &'a World, state: &'a State, unmodelled: &[ObservedThreat], distances: &'a mut Distances) -> Self {
+    fn new(
+        world: &'a World,
+        state: &'a State,
+        (unmodelled, habits): (&[ObservedThreat], &[Habit]),
+        distances: &'a mut Distances,
+    ) -> Self {
         let (clock, tick) = (world.clock(), state.tick());
         let left = usize::from(LAST_TICK + 1 - tick.min(LAST_TICK));
         let horizon = HORIZON_TICKS.min(left);
-        let hunter = |threat: &ObservedThreat| {
+        let hunter = |(threat, habit): (&ObservedThreat, &Habit)| {
             let tile = distances.terrain.graph.tile(threat.position)?;
             let moves = moves_ahead(clock, tick, threat.period_ticks);
-            Some(Hunter { start: tile, tile, period_ticks: threat.period_ticks, moves, tree: Tree::new() })
+            let (period_ticks, calm_distance) = (threat.period_ticks, habit.calm_distance);
+            Some(Hunter { start: tile, tile, period_ticks, calm_distance, moves, tree: Tree::new() })
         };
-        let hunters = unmodelled.iter().filter_map(hunter).collect();
+        let hunters = unmodelled.iter().zip(habits).filter_map(hunter).collect();
         Self {
             world,
             state,
@@ -397,7 +479,8 @@ impl<'a> Agents<'a> {
         Some((bandit, best))
     }
 
-    /// Fills `arrivals` with the ticks in which any threat could first be on each tile, and
+    /// Fills `arrivals` with the ticks in which any threat could first be on each tile, a calm one
+    /// only where the player would come too near to it, and
     /// `occupied` with where the predictable threats will be. They are predicted for a while, as if
     /// the player stood still; then they may do anything. `None` if the budget runs out.
     fn measure_arrivals(&mut self, state: &State, meter: &mut BudgetMeter) -> Option<()> {
@@ -418,17 +501,22 @@ impl<'a> Agents<'a> {
             .map(|state| -> Vec<u16> { move_delays(clock, state.tick().min(LAST_TICK)).take(DELAYS_MAX).collect() });
         let predicted_ticks = later.tick() - state.tick();
         let known = self.world.threats(&later).filter_map(|threat| tile(self.distances, threat.position));
-        let hunters = self.hunters.iter().map(|hunter| (hunter.tile, hunter.period_ticks, 0));
-        let threats: Vec<(u16, Option<u8>, u16)> =
-            hunters.chain(known.map(|tile| (tile, None, predicted_ticks))).collect();
+        let known: Vec<u16> = known.collect();
+        let player = self.world.tile_after(state, Move::Stay);
+        let hunters = self.hunters.iter().map(|hunter| {
+            let is_calm = self.distances.distance(player, hunter.tile) >= hunter.calm_distance;
+            (hunter.tile, hunter.period_ticks, 0, if is_calm { hunter.calm_distance } else { UNREACHED })
+        });
+        let known = known.into_iter().map(|tile| (tile, None, predicted_ticks, UNREACHED));
+        let threats: Vec<(u16, Option<u8>, u16, u16)> = hunters.chain(known).collect();
         let arrivals = &mut self.arrivals;
         arrivals.clear();
         arrivals.resize(self.distances.terrain.graph.len(), UNREACHED);
-        for (tile, period_ticks, waited_ticks) in threats {
+        for (tile, period_ticks, waited_ticks, calm_distance) in threats {
             let delays = &delays[usize::from(waited_ticks > 0)];
             for (arrival, &steps) in arrivals.iter_mut().zip(self.distances.row(tile)) {
                 let at = match (steps, period_ticks) {
-                    (UNREACHED, _) => UNREACHED,
+                    (steps, _) if steps >= calm_distance => UNREACHED,
                     (0, _) => 0,
                     (steps, Some(period)) => (steps - 1).saturating_mul(u16::from(period)).saturating_add(1),
                     (steps, None) => delays.get(usize::from(steps) - 1).copied().unwrap_or(UNREACHED),
@@ -563,6 +651,38 @@ mod tests {
     }
 
     #[test]
+    fn threat_that_stays_is_calm_where_the_player_is_as_far_away_until_it_moves_there() {
+        let [here, beside] = [0, 1].map(|x| Position::new(x, 0));
+        let mut habit = Habit::at(here);
+        [12, 9].into_iter().for_each(|distance| habit.learn(here, distance));
+        assert_eq!(habit.calm_distance, UNREACHED);
+        habit.learn(here, 10);
+        assert_eq!(habit.calm_distance, 9);
+        habit.learn(beside, 5);
+        assert_eq!(habit.calm_distance, 9, "it chases a player that is near");
+        habit.learn(here, 11);
+        assert_eq!(habit.calm_distance, UNREACHED, "it has woken");
+    }
+
+    #[test]
+    fn habits_are_learnt_from_one_choice_to_the_next() {
+        let world = world("P.........", &Rules::BLITZ_2025);
+        let mut rules = SmitsimaxRules::new();
+        let mut calm = |threats: &[(u16, i32)]| -> Vec<u16> {
+            let calm = threats.iter().map(|&(tick, x)| {
+                let state = world.state_at(tick, Position::new(0, 0), &[]).expect("a state");
+                rules.choose(&world, &state, &[ObservedThreat::at(Position::new(x, 0))], Budget::ticks(50));
+                rules.habits[0].calm_distance
+            });
+            calm.collect()
+        };
+        // Threats move in every one of these ticks.
+        assert_eq!(calm(&[(1000, 8), (1001, 8), (1002, 8), (1003, 8)]), [UNREACHED, UNREACHED, UNREACHED, 8]);
+        assert_eq!(calm(&[(1004, 7)]), [UNREACHED], "it has moved");
+        assert_eq!(calm(&[(1005, 7), (1006, 7), (1007, 7), (1009, 7)])[2..], [7, UNREACHED], "a tick is missing");
+    }
+
+    #[test]
     fn threat_learns_to_follow_the_player_wherever_it_goes() {
         // On a ring, a threat beside the player that could not see its moves would lose it at once.
         let world = world("P..\n.#.\n...", &Rules::BLITZ_2025);
@@ -570,7 +690,8 @@ mod tests {
         let mut distances = None;
         let distances = Distances::refresh(&mut distances, &world);
         let threats = [ObservedThreat::at(Position::new(0, 2))];
-        let mut agents = Agents::new(&world, &state, &threats, distances);
+        let habits = threats.map(|threat| Habit::at(threat.position));
+        let mut agents = Agents::new(&world, &state, (&threats, &habits), distances);
         let mut meter = BudgetMeter::new(Budget::ticks(5_000));
         while agents.play_out(&mut meter) {}
         let tree = &agents.hunters[0].tree;

@@ -1,20 +1,25 @@
-//! Threats that the library does not model: hunters that work together, look ahead or lie in wait.
+//! Threats that the library does not model: hunters that work together, look ahead, sleep or lurk.
 //!
 //! Games are paired: the same map and the same hunters for every planner, which sees positions only.
 //! They begin when the threats have become awake: before that every planner survives. For every
 //! hunter the mean last tick of `smitsimax`, `cautious` and `safest` is printed, with the pairs won
 //! and lost; then the same for a player that predicts the known half of the threats and one that
-//! treats all of them as unexplained.
+//! treats all of them as unexplained; then for the bot, which is told the style of the known half
+//! and of no other, and that player.
 //!
 //! ```sh
 //! cargo run --release -p getaway-arena --example hunters -- --pairs 100 --budget-ticks 4000
 //! ```
 
 use std::error::Error;
+use std::time::Duration;
 
+use getaway::bot::{Bot, BotOptions};
 use getaway::game::{Clock, Layout, Mover, Position, Rules, Spawn, State, StreetGraph, Style, World};
 use getaway::map::{GeneratorKind, GeneratorOptions, generate_nth};
 use getaway::planner::{Budget, ObservedThreat, Planner, SmitsimaxRules, by_name};
+use getaway::protocol::{GameMessage, MessageThreat, Name};
+use getaway::search::Generator;
 use getaway_arena::stats::{WinDrawLoss, sign_test};
 
 /// The tick in which games begin, with every threat at its spawn: the first in which they are
@@ -32,11 +37,17 @@ enum Hunter {
     Pincer,
     /// Minimax over [`MINIMAX_DEPTH`] of its own moves, the player fleeing.
     Minimax,
-    /// Does not move until the player comes near; then it chases it until it is far away.
+    /// Does not move until the player comes near or a tick drawn at random has come; then it hunts
+    /// like [`Self::Minimax`] to the end.
     Sleeper,
+    /// Does not move while the player is far away, and chases it while it is near.
+    Lurker,
 }
 
-const HUNTERS: [Hunter; 3] = [Hunter::Pincer, Hunter::Minimax, Hunter::Sleeper];
+const HUNTERS: [Hunter; 4] = [Hunter::Pincer, Hunter::Minimax, Hunter::Sleeper, Hunter::Lurker];
+
+/// The distance from which the player is far away, less one.
+const NEAR: u16 = 8;
 
 /// The streets, and the distances between any two tiles.
 struct Streets {
@@ -87,37 +98,51 @@ impl Streets {
 }
 
 impl Hunter {
-    /// The hunters' tiles after their moves; `player` is where the player is now.
-    fn step(self, streets: &Streets, tiles: &[u16], player: u16) -> Vec<u16> {
-        let step = |(index, &tile): (usize, &u16)| match self {
-            Self::Sleeper if streets.distance(tile, player) > 8 => tile,
-            Self::Sleeper => streets.towards(tile, player),
-            Self::Pincer if streets.distance(tile, player) <= 3 || index == 0 => streets.towards(tile, player),
-            Self::Pincer => {
-                let is_mine = |crossing: &&u16| {
-                    let mine = streets.distance(tile, **crossing);
-                    tiles
-                        .iter()
-                        .enumerate()
-                        .all(|(other, &at)| other == index || streets.distance(at, **crossing) >= mine)
-                };
-                let nearest = streets
-                    .crossings
-                    .iter()
-                    .filter(is_mine)
-                    .min_by_key(|&&crossing| streets.distance(crossing, player));
-                streets.towards(tile, *nearest.filter(|&&crossing| crossing != tile).unwrap_or(&player))
-            }
-            Self::Minimax => {
-                let value = |next: u16| streets.value_of_step(next, player, MINIMAX_DEPTH);
-                streets
-                    .next_tiles(tile)
-                    .min_by_key(|&next| (value(next), streets.distance(next, player)))
-                    .unwrap_or(tile)
-            }
+    /// The hunters' tiles after their moves in a tick; `player` is where the player is now.
+    fn step(self, streets: &Streets, hunters: &mut [Hunting], tick: u16, player: u16) {
+        let tiles: Vec<u16> = hunters.iter().map(|hunter| hunter.tile).collect();
+        let step = |(index, hunter): (usize, &mut Hunting)| {
+            let tile = hunter.tile;
+            let is_near = streets.distance(tile, player) <= NEAR;
+            hunter.is_awake |= is_near || tick >= hunter.wake_tick;
+            hunter.tile = match self {
+                Self::Pincer => step_of_pincer(streets, &tiles, index, player),
+                Self::Sleeper if !hunter.is_awake => tile,
+                Self::Minimax | Self::Sleeper => {
+                    let value = |next: u16| streets.value_of_step(next, player, MINIMAX_DEPTH);
+                    let next = streets.next_tiles(tile);
+                    next.min_by_key(|&next| (value(next), streets.distance(next, player))).unwrap_or(tile)
+                }
+                Self::Lurker if is_near => streets.towards(tile, player),
+                Self::Lurker => tile,
+            };
         };
-        tiles.iter().enumerate().map(step).collect()
+        hunters.iter_mut().enumerate().for_each(step);
     }
+}
+
+/// Where a hunter of several goes that cut off the player's ways.
+fn step_of_pincer(streets: &Streets, tiles: &[u16], index: usize, player: u16) -> u16 {
+    let tile = tiles[index];
+    if streets.distance(tile, player) <= 3 || index == 0 {
+        return streets.towards(tile, player);
+    }
+    let is_mine = |crossing: &&u16| {
+        let mine = streets.distance(tile, **crossing);
+        let others = tiles.iter().enumerate().filter(|&(other, _)| other != index);
+        { others }.all(|(_, &at)| streets.distance(at, **crossing) >= mine)
+    };
+    let mine = streets.crossings.iter().filter(is_mine);
+    let nearest = mine.min_by_key(|&&crossing| streets.distance(crossing, player));
+    streets.towards(tile, *nearest.filter(|&&crossing| crossing != tile).unwrap_or(&player))
+}
+
+/// A hunter in a game.
+struct Hunting {
+    tile: u16,
+    /// The tick in which a sleeper wakes in any case.
+    wake_tick: u16,
+    is_awake: bool,
 }
 
 /// A game on a map of which the last threats are hunters, and the first `known` are the server's.
@@ -128,23 +153,32 @@ struct Game {
     state: State,
     clock: Clock,
     hunter: Hunter,
-    tiles: Vec<u16>,
+    hunters: Vec<Hunting>,
 }
 
 impl Game {
     fn new(layout: &Layout, hunter: Hunter, known: usize) -> Self {
         let (modelled, hunters) = layout.threats.split_at(known.min(layout.threats.len()));
         let streets = Streets::new(layout);
-        let tiles = hunters.iter().filter_map(|threat| streets.graph.tile(threat.position)).collect();
+        // The same for every planner: by the map alone.
+        let crossings = streets.crossings.iter().map(|&tile| u64::from(tile));
+        let mut random = Generator::from_seed(crossings.fold(0, |seed, tile| seed.wrapping_mul(31) + tile));
+        let tiles = hunters.iter().filter_map(|threat| streets.graph.tile(threat.position));
+        let hunters = tiles.map(|tile| Hunting {
+            tile,
+            wake_tick: TICK_FIRST + random.below(usize::from(TICK_MAX - TICK_FIRST)) as u16,
+            is_awake: false,
+        });
+        let hunters = hunters.collect();
         let world =
             World::new(&Layout { threats: modelled.to_vec(), ..layout.clone() }, &Rules::BLITZ_2025).expect("a map");
         let threats: Vec<_> = world.threats(&world.start()).collect();
         let state = world.state_at(TICK_FIRST, layout.player, &threats).expect("a state");
-        Self { streets, state, world, clock: Clock::new(&Rules::BLITZ_2025), hunter, tiles }
+        Self { streets, state, world, clock: Clock::new(&Rules::BLITZ_2025), hunter, hunters }
     }
 
     fn positions(&self) -> Vec<Position> {
-        self.tiles.iter().map(|&tile| self.streets.graph.position(tile)).collect()
+        self.hunters.iter().map(|hunter| self.streets.graph.position(hunter.tile)).collect()
     }
 
     /// Plays to the end; returns the last tick.
@@ -160,7 +194,7 @@ impl Game {
             self.world.step(&mut self.state, player_move);
             let player = self.streets.graph.tile(self.world.player(&self.state)).expect("an open tile");
             if self.clock.threats_move(tick) {
-                self.tiles = self.hunter.step(&self.streets, &self.tiles, player);
+                self.hunter.step(&self.streets, &mut self.hunters, tick, player);
             }
         }
     }
@@ -185,6 +219,7 @@ struct Settings {
     budget: Budget,
     compares_rivals: bool,
     compares_known: bool,
+    compares_bot: bool,
 }
 
 impl Settings {
@@ -200,6 +235,18 @@ impl Settings {
             let (world, state) = disguised(world, state, hunters);
             planner.decide(&world, &state, self.budget).player_move
         })
+    }
+
+    /// The last tick of a game of `smitsimax`, which treats all threats as unexplained, the
+    /// server's too.
+    fn guess_all(&self, layout: &Layout, hunter: Hunter, known: usize) -> Result<u16, Box<dyn Error>> {
+        let mut planner = by_name("smitsimax", 1)?;
+        Ok(Game::new(layout, hunter, known).play(|world, state, hunters| {
+            let known = world.threats(state).map(|threat| threat.position);
+            let all: Vec<Position> = known.chain(hunters.iter().copied()).collect();
+            let (world, state) = disguised(world, state, &all);
+            planner.decide(&world, &state, self.budget).player_move
+        }))
     }
 }
 
@@ -246,6 +293,9 @@ fn main() -> Result<(), Box<dyn Error>> {
             pairs.print(["smitsimax", name], settings.pairs);
         }
     }
+    if settings.compares_bot {
+        compare_bot(&settings)?.print(["the bot", "guessing all"], settings.pairs);
+    }
     if settings.compares_known {
         compare_known(&settings)?.print(["predicting the known half", "guessing all"], settings.pairs);
     }
@@ -263,14 +313,35 @@ fn compare_known(settings: &Settings) -> Result<Pairs, Box<dyn Error>> {
             let unexplained: Vec<_> = hunters.iter().map(|&position| ObservedThreat::at(position)).collect();
             rules.choose(world, state, &unexplained, settings.budget).player_move
         });
-        let mut planner = by_name("smitsimax", 1)?;
-        let guesses = Game::new(&layout, hunter, known).play(|world, state, hunters| {
-            let known = world.threats(state).map(|threat| threat.position);
-            let all: Vec<Position> = known.chain(hunters.iter().copied()).collect();
-            let (world, state) = disguised(world, state, &all);
-            planner.decide(&world, &state, settings.budget).player_move
+        pairs.add(predicts, settings.guess_all(&layout, hunter, known)?);
+    }
+    Ok(pairs)
+}
+
+/// Plays the bot against hunters beside threats of the server.
+fn compare_bot(settings: &Settings) -> Result<Pairs, Box<dyn Error>> {
+    let mut pairs = Pairs::default();
+    for (number, layout) in settings.layouts().enumerate() {
+        let hunter = settings.hunters[number % settings.hunters.len()];
+        let known = layout.threats.len() / 2;
+        let mut bot = Bot::new(BotOptions { budget: settings.budget, ..BotOptions::default() })?;
+        let mut times = Vec::new();
+        let tick = Game::new(&layout, hunter, known).play(|world, state, hunters| {
+            let mut message = GameMessage::of(world, state, "us");
+            message.threats.extend(hunters.iter().map(|&position| MessageThreat {
+                position,
+                direction: Name::Other(String::new()),
+                personality: None,
+                style: Name::Other("hunter".to_owned()),
+            }));
+            let decision = bot.next_action(&message).expect("a decision");
+            times.push(decision.elapsed);
+            decision.player_move
         });
-        pairs.add(predicts, guesses);
+        times.sort_unstable();
+        let guessed = settings.guess_all(&layout, hunter, known)?;
+        println!("{hunter:?} {number}: the bot to tick {tick}, guessing all to {guessed}, {:?} at most", times.last());
+        pairs.add(tick, guessed);
     }
     Ok(pairs)
 }
@@ -283,6 +354,7 @@ fn settings() -> Result<Settings, Box<dyn Error>> {
         budget: Budget::ticks(4_000),
         compares_rivals: true,
         compares_known: true,
+        compares_bot: true,
     };
     let mut arguments = std::env::args().skip(1);
     while let Some(name) = arguments.next() {
@@ -290,19 +362,28 @@ fn settings() -> Result<Settings, Box<dyn Error>> {
         match name.as_str() {
             "--pairs" => settings.pairs = value.parse()?,
             "--budget-ticks" => settings.budget = Budget::ticks(value.parse()?),
-            "--only" => match value.as_str() {
-                "rivals" => settings.compares_known = false,
-                "known" => settings.compares_rivals = false,
-                _ => return Err(format!("{value}: expected rivals or known").into()),
-            },
+            "--budget-ms" => settings.budget = Budget::time(Duration::from_millis(value.parse()?)),
+            "--only" => {
+                if !["rivals", "known", "bot"].contains(&value.as_str()) {
+                    return Err(format!("{value}: expected rivals, known or bot").into());
+                }
+                settings.compares_rivals = value == "rivals";
+                settings.compares_known = value == "known";
+                settings.compares_bot = value == "bot";
+            }
             "--first" => settings.first = value.parse()?,
             "--hunter" => {
                 settings.hunters.retain(|hunter| format!("{hunter:?}").to_lowercase() == value);
                 if settings.hunters.is_empty() {
-                    return Err(format!("{value}: expected pincer, minimax or sleeper").into());
+                    return Err(format!("{value}: expected pincer, minimax, sleeper or lurker").into());
                 }
             }
-            _ => return Err(format!("{name}: expected --pairs, --first, --budget-ticks, --hunter or --only").into()),
+            _ => {
+                return Err(format!(
+                    "{name}: expected --pairs, --first, --budget-ticks, --budget-ms, --hunter or --only"
+                )
+                .into());
+            }
         }
     }
     Ok(settings)
