@@ -15,7 +15,7 @@ use super::{Proof, Solution, Step};
 use crate::game::{LAST_TICK, Move, Plan, Rules};
 
 /// The version of the format.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// A line through a game and a proof that no line is longer than the bound.
 #[derive(Clone, Debug, PartialEq)]

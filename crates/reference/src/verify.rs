@@ -18,11 +18,12 @@
 //! A hawk joins with every memory that it can have on its tile. While it does not see the player, a
 //! key holds the memories that agree with the tiles it has taken since, and a state stands for
 //! every state that differs from it only in which of these memories it is. A hawk's random pick
-//! counts as any of its posts, unless a sweep from the first tick counts its draws; everything else
+//! counts as any of its posts, unless a sweep from the first tick counts its draws. What an owl
+//! remembers is replaced by the tile to which it leads before the owl looks again. Everything else
 //! about the threats is as on the server. Since each step is repeated, a certificate cannot make a
 //! false claim: a wrong one ends with states left over.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::rc::Rc;
 
@@ -171,12 +172,14 @@ struct Key {
 /// A threat that sees the player: its keys by number, and what follows from them.
 struct Pursuer {
     spawned: Threat,
+    /// A clock at which owls do not look.
+    blind_clock: u16,
     keys: Vec<Key>,
     tiles: Vec<u16>,
     numbers: HashMap<Key, u32>,
-    /// Number, then whether it looks, then the tile where it sees the player -> the numbers that
-    /// can follow.
-    next: Vec<Option<Rc<[u32]>>>,
+    /// Number -> the numbers that can follow, by the tile where it sees the player; for an owl, see
+    /// [`Verifier::case`].
+    next: Vec<Vec<Option<Rc<[u32]>>>>,
     /// Hawk: keys, by their numbers in ascending order, for which one key stands.
     several: Vec<Rc<[u32]>>,
     several_places: HashMap<Rc<[u32]>, usize>,
@@ -218,8 +221,10 @@ struct Verifier {
     /// By tick: whether threats move, and whether owls that move look.
     moves: Vec<bool>,
     looks: Vec<bool>,
-    /// By tick: whether what owls remember is overwritten before it is used.
-    forgets: Vec<bool>,
+    /// By tick: how often owls move before they look again, and each of these numbers that occurs
+    /// after a look.
+    owl_moves: Vec<u16>,
+    owl_moves_after_look: Vec<u16>,
     /// By tick, by tile: whether a threat stands there that does not see the player.
     taken: Vec<Vec<bool>>,
     /// By threat of the map.
@@ -272,10 +277,13 @@ impl Verifier {
             moves[tick] = watch.ticks_since_move == 0;
             looks[tick] = clock % rules.owl_minute_ticks < rules.owl_window_ticks;
         }
-        let mut forgets = vec![true; LAST_TICK + 2];
+        let mut owl_moves = vec![0; LAST_TICK + 2];
         for tick in (1..=LAST_TICK).rev() {
-            forgets[tick] = if moves[tick] { looks[tick] } else { forgets[tick + 1] };
+            let is_overwritten = moves[tick] && looks[tick];
+            owl_moves[tick] = if is_overwritten { 0 } else { owl_moves[tick + 1] + u16::from(moves[tick]) };
         }
+        let after_looks = (1..=LAST_TICK).filter(|&tick| moves[tick] && looks[tick]).map(|tick| owl_moves[tick + 1]);
+        let owl_moves_after_look = BTreeSet::from_iter(after_looks).into_iter().collect();
         let mut verifier = Self {
             layout: layout.clone(),
             rules: *rules,
@@ -284,7 +292,8 @@ impl Verifier {
             start: tile_of(layout.player).expect("the player starts on an open tile"),
             moves,
             looks,
-            forgets,
+            owl_moves,
+            owl_moves_after_look,
             taken: vec![vec![false; positions.len()]; LAST_TICK + 2],
             pursuers: Vec::new(),
             target_tick: 0,
@@ -309,7 +318,7 @@ impl Verifier {
         for spawn in self.layout.threats.clone() {
             let mut threat = Threat::new(spawn, &self.rules);
             if !matches!(spawn.style, Style::Bull | Style::Goldfish) {
-                self.pursuers.push(Some(Pursuer::new(threat)));
+                self.pursuers.push(Some(Pursuer::new(threat, &self.rules)));
                 continue;
             }
             self.pursuers.push(None);
@@ -516,50 +525,68 @@ impl Verifier {
         if !self.moves[tick] {
             return Rc::new([number]);
         }
-        let (looks, forgets) = (self.looks[tick], self.forgets[tick + 1]);
-        let tiles = self.positions.len();
         let sees = match pursuer.view(&self.rules) {
             View::Stale => from,
             View::Present => to,
         };
-        let case = usize::from(looks) + 2 * usize::from(forgets);
-        let is_hawk = pursuer.spawned.style == Style::Hawk;
-        let (case, cases) = if is_hawk { (0, 1) } else { (case, 4) };
-        let place = (number as usize * cases + case) * tiles + usize::from(sees);
-        if pursuer.next.len() <= place {
-            pursuer.next.resize((number as usize + 1) * cases * tiles, None);
+        let is_owl = pursuer.spawned.style == Style::Owl;
+        let case = if is_owl { self.case(tick, sees) } else { usize::from(sees) };
+        let pursuer = self.pursuers[threat].as_mut().expect("it sees the player");
+        if pursuer.next.len() <= number as usize {
+            pursuer.next.resize(number as usize + 1, Vec::new());
         }
-        if pursuer.next[place].is_none() {
-            let clock = if looks { 0 } else { self.rules.owl_window_ticks };
-            let context = (&self.ways, &self.layout, self.positions.as_slice());
-            let next = pursuer.step(context, number, clock, self.positions[usize::from(sees)], forgets);
-            pursuer.next[place] = Some(next.into());
+        let next = &mut pursuer.next[number as usize];
+        if next.len() <= case {
+            next.resize(case + 1, None);
         }
-        pursuer.next[place].clone().expect("just made")
+        if let Some(next) = &next[case] {
+            return next.clone();
+        }
+        let clock = if self.looks[tick] { 0 } else { self.rules.owl_window_ticks };
+        let context = (&self.ways, &self.layout, self.positions.as_slice());
+        let moves_left = self.owl_moves[tick + 1];
+        let next = pursuer.step(context, number, clock, self.positions[usize::from(sees)], moves_left);
+        let next: Rc<[u32]> = next.into();
+        pursuer.next[number as usize][case] = Some(next.clone());
+        next
+    }
+
+    /// What an owl's step depends on in a tick: whether its memory matters afterwards if it does not
+    /// look; otherwise the moves until it looks again, and the tile where it sees the player.
+    fn case(&self, tick: usize, sees: u16) -> usize {
+        let moves_left = self.owl_moves[tick + 1];
+        if !self.looks[tick] {
+            return usize::from(moves_left == 0);
+        }
+        let place = self.owl_moves_after_look.binary_search(&moves_left).expect("the moves after a look");
+        2 + place * self.positions.len() + usize::from(sees)
     }
 
     /// Every number that a threat can have in a tick.
     fn numbers_at(&mut self, threat: usize, tick: usize) -> Result<Vec<u32>, String> {
         let context = (&self.ways, &self.layout, self.positions.as_slice());
-        let forgets = self.forgets[tick];
+        let moves_left = self.owl_moves[tick];
         let moves = self.moves[..tick].iter().filter(|moves| **moves).count();
         let pursuer = self.pursuers.get_mut(threat).and_then(Option::as_mut);
         let pursuer = pursuer.ok_or_else(|| format!("threat {threat} does not see the player or does not exist"))?;
         if tick == 1 {
             let first = pursuer.spawned.clone();
-            return Ok(vec![pursuer.add(&first, forgets, context.2)]);
+            let is_owl = first.style == Style::Owl;
+            let number =
+                if is_owl { pursuer.add_ahead(context, first, moves_left) } else { pursuer.add(&first, 0, context.2) };
+            return Ok(vec![number]);
         }
         match pursuer.spawned.style {
             Style::Owl => {}
             Style::Hawk => return Ok(pursuer.hawks_anywhere(context, &self.rules)),
             _ => return Ok(pursuer.closure(context, moves)),
         }
-        if !forgets {
+        if moves_left != 0 {
             return Err(format!("threat {threat} is an owl: it cannot join in tick {tick}, in which it remembers"));
         }
         let owls = context.2.iter().map(|&position| {
             let owl = Threat { position, ..pursuer.spawned.clone() };
-            pursuer.add(&owl, true, context.2)
+            pursuer.add(&owl, 0, context.2)
         });
         Ok(owls.collect())
     }
@@ -859,9 +886,10 @@ impl Verifier {
 type Map<'a> = (&'a Surveyed, &'a Layout, &'a [Position]);
 
 impl Pursuer {
-    fn new(spawned: Threat) -> Self {
+    fn new(spawned: Threat, rules: &Rules) -> Self {
         Self {
             spawned,
+            blind_clock: rules.owl_window_ticks,
             keys: Vec::new(),
             tiles: Vec::new(),
             numbers: HashMap::new(),
@@ -882,14 +910,14 @@ impl Pursuer {
         }
     }
 
-    /// The number of a threat in its current state, without an owl's memory where it does not
-    /// matter.
-    fn add(&mut self, threat: &Threat, forgets: bool, positions: &[Position]) -> u32 {
+    /// The number of a threat in its current state, without an owl's memory where no move is left
+    /// before it looks.
+    fn add(&mut self, threat: &Threat, moves_left: u16, positions: &[Position]) -> u32 {
         let memory = &threat.memory;
         let key = Key {
             position: threat.position,
             direction: if threat.style == Style::Deer { threat.direction as u8 } else { 0 },
-            remembered: memory.remembered.filter(|_| !forgets),
+            remembered: memory.remembered.filter(|_| moves_left > 0),
             seen: memory.seen,
             post: memory.post,
             idle_rounds: memory.idle_rounds,
@@ -943,7 +971,7 @@ impl Pursuer {
         };
         let hawks: Vec<Vec<Threat>> = positions.iter().map(on_tile).collect();
         let number = |hawks: Vec<Threat>| {
-            let numbers: Vec<u32> = hawks.iter().map(|hawk| self.add(hawk, true, positions)).collect();
+            let numbers: Vec<u32> = hawks.iter().map(|hawk| self.add(hawk, 0, positions)).collect();
             self.add_several(numbers, positions)
         };
         hawks.into_iter().map(number).collect()
@@ -958,10 +986,10 @@ impl Pursuer {
     }
 
     /// The numbers that follow a number when the threat moves and sees the player at a position.
-    fn step(&mut self, map: Map<'_>, number: u32, clock: u16, sees: Position, forgets: bool) -> Vec<u32> {
+    fn step(&mut self, map: Map<'_>, number: u32, clock: u16, sees: Position, moves_left: u16) -> Vec<u32> {
         let mut found: Vec<u32> = Vec::new();
         for exact in self.exact(&number).to_vec() {
-            found.extend(self.step_exact(map, exact, clock, sees, forgets));
+            found.extend(self.step_exact(map, exact, clock, sees, moves_left));
         }
         if self.spawned.style != Style::Hawk {
             return found;
@@ -975,7 +1003,7 @@ impl Pursuer {
     }
 
     /// The numbers that follow one exact key; for a hawk that draws, one for each post.
-    fn step_exact(&mut self, map: Map<'_>, number: u32, clock: u16, sees: Position, forgets: bool) -> Vec<u32> {
+    fn step_exact(&mut self, map: Map<'_>, number: u32, clock: u16, sees: Position, moves_left: u16) -> Vec<u32> {
         let (ways, layout, positions) = map;
         let key = self.keys[number as usize];
         let mut threat = self.spawned.clone();
@@ -994,9 +1022,25 @@ impl Pursuer {
                 picked.memory.post = Some(post);
                 picked
             });
-            return picks.map(|picked| self.add(&picked, forgets, positions)).collect();
+            return picks.map(|picked| self.add(&picked, 0, positions)).collect();
         }
-        vec![self.add(&threat, forgets, positions)]
+        if threat.style == Style::Owl && clock != self.blind_clock {
+            return vec![self.add_ahead(map, threat, moves_left)];
+        }
+        vec![self.add(&threat, moves_left, positions)]
+    }
+
+    /// The number of an owl that has this many moves left before it looks again, with the tile that
+    /// these lead to in place of the one that it remembers: the moves are the same.
+    fn add_ahead(&mut self, map: Map<'_>, mut threat: Threat, moves_left: u16) -> u32 {
+        let (ways, layout, positions) = map;
+        let mut ahead = threat.clone();
+        for _ in 0..moves_left {
+            ahead.ticks_since_move = u8::MAX - 1;
+            ahead.update_by(ways, layout, self.blind_clock, ahead.position);
+        }
+        threat.memory.remembered = Some(ahead.position);
+        self.add(&threat, moves_left, positions)
     }
 
     /// Every number that a shark or a deer can have after some moves, wherever the player goes. The
@@ -1005,7 +1049,7 @@ impl Pursuer {
         let positions = map.2;
         if self.closures.is_empty() {
             let spawned = self.spawned.clone();
-            let first = self.add(&spawned, true, positions);
+            let first = self.add(&spawned, 0, positions);
             self.closures.push(vec![first]);
         }
         while self.closures.len() <= moves {
@@ -1033,7 +1077,7 @@ impl Pursuer {
         let own = self.keys[number as usize].position;
         let mut steps = Vec::new();
         for &sees in map.2.iter().filter(|&&sees| sees != own) {
-            steps.extend(self.step(map, number, 0, sees, true));
+            steps.extend(self.step(map, number, 0, sees, 0));
         }
         steps.sort_unstable();
         steps.dedup();

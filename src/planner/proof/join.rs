@@ -549,7 +549,7 @@ fn land<const N: usize>(
     match &model.automata[slot.automaton] {
         Automaton::Chaser { .. } => groups.iter().for_each(|group| push(group, slot.key(group.key), group.to)),
         Automaton::Owl { .. } => {
-            let forgets = model.forgets[tick + 1];
+            let forgets = model.forgets(tick + 1);
             if !model.looks[tick] {
                 let next = model.owl_step(key, forgets);
                 groups.iter().for_each(|group| push(group, next, group.to));
@@ -559,12 +559,20 @@ fn land<const N: usize>(
                 for branch in &model.owl_branches[model.owl_tile(key)] {
                     let to = group.to.and(&branch.when);
                     if forgets {
-                        push(group, model.owl_key(branch.key, None), to);
-                    } else {
-                        for place in to.iter() {
-                            push(group, model.owl_key(branch.key, Some(place)), TileSet::of(place));
+                        push(group, model.owl_key(branch.key, 0, tick + 1), to);
+                        continue;
+                    }
+                    // Memories that lead to the same moves are one.
+                    let mut ends: Vec<(u32, TileSet<N>)> = Vec::new();
+                    for place in to.iter() {
+                        let seen = model.board.tiles[usize::from(place)];
+                        let next = model.owl_key(branch.key, seen.into(), tick + 1);
+                        match ends.iter_mut().find(|(key, _)| *key == next) {
+                            Some((_, places)) => places.insert(place),
+                            None => ends.push((next, TileSet::of(place))),
                         }
                     }
+                    ends.into_iter().for_each(|(key, places)| push(group, key, places));
                 }
             }
         }

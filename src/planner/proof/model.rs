@@ -71,7 +71,8 @@ pub(super) enum Automaton<const N: usize> {
     /// Keys are tiles (shark) or poses (deer); the branch depends on the player's place before its
     /// move.
     Chaser { index: usize, style: Style, branches: Vec<Vec<Branch<N>>> },
-    /// Keys are `tile * (tiles + 1) + remembered`; `tiles` if the memory does not matter.
+    /// Keys are `tile * (tiles + 1) + end`, with the tile where it next looks; `tiles` if no move
+    /// comes before.
     Owl { index: usize },
     /// Keys are `tile << hawk_bits | memory`: a seen tile, a post, idle rounds, or a set of these of
     /// which it may have any.
@@ -99,8 +100,8 @@ pub(super) struct Model<const N: usize> {
     pub moves_before: Vec<usize>,
     /// By tick: whether an owl that moves looks.
     pub looks: Vec<bool>,
-    /// By tick: whether what owls remember is overwritten before it is used.
-    pub forgets: Vec<bool>,
+    /// By tick: how often owls move before they look again.
+    owl_moves: Vec<u16>,
     /// By tick: the places of the threats that do not see the player.
     pub taken: Vec<TileSet<N>>,
     pub automata: Vec<Automaton<N>>,
@@ -169,9 +170,10 @@ impl<const N: usize> Model<N> {
         for tick in first_tick..=last {
             moves_before[tick + 1] = moves_before[tick] + usize::from(moves[tick]);
         }
-        let mut forgets = vec![true; last + 2];
+        let mut owl_moves = vec![0; last + 2];
         for tick in (1..=last).rev() {
-            forgets[tick] = if moves[tick] { looks[tick] } else { forgets[tick + 1] };
+            let looks = moves[tick] && looks[tick];
+            owl_moves[tick] = if looks { 0 } else { owl_moves[tick + 1] + u16::from(moves[tick]) };
         }
         let posts: Vec<u16> = world.best_intersections().into_iter().filter_map(tile_of).collect();
         let post_drawn = |draws| {
@@ -187,7 +189,7 @@ impl<const N: usize> Model<N> {
             moves,
             moves_before,
             looks,
-            forgets,
+            owl_moves,
             taken: vec![TileSet::EMPTY; last + 2],
             automata: Vec::new(),
             start: Vec::new(),
@@ -308,10 +310,7 @@ impl<const N: usize> Model<N> {
         Some(match threat.style {
             Style::Shark | Style::Bull | Style::Goldfish => tile,
             Style::Deer => tile * DIRECTIONS as u32 + threat.direction as u32,
-            Style::Owl => {
-                let remembered = threat.remembered.filter(|_| !self.forgets[tick]).map_or(self.tiles as u32, tile_of);
-                tile * (self.tiles as u32 + 1) + remembered
-            }
+            Style::Owl => self.owl_key(tile, threat.remembered.map_or(self.tiles as u32, tile_of), tick),
             Style::Hawk => {
                 let memory = match (threat.seen, threat.post) {
                     (Some(seen), _) => tile_of(seen),
@@ -334,11 +333,7 @@ impl<const N: usize> Model<N> {
         match automaton {
             Automaton::Chaser { style: Style::Deer, .. } => u32::from(numbers.pose),
             Automaton::Chaser { .. } => tile,
-            Automaton::Owl { .. } => {
-                let forgets = self.forgets[usize::from(state.tick())];
-                let remembered = if forgets { self.tiles as u32 } else { u32::from(numbers.target) };
-                tile * (self.tiles as u32 + 1) + remembered
-            }
+            Automaton::Owl { .. } => self.owl_key(tile, numbers.target.into(), state.tick().into()),
             Automaton::Hawk { .. } => {
                 let memory = if usize::from(numbers.target) == self.tiles {
                     self.idle_memory(numbers.idle_rounds)
@@ -379,12 +374,30 @@ impl<const N: usize> Model<N> {
         }
     }
 
-    /// The key of an owl on a tile that remembers the player at a place, or nothing that matters.
+    /// Whether what owls remember is overwritten before they use it.
     #[inline]
-    pub fn owl_key(&self, tile: u32, remembered: Option<u16>) -> u32 {
+    pub fn forgets(&self, tick: usize) -> bool {
+        self.owl_moves[tick] == 0
+    }
+
+    /// The key of an owl that stands on a tile and remembers the player on another at the start of a
+    /// tick. Of its memory only the next moves matter, until it looks again, so the key has the tile
+    /// that these lead to; the shared path to that one is the same.
+    #[inline]
+    pub fn owl_key(&self, tile: u32, remembered: u32, tick: usize) -> u32 {
         let row = self.tiles as u32 + 1;
-        let remembered = remembered.map_or(self.tiles as u32, |place| u32::from(self.board.tiles[usize::from(place)]));
-        tile * row + remembered
+        if self.forgets(tick) {
+            return tile * row + self.tiles as u32;
+        }
+        let mut end = tile;
+        for _ in 0..self.owl_moves[tick] {
+            let next = u32::from(self.shared_next[(end * row + remembered) as usize]);
+            if next == end {
+                break;
+            }
+            end = next;
+        }
+        tile * row + end
     }
 
     #[inline]
@@ -481,7 +494,8 @@ impl<const N: usize> Model<N> {
     pub fn closure(&self, automaton: &Automaton<N>, start: u32) -> Closure {
         let branches = match automaton {
             Automaton::Owl { .. } => {
-                return Closure::constant((0..self.tiles as u32).map(|tile| self.owl_key(tile, None)).collect());
+                let key = |tile: u32| tile * (self.tiles as u32 + 1) + self.tiles as u32;
+                return Closure::constant((0..self.tiles as u32).map(key).collect());
             }
             Automaton::Hawk { .. } => {
                 let keys = self.memories.on.iter().enumerate();

@@ -270,7 +270,7 @@ impl<const N: usize> Sweep<N> {
             // At the first tick there is one key for each threat.
             let keys = if is_exact { 1 } else { target.closure_len(model, slot, self.tick) };
             let is_small = self.layer.len() * keys / 4 <= self.limits.join_len;
-            let can_join = is_exact || !(is_owl && !model.forgets[self.tick] || self.limits.counts_draws);
+            let can_join = is_exact || !(is_owl && !model.forgets(self.tick) || self.limits.counts_draws);
             if !can_join || !(is_first || is_small) {
                 return;
             }

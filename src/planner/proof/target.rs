@@ -307,7 +307,7 @@ impl<const N: usize> Target<N> {
             }
             let missing = *self.slots.iter().find(|slot| slot.mask() & known.mask == 0)?;
             let is_owl = matches!(model.automata[missing.automaton], Automaton::Owl { .. });
-            let can_join = !is_owl || model.forgets[tick];
+            let can_join = !is_owl || model.forgets(tick);
             let keys = if tick == model.first_tick { 1 } else { self.closure_len(model, missing, tick) as u64 };
             can_join.then_some((tick, known.mask, known.states * keys))
         };

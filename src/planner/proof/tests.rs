@@ -113,6 +113,39 @@ fn sets_of_memories_cover_every_step_of_a_hawk() {
 }
 
 #[test]
+fn an_owls_key_has_the_moves_that_its_memory_leads_to() {
+    let mut merged = 0;
+    for world in worlds(&[(15, 13), (21, 17), (9, 7)], &[6], 6) {
+        let mut builder = ModelBuilder::<5>::new(&world, &world.start()).expect("a small map");
+        while !builder.advance(&world, &mut BudgetMeter::new(Budget::UNLIMITED)) {}
+        let model = builder.finish();
+        let Some(index) = world.layout().threats.iter().position(|spawn| spawn.style == Style::Owl) else { continue };
+        let player = world.player(&world.start());
+        let row = model.tiles as u32 + 1;
+        for (tick, tile) in [(16, 3), (330, 11), (560, 20), (715, 7), (915, 17), (1990, 1)] {
+            let mut keys = std::collections::HashSet::new();
+            for target in 0..model.tiles {
+                let mut owl = world.threat(&world.start(), index);
+                owl.position = model.board.positions[tile];
+                owl.remembered = Some(model.board.positions[target]);
+                let mut key = model.owl_key(tile as u32, target as u32, tick);
+                keys.insert(key);
+                for tick in (tick..=2000).take_while(|&tick| !(model.moves[tick] && model.looks[tick])) {
+                    owl = world.threat_after(index, &owl, tick as u16, player, player).expect("open tiles");
+                    if model.moves[tick] {
+                        key = model.owl_step(key, model.forgets(tick + 1));
+                    }
+                    assert_eq!(owl.position, model.board.positions[model.owl_tile(key)], "tick {tick}");
+                    assert_eq!(key % row == row - 1, model.forgets(tick + 1), "tick {tick}");
+                }
+            }
+            merged += model.tiles - keys.len();
+        }
+    }
+    assert!(merged > 1000, "{merged} memories merged");
+}
+
+#[test]
 fn exhaustive_search_agrees_in_score() {
     assert!(check_scores(90) >= 50);
 }
