@@ -24,7 +24,7 @@ const START_STATES_MAX: u64 = 8_000_000;
 const WORK_LIMIT_MIN: u64 = 400_000;
 /// An interrupted sweep of more than this many bytes is dropped, and starts over after other
 /// targets have had their turn.
-const RESTING_SWEEP_MAX_BYTES: usize = 16 << 20;
+const RESTING_SWEEP_MAX_BYTES: usize = 32 << 20;
 /// Initial distance, in ticks, from the start of a sweep to the target; later sweeps start earlier.
 const FLOOR_TICKS: usize = 100;
 /// From this tick on threats move in every tick: the start of first attempts on targets far beyond
@@ -33,7 +33,7 @@ const INSANE_TICK: usize = 903;
 /// The first sweeps start at most this many ticks later than they could.
 const WINDOW_TICKS: usize = 130;
 /// Initial amount of work on a sweep.
-const SWEEP_WORK_MIN: u64 = 10_000_000;
+const SWEEP_WORK_MIN: u64 = 40_000_000;
 /// Initial amount of work on a sweep of the whole game, and the share of the work on a target after
 /// which the next one follows, with a limit as large as that work.
 const WHOLE_WORK_MIN: u64 = 500_000;
@@ -49,12 +49,16 @@ const LATE_TICK: usize = 1800;
 /// How many times more work the lowest target gets than the others.
 const LOW_SHARE: u64 = 4;
 /// The same for the end of the game.
-const END_SHARE: u64 = 2;
+const END_SHARE: u64 = 6;
 /// The targets of a round are closer than one over this of the distance from the line to the bound.
 const BISECTION_SHARE: usize = 4;
 /// A beam lasts for at least one over this of the work on its target before new knowledge restarts
 /// it.
 const BEAM_SHARE: u64 = 5;
+/// Until then, every other slice looks for lines; afterwards, where lines are hard to find, one in
+/// this many, and the others are for sweeps.
+const EVEN_SLICES: u64 = 400;
+const LINE_SHARE: u64 = 5;
 /// The survival search gets one slice in this many of the slices for lines, the beam over
 /// combinations the others.
 const PLAIN_BEAM_SHARE: u64 = 8;
@@ -150,13 +154,13 @@ impl<const N: usize> Engine<N> {
     /// The limits of sweeps: the memory is shared by the layers of a sweep, the knowledge about
     /// targets, and the beam.
     fn limits(&self, join_len: usize, beyond_tick: usize) -> SweepLimits {
-        let (eighth, sixteenth) = (self.options.memory_max_bytes / 8, self.options.memory_max_bytes / 16);
+        let (quarter, eighth) = (self.options.memory_max_bytes / 4, self.options.memory_max_bytes / 8);
         // Two layers, and the index of one of them.
         let layer_bytes = 2 * super::join::Layer::<N>::KEY_BYTES + 32;
         SweepLimits {
             join_len,
-            layer_len: eighth / layer_bytes,
-            kept_bytes: sixteenth,
+            layer_len: quarter / layer_bytes,
+            kept_bytes: eighth,
             turns_back: true,
             beyond_tick,
             left_out: 0,
@@ -285,10 +289,11 @@ impl<const N: usize> Engine<N> {
             let before = meter.ticks();
             if self.attempt.as_mut().is_some_and(|attempt| attempt.target.project(&self.model, meter)) {
                 self.slices += 1;
-                if self.slices.is_multiple_of(2) {
-                    self.prove(best, meter);
-                } else {
+                let line_share = if self.slices <= EVEN_SLICES { 2 } else { LINE_SHARE };
+                if self.slices % line_share == 1 {
                     self.search(world, root, best, meter);
+                } else {
+                    self.prove(best, meter);
                 }
             }
             if let Some(attempt) = &mut self.attempt {
