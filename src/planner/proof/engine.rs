@@ -56,7 +56,7 @@ const BISECTION_SHARE: usize = 4;
 /// it.
 const BEAM_SHARE: u64 = 5;
 /// Until then, every other slice looks for lines; afterwards, where lines are hard to find, one in
-/// this many, and the others are for sweeps.
+/// this many, and the others are for sweeps, unless these cannot hold all threats.
 const EVEN_SLICES: u64 = 400;
 const LINE_SHARE: u64 = 5;
 /// The survival search gets one slice in this many of the slices for lines, the beam over
@@ -105,6 +105,8 @@ pub(super) struct Engine<const N: usize> {
     model: Model<N>,
     /// The automata in the order in which they join, for early targets and for late ones.
     orders: [Vec<usize>; 2],
+    /// Whether these are too many for one combination.
+    is_crowd: bool,
     options: SurvivalOptions,
     attempt: Option<Attempt<N>>,
     /// The beam over combinations, once it has begun. Its layers serve all targets.
@@ -124,9 +126,11 @@ pub(super) struct Engine<const N: usize> {
 impl<const N: usize> Engine<N> {
     pub fn new(model: Model<N>, options: SurvivalOptions) -> Self {
         let orders = orders(&model);
+        let is_crowd = slots_of(&model, &orders[1]).len() < model.automata.len();
         Self {
             model,
             orders,
+            is_crowd,
             options,
             attempt: None,
             set_beam: None,
@@ -289,7 +293,7 @@ impl<const N: usize> Engine<N> {
             let before = meter.ticks();
             if self.attempt.as_mut().is_some_and(|attempt| attempt.target.project(&self.model, meter)) {
                 self.slices += 1;
-                let line_share = if self.slices <= EVEN_SLICES { 2 } else { LINE_SHARE };
+                let line_share = if self.slices <= EVEN_SLICES || self.is_crowd { 2 } else { LINE_SHARE };
                 if self.slices % line_share == 1 {
                     self.search(world, root, best, meter);
                 } else {
