@@ -517,16 +517,18 @@ impl<const N: usize> Model<N> {
 /// tile moves, and so does a deer: half of their tiles are possible at a time.
 #[derive(Clone, Debug)]
 pub(super) struct Closure {
-    /// By number of moves; the last two repeat.
+    /// By number of moves.
     layers: Vec<Vec<u32>>,
+    /// After the last of them, those from this one on repeat.
+    repeats_from: usize,
 }
 
 impl Closure {
-    /// Most layers that are told apart: a threat on a single loop never repeats two.
+    /// Most layers that are told apart. Beyond them, any of their keys is possible.
     const LAYERS_MAX: usize = 256;
 
     fn constant(keys: Vec<u32>) -> Self {
-        Self { layers: vec![keys.clone(), keys] }
+        Self { layers: vec![keys], repeats_from: 0 }
     }
 
     fn layered<I: Iterator<Item = u32>>(start: u32, keys: usize, next: impl Fn(u32) -> I) -> Self {
@@ -541,8 +543,8 @@ impl Closure {
                 }
             }
             layer.sort_unstable();
-            if moves >= 2 && layer == layers[moves - 2] {
-                return Self { layers };
+            if let Some(repeats_from) = layers.iter().rposition(|earlier| *earlier == layer) {
+                return Self { layers, repeats_from };
             }
             layers.push(layer);
             if layers.len() == Self::LAYERS_MAX {
@@ -559,16 +561,17 @@ impl Closure {
                     at += 1;
                 }
                 any.sort_unstable();
-                layers.extend([any.clone(), any]);
-                return Self { layers };
+                layers.push(any);
+                return Self { repeats_from: layers.len() - 1, layers };
             }
         }
     }
 
     /// The keys after a number of moves.
     pub fn after(&self, moves: usize) -> &[u32] {
-        let len = self.layers.len();
-        let layer = if moves < len { moves } else { len - 2 + (moves - len) % 2 };
+        let period = self.layers.len() - self.repeats_from;
+        let layer =
+            if moves < self.layers.len() { moves } else { self.repeats_from + (moves - self.repeats_from) % period };
         &self.layers[layer]
     }
 }

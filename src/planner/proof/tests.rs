@@ -2,7 +2,9 @@
 
 use super::beam::SetBeam;
 use super::engine::Engine;
+use super::model::Automaton;
 use super::target::Target;
+use super::tile_set::TileSet;
 use super::*;
 use crate::game::{Rules, Style};
 use crate::map::{GeneratorKind, GeneratorOptions, generate_nth};
@@ -143,6 +145,33 @@ fn an_owls_key_has_the_moves_that_its_memory_leads_to() {
         }
     }
     assert!(merged > 1000, "{merged} memories merged");
+}
+
+#[test]
+fn closures_are_the_keys_after_each_number_of_moves() {
+    let mut periods = 0;
+    for world in worlds(&[(9, 7), (11, 9), (15, 13)], &[3, 6], 18) {
+        let mut builder = ModelBuilder::<5>::new(&world, &world.start()).expect("a small map");
+        while !builder.advance(&world, &mut BudgetMeter::new(Budget::UNLIMITED)) {}
+        let model = builder.finish();
+        for (automaton, &start) in model.automata.iter().zip(&model.start) {
+            let Automaton::Chaser { branches, .. } = automaton else { continue };
+            let closure = model.closure(automaton, start);
+            let mut keys = std::collections::BTreeSet::from([start]);
+            for moves in 0..1300 {
+                let found: Vec<u32> = keys.iter().copied().collect();
+                assert_eq!(closure.after(moves), found, "after {moves} moves");
+                let own = |key: u32| TileSet::<5>::of(model.place(automaton, key));
+                let reached = keys.iter().flat_map(|&key| {
+                    let branches = branches[key as usize].iter();
+                    branches.filter(move |branch| !branch.when.without(&own(key)).is_empty()).map(|branch| branch.key)
+                });
+                keys = reached.collect();
+            }
+            periods += usize::from(closure.after(1000) != closure.after(1002));
+        }
+    }
+    assert!(periods > 0, "no threat repeats anything but two sets");
 }
 
 #[test]
