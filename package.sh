@@ -64,6 +64,23 @@ PATH=$PWD/.venv/bin:$PATH "$venv_python" -m maturin build --profile upload --no-
   --compatibility manylinux2014 --target "$rust_target" --out "$scratch/wheel"
 wheels=("$scratch"/wheel/*.whl)
 wheel=${wheels[0]}
+# The upload plays: it needs neither type stubs nor the list of crates, nor modules that only work
+# with the extension's other features.
+"$venv_python" - "$wheel" <<'PYTHON'
+"""Leaves files out of a wheel, and compresses the others as well as possible."""
+import pathlib, re, sys, zipfile
+
+wheel = pathlib.Path(sys.argv[1])
+is_left_out = re.compile(r"getaway/(arena|cluster|gymnasium)\.py|getaway/.*\.pyi|[^/]+\.dist-info/sboms/.*").fullmatch
+with zipfile.ZipFile(wheel) as archive:
+    entries = [(entry, archive.read(entry)) for entry in archive.infolist() if not is_left_out(entry.filename)]
+with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+    for entry, content in entries:
+        if entry.filename.endswith(".dist-info/RECORD"):
+            lines = content.decode().splitlines(keepends=True)
+            content = "".join(line for line in lines if not is_left_out(line.split(",")[0])).encode()
+        archive.writestr(entry, content, zipfile.ZIP_DEFLATED, 9)
+PYTHON
 case $(basename "$wheel") in
   getaway-*-cp310-abi3-manylinux_2_17_"$architecture".manylinux2014_"$architecture".whl) ;;
   getaway-*-cp310-abi3-manylinux2014_"$architecture".manylinux_2_17_"$architecture".whl) ;;
