@@ -212,7 +212,7 @@ fn new_game_starts_from_scratch() {
 }
 
 #[test]
-fn unknown_style_is_played_cautiously_until_it_is_identified() {
+fn unknown_style_plans_for_itself_until_it_is_identified() {
     let layout = our_layout("market-square");
     let (mut server, mut bot) = (FakeServer::new(&layout, &Rules::BLITZ_2025), bot(&Rules::BLITZ_2025));
     let unknown = layout.threats.iter().position(|threat| threat.style == Style::Shark).unwrap();
@@ -224,7 +224,7 @@ fn unknown_style_is_played_cautiously_until_it_is_identified() {
         sources.push(decision.source);
         server.play(decision.player_move);
     }
-    assert_eq!(sources[0], Source::Fallback);
+    assert_eq!(sources[0], Source::Search);
     assert_eq!(server.tick(), LAST_TICK + 1, "{:?}", bot.mispredictions_by_threat());
     assert_eq!(sources[1999], Source::Plan);
 }
