@@ -161,13 +161,11 @@ pub(super) fn decide(
     let Beliefs { world, unmodelled, .. } = &tracker.beliefs;
     if !unmodelled.is_empty() {
         let is_played_out = unmodelled.len() <= PLAYED_OUT_MAX && world.open_tiles() <= COPIED_TILES_MAX;
-        return Ok(match is_played_out {
-            true => {
-                let most = budget.and(Budget::ticks(PLAYED_OUT_TICKS_MAX));
-                planning.smitsimax.choose(world, &state, unmodelled, most)
-            }
-            false => cautious.choose_with_predictions(world, &state, unmodelled, budget),
-        });
+        if !is_played_out {
+            return Ok(cautious.choose_with_predictions(world, &state, unmodelled, budget));
+        }
+        let most = budget.and(Budget::ticks(PLAYED_OUT_TICKS_MAX));
+        return Ok(planning.smitsimax.choose(world, &state, unmodelled, most));
     }
     planning.doubt = Doubt::of(tracker, options, learning);
     let mut meter = BudgetMeter::new(budget);
