@@ -497,8 +497,22 @@ fn successors<const N: usize>(
         }
         return;
     }
+    // The places that a threat's next key leaves to the player.
+    let leave = |slot: &Slot, key_next: u32, to: &mut TileSet<N>| match projections[slot.automaton].get(tick + 1) {
+        Some(layer) => *to = to.and(&layer[key_next as usize]),
+        None => to.remove(model.place(&model.automata[slot.automaton], key_next)),
+    };
     let draws = slots.iter().fold(0, |mask, slot| mask | slot.draws_mask());
-    groups.push(Group { key: key & draws, from: *set, to: *set });
+    let mut fixed = key & draws;
+    for slot in slots {
+        // Where the player goes does not matter to owls that do not look.
+        if matches!(model.automata[slot.automaton], Automaton::Owl { .. }) && !model.looks[tick] {
+            let next = model.owl_step(slot.key(key), model.forgets(tick + 1));
+            fixed |= slot.place(next);
+            leave(slot, next, &mut free);
+        }
+    }
+    groups.push(Group { key: fixed, from: *set, to: TileSet::EMPTY });
     for slot in slots {
         // Threats that use the player's previous position.
         let Automaton::Chaser { branches, .. } = &model.automata[slot.automaton] else { continue };
@@ -507,36 +521,43 @@ fn successors<const N: usize>(
             for branch in &branches[slot.key(key) as usize] {
                 let from = group.from.and(&branch.when);
                 if !from.is_empty() {
-                    spare.push(Group { key: group.key | slot.place(branch.key), from, to: from });
+                    spare.push(Group { key: group.key | slot.place(branch.key), from, to: TileSet::EMPTY });
                 }
             }
         }
         std::mem::swap(groups, spare);
     }
-    for group in groups.iter_mut() {
+    groups.retain_mut(|group| {
         group.to = model.board.reach(&group.from).and(&free);
-    }
-    for slot in slots {
-        spare.clear();
-        let known = projections[slot.automaton].get(tick + 1);
-        land(context, slot, slot.key(key), groups, |group, key_next, to| {
-            let mut to = to;
-            match known {
-                Some(layer) => to = to.and(&layer[key_next as usize]),
-                None => to.remove(model.place(&model.automata[slot.automaton], key_next)),
+        for slot in slots {
+            if matches!(model.automata[slot.automaton], Automaton::Chaser { .. }) {
+                leave(slot, slot.key(group.key), &mut group.to);
             }
+        }
+        !group.to.is_empty()
+    });
+    for slot in slots {
+        let is_split = match &model.automata[slot.automaton] {
+            Automaton::Chaser { .. } => false,
+            Automaton::Owl { .. } => model.looks[tick],
+            Automaton::Hawk { .. } => true,
+        };
+        if !is_split || groups.is_empty() {
+            continue;
+        }
+        spare.clear();
+        land(context, slot, slot.key(key), groups, |group, key_next, mut to| {
+            leave(slot, key_next, &mut to);
             if !to.is_empty() {
                 spare.push(Group { key: group.key | slot.place(key_next), from: group.from, to });
             }
         });
         std::mem::swap(groups, spare);
-        if groups.is_empty() {
-            return;
-        }
     }
 }
 
-/// Every next key of a threat for each group, with the places of the player for it.
+/// Every next key of an owl that looks, or of a hawk, for each group, with the places of the player
+/// for it.
 #[inline]
 fn land<const N: usize>(
     context: &JoinContext<'_, N>,
@@ -547,14 +568,9 @@ fn land<const N: usize>(
 ) {
     let &JoinContext { model, tick, .. } = context;
     match &model.automata[slot.automaton] {
-        Automaton::Chaser { .. } => groups.iter().for_each(|group| push(group, slot.key(group.key), group.to)),
+        Automaton::Chaser { .. } => unreachable!("sharks and deer have moved before the player"),
         Automaton::Owl { .. } => {
             let forgets = model.forgets(tick + 1);
-            if !model.looks[tick] {
-                let next = model.owl_step(key, forgets);
-                groups.iter().for_each(|group| push(group, next, group.to));
-                return;
-            }
             for group in groups {
                 for branch in &model.owl_branches[model.owl_tile(key)] {
                     let to = group.to.and(&branch.when);
