@@ -277,7 +277,12 @@ impl<const N: usize> Lookup<N> {
 struct Index {
     entries: Vec<(u32, u32)>,
     stamp: u32,
+    /// A buffer of [`Self::add_all`].
+    places: Vec<u32>,
 }
+
+/// How many combinations are looked up at the same time.
+const PENDING: usize = 64;
 
 impl Index {
     fn clear(&mut self, len: usize) {
@@ -321,6 +326,20 @@ impl Index {
         }
     }
 
+    /// Adds the places of several combinations, in their order. What the index will read is read
+    /// before, so that the processor fetches it for all of them at the same time.
+    fn add_all<const N: usize>(&mut self, pending: &mut Vec<(Combination, TileSet<N>)>, layer: &mut Layer<N>) {
+        let mask = self.entries.len() - 1;
+        let places = pending.iter().map(|(key, _)| self.entries[hash(*key) & mask]);
+        self.places.clear();
+        self.places.extend(places.map(|(stamp, place)| if stamp == self.stamp { place } else { 0 }));
+        let read = |&place: &u32| layer.keys.get(place as usize).map_or(0, |key| *key as u64);
+        std::hint::black_box(self.places.iter().map(read).fold(0, u64::wrapping_add));
+        for (key, set) in pending.drain(..) {
+            self.add(key, set, layer);
+        }
+    }
+
     #[cold]
     fn grow(&mut self, keys: &[Combination]) {
         self.clear(2 * keys.len());
@@ -359,6 +378,8 @@ pub(super) struct Join<const N: usize> {
     index: Index,
     groups: Vec<Group<N>>,
     spare: Vec<Group<N>>,
+    /// Combinations with their places that are still to be added to the next layer.
+    pending: Vec<(Combination, TileSet<N>)>,
 }
 
 impl<const N: usize> Join<N> {
@@ -379,10 +400,12 @@ impl<const N: usize> Join<N> {
                 groups.iter().for_each(|group| next.push(group.key, group.to));
                 continue;
             }
-            for group in &groups {
-                self.index.add(group.key, group.to, next);
+            self.pending.extend(groups.iter().map(|group| (group.key, group.to)));
+            if self.pending.len() >= PENDING {
+                self.index.add_all(&mut self.pending, next);
             }
         }
+        self.index.add_all(&mut self.pending, next);
         (self.groups, self.spare) = (groups, spare);
     }
 
