@@ -1,8 +1,10 @@
 //! Proofs against lines that exist, and against exhaustive searches.
 
+use std::collections::{BTreeSet, HashSet};
+
 use super::beam::SetBeam;
 use super::engine::Engine;
-use super::model::Automaton;
+use super::model::{Automaton, Model};
 use super::target::Target;
 use super::tile_set::TileSet;
 use super::*;
@@ -30,11 +32,16 @@ fn worlds(sizes: &[(i32, i32)], threats: &[usize], count: u64) -> impl Iterator<
     })
 }
 
-/// An engine for a map of at most 64 x 5 places, whose model is built in small slices.
-fn engine(world: &World) -> Engine<5> {
+/// The model of a map of at most 64 x 5 places, built in slices.
+fn model(world: &World, slice: Budget) -> Model<5> {
     let mut builder = ModelBuilder::new(world, &world.start()).expect("a small map");
-    while !builder.advance(world, &mut BudgetMeter::new(Budget::ticks(7))) {}
-    Engine::new(builder.finish(), SurvivalOptions::default())
+    while !builder.advance(world, &mut BudgetMeter::new(slice)) {}
+    builder.finish()
+}
+
+/// An engine for such a map, whose model is built in small slices.
+fn engine(world: &World) -> Engine<5> {
+    Engine::new(model(world, Budget::ticks(7)), SurvivalOptions::default())
 }
 
 #[test]
@@ -80,9 +87,7 @@ fn lines_of_the_beam_over_combinations_are_lines_of_the_game() {
     let (mut lines, mut longest) = (0, 0);
     for (index, world) in worlds(&[(15, 13), (21, 17), (11, 9)], &[6, 4], 12).enumerate() {
         let root = world.start();
-        let mut builder = ModelBuilder::<5>::new(&world, &root).expect("a small map");
-        while !builder.advance(&world, &mut BudgetMeter::new(Budget::UNLIMITED)) {}
-        let model = builder.finish();
+        let model = model(&world, Budget::UNLIMITED);
         let order: Vec<usize> = (0..model.automata.len()).collect();
         let mut target = Target::new(&model, 2000, &order, 1 << 20);
         assert!(target.project(&model, &mut BudgetMeter::new(Budget::UNLIMITED)));
@@ -106,9 +111,7 @@ fn lines_of_the_beam_over_combinations_are_lines_of_the_game() {
 fn sets_of_memories_cover_every_step_of_a_hawk() {
     let mut checked = 0;
     for world in worlds(&[(15, 13), (21, 17), (9, 7)], &[6], 6) {
-        let mut builder = ModelBuilder::<5>::new(&world, &world.start()).expect("a small map");
-        while !builder.advance(&world, &mut BudgetMeter::new(Budget::UNLIMITED)) {}
-        let model = builder.finish();
+        let model = model(&world, Budget::UNLIMITED);
         checked += model.memories.check(&model);
     }
     assert!(checked > 1000, "{checked} sets");
@@ -118,14 +121,12 @@ fn sets_of_memories_cover_every_step_of_a_hawk() {
 fn an_owls_key_has_the_moves_that_its_memory_leads_to() {
     let mut merged = 0;
     for world in worlds(&[(15, 13), (21, 17), (9, 7)], &[6], 6) {
-        let mut builder = ModelBuilder::<5>::new(&world, &world.start()).expect("a small map");
-        while !builder.advance(&world, &mut BudgetMeter::new(Budget::UNLIMITED)) {}
-        let model = builder.finish();
+        let model = model(&world, Budget::UNLIMITED);
         let Some(index) = world.layout().threats.iter().position(|spawn| spawn.style == Style::Owl) else { continue };
         let player = world.player(&world.start());
         let row = model.tiles as u32 + 1;
         for (tick, tile) in [(16, 3), (330, 11), (560, 20), (715, 7), (915, 17), (1990, 1)] {
-            let mut keys = std::collections::HashSet::new();
+            let mut keys = HashSet::new();
             for target in 0..model.tiles {
                 let mut owl = world.threat(&world.start(), index);
                 owl.position = model.board.positions[tile];
@@ -151,13 +152,11 @@ fn an_owls_key_has_the_moves_that_its_memory_leads_to() {
 fn closures_are_the_keys_after_each_number_of_moves() {
     let mut periods = 0;
     for world in worlds(&[(9, 7), (11, 9), (15, 13)], &[3, 6], 18) {
-        let mut builder = ModelBuilder::<5>::new(&world, &world.start()).expect("a small map");
-        while !builder.advance(&world, &mut BudgetMeter::new(Budget::UNLIMITED)) {}
-        let model = builder.finish();
+        let model = model(&world, Budget::UNLIMITED);
         for (automaton, &start) in model.automata.iter().zip(&model.start) {
             let Automaton::Chaser { branches, .. } = automaton else { continue };
             let closure = model.closure(automaton, start);
-            let mut keys = std::collections::BTreeSet::from([start]);
+            let mut keys = BTreeSet::from([start]);
             for moves in 0..1300 {
                 let found: Vec<u32> = keys.iter().copied().collect();
                 assert_eq!(closure.after(moves), found, "after {moves} moves");
