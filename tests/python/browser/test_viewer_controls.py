@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from pathlib import Path
 
@@ -305,17 +304,24 @@ def test_page_of_a_whole_game_is_small_and_opens_at_once(page: Page, whole_game:
     page.add_init_script(
         "const look = () => window.viewer?.mapView.drawn.length ? (window.openedMs = performance.now()) : requestAnimationFrame(look); look();"
     )
-    opened: list[float] = []
-    while len(opened) < 20 and min(opened, default=500) >= 500:
+    session = page.context.new_cdp_session(page)
+    session.send("Performance.enable")
+    used_before_ms = 0.0
+    own_ms: list[float] = []
+    while len(own_ms) < 20 and min(own_ms, default=500) >= 500:
         page.goto(whole_game.as_uri())
         wait_until(page, "window.openedMs > 0")
-        opened.append(page.evaluate("openedMs"))
+        opened_ms = page.evaluate("openedMs")
+        metrics = {metric["name"]: 1000 * metric["value"] for metric in session.send("Performance.getMetrics")["metrics"]}
+        # The page's own time: without that in which its main thread could have run but another
+        # program had the processor, and at least the processor time of all threads of its process.
+        interrupted_ms = metrics["TaskDuration"] - metrics["ThreadTime"]
+        used_ms = metrics["ProcessTime"] - used_before_ms
+        used_before_ms = metrics["ProcessTime"]
+        print(f"opened after {opened_ms:.0f} ms: {interrupted_ms:.0f} ms interrupted, {used_ms:.0f} ms of processor time")
+        own_ms.append(max(opened_ms - interrupted_ms, used_ms))
     assert page.evaluate("viewer.replay.frames.length") == 2001
-    print(f"opened after {opened} ms")
-    # A busy machine delays the page: one undisturbed time is the page's own. If all were disturbed,
-    # the page may take as much longer as the processors have to share.
-    processors_share = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
-    assert min(opened) < 500 * processors_share
+    assert min(own_ms) < 500
 
 
 def test_all_layers_are_drawn_within_a_frame_at_the_highest_speed(page: Page, whole_game: Path) -> None:
