@@ -1,7 +1,7 @@
 //! Hawks: which view, order, patience and rest explain their steps, and where they were sent.
 //!
 //! The values of one hypothesis belong together: a patience may be possible with one rest, or with
-//! certain posts, only. [`HawkExplanations`] are the values that go together for all hawks.
+//! certain posts, only. A [`HawkExplanation`] has values that go together.
 
 use super::orders::Orders;
 use super::paths::orders_of_step;
@@ -135,7 +135,7 @@ impl Hawk {
         if after.is_empty() {
             return None;
         }
-        let mut after = Self { hypotheses: after, ..Self { hypotheses: Vec::new(), ..*self } };
+        let mut after = Self { hypotheses: after, ..*self };
         after.merge();
         if after.hypotheses.len() > HYPOTHESES_MAX {
             after.hypotheses.truncate(HYPOTHESES_MAX);
@@ -188,14 +188,15 @@ impl Hawk {
 
     /// The posts that all hypotheses agree on: the draw that picked each, and its rank.
     pub fn known_posts(&self) -> Vec<(u16, u16)> {
-        if self.is_truncated {
-            return Vec::new();
+        let mut hypotheses = self.hypotheses.iter().filter(|_| !self.is_truncated);
+        let Some(first) = hypotheses.next() else { return Vec::new() };
+        let mut ranks: Vec<u128> = first.ranks().take(self.counted_posts).collect();
+        for hypothesis in hypotheses {
+            ranks.truncate(hypothesis.posts.len());
+            ranks.iter_mut().zip(hypothesis.ranks()).for_each(|(all, one)| *all |= one);
         }
-        let ranks: Vec<Vec<u128>> = self.hypotheses.iter().map(HawkHypothesis::ranks).collect();
-        let counted = ranks.iter().map(Vec::len).min().unwrap_or(0).min(self.counted_posts);
-        let all = |index: usize| ranks.iter().fold(0, |all, ranks| all | ranks[index]);
-        let known = (0..counted).map(|index| (index as u16 + 1, all(index)));
-        known.filter(|(_, all)| all.is_power_of_two() && *all < rank_bit(u16::MAX)).map(known_rank).collect()
+        let known = (1..).zip(ranks).filter(|(_, ranks)| ranks.is_power_of_two() && *ranks < rank_bit(u16::MAX));
+        known.map(|(draw, ranks)| (draw, ranks.trailing_zeros() as u16)).collect()
     }
 
     /// Whether some hypothesis about this hawk has these values.
@@ -224,15 +225,21 @@ pub struct PostDraws {
     ranks: Vec<Vec<u16>>,
 }
 
-/// The most posts that are told apart.
+/// The most posts that are told apart on any map, and on a map with few intersections.
 pub const POSTS_MAX: usize = 100;
+pub const FEW_POSTS_MAX: usize = 20;
+
+/// The most posts that are told apart on a map with these many intersections.
+pub fn posts_told_apart(intersections: usize) -> usize {
+    intersections.clamp(FEW_POSTS_MAX, POSTS_MAX)
+}
 
 impl PostDraws {
     /// The draws from a first seed and with a scale, for hawks on a map with these many
     /// intersections.
     pub fn new(first_seed: i32, scale: f64, intersections: usize, hawks: &[&Hawk]) -> Self {
         let lengths = hawks.iter().flat_map(|hawk| hawk.hypotheses.iter().map(|hypothesis| hypothesis.posts.len()));
-        let most = intersections.clamp(20, POSTS_MAX);
+        let most = posts_told_apart(intersections);
         let rank = |draw: usize, count: usize| pick(first_seed, draw, scale, count.min(intersections)) as u16;
         let ranks = (1..=lengths.max().unwrap_or(0)).map(|draw| (1..=most).map(|count| rank(draw, count)).collect());
         Self { ranks: ranks.collect() }
@@ -244,9 +251,9 @@ impl PostDraws {
         let most = self.ranks.first().map_or(POSTS_MAX, Vec::len);
         let explains = |count: usize| {
             let mut posts = posts.iter().zip(&self.ranks).enumerate();
-            posts.all(|(index, (post, ranks))| match index < counted {
-                true => post & rank_bit(ranks[count - 1]) != 0,
-                false => post & ((1 << count) - 1) != 0,
+            posts.all(|(index, (post, ranks))| {
+                let sent_to = if index < counted { rank_bit(ranks[count - 1]) } else { (1 << count) - 1 };
+                post & sent_to != 0
             })
         };
         (1..=most).filter(|&count| within >> count & 1 == 1 && explains(count)).fold(0, |bits, count| bits | 1 << count)
@@ -315,23 +322,23 @@ pub fn explanations_of_all(
 
 impl HawkHypothesis {
     /// By post: the ranks that it may have had, as bits.
-    fn ranks(&self) -> Vec<u128> {
+    fn ranks(&self) -> impl Iterator<Item = u128> {
         let mut forgotten = self.forgotten.iter().copied();
-        let ranks = self.posts.iter().map(|&post| match post {
+        self.posts.iter().map(move |&post| match post {
             FORGOTTEN => forgotten.next().unwrap_or(u128::MAX),
             rank => rank_bit(rank),
-        });
-        ranks.collect()
+        })
     }
 
     /// The values that go together, with numbers of posts from a set of bits.
     fn explanation(&self, draws: &PostDraws, counted_posts: usize, counts: u128) -> HawkExplanation {
+        let ranks: Vec<u128> = self.ranks().collect();
         HawkExplanation {
             view: self.view,
             orders: self.orders,
             patience: bits(self.patience),
             rest: bits(self.rest),
-            counts: draws.counts(&self.ranks(), counted_posts, counts),
+            counts: draws.counts(&ranks, counted_posts, counts),
         }
     }
 
@@ -423,11 +430,6 @@ impl HawkHypothesis {
 /// A rank among the intersections as a bit; the highest ones share one.
 fn rank_bit(rank: u16) -> u128 {
     1 << rank.min(127)
-}
-
-/// A draw and the only rank of a set.
-fn known_rank((draw, ranks): (u16, u128)) -> (u16, u16) {
-    (draw, ranks.trailing_zeros() as u16)
 }
 
 /// A range as bits.

@@ -13,7 +13,9 @@ use crate::game::{
 };
 
 use super::clock::{ClockEvidence, ClockFilter};
-use super::hawk::{Hawk, HawkExplanation, HawkSets, POSTS_MAX, PostDraws, explanations_of_all};
+use super::hawk::{
+    FEW_POSTS_MAX, Hawk, HawkExplanation, HawkSets, POSTS_MAX, PostDraws, explanations_of_all, posts_told_apart,
+};
 use super::orders::Orders;
 use super::paths::{Deer, Owls, Sharks};
 use super::picks::{Effort, Pick, PickExplanation, PickExplanations, Picks, pick};
@@ -530,17 +532,19 @@ impl Learner {
         // The options' order: deer and picks; and hawks, which make use of the same picks.
         let of_deer = deer.orders(0).or(deer.orders(1));
         let picks = self.explanations.found.iter().filter(|one| of_deer.contains(one.order));
+        let mut picks: Vec<Option<&PickExplanation>> = picks.map(Some).collect();
+        if picks.is_empty() {
+            picks.push(None);
+        }
+        let posts = self.posts();
         let with_picks = |picks: Option<&PickExplanation>| {
             let mut rules = rules;
             self.best_options(deer, picks, &mut rules);
-            self.best_posts(&mut rules);
+            self.best_posts(&posts, &mut rules);
             rules
         };
-        let mended = picks.clone().find_map(|one| self.with_hawks(&with_picks(Some(one)), of_owls));
-        rules = mended.unwrap_or_else(|| {
-            let rules = with_picks(picks.clone().next());
-            self.with_hawks(&rules, of_owls).unwrap_or(rules)
-        });
+        let mended = picks.iter().find_map(|&one| self.with_hawks(&with_picks(one), of_owls));
+        rules = mended.unwrap_or_else(|| with_picks(picks[0]));
         self.best_wire(&mut rules);
         if rules.validate().is_err() {
             return *expected;
@@ -588,9 +592,9 @@ impl Learner {
         rules.deer_shy_distance_squared = simplest_square(ranges[view], expected.deer_shy_distance_squared);
     }
 
-    fn best_posts(&self, rules: &mut Rules) {
-        let (expected, posts) = (&self.expected, self.posts());
-        let counts = post_counts(&posts, &picks_of(rules));
+    fn best_posts(&self, posts: &[(u16, u16, u16)], rules: &mut Rules) {
+        let expected = &self.expected;
+        let counts = post_counts(posts, &picks_of(rules));
         if !counts.is_empty() && !counts.contains(&expected.hawk_posts) {
             let distance = |count: &u16| count.abs_diff(expected.hawk_posts);
             rules.hawk_posts = counts.into_iter().min_by_key(distance).unwrap_or(expected.hawk_posts);
@@ -616,18 +620,18 @@ impl Learner {
             patience: bit(rules.hawk_patience_moves.into()),
             rest: bit(rules.hawk_rest_moves.into()),
             // More posts than there are intersections are the same as all of them.
-            counts: bit(rules.hawk_posts.min(places.max(20) as u16)),
+            counts: bit(rules.hawk_posts.min(posts_told_apart(places) as u16)),
         };
         let is_told_apart = usize::from(rules.hawk_posts) <= POSTS_MAX || places <= POSTS_MAX;
         if !is_told_apart || hawks.iter().all(|hawk| hawk.explains(&of_rules, &draws)) {
             return Some(*rules);
         }
-        let one = picks_of(rules);
-        let counts = match self.sets.posts.is_empty() {
-            true => u128::MAX,
-            false => post_counts(&self.sets.posts, &one).into_iter().fold(0, |bits, count| bits | bit(count)),
+        let Sets { posts, hawks: sets, .. } = &self.sets;
+        let counts = if posts.is_empty() {
+            u128::MAX
+        } else {
+            post_counts(posts, &picks_of(rules)).into_iter().fold(0, |bits, count| bits | bit(count))
         };
-        let Sets { hawks: sets, .. } = &self.sets;
         let within = [0, 1].map(|view| HawkExplanation {
             view,
             orders: sets.orders[view].and(of_owls),
@@ -1002,7 +1006,7 @@ fn sizes(sets: &Sets, hawk: &Option<Hawk>, style: Style) -> Vec<(Factor, usize)>
 /// The numbers of posts for which an explanation of the picks yields these posts, among all numbers
 /// that can be distinguished: empty if there are none, all if there are no posts.
 pub(super) fn post_counts(posts: &[(u16, u16, u16)], one: &PickExplanation) -> Vec<u16> {
-    let most = posts.iter().map(|&(.., places)| places).max().unwrap_or(20).max(20);
+    let most = posts.iter().map(|&(.., places)| places).max().unwrap_or(0).max(FEW_POSTS_MAX as u16);
     let explains = |count: u16| {
         posts.iter().all(|&(draw, place, places)| {
             let len = usize::from(count.min(places));
@@ -1012,7 +1016,7 @@ pub(super) fn post_counts(posts: &[(u16, u16, u16)], one: &PickExplanation) -> V
     (1..=most).filter(|&count| posts.is_empty() || explains(count)).collect()
 }
 
-/// The picks of rules.
+/// How threats pick by these rules.
 fn picks_of(rules: &Rules) -> PickExplanation {
     let scale = rules.pick_scale;
     PickExplanation { order: rules.option_order, first_seed: rules.first_seed, scale, scales: (scale, scale) }
