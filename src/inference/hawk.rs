@@ -383,10 +383,12 @@ impl HawkHypothesis {
         let aim = Aim::Idle { waited, rests };
         for patience in self.patience.0..=self.patience.1 {
             // It waits while the count, which starts at minus the rest, is at most the patience.
-            let rest = match rests {
-                true => (self.rest.0.max(waited.saturating_sub(patience)), self.rest.1),
-                false if waited <= patience => self.rest,
-                false => (1, 0),
+            let rest = if rests {
+                (self.rest.0.max(waited.saturating_sub(patience)), self.rest.1)
+            } else if waited <= patience {
+                self.rest
+            } else {
+                (1, 0)
             };
             if rest.0 <= rest.1 {
                 let known = after.last_mut().filter(|last| {
@@ -404,12 +406,12 @@ impl HawkHypothesis {
             }
         }
         for patience in self.patience.0..=self.patience.1.min(waited.saturating_sub(1)) {
-            let rest = match rests {
-                true => match (waited - 1).checked_sub(patience) {
-                    Some(most) => (self.rest.0, self.rest.1.min(most)),
-                    None => (1, 0),
-                },
-                false => self.rest,
+            let rest = if !rests {
+                self.rest
+            } else if let Some(most) = (waited - 1).checked_sub(patience) {
+                (self.rest.0, self.rest.1.min(most))
+            } else {
+                (1, 0)
             };
             if rest.0 > rest.1 {
                 continue;

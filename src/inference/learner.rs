@@ -8,8 +8,11 @@
 //! Guarantees: rules that explain every tick are never dropped; a threat that no rules of the
 //! family explain is reported with its first counterexample, and ignored from then on.
 
+use std::collections::BTreeMap;
+
 use crate::game::{
-    Clock, Direction, FIRST_TICK, Layout, Personalities, Personality, Position, Rules, Style, StyleNames, WorldError,
+    Clock, Direction, FIRST_TICK, Layout, Personalities, Personality, Position, Rules, Style, StyleNames, View,
+    WorldError,
 };
 
 use super::clock::{ClockEvidence, ClockFilter};
@@ -43,6 +46,20 @@ pub(super) struct Sets {
     pub picks: Picks,
     /// Posts of hawks in earlier games: draw, rank, number of intersections on the map.
     pub posts: Vec<(u16, u16, u16)>,
+}
+
+impl Sets {
+    /// The sets before any observation: everything is possible.
+    fn new(owls: Option<Owls>) -> Self {
+        Self {
+            sharks: Sharks::default(),
+            deer: Deer::default(),
+            owls,
+            hawks: HawkSets::ANY,
+            picks: Picks::default(),
+            posts: Vec::new(),
+        }
+    }
 }
 
 /// A threat that no rules of this family explain.
@@ -137,20 +154,13 @@ pub struct Learner {
     pub(super) explanations: PickExplanations,
     /// Whether the record of what decided each factor is kept; it costs time.
     records: bool,
-    pub(super) decided: std::collections::BTreeMap<Factor, (usize, Decided)>,
+    pub(super) decided: BTreeMap<Factor, (usize, Decided)>,
 }
 
 impl Learner {
     /// A learner that assumes these rules where there is no evidence against them.
     pub fn new(expected: &Rules) -> Self {
-        let sets = Sets {
-            sharks: Sharks::default(),
-            deer: Deer::default(),
-            owls: None,
-            hawks: HawkSets::ANY,
-            picks: Picks::default(),
-            posts: Vec::new(),
-        };
+        let sets = Sets::new(None);
         Self {
             expected: *expected,
             base: sets.clone(),
@@ -164,7 +174,7 @@ impl Learner {
             first_direction: None,
             explanations: PickExplanations::default(),
             records: false,
-            decided: std::collections::BTreeMap::new(),
+            decided: BTreeMap::new(),
         }
     }
 
@@ -235,18 +245,9 @@ impl Learner {
     /// Keeps what the game has shown for the next one.
     fn end_game(&mut self) {
         self.reconcile();
+        self.sets.posts = self.posts();
+        self.past_words = self.words();
         let Some(game) = self.game.take() else { return };
-        for hawk in game.hawks.iter().flatten() {
-            let places = game.streets.intersections.len() as u16;
-            self.sets.posts.extend(hawk.known_posts().into_iter().map(|(draw, place)| (draw, place, places)));
-        }
-        for (named, style) in game.named.iter().zip(&game.styles) {
-            if let (None, Some(style)) = (named.style, style)
-                && !self.past_words.iter().any(|(word, _)| *word == named.word)
-            {
-                self.past_words.push((named.word.clone(), *style));
-            }
-        }
         self.past_reports &= game.reports_personalities;
         self.past_evidence.push(game.evidence);
         self.past_unexplained.extend(game.unexplained.into_iter().flatten());
@@ -260,9 +261,10 @@ impl Learner {
             self.sets.owls = Some(Owls::new(&game.streets));
         }
         if let Some(owls) = &mut self.sets.owls {
-            match is_whole {
-                true => owls.restart(game.streets.nowhere()),
-                false => owls.forget(),
+            if is_whole {
+                owls.restart(game.streets.nowhere());
+            } else {
+                owls.forget();
             }
         }
         for (hawk, style) in game.hawks.iter_mut().zip(&game.styles) {
@@ -502,7 +504,6 @@ impl Learner {
     pub fn best(&self) -> Rules {
         let expected = &self.expected;
         let mut rules = self.best_clock();
-        rules.no_jump = expected.no_jump;
         let Sets { sharks, deer, owls, .. } = &self.sets;
         // The shared path: owls and hawks.
         let hawks = self.hawks();
@@ -520,9 +521,9 @@ impl Learner {
         rules.hawk_rest_moves = nearest_bit(hawks.rest, expected.hawk_rest_moves);
         // The shark.
         rules.shark_view = best_view(expected.shark_view, [0, 1].map(|view| !sharks.0[view].is_empty()));
-        let views = view_order(rules.shark_view);
-        let orders = sharks.0[views];
-        let other = sharks.0[1 - views];
+        let view = view_order(rules.shark_view);
+        let orders = sharks.0[view];
+        let other = sharks.0[1 - view];
         if !orders.contains(expected.shark_path_order) && other.contains(expected.shark_path_order) {
             rules.shark_view = other_view(rules.shark_view);
             rules.shark_path_order = expected.shark_path_order;
@@ -703,11 +704,6 @@ impl Learner {
         game.styles.iter().zip(explained).map(|(style, is_explained)| style.filter(|_| is_explained)).collect()
     }
 
-    /// Whether the choices of goldfish and bulls can be predicted.
-    pub fn knows_picks(&self) -> bool {
-        self.sets.picks.count == 0 || !self.explanations.found.is_empty()
-    }
-
     /// The threats that nothing explains.
     pub fn unexplained(&self) -> Vec<Unexplained> {
         let of_game = self.game.iter().flat_map(|game| game.unexplained.iter().flatten());
@@ -881,14 +877,7 @@ impl Game {
 
     /// Whether a style explains every step of these threats.
     fn is_explained_by(&self, threats: &[usize], style: Style) -> bool {
-        let mut sets = Sets {
-            sharks: Sharks::default(),
-            deer: Deer::default(),
-            owls: (style == Style::Owl).then(|| Owls::new(&self.streets)),
-            hawks: HawkSets::ANY,
-            picks: Picks::default(),
-            posts: Vec::new(),
-        };
+        let mut sets = Sets::new((style == Style::Owl).then(|| Owls::new(&self.streets)));
         let is_whole = self.homes.first().is_none_or(Option::is_some) && self.evidence.len() == self.steps.len();
         let mut draws: Vec<Option<u16>> = vec![Some(1).filter(|_| is_whole); threats.len()];
         let mut hawks: Vec<Option<Hawk>> =
@@ -1021,8 +1010,6 @@ fn picks_of(rules: &Rules) -> PickExplanation {
     let scale = rules.pick_scale;
     PickExplanation { order: rules.option_order, first_seed: rules.first_seed, scale, scales: (scale, scale) }
 }
-
-use crate::game::View;
 
 /// The view with a number.
 pub(super) fn view_of(view: usize) -> View {
