@@ -274,8 +274,7 @@ struct Hypothesis {
 impl Hypothesis {
     /// Whether the hypothesis agrees with the observation.
     fn agrees(&self, observed: ObservedPose) -> bool {
-        let Threat { position, direction, .. } = self.threat;
-        position == observed.position && observed.direction.is_none_or(|observed| observed == direction)
+        observed.agrees(&self.threat)
     }
 }
 
@@ -364,7 +363,7 @@ impl HypothesisLimit {
 
     /// The current maximum.
     fn now(&self) -> usize {
-        let is_late = self.hypotheses_max > HYPOTHESES_MAX_LATE && self.deadline.time_source.now() >= self.deadline.at;
+        let is_late = self.hypotheses_max > HYPOTHESES_MAX_LATE && self.deadline.is_past();
         if is_late { HYPOTHESES_MAX_LATE } else { self.hypotheses_max }
     }
 }
@@ -592,7 +591,7 @@ impl ThreatBelief {
             assumed.predict(scratch, 0, (pair[0].tick, pair[0].player, pair[1].player), limit);
             let observed = pair[1].threats[index];
             assumed.hypotheses.retain(|hypothesis| hypothesis.agrees(observed));
-            if assumed.hypotheses.is_empty() || deadline.time_source.now() >= deadline.at {
+            if assumed.hypotheses.is_empty() || deadline.is_past() {
                 return None;
             }
         }

@@ -20,7 +20,14 @@ pub(super) struct Deadline {
     pub time_source: &'static dyn TimeSource,
 }
 
-/// One part of the remaining time and ticks, of as many as given.
+impl Deadline {
+    /// Whether it has passed.
+    pub fn is_past(&self) -> bool {
+        self.time_source.now() >= self.at
+    }
+}
+
+/// The remaining time and ticks, divided by `parts`.
 pub(super) fn part(budget: Budget, parts: u32) -> Budget {
     let now = budget.time_source.now();
     let early = |deadline: Instant| now + deadline.saturating_duration_since(now) / parts;

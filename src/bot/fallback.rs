@@ -1,6 +1,6 @@
 //! Fallback: decides from the positions alone, without predictions.
 
-use crate::game::{Layout, Position, Tile};
+use crate::game::{Layout, Position};
 use crate::planner::{CautiousRules, Choice, ObservedThreat, Sighting};
 use crate::protocol::MessageMap;
 
@@ -34,9 +34,6 @@ pub(super) fn decide_from_positions(
 fn window(map: &MessageMap, player: Position) -> (Layout, Position) {
     let start = |at: i32, side: i32| (at - WINDOW_SIDE / 2).clamp(0, (side - WINDOW_SIDE).max(0));
     let from = Position::new(start(player.x, map.width), start(player.y, map.height));
-    let (width, height) = (map.width.min(WINDOW_SIDE), map.height.min(WINDOW_SIDE));
-    let rows = (from.y..from.y + height).flat_map(|y| (from.x..from.x + width).map(move |x| Position::new(x, y)));
-    let tiles = rows.map(|position| map.tiles.get(position).map_or(Tile::Wall, Tile::from)).collect();
-    let player = Position::new(player.x - from.x, player.y - from.y);
-    (Layout { width, height, tiles, player, threats: Vec::new() }, from)
+    let size = (map.width.min(WINDOW_SIDE), map.height.min(WINDOW_SIDE));
+    (map.window(from, size, player), from)
 }

@@ -8,7 +8,7 @@
 //! the bot returns to the expected rules, and learns nothing more in the game. Other rules that
 //! also explain the game are kept with their states: moves are checked against them (`conformant`).
 
-use crate::game::{FIRST_TICK, Layout, Move, Position, Rules, Spawn, State, Style, Tile, World};
+use crate::game::{FIRST_TICK, Layout, Move, Rules, Spawn, State, Style, World};
 use crate::inference::{Learner, Named, Sight, differences};
 use crate::protocol::MessageMap;
 
@@ -115,14 +115,12 @@ impl Learning {
             self.give_up(tracker, words, options, deadlines);
             return vec![news];
         }
-        let rules = learner.best();
-        let styles = learner.styles();
+        let explanation = (learner.best(), learner.styles());
         let is_new = match &self.learnt {
-            Some(learnt) => *learnt != (rules, styles.clone()),
+            Some(learnt) => *learnt != explanation,
             // While the rules hold, the tracker itself finds the styles of unknown words.
-            None => Rules { wire: options.rules.wire, ..rules } != options.rules,
+            None => Rules { wire: options.rules.wire, ..explanation.0 } != options.rules,
         };
-        let explanation = (rules, styles);
         let mut news = Vec::new();
         if is_new && self.rejected.as_ref() != Some(&explanation) {
             let (rules, styles) = &explanation;
@@ -145,7 +143,7 @@ impl Learning {
     fn begin(&self, map: &MessageMap, words: &[Named], options: &BotOptions) -> Option<Learner> {
         let first = self.log.first()?;
         let mut learner = Learner::new(&options.rules);
-        learner.begin(&layout_of(map, first.player), words.to_vec(), sight(first)).ok()?;
+        learner.begin(&map.layout(first.player), words.to_vec(), sight(first)).ok()?;
         Some(learner)
     }
 
@@ -178,9 +176,8 @@ impl Learning {
             }
             state.tick() == now.tick && agrees(world, state, now)
         });
-        let is_late = || deadlines.inference.time_source.now() >= deadlines.inference.at;
         for rules in rules {
-            if self.alternatives.iter().any(|alternative| alternative.rules == rules) || is_late() {
+            if self.alternatives.iter().any(|alternative| alternative.rules == rules) || deadlines.inference.is_past() {
                 continue;
             }
             if let Some(alternative) = self.alternative(rules, tracker) {
@@ -232,7 +229,7 @@ impl Learning {
         };
         self.log.iter().for_each(|observation| learner.observe(&sight(observation)));
         let (best, styles, first) = (learner.best(), learner.styles(), self.log.first()?);
-        let streets = layout_of(map, first.player);
+        let streets = map.layout(first.player);
         let mut world = world_of(&streets, &styles, first, &best)?;
         let mut is_caught = |rules: &Rules| {
             if world.rules() != rules {
@@ -259,7 +256,8 @@ impl Learning {
         current.map(|alternative| (&alternative.world, &alternative.state))
     }
 
-    /// The rules and words that were learnt, if they are not the expected ones.
+    /// The rules and words of the best explanation; `None` while every threat does what is expected,
+    /// and once no rules explain the game.
     pub fn memory(&self) -> Option<(Rules, Vec<(String, Style)>)> {
         let learner = self.learner.as_ref()?;
         Some((learner.best(), learner.words()))
@@ -295,13 +293,6 @@ pub(super) fn named(decoded: &Decoded<'_>) -> Vec<Named> {
     decoded.styles.iter().enumerate().map(name).collect()
 }
 
-/// The streets of a message.
-fn layout_of(map: &MessageMap, player: Position) -> Layout {
-    let rows = (0..map.height).flat_map(|y| (0..map.width).map(move |x| Position::new(x, y)));
-    let tiles = rows.map(|position| map.tiles.get(position).map_or(Tile::Wall, Tile::from)).collect();
-    Layout { width: map.width, height: map.height, tiles, player, threats: Vec::new() }
-}
-
 /// The world of the whole game under these rules; `None` if a style is unknown or the rules cannot
 /// be played.
 fn world_of(streets: &Layout, styles: &[Option<Style>], first: &Observation, rules: &Rules) -> Option<World> {
@@ -315,10 +306,7 @@ fn world_of(streets: &Layout, styles: &[Option<Style>], first: &Observation, rul
 /// Whether the threats of a state are where they were observed.
 fn agrees(world: &World, state: &State, observation: &Observation) -> bool {
     world.player(state) == observation.player
-        && world.threats(state).zip(&observation.threats).all(|(threat, observed)| {
-            threat.position == observed.position
-                && observed.direction.is_none_or(|direction| direction == threat.direction)
-        })
+        && world.threats(state).zip(&observation.threats).all(|(threat, observed)| observed.agrees(&threat))
 }
 
 #[cfg(test)]

@@ -1,7 +1,9 @@
 //! Decode: a message after validation. Code that uses an observation can rely on valid positions
 //! and ticks.
 
-use crate::game::{Direction, FIRST_TICK, LAST_TICK, MAX_OPEN_TILES, MAX_THREATS, Personality, Position, Style};
+use crate::game::{
+    Direction, FIRST_TICK, LAST_TICK, MAX_OPEN_TILES, MAX_THREATS, Personality, Position, Style, Threat,
+};
 use crate::protocol::{GameMessage, MessageMap, MessageThreat, MessageTile, Name};
 
 use super::decision::BotError;
@@ -41,6 +43,14 @@ pub(super) struct ObservedPose {
     pub position: Position,
     /// The direction it faces; `None` if the message's word is unknown.
     pub direction: Option<Direction>,
+}
+
+impl ObservedPose {
+    /// Whether a threat can be the observed one: on the same tile, and facing the same way if that
+    /// is known.
+    pub fn agrees(self, threat: &Threat) -> bool {
+        self.position == threat.position && self.direction.is_none_or(|direction| direction == threat.direction)
+    }
 }
 
 /// Reads a message; `words` are the server's other names for styles.

@@ -63,7 +63,7 @@ impl Gap<'_> {
                     break;
                 }
             }
-            if deadline.time_source.now() >= deadline.at {
+            if deadline.is_past() {
                 break;
             }
         }
@@ -78,8 +78,7 @@ impl Gap<'_> {
             let after = ticks.fold(threat, |threat, (step, tick)| {
                 self.world.threat_after(index, &threat, tick, step[0], step[1]).unwrap_or(threat)
             });
-            after.position == observed.position
-                && observed.direction.is_none_or(|direction| direction == after.direction)
+            observed.agrees(&after)
         };
         threats.iter().enumerate().filter(is_explained).count()
     }

@@ -76,7 +76,6 @@ pub(super) fn track(
     options: &BotOptions,
     deadlines: Deadlines,
 ) -> Option<Tracking> {
-    let is_late = || deadlines.decision.time_source.now() >= deadlines.decision.at;
     let mut inference = deadlines.decision;
     let mut restyled = Vec::new();
     let mut tracker = match tracking {
@@ -96,7 +95,7 @@ pub(super) fn track(
                 }
             };
             while !builder.advance(TILES_PER_SLICE) {
-                if is_late() {
+                if deadlines.decision.is_past() {
                     return Some(Tracking::Building(builder));
                 }
             }
@@ -108,7 +107,7 @@ pub(super) fn track(
         }
     };
     let mut processed = 0;
-    while processed < CATCH_UP_MESSAGES_MIN || !is_late() {
+    while processed < CATCH_UP_MESSAGES_MIN || !deadlines.decision.is_past() {
         let Some(observation) = history.queue.pop_front() else { break };
         tracker.process(observation, &restyled, history, Deadlines { inference, ..deadlines });
         restyled.clear();
@@ -118,19 +117,19 @@ pub(super) fn track(
 }
 
 /// The layout of a game's first observation, with the player's and the threats' current positions
-/// as their spawns; a threat of unknown style gets a placeholder style.
+/// as their spawns.
 fn layout_of(map: &MessageMap, observation: &Observation, styles: &[Option<Style>]) -> Layout {
-    let rows = (0..map.height).flat_map(|y| (0..map.width).map(move |x| Position::new(x, y)));
-    let threats = styles.iter().zip(&observation.threats);
-    Layout {
-        width: map.width,
-        height: map.height,
-        tiles: rows.map(|position| map.tiles.get(position).map_or(Tile::Wall, Tile::from)).collect(),
-        player: observation.player,
-        threats: threats
-            .map(|(style, threat)| Spawn { style: style.unwrap_or(Style::Goldfish), position: threat.position })
-            .collect(),
-    }
+    Layout { threats: spawns(styles, observation), ..map.layout(observation.player) }
+}
+
+/// The positions of the threats as their spawns; a threat of unknown style gets a placeholder
+/// style.
+fn spawns(styles: &[Option<Style>], observation: &Observation) -> Vec<Spawn> {
+    let spawn = |(style, threat): (&Option<Style>, &ObservedPose)| Spawn {
+        style: style.unwrap_or(Style::Goldfish),
+        position: threat.position,
+    };
+    styles.iter().zip(&observation.threats).map(spawn).collect()
 }
 
 impl Tracker {
@@ -147,12 +146,7 @@ impl Tracker {
         deadlines: Deadlines,
     ) -> Result<Self, WorldError> {
         let first = log.first().expect("a game has a first observation");
-        let spawn = |(style, threat): (&Option<Style>, &ObservedPose)| Spawn {
-            style: style.unwrap_or(Style::Goldfish),
-            position: threat.position,
-        };
-        let threats = styles.iter().zip(&first.threats).map(spawn).collect();
-        let layout = Layout { player: first.player, threats, ..self.map.layout.clone() };
+        let layout = Layout { player: first.player, threats: spawns(styles, first), ..self.map.layout.clone() };
         let world = World::new(&layout, rules)?;
         let mut tracker = Self::new(layout, world, styles, first, deadlines.decision)?;
         let mut history = History::default();
