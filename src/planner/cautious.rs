@@ -13,7 +13,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::terrain::{Terrain, move_delays};
+use super::terrain::{Terrain, move_delays, steps_delay};
 use super::{Budget, Choice, Planner, Source, meter_with_default};
 use crate::game::{Clock, Layout, Move, Mover, Position, Rules, State, UNREACHED, World};
 use crate::search::{BudgetMeter, Generator};
@@ -26,7 +26,7 @@ const LAYER_STATES_MAX: usize = 384;
 /// limits did worse on most maps.
 const LONG_LIFE_TICKS: u16 = 4;
 /// Cap, per tile, on the number of ticks by which the player arrives before the threats.
-const AHEAD_TICKS_MAX: u16 = 4;
+pub(super) const AHEAD_TICKS_MAX: u16 = 4;
 
 /// A threat of which only the position is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -243,13 +243,7 @@ impl CautiousRules {
         for (period_ticks, tiles) in by_period {
             terrain.distances(Mover::Threat, tiles, &mut self.steps);
             for (arrival, &steps) in self.arrivals.iter_mut().zip(&self.steps) {
-                let at = match (steps, period_ticks) {
-                    (UNREACHED, _) => UNREACHED,
-                    (0, _) => 0,
-                    (steps, Some(period)) => (steps - 1).saturating_mul(u16::from(period)).saturating_add(1),
-                    (steps, None) => delays.get(usize::from(steps) - 1).copied().unwrap_or(UNREACHED),
-                };
-                *arrival = (*arrival).min(at);
+                *arrival = (*arrival).min(steps_delay(steps, period_ticks, &delays));
             }
         }
     }

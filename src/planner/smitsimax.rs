@@ -28,12 +28,12 @@
 use std::collections::HashMap;
 use std::hash::Hasher;
 
-use super::cautious::{ObservedThreat, Sighting};
+use super::cautious::{AHEAD_TICKS_MAX, ObservedThreat, Sighting};
 use super::distances::Distances;
-use super::terrain::move_delays;
+use super::terrain::{move_delays, steps_delay};
 use super::{Budget, CautiousRules, Choice, Planner, Source, meter_with_default};
 use crate::fnv::FnvHasher;
-use crate::game::{Clock, LAST_TICK, Move, Mover, Position, State, UNREACHED, World};
+use crate::game::{Clock, LAST_TICK, Layout, Move, Mover, Position, State, UNREACHED, World};
 use crate::search::BudgetMeter;
 
 /// Ticks that a playout looks ahead at most.
@@ -59,14 +59,10 @@ const PREDICTED_TICKS: u16 = 6;
 /// Steps of a threat beyond which it does not matter when it arrives.
 const DELAYS_MAX: usize = 64;
 
-/// Cap, per tile, on the number of ticks by which the player arrives before the threats, as for
-/// `cautious`.
-const AHEAD_TICKS_MAX: u16 = 4;
-
 /// How often in a row a threat must have stayed to be calm.
 const CALM_STAYS: u8 = 3;
 
-/// A move of an agent: the four directions, then staying.
+/// The moves of an agent: the four directions, then staying.
 const MOVES: usize = Move::ALL.len();
 
 /// Chooses moves against threats of which only the positions are known.
@@ -126,8 +122,7 @@ impl SmitsimaxRules {
         let sighting = Sighting { tick: state.tick(), player: world.player(state), threats: unmodelled };
         let shortlist = self.cautious.shortlist(world.layout(), &sighting);
         let mut meter = meter_with_default(budget);
-        let mut agents = Agents::new(world, state, (unmodelled, &self.habits), distances);
-        agents.shortlist = shortlist;
+        let mut agents = Agents::new(world, state, unmodelled, &self.habits, shortlist, distances);
         while agents.play_out(&mut meter) {}
         let best = agents.best_move();
         let Some(player_move) = best.filter(|_| agents.playouts > 1) else {
@@ -227,8 +222,8 @@ impl Tree {
         }
     }
 
-    /// Credits the moves of the playout.
-    fn learn(&mut self, reward: f32) {
+    /// Adds the reward of the playout to its moves.
+    fn back_up(&mut self, reward: f32) {
         self.range = (self.range.0.min(reward), self.range.1.max(reward));
         for &(index, chosen) in &self.path {
             let bandit = &mut self.bandits[index as usize];
@@ -290,7 +285,7 @@ impl Tree {
 
 /// An unmodelled threat and its tree.
 #[derive(Clone, Debug)]
-struct Hunter {
+struct UnmodelledThreat {
     start: u16,
     tile: u16,
     period_ticks: Option<u8>,
@@ -301,10 +296,15 @@ struct Hunter {
     tree: Tree,
 }
 
-impl Hunter {
+impl UnmodelledThreat {
+    /// Whether it stays, the player being on a tile.
+    fn is_calm(&self, distances: &mut Distances, player: u16) -> bool {
+        self.calm_distance != UNREACHED && distances.distance(player, self.tile) >= self.calm_distance
+    }
+
     /// Chooses and makes a step, the player being on a tile after its move.
     fn step(&mut self, distances: &mut Distances, player: u16, ahead: usize) {
-        if self.calm_distance != UNREACHED && distances.distance(player, self.tile) >= self.calm_distance {
+        if self.is_calm(distances, player) {
             return;
         }
         let neighbours = distances.terrain.graph.neighbours(Mover::Threat)[usize::from(self.tile)];
@@ -347,7 +347,7 @@ struct Agents<'a> {
     state: &'a State,
     distances: &'a mut Distances,
     player: Tree,
-    hunters: Vec<Hunter>,
+    unmodelled: Vec<UnmodelledThreat>,
     /// The moves among which the player chooses in the first tick, as bits; 0 for all.
     shortlist: u8,
     /// Ticks that a playout looks ahead.
@@ -365,26 +365,28 @@ impl<'a> Agents<'a> {
     fn new(
         world: &'a World,
         state: &'a State,
-        (unmodelled, habits): (&[ObservedThreat], &[Habit]),
+        unmodelled: &[ObservedThreat],
+        habits: &[Habit],
+        shortlist: u8,
         distances: &'a mut Distances,
     ) -> Self {
         let (clock, tick) = (world.clock(), state.tick());
         let left = usize::from(LAST_TICK + 1 - tick.min(LAST_TICK));
         let horizon = HORIZON_TICKS.min(left);
-        let hunter = |(threat, habit): (&ObservedThreat, &Habit)| {
+        let threat = |(threat, habit): (&ObservedThreat, &Habit)| {
             let tile = distances.terrain.graph.tile(threat.position)?;
             let moves = moves_ahead(clock, tick, threat.period_ticks);
             let (period_ticks, calm_distance) = (threat.period_ticks, habit.calm_distance);
-            Some(Hunter { start: tile, tile, period_ticks, calm_distance, moves, tree: Tree::new() })
+            Some(UnmodelledThreat { start: tile, tile, period_ticks, calm_distance, moves, tree: Tree::new() })
         };
-        let hunters = unmodelled.iter().zip(habits).filter_map(hunter).collect();
+        let unmodelled = unmodelled.iter().zip(habits).filter_map(threat).collect();
         Self {
             world,
             state,
             distances,
             player: Tree::new(),
-            hunters,
-            shortlist: 0,
+            unmodelled,
+            shortlist,
             horizon,
             playouts: 0,
             survived_ticks: 0,
@@ -398,9 +400,9 @@ impl<'a> Agents<'a> {
     /// returns false and learns nothing.
     fn play_out(&mut self, meter: &mut BudgetMeter) -> bool {
         self.player.path.clear();
-        for hunter in &mut self.hunters {
-            hunter.tile = hunter.start;
-            hunter.tree.path.clear();
+        for threat in &mut self.unmodelled {
+            threat.tile = threat.start;
+            threat.tree.path.clear();
         }
         let mut state = self.state.clone();
         let mut ahead = 0;
@@ -426,11 +428,11 @@ impl<'a> Agents<'a> {
                 break catch_reward(ahead);
             }
         };
-        self.player.learn(reward);
+        self.player.back_up(reward);
         let player = self.world.tile_after(&state, Move::Stay);
-        for hunter in &mut self.hunters {
-            let distance = self.distances.distance(player, hunter.tile).min(1000);
-            hunter.tree.learn(CLOSENESS_REWARD / (1.0 + f32::from(distance)) - reward);
+        for threat in &mut self.unmodelled {
+            let distance = self.distances.distance(player, threat.tile).min(1000);
+            threat.tree.back_up(CLOSENESS_REWARD / (1.0 + f32::from(distance)) - reward);
         }
         self.playouts += 1;
         self.survived_ticks += ahead as u64;
@@ -445,7 +447,7 @@ impl<'a> Agents<'a> {
         if self.world.threat_count() > 0 {
             hash.write(&self.world.fingerprint(state).to_le_bytes());
         }
-        self.hunters.iter().for_each(|hunter| hash.write(&hunter.tile.to_le_bytes()));
+        self.unmodelled.iter().for_each(|threat| hash.write(&threat.tile.to_le_bytes()));
         hash.finish()
     }
 
@@ -453,14 +455,14 @@ impl<'a> Agents<'a> {
     fn play_tick(&mut self, state: &mut State, player_move: Move, ahead: usize) -> bool {
         let world = self.world;
         let after = world.tile_after(state, player_move);
-        if world.rules().no_jump && self.hunters.iter().any(|hunter| hunter.tile == after) {
+        if world.rules().no_jump && self.unmodelled.iter().any(|threat| threat.tile == after) {
             return true;
         }
-        for hunter in self.hunters.iter_mut().filter(|hunter| hunter.moves.get(ahead) == Some(&true)) {
-            hunter.step(self.distances, after, ahead);
+        for threat in self.unmodelled.iter_mut().filter(|threat| threat.moves.get(ahead) == Some(&true)) {
+            threat.step(self.distances, after, ahead);
         }
         world.step(state, player_move);
-        state.is_caught() || self.hunters.iter().any(|hunter| hunter.tile == after)
+        state.is_caught() || self.unmodelled.iter().any(|threat| threat.tile == after)
     }
 
     /// The player's bandit in a new situation, and what the situation is worth; `None` if the
@@ -479,10 +481,10 @@ impl<'a> Agents<'a> {
         Some((bandit, best))
     }
 
-    /// Fills `arrivals` with the ticks in which any threat could first be on each tile, a calm one
-    /// only where the player would come too near to it, and
-    /// `occupied` with where the predictable threats will be. They are predicted for a while, as if
-    /// the player stood still; then they may do anything. `None` if the budget runs out.
+    /// Fills `arrivals` with the ticks in which any threat could first be on each tile, and
+    /// `occupied` with where the predictable threats will be. A calm threat arrives only where the
+    /// player would come too near to it. The predictable ones are predicted for a while, as if the
+    /// player stood still; then they may do anything. `None` if the budget runs out.
     fn measure_arrivals(&mut self, state: &State, meter: &mut BudgetMeter) -> Option<()> {
         self.occupied.clear();
         let mut later = state.clone();
@@ -497,31 +499,26 @@ impl<'a> Agents<'a> {
             self.occupied.extend(tiles.map(|tile| (ahead, tile)));
         }
         let clock = self.world.clock();
-        let delays = [state, &later]
+        let [delays, later_delays] = [state, &later]
             .map(|state| -> Vec<u16> { move_delays(clock, state.tick().min(LAST_TICK)).take(DELAYS_MAX).collect() });
         let predicted_ticks = later.tick() - state.tick();
-        let known = self.world.threats(&later).filter_map(|threat| tile(self.distances, threat.position));
-        let known: Vec<u16> = known.collect();
         let player = self.world.tile_after(state, Move::Stay);
-        let hunters = self.hunters.iter().map(|hunter| {
-            let is_calm = self.distances.distance(player, hunter.tile) >= hunter.calm_distance;
-            (hunter.tile, hunter.period_ticks, 0, if is_calm { hunter.calm_distance } else { UNREACHED })
-        });
-        let known = known.into_iter().map(|tile| (tile, None, predicted_ticks, UNREACHED));
-        let threats: Vec<(u16, Option<u8>, u16, u16)> = hunters.chain(known).collect();
-        let arrivals = &mut self.arrivals;
+        let Self { world, distances, unmodelled, arrivals, .. } = self;
         arrivals.clear();
-        arrivals.resize(self.distances.terrain.graph.len(), UNREACHED);
-        for (tile, period_ticks, waited_ticks, calm_distance) in threats {
-            let delays = &delays[usize::from(waited_ticks > 0)];
-            for (arrival, &steps) in arrivals.iter_mut().zip(self.distances.row(tile)) {
-                let at = match (steps, period_ticks) {
-                    (steps, _) if steps >= calm_distance => UNREACHED,
-                    (0, _) => 0,
-                    (steps, Some(period)) => (steps - 1).saturating_mul(u16::from(period)).saturating_add(1),
-                    (steps, None) => delays.get(usize::from(steps) - 1).copied().unwrap_or(UNREACHED),
-                };
-                *arrival = (*arrival).min(at.saturating_add(waited_ticks));
+        arrivals.resize(distances.terrain.graph.len(), UNREACHED);
+        for threat in unmodelled.iter() {
+            let reach = if threat.is_calm(distances, player) { threat.calm_distance } else { UNREACHED };
+            for (arrival, &steps) in arrivals.iter_mut().zip(distances.row(threat.tile)) {
+                if steps < reach {
+                    *arrival = (*arrival).min(steps_delay(steps, threat.period_ticks, &delays));
+                }
+            }
+        }
+        for threat in world.threats(&later) {
+            let Some(tile) = tile(distances, threat.position) else { continue };
+            for (arrival, &steps) in arrivals.iter_mut().zip(distances.row(tile)) {
+                let delay = steps_delay(steps, None, &later_delays);
+                *arrival = (*arrival).min(delay.saturating_add(predicted_ticks));
             }
         }
         Some(())
@@ -601,14 +598,13 @@ impl Planner for SmitsimaxPlanner {
                 streets
             }
             _ => {
-                let layout = crate::game::Layout { threats: Vec::new(), ..world.layout().clone() };
+                let layout = Layout { threats: Vec::new(), ..world.layout().clone() };
                 World::new(&layout, world.rules()).expect("the streets of a world are playable")
             }
         };
         let unmodelled: Vec<ObservedThreat> =
             world.threats(state).map(|threat| ObservedThreat::at(threat.position)).collect();
-        let player: Position = world.player(state);
-        let alone = streets.state_at(state.tick(), player, &[]).expect("the player is on an open tile");
+        let alone = streets.state_at(state.tick(), world.player(state), &[]).expect("the player is on an open tile");
         let choice = self.rules.choose(&streets, &alone, &unmodelled, budget);
         self.streets = Some(streets);
         choice
@@ -618,7 +614,7 @@ impl Planner for SmitsimaxPlanner {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::game::{Direction, Layout, Rules};
+    use crate::game::{Direction, Rules};
 
     fn world(drawing: &str, rules: &Rules) -> World {
         World::new(&Layout::parse(drawing).expect("a drawing"), rules).expect("a map")
@@ -691,10 +687,10 @@ mod tests {
         let distances = Distances::refresh(&mut distances, &world);
         let threats = [ObservedThreat::at(Position::new(0, 2))];
         let habits = threats.map(|threat| Habit::at(threat.position));
-        let mut agents = Agents::new(&world, &state, (&threats, &habits), distances);
+        let mut agents = Agents::new(&world, &state, &threats, &habits, 0, distances);
         let mut meter = BudgetMeter::new(Budget::ticks(5_000));
         while agents.play_out(&mut meter) {}
-        let tree = &agents.hunters[0].tree;
+        let tree = &agents.unmodelled[0].tree;
         let followed = tree.bandits.iter().filter(|bandit| bandit.total_visits() >= 10);
         let is_followed = |bandit: &Bandit| {
             let most = bandit.moves().max_by_key(|&number| bandit.visits[number]).expect("a move");

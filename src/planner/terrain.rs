@@ -2,7 +2,7 @@
 //!
 //! For the planners that do not predict.
 
-use crate::game::{BreadthFirst, Clock, Direction, Layout, Move, Mover, StreetGraph};
+use crate::game::{BreadthFirst, Clock, Direction, Layout, Move, Mover, StreetGraph, UNREACHED};
 
 /// A map's streets as planners see them, kept from one decision to the next.
 #[derive(Clone, Debug)]
@@ -87,10 +87,22 @@ pub(super) fn move_delays(clock: &Clock, tick: u16) -> impl Iterator<Item = u16>
     clock.move_ticks(tick).map(move |other| other - tick + 1)
 }
 
+/// The number of ticks until a threat has made `steps` steps: by its own period, or by the delays of
+/// the clock's moves (see [`move_delays`]), beyond the last of which it is [`UNREACHED`].
+#[inline]
+pub(super) fn steps_delay(steps: u16, period_ticks: Option<u8>, delays: &[u16]) -> u16 {
+    match (steps, period_ticks) {
+        (UNREACHED, _) => UNREACHED,
+        (0, _) => 0,
+        (steps, Some(period)) => (steps - 1).saturating_mul(u16::from(period)).saturating_add(1),
+        (steps, None) => delays.get(usize::from(steps) - 1).copied().unwrap_or(UNREACHED),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::game::{Position, Rules, UNREACHED, World};
+    use crate::game::{Position, Rules, World};
 
     fn terrain(drawing: &str) -> Terrain {
         Terrain::new(&Layout::parse(drawing).expect("a drawing"))
