@@ -46,7 +46,7 @@ use super::readiness::EarlyPhase;
 use super::tracker::Tracker;
 
 /// The largest map, in open tiles, on which the time of a decision suffices for more than a plan:
-/// for copies of the world's tables to explore in, and for plans with slack.
+/// for copies of the world's tables to explore in, for plans with slack, and for playouts.
 const COPIED_TILES_MAX: usize = 1024;
 /// The maximum number of states for the first attempt at the highest slack level: several times
 /// what most maps need.
@@ -56,14 +56,14 @@ const FIRST_STATES_MAX: u64 = 40_000;
 const RETRY_TICKS: u16 = 16;
 /// The most unmodelled threats against which `smitsimax` plays: with more, a playout takes long.
 const PLAYED_OUT_MAX: usize = 32;
-/// The most ticks that it simulates for a decision: about five milliseconds.
+/// The most ticks that it simulates for a decision, which takes about five milliseconds.
 const PLAYED_OUT_TICKS_MAX: u64 = 4_000;
 /// How many states with other memories of the threats a move is checked against.
 const DRAWS: usize = 16;
 /// The share of a budget that is kept for this (one over).
 const CHECK_SHARE: u32 = 4;
-/// Plans out of the threats' reach, in the order in which they are tried: the ticks in which they
-/// keep out of it, and for how many ticks.
+/// Plans out of the threats' reach, in the order in which they are tried: in which ticks they keep
+/// out of it, and for how many ticks from now.
 const GUARDS: [(Guard, u16); 5] = [
     (Guard::Always, LAST_TICK),
     (Guard::Always, 120),
@@ -160,12 +160,11 @@ pub(super) fn decide(
     };
     let Beliefs { world, unmodelled, .. } = &tracker.beliefs;
     if !unmodelled.is_empty() {
-        let is_played_out = unmodelled.len() <= PLAYED_OUT_MAX && world.open_tiles() <= COPIED_TILES_MAX;
-        if !is_played_out {
+        if unmodelled.len() > PLAYED_OUT_MAX || world.open_tiles() > COPIED_TILES_MAX {
             return Ok(cautious.choose_with_predictions(world, &state, unmodelled, budget));
         }
-        let most = budget.and(Budget::ticks(PLAYED_OUT_TICKS_MAX));
-        return Ok(planning.smitsimax.choose(world, &state, unmodelled, most));
+        let budget = budget.and(Budget::ticks(PLAYED_OUT_TICKS_MAX));
+        return Ok(planning.smitsimax.choose(world, &state, unmodelled, budget));
     }
     planning.doubt = Doubt::of(tracker, options, learning);
     let mut meter = BudgetMeter::new(budget);
@@ -423,12 +422,13 @@ impl SlackPlanner {
     }
 }
 
-/// Plans that keep out of the threats' reach, as long as there are any.
+/// Follows plans that keep out of the threats' reach while one can be found, then plans with slack.
 struct GuardedPlanner {
     seed: u64,
     /// Whether plans are to be ready for the threats' next phase.
     is_ready: bool,
     guarded: Option<GuardedPlan>,
+    /// The tick at which a plan out of reach is looked for again.
     retry_tick: u16,
     /// The threats' next phase.
     early: Option<EarlyPhase>,
@@ -439,9 +439,9 @@ struct GuardedPlanner {
 /// A plan out of the threats' reach.
 struct GuardedPlan {
     planner: SurvivalPlanner,
-    /// The tick from which another is looked for.
+    /// From this tick on, another plan is looked for.
     renew_tick: u16,
-    /// The tick from which it may come within reach.
+    /// From this tick on, the plan may come within a threat's reach.
     until_tick: u16,
 }
 
