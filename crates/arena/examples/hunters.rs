@@ -4,8 +4,8 @@
 //! They begin when the threats have become awake: before that every planner survives. For every
 //! hunter the mean last tick of `smitsimax`, `cautious` and `safest` is printed, with the pairs won
 //! and lost; then the same for a player that predicts the known half of the threats and one that
-//! treats all of them as unexplained; then for the bot, which is told the style of the known half
-//! and of no other, and that player.
+//! treats all of them as unmodelled; then for the bot, which is told the style of the known half
+//! and of no other, and the player that treats all of them as unmodelled.
 //!
 //! ```sh
 //! cargo run --release -p getaway-arena --example hunters -- --pairs 100 --budget-ticks 4000
@@ -15,7 +15,7 @@ use std::error::Error;
 use std::time::Duration;
 
 use getaway::bot::{Bot, BotOptions};
-use getaway::game::{Clock, Layout, Mover, Position, Rules, Spawn, State, StreetGraph, Style, World};
+use getaway::game::{Clock, Layout, Move, Mover, Position, Rules, Spawn, State, StreetGraph, Style, World};
 use getaway::map::{GeneratorKind, GeneratorOptions, generate_nth};
 use getaway::planner::{Budget, ObservedThreat, Planner, SmitsimaxRules, by_name};
 use getaway::protocol::{GameMessage, MessageThreat, Name};
@@ -27,6 +27,7 @@ use getaway_arena::stats::{WinDrawLoss, sign_test};
 const TICK_FIRST: u16 = 502;
 /// Games are left after this tick.
 const TICK_MAX: u16 = 1500;
+/// Moves that a minimax hunter looks ahead.
 const MINIMAX_DEPTH: u16 = 4;
 
 /// How a hunter chooses its step.
@@ -46,7 +47,7 @@ enum Hunter {
 
 const HUNTERS: [Hunter; 4] = [Hunter::Pincer, Hunter::Minimax, Hunter::Sleeper, Hunter::Lurker];
 
-/// The distance from which the player is far away, less one.
+/// The largest distance at which the player is near.
 const NEAR: u16 = 8;
 
 /// The streets, and the distances between any two tiles.
@@ -87,7 +88,8 @@ impl Streets {
         self.next_tiles(hunter).map(|next| self.value_of_step(next, player, depth)).min().unwrap_or(u16::MAX)
     }
 
-    /// The value of a hunter's step onto a tile, its first of `depth` moves, after each of which the player flees.
+    /// The value of a hunter's step onto a tile, its first of `depth` moves, after each of which the
+    /// player flees.
     fn value_of_step(&self, next: u16, player: u16, depth: u16) -> u16 {
         if next == player {
             return 0;
@@ -98,7 +100,7 @@ impl Streets {
 }
 
 impl Hunter {
-    /// The hunters' tiles after their moves in a tick; `player` is where the player is now.
+    /// Makes the hunters' moves in a tick; `player` is where the player is now.
     fn step(self, streets: &Streets, hunters: &mut [Hunting], tick: u16, player: u16) {
         let tiles: Vec<u16> = hunters.iter().map(|hunter| hunter.tile).collect();
         let step = |(index, hunter): (usize, &mut Hunting)| {
@@ -121,7 +123,7 @@ impl Hunter {
     }
 }
 
-/// Where a hunter of several goes that cut off the player's ways.
+/// Where one of several hunters goes that cut off the player's ways.
 fn step_of_pincer(streets: &Streets, tiles: &[u16], index: usize, player: u16) -> u16 {
     let tile = tiles[index];
     if streets.distance(tile, player) <= 3 || index == 0 {
@@ -129,8 +131,8 @@ fn step_of_pincer(streets: &Streets, tiles: &[u16], index: usize, player: u16) -
     }
     let is_mine = |crossing: &&u16| {
         let mine = streets.distance(tile, **crossing);
-        let others = tiles.iter().enumerate().filter(|&(other, _)| other != index);
-        { others }.all(|(_, &at)| streets.distance(at, **crossing) >= mine)
+        let mut others = tiles.iter().enumerate().filter(|&(other, _)| other != index);
+        others.all(|(_, &at)| streets.distance(at, **crossing) >= mine)
     };
     let mine = streets.crossings.iter().filter(is_mine);
     let nearest = mine.min_by_key(|&&crossing| streets.distance(crossing, player));
@@ -182,7 +184,7 @@ impl Game {
     }
 
     /// Plays to the end; returns the last tick.
-    fn play(&mut self, mut choose: impl FnMut(&World, &State, &[Position]) -> getaway::game::Move) -> u16 {
+    fn play(&mut self, mut choose: impl FnMut(&World, &State, &[Position]) -> Move) -> u16 {
         loop {
             let player = self.world.player(&self.state);
             let is_caught = self.positions().contains(&player);
@@ -217,12 +219,17 @@ struct Settings {
     first: u64,
     pairs: u64,
     budget: Budget,
-    compares_rivals: bool,
-    compares_known: bool,
-    compares_bot: bool,
+    /// The only comparison to make; `None` for all of [`COMPARISONS`].
+    only: Option<String>,
 }
 
+const COMPARISONS: [&str; 3] = ["rivals", "bot", "known"];
+
 impl Settings {
+    fn compares(&self, comparison: &str) -> bool {
+        self.only.as_ref().is_none_or(|only| only == comparison)
+    }
+
     fn layouts(&self) -> impl Iterator<Item = Layout> {
         let options = GeneratorOptions { kind: GeneratorKind::Maze, ..GeneratorOptions::default() };
         (self.first..self.first + self.pairs)
@@ -237,8 +244,8 @@ impl Settings {
         })
     }
 
-    /// The last tick of a game of `smitsimax`, which treats all threats as unexplained, the
-    /// server's too.
+    /// The last tick of a game of `smitsimax`, which treats all threats as unmodelled, the server's
+    /// too.
     fn guess_all(&self, layout: &Layout, hunter: Hunter, known: usize) -> Result<u16, Box<dyn Error>> {
         let mut planner = by_name("smitsimax", 1)?;
         Ok(Game::new(layout, hunter, known).play(|world, state, hunters| {
@@ -279,7 +286,7 @@ impl Pairs {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let settings = settings()?;
-    for &hunter in settings.hunters.iter().filter(|_| settings.compares_rivals) {
+    for &hunter in settings.hunters.iter().filter(|_| settings.compares("rivals")) {
         let others = ["cautious", "safest"];
         let mut pairs = [Pairs::default(), Pairs::default()];
         for layout in settings.layouts() {
@@ -293,10 +300,10 @@ fn main() -> Result<(), Box<dyn Error>> {
             pairs.print(["smitsimax", name], settings.pairs);
         }
     }
-    if settings.compares_bot {
+    if settings.compares("bot") {
         compare_bot(&settings)?.print(["the bot", "guessing all"], settings.pairs);
     }
-    if settings.compares_known {
+    if settings.compares("known") {
         compare_known(&settings)?.print(["predicting the known half", "guessing all"], settings.pairs);
     }
     Ok(())
@@ -310,8 +317,8 @@ fn compare_known(settings: &Settings) -> Result<Pairs, Box<dyn Error>> {
         let known = layout.threats.len() / 2;
         let mut rules = SmitsimaxRules::new();
         let predicts = Game::new(&layout, hunter, known).play(|world, state, hunters| {
-            let unexplained: Vec<_> = hunters.iter().map(|&position| ObservedThreat::at(position)).collect();
-            rules.choose(world, state, &unexplained, settings.budget).player_move
+            let unmodelled: Vec<_> = hunters.iter().map(|&position| ObservedThreat::at(position)).collect();
+            rules.choose(world, state, &unmodelled, settings.budget).player_move
         });
         pairs.add(predicts, settings.guess_all(&layout, hunter, known)?);
     }
@@ -325,7 +332,7 @@ fn compare_bot(settings: &Settings) -> Result<Pairs, Box<dyn Error>> {
         let hunter = settings.hunters[number % settings.hunters.len()];
         let known = layout.threats.len() / 2;
         let mut bot = Bot::new(BotOptions { budget: settings.budget, ..BotOptions::default() })?;
-        let mut times = Vec::new();
+        let mut longest = Duration::ZERO;
         let tick = Game::new(&layout, hunter, known).play(|world, state, hunters| {
             let mut message = GameMessage::of(world, state, "us");
             message.threats.extend(hunters.iter().map(|&position| MessageThreat {
@@ -335,27 +342,19 @@ fn compare_bot(settings: &Settings) -> Result<Pairs, Box<dyn Error>> {
                 style: Name::Other("hunter".to_owned()),
             }));
             let decision = bot.next_action(&message).expect("a decision");
-            times.push(decision.elapsed);
+            longest = longest.max(decision.elapsed);
             decision.player_move
         });
-        times.sort_unstable();
         let guessed = settings.guess_all(&layout, hunter, known)?;
-        println!("{hunter:?} {number}: the bot to tick {tick}, guessing all to {guessed}, {:?} at most", times.last());
+        println!("{hunter:?} {number}: the bot to tick {tick}, guessing all to {guessed}, {longest:?} at most");
         pairs.add(tick, guessed);
     }
     Ok(pairs)
 }
 
 fn settings() -> Result<Settings, Box<dyn Error>> {
-    let mut settings = Settings {
-        hunters: HUNTERS.to_vec(),
-        first: 0,
-        pairs: 10,
-        budget: Budget::ticks(4_000),
-        compares_rivals: true,
-        compares_known: true,
-        compares_bot: true,
-    };
+    let mut settings =
+        Settings { hunters: HUNTERS.to_vec(), first: 0, pairs: 10, budget: Budget::ticks(4_000), only: None };
     let mut arguments = std::env::args().skip(1);
     while let Some(name) = arguments.next() {
         let value = arguments.next().ok_or_else(|| format!("{name}: expected a value"))?;
@@ -364,12 +363,10 @@ fn settings() -> Result<Settings, Box<dyn Error>> {
             "--budget-ticks" => settings.budget = Budget::ticks(value.parse()?),
             "--budget-ms" => settings.budget = Budget::time(Duration::from_millis(value.parse()?)),
             "--only" => {
-                if !["rivals", "known", "bot"].contains(&value.as_str()) {
-                    return Err(format!("{value}: expected rivals, known or bot").into());
+                if !COMPARISONS.contains(&value.as_str()) {
+                    return Err(format!("{value}: expected one of {}", COMPARISONS.join(", ")).into());
                 }
-                settings.compares_rivals = value == "rivals";
-                settings.compares_known = value == "known";
-                settings.compares_bot = value == "bot";
+                settings.only = Some(value);
             }
             "--first" => settings.first = value.parse()?,
             "--hunter" => {
@@ -379,10 +376,8 @@ fn settings() -> Result<Settings, Box<dyn Error>> {
                 }
             }
             _ => {
-                return Err(format!(
-                    "{name}: expected --pairs, --first, --budget-ticks, --budget-ms, --hunter or --only"
-                )
-                .into());
+                let options = "--pairs, --first, --budget-ticks, --budget-ms, --hunter or --only";
+                return Err(format!("{name}: expected {options}").into());
             }
         }
     }

@@ -26,7 +26,8 @@ use super::{CliError, RulesArgs, arguments};
 const MAX_BUDGET_EVALS: u64 = 1_000_000_000;
 const MAX_PLAYS: u64 = 1_000_000;
 const MAX_UNSEEN: u64 = 1_000_000;
-/// The maps of survival by default.
+/// The maps of survival by default: columns and rows, threats, and the share of the dead ends that
+/// are removed.
 const SIZE: (i32, i32) = (15, 13);
 const THREATS: usize = 6;
 const BRAID_PERMILLE: u32 = 500;
@@ -211,12 +212,17 @@ pub(super) fn run(args: &DiscoverArgs, out: &mut impl Write) -> Result<(), CliEr
 }
 
 impl DiscoverArgs {
-    fn map_options(&self) -> Result<MapOptions, CliError> {
-        let maps =
+    /// The first of the given options of survival's maps.
+    fn first_map_option(&self) -> Option<String> {
+        let of_maps =
             [("--size", self.size.is_some()), ("--threats", self.threats.is_some()), ("--braid", self.braid.is_some())];
-        let given = maps.into_iter().find_map(|(name, is_given)| is_given.then(|| name.to_owned()));
-        if let Some(name) =
-            given.or_else(|| self.rules.words().into_iter().next()).filter(|_| self.problem != "survival")
+        let given = of_maps.into_iter().filter(|&(_, is_given)| is_given).map(|(name, _)| name.to_owned());
+        given.chain(self.rules.words()).next()
+    }
+
+    fn map_options(&self) -> Result<MapOptions, CliError> {
+        if self.problem != "survival"
+            && let Some(name) = self.first_map_option()
         {
             return Err(CliError::Input(format!("{name}: expected --problem survival, found {}", self.problem)));
         }
