@@ -657,7 +657,7 @@ impl Learner {
             shared_path_order: nearest(best.orders, rules.shared_path_order),
             hawk_patience_moves: nearest_bit(best.patience, expected.hawk_patience_moves),
             hawk_rest_moves: nearest_bit(best.rest, expected.hawk_rest_moves),
-            hawk_posts: nearest_bit(best.counts, expected.hawk_posts as u8).into(),
+            hawk_posts: nearest_bit(best.counts, expected.hawk_posts.min(POSTS_MAX as u16) as u8).into(),
             ..*rules
         };
         if let Some(owls) = &self.sets.owls {
