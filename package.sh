@@ -68,13 +68,13 @@ wheel=${wheels[0]}
 # with the extension's other features.
 "$venv_python" - "$wheel" <<'PYTHON'
 """Leaves files out of a wheel, and compresses the others as well as possible."""
-import pathlib, re, sys, zipfile
+import re, sys, zipfile
 
-wheel = pathlib.Path(sys.argv[1])
+wheel = sys.argv[1]
 is_left_out = re.compile(r"getaway/(arena|cluster|gymnasium)\.py|getaway/.*\.pyi|[^/]+\.dist-info/sboms/.*").fullmatch
 with zipfile.ZipFile(wheel) as archive:
     entries = [(entry, archive.read(entry)) for entry in archive.infolist() if not is_left_out(entry.filename)]
-with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+with zipfile.ZipFile(wheel, "w") as archive:
     for entry, content in entries:
         if entry.filename.endswith(".dist-info/RECORD"):
             lines = content.decode().splitlines(keepends=True)
