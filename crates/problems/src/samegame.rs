@@ -541,6 +541,8 @@ impl Problem for SameGame {
                 let cells = &cells[usize::from(colour)];
                 // A group is found at its first cell; its other corners follow.
                 if let Some((first, window)) = cells.connected_nearby(column, row) {
+                    // The word's corners are cleared before it becomes a set: reading the set back
+                    // makes a search with a learnt policy a fifth slower.
                     for (at, lane) in corners.0[first..first + WINDOW].iter_mut().enumerate() {
                         *lane &= !((window >> (16 * at)) as u16);
                     }
