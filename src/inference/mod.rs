@@ -4,6 +4,7 @@
 //! recorded, and keeps every explanation of what the threats did; [`Learner::best`] is the one that
 //! changes fewest of the expected rules.
 
+mod best;
 mod clock;
 mod findings;
 mod hawk;

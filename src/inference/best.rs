@@ -1,0 +1,407 @@
+//! The best explanation of what a learner was shown, and the other ones.
+
+use crate::game::{Direction, Personalities, Personality, Rules, Style, StyleNames, View};
+
+use super::hawk::{Hawk, HawkExplanation, HawkSets, POSTS_MAX, PostDraws, explanations_of_all, posts_told_apart};
+use super::learner::{Learner, Sets, post_counts};
+use super::orders::Orders;
+use super::paths::{Deer, Owls};
+use super::picks::{PickExplanation, pick};
+use super::variants::{period_mut, phase_clock, phase_clock_mut};
+
+/// How many ticks before it is noticed a phase may have begun, and the longest period it may have
+/// then.
+const EARLY_PHASE_TICKS: u16 = 8;
+const EARLY_PERIOD_MAX: u8 = 7;
+
+impl Learner {
+    /// The rules of the best explanation: where several explain the game, those that change fewest
+    /// of the expected rules.
+    pub fn best(&self) -> Rules {
+        let expected = &self.expected;
+        let mut rules = self.best_clock();
+        let Sets { sharks, deer, owls, .. } = &self.sets;
+        // The shared path: owls and hawks.
+        let hawks = self.hawks();
+        let of_hawks = hawks.orders[0].or(hawks.orders[1]);
+        let of_owls = owls.as_ref().map_or(Orders::ALL, Owls::orders);
+        let shared = if of_owls.and(of_hawks).is_empty() { of_owls.or(of_hawks) } else { of_owls.and(of_hawks) };
+        rules.shared_path_order = nearest(shared, expected.shared_path_order);
+        if let Some(owls) = owls {
+            best_owls(owls, &mut rules, expected);
+        }
+        let present = hawks.orders[1].contains(rules.shared_path_order);
+        let stale = hawks.orders[0].contains(rules.shared_path_order);
+        rules.hawk_view = best_view(expected.hawk_view, [stale, present]);
+        rules.hawk_patience_moves = nearest_bit(hawks.patience, expected.hawk_patience_moves);
+        rules.hawk_rest_moves = nearest_bit(hawks.rest, expected.hawk_rest_moves);
+        // The shark.
+        rules.shark_view = best_view(expected.shark_view, [0, 1].map(|view| !sharks.0[view].is_empty()));
+        let view = view_order(rules.shark_view);
+        let orders = sharks.0[view];
+        let other = sharks.0[1 - view];
+        if !orders.contains(expected.shark_path_order) && other.contains(expected.shark_path_order) {
+            rules.shark_view = other_view(rules.shark_view);
+            rules.shark_path_order = expected.shark_path_order;
+        } else {
+            rules.shark_path_order = nearest(orders, expected.shark_path_order);
+        }
+        // The options' order: deer and picks; and hawks, which make use of the same picks.
+        let of_deer = deer.orders(0).or(deer.orders(1));
+        let picks = self.explanations.found.iter().filter(|one| of_deer.contains(one.order));
+        let mut picks: Vec<Option<&PickExplanation>> = picks.map(Some).collect();
+        if picks.is_empty() {
+            picks.push(None);
+        }
+        let posts = self.posts();
+        let with_picks = |picks: Option<&PickExplanation>| {
+            let mut rules = rules;
+            self.best_options(deer, picks, &mut rules);
+            self.best_posts(&posts, &mut rules);
+            rules
+        };
+        let mended = picks.iter().find_map(|&one| self.with_hawks(&with_picks(one), of_owls));
+        rules = mended.unwrap_or_else(|| with_picks(picks[0]));
+        self.best_wire(&mut rules);
+        if rules.validate().is_err() {
+            return *expected;
+        }
+        rules
+    }
+
+    /// What all hawks have shown.
+    fn hawks(&self) -> HawkSets {
+        let of_game = self.game.iter().flat_map(|game| game.hawks.iter().flatten());
+        of_game.fold(self.sets.hawks, |sets, hawk| {
+            let both = sets.and(&hawk.sets());
+            if both.patience == 0 || both.rest == 0 { sets } else { both }
+        })
+    }
+
+    fn best_clock(&self) -> Rules {
+        let of_game = self.game.as_ref().map(|game| game.clock.1);
+        of_game.unwrap_or(self.expected)
+    }
+
+    fn best_options(&self, deer: &Deer, picks: Option<&PickExplanation>, rules: &mut Rules) {
+        let expected = &self.expected;
+        let deer_orders = [0, 1].map(|view| deer.orders(view));
+        let any = deer_orders[0].or(deer_orders[1]);
+        match picks {
+            Some(&PickExplanation { order, first_seed, scale, .. }) => {
+                (rules.option_order, rules.first_seed, rules.pick_scale) = (order, first_seed, scale);
+            }
+            None => {
+                let both = any.and(self.sets.picks.orders);
+                rules.option_order = nearest(if both.is_empty() { any } else { both }, expected.option_order);
+            }
+        }
+        let views = deer_orders.map(|orders| orders.contains(rules.option_order));
+        rules.deer_view = best_view(expected.deer_view, views);
+        let index = super::orders::index_of(rules.option_order);
+        let ranges = [0, 1].map(|view| deer.0[view][index]);
+        let holds = |(low, high): (u32, u32)| (low..=high).contains(&expected.deer_shy_distance_squared);
+        let mut view = view_order(rules.deer_view);
+        if views[1 - view] && !holds(ranges[view]) && holds(ranges[1 - view]) {
+            rules.deer_view = other_view(rules.deer_view);
+            view = 1 - view;
+        }
+        rules.deer_shy_distance_squared = simplest_square(ranges[view], expected.deer_shy_distance_squared);
+    }
+
+    fn best_posts(&self, posts: &[(u16, u16, u16)], rules: &mut Rules) {
+        let expected = &self.expected;
+        let counts = post_counts(posts, &picks_of(rules));
+        if !counts.is_empty() && !counts.contains(&expected.hawk_posts) {
+            let distance = |count: &u16| count.abs_diff(expected.hawk_posts);
+            rules.hawk_posts = counts.into_iter().min_by_key(distance).unwrap_or(expected.hawk_posts);
+        }
+        if let Some(direction) = self.first_direction {
+            let place = pick(rules.first_seed, 0, rules.pick_scale, 4);
+            let found = rules.spawn_order.iter().position(|&other| other == direction).unwrap_or(place);
+            rules.spawn_order.swap(place, found);
+        }
+    }
+
+    /// These rules, if every hawk has a hypothesis with their values; otherwise with other values for
+    /// hawks, and for owls, which share their order. `None` if there are no such values.
+    fn with_hawks(&self, rules: &Rules, of_owls: Orders) -> Option<Rules> {
+        let Some(game) = &self.game else { return Some(*rules) };
+        let hawks: Vec<&Hawk> = game.hawks.iter().flatten().collect();
+        let places = game.streets.intersections.len();
+        let draws = PostDraws::new(rules.first_seed, rules.pick_scale, places, &hawks);
+        let bit = |value: u16| 1u128.checked_shl(value.into()).unwrap_or(0);
+        let of_rules = HawkExplanation {
+            view: view_order(rules.hawk_view),
+            orders: Orders::of(rules.shared_path_order),
+            patience: bit(rules.hawk_patience_moves.into()),
+            rest: bit(rules.hawk_rest_moves.into()),
+            // More posts than there are intersections are the same as all of them.
+            counts: bit(rules.hawk_posts.min(posts_told_apart(places) as u16)),
+        };
+        let is_told_apart = usize::from(rules.hawk_posts) <= POSTS_MAX || places <= POSTS_MAX;
+        if !is_told_apart || hawks.iter().all(|hawk| hawk.explains(&of_rules, &draws)) {
+            return Some(*rules);
+        }
+        let Sets { posts, hawks: sets, .. } = &self.sets;
+        let counts = if posts.is_empty() {
+            u128::MAX
+        } else {
+            post_counts(posts, &picks_of(rules)).into_iter().fold(0, |bits, count| bits | bit(count))
+        };
+        let within = [0, 1].map(|view| HawkExplanation {
+            view,
+            orders: sets.orders[view].and(of_owls),
+            patience: sets.patience,
+            rest: sets.rest,
+            counts,
+        });
+        let expected = &self.expected;
+        let cost = |one: &HawkExplanation| {
+            let changes = [
+                one.view != view_order(expected.hawk_view),
+                !one.orders.contains(rules.shared_path_order),
+                one.patience & bit(expected.hawk_patience_moves.into()) == 0,
+                one.rest & bit(expected.hawk_rest_moves.into()) == 0,
+                one.counts & bit(expected.hawk_posts) == 0,
+            ];
+            changes.into_iter().filter(|&is_change| is_change).count() as u32
+        };
+        let best = *explanations_of_all(&hawks, &draws, within.to_vec(), cost).first()?;
+        let mut mended = Rules {
+            hawk_view: view_of(best.view),
+            shared_path_order: nearest(best.orders, rules.shared_path_order),
+            hawk_patience_moves: nearest_bit(best.patience, expected.hawk_patience_moves),
+            hawk_rest_moves: nearest_bit(best.rest, expected.hawk_rest_moves),
+            hawk_posts: nearest_bit(best.counts, expected.hawk_posts.min(POSTS_MAX as u16) as u8).into(),
+            ..*rules
+        };
+        if let Some(owls) = &self.sets.owls {
+            best_owls(owls, &mut mended, expected);
+        }
+        Some(mended)
+    }
+
+    fn best_wire(&self, rules: &mut Rules) {
+        let named = self.game.iter().flat_map(|game| &game.named);
+        let has_unknown_words = !self.past_words.is_empty() || named.into_iter().any(|named| named.style.is_none());
+        rules.wire = self.expected.wire;
+        if has_unknown_words {
+            rules.wire.style_names = StyleNames::Unknown;
+        }
+        if let Some(game) = &self.game {
+            if !game.reports_personalities {
+                rules.wire.personalities = Personalities::Missing;
+            } else if !game.trusting.explains() && game.distrusting.explains() {
+                rules.wire.personalities = Personalities::Mismatched;
+            }
+        }
+    }
+
+    /// At most `count` other rules that also explain the game and differ from the best in one
+    /// factor, the nearest first. Of one parameter, at most about half as many values.
+    pub fn alternatives(&self, best: &Rules, count: usize) -> Vec<Rules> {
+        let breadth = count / 2;
+        let mut found: Vec<Rules> = Vec::new();
+        let mut add = |rules: Rules| {
+            if rules != *best && rules.validate().is_ok() && !found.contains(&rules) {
+                found.push(rules);
+            }
+        };
+        let has = |style| self.game.as_ref().is_some_and(|game| game.styles.contains(&Some(style)));
+        if has(Style::Shark) {
+            for view in 0..2 {
+                for order in self.sets.sharks.0[view].nearest_to(best.shark_path_order).into_iter().take(breadth) {
+                    add(Rules { shark_view: view_of(view), shark_path_order: order, ..*best });
+                }
+            }
+        }
+        if has(Style::Deer) {
+            let deer = &self.sets.deer;
+            for view in 0..2 {
+                for order in deer.orders(view).nearest_to(best.option_order).into_iter().take(breadth.max(2) - 1) {
+                    let (low, high) = deer.0[view][super::orders::index_of(order)];
+                    let near = best.deer_shy_distance_squared.clamp(low, high);
+                    for distance in [near, low, high.min(low.saturating_add(200))] {
+                        let is_picked = order == best.option_order || self.sets.picks.count == 0;
+                        if is_picked {
+                            add(Rules {
+                                deer_view: view_of(view),
+                                option_order: order,
+                                deer_shy_distance_squared: distance,
+                                ..*best
+                            });
+                        }
+                    }
+                }
+            }
+        }
+        if has(Style::Goldfish) || has(Style::Bull) {
+            for one in self.explanations.found.iter().take(breadth + 1) {
+                let PickExplanation { order, first_seed, scale, .. } = *one;
+                if self.sets.deer.orders(view_order(best.deer_view)).contains(order) {
+                    add(Rules { option_order: order, first_seed, pick_scale: scale, ..*best });
+                }
+            }
+        }
+        if has(Style::Owl) || has(Style::Hawk) {
+            let of_owls = self.sets.owls.as_ref().map_or(Orders::ALL, Owls::orders);
+            let of_hawks = self.sets.hawks.orders[view_order(best.hawk_view)];
+            for order in of_owls.and(of_hawks).nearest_to(best.shared_path_order).into_iter().take(breadth) {
+                let mut rules = Rules { shared_path_order: order, ..*best };
+                if let Some(owls) = &self.sets.owls {
+                    best_owls(owls, &mut rules, best);
+                }
+                add(rules);
+            }
+        }
+        if let Some(owls) = self.sets.owls.as_ref().filter(|_| has(Style::Owl)) {
+            for (view, minute, window) in owl_choices(owls, best).into_iter().take(breadth + 1) {
+                add(Rules { owl_view: view_of(view), owl_minute_ticks: minute, owl_window_ticks: window, ..*best });
+            }
+        }
+        if has(Style::Hawk) {
+            add(Rules { hawk_view: other_view(best.hawk_view), ..*best });
+            let hawks = self.hawks();
+            for moves in bits_nearest_to(hawks.patience, best.hawk_patience_moves).take(breadth) {
+                add(Rules { hawk_patience_moves: moves, ..*best });
+            }
+            for moves in bits_nearest_to(hawks.rest, best.hawk_rest_moves).take(breadth) {
+                add(Rules { hawk_rest_moves: moves, ..*best });
+            }
+        }
+        found.truncate(count);
+        found
+    }
+
+    /// The best rules, but with a next phase that has begun in one of the last ticks up to this
+    /// one, which is not followed by an observation; the latest and those with the expected period
+    /// first. Earlier moves may contradict them.
+    pub fn early_phases(&self, best: &Rules, tick: u16) -> Vec<Rules> {
+        let clock = tick.saturating_sub(1);
+        let Some(next) = phase_after(best, tick) else { return Vec::new() };
+        // A phase that has begun is reported in the next message.
+        let reports = self.game.as_ref().is_some_and(|game| game.reports_personalities && game.trusting.explains());
+        let earliest = if reports { clock } else { clock.saturating_sub(EARLY_PHASE_TICKS) };
+        let expected = best.period_ticks.of(next);
+        let periods = std::iter::once(expected).chain((1..=EARLY_PERIOD_MAX).filter(|&period| period != expected));
+        let mut found = Vec::new();
+        for period_ticks in periods {
+            // The phase begins once the clock exceeds its number.
+            for begun in (earliest.max(1)..=clock).rev().map(|clock| clock - 1) {
+                let mut rules = *best;
+                *phase_clock_mut(&mut rules.phase_clocks, next) = begun;
+                *period_mut(&mut rules.period_ticks, next) = period_ticks;
+                if rules != *best && rules.validate().is_ok() {
+                    found.push(rules);
+                }
+            }
+        }
+        found
+    }
+
+    /// Whether the phase after that of a tick was expected before it.
+    pub fn is_overdue(&self, tick: u16) -> bool {
+        phase_after(&self.best_clock(), tick)
+            .is_some_and(|next| phase_clock(self.expected.phase_clocks, next) + 1 < tick)
+    }
+}
+
+/// The phase after that of the tick before.
+fn phase_after(rules: &Rules, tick: u16) -> Option<Personality> {
+    let phase = rules.phase_clocks.personality_at(tick.saturating_sub(2));
+    Personality::ALL.into_iter().find(|&later| later > phase)
+}
+
+/// How threats pick by these rules.
+fn picks_of(rules: &Rules) -> PickExplanation {
+    let scale = rules.pick_scale;
+    PickExplanation { order: rules.option_order, first_seed: rules.first_seed, scale, scales: (scale, scale) }
+}
+
+/// The view with a number.
+fn view_of(view: usize) -> View {
+    if view == 0 { View::Stale } else { View::Present }
+}
+
+/// The number of a view.
+fn view_order(view: View) -> usize {
+    match view {
+        View::Stale => 0,
+        View::Present => 1,
+    }
+}
+
+fn other_view(view: View) -> View {
+    view_of(1 - view_order(view))
+}
+
+/// The expected view if it is possible, or if neither is.
+fn best_view(expected: View, is_possible: [bool; 2]) -> View {
+    if is_possible[view_order(expected)] || !is_possible[1 - view_order(expected)] {
+        expected
+    } else {
+        other_view(expected)
+    }
+}
+
+/// The order in a set that is nearest to the expected one, which is returned if the set is empty.
+fn nearest(orders: Orders, expected: [Direction; 4]) -> [Direction; 4] {
+    orders.nearest_to(expected).first().copied().unwrap_or(expected)
+}
+
+/// The value in a set of bits that is nearest to the expected one, which is returned if the set is
+/// empty.
+fn nearest_bit(values: u128, expected: u8) -> u8 {
+    bits_nearest_to(values, expected).next().unwrap_or(expected)
+}
+
+/// The values in a set of bits, the nearest to the expected one first.
+fn bits_nearest_to(values: u128, expected: u8) -> impl Iterator<Item = u8> {
+    let mut found: Vec<u8> = (0..=100u8).filter(|value| values >> value & 1 == 1).collect();
+    found.sort_by_key(|value| value.abs_diff(expected));
+    found.into_iter()
+}
+
+/// The expected value if the range contains it, else the range's first square, else its first
+/// number.
+fn simplest_square((low, high): (u32, u32), expected: u32) -> u32 {
+    if low > high || (low..=high).contains(&expected) {
+        return expected;
+    }
+    let root = low.isqrt() + u32::from(low.isqrt().pow(2) < low);
+    root.checked_mul(root).filter(|&square| square <= high).unwrap_or(low)
+}
+
+/// Takes the view, minute and window that change fewest of the expected rules.
+fn best_owls(owls: &Owls, rules: &mut Rules, expected: &Rules) {
+    if let Some(&(view, minute, window)) =
+        owl_choices(owls, &Rules { shared_path_order: rules.shared_path_order, ..*expected }).first()
+    {
+        rules.owl_view = view_of(view);
+        rules.owl_minute_ticks = minute;
+        rules.owl_window_ticks = window;
+    }
+}
+
+/// A few views, minutes and windows that explain the owls with the order of these rules, the
+/// nearest to the rules first.
+fn owl_choices(owls: &Owls, rules: &Rules) -> Vec<(usize, u16, u16)> {
+    let mut found = Vec::new();
+    for (view, minutes) in owls.minutes.iter().enumerate() {
+        for (minute, windows) in (1..).zip(minutes) {
+            for window in windows.iter().filter(|window| window.orders.contains(rules.shared_path_order)) {
+                let length = rules.owl_window_ticks.clamp(window.from, window.to);
+                let changes = usize::from(view != view_order(rules.owl_view))
+                    + usize::from(minute != rules.owl_minute_ticks)
+                    + usize::from(length != rules.owl_window_ticks);
+                let distance = u32::from(minute.abs_diff(rules.owl_minute_ticks))
+                    + u32::from(length.abs_diff(rules.owl_window_ticks));
+                found.push((changes, distance, (view, minute, length)));
+            }
+        }
+    }
+    found.sort_unstable();
+    found.truncate(8);
+    found.into_iter().map(|(_, _, choice)| choice).collect()
+}
