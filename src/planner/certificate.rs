@@ -15,7 +15,7 @@ use super::{Proof, Solution, Step};
 use crate::game::{LAST_TICK, Move, Plan, Rules};
 
 /// The version of the format.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 /// A line through a game and a proof that no line is longer than the bound.
 #[derive(Clone, Debug, PartialEq)]
@@ -155,7 +155,6 @@ mod tests {
             target_tick: 12,
             from_tick: 3,
             until_tick: 9,
-            absorbs: true,
             counts_draws: false,
             joins: vec![(3, 0), (5, 2)],
         };

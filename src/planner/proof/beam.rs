@@ -8,7 +8,7 @@
 //! each time that it dies near the same place, and after a few times starts over: what decides over
 //! life and death often lies far before the dead end.
 
-use super::join::{Combination, Join, JoinContext, Layer, Slot, counting_slots};
+use super::join::{Combination, Join, JoinContext, Layer, Slot};
 use super::model::Model;
 use super::projection::Projection;
 use super::target::Target;
@@ -47,7 +47,6 @@ pub(super) struct SetBeam<const N: usize> {
     root: State,
     /// The slots of the target, with the draws of hawks counted.
     slots: Vec<Slot>,
-    mask: Combination,
     random: Generator,
     width: usize,
     /// The width where nothing is known to be hard.
@@ -77,7 +76,7 @@ pub(super) struct SetBeam<const N: usize> {
 }
 
 impl<const N: usize> SetBeam<N> {
-    /// A search from a state, or `None` if the threats do not fit into a combination.
+    /// A search from a state, or `None` if the threats do not fit into a combination. It has all of them.
     pub fn new(
         model: &Model<N>,
         target: &Target<N>,
@@ -86,17 +85,15 @@ impl<const N: usize> SetBeam<N> {
         seed: u64,
         memory_max_bytes: usize,
     ) -> Option<Self> {
-        let draws = |automaton: usize| world.threat(root, model.automata[automaton].index()).draws;
-        let slots = counting_slots(&target.slots, draws);
+        let slots = target.slots_in(model, Combination::MAX);
         if slots.len() < model.automata.len() {
             return None;
         }
-        let key_of = |slot: &Slot| slot.place(model.key_in(world, root, &model.automata[slot.automaton]));
+        let key = slots.iter().map(|slot| model.combination_in(world, root, slot)).sum();
         let place = model.board.places[usize::from(world.tile_after(root, Move::Stay))];
-        let first = Layer { keys: vec![slots.iter().map(key_of).sum()], sets: vec![TileSet::of(place)] };
+        let first = Layer { keys: vec![key], sets: vec![TileSet::of(place)] };
         Some(Self {
             root: root.clone(),
-            mask: slots.iter().map(Slot::mask).sum(),
             slots,
             random: Generator::from_seed(seed),
             width: WIDTH_MIN,
@@ -184,9 +181,10 @@ impl<const N: usize> SetBeam<N> {
             return false;
         }
         self.done = 0;
-        let known = if tick < target.tick { target.known(tick + 1) } else { None };
-        if let Some(known) = known.filter(|known| known.mask & !self.mask == 0) {
-            self.next.retain(|key| known.lookup.places(key & known.mask));
+        if tick < target.tick {
+            for known in target.known(tick + 1) {
+                self.next.retain(|key| known.lookup.places(key & known.mask));
+            }
         }
         true
     }

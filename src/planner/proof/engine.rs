@@ -34,12 +34,12 @@ const INSANE_TICK: usize = 903;
 const WINDOW_TICKS: usize = 130;
 /// Initial amount of work on a sweep.
 const SWEEP_WORK_MIN: u64 = 40_000_000;
-/// Initial amount of work on a sweep of the whole game, and the share of the work on a target after
-/// which the next one follows, with a limit as large as that work.
-const WHOLE_WORK_MIN: u64 = 500_000;
-/// The work on a distant target before the first such sweep, which is cheap on small maps only.
-const WHOLE_DELAY: u64 = 4_000_000;
-const WHOLE_SHARE: u64 = 4;
+/// The work on a target before the first sweep of the whole game against two threats.
+const PAIR_DELAY: u64 = 1_000_000;
+/// While a sweep of the whole game runs, one in this many slices is for others, and these do not
+/// start more than this many ticks earlier than the first ones.
+const CHAIN_SHARE: u64 = 4;
+const CHAIN_TICKS: usize = 240;
 /// How much earlier sweeps may start once nothing is left to try.
 const FLOOR_STEP_TICKS: usize = 120;
 /// Initial amount of work on the end of the game.
@@ -80,15 +80,17 @@ struct Attempt<const N: usize> {
     tried: Vec<(usize, Combination)>,
     /// Sweeps start here or later.
     floor: usize,
+    first_floor: usize,
     /// The work that a sweep may do before it is abandoned, and whether one was.
     sweep_work_max: u64,
     has_abandoned: bool,
-    /// The work on the target at which the whole game is swept from its first tick, and the limit
-    /// of such a sweep while it runs.
-    whole_due: u64,
-    whole_work_max: Option<u64>,
-    /// The number of such sweeps that have begun.
-    whole_sweeps: usize,
+    /// A sweep of the whole game, beside the others.
+    whole: Option<Sweep<N>>,
+    /// The threats of those that are still to be made, and of those made for an earlier target.
+    wholes: Vec<Combination>,
+    again: Vec<Combination>,
+    /// The slices of sweeps.
+    slices: u64,
     /// Whether nothing is left to sweep.
     is_exhausted: bool,
     beam: SurvivalSearch,
@@ -155,19 +157,19 @@ impl<const N: usize> Engine<N> {
         })
     }
 
-    /// The limits of sweeps: the memory is shared by the layers of a sweep, the knowledge about
-    /// targets, and the beam.
+    /// The limits of each of two sweeps: they share the memory with the knowledge about targets and
+    /// the beams.
     fn limits(&self, join_len: usize, beyond_tick: usize) -> SweepLimits {
-        let (quarter, eighth) = (self.options.memory_max_bytes / 4, self.options.memory_max_bytes / 8);
+        let (quarter, sixteenth) = (self.options.memory_max_bytes / 4, self.options.memory_max_bytes / 16);
         // Two layers, and the index of one of them.
         let layer_bytes = 2 * super::join::Layer::<N>::KEY_BYTES + 32;
         SweepLimits {
             join_len,
             layer_len: quarter / layer_bytes,
-            kept_bytes: eighth,
-            turns_back: true,
+            kept_bytes: sixteenth,
             beyond_tick,
             left_out: 0,
+            is_whole: false,
             counts_draws: false,
         }
     }
@@ -237,9 +239,7 @@ impl<const N: usize> Engine<N> {
             (attempt.beam, attempt.beam_work) = (self.new_beam(), 0);
             if attempt.sweep.as_ref().is_some_and(|sweep| sweep.bytes() > RESTING_SWEEP_MAX_BYTES) {
                 attempt.sweep = None;
-                if attempt.whole_work_max.take().is_none() {
-                    attempt.tried.pop();
-                }
+                attempt.tried.pop();
             }
             self.resting.push(attempt);
         }
@@ -253,10 +253,28 @@ impl<const N: usize> Engine<N> {
         }
         let beam = self.new_beam();
         let earlier = self.resting.iter().rfind(|attempt| attempt.target.tick < tick);
-        let target = match earlier.filter(|earlier| self.order(earlier.target.tick) == self.order(tick)) {
-            Some(earlier) => earlier.target.later(&self.model, tick),
-            None => Target::new(&self.model, tick, self.order(tick), self.options.memory_max_bytes / 8),
-        };
+        let (target, wholes, mut whole, again) =
+            match earlier.filter(|earlier| self.order(earlier.target.tick) == self.order(tick)) {
+                Some(earlier) => {
+                    let target = earlier.target.later(&self.model, tick);
+                    let mut again = target.whole_sweeps();
+                    again.retain(|mask| !earlier.wholes.contains(mask));
+                    (target, earlier.wholes.clone(), None, again)
+                }
+                None => {
+                    let target = Target::new(&self.model, tick, self.order(tick), self.options.memory_max_bytes / 8);
+                    let wholes = target.whole_sweeps();
+                    (target, wholes, None, Vec::new())
+                }
+            };
+        // A sweep of the whole game goes on to the new target if it has not turned back.
+        if let Some(earlier) = self.resting.iter_mut().rfind(|attempt| attempt.target.tick < low)
+            && let Some(sweep) = &earlier.whole
+            && !sweep.has_turned()
+            && target.tick >= earlier.target.tick
+        {
+            whole = earlier.whole.take();
+        }
         self.resting.retain(|attempt| attempt.target.tick >= low);
         self.resting.truncate(RESTING_MAX);
         let far = if tick > INSANE_TICK + FLOOR_TICKS { INSANE_TICK } else { tick.saturating_sub(FLOOR_TICKS) };
@@ -267,11 +285,13 @@ impl<const N: usize> Engine<N> {
             has_begun: false,
             tried: Vec::new(),
             floor,
+            first_floor: floor,
             sweep_work_max: SWEEP_WORK_MIN,
             has_abandoned: false,
-            whole_due: if tick > far + FLOOR_TICKS { WHOLE_DELAY } else { 0 },
-            whole_work_max: None,
-            whole_sweeps: 0,
+            whole,
+            wholes,
+            again,
+            slices: 0,
             is_exhausted: false,
             beam,
             beam_work: 0,
@@ -370,7 +390,7 @@ impl<const N: usize> Engine<N> {
         let limits = self.limits(join_len, usize::from(best.bound) - 1);
         if !std::mem::replace(&mut attempt.has_begun, true) {
             // What the projections leave, without threats that join.
-            attempt.sweep = Some(Sweep::new(&attempt.target, self.model.first_tick, self.limits(0, 0)));
+            attempt.sweep = Some(Sweep::new(&attempt.target, self.model.first_tick, 0, self.limits(0, 0)));
         }
         if attempt.sweep.is_none() {
             let tick = attempt.target.tick;
@@ -381,30 +401,42 @@ impl<const N: usize> Engine<N> {
                 attempt.is_exhausted = false;
             }
         }
-        if attempt.sweep.is_none() && attempt.work >= attempt.whole_due {
-            let work = attempt.work.max(WHOLE_WORK_MIN);
-            (attempt.whole_due, attempt.whole_work_max) = (WHOLE_SHARE * work, Some(work));
-            let left_out = attempt.target.whole_sweep_without(&self.model, attempt.whole_sweeps);
-            attempt.whole_sweeps += 1;
-            let limits = SweepLimits { turns_back: false, left_out, counts_draws: true, ..limits };
-            attempt.sweep = Some(Sweep::new(&attempt.target, self.model.first_tick, limits));
+        let tick = attempt.target.tick;
+        let is_undecided = best.bound > LAST_TICK;
+        let is_lowest = tick == usize::from(if is_undecided { LAST_TICK } else { best.final_tick });
+        if attempt.whole.is_none() && is_lowest && attempt.work >= PAIR_DELAY && !attempt.wholes.is_empty() {
+            let mask = attempt.wholes.remove(0);
+            attempt.whole = Some(attempt.target.whole_sweep(&self.model, mask, limits));
+        }
+        attempt.slices += 1;
+        let is_whole = attempt.whole.as_ref().is_some_and(|whole| match &attempt.sweep {
+            None => whole.has_turned() || !attempt.slices.is_multiple_of(CHAIN_SHARE) || attempt.is_exhausted,
+            Some(_) => whole.tick() < tick && !attempt.slices.is_multiple_of(CHAIN_SHARE),
+        });
+        if is_whole {
+            self.sweep_whole(attempt, best, meter);
+            return;
+        }
+        while attempt.sweep.is_none()
+            && let Some(mask) = attempt.again.pop()
+        {
+            attempt.sweep = attempt.target.sweep_again(mask, limits);
         }
         if attempt.sweep.is_none() && !attempt.is_exhausted {
             let start = self.next_start(&mut attempt);
             attempt.is_exhausted = start.is_none();
-            attempt.sweep = start.map(|start| Sweep::new(&attempt.target, start, limits));
+            attempt.sweep = start.map(|(tick, known)| Sweep::new(&attempt.target, tick, known, limits));
         }
-        let mut end =
-            attempt.sweep.as_mut().and_then(|sweep| sweep.advance(&self.model, &mut attempt.target, SLICE, meter));
-        let work_max = attempt.whole_work_max.unwrap_or(attempt.sweep_work_max);
+        let mut end = attempt
+            .sweep
+            .as_mut()
+            .and_then(|sweep| sweep.advance(&self.model, &mut attempt.target, SLICE, true, meter));
+        let work_max = attempt.sweep_work_max;
         if end.is_none() && attempt.sweep.as_ref().is_some_and(|sweep| sweep.work > work_max) {
-            attempt.has_abandoned |= attempt.whole_work_max.is_none();
+            attempt.has_abandoned = true;
             end = Some(End::TooBig);
         }
         if let Some(End::EmptyBeyond(tick)) = end {
-            if attempt.whole_work_max.take().is_some() {
-                attempt.sweep = None;
-            }
             self.attempt = Some(attempt);
             // The bound may have come down since the sweep began.
             if tick < usize::from(best.bound) {
@@ -413,7 +445,7 @@ impl<const N: usize> Engine<N> {
             return;
         }
         if end.is_some() {
-            (attempt.sweep, attempt.whole_work_max) = (None, None);
+            attempt.sweep = None;
         }
         if end == Some(End::Recorded) && BEAM_SHARE * attempt.beam_work >= attempt.work {
             // The beam restarts: its states may be hopeless now.
@@ -426,8 +458,30 @@ impl<const N: usize> Engine<N> {
         }
     }
 
+    /// A slice of a sweep of the whole game.
+    fn sweep_whole(&mut self, mut attempt: Attempt<N>, best: &mut Solution, meter: &mut BudgetMeter) {
+        let Some(whole) = &mut attempt.whole else { return };
+        let can_turn = attempt.sweep.is_none();
+        let end = whole.advance(&self.model, &mut attempt.target, SLICE, can_turn, meter);
+        let target_tick = attempt.target.tick as u16;
+        if end.is_some_and(|end| !matches!(end, End::EmptyBeyond(_))) {
+            attempt.whole = None;
+            // With what it has found, more may be possible now.
+            attempt.is_exhausted = false;
+        }
+        if end == Some(End::Recorded) && BEAM_SHARE * attempt.beam_work >= attempt.work {
+            (attempt.beam, attempt.beam_work) = (self.new_beam(), 0);
+        }
+        self.attempt = Some(attempt);
+        match end {
+            Some(End::Empty(_)) => self.bound(best, target_tick, false),
+            Some(End::EmptyBeyond(tick)) if tick < usize::from(best.bound) => self.bound(best, tick as u16, false),
+            _ => {}
+        }
+    }
+
     /// The start of the next sweep.
-    fn next_start(&self, attempt: &mut Attempt<N>) -> Option<usize> {
+    fn next_start(&self, attempt: &mut Attempt<N>) -> Option<(usize, Combination)> {
         loop {
             // Knowledge about early ticks holds for everything that follows.
             let early = attempt.floor..attempt.floor + WINDOW_TICKS;
@@ -437,7 +491,10 @@ impl<const N: usize> Engine<N> {
                 .or_else(|| attempt.target.bottleneck(&self.model, attempt.floor..usize::MAX, &attempt.tried));
             if let Some((tick, mask, _)) = found.filter(|&(.., states)| states < START_STATES_MAX) {
                 attempt.tried.push((tick, mask));
-                return Some(tick);
+                return Some((tick, mask));
+            }
+            if attempt.whole.is_some() && attempt.floor + CHAIN_TICKS < attempt.first_floor {
+                return None;
             }
             if attempt.floor == self.model.first_tick {
                 if !std::mem::take(&mut attempt.has_abandoned) {

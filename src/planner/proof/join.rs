@@ -23,9 +23,11 @@ pub(super) struct Slot {
     bits: u32,
     /// The bits of a memory of which only a part may be known; none for most threats.
     memory_bits: Combination,
-    /// For a hawk whose random draws are counted: how many it had made at the root, and the
-    /// position of the number of later ones in a combination. Otherwise a draw counts as any.
-    draws: Option<(u16, u32)>,
+    /// For a hawk: the position of the number of its random draws since the root.
+    draws_shift: Option<u32>,
+    /// For a hawk whose draws are counted: how many it had made at the root. Otherwise a draw counts
+    /// as any.
+    draws: Option<u16>,
 }
 
 /// Bits of a hawk's number of draws since the root: a hawk moves at most 1,300 times in a game, and
@@ -50,23 +52,22 @@ impl Slot {
         ((1 << self.bits) - 1) << self.shift
     }
 
-    /// The bits of a hawk's number of draws, if they are counted.
-    fn draws_mask(&self) -> Combination {
-        self.draws.map_or(0, |(_, shift)| ((1 << DRAW_BITS) - 1) << shift)
+    /// A hawk's number of draws since the root at its place; other threats have none.
+    #[inline]
+    pub fn draws_place(&self, draws: impl FnOnce() -> u16) -> Combination {
+        self.draws_shift.map_or(0, |shift| Combination::from(draws()) << shift)
     }
-}
 
-/// The slots with hawks' draws counted above all of their bits, as the game does: a hawk's random
-/// pick is then the one that it makes. `draws` gives the number that an automaton had made at the
-/// root.
-pub(super) fn counting_slots(slots: &[Slot], draws: impl Fn(usize) -> u16) -> Vec<Slot> {
-    let mut shift = slots.iter().map(|slot| slot.shift + slot.bits).max().unwrap_or(0);
-    let mut counting = slots.to_vec();
-    for slot in counting.iter_mut().filter(|slot| slot.memory_bits != 0) {
-        slot.draws = Some((draws(slot.automaton), shift));
-        shift += DRAW_BITS;
+    /// The bits of a hawk's number of draws; none for other threats.
+    pub fn draws_mask(&self) -> Combination {
+        self.draws_shift.map_or(0, |shift| ((1 << DRAW_BITS) - 1) << shift)
     }
-    counting
+
+    /// The slot with a hawk's draws counted as the game does: a random pick is then the one that it
+    /// makes. `at_root` is the number that it had made at the root.
+    pub fn counting(self, at_root: u16) -> Self {
+        Self { draws: self.draws_shift.map(|_| at_root), ..self }
+    }
 }
 
 /// The memories in a combination of which only a part may be known.
@@ -78,9 +79,9 @@ pub(super) struct MemorySlots {
 }
 
 impl MemorySlots {
-    /// Those in a mask.
+    /// Those in a mask. Where draws are counted, memories are fully known.
     pub fn new(memories: &Arc<Memories>, slots: &[Slot], mask: Combination) -> Self {
-        let slots = slots.iter().filter(|slot| slot.memory_bits & mask != 0);
+        let slots = slots.iter().filter(|slot| slot.memory_bits & mask != 0 && slot.draws_mask() & mask == 0);
         Self { slots: slots.map(|slot| (slot.shift, slot.memory_bits)).collect(), memories: memories.clone() }
     }
 
@@ -105,16 +106,17 @@ const HAWK_BITS_MIN: u32 = 26;
 
 /// A slot for each automaton in this order that still fits, with room for the draws of hawks.
 pub(super) fn slots_of<const N: usize>(model: &Model<N>, order: &[usize]) -> Vec<Slot> {
-    let (mut shift, mut used) = (0, 0);
+    let mut shift = 0;
     let mut slots = Vec::new();
     for &automaton in order {
         let bits = usize::BITS - model.keys(&model.automata[automaton]).leading_zeros();
         let is_hawk = matches!(model.automata[automaton], Automaton::Hawk { .. });
         let needed = if is_hawk { (bits + DRAW_BITS).max(HAWK_BITS_MIN) } else { bits };
-        if used + needed <= SLOT_BITS {
+        if shift + needed <= SLOT_BITS {
             let memory_bits = if is_hawk { Combination::from(model.memory_mask()) << shift } else { 0 };
-            slots.push(Slot { automaton, shift, bits, memory_bits, draws: None });
-            (shift, used) = (shift + bits, used + needed);
+            let draws_shift = is_hawk.then_some(shift + bits);
+            slots.push(Slot { automaton, shift, bits, memory_bits, draws_shift, draws: None });
+            shift += needed;
         }
     }
     slots
@@ -204,8 +206,10 @@ pub(super) struct Lookup<const N: usize> {
     layer: Layer<N>,
     /// The combinations, or with memories the first of those that differ only in these.
     entries: Vec<u32>,
+    /// The bits by which combinations are looked up.
+    mask: Combination,
     memories: MemorySlots,
-    /// With memories: by combination, the next one that differs only in these.
+    /// With memories or other bits left out: by combination, the next one that differs only in these.
     chain: Vec<u32>,
 }
 
@@ -214,14 +218,20 @@ impl<const N: usize> Lookup<N> {
     pub const KEY_BYTES: usize = Layer::<N>::KEY_BYTES + 3 * size_of::<u32>();
     const FREE: u32 = u32::MAX;
 
-    pub fn new(mut layer: Layer<N>, memories: MemorySlots) -> Self {
+    pub fn new(layer: Layer<N>, memories: MemorySlots) -> Self {
+        Self::groups(layer, Combination::MAX, memories)
+    }
+
+    /// With combinations that are equal in the bits of a mask in one group.
+    fn groups(mut layer: Layer<N>, mask: Combination, memories: MemorySlots) -> Self {
         layer.keys.shrink_to_fit();
         layer.sets.shrink_to_fit();
         let entries = vec![Self::FREE; (3 * layer.len() / 2 + 1).next_power_of_two()];
-        let chain = if memories.slots.is_empty() { Vec::new() } else { vec![Self::FREE; layer.len()] };
-        let mut lookup = Self { layer, entries, memories, chain };
+        let is_chained = mask != Combination::MAX || !memories.slots.is_empty();
+        let chain = if is_chained { vec![Self::FREE; layer.len()] } else { Vec::new() };
+        let mut lookup = Self { layer, entries, mask, memories, chain };
         for place in 0..lookup.layer.len() {
-            let at = lookup.entry(lookup.memories.without(lookup.layer.keys[place]));
+            let at = lookup.entry(lookup.coarse(lookup.layer.keys[place]));
             let first = std::mem::replace(&mut lookup.entries[at], place as u32);
             if let Some(next) = lookup.chain.get_mut(place) {
                 *next = first;
@@ -242,21 +252,30 @@ impl<const N: usize> Lookup<N> {
     /// The places of the combinations that can stand for the same state of the game as this one.
     #[inline]
     pub fn places(&self, key: Combination) -> TileSet<N> {
-        let mut at = self.entries[self.entry(self.memories.without(key))];
         if self.chain.is_empty() {
+            let at = self.entries[self.entry(key)];
             return if at == Self::FREE { TileSet::EMPTY } else { self.layer.sets[at as usize] };
         }
-        let mut places = TileSet::EMPTY;
-        while at != Self::FREE {
-            if self.memories.overlap(key, self.layer.keys[at as usize]) {
-                places = places.or(&self.layer.sets[at as usize]);
-            }
-            at = self.chain[at as usize];
-        }
-        places
+        self.group(key).fold(TileSet::EMPTY, |places, (_, set)| places.or(set))
     }
 
-    /// The entry of a combination without its memories, or the free one for it.
+    /// Every combination that can stand for the same state of the game as this one in the bits by
+    /// which they are looked up.
+    fn group(&self, key: Combination) -> impl Iterator<Item = (Combination, &TileSet<N>)> {
+        let first = self.entries[self.entry(self.coarse(key))];
+        let next = |&at: &u32| self.chain.get(at as usize).copied().filter(|&at| at != Self::FREE);
+        let places = std::iter::successors(Some(first).filter(|&at| at != Self::FREE), next);
+        let group = places.map(|at| (self.layer.keys[at as usize], &self.layer.sets[at as usize]));
+        group.filter(move |&(other, _)| self.memories.overlap(key, other))
+    }
+
+    /// What the combinations of a group have in common.
+    #[inline]
+    fn coarse(&self, key: Combination) -> Combination {
+        self.memories.without(key & self.mask)
+    }
+
+    /// The entry of what the combinations of a group have in common, or the free one for it.
     #[inline]
     fn entry(&self, key: Combination) -> usize {
         let mask = self.entries.len() - 1;
@@ -264,7 +283,7 @@ impl<const N: usize> Lookup<N> {
         loop {
             match self.entries[at] {
                 Self::FREE => return at,
-                place if self.memories.without(self.layer.keys[place as usize]) == key => return at,
+                place if self.coarse(self.layer.keys[place as usize]) == key => return at,
                 _ => at = (at + 1) & mask,
             }
         }
@@ -466,18 +485,32 @@ impl<const N: usize> Join<N> {
         narrow
     }
 
-    /// The states that are in both layers, over the threats of either: `mask` holds the bits of the
-    /// layer's own.
-    pub fn natural(layer: Layer<N>, mask: Combination, memories: MemorySlots, known: &Layer<N>) -> Layer<N> {
-        let own = Lookup::new(layer, memories);
+    /// The states of a layer with one more threat, whose bits are `added`, in each key for which
+    /// `known` has a state that can be the same; `None` if there would be more than `max_len`
+    /// combinations. `memories` are those in what both have in common, `common`.
+    pub fn natural(
+        &mut self,
+        layer: &Layer<N>,
+        known: Layer<N>,
+        (common, added): (Combination, Combination),
+        memories: MemorySlots,
+        max_len: usize,
+    ) -> Option<Layer<N>> {
+        let known = Lookup::groups(known, common, memories);
         let mut both = Layer::default();
-        for (&key, lives) in known.keys.iter().zip(&known.sets) {
-            let set = own.places(key & mask).and(lives);
-            if !set.is_empty() {
-                both.push(key, set);
+        self.begin(layer.len(), &mut both);
+        for (&key, set) in layer.keys.iter().zip(&layer.sets) {
+            for (other, lives) in known.group(key & common) {
+                let set = set.and(lives);
+                if !set.is_empty() {
+                    self.index.add(key | other & added, set, &mut both);
+                }
+            }
+            if both.len() > max_len {
+                return None;
             }
         }
-        both
+        Some(both)
     }
 }
 
@@ -525,7 +558,7 @@ fn successors<const N: usize>(
         Some(layer) => *to = to.and(&layer[key_next as usize]),
         None => to.remove(model.place(&model.automata[slot.automaton], key_next)),
     };
-    let draws = slots.iter().fold(0, |mask, slot| mask | slot.draws_mask());
+    let draws = slots.iter().filter(|slot| slot.draws.is_some()).fold(0, |mask, slot| mask | slot.draws_mask());
     let mut fixed = key & draws;
     for slot in slots {
         // Where the player goes does not matter to owls that do not look.
@@ -626,7 +659,8 @@ fn land<const N: usize>(
                     continue;
                 }
                 match slot.draws.filter(|_| model.hawk_draws(key)) {
-                    Some((at_root, shift)) => {
+                    Some(at_root) => {
+                        let shift = slot.draws_shift.expect("a hawk has one");
                         let draws = at_root + (group.key >> shift & ((1 << DRAW_BITS) - 1)) as u16;
                         push(
                             &Group { key: group.key + (1 << shift), ..*group },

@@ -48,12 +48,11 @@ pub struct Step {
     pub from_tick: u16,
     /// The tick at which it turned back or ran out of states.
     pub until_tick: u16,
-    /// Whether it adopted the threats of the known states on its way.
-    pub absorbs: bool,
     /// Whether it counts the random draws of hawks, which it can from the first tick on: a hawk's
     /// pick is then the one that it makes, and not any.
     pub counts_draws: bool,
-    /// The threats that joined: the tick, and the place in the map.
+    /// The threats that joined: the tick, and the place in the map. A threat joins in the states in
+    /// which it is known then, or else in all that it can have.
     pub joins: Vec<(u16, u16)>,
 }
 

@@ -8,6 +8,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::join::{Combination, Slot};
 use super::tile_set::TileSet;
 use crate::game::{Direction, LAST_TICK, Position, Rules, State, Style, Threat, World};
 use crate::search::BudgetMeter;
@@ -346,6 +347,13 @@ impl<const N: usize> Model<N> {
                 self.hawk_key(tile as usize, memory)
             }
         }
+    }
+
+    /// A threat's part of a combination, a hawk's draws since the first tick included.
+    pub fn combination_in(&self, world: &World, state: &State, slot: &Slot) -> Combination {
+        let automaton = &self.automata[slot.automaton];
+        let draws = || world.threat(state, automaton.index()).draws - self.start_draws[slot.automaton];
+        slot.place(self.key_in(world, state, automaton)) | slot.draws_place(draws)
     }
 
     /// The number of keys of an automaton.

@@ -7,15 +7,21 @@
 //! wide, so only some are kept on the way forwards; the others are rebuilt on the way back.
 
 use super::Step;
-use super::join::{Combination, Join, Layer, Lookup, counting_slots};
+use super::join::{Combination, Join, Layer, Lookup};
 use super::model::{Automaton, Model};
-use super::target::Target;
+use super::target::{Known, Target};
 use crate::search::BudgetMeter;
 
 /// Number of layers between two that are kept on the way forwards.
 const CHECKPOINT_TICKS: usize = 16;
 /// Work beyond the target that is worthwhile after a sweep of little work.
 const BEYOND_WORK_MIN: u64 = 200_000;
+/// The share of its work after which a sweep of the whole game returns from beyond the target.
+const WHOLE_BEYOND_SHARE: u64 = 4;
+/// Once a sweep of the whole game that did more work than this drops less than one in so many states
+/// on its way back, it is over.
+const RETURN_WORK_MIN: u64 = 1_000_000;
+const DROPPED_SHARE: u64 = 20;
 /// Combinations between two checks of the budget: about a hundred microseconds.
 const CHUNK: usize = 512;
 
@@ -28,8 +34,6 @@ pub(super) enum End {
     Recorded,
     /// A layer did not fit into memory.
     TooBig,
-    /// A sweep that does not turn back reached the target.
-    Reached,
     /// No state is left at this tick beyond the target. The sweep is not over: it turns back now.
     EmptyBeyond(usize),
 }
@@ -44,24 +48,16 @@ pub(super) struct SweepLimits {
     /// Memory of the layers that are kept on the way forwards, and again of those between two of
     /// them.
     pub kept_bytes: usize,
-    /// Whether the sweep turns back once it reaches the target. One that does not needs no memory
-    /// for the way back, but can only prove.
-    pub turns_back: bool,
     /// Before it returns, the sweep goes on beyond the target, up to this tick: where no state is
     /// left, a later target is out of reach. No further than the target if this is not beyond it.
     pub beyond_tick: usize,
     /// The bits of threats that do not join.
     pub left_out: Combination,
-    /// Whether the sweep counts the random draws of hawks; it starts at the first tick then, and
-    /// does not turn back.
+    /// Whether the sweep starts at the first tick with the threats as they stand there, and no other
+    /// threat joins later.
+    pub is_whole: bool,
+    /// Whether such a sweep counts the random draws of hawks.
     pub counts_draws: bool,
-}
-
-impl SweepLimits {
-    /// Whether a sweep adopts the threats of the known states on its way. These do not count draws.
-    fn absorbs(&self) -> bool {
-        self.join_len > 0 && !self.counts_draws
-    }
 }
 
 /// A layer that waits for the way back.
@@ -94,6 +90,8 @@ pub(super) struct Sweep<const N: usize> {
     join: Join<N>,
     phase: Phase,
     tick: usize,
+    /// The threats with which it starts.
+    base: Combination,
     mask: Combination,
     layer: Layer<N>,
     /// The layer under construction, and how much of `layer` has been processed.
@@ -108,19 +106,24 @@ pub(super) struct Sweep<const N: usize> {
     turning: Option<(StoredLayer<N>, usize)>,
     checkpoints: Vec<StoredLayer<N>>,
     checkpoint_bytes: usize,
-    /// Bytes of layers since the last checkpoint.
-    segment_bytes: usize,
+    /// Ticks between two checkpoints: more for wide sweeps, which then rebuild their layers twice.
+    checkpoint_ticks: usize,
+    /// The layers from the last checkpoint on, rebuilt, and their bytes.
     segment: Vec<StoredLayer<N>>,
+    segment_bytes: usize,
+    /// On the way back, the states of the segment, and how many of them were kept.
+    segment_states: u64,
+    segment_kept: u64,
+    /// The work when the target was reached.
+    work_at_target: u64,
     /// On the way back: the layer after, and its mask.
     after: Option<(Combination, Lookup<N>)>,
 }
 
 impl<const N: usize> Sweep<N> {
-    pub fn new(target: &Target<N>, from: usize, limits: SweepLimits) -> Self {
-        let (mask, layer) = match target.known(from) {
-            Some(known) if limits.absorbs() => (known.mask, known.lookup.layer().clone()),
-            _ => (0, Layer { keys: vec![0], sets: vec![target.allowed[from]] }),
-        };
+    /// A sweep that starts with the threats that are known together in its first tick.
+    pub fn new(target: &Target<N>, from: usize, known: Combination, limits: SweepLimits) -> Self {
+        let layer = Layer { keys: vec![0], sets: vec![target.allowed[from]] };
         Self {
             from,
             limits,
@@ -128,7 +131,8 @@ impl<const N: usize> Sweep<N> {
             join: Join::default(),
             phase: Phase::Forwards,
             tick: from,
-            mask,
+            base: known,
+            mask: 0,
             layer,
             next: Layer::default(),
             done: 0,
@@ -137,8 +141,12 @@ impl<const N: usize> Sweep<N> {
             turning: None,
             checkpoints: Vec::new(),
             checkpoint_bytes: 0,
+            checkpoint_ticks: CHECKPOINT_TICKS,
             segment_bytes: 0,
             segment: Vec::new(),
+            segment_states: 0,
+            segment_kept: 0,
+            work_at_target: 0,
             after: None,
         }
     }
@@ -151,6 +159,16 @@ impl<const N: usize> Sweep<N> {
         layers.map(|layer| layer.len() * Layer::<N>::KEY_BYTES).sum::<usize>() + self.checkpoint_bytes + after
     }
 
+    /// The tick of its layer.
+    pub fn tick(&self) -> usize {
+        self.tick
+    }
+
+    /// Whether it has reached the target or turned back.
+    pub fn has_turned(&self) -> bool {
+        self.phase != Phase::Forwards
+    }
+
     /// Continues until the sweep ends, for about this many combinations, or until the budget is
     /// used up.
     pub fn advance(
@@ -158,13 +176,15 @@ impl<const N: usize> Sweep<N> {
         model: &Model<N>,
         target: &mut Target<N>,
         slice: u64,
+        can_turn: bool,
         meter: &mut BudgetMeter,
     ) -> Option<End> {
         let (begin, work) = (meter.ticks(), self.work);
         let stop = begin + slice;
         while meter.check().is_ok() && meter.ticks() < stop {
             let end = match self.phase {
-                Phase::Forwards => self.forwards(model, target, meter),
+                Phase::Forwards if self.tick == target.tick && !can_turn => return None,
+                Phase::Forwards => self.forwards(model, target, can_turn, meter),
                 Phase::Beyond { work_max } => self.beyond(model, target, work_max, meter),
                 Phase::Again { until } => self.again(model, target, until, meter),
                 Phase::Backwards => self.backwards(model, target, meter),
@@ -178,10 +198,15 @@ impl<const N: usize> Sweep<N> {
         None
     }
 
-    fn forwards(&mut self, model: &Model<N>, target: &mut Target<N>, meter: &mut BudgetMeter) -> Option<End> {
+    fn forwards(
+        &mut self,
+        model: &Model<N>,
+        target: &mut Target<N>,
+        can_turn: bool,
+        meter: &mut BudgetMeter,
+    ) -> Option<End> {
         if !self.is_ready {
-            let known_mask = target.known(self.tick).map(|known| known.mask);
-            self.mask = target.narrow(self.tick, self.mask, self.limits.absorbs(), &mut self.join, &mut self.layer);
+            target.narrow(self.tick, self.mask, &mut self.join, &mut self.layer);
             self.widen(model, target);
             if self.layer.is_empty() {
                 self.record(model, target);
@@ -189,26 +214,27 @@ impl<const N: usize> Sweep<N> {
             }
             // If the sweep would only repeat what is known, the following ticks yield nothing new.
             let is_repeating = self.limits.join_len > 0
+                && can_turn
                 && self.tick > self.from
-                && known_mask == Some(self.mask)
-                && target.known(self.tick).is_some_and(|known| known.states * 19 <= self.layer.states() * 20);
+                && target
+                    .known_over(self.tick, self.mask)
+                    .is_some_and(|known| known.states * 19 <= self.layer.states() * 20);
             if self.tick == target.tick && self.limits.beyond_tick > self.tick {
                 let stored = StoredLayer { tick: self.tick, mask: self.mask, layer: self.layer.clone() };
                 self.turning = Some((stored, self.joins.len()));
-                self.phase = Phase::Beyond { work_max: BEYOND_WORK_MIN.max(self.work) };
+                self.work_at_target = self.work;
+                let work = if self.limits.is_whole { self.work / WHOLE_BEYOND_SHARE } else { self.work };
+                self.phase = Phase::Beyond { work_max: BEYOND_WORK_MIN.max(work) };
                 self.is_ready = true;
                 return None;
             }
-            if self.tick == target.tick && !self.limits.turns_back {
-                return Some(End::Reached);
-            }
-            if self.tick == target.tick || (is_repeating && self.limits.turns_back) {
+            if self.tick == target.tick || is_repeating {
                 self.record(model, target);
                 self.after = Some((self.mask, target.index(std::mem::take(&mut self.layer), self.mask)));
                 self.phase = Phase::Backwards;
                 return None;
             }
-            if self.limits.turns_back && !self.keep() {
+            if !self.keep() {
                 return Some(End::TooBig);
             }
             self.is_ready = true;
@@ -227,7 +253,7 @@ impl<const N: usize> Sweep<N> {
         work_max: u64,
         meter: &mut BudgetMeter,
     ) -> Option<End> {
-        let is_too_much = self.work > 2 * work_max || self.next.len() > self.limits.layer_len;
+        let is_too_much = self.work > self.work_at_target + work_max || self.next.len() > self.limits.layer_len;
         if !self.is_ready && !is_too_much {
             self.widen(model, target);
             self.is_ready = true;
@@ -243,9 +269,6 @@ impl<const N: usize> Sweep<N> {
             target.beyond = Some(self.parameters(model, target, self.tick));
             End::EmptyBeyond(self.tick)
         });
-        if !self.limits.turns_back {
-            return Some(end.unwrap_or(End::Reached));
-        }
         let (stored, joins) = self.turning.take().expect("kept at the target");
         (self.tick, self.mask, self.layer) = (stored.tick, stored.mask, stored.layer);
         self.joins.truncate(joins);
@@ -255,46 +278,95 @@ impl<const N: usize> Sweep<N> {
         end
     }
 
-    /// Adds missing threats: the first one at the first tick in any case, the others once few
-    /// enough states are left.
+    /// Adds missing threats: those with which it starts and one more at the first tick, those that
+    /// are known together with all that it has, and the others once few enough states are left.
     fn widen(&mut self, model: &Model<N>, target: &Target<N>) {
+        let limits = self.limits;
+        if !limits.is_whole {
+            let has_more = |known: &&Known<N>| self.mask & !known.mask == 0 && known.mask != self.mask;
+            let more = target.known(self.tick).filter(|known| limits.join_len > 0 && has_more(known));
+            let adopted = match more.min_by_key(|known| known.states) {
+                _ if self.tick == self.from => self.base,
+                Some(known) => known.mask,
+                None => 0,
+            };
+            for index in 0..target.slots.len() {
+                if target.slots[index].mask() & adopted & !self.mask != 0 {
+                    self.join_slot(model, target, index, usize::MAX);
+                }
+            }
+        }
+        let mut is_first = self.tick == self.from;
         for index in 0..target.slots.len() {
             let slot = target.slots[index];
-            if slot.mask() & (self.mask | self.limits.left_out) != 0 {
+            if slot.mask() & (self.mask | limits.left_out) != 0 {
                 continue;
             }
-            let is_first = self.tick == self.from && self.joins.is_empty();
             let is_exact = self.tick == model.first_tick;
+            let is_known = target.is_known(self.tick, slot);
             let is_owl = matches!(model.automata[slot.automaton], Automaton::Owl { .. });
+            let can_join = is_exact || !limits.is_whole && (is_known || !is_owl || model.forgets(self.tick));
             // Some of a threat's keys are dead for each place of the player.
             // At the first tick there is one key for each threat.
-            let keys = if is_exact { 1 } else { target.closure_len(model, slot, self.tick) };
-            let is_small = self.layer.len() * keys / 4 <= self.limits.join_len;
-            let can_join = is_exact || !(is_owl && !model.forgets(self.tick) || self.limits.counts_draws);
-            if !can_join || !(is_first || is_small) {
+            let keys = if is_exact || is_known { 1 } else { target.closure_len(model, slot, self.tick) };
+            if !can_join || !(is_first || self.layer.len() * keys / 4 <= limits.join_len) {
                 return;
             }
-            let max_len = if is_first { self.limits.layer_len } else { self.limits.join_len };
-            let keys = target.keys_at(model, slot, self.tick);
-            let Some(wide) = self.layer.widen(slot, &keys, max_len) else { return };
-            self.layer = wide;
-            self.mask |= slot.mask();
-            self.joins.push((self.tick, index));
+            let max_len = if is_first { limits.layer_len } else { limits.join_len };
+            if !self.join_slot(model, target, index, max_len) {
+                return;
+            }
+            is_first = false;
         }
+    }
+
+    /// Lets a threat join, unless there would be more combinations than this; returns whether it
+    /// did.
+    fn join_slot(&mut self, model: &Model<N>, target: &Target<N>, index: usize, max_len: usize) -> bool {
+        let wide = self.joined(model, target, index, max_len);
+        let Some((mask, layer)) = wide else { return false };
+        (self.mask, self.layer) = (mask, layer);
+        self.joins.push((self.tick, index));
+        target.narrow(self.tick, mask, &mut self.join, &mut self.layer);
+        true
+    }
+
+    /// The layer with one more threat, and its mask.
+    fn joined(
+        &mut self,
+        model: &Model<N>,
+        target: &Target<N>,
+        index: usize,
+        max_len: usize,
+    ) -> Option<(Combination, Layer<N>)> {
+        let slot = target.slots[index];
+        let (mask, layer) = target.join(model, (self.tick, slot), (self.mask, &self.layer), &mut self.join, max_len)?;
+        // From the first tick on, draws can be counted.
+        let counts = self.limits.counts_draws && self.tick == model.first_tick;
+        Some((if counts { mask | slot.draws_mask() } else { mask }, layer))
     }
 
     /// Keeps the layer for the way back if one is due; returns false if there is no room.
     fn keep(&mut self) -> bool {
         let bytes = self.layer.len() * Layer::<N>::KEY_BYTES;
         let last = self.checkpoints.last().map(|checkpoint| checkpoint.tick);
-        self.segment_bytes += bytes;
-        let is_due = last.is_none_or(|last| self.tick - last >= CHECKPOINT_TICKS);
-        if is_due || self.segment_bytes > self.limits.kept_bytes {
-            self.segment_bytes = bytes;
+        if last.is_none_or(|last| self.tick - last >= self.checkpoint_ticks) {
             self.checkpoint_bytes += bytes;
             self.checkpoints.push(StoredLayer { tick: self.tick, mask: self.mask, layer: self.layer.clone() });
         }
-        self.checkpoint_bytes <= self.limits.kept_bytes && bytes <= self.limits.kept_bytes
+        while self.checkpoint_bytes > self.limits.kept_bytes && self.checkpoints.len() > 1 {
+            self.thin();
+        }
+        bytes <= self.limits.kept_bytes
+    }
+
+    /// Drops every other checkpoint but the first.
+    fn thin(&mut self) {
+        self.checkpoint_ticks *= 2;
+        let mut place = 0..;
+        self.checkpoints.retain(|_| place.next().is_some_and(|place: usize| place.is_multiple_of(2)));
+        let bytes = self.checkpoints.iter().map(|checkpoint| checkpoint.layer.len() * Layer::<N>::KEY_BYTES);
+        self.checkpoint_bytes = bytes.sum();
     }
 
     /// Builds a part of the next layer; returns true once it has replaced this one.
@@ -302,10 +374,7 @@ impl<const N: usize> Sweep<N> {
         if self.done == 0 {
             self.join.begin(self.layer.len(), &mut self.next);
         }
-        let mut slots = target.slots_in(self.mask);
-        if self.limits.counts_draws {
-            slots = counting_slots(&slots, |automaton| model.start_draws[automaton]);
-        }
+        let slots = target.slots_in(model, self.mask);
         let context = target.context(model, &slots, self.tick);
         let end = self.layer.len().min(self.done + CHUNK);
         self.join.step(&context, &self.layer, self.done..end, &mut self.next);
@@ -322,17 +391,25 @@ impl<const N: usize> Sweep<N> {
     /// Rebuilds the layers from a checkpoint on.
     fn again(&mut self, model: &Model<N>, target: &Target<N>, until: usize, meter: &mut BudgetMeter) -> Option<End> {
         if !self.is_ready {
-            let absorbs = self.limits.absorbs();
-            self.mask = target.narrow(self.tick, self.mask, absorbs, &mut self.join, &mut self.layer);
-            for &(_, index) in self.joins.iter().filter(|(tick, _)| *tick == self.tick) {
-                let slot = target.slots[index];
-                if slot.mask() & self.mask == 0 {
-                    let keys = target.keys_at(model, slot, self.tick);
-                    self.layer = self.layer.widen(slot, &keys, usize::MAX).expect("no limit is reached");
-                    self.mask |= slot.mask();
+            target.narrow(self.tick, self.mask, &mut self.join, &mut self.layer);
+            let joins: Vec<usize> =
+                self.joins.iter().filter(|(tick, _)| *tick == self.tick).map(|&(_, index)| index).collect();
+            for index in joins {
+                if target.slots[index].mask() & self.mask == 0 {
+                    let wide = self.joined(model, target, index, usize::MAX);
+                    (self.mask, self.layer) = wide.expect("no limit is reached");
+                    target.narrow(self.tick, self.mask, &mut self.join, &mut self.layer);
                 }
             }
             self.is_ready = true;
+        }
+        let is_new = self.done == 0 && !self.segment.is_empty();
+        if is_new && (self.segment.len() >= CHECKPOINT_TICKS || self.segment_bytes > self.limits.kept_bytes) {
+            // The layers up to there do not fit: the segment starts over from here, and what comes
+            // before is rebuilt once more.
+            self.segment.clear();
+            self.segment_bytes = 0;
+            self.checkpoints.push(StoredLayer { tick: self.tick, mask: self.mask, layer: self.layer.clone() });
         }
         if self.tick + 1 == until {
             self.store();
@@ -341,6 +418,7 @@ impl<const N: usize> Sweep<N> {
         }
         if self.step(model, target, meter) {
             let layer = std::mem::take(&mut self.next);
+            self.segment_bytes += layer.len() * Layer::<N>::KEY_BYTES;
             self.segment.push(StoredLayer { tick: self.tick, mask: self.mask, layer });
             self.tick += 1;
         }
@@ -357,8 +435,10 @@ impl<const N: usize> Sweep<N> {
     fn backwards(&mut self, model: &Model<N>, target: &mut Target<N>, meter: &mut BudgetMeter) -> Option<End> {
         let Some(stored) = self.segment.last() else {
             let until = self.tick;
-            let checkpoint = self.checkpoints.pop().expect("the first layer is a checkpoint");
-            (self.tick, self.mask, self.layer) = (checkpoint.tick, checkpoint.mask, checkpoint.layer);
+            self.checkpoints.pop_if(|checkpoint| checkpoint.tick == until);
+            let checkpoint = self.checkpoints.last().expect("the first layer is a checkpoint");
+            (self.tick, self.mask, self.layer) = (checkpoint.tick, checkpoint.mask, checkpoint.layer.clone());
+            self.segment_bytes = 0;
             (self.done, self.is_ready, self.phase) = (0, true, Phase::Again { until });
             return None;
         };
@@ -369,13 +449,13 @@ impl<const N: usize> Sweep<N> {
             // Threats that joined between the two are left out again.
             let narrow = (after_mask != mask).then(|| target.index(self.join.project(after.layer(), mask), mask));
             if let Some(narrow) = narrow {
-                target.record(tick + 1, after_mask, after);
+                target.record(tick + 1, after_mask, after, &mut self.join);
                 self.after = Some((mask, narrow));
             } else {
                 self.after = Some((after_mask, after));
             }
         }
-        let slots = target.slots_in(mask);
+        let slots = target.slots_in(model, mask);
         let context = target.context(model, &slots, tick);
         let (_, after) = self.after.as_ref().expect("a layer comes after");
         let end = stored.layer.len().min(self.done + CHUNK);
@@ -385,13 +465,22 @@ impl<const N: usize> Sweep<N> {
         if end < stored.layer.len() {
             return None;
         }
+        self.segment_states += stored.layer.states();
+        self.segment_kept += self.next.states();
         self.segment.pop();
         (self.done, self.tick) = (0, tick);
         let (after_mask, after) = self.after.take().expect("a layer comes after");
-        target.record(tick + 1, after_mask, after);
+        target.record(tick + 1, after_mask, after, &mut self.join);
         let lookup = target.index(std::mem::take(&mut self.next), mask);
-        if tick == self.from {
-            target.record(tick, mask, lookup);
+        let mut is_over = tick == self.from;
+        if self.segment.is_empty() {
+            let dropped = self.segment_states - self.segment_kept;
+            let is_same = DROPPED_SHARE * dropped < self.segment_states;
+            is_over |= self.limits.is_whole && is_same && self.work > RETURN_WORK_MIN;
+            (self.segment_states, self.segment_kept) = (0, 0);
+        }
+        if is_over {
+            target.record(tick, mask, lookup, &mut self.join);
             return Some(End::Recorded);
         }
         self.after = Some((mask, lookup));
@@ -414,7 +503,6 @@ impl<const N: usize> Sweep<N> {
             target_tick: target_tick as u16,
             from_tick: self.from as u16,
             until_tick: self.tick as u16,
-            absorbs: self.limits.absorbs(),
             counts_draws: self.limits.counts_draws,
             joins: joins.collect(),
         }

@@ -8,6 +8,7 @@ use super::Step;
 use super::join::{Combination, Join, JoinContext, Layer, Lookup, MemorySlots, Slot, slots_of};
 use super::model::{Automaton, Closure, Memories, Model};
 use super::projection::Projection;
+use super::sweep::{Sweep, SweepLimits};
 use super::tile_set::TileSet;
 use crate::game::{Move, State, Style, World};
 use crate::planner::survival::Prune;
@@ -20,8 +21,10 @@ const SMALL_STATES: u64 = 512;
 /// Minimum distance, in ticks, from the start of a sweep to the target: shorter sweeps prove
 /// little.
 const START_MARGIN_TICKS: usize = 20;
+/// How long before a later target what is known about a whole game is swept again.
+const AGAIN_TICKS: usize = 300;
 /// The keys of a hawk for each that it joins with: soon afterwards it can remember many things.
-const HAWK_WEIGHT: usize = 32;
+const HAWK_WEIGHT: usize = 8;
 /// Minimum distance, in ticks, between the starts of sweeps over the same threats.
 const START_DISTANCE_TICKS: usize = 30;
 
@@ -31,6 +34,9 @@ const START_DISTANCE_TICKS: usize = 30;
 pub(super) struct Known<const N: usize> {
     pub mask: Combination,
     pub states: u64,
+    /// The states that are left without all threats but the first of the target's slots; all
+    /// states if that one is not among them.
+    first_states: u64,
     pub lookup: Lookup<N>,
 }
 
@@ -53,7 +59,8 @@ pub(super) struct Target<const N: usize> {
     memories: Arc<Memories>,
     /// The threats that can be joined, in the order in which they join.
     pub slots: Vec<Slot>,
-    known: Vec<Option<Arc<Known<N>>>>,
+    /// By tick: sets over different threats.
+    known: Vec<Vec<Arc<Known<N>>>>,
     known_bytes: usize,
     known_max_bytes: usize,
     /// The proof of all of it.
@@ -79,7 +86,7 @@ impl<const N: usize> Target<N> {
             closures,
             memories: model.memories.clone(),
             slots,
-            known: vec![None; tick + 1],
+            known: vec![Vec::new(); tick + 1],
             known_bytes: 0,
             known_max_bytes,
             steps: Vec::new(),
@@ -93,7 +100,7 @@ impl<const N: usize> Target<N> {
     /// leads through this tick.
     pub fn later(&self, model: &Model<N>, tick: usize) -> Self {
         let mut known = self.known.clone();
-        known.resize(tick + 1, None);
+        known.resize(tick + 1, Vec::new());
         let mut later = Self {
             tick,
             allowed: Vec::new(),
@@ -116,17 +123,10 @@ impl<const N: usize> Target<N> {
     /// Returns whether there was any.
     pub fn adopt(&mut self, earlier: &Self) -> bool {
         let mut is_adopted = false;
-        for (tick, known) in earlier.known.iter().enumerate() {
-            let Some(known) = known else { continue };
-            let own = self.known[tick].as_ref();
-            if own.is_some_and(|own| own.mask == known.mask || own.mask & !known.mask != 0) {
-                continue;
-            }
-            let known_bytes = self.known_bytes + known.lookup.bytes() - own.map_or(0, |own| own.lookup.bytes());
-            if known_bytes <= self.known_max_bytes {
-                self.known_bytes = known_bytes;
-                self.known[tick] = Some(known.clone());
-                is_adopted = true;
+        for (tick, sets) in earlier.known.iter().enumerate() {
+            for known in sets {
+                let is_new = self.known[tick].iter().all(|own| known.mask & !own.mask != 0);
+                is_adopted |= is_new && self.keep(tick, known.clone());
             }
         }
         if is_adopted {
@@ -182,20 +182,80 @@ impl<const N: usize> Target<N> {
         true
     }
 
-    /// The slots whose bits are in a mask.
-    pub fn slots_in(&self, mask: Combination) -> Vec<Slot> {
-        self.slots.iter().copied().filter(|slot| slot.mask() & mask != 0).collect()
+    /// Adds a set to the knowledge about a tick, in place of those over fewer threats; returns
+    /// whether there is room for it.
+    fn keep(&mut self, tick: usize, known: Arc<Known<N>>) -> bool {
+        let is_replaced = |other: &Arc<Known<N>>| other.mask & !known.mask == 0;
+        let replaced = self.known[tick].iter().filter(|other| is_replaced(other));
+        let replaced_bytes: usize = replaced.map(|other| other.lookup.bytes()).sum();
+        let known_bytes = self.known_bytes + known.lookup.bytes() - replaced_bytes;
+        let has_room = known_bytes <= self.known_max_bytes;
+        if has_room {
+            self.known_bytes = known_bytes;
+            self.known[tick].retain(|other| !is_replaced(other));
+            self.known[tick].push(known);
+        }
+        has_room
     }
 
-    /// The bits of the threats that the n-th sweep of the whole game leaves out: none, the hawks,
-    /// whose memories make layers wide, or these and one more style.
-    pub fn whole_sweep_without(&self, model: &Model<N>, nth: usize) -> Combination {
-        let is_left_out = |slot: &&Slot| match &model.automata[slot.automaton] {
-            Automaton::Hawk { .. } => !nth.is_multiple_of(4),
-            Automaton::Owl { .. } => nth % 4 == 2,
-            Automaton::Chaser { style, .. } => nth % 4 == 3 && *style == Style::Deer,
+    /// The slots whose bits are in a mask, with draws counted where it has the bits for these.
+    pub fn slots_in(&self, model: &Model<N>, mask: Combination) -> Vec<Slot> {
+        let slots = self.slots.iter().filter(|slot| slot.mask() & mask != 0);
+        let counted = |slot: &Slot| match slot.draws_mask() & mask {
+            0 => *slot,
+            _ => slot.counting(model.start_draws[slot.automaton]),
         };
-        self.slots.iter().filter(is_left_out).fold(0, |mask, slot| mask | slot.mask())
+        slots.map(counted).collect()
+    }
+
+    /// The bits of all threats, and of these the draws of hawks.
+    fn masks(&self) -> (Combination, Combination) {
+        let bits = self.slots.iter().map(|slot| (slot.mask(), slot.draws_mask()));
+        bits.fold((0, 0), |(all, draws), (own, own_draws)| (all | own, draws | own_draws))
+    }
+
+    /// The masks of the sweeps of the whole game, in their order: the first threat with each other,
+    /// hawks first with any draw and then with draws counted, all but hawks, whose memories make
+    /// layers wide, and all.
+    pub fn whole_sweeps(&self) -> Vec<Combination> {
+        let Some((first, others)) = self.slots.split_first() else { return Vec::new() };
+        let is_hawk = |slot: &&Slot| slot.draws_mask() != 0;
+        let pair = |slot: &Slot| first.mask() | slot.mask();
+        let (all, draws) = self.masks();
+        let hawks = others.iter().filter(is_hawk);
+        let mut masks: Vec<Combination> = others.iter().filter(|slot| !is_hawk(slot)).map(pair).collect();
+        masks.extend(hawks.clone().map(pair));
+        masks.extend(hawks.map(|slot| pair(slot) | slot.draws_mask()));
+        masks.push(self.slots.iter().filter(|slot| !is_hawk(slot)).fold(0, |mask, slot| mask | slot.mask()));
+        masks.push(all | draws);
+        let mut seen = Vec::new();
+        masks.retain(|mask| {
+            *mask != 0 && !seen.contains(mask) && {
+                seen.push(*mask);
+                true
+            }
+        });
+        masks
+    }
+
+    /// A sweep of the whole game over the threats of a mask.
+    pub fn whole_sweep(&self, model: &Model<N>, mask: Combination, limits: SweepLimits) -> Sweep<N> {
+        let (all, draws) = self.masks();
+        let limits = SweepLimits { left_out: all & !mask, is_whole: true, counts_draws: mask & draws != 0, ..limits };
+        Sweep::new(self, model.first_tick, 0, limits)
+    }
+
+    /// A sweep over the threats of a mask, which have been swept for an earlier target, again: from
+    /// the tick not long before the target in which the fewest states over them are known.
+    pub fn sweep_again(&self, mask: Combination, limits: SweepLimits) -> Option<Sweep<N>> {
+        let (all, _) = self.masks();
+        let end = self.tick.saturating_sub(START_MARGIN_TICKS);
+        let ticks = end.saturating_sub(AGAIN_TICKS)..end;
+        let sets = ticks.flat_map(|tick| self.known(tick).map(move |known| (tick, known)));
+        let own = sets.filter(|(_, known)| known.mask == mask);
+        let (tick, _) = own.min_by_key(|(_, known)| known.states)?;
+        let limits = SweepLimits { join_len: 0, left_out: all & !mask, ..limits };
+        Some(Sweep::new(self, tick, mask, limits))
     }
 
     fn memory_slots(&self, mask: Combination) -> MemorySlots {
@@ -212,9 +272,14 @@ impl<const N: usize> Target<N> {
         JoinContext { model, slots, tick, allowed: &self.allowed, projections: &self.projections }
     }
 
-    /// The knowledge about a tick.
-    pub fn known(&self, tick: usize) -> Option<&Known<N>> {
-        self.known[tick].as_deref()
+    /// The knowledge about a tick: sets over different threats. Nothing is known beyond the target.
+    pub fn known(&self, tick: usize) -> impl Iterator<Item = &Known<N>> {
+        self.known.get(tick).into_iter().flatten().map(|known| &**known)
+    }
+
+    /// The knowledge about a tick over exactly these threats.
+    pub fn known_over(&self, tick: usize, mask: Combination) -> Option<&Known<N>> {
+        self.known(tick).find(|known| known.mask == mask)
     }
 
     /// The number of keys of a threat that joins in a tick, as a measure of its cost.
@@ -240,45 +305,76 @@ impl<const N: usize> Target<N> {
         keys.filter(|(_, set)| !set.is_empty()).collect()
     }
 
-    /// Applies the knowledge about a tick. If it covers more threats than the layer has, they join
-    /// the layer if it `absorbs` them. Returns the layer's new mask.
-    pub fn narrow(
+    /// The states of a known set with this threat in a tick, without the threats that neither a
+    /// layer over the threats of a mask has nor is this one; of several sets, the one that has the
+    /// most in common with the layer. Also returns their mask.
+    fn candidates(
         &self,
         tick: usize,
         mask: Combination,
-        absorbs: bool,
+        slot: Slot,
         join: &mut Join<N>,
-        layer: &mut Layer<N>,
-    ) -> Combination {
-        let Some(known) = self.known(tick) else { return mask };
-        if known.mask & !mask == 0 {
-            layer.retain(|key| known.lookup.places(key & known.mask));
-            mask
-        } else if mask & !known.mask != 0 {
-            mask
-        } else if absorbs {
-            *layer = Join::natural(std::mem::take(layer), mask, self.memory_slots(mask), known.lookup.layer());
-            known.mask
-        } else {
-            let narrow = self.index(join.project(known.lookup.layer(), mask), mask);
-            layer.retain(|key| narrow.places(key & mask));
-            mask
+    ) -> Option<(Combination, Layer<N>)> {
+        let sets = self.known(tick).filter(|known| known.mask & slot.mask() != 0);
+        let counts = |known: &Known<N>| known.mask & slot.draws_mask() != 0;
+        let known = sets.max_by_key(|known| (counts(known), (known.mask & mask).count_ones()))?;
+        let kept = known.mask & (mask | slot.mask() | slot.draws_mask());
+        let layer = known.lookup.layer();
+        Some((kept, if kept == known.mask { layer.clone() } else { join.project(layer, kept) }))
+    }
+
+    /// Whether a set over these threats is known in a tick.
+    pub fn is_known(&self, tick: usize, slot: Slot) -> bool {
+        self.known(tick).any(|known| known.mask & slot.mask() != 0)
+    }
+
+    /// Lets a threat join a layer over the threats of a mask: in the states in which it is known,
+    /// or else in all that it can have. Returns the new layer and its mask, or `None` if there would
+    /// be more than `max_len` combinations.
+    pub fn join(
+        &self,
+        model: &Model<N>,
+        (tick, slot): (usize, Slot),
+        (mask, layer): (Combination, &Layer<N>),
+        join: &mut Join<N>,
+        max_len: usize,
+    ) -> Option<(Combination, Layer<N>)> {
+        if tick > model.first_tick
+            && let Some((kept, known)) = self.candidates(tick, mask, slot, join)
+        {
+            let (common, added) = (kept & mask, kept & !mask);
+            let wide = join.natural(layer, known, (common, added), self.memory_slots(common), max_len)?;
+            return Some((mask | added, wide));
+        }
+        let wide = layer.widen(slot, &self.keys_at(model, slot, tick), max_len)?;
+        Some((mask | slot.mask(), wide))
+    }
+
+    /// Applies the knowledge about a tick to a layer over the threats of a mask.
+    pub fn narrow(&self, tick: usize, mask: Combination, join: &mut Join<N>, layer: &mut Layer<N>) {
+        for known in self.known(tick) {
+            let common = known.mask & mask;
+            if common == known.mask {
+                layer.retain(|key| known.lookup.places(key & common));
+            } else if common != 0 {
+                let narrow = self.index(join.project(known.lookup.layer(), common), common);
+                layer.retain(|key| narrow.places(key & common));
+            }
         }
     }
 
     /// Records the states of a tick from which the target can be reached, if that adds to the
     /// knowledge.
-    pub fn record(&mut self, tick: usize, mask: Combination, lookup: Lookup<N>) {
+    pub fn record(&mut self, tick: usize, mask: Combination, lookup: Lookup<N>, join: &mut Join<N>) {
         let layer = lookup.layer();
         self.allowed[tick] = self.allowed[tick].and(&layer.places());
         let states = layer.states();
         let is_wanted = tick % KEPT_TICKS == 1 || states < SMALL_STATES;
-        let before = self.known[tick].as_ref();
-        let is_better = before.is_none_or(|known| known.mask & !mask == 0);
-        let known_bytes = self.known_bytes + lookup.bytes() - before.map_or(0, |known| known.lookup.bytes());
-        if is_wanted && is_better && known_bytes <= self.known_max_bytes {
-            self.known_bytes = known_bytes;
-            self.known[tick] = Some(Arc::new(Known { mask, states, lookup }));
+        let is_better = self.known(tick).all(|known| mask & !known.mask != 0 || known.mask == mask);
+        if is_wanted && is_better {
+            let first = self.slots[0].mask();
+            let first_states = if mask & first == 0 { states } else { join.project(layer, first).states() };
+            self.keep(tick, Arc::new(Known { mask, states, first_states, lookup }));
         }
     }
 
@@ -290,8 +386,7 @@ impl<const N: usize> Target<N> {
         ticks: Range<usize>,
         tried: &[(usize, Combination)],
     ) -> Option<(usize, Combination, u64)> {
-        let size = |tick: usize| {
-            let known = self.known(tick)?;
+        let size = |tick: usize, known: &Known<N>| {
             let was_tried = |&(other, mask): &(usize, Combination)| {
                 mask == known.mask && tick.abs_diff(other) < START_DISTANCE_TICKS
             };
@@ -299,20 +394,24 @@ impl<const N: usize> Target<N> {
                 return None;
             }
             // If more threats are known shortly after this tick, a sweep from here would end there.
-            let is_covered = |after: usize| {
-                self.known(after).is_some_and(|other| known.mask & !other.mask == 0 && other.mask != known.mask)
-            };
-            if (tick + 1..=(tick + KEPT_TICKS).min(self.tick)).any(is_covered) {
+            let covers = |other: &Known<N>| known.mask & !other.mask == 0 && other.mask != known.mask;
+            if (tick + 1..=(tick + KEPT_TICKS).min(self.tick)).any(|after| self.known(after).any(covers)) {
                 return None;
             }
             let missing = *self.slots.iter().find(|slot| slot.mask() & known.mask == 0)?;
+            let with_missing = self.known(tick).filter(|other| other.mask & missing.mask() != 0);
+            let joined = |other: &Known<N>| known.states * other.states / other.first_states.max(1);
+            if let Some(states) = with_missing.map(joined).min() {
+                return Some((tick, known.mask, states));
+            }
             let is_owl = matches!(model.automata[missing.automaton], Automaton::Owl { .. });
             let can_join = !is_owl || model.forgets(tick);
             let keys = if tick == model.first_tick { 1 } else { self.closure_len(model, missing, tick) as u64 };
             can_join.then_some((tick, known.mask, known.states * keys))
         };
         let end = ticks.end.min(self.tick.saturating_sub(START_MARGIN_TICKS));
-        (ticks.start..end).filter_map(size).min_by_key(|&(.., states)| states)
+        let starts = (ticks.start..end).flat_map(|tick| self.known(tick).map(move |known| (tick, known)));
+        starts.filter_map(|(tick, known)| size(tick, known)).min_by_key(|&(.., states)| states)
     }
 }
 
@@ -341,10 +440,10 @@ impl<const N: usize> Prune for Pruner<'_, N> {
                 return true;
             }
         }
-        let Some(known) = target.known(tick) else { return false };
-        let slots = target.slots.iter().filter(|slot| slot.mask() & known.mask != 0);
-        let key =
-            slots.fold(0, |key, slot| key | slot.place(model.key_in(world, state, &model.automata[slot.automaton])));
-        !known.lookup.places(key).contains(place)
+        target.known(tick).any(|known| {
+            let slots = target.slots.iter().filter(|slot| slot.mask() & known.mask != 0);
+            let key = slots.fold(0, |key, slot| key | model.combination_in(world, state, slot));
+            !known.lookup.places(key & known.mask).contains(place)
+        })
     }
 }

@@ -1,0 +1,306 @@
+//! Sets of states: for each combination of some threats' numbers, the tiles where the player can be.
+
+use super::pursuer::Pursuer;
+use super::tiles::Tiles;
+
+/// The numbers of some threats, each at its own bits; zero at those of the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Combination<const W: usize>([u64; W]);
+
+/// The bits of a threat's number in a combination.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Slot {
+    shift: u32,
+    bits: u32,
+}
+
+impl Slot {
+    /// Slots of these numbers of bits, one after the other.
+    pub fn row(bits: impl IntoIterator<Item = u32>) -> Vec<Self> {
+        let mut end = 0;
+        let next = |bits: u32| {
+            end += bits;
+            Self { shift: end - bits, bits }
+        };
+        bits.into_iter().map(next).collect()
+    }
+
+    /// Its last bits.
+    pub fn upper(self, bits: u32) -> Self {
+        Self { shift: self.end() - bits, bits }
+    }
+
+    /// Where its bits end.
+    pub fn end(self) -> u32 {
+        self.shift + self.bits
+    }
+}
+
+impl<const W: usize> Combination<W> {
+    pub const EMPTY: Self = Self([0; W]);
+    pub const BITS: u32 = W as u32 * u64::BITS;
+
+    /// A threat's number.
+    pub fn number(&self, slot: Slot) -> u32 {
+        let (word, shift) = ((slot.shift / u64::BITS) as usize, slot.shift % u64::BITS);
+        let low = self.0[word] >> shift;
+        let is_split = shift + slot.bits > u64::BITS;
+        let high = if is_split { self.0[word + 1] << (u64::BITS - shift) } else { 0 };
+        ((low | high) & ((1 << slot.bits) - 1)) as u32
+    }
+
+    /// With the number of one more threat.
+    pub fn with(mut self, slot: Slot, number: u32) -> Self {
+        let (word, shift) = ((slot.shift / u64::BITS) as usize, slot.shift % u64::BITS);
+        self.0[word] |= u64::from(number) << shift;
+        if shift + slot.bits > u64::BITS {
+            self.0[word + 1] |= u64::from(number) >> (u64::BITS - shift);
+        }
+        self
+    }
+
+    /// The bits of some threats, all set.
+    pub fn mask(slots: impl IntoIterator<Item = Slot>) -> Self {
+        slots.into_iter().fold(Self::EMPTY, |mask, slot| mask.with(slot, ((1_u64 << slot.bits) - 1) as u32))
+    }
+
+    pub fn and(&self, other: &Self) -> Self {
+        Self(std::array::from_fn(|word| self.0[word] & other.0[word]))
+    }
+
+    pub fn or(&self, other: &Self) -> Self {
+        Self(std::array::from_fn(|word| self.0[word] | other.0[word]))
+    }
+
+    pub fn without(&self, other: &Self) -> Self {
+        Self(std::array::from_fn(|word| self.0[word] & !other.0[word]))
+    }
+
+    pub fn is_empty(&self) -> bool {
+        *self == Self::EMPTY
+    }
+
+    /// Whether all bits are set in the other, too.
+    pub fn is_within(&self, other: &Self) -> bool {
+        self.without(other).is_empty()
+    }
+
+    fn hash(&self) -> usize {
+        let mix = |hash: u64, word: u64| {
+            let product = u128::from(hash ^ word) * 0xff51_afd7_ed55_8ccd_u128;
+            product as u64 ^ (product >> 64) as u64
+        };
+        self.0.iter().fold(0x9e37_79b9_7f4a_7c15, |hash, &word| mix(hash, word)) as usize
+    }
+}
+
+/// A combination with the tiles where the player can be.
+pub(super) type Group<const N: usize, const W: usize> = (Combination<W>, Tiles<N>);
+
+/// The states of some threats in a tick: distinct combinations, each with at least one tile.
+#[derive(Clone, Debug)]
+pub(super) struct Layer<const N: usize, const W: usize> {
+    /// The bits of the threats.
+    pub mask: Combination<W>,
+    pub groups: Vec<Group<N, W>>,
+}
+
+impl<const N: usize, const W: usize> Layer<N, W> {
+    /// Without threats.
+    pub fn players(tiles: Tiles<N>) -> Self {
+        let groups = if tiles.is_empty() { Vec::new() } else { vec![(Combination::EMPTY, tiles)] };
+        Self { mask: Combination::EMPTY, groups }
+    }
+
+    pub fn states(&self) -> usize {
+        self.groups.iter().map(|(_, tiles)| tiles.len()).sum()
+    }
+
+    pub fn bytes(&self) -> usize {
+        self.groups.len() * size_of::<Group<N, W>>()
+    }
+
+    /// Every tile of the player.
+    pub fn tiles(&self) -> Tiles<N> {
+        self.groups.iter().fold(Tiles::EMPTY, |all, (_, tiles)| all.or(tiles))
+    }
+
+    /// The states without the numbers of threats whose bits are not in the mask.
+    pub fn project(&self, mask: Combination<W>, merger: &mut Merger) -> Self {
+        let mut groups = Vec::new();
+        merger.begin(self.groups.len());
+        for (numbers, tiles) in &self.groups {
+            merger.add(numbers.and(&mask), *tiles, &mut groups);
+        }
+        Self { mask, groups }
+    }
+
+    /// Restricts the tiles of each combination to those that `keep` returns; returns whether this
+    /// removes a state.
+    pub fn retain(&mut self, mut keep: impl FnMut(&Combination<W>, Tiles<N>) -> Tiles<N>) -> bool {
+        let mut is_changed = false;
+        self.groups.retain_mut(|(numbers, tiles)| {
+            let kept = tiles.and(&keep(numbers, *tiles));
+            is_changed |= kept != *tiles;
+            *tiles = kept;
+            !kept.is_empty()
+        });
+        is_changed
+    }
+}
+
+/// Collects groups into one for each combination: a hash table of their places.
+#[derive(Default)]
+pub(super) struct Merger {
+    /// The upper half of the combination's hash, and its place in the groups, plus one; zero if
+    /// free.
+    entries: Vec<u64>,
+}
+
+const HASH_MASK: u64 = 0xffff_ffff_0000_0000;
+
+impl Merger {
+    /// Begins with no groups, of which about this many are expected.
+    pub fn begin(&mut self, len: usize) {
+        self.entries.clear();
+        self.entries.resize((2 * len).next_power_of_two().max(64), 0);
+    }
+
+    pub fn add<const N: usize, const W: usize>(
+        &mut self,
+        numbers: Combination<W>,
+        tiles: Tiles<N>,
+        groups: &mut Vec<Group<N, W>>,
+    ) {
+        let (hash, mask) = (numbers.hash(), self.entries.len() - 1);
+        let mut at = hash & mask;
+        loop {
+            let entry = self.entries[at];
+            if entry == 0 {
+                break;
+            }
+            if (entry ^ hash as u64) & HASH_MASK == 0 {
+                let group = &mut groups[(entry as u32 - 1) as usize];
+                if group.0 == numbers {
+                    group.1 = group.1.or(&tiles);
+                    return;
+                }
+            }
+            at = (at + 1) & mask;
+        }
+        groups.push((numbers, tiles));
+        self.entries[at] = hash as u64 & HASH_MASK | groups.len() as u64;
+        if 2 * groups.len() > self.entries.len() {
+            self.grow(groups);
+        }
+    }
+
+    #[cold]
+    fn grow<const N: usize, const W: usize>(&mut self, groups: &[Group<N, W>]) {
+        self.begin(2 * groups.len());
+        let mask = self.entries.len() - 1;
+        for (place, (numbers, _)) in groups.iter().enumerate() {
+            let hash = numbers.hash();
+            let mut at = hash & mask;
+            while self.entries[at] != 0 {
+                at = (at + 1) & mask;
+            }
+            self.entries[at] = hash as u64 & HASH_MASK | (place + 1) as u64;
+        }
+    }
+}
+
+/// A hawk's place in the lists of threats.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Hawk {
+    pub threat: usize,
+    pub slot: Slot,
+}
+
+/// States that can be looked up by the numbers of some of their threats. Two numbers of a hawk match
+/// if they may stand for the same of its states; those of other threats, if they are the same.
+#[derive(Clone, Debug)]
+pub(super) struct Cover<const N: usize, const W: usize> {
+    layer: Layer<N, W>,
+    /// The bits of the threats that are looked up, and the hawks among these.
+    by: Combination<W>,
+    hawks: Vec<Hawk>,
+    /// A hash table of the first group for each combination with the tiles of hawks in place of
+    /// their numbers; each group's next one. Places plus one, zero for none.
+    entries: Vec<u32>,
+    next: Vec<u32>,
+}
+
+/// By threat of the map.
+pub(super) type Pursuers<const N: usize> = [Option<Pursuer<N>>];
+
+/// A combination with the tiles of these hawks in place of their numbers.
+fn coarse<const N: usize, const W: usize>(
+    numbers: Combination<W>,
+    hawks: &[Hawk],
+    pursuers: &Pursuers<N>,
+) -> Combination<W> {
+    hawks.iter().fold(numbers, |numbers, hawk| {
+        let tile = pursuers[hawk.threat].as_ref().expect("a hawk").tile(numbers.number(hawk.slot));
+        numbers.without(&Combination::mask([hawk.slot])).with(hawk.slot, tile.into())
+    })
+}
+
+impl<const N: usize, const W: usize> Cover<N, W> {
+    /// A layer for lookups by the numbers of its threats in a mask, of which these are hawks.
+    pub fn new(mut layer: Layer<N, W>, by: Combination<W>, hawks: Vec<Hawk>, pursuers: &Pursuers<N>) -> Self {
+        layer.groups.shrink_to_fit();
+        let is_distinct = by == layer.mask && hawks.is_empty();
+        let entries = vec![0; (3 * layer.groups.len() / 2 + 1).next_power_of_two()];
+        let next = if is_distinct { Vec::new() } else { vec![0; layer.groups.len()] };
+        let mut cover = Self { layer, by, hawks, entries, next };
+        for place in 0..cover.layer.groups.len() {
+            let key = coarse(cover.layer.groups[place].0.and(&by), &cover.hawks, pursuers);
+            let at = cover.entry(&key, pursuers);
+            let first = std::mem::replace(&mut cover.entries[at], place as u32 + 1);
+            if let Some(next) = cover.next.get_mut(place) {
+                *next = first;
+            }
+        }
+        cover
+    }
+
+    pub fn layer(&self) -> &Layer<N, W> {
+        &self.layer
+    }
+
+    /// The entry of a coarse combination, or the free one for it.
+    fn entry(&self, key: &Combination<W>, pursuers: &Pursuers<N>) -> usize {
+        let mask = self.entries.len() - 1;
+        let mut at = key.hash() & mask;
+        loop {
+            let Some(place) = self.entries[at].checked_sub(1) else { return at };
+            let numbers = self.layer.groups[place as usize].0.and(&self.by);
+            if coarse(numbers, &self.hawks, pursuers) == *key {
+                return at;
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
+    /// The groups that match a combination in the threats that are looked up.
+    pub fn matches(&self, numbers: &Combination<W>, pursuers: &Pursuers<N>) -> impl Iterator<Item = &Group<N, W>> {
+        let mut place = self.entries[self.entry(&coarse(numbers.and(&self.by), &self.hawks, pursuers), pursuers)];
+        let chain = std::iter::from_fn(move || {
+            let group = self.layer.groups.get(place.checked_sub(1)? as usize)?;
+            place = self.next.get(place as usize - 1).copied().unwrap_or(0);
+            Some(group)
+        });
+        chain.filter(|(other, _)| {
+            self.hawks.iter().all(|hawk| {
+                let pursuer = pursuers[hawk.threat].as_ref().expect("a hawk");
+                pursuer.overlap(numbers.number(hawk.slot), other.number(hawk.slot))
+            })
+        })
+    }
+
+    /// The tiles of the player in the groups that match a combination.
+    pub fn tiles(&self, numbers: &Combination<W>, pursuers: &Pursuers<N>) -> Tiles<N> {
+        self.matches(numbers, pursuers).fold(Tiles::EMPTY, |all, (_, tiles)| all.or(tiles))
+    }
+}

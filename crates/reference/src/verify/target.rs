@@ -1,0 +1,250 @@
+//! What is known about the player on its way to a target tick, and the steps of the game on this way.
+
+use getaway::game::{Style, View};
+
+use super::board::{self, Board};
+use super::layer::{Combination, Pursuers, Slot};
+use super::tiles::Tiles;
+
+pub(super) struct Target<const N: usize> {
+    pub tick: usize,
+    /// By tick, where the player can be.
+    pub allowed: Vec<Tiles<N>>,
+    /// By threat, by tick, by the shark's tile: where the player can be against this shark alone.
+    /// Empty for other threats.
+    alone: Vec<Vec<Vec<Tiles<N>>>>,
+}
+
+impl<const N: usize> Target<N> {
+    /// None that any sweep has.
+    pub fn none() -> Self {
+        Self { tick: 0, allowed: Vec::new(), alone: Vec::new() }
+    }
+
+    /// A target; what is known about an earlier one holds for it, too.
+    pub fn new(board: &Board<N>, pursuers: &mut Pursuers<N>, tick: usize, earlier: Option<&Self>) -> Self {
+        let allowed = board.taken.iter().map(|taken| board.open.without(taken)).collect();
+        let mut target = Self { tick, allowed, alone: Vec::new() };
+        target.allowed[1] = target.allowed[1].and(&Tiles::of(board.start));
+        for tick in (1..tick).rev() {
+            let landing = board.landing(tick, &target.allowed[tick + 1]);
+            target.allowed[tick] = target.allowed[tick].and(&board.reach(&landing));
+        }
+        for threat in 0..pursuers.len() {
+            let layers = target.project(board, pursuers, threat);
+            target.alone.push(layers);
+        }
+        if let Some(earlier) = earlier {
+            for (allowed, earlier) in target.allowed.iter_mut().zip(&earlier.allowed).take(earlier.tick + 1) {
+                *allowed = allowed.and(earlier);
+            }
+        }
+        target
+    }
+
+    /// By tick, by a shark's tile: where the player can be, so that the target can be reached
+    /// against this shark alone. Empty for other threats.
+    fn project(&mut self, board: &Board<N>, pursuers: &mut Pursuers<N>, threat: usize) -> Vec<Vec<Tiles<N>>> {
+        let pursuer = pursuers[threat].as_mut();
+        let Some(shark) = pursuer.filter(|it| it.spawned.style == Style::Shark && it.view == View::Stale) else {
+            return Vec::new();
+        };
+        // For each tile of the shark: where it goes, and where the player is then.
+        let mut steps_in = |tick: usize| -> Vec<Vec<(Tiles<N>, u16)>> {
+            let moment = board.moment(tick, Style::Shark, true);
+            let mut steps = |tile: u16| {
+                let number = shark.shark_on(board, tile);
+                shark.ask(board, number, moment, &board.open);
+                shark.ways(number, moment).iter().map(|way| (way.when, way.tile)).collect()
+            };
+            (0..board.positions.len() as u16).map(&mut steps).collect()
+        };
+        let (first_steps, later_steps) = (steps_in(1), steps_in(2));
+        let tiles = board.positions.len() as u16;
+        let mut layers = vec![Vec::new(); self.tick + 1];
+        let free = |shark: u16, tiles: Tiles<N>| tiles.without(&Tiles::of(shark));
+        layers[self.tick] = (0..tiles).map(|shark| free(shark, self.allowed[self.tick])).collect();
+        for tick in (1..self.tick).rev() {
+            let landing = board.landing(tick, &self.allowed[tick + 1]);
+            let next: &[Tiles<N>] = &layers[tick + 1];
+            let steps = if tick == 1 { &first_steps } else { &later_steps };
+            // Where the player comes from if the shark goes from one tile to another.
+            let before = |shark: u16, moved: u16| {
+                let to = next[usize::from(moved)].and(&landing);
+                board.reach(&if board.rules.no_jump { free(shark, to) } else { to })
+            };
+            let layer = |shark: u16| {
+                let lives = if board.moves[tick] {
+                    let steps = steps[usize::from(shark)].iter();
+                    steps.fold(Tiles::EMPTY, |lives, (when, moved)| lives.or(&before(shark, *moved).and(when)))
+                } else {
+                    before(shark, shark)
+                };
+                free(shark, lives.and(&self.allowed[tick]))
+            };
+            let layer: Vec<Tiles<N>> = (0..tiles).map(layer).collect();
+            self.allowed[tick] = layer.iter().fold(Tiles::EMPTY, |all, lives| all.or(lives));
+            layers[tick] = layer;
+        }
+        layers
+    }
+
+    /// Where the player may be at the start of a tick in which a threat is on a tile.
+    pub fn lives(&self, tick: usize, threat: usize, tile: u16) -> Tiles<N> {
+        match self.alone[threat].get(tick) {
+            Some(layer) => layer[usize::from(tile)],
+            None => self.allowed[tick].without(&Tiles::of(tile)),
+        }
+    }
+
+    /// A tick for layers over some threats.
+    pub fn moment<'a>(
+        &'a self,
+        board: &'a Board<N>,
+        pursuers: &Pursuers<N>,
+        slots: &[Slot],
+        tick: usize,
+        threats: &[usize],
+    ) -> Moment<'a, N> {
+        let part = |&threat: &usize| {
+            let pursuer = pursuers[threat].as_ref().expect("it sees the player");
+            let is_stale = pursuer.view == View::Stale;
+            Part {
+                threat,
+                slot: slots[threat],
+                is_stale,
+                moment: board.moment(tick, pursuer.spawned.style, is_stale),
+                alone: self.alone[threat].get(tick + 1).map(Vec::as_slice),
+            }
+        };
+        let landing = board.landing(tick, &self.allowed[tick + 1]);
+        Moment { board, moves: board.moves[tick], landing, parts: threats.iter().map(part).collect() }
+    }
+}
+
+/// A tick of a relaxation.
+pub(super) struct Moment<'a, const N: usize> {
+    board: &'a Board<N>,
+    /// Whether threats move.
+    moves: bool,
+    /// Where the threats that do not see the player let it go.
+    landing: Tiles<N>,
+    parts: Vec<Part<'a, N>>,
+}
+
+/// A threat of a relaxation in a tick.
+struct Part<'a, const N: usize> {
+    threat: usize,
+    slot: Slot,
+    /// Whether it sees the player where it was before its move.
+    is_stale: bool,
+    moment: board::Moment,
+    /// By the shark's tile after the tick.
+    alone: Option<&'a [Tiles<N>]>,
+}
+
+impl<const N: usize> Part<'_, N> {
+    /// Where the player may be after the tick, if the threat is on a tile then.
+    fn leave(&self, to: &Tiles<N>, tile: u16) -> Tiles<N> {
+        match self.alone {
+            Some(layer) => to.and(&layer[usize::from(tile)]),
+            None => to.without(&Tiles::of(tile)),
+        }
+    }
+}
+
+/// The tiles from which the player may go on to others, so that the threats take these steps.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Path<const N: usize, const W: usize> {
+    /// The numbers of the threats after the tick.
+    pub numbers: Combination<W>,
+    pub from: Tiles<N>,
+    pub to: Tiles<N>,
+}
+
+/// Buffers for what follows from a combination.
+#[derive(Default)]
+pub(super) struct Paths<const N: usize, const W: usize> {
+    pub found: Vec<Path<N, W>>,
+    spare: Vec<Path<N, W>>,
+}
+
+impl<const N: usize, const W: usize> Paths<N, W> {
+    /// Finds every path from the states of a combination that may lead to the target.
+    pub fn find(
+        &mut self,
+        moment: &Moment<'_, N>,
+        pursuers: &mut Pursuers<N>,
+        numbers: &Combination<W>,
+        tiles: &Tiles<N>,
+    ) {
+        let (board, parts) = (moment.board, &moment.parts);
+        self.found.clear();
+        let mut free = moment.landing;
+        for part in parts {
+            let pursuer = pursuers[part.threat].as_ref().expect("it sees the player");
+            let tile = pursuer.tile(numbers.number(part.slot));
+            if board.rules.no_jump {
+                free.remove(tile);
+            }
+            if !moment.moves {
+                free = part.leave(&free, tile);
+            }
+        }
+        if !moment.moves {
+            let to = board.reach(tiles).and(&free);
+            if !to.is_empty() {
+                self.found.push(Path { numbers: *numbers, from: *tiles, to });
+            }
+            return;
+        }
+        // Threats that see where the player was split the tiles that it comes from. Until all have,
+        // `to` are those that they leave to it.
+        self.found.push(Path { numbers: Combination::EMPTY, from: *tiles, to: free });
+        for part in parts.iter().filter(|part| part.is_stale) {
+            self.split(part, board, pursuers, numbers, tiles, |path| &mut path.from);
+        }
+        self.found.retain_mut(|path| {
+            path.to = path.to.and(&board.reach(&path.from));
+            !path.to.is_empty()
+        });
+        for part in parts.iter().filter(|part| !part.is_stale) {
+            let seen = self.found.iter().fold(Tiles::EMPTY, |all, path| all.or(&path.to));
+            self.split(part, board, pursuers, numbers, &seen, |path| &mut path.to);
+        }
+    }
+
+    /// Splits the paths by the steps of a threat that sees the player on a side of them.
+    #[inline]
+    fn split(
+        &mut self,
+        part: &Part<'_, N>,
+        board: &Board<N>,
+        pursuers: &mut Pursuers<N>,
+        numbers: &Combination<W>,
+        seen: &Tiles<N>,
+        side: impl Fn(&mut Path<N, W>) -> &mut Tiles<N>,
+    ) {
+        let number = numbers.number(part.slot);
+        let pursuer = pursuers[part.threat].as_mut().expect("it sees the player");
+        pursuer.ask(board, number, part.moment, seen);
+        let ways = pursuer.ways(number, part.moment);
+        self.spare.clear();
+        for path in &self.found {
+            for way in ways {
+                let mut split = *path;
+                let side = side(&mut split);
+                *side = side.and(&way.when);
+                if side.is_empty() {
+                    continue;
+                }
+                split.to = part.leave(&split.to, way.tile);
+                if !split.to.is_empty() {
+                    split.numbers = split.numbers.with(part.slot, pursuer.counted(board, number, way.next));
+                    self.spare.push(split);
+                }
+            }
+        }
+        std::mem::swap(&mut self.found, &mut self.spare);
+    }
+}
