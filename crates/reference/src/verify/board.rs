@@ -112,7 +112,7 @@ impl<const N: usize> Board<N> {
 
     /// Where the player can be one tick later, or one tick earlier.
     pub fn reach(&self, from: &Tiles<N>) -> Tiles<N> {
-        from.iter().fold(Tiles::EMPTY, |reached, tile| reached.or(&self.landings[usize::from(tile)]))
+        from.union(&self.landings)
     }
 
     /// Where the threats that do not see the player let it go in a tick, if it may be in `allowed`

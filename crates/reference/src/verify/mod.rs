@@ -60,7 +60,7 @@ const COMBINATIONS_MAX: usize = 40_000_000;
 const TILES_MAX: usize = 128 * 64;
 /// Bytes of layers that wait for the way back; beyond them, only some are kept and the others
 /// repeated.
-const TRAIL_BYTES: usize = 700_000_000;
+const TRAIL_BYTES: usize = 1_000_000_000;
 
 /// Why a certificate is refused.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

@@ -7,38 +7,59 @@ pub(super) struct Tiles<const N: usize>([u64; N]);
 impl<const N: usize> Tiles<N> {
     pub const EMPTY: Self = Self([0; N]);
 
+    /// Words are compared rather than indexed: the set stays in registers.
+    #[inline]
     pub fn of(tile: u16) -> Self {
-        let mut set = Self::EMPTY;
-        set.insert(tile);
-        set
+        Self(std::array::from_fn(|word| u64::from(word == usize::from(tile / 64)) << (tile % 64)))
     }
 
+    #[inline]
     pub fn insert(&mut self, tile: u16) {
-        self.0[usize::from(tile / 64)] |= 1 << (tile % 64);
+        *self = self.or(&Self::of(tile));
     }
 
+    #[inline]
     pub fn remove(&mut self, tile: u16) {
-        self.0[usize::from(tile / 64)] &= !(1 << (tile % 64));
+        *self = self.without(&Self::of(tile));
     }
 
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.0.iter().fold(0, |any, word| any | word) == 0
     }
 
+    #[inline]
     pub fn len(&self) -> usize {
         self.0.iter().map(|word| word.count_ones() as usize).sum()
     }
 
+    #[inline]
     pub fn and(&self, other: &Self) -> Self {
         Self(std::array::from_fn(|word| self.0[word] & other.0[word]))
     }
 
+    #[inline]
     pub fn or(&self, other: &Self) -> Self {
         Self(std::array::from_fn(|word| self.0[word] | other.0[word]))
     }
 
+    #[inline]
     pub fn without(&self, other: &Self) -> Self {
         Self(std::array::from_fn(|word| self.0[word] & !other.0[word]))
+    }
+
+    /// The union of the sets of its tiles.
+    #[inline]
+    pub fn union(&self, sets: &[Self]) -> Self {
+        let mut union = Self::EMPTY;
+        for (word, &bits) in self.0.iter().enumerate() {
+            let mut left = bits;
+            while left != 0 {
+                union = union.or(&sets[word * 64 + left.trailing_zeros() as usize]);
+                left &= left - 1;
+            }
+        }
+        union
     }
 
     /// The tiles in ascending order.
