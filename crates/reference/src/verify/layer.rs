@@ -304,3 +304,41 @@ impl<const N: usize, const W: usize> Cover<N, W> {
         self.matches(numbers, pursuers).fold(Tiles::EMPTY, |all, (_, tiles)| all.or(tiles))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn combination_returns_the_numbers_that_it_was_given() {
+        let slots = Slot::row([18, 26, 26, 7, 0, 26, 20]);
+        assert_eq!(slots.last().expect("seven").end(), 123);
+        let numbers: Vec<u32> = slots.iter().map(|slot| (0x2f35_a9c1_u64 & ((1 << slot.bits) - 1)) as u32).collect();
+        let all = slots.iter().zip(&numbers);
+        let combination = all.fold(Combination::<2>::EMPTY, |all, (&slot, &number)| all.with(slot, number));
+        for (&slot, &number) in slots.iter().zip(&numbers) {
+            assert_eq!(combination.number(slot), number, "{slot:?}");
+            let others = combination.without(&Combination::mask([slot]));
+            assert_eq!(others.number(slot), 0, "{slot:?}");
+            assert_eq!(others.with(slot, number), combination, "{slot:?}");
+        }
+    }
+
+    #[test]
+    fn merger_collects_the_tiles_of_each_combination() {
+        let slot = Slot::row([20])[0];
+        let (mut merger, mut groups) = (Merger::default(), Vec::new());
+        merger.begin(1);
+        for number in (0..1000).chain(500..1500) {
+            let tile = if groups.len() < 1000 { 3 } else { 70 };
+            merger.add(Combination::<1>::EMPTY.with(slot, number), Tiles::<2>::of(tile), &mut groups);
+        }
+        let layer = Layer { mask: Combination::mask([slot]), groups };
+        assert_eq!((layer.groups.len(), layer.states()), (1500, 2000));
+        let cover = Cover::new(layer, Combination::mask([slot]), Vec::new(), &[]);
+        let tiles = |number: u32| -> Vec<u16> {
+            cover.tiles(&Combination::<1>::EMPTY.with(slot, number), &[]).iter().collect()
+        };
+        assert_eq!([tiles(499), tiles(999), tiles(1499), tiles(1500)], [vec![3], vec![3, 70], vec![70], vec![]]);
+    }
+}

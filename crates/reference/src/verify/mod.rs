@@ -58,8 +58,7 @@ const KNOWN_STATES: usize = 512;
 const COMBINATIONS_MAX: usize = 40_000_000;
 /// Maximum number of open tiles.
 const TILES_MAX: usize = 128 * 64;
-/// Bytes of layers that wait for the way back; beyond them, only some are kept and the others
-/// repeated.
+/// Bytes of layers that wait for the way back.
 const TRAIL_BYTES: usize = 1_000_000_000;
 
 /// Why a certificate is refused.
@@ -211,11 +210,12 @@ struct Joins<'a> {
 struct Trail<const N: usize, const W: usize> {
     layers: Vec<(usize, Layer<N, W>)>,
     distance: usize,
+    bytes_max: usize,
 }
 
 impl<const N: usize, const W: usize> Trail<N, W> {
-    fn new() -> Self {
-        Self { layers: Vec::new(), distance: 1 }
+    fn new(bytes_max: usize) -> Self {
+        Self { layers: Vec::new(), distance: 1, bytes_max }
     }
 
     /// Adds the layer of the next tick, unless it is between two that are kept.
@@ -226,7 +226,8 @@ impl<const N: usize, const W: usize> Trail<N, W> {
         }
         self.layers.push((tick, layer));
         // With at least one layer behind the first, each repetition is shorter than the last.
-        while self.layers.len() > 2 && self.layers.iter().map(|(_, layer)| layer.bytes()).sum::<usize>() > TRAIL_BYTES {
+        let bytes = |layers: &[(usize, Layer<N, W>)]| layers.iter().map(|(_, layer)| layer.bytes()).sum::<usize>();
+        while self.layers.len() > 2 && bytes(&self.layers) > self.bytes_max {
             self.distance *= 2;
             let distance = self.distance;
             self.layers.retain(|(tick, _)| (tick - from).is_multiple_of(distance));
@@ -245,6 +246,9 @@ struct Verifier<const N: usize, const W: usize> {
     known: Vec<Vec<Known<N, W>>>,
     /// States that may still be stepped.
     states_left: u64,
+    /// Bytes of layers that wait for the way back; beyond them, only some are kept and the others
+    /// repeated.
+    trail_bytes: usize,
     merger: Merger,
     paths: Paths<N, W>,
 }
@@ -271,6 +275,7 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
             target: Target::none(),
             known: (0..=LAST_TICK).map(|_| Vec::new()).collect(),
             states_left: states_max,
+            trail_bytes: TRAIL_BYTES,
             merger: Merger::default(),
             paths: Paths::default(),
             board,
@@ -352,7 +357,13 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         }
         self.set_target(target_tick);
         let joins = Joins { joins: &step.joins, counts_draws: step.counts_draws };
-        let mut trail = Trail::new();
+        self.run(from, until, joins, is_last).map(|ran_out| ran_out.then_some(target_tick))
+    }
+
+    /// Steps from a tick until another one, and back unless it is the last sweep. Returns whether it
+    /// runs out of states.
+    fn run(&mut self, from: usize, until: usize, joins: Joins<'_>, is_last: bool) -> Result<bool, String> {
+        let mut trail = Trail::new(self.trail_bytes);
         let mut layer = Layer::players(self.target.allowed[from]);
         self.prepare(from, joins, &mut layer)?;
         for tick in from..until {
@@ -367,12 +378,12 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
             self.prepare(tick + 1, joins, &mut layer)?;
         }
         if layer.groups.is_empty() {
-            return Ok(Some(target_tick));
+            return Ok(true);
         }
         if !is_last {
             self.go_back(until, layer, trail.layers, joins)?;
         }
-        Ok(None)
+        Ok(false)
     }
 
     /// Searches the whole game, picks included: a sweep that all threats join in the first tick.
@@ -541,7 +552,7 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
                 (after_tick, after) = (tick, self.trim(tick, layer, after));
                 continue;
             }
-            let mut repeated = Trail::new();
+            let mut repeated = Trail::new(self.trail_bytes);
             for tick in tick..after_tick - 1 {
                 let next = self.forwards(tick, &layer)?;
                 repeated.push(tick, std::mem::replace(&mut layer, next));
@@ -604,5 +615,115 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         }
         self.known[tick] = known;
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use getaway::game::Rules;
+    use getaway::map::{GeneratorKind, GeneratorOptions, generate_nth};
+
+    const TARGET_TICK: usize = 200;
+
+    /// A verifier for a map with a shark, an owl, a deer and a hawk, in this order.
+    fn verifier() -> Verifier<3, 2> {
+        let options = GeneratorOptions {
+            kind: GeneratorKind::Maze,
+            width: 15,
+            height: 13,
+            threats: 4,
+            styles: vec![Style::Shark, Style::Owl, Style::Deer, Style::Hawk],
+            braid_permille: 500,
+        };
+        let mut layout = generate_nth(&options, 5, 0).expect("a map").layout;
+        layout.threats.sort_by_key(|spawn| options.styles.iter().position(|style| *style == spawn.style));
+        let certificate = Certificate {
+            rules: Rules::NO_JUMP,
+            moves: Vec::new(),
+            final_tick: 1,
+            bound_tick: TARGET_TICK as u16,
+            steps: Vec::new(),
+            end: ProofEnd::Empty,
+        };
+        let mut verifier = Verifier::new(&certificate, &layout, u64::MAX);
+        verifier.set_target(TARGET_TICK);
+        verifier
+    }
+
+    /// Runs a sweep from tick 1 until another one, which these threats join at once.
+    fn sweep(verifier: &mut Verifier<3, 2>, threats: &[u16], until: usize, counts_draws: bool) {
+        let joins: Vec<(u16, u16)> = threats.iter().map(|&threat| (1, threat)).collect();
+        let joins = Joins { joins: &joins, counts_draws };
+        assert_eq!(verifier.run(1, until, joins, false), Ok(false), "the player lives until then");
+    }
+
+    /// By known set of a tick, its threats and the number of its states.
+    fn known(verifier: &Verifier<3, 2>, tick: usize) -> Vec<(Vec<usize>, usize)> {
+        let layers = verifier.known[tick].iter().map(|known| known.cover.layer());
+        layers.map(|layer| (verifier.threats(layer.mask).collect(), layer.states())).collect()
+    }
+
+    #[test]
+    fn way_back_with_few_layers_leaves_the_same_states() {
+        let (mut all, mut few) = (verifier(), verifier());
+        few.trail_bytes = 1;
+        for verifier in [&mut all, &mut few] {
+            sweep(verifier, &[0, 2], 100, false);
+        }
+        assert!(all.states_left > few.states_left, "layers are repeated");
+        for tick in 1..=100 {
+            assert_eq!(all.target.allowed[tick], few.target.allowed[tick], "tick {tick}");
+            assert_eq!(known(&all, tick), known(&few, tick), "tick {tick}");
+        }
+        assert_eq!(known(&all, 101), [], "nothing is known beyond");
+    }
+
+    #[test]
+    fn known_sets_over_different_threats_are_kept_until_one_covers_them() {
+        let mut verifier = verifier();
+        let threats = |verifier: &Verifier<3, 2>| -> Vec<Vec<usize>> {
+            known(verifier, 61).into_iter().map(|(threats, _)| threats).collect()
+        };
+        sweep(&mut verifier, &[0], 81, false);
+        sweep(&mut verifier, &[0, 1], 81, false);
+        assert_eq!(threats(&verifier), [[0, 1]], "in place of the shark alone");
+        sweep(&mut verifier, &[0, 2], 81, false);
+        assert_eq!(threats(&verifier), [[0, 1], [0, 2]]);
+        let joins = Joins { joins: &[(31, 0), (31, 1), (31, 2)], counts_draws: false };
+        assert_eq!(verifier.run(31, 71, joins, false), Ok(false));
+        assert_eq!(threats(&verifier), [[0, 1, 2]], "both are joined");
+        sweep(&mut verifier, &[0, 2], 81, false);
+        assert_eq!(threats(&verifier), [[0, 1, 2]], "a set over fewer threats is not added");
+    }
+
+    #[test]
+    fn counted_draws_are_more_than_others() {
+        let mut verifier = verifier();
+        let is_counted = |verifier: &Verifier<3, 2>| {
+            let (numbers, _) = verifier.known[41][0].cover.layer().groups[0];
+            Pursuer::<3>::is_counted(numbers.number(verifier.slots[3]))
+        };
+        sweep(&mut verifier, &[3], 61, false);
+        assert!(!is_counted(&verifier));
+        sweep(&mut verifier, &[3], 61, true);
+        assert!(is_counted(&verifier));
+        let counted = known(&verifier, 41);
+        sweep(&mut verifier, &[3], 61, false);
+        assert!(is_counted(&verifier), "they are not replaced");
+        assert_eq!(known(&verifier, 41), counted);
+    }
+
+    #[test]
+    fn owl_joins_while_it_remembers_if_it_is_known() {
+        let mut verifier = verifier();
+        let remembers = (21..60).find(|&tick| tick % KNOWN_TICKS == 1 && verifier.board.owl_moves[tick] > 0);
+        let tick = remembers.expect("it looks in ten ticks of sixty");
+        let joins = [(tick as u16, 1)];
+        let joins = Joins { joins: &joins, counts_draws: false };
+        let error = verifier.run(tick, 70, joins, false).expect_err("it can remember anything");
+        assert!(error.contains("it cannot join in tick"), "{error}");
+        sweep(&mut verifier, &[1], 80, false);
+        assert_eq!(verifier.run(tick, 70, joins, false), Ok(false));
     }
 }
