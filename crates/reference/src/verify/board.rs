@@ -131,9 +131,9 @@ impl<const N: usize> Board<N> {
         3 + self.owl_moves_after_look.len()
     }
 
-    /// A tick in which threats move, for a threat of a style. An owl that looks depends on the moves
-    /// until it looks again; one that does not, on whether its memory matters afterwards. In the
-    /// first tick, threats may see the player where it was before the game: nowhere.
+    /// A tick in which threats move, for a threat of a style. An owl that looks depends on the
+    /// moves until it looks again; one that does not, on whether its memory matters afterwards. In
+    /// the first tick, threats may see the player where it was before the game: nowhere.
     pub fn moment(&self, tick: usize, style: Style, is_stale: bool) -> Moment {
         let (looks, moves_left) = (self.looks[tick], self.owl_moves[tick + 1]);
         let is_nowhere = tick == 1 && is_stale;

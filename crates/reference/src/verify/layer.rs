@@ -1,4 +1,5 @@
-//! Sets of states: for each combination of some threats' numbers, the tiles where the player can be.
+//! Sets of states: for each combination of some threats' numbers, the tiles where the player can
+//! be.
 
 use super::pursuer::Pursuer;
 use super::tiles::Tiles;
@@ -217,8 +218,9 @@ pub(super) struct Hawk {
     pub slot: Slot,
 }
 
-/// States that can be looked up by the numbers of some of their threats. Two numbers of a hawk match
-/// if they may stand for the same of its states; those of other threats, if they are the same.
+/// States that can be looked up by the numbers of some of their threats. Two numbers of a hawk
+/// match if they may stand for the same of its states; those of other threats, if they are the
+/// same.
 #[derive(Clone, Debug)]
 pub(super) struct Cover<const N: usize, const W: usize> {
     layer: Layer<N, W>,

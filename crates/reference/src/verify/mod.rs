@@ -6,8 +6,8 @@
 //! - A *relaxation* keeps some of the threats. Bulls and goldfish do not see the player, so all of
 //!   them are always kept. A game that survives a tick survives it in every relaxation.
 //! - For a target tick, the verifier *knows*, for some ticks, sets of states of relaxations. Each
-//!   holds every state of a game that reaches the target, and so does its projection on fewer of its
-//!   threats. For every tick, it knows the tiles where the player can be.
+//!   holds every state of a game that reaches the target, and so does its projection on fewer of
+//!   its threats. For every tick, it knows the tiles where the player can be.
 //! - A sweep begins at a tick with the tiles of the player. It steps its states with the literal
 //!   threats, and drops what is caught or known not to reach the target: each known set of a tick
 //!   is compared by the threats that it has in common with the sweep. A threat joins in the states
@@ -19,8 +19,8 @@
 //! - If a layer is empty before the target, no game reaches the target. An exhaustive search is a
 //!   sweep from the first tick that all threats join there.
 //!
-//! A layer holds, for each combination of the threats' numbers, the tiles where the player can be: a
-//! step splits these by what the threats do, each as the literal threat does it when it sees the
+//! A layer holds, for each combination of the threats' numbers, the tiles where the player can be:
+//! a step splits these by what the threats do, each as the literal threat does it when it sees the
 //! player on one of the tiles. Layers are too large to keep all of them for the way back of a long
 //! sweep: some are kept, and the others repeated.
 //!
@@ -30,8 +30,8 @@
 //! counts as any of its posts, unless a sweep from the first tick counts its draws; what is known
 //! from such a sweep keeps their number. What an owl remembers is replaced by the tile to which it
 //! leads before the owl looks again. Everything else about the threats is as on the server. Since
-//! each step is repeated, a certificate cannot make a false claim: a wrong one ends with states left
-//! over.
+//! each step is repeated, a certificate cannot make a false claim: a wrong one ends with states
+//! left over.
 
 mod board;
 mod layer;
@@ -105,8 +105,8 @@ pub fn verify_within(certificate: &Certificate, layout: &Layout, states_max: u64
     if !(2..=LAST_TICK).contains(&bound_tick) {
         return Err(VerifyError::new(1, format!("bound_tick {bound_tick}: expected 2 to {LAST_TICK}")));
     }
-    // A search is over all threats, which may need wide combinations. Each size of a set of tiles is
-    // compiled separately.
+    // A search is over all threats, which may need wide combinations. Each size of a set of tiles
+    // is compiled separately.
     let bits = bits(layout).iter().sum::<u32>();
     let is_wide = certificate.end == ProofEnd::Search && bits > Combination::<2>::BITS;
     let tiles = layout.open_positions().count();
@@ -174,8 +174,8 @@ fn check<const N: usize, const W: usize>(
     }
 }
 
-/// By threat of the map, the bits of its number: deer have four times as many keys as sharks, owls a
-/// memory.
+/// By threat of the map, the bits of its number: deer have four times as many keys as sharks, owls
+/// a memory.
 fn bits(layout: &Layout) -> Vec<u32> {
     let tiles = layout.open_positions().count();
     let bits_of = |keys: usize| usize::BITS - keys.leading_zeros();
@@ -360,8 +360,8 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         self.run(from, until, joins, is_last).map(|ran_out| ran_out.then_some(target_tick))
     }
 
-    /// Steps from a tick until another one, and back unless it is the last sweep. Returns whether it
-    /// runs out of states.
+    /// Steps from a tick until another one, and back unless it is the last sweep. Returns whether
+    /// it runs out of states.
     fn run(&mut self, from: usize, until: usize, joins: Joins<'_>, is_last: bool) -> Result<bool, String> {
         let mut trail = Trail::new(self.trail_bytes);
         let mut layer = Layer::players(self.target.allowed[from]);

@@ -161,8 +161,8 @@ impl<const N: usize> Pursuer<N> {
         self.rows[number as usize][moment.case] = row;
     }
 
-    /// The number that follows another if its draws are counted, for a step of its key: it picks the
-    /// post that it picks in the game.
+    /// The number that follows another if its draws are counted, for a step of its key: it picks
+    /// the post that it picks in the game.
     pub fn counted(&self, board: &Board<N>, number: u32, next: u32) -> u32 {
         let (key, counted) = (key_number(number), number >> KEY_BITS);
         if counted == 0 {
@@ -262,7 +262,8 @@ impl<const N: usize> Pursuer<N> {
         self.add(&shark, 0, board)
     }
 
-    /// Every number that it can have in a tick, if these are known: an owl's memory must not matter.
+    /// Every number that it can have in a tick, if these are known: an owl's memory must not
+    /// matter.
     pub fn anywhere(&mut self, board: &Board<N>, tick: usize) -> Option<Vec<u32>> {
         match self.spawned.style {
             Style::Owl if board.owl_moves[tick] != 0 => None,
@@ -276,8 +277,9 @@ impl<const N: usize> Pursuer<N> {
         }
     }
 
-    /// For each tile, a key that stands for every memory that a hawk can have there. It has seen the
-    /// player in a straight line from there, or is sent to a post, or rests: for longer on a post.
+    /// For each tile, a key that stands for every memory that a hawk can have there. It has seen
+    /// the player in a straight line from there, or is sent to a post, or rests: for longer on a
+    /// post.
     fn hawks_anywhere(&mut self, board: &Board<N>) -> Vec<u32> {
         let (positions, rules) = (&board.positions, &board.rules);
         let posts = board.ways.posts().into_owned();

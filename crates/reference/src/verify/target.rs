@@ -1,4 +1,5 @@
-//! What is known about the player on its way to a target tick, and the steps of the game on this way.
+//! What is known about the player on its way to a target tick, and the steps of the game on this
+//! way.
 
 use getaway::game::{Style, View};
 
