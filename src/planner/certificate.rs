@@ -151,13 +151,8 @@ mod tests {
     use crate::planner::Outcome;
 
     fn certificate() -> Certificate {
-        let step = Step {
-            target_tick: 12,
-            from_tick: 3,
-            until_tick: 9,
-            counts_draws: false,
-            joins: vec![(3, 0), (5, 2)],
-        };
+        let step =
+            Step { target_tick: 12, from_tick: 3, until_tick: 9, counts_draws: false, joins: vec![(3, 0), (5, 2)] };
         let solution = Solution {
             outcome: Outcome::Doomed,
             moves: vec![Move::Left, Move::Stay],

@@ -34,12 +34,14 @@ const INSANE_TICK: usize = 903;
 const WINDOW_TICKS: usize = 130;
 /// Initial amount of work on a sweep.
 const SWEEP_WORK_MIN: u64 = 40_000_000;
-/// The work on a target before the first sweep of the whole game against two threats.
-const PAIR_DELAY: u64 = 1_000_000;
-/// While a sweep of the whole game runs, one in this many slices is for others, and these do not
-/// start more than this many ticks earlier than the first ones.
-const CHAIN_SHARE: u64 = 4;
-const CHAIN_TICKS: usize = 240;
+/// The work on a target before the first sweep of the whole game.
+const WHOLE_DELAY: u64 = 1_000_000;
+/// While a sweep of the whole game runs, one in this many slices is for other sweeps, and these do
+/// not start more than this many ticks earlier than the first of them.
+const OTHERS_SHARE: u64 = 4;
+const OTHERS_TICKS: usize = 240;
+/// The same share while the end of the game is the target.
+const OTHERS_SHARE_END: u64 = 2;
 /// How much earlier sweeps may start once nothing is left to try.
 const FLOOR_STEP_TICKS: usize = 120;
 /// Initial amount of work on the end of the game.
@@ -252,29 +254,25 @@ impl<const N: usize> Engine<N> {
             return;
         }
         let beam = self.new_beam();
-        let earlier = self.resting.iter().rfind(|attempt| attempt.target.tick < tick);
-        let (target, wholes, mut whole, again) =
-            match earlier.filter(|earlier| self.order(earlier.target.tick) == self.order(tick)) {
-                Some(earlier) => {
-                    let target = earlier.target.later(&self.model, tick);
-                    let mut again = target.whole_sweeps();
-                    again.retain(|mask| !earlier.wholes.contains(mask));
-                    (target, earlier.wholes.clone(), None, again)
-                }
-                None => {
-                    let target = Target::new(&self.model, tick, self.order(tick), self.options.memory_max_bytes / 8);
-                    let wholes = target.whole_sweeps();
-                    (target, wholes, None, Vec::new())
-                }
-            };
-        // A sweep of the whole game goes on to the new target if it has not turned back.
-        if let Some(earlier) = self.resting.iter_mut().rfind(|attempt| attempt.target.tick < low)
-            && let Some(sweep) = &earlier.whole
-            && !sweep.has_turned()
-            && target.tick >= earlier.target.tick
-        {
-            whole = earlier.whole.take();
-        }
+        let (memory_max_bytes, orders) = (self.options.memory_max_bytes / 8, &self.orders);
+        let order = |tick: usize| &orders[usize::from(tick > EARLY_TICK)];
+        let earlier = self.resting.iter_mut().rfind(|attempt| attempt.target.tick < tick);
+        let (target, whole, wholes, again) = match earlier.filter(|other| order(other.target.tick) == order(tick)) {
+            Some(earlier) => {
+                let target = earlier.target.later(&self.model, tick);
+                // One that has not turned back goes on to the new target.
+                let is_reached = earlier.target.tick < low;
+                let whole = earlier.whole.take_if(|whole| is_reached && !whole.has_turned());
+                let mut again = target.whole_sweeps();
+                again.retain(|mask| !earlier.wholes.contains(mask));
+                (target, whole, earlier.wholes.clone(), again)
+            }
+            None => {
+                let target = Target::new(&self.model, tick, order(tick), memory_max_bytes);
+                let wholes = target.whole_sweeps();
+                (target, None, wholes, Vec::new())
+            }
+        };
         self.resting.retain(|attempt| attempt.target.tick >= low);
         self.resting.truncate(RESTING_MAX);
         let far = if tick > INSANE_TICK + FLOOR_TICKS { INSANE_TICK } else { tick.saturating_sub(FLOOR_TICKS) };
@@ -402,16 +400,22 @@ impl<const N: usize> Engine<N> {
             }
         }
         let tick = attempt.target.tick;
-        let is_undecided = best.bound > LAST_TICK;
-        let is_lowest = tick == usize::from(if is_undecided { LAST_TICK } else { best.final_tick });
-        if attempt.whole.is_none() && is_lowest && attempt.work >= PAIR_DELAY && !attempt.wholes.is_empty() {
+        let is_end = best.bound > LAST_TICK && usize::from(best.final_tick) > EARLY_TICK;
+        let is_lowest = tick == usize::from(if is_end { LAST_TICK } else { best.final_tick });
+        if attempt.whole.is_none() && is_lowest && attempt.work >= WHOLE_DELAY && !attempt.wholes.is_empty() {
             let mask = attempt.wholes.remove(0);
             attempt.whole = Some(attempt.target.whole_sweep(&self.model, mask, limits));
         }
         attempt.slices += 1;
+        // Another sweep starts over with what this one finds on its way back.
+        let is_waiting = attempt.whole.as_ref().is_some_and(|whole| whole.tick() == tick && !whole.has_turned());
+        if is_waiting && attempt.sweep.take_if(|sweep| !sweep.has_turned()).is_some() {
+            attempt.tried.pop();
+        }
+        let is_due = !attempt.slices.is_multiple_of(if is_end { OTHERS_SHARE_END } else { OTHERS_SHARE });
         let is_whole = attempt.whole.as_ref().is_some_and(|whole| match &attempt.sweep {
-            None => whole.has_turned() || !attempt.slices.is_multiple_of(CHAIN_SHARE) || attempt.is_exhausted,
-            Some(_) => whole.tick() < tick && !attempt.slices.is_multiple_of(CHAIN_SHARE),
+            None => is_due || whole.has_turned() || attempt.is_exhausted,
+            Some(_) => is_due && whole.tick() < tick,
         });
         if is_whole {
             self.sweep_whole(attempt, best, meter);
@@ -493,7 +497,7 @@ impl<const N: usize> Engine<N> {
                 attempt.tried.push((tick, mask));
                 return Some((tick, mask));
             }
-            if attempt.whole.is_some() && attempt.floor + CHAIN_TICKS < attempt.first_floor {
+            if attempt.whole.is_some() && attempt.floor + OTHERS_TICKS < attempt.first_floor {
                 return None;
             }
             if attempt.floor == self.model.first_tick {
@@ -508,18 +512,22 @@ impl<const N: usize> Engine<N> {
         }
     }
 
-    /// Switches to a target without further checks.
+    /// Switches to a target without further checks, at the point where sweeps of the whole game are
+    /// due.
     #[cfg(test)]
     pub fn begin(&mut self, target_tick: usize) {
         self.set_target(target_tick, &Solution::unknown(0));
         let attempt = self.attempt.as_mut().expect("just set");
+        attempt.work = WHOLE_DELAY;
         assert!(attempt.target.project(&self.model, &mut BudgetMeter::new(Budget::UNLIMITED)));
     }
 
     /// Runs only a slice of the sweeps; returns the bound that it has proven.
     #[cfg(test)]
     pub fn prove_slice(&mut self, meter: &mut BudgetMeter) -> u16 {
-        let mut best = Solution::unknown(0);
+        let attempt = self.attempt.as_ref().expect("a target is set");
+        let tick = attempt.target.tick as u16;
+        let mut best = Solution { final_tick: tick, bound: LAST_TICK.max(tick + 1), ..Solution::unknown(0) };
         self.prove(&mut best, meter);
         best.bound
     }

@@ -215,8 +215,8 @@ impl<const N: usize> Target<N> {
     }
 
     /// The masks of the sweeps of the whole game, in their order: the first threat with each other,
-    /// hawks first with any draw and then with draws counted, all but hawks, whose memories make
-    /// layers wide, and all.
+    /// hawks first with any draw and then with draws counted; all but hawks, whose memories make
+    /// layers wide; the first threat with a hawk and one more; and all.
     pub fn whole_sweeps(&self) -> Vec<Combination> {
         let Some((first, others)) = self.slots.split_first() else { return Vec::new() };
         let is_hawk = |slot: &&Slot| slot.draws_mask() != 0;
@@ -227,15 +227,18 @@ impl<const N: usize> Target<N> {
         masks.extend(hawks.clone().map(pair));
         masks.extend(hawks.map(|slot| pair(slot) | slot.draws_mask()));
         masks.push(self.slots.iter().filter(|slot| !is_hawk(slot)).fold(0, |mask, slot| mask | slot.mask()));
+        for hawk in others.iter().filter(is_hawk) {
+            let with_hawk = |slot: &Slot| pair(hawk) | hawk.draws_mask() | slot.mask();
+            masks.extend(others.iter().filter(|slot| !is_hawk(slot)).map(with_hawk));
+        }
         masks.push(all | draws);
-        let mut seen = Vec::new();
-        masks.retain(|mask| {
-            *mask != 0 && !seen.contains(mask) && {
-                seen.push(*mask);
-                true
+        let mut distinct = Vec::new();
+        for mask in masks.into_iter().filter(|mask| *mask != 0) {
+            if !distinct.contains(&mask) {
+                distinct.push(mask);
             }
-        });
-        masks
+        }
+        distinct
     }
 
     /// A sweep of the whole game over the threats of a mask.
@@ -372,7 +375,7 @@ impl<const N: usize> Target<N> {
         let is_wanted = tick % KEPT_TICKS == 1 || states < SMALL_STATES;
         let is_better = self.known(tick).all(|known| mask & !known.mask != 0 || known.mask == mask);
         if is_wanted && is_better {
-            let first = self.slots[0].mask();
+            let first = self.slots.first().map_or(0, Slot::mask);
             let first_states = if mask & first == 0 { states } else { join.project(layer, first).states() };
             self.keep(tick, Arc::new(Known { mask, states, first_states, lookup }));
         }

@@ -68,7 +68,7 @@ fn check_lines(maps: u64) -> usize {
         let line = world.states_along(&world.start(), &found.moves);
         let mut engine = engine(&world);
         engine.begin(target_tick);
-        for _ in 0..16 {
+        for _ in 0..40 {
             let mut meter = BudgetMeter::new(Budget::ticks(100_000));
             let bound = engine.prove_slice(&mut meter);
             assert!(bound >= found.final_tick, "map {index}: a bound of {bound}, but {} is reached", found.final_tick);
