@@ -5,10 +5,11 @@
 //! Leaving a threat out makes the game easier, so a tick that cannot be reached against some of the
 //! threats cannot be reached at all.
 //!
-//! For a *target* tick the [`target`] module keeps, for each tick before it, a set of states over
-//! some of the threats that holds every state from which the target can be reached. *Sweeps* make
-//! these sets smaller: forwards from a tick where few states are left, with one more threat in any
-//! of its states, and back again. The *bottlenecks* of one sweep are where the next one starts. A
+//! For a *target* tick the [`target`] module keeps, for each tick before it, sets of states, each
+//! over some of the threats, that hold every state from which the target can be reached. *Sweeps*
+//! make these sets smaller: forwards from a tick where few states are left, with one more threat in
+//! any state in which it is known, and back again. The *bottlenecks* of one sweep are where the next
+//! one starts. Others cover the whole game against two or three threats, which has few states. A
 //! sweep that runs out of states is the proof. The [`engine`] shares the time between sweeps, the
 //! survival search and the [`beam`], which skip the states that the sets exclude, and picks the
 //! targets.

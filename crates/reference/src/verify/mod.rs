@@ -1,5 +1,5 @@
 //! Checks certificates: replays the line in the literal model, and repeats every sweep of the proof
-//! with the literal threats, state by state.
+//! with the literal threats.
 //!
 //! What a sweep claims, and why repeating it is a proof:
 //!
