@@ -34,8 +34,10 @@ const INSANE_TICK: usize = 903;
 const WINDOW_TICKS: usize = 130;
 /// Initial amount of work on a sweep.
 const SWEEP_WORK_MIN: u64 = 40_000_000;
-/// The work on a target before the first sweep of the whole game.
+/// The work on a target before the first sweep of the whole game, and on the end of the game, which
+/// other sweeps may prove out of reach sooner.
 const WHOLE_DELAY: u64 = 1_000_000;
+const WHOLE_DELAY_END: u64 = 30_000_000;
 /// While a sweep of the whole game runs, one in this many slices is for other sweeps, and these do
 /// not start more than this many ticks earlier than the first of them.
 const OTHERS_SHARE: u64 = 4;
@@ -401,8 +403,12 @@ impl<const N: usize> Engine<N> {
         }
         let tick = attempt.target.tick;
         let is_end = best.bound > LAST_TICK && usize::from(best.final_tick) > EARLY_TICK;
-        let is_lowest = tick == usize::from(if is_end { LAST_TICK } else { best.final_tick });
-        if attempt.whole.is_none() && is_lowest && attempt.work >= WHOLE_DELAY && !attempt.wholes.is_empty() {
+        let is_whole_due = if is_end {
+            tick == usize::from(LAST_TICK) && attempt.work >= WHOLE_DELAY_END
+        } else {
+            attempt.work >= WHOLE_DELAY
+        };
+        if attempt.whole.is_none() && is_whole_due && !attempt.wholes.is_empty() {
             let mask = attempt.wholes.remove(0);
             attempt.whole = Some(attempt.target.whole_sweep(&self.model, mask, limits));
         }
@@ -518,7 +524,7 @@ impl<const N: usize> Engine<N> {
     pub fn begin(&mut self, target_tick: usize) {
         self.set_target(target_tick, &Solution::unknown(0));
         let attempt = self.attempt.as_mut().expect("just set");
-        attempt.work = WHOLE_DELAY;
+        attempt.work = WHOLE_DELAY_END;
         assert!(attempt.target.project(&self.model, &mut BudgetMeter::new(Budget::UNLIMITED)));
     }
 
