@@ -446,26 +446,10 @@ impl<const N: usize> Engine<N> {
             attempt.has_abandoned = true;
             end = Some(End::TooBig);
         }
-        if let Some(End::EmptyBeyond(tick)) = end {
-            self.attempt = Some(attempt);
-            // The bound may have come down since the sweep began.
-            if tick < usize::from(best.bound) {
-                self.bound(best, tick as u16, false);
-            }
-            return;
-        }
-        if end.is_some() {
+        if end.is_some_and(End::is_over) {
             attempt.sweep = None;
         }
-        if end == Some(End::Recorded) && BEAM_SHARE * attempt.beam_work >= attempt.work {
-            // The beam restarts: its states may be hopeless now.
-            (attempt.beam, attempt.beam_work) = (self.new_beam(), 0);
-        }
-        let target_tick = attempt.target.tick as u16;
-        self.attempt = Some(attempt);
-        if let Some(End::Empty(_)) = end {
-            self.bound(best, target_tick, false);
-        }
+        self.conclude(attempt, end, best);
     }
 
     /// A slice of a sweep of the whole game.
@@ -473,18 +457,25 @@ impl<const N: usize> Engine<N> {
         let Some(whole) = &mut attempt.whole else { return };
         let can_turn = attempt.sweep.is_none();
         let end = whole.advance(&self.model, &mut attempt.target, SLICE, can_turn, meter);
-        let target_tick = attempt.target.tick as u16;
-        if end.is_some_and(|end| !matches!(end, End::EmptyBeyond(_))) {
+        if end.is_some_and(End::is_over) {
             attempt.whole = None;
             // With what it has found, more may be possible now.
             attempt.is_exhausted = false;
         }
+        self.conclude(attempt, end, best);
+    }
+
+    /// Uses the end of a sweep.
+    fn conclude(&mut self, mut attempt: Attempt<N>, end: Option<End>, best: &mut Solution) {
         if end == Some(End::Recorded) && BEAM_SHARE * attempt.beam_work >= attempt.work {
+            // The beam restarts: its states may be hopeless now.
             (attempt.beam, attempt.beam_work) = (self.new_beam(), 0);
         }
+        let target_tick = attempt.target.tick as u16;
         self.attempt = Some(attempt);
         match end {
             Some(End::Empty(_)) => self.bound(best, target_tick, false),
+            // The bound may have come down since the sweep began.
             Some(End::EmptyBeyond(tick)) if tick < usize::from(best.bound) => self.bound(best, tick as u16, false),
             _ => {}
         }

@@ -38,6 +38,13 @@ pub(super) enum End {
     EmptyBeyond(usize),
 }
 
+impl End {
+    /// Whether the sweep is over.
+    pub fn is_over(self) -> bool {
+        !matches!(self, Self::EmptyBeyond(_))
+    }
+}
+
 /// The limits of a sweep.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SweepLimits {
