@@ -38,6 +38,9 @@ const SWEEP_WORK_MIN: u64 = 40_000_000;
 /// other sweeps may prove out of reach sooner.
 const WHOLE_DELAY: u64 = 1_000_000;
 const WHOLE_DELAY_END: u64 = 30_000_000;
+/// The work of a sweep of the whole game against all threats that is tried first for targets that
+/// are near: at early ticks, few states can be reached.
+const TRIAL_WORK_MAX: u64 = 500_000;
 /// While a sweep of the whole game runs, one in this many slices is for other sweeps, and these do
 /// not start more than this many ticks earlier than the first of them.
 const OTHERS_SHARE: u64 = 4;
@@ -88,8 +91,11 @@ struct Attempt<const N: usize> {
     /// The work that a sweep may do before it is abandoned, and whether one was.
     sweep_work_max: u64,
     has_abandoned: bool,
-    /// A sweep of the whole game, beside the others.
+    /// A sweep of the whole game, beside the others, and the work that it may do.
     whole: Option<Sweep<N>>,
+    whole_work_max: u64,
+    /// Whether one against all threats is to be tried first.
+    is_trial_due: bool,
     /// The threats of those that are still to be made, and of those made for an earlier target.
     wholes: Vec<Combination>,
     again: Vec<Combination>,
@@ -264,7 +270,8 @@ impl<const N: usize> Engine<N> {
                 let target = earlier.target.later(&self.model, tick);
                 // One that has not turned back goes on to the new target.
                 let is_reached = earlier.target.tick < low;
-                let whole = earlier.whole.take_if(|whole| is_reached && !whole.has_turned());
+                let is_taken = is_reached && earlier.whole_work_max == u64::MAX;
+                let whole = earlier.whole.take_if(|whole| is_taken && !whole.has_turned());
                 let mut again = target.whole_sweeps();
                 again.retain(|mask| !earlier.wholes.contains(mask));
                 (target, whole, earlier.wholes.clone(), again)
@@ -289,6 +296,8 @@ impl<const N: usize> Engine<N> {
             sweep_work_max: SWEEP_WORK_MIN,
             has_abandoned: false,
             whole,
+            whole_work_max: u64::MAX,
+            is_trial_due: tick <= INSANE_TICK + FLOOR_TICKS,
             wholes,
             again,
             slices: 0,
@@ -408,7 +417,11 @@ impl<const N: usize> Engine<N> {
         } else {
             attempt.work >= WHOLE_DELAY
         };
-        if attempt.whole.is_none() && is_whole_due && !attempt.wholes.is_empty() {
+        if attempt.whole.is_none() && std::mem::take(&mut attempt.is_trial_due) {
+            attempt.whole_work_max = TRIAL_WORK_MAX;
+            attempt.whole = Some(attempt.target.exact_sweep(&self.model, limits));
+        } else if attempt.whole.is_none() && is_whole_due && !attempt.wholes.is_empty() {
+            attempt.whole_work_max = u64::MAX;
             let mask = attempt.wholes.remove(0);
             attempt.whole = Some(attempt.target.whole_sweep(&self.model, mask, limits));
         }
@@ -457,6 +470,9 @@ impl<const N: usize> Engine<N> {
         let Some(whole) = &mut attempt.whole else { return };
         let can_turn = attempt.sweep.is_none();
         let end = whole.advance(&self.model, &mut attempt.target, SLICE, can_turn, meter);
+        if end.is_none() && whole.work > attempt.whole_work_max {
+            attempt.whole = None;
+        }
         if end.is_some_and(End::is_over) {
             attempt.whole = None;
             // With what it has found, more may be possible now.

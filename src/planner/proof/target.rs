@@ -248,6 +248,12 @@ impl<const N: usize> Target<N> {
         Sweep::new(self, model.first_tick, 0, limits)
     }
 
+    /// A sweep of the whole game against all threats.
+    pub fn exact_sweep(&self, model: &Model<N>, limits: SweepLimits) -> Sweep<N> {
+        let (all, draws) = self.masks();
+        self.whole_sweep(model, all | draws, limits)
+    }
+
     /// A sweep over the threats of a mask, which have been swept for an earlier target, again: from
     /// the tick not long before the target in which the fewest states over them are known.
     pub fn sweep_again(&self, mask: Combination, limits: SweepLimits) -> Option<Sweep<N>> {
