@@ -32,6 +32,17 @@ pub fn succeeds(args: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
+/// The same for a long series of games: standard error may say how long it takes, which depends on
+/// how busy the machine is, and nothing else.
+pub fn succeeds_in_time(args: &[&str]) -> String {
+    let output = getaway(args);
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    let says_how_long = |line: &str| line.contains(" games on ") && line.contains(": this takes about ");
+    assert!(stderr.lines().count() <= 1 && stderr.lines().all(says_how_long), "{args:?}: {stderr}");
+    assert_eq!(output.status.code(), Some(0), "{args:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
 /// Error line, without `error: `, of a run that must fail with exit code 2 and no other output.
 pub fn fails(args: &[&str]) -> String {
     let output = getaway(args);
