@@ -593,13 +593,13 @@ impl GameMessage {
 }
 
 impl MessageMap {
-    /// The streets, with nobody on them but the player; missing tiles are walls.
+    /// The streets with the player and without threats; missing tiles are walls.
     pub(crate) fn layout(&self, player: Position) -> Layout {
         self.window(Position::new(0, 0), (self.width, self.height), player)
     }
 
-    /// The streets of a window, given its first tile, columns and rows, with nobody on them but the
-    /// player, whose position is that on the whole map.
+    /// The streets of a window, given its first tile, columns and rows, without threats; the player's
+    /// position is that on the whole map.
     pub(crate) fn window(&self, from: Position, (width, height): (i32, i32), player: Position) -> Layout {
         let rows = (from.y..from.y + height).flat_map(|y| (from.x..from.x + width).map(move |x| Position::new(x, y)));
         let tiles = rows.map(|position| self.tiles.get(position).map_or(Tile::Wall, Tile::from)).collect();

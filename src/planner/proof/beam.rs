@@ -76,7 +76,7 @@ pub(super) struct SetBeam<const N: usize> {
 }
 
 impl<const N: usize> SetBeam<N> {
-    /// A search from a state, or `None` if the threats do not fit into a combination. It has all of them.
+    /// A search from a state, or `None` if the threats do not fit into a combination.
     pub fn new(
         model: &Model<N>,
         target: &Target<N>,

@@ -85,17 +85,17 @@ struct Attempt<const N: usize> {
     has_begun: bool,
     /// The sweeps started so far: the tick, and the threats.
     tried: Vec<(usize, Combination)>,
-    /// Sweeps start here or later.
+    /// Sweeps start here or later; the first ones at a later tick.
     floor: usize,
     first_floor: usize,
     /// The work that a sweep may do before it is abandoned, and whether one was.
     sweep_work_max: u64,
     has_abandoned: bool,
-    /// A sweep of the whole game, beside the others, and the work that it may do.
+    /// A sweep of the whole game, beside the others.
     whole: Option<Sweep<N>>,
-    whole_work_max: u64,
-    /// Whether one against all threats is to be tried first.
+    /// Whether one against all threats is to be tried first, and whether this is that one.
     is_trial_due: bool,
+    is_trial: bool,
     /// The threats of those that are still to be made, and of those made for an earlier target.
     wholes: Vec<Combination>,
     again: Vec<Combination>,
@@ -237,11 +237,6 @@ impl<const N: usize> Engine<N> {
         }
     }
 
-    /// The automata in the order in which they join for a target.
-    fn order(&self, tick: usize) -> &[usize] {
-        &self.orders[usize::from(tick > EARLY_TICK)]
-    }
-
     /// Switches to a target, and keeps the knowledge about others.
     fn set_target(&mut self, tick: usize, best: &Solution) {
         let (low, high) = (usize::from(best.final_tick), usize::from(best.bound));
@@ -263,14 +258,14 @@ impl<const N: usize> Engine<N> {
         }
         let beam = self.new_beam();
         let (memory_max_bytes, orders) = (self.options.memory_max_bytes / 8, &self.orders);
-        let order = |tick: usize| &orders[usize::from(tick > EARLY_TICK)];
+        let order = |tick| order(orders, tick);
         let earlier = self.resting.iter_mut().rfind(|attempt| attempt.target.tick < tick);
         let (target, whole, wholes, again) = match earlier.filter(|other| order(other.target.tick) == order(tick)) {
             Some(earlier) => {
                 let target = earlier.target.later(&self.model, tick);
                 // One that has not turned back goes on to the new target.
                 let is_reached = earlier.target.tick < low;
-                let is_taken = is_reached && earlier.whole_work_max == u64::MAX;
+                let is_taken = is_reached && !earlier.is_trial;
                 let whole = earlier.whole.take_if(|whole| is_taken && !whole.has_turned());
                 let mut again = target.whole_sweeps();
                 again.retain(|mask| !earlier.wholes.contains(mask));
@@ -296,8 +291,8 @@ impl<const N: usize> Engine<N> {
             sweep_work_max: SWEEP_WORK_MIN,
             has_abandoned: false,
             whole,
-            whole_work_max: u64::MAX,
             is_trial_due: tick <= INSANE_TICK + FLOOR_TICKS,
+            is_trial: false,
             wholes,
             again,
             slices: 0,
@@ -404,7 +399,8 @@ impl<const N: usize> Engine<N> {
         if attempt.sweep.is_none() {
             let tick = attempt.target.tick;
             let earlier = self.resting.iter().rfind(|other| other.target.tick < tick);
-            if let Some(earlier) = earlier.filter(|other| self.order(other.target.tick) == self.order(tick))
+            let order = |tick| order(&self.orders, tick);
+            if let Some(earlier) = earlier.filter(|other| order(other.target.tick) == order(tick))
                 && attempt.target.adopt(&earlier.target)
             {
                 attempt.is_exhausted = false;
@@ -418,10 +414,10 @@ impl<const N: usize> Engine<N> {
             attempt.work >= WHOLE_DELAY
         };
         if attempt.whole.is_none() && std::mem::take(&mut attempt.is_trial_due) {
-            attempt.whole_work_max = TRIAL_WORK_MAX;
+            attempt.is_trial = true;
             attempt.whole = Some(attempt.target.exact_sweep(&self.model, limits));
         } else if attempt.whole.is_none() && is_whole_due && !attempt.wholes.is_empty() {
-            attempt.whole_work_max = u64::MAX;
+            attempt.is_trial = false;
             let mask = attempt.wholes.remove(0);
             attempt.whole = Some(attempt.target.whole_sweep(&self.model, mask, limits));
         }
@@ -470,7 +466,7 @@ impl<const N: usize> Engine<N> {
         let Some(whole) = &mut attempt.whole else { return };
         let can_turn = attempt.sweep.is_none();
         let end = whole.advance(&self.model, &mut attempt.target, SLICE, can_turn, meter);
-        if end.is_none() && whole.work > attempt.whole_work_max {
+        if end.is_none() && attempt.is_trial && whole.work > TRIAL_WORK_MAX {
             attempt.whole = None;
         }
         if end.is_some_and(End::is_over) {
@@ -557,6 +553,11 @@ impl<const N: usize> Engine<N> {
     pub fn proof(&self) -> Option<&Proof> {
         self.proof.as_ref()
     }
+}
+
+/// The automata in the order in which they join for a target.
+fn order(orders: &[Vec<usize>; 2], tick: usize) -> &[usize] {
+    &orders[usize::from(tick > EARLY_TICK)]
 }
 
 /// Replaces the best line by a longer one.

@@ -327,30 +327,28 @@ impl<const N: usize> Sweep<N> {
         }
     }
 
-    /// Lets a threat join, unless there would be more combinations than this; returns whether it
-    /// did.
+    /// Lets a threat join and notes that it did, unless there would be more combinations than this.
     fn join_slot(&mut self, model: &Model<N>, target: &Target<N>, index: usize, max_len: usize) -> bool {
-        let wide = self.joined(model, target, index, max_len);
-        let Some((mask, layer)) = wide else { return false };
-        (self.mask, self.layer) = (mask, layer);
-        self.joins.push((self.tick, index));
-        target.narrow(self.tick, mask, &mut self.join, &mut self.layer);
-        true
+        let has_joined = self.add_slot(model, target, index, max_len);
+        if has_joined {
+            self.joins.push((self.tick, index));
+        }
+        has_joined
     }
 
-    /// The layer with one more threat, and its mask.
-    fn joined(
-        &mut self,
-        model: &Model<N>,
-        target: &Target<N>,
-        index: usize,
-        max_len: usize,
-    ) -> Option<(Combination, Layer<N>)> {
+    /// Adds a threat to the layer, unless there would be more combinations than this; returns
+    /// whether it did.
+    fn add_slot(&mut self, model: &Model<N>, target: &Target<N>, index: usize, max_len: usize) -> bool {
         let slot = target.slots[index];
-        let (mask, layer) = target.join(model, (self.tick, slot), (self.mask, &self.layer), &mut self.join, max_len)?;
+        let layer = (self.mask, &self.layer);
+        let Some((mask, wide)) = target.join(model, (self.tick, slot), layer, &mut self.join, max_len) else {
+            return false;
+        };
         // From the first tick on, draws can be counted.
         let counts = self.limits.counts_draws && self.tick == model.first_tick;
-        Some((if counts { mask | slot.draws_mask() } else { mask }, layer))
+        (self.mask, self.layer) = (if counts { mask | slot.draws_mask() } else { mask }, wide);
+        target.narrow(self.tick, self.mask, &mut self.join, &mut self.layer);
+        true
     }
 
     /// Keeps the layer for the way back if one is due; returns false if there is no room.
@@ -403,9 +401,7 @@ impl<const N: usize> Sweep<N> {
                 self.joins.iter().filter(|(tick, _)| *tick == self.tick).map(|&(_, index)| index).collect();
             for index in joins {
                 if target.slots[index].mask() & self.mask == 0 {
-                    let wide = self.joined(model, target, index, usize::MAX);
-                    (self.mask, self.layer) = wide.expect("no limit is reached");
-                    target.narrow(self.tick, self.mask, &mut self.join, &mut self.layer);
+                    assert!(self.add_slot(model, target, index, usize::MAX), "no limit is reached");
                 }
             }
             self.is_ready = true;
