@@ -8,7 +8,7 @@
 //! each time that it dies near the same place, and after a few times starts over: what decides over
 //! life and death often lies far before the dead end.
 
-use super::join::{Combination, Join, JoinContext, Layer, Slot};
+use super::join::{Combination, Cursor, Join, JoinContext, Layer, Slot};
 use super::model::Model;
 use super::projection::Projection;
 use super::target::Target;
@@ -67,6 +67,8 @@ pub(super) struct SetBeam<const N: usize> {
     /// The layer under construction, and how much of the last one has been processed.
     next: Layer<N>,
     done: usize,
+    /// If the threats do not move, how many of its combinations are left.
+    kept: usize,
     /// A line that is being traced.
     trace: Option<Trace>,
     /// What the trace needs: places and projections without knowledge, which may have grown since
@@ -108,6 +110,7 @@ impl<const N: usize> SetBeam<N> {
             join: Join::default(),
             next: Layer::default(),
             done: 0,
+            kept: 0,
             trace: None,
             allowed: model.free_places(),
             projections: vec![Projection::new(); model.automata.len()],
@@ -169,21 +172,34 @@ impl<const N: usize> SetBeam<N> {
     fn step(&mut self, model: &Model<N>, target: &Target<N>, meter: &mut BudgetMeter) -> bool {
         let tick = self.tick();
         let layer = &self.layers[self.layers.len() - 1];
-        if self.done == 0 {
-            self.join.begin(layer.len(), &mut self.next);
-        }
-        let end = layer.len().min(self.done + CHUNK);
         let context = target.context(model, &self.slots, tick);
-        self.join.step(&context, layer, self.done..end, &mut self.next);
+        let end = layer.len().min(self.done + CHUNK);
+        if model.moves[tick] {
+            if self.done == 0 {
+                self.join.begin();
+            }
+            self.join.step(&context, layer, self.done..end);
+        } else {
+            if self.done == 0 {
+                (self.next, self.kept) = (layer.clone(), 0);
+            }
+            self.join.wait(&context, &mut self.next, self.done..end, &mut self.kept);
+        }
         meter.add_ticks((end - self.done) as u64);
         self.done = end;
         if end < layer.len() {
             return false;
         }
         self.done = 0;
+        if model.moves[tick] {
+            self.join.finish(&context, &mut self.next);
+        } else {
+            self.next.truncate(self.kept);
+        }
         if tick < target.tick {
             for known in target.known(tick + 1) {
-                self.next.retain(|key| known.lookup.places(key & known.mask));
+                let mut cursor = Cursor::new(&known.lookup);
+                self.next.retain(|key| cursor.places(key & known.mask));
             }
         }
         true
@@ -194,15 +210,19 @@ impl<const N: usize> SetBeam<N> {
         let affordable = (self.len_max.saturating_sub(self.len) / 2).max(1);
         self.is_memory_limited |= affordable < self.width;
         let (len, width) = (self.next.len(), self.width.min(affordable));
+        let mut order: Vec<usize> = (0..len).collect();
         if len > width {
             for place in 0..width {
-                let picked = place + self.random.below(len - place);
-                self.next.keys.swap(place, picked);
-                self.next.sets.swap(place, picked);
+                order.swap(place, place + self.random.below(len - place));
             }
+            order.truncate(width);
+            order.sort_unstable();
         }
-        let kept = len.min(width);
-        let layer = Layer { keys: self.next.keys[..kept].to_vec(), sets: self.next.sets[..kept].to_vec() };
+        let kept = order.len();
+        let layer = Layer {
+            keys: order.iter().map(|&place| self.next.keys[place]).collect(),
+            sets: order.iter().map(|&place| self.next.sets[place]).collect(),
+        };
         self.next.clear();
         self.len += kept;
         self.layers.push(layer);

@@ -3,7 +3,7 @@
 
 use super::Proof;
 use super::beam::SetBeam;
-use super::join::{Combination, slots_of};
+use super::join::{Combination, Join, Layer, slots_of};
 use super::model::{Automaton, Model};
 use super::sweep::{End, Sweep, SweepLimits};
 use super::target::{Pruner, Target};
@@ -167,16 +167,16 @@ impl<const N: usize> Engine<N> {
         })
     }
 
-    /// The limits of each of two sweeps: they share the memory with the knowledge about targets and
-    /// the beams.
+    /// The limits of a sweep. One of the whole game may need twice the memory of another beside it;
+    /// they share it with the knowledge about targets and the beams.
     fn limits(&self, join_len: usize, beyond_tick: usize) -> SweepLimits {
-        let (quarter, sixteenth) = (self.options.memory_max_bytes / 4, self.options.memory_max_bytes / 16);
-        // Two layers, and the index of one of them.
-        let layer_bytes = 2 * super::join::Layer::<N>::KEY_BYTES + 32;
+        let eighth = self.options.memory_max_bytes / 8;
+        // A layer, and the one under construction.
+        let layer_bytes = Layer::<N>::KEY_BYTES + Join::<N>::KEY_BYTES;
         SweepLimits {
             join_len,
-            layer_len: quarter / layer_bytes,
-            kept_bytes: sixteenth,
+            layer_len: eighth / layer_bytes,
+            kept_bytes: eighth / 2,
             beyond_tick,
             left_out: 0,
             is_whole: false,

@@ -3,7 +3,13 @@
 //!
 //! A combination holds the keys of some threats, each at its own bits, which are the same in every
 //! layer: a threat is left out by clearing its bits.
+//!
+//! Combinations that differ only in the key of one threat, the one with the most keys, stand side by
+//! side in a layer, a *run*: what the other threats do is found once for all of them, and their
+//! successors are looked up in the same small part of the next layer.
 
+#[cfg(test)]
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -47,6 +53,19 @@ impl Slot {
         Combination::from(key) << self.shift
     }
 
+    /// The threat's key, and above it a hawk's number of draws if they are counted.
+    #[inline]
+    fn own(&self, combination: Combination) -> u32 {
+        let bits = self.bits + if self.draws.is_some() { DRAW_BITS } else { 0 };
+        (combination >> self.shift) as u32 & ((1 << bits) - 1)
+    }
+
+    /// The key in such a number.
+    #[inline]
+    fn own_key(&self, own: u32) -> u32 {
+        own & ((1 << self.bits) - 1)
+    }
+
     /// The bits of the slot.
     pub fn mask(&self) -> Combination {
         ((1 << self.bits) - 1) << self.shift
@@ -61,6 +80,11 @@ impl Slot {
     /// The bits of a hawk's number of draws; none for other threats.
     pub fn draws_mask(&self) -> Combination {
         self.draws_shift.map_or(0, |shift| ((1 << DRAW_BITS) - 1) << shift)
+    }
+
+    /// The bits of the threat's key, with a hawk's number of draws if they are counted.
+    fn own_mask(&self) -> Combination {
+        self.mask() | if self.draws.is_some() { self.draws_mask() } else { 0 }
     }
 
     /// The slot with a hawk's draws counted as the game does: a random pick is then the one that it
@@ -122,6 +146,17 @@ pub(super) fn slots_of<const N: usize>(model: &Model<N>, order: &[usize]) -> Vec
     slots
 }
 
+/// Puts the threat with the most keys last: combinations that differ only in its key form a run.
+pub(super) fn put_widest_last(slots: &mut [Slot]) {
+    slots.sort_by_key(|slot| slot.bits);
+}
+
+/// The bits in which the combinations of a run differ, for the threats whose bits are in a mask.
+pub(super) fn run_mask(slots: &[Slot], mask: Combination) -> Combination {
+    let widest = slots.iter().filter(|slot| slot.mask() & mask != 0).max_by_key(|slot| slot.bits);
+    widest.map_or(0, |slot| (slot.mask() | slot.draws_mask()) & mask)
+}
+
 /// The states of a tick: for each combination of keys, the places of the player.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Layer<const N: usize> {
@@ -155,6 +190,12 @@ impl<const N: usize> Layer<N> {
         self.sets.iter().fold(TileSet::EMPTY, |any, set| any.or(set))
     }
 
+    /// Keeps the first combinations.
+    pub fn truncate(&mut self, len: usize) {
+        self.keys.truncate(len);
+        self.sets.truncate(len);
+    }
+
     /// Removes everything but keeps the allocation.
     pub fn clear(&mut self) {
         self.keys.clear();
@@ -167,7 +208,7 @@ impl<const N: usize> Layer<N> {
     }
 
     /// Restricts the places of each combination to those that `keep` returns.
-    pub fn retain(&mut self, keep: impl Fn(Combination) -> TileSet<N>) {
+    pub fn retain(&mut self, mut keep: impl FnMut(Combination) -> TileSet<N>) {
         let mut kept = 0;
         for place in 0..self.keys.len() {
             let set = self.sets[place].and(&keep(self.keys[place]));
@@ -176,8 +217,25 @@ impl<const N: usize> Layer<N> {
                 kept += 1;
             }
         }
-        self.keys.truncate(kept);
-        self.sets.truncate(kept);
+        self.truncate(kept);
+    }
+
+    /// The end of the run that begins at a place: the combinations that differ only in these bits.
+    fn run_end(&self, start: usize, run_mask: Combination, end: usize) -> usize {
+        let rest = self.keys[start] & !run_mask;
+        (start + 1..end).find(|&place| self.keys[place] & !run_mask != rest).unwrap_or(end)
+    }
+
+    /// Puts the combinations of each run side by side, in ascending order.
+    pub fn arrange(&mut self, run_mask: Combination) {
+        let rank = |key: Combination| (key & !run_mask, key);
+        if self.keys.is_sorted_by_key(|&key| rank(key)) {
+            return;
+        }
+        let mut order: Vec<u32> = (0..self.len() as u32).collect();
+        order.sort_unstable_by_key(|&place| rank(self.keys[place as usize]));
+        self.keys = order.iter().map(|&place| self.keys[place as usize]).collect();
+        self.sets = order.iter().map(|&place| self.sets[place as usize]).collect();
     }
 
     /// Adds a threat in each of these keys, with the places from which the player can survive
@@ -204,40 +262,125 @@ impl<const N: usize> Layer<N> {
 #[derive(Debug, Default)]
 pub(super) struct Lookup<const N: usize> {
     layer: Layer<N>,
-    /// The combinations, or with memories the first of those that differ only in these.
+    runs: Runs,
+    /// Where combinations can stand for the same state without being equal.
+    chains: Option<Chains>,
+}
+
+/// The runs of a layer whose combinations are in order.
+#[derive(Debug, Default)]
+struct Runs {
+    /// The bits in which the combinations of a run differ.
+    mask: Combination,
+    index: Index,
+    /// What the combinations of each run have in common, and where the run ends.
+    keys: Vec<Combination>,
+    ends: Vec<u32>,
+}
+
+impl Runs {
+    fn new(keys: &[Combination], mask: Combination) -> Self {
+        let mut runs = Self { mask, ..Self::default() };
+        runs.index.clear(0);
+        for (place, key) in keys.iter().enumerate() {
+            let rest = key & !mask;
+            if runs.keys.last() == Some(&rest) {
+                *runs.ends.last_mut().expect("one for each run") = place as u32 + 1;
+            } else {
+                runs.index.place(rest, &mut runs.keys);
+                runs.ends.push(place as u32 + 1);
+            }
+        }
+        runs.keys.shrink_to_fit();
+        runs.ends.shrink_to_fit();
+        runs
+    }
+
+    /// The places of the run that has this in common; none if there is no such run.
+    #[inline]
+    fn find(&self, rest: Combination) -> Range<usize> {
+        match self.index.find(rest, &self.keys) {
+            Ok(run) => {
+                let start = run.checked_sub(1).map_or(0, |before| self.ends[before]);
+                start as usize..self.ends[run] as usize
+            }
+            Err(_) => 0..0,
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        self.keys.len() * (size_of::<Combination>() + size_of::<u32>()) + self.index.bytes()
+    }
+}
+
+/// The combinations of a layer that are equal in some bits but for their memories.
+#[derive(Debug)]
+struct Chains {
+    /// The first combination of each chain.
     entries: Vec<u32>,
     /// The bits by which combinations are looked up.
     mask: Combination,
     memories: MemorySlots,
-    /// With memories or other bits left out: by combination, the next one that differs only in these.
-    chain: Vec<u32>,
+    /// By combination, the next one of its chain.
+    next: Vec<u32>,
+}
+
+impl Chains {
+    const FREE: u32 = u32::MAX;
+
+    fn new(keys: &[Combination], mask: Combination, memories: MemorySlots) -> Self {
+        let entries = vec![Self::FREE; (3 * keys.len() / 2 + 1).next_power_of_two()];
+        let mut chains = Self { entries, mask, memories, next: vec![Self::FREE; keys.len()] };
+        for (place, &key) in keys.iter().enumerate() {
+            let at = chains.entry(chains.coarse(key), keys);
+            chains.next[place] = std::mem::replace(&mut chains.entries[at], place as u32);
+        }
+        chains
+    }
+
+    /// What the combinations of a chain have in common.
+    #[inline]
+    fn coarse(&self, key: Combination) -> Combination {
+        self.memories.without(key & self.mask)
+    }
+
+    /// The entry of what the combinations of a chain have in common, or the free one for it.
+    #[inline]
+    fn entry(&self, key: Combination, keys: &[Combination]) -> usize {
+        let mask = self.entries.len() - 1;
+        let mut at = hash(key) & mask;
+        loop {
+            match self.entries[at] {
+                Self::FREE => return at,
+                place if self.coarse(keys[place as usize]) == key => return at,
+                _ => at = (at + 1) & mask,
+            }
+        }
+    }
+
+    /// The places of every combination that can stand for the same state of the game as this one in
+    /// the bits by which they are looked up.
+    fn matches(&self, key: Combination, keys: &[Combination]) -> impl Iterator<Item = usize> {
+        let first = self.entries[self.entry(self.coarse(key), keys)];
+        let next = |&at: &u32| Some(self.next[at as usize]).filter(|&at| at != Self::FREE);
+        let places = std::iter::successors(Some(first).filter(|&at| at != Self::FREE), next);
+        places.map(|at| at as usize).filter(move |&at| self.memories.overlap(key, keys[at]))
+    }
+
+    fn bytes(&self) -> usize {
+        (self.entries.len() + self.next.len()) * size_of::<u32>()
+    }
 }
 
 impl<const N: usize> Lookup<N> {
-    /// Bytes per combination.
-    pub const KEY_BYTES: usize = Layer::<N>::KEY_BYTES + 3 * size_of::<u32>();
-    const FREE: u32 = u32::MAX;
-
-    pub fn new(layer: Layer<N>, memories: MemorySlots) -> Self {
-        Self::groups(layer, Combination::MAX, memories)
-    }
-
-    /// With combinations that are equal in the bits of a mask in one group.
-    fn groups(mut layer: Layer<N>, mask: Combination, memories: MemorySlots) -> Self {
+    /// `run_mask` is that of the layer's threats.
+    pub fn new(mut layer: Layer<N>, run_mask: Combination, memories: MemorySlots) -> Self {
+        layer.arrange(run_mask);
         layer.keys.shrink_to_fit();
         layer.sets.shrink_to_fit();
-        let entries = vec![Self::FREE; (3 * layer.len() / 2 + 1).next_power_of_two()];
-        let is_chained = mask != Combination::MAX || !memories.slots.is_empty();
-        let chain = if is_chained { vec![Self::FREE; layer.len()] } else { Vec::new() };
-        let mut lookup = Self { layer, entries, mask, memories, chain };
-        for place in 0..lookup.layer.len() {
-            let at = lookup.entry(lookup.coarse(lookup.layer.keys[place]));
-            let first = std::mem::replace(&mut lookup.entries[at], place as u32);
-            if let Some(next) = lookup.chain.get_mut(place) {
-                *next = first;
-            }
-        }
-        lookup
+        let runs = Runs::new(&layer.keys, run_mask);
+        let chains = (!memories.slots.is_empty()).then(|| Chains::new(&layer.keys, Combination::MAX, memories));
+        Self { layer, runs, chains }
     }
 
     pub fn layer(&self) -> &Layer<N> {
@@ -246,77 +389,94 @@ impl<const N: usize> Lookup<N> {
 
     /// The bytes in use.
     pub fn bytes(&self) -> usize {
-        self.layer.len() * Self::KEY_BYTES + self.chain.len() * size_of::<u32>()
+        let chains = self.chains.as_ref().map_or(0, Chains::bytes);
+        self.layer.len() * Layer::<N>::KEY_BYTES + self.runs.bytes() + chains
+    }
+
+    /// The places of the combinations that can stand for the same state of the game as this one.
+    pub fn places(&self, key: Combination) -> TileSet<N> {
+        Cursor::new(self).places(key)
+    }
+}
+
+/// Looks up one combination after the other, often of the same run.
+#[derive(Debug)]
+pub(super) struct Cursor<'a, const N: usize> {
+    lookup: &'a Lookup<N>,
+    /// The last combination, and its places.
+    last: Option<(Combination, TileSet<N>)>,
+    /// What the last run has in common, and its places in the layer.
+    run: Option<(Combination, Range<usize>)>,
+    /// The place in the layer after the one that was found last.
+    next: usize,
+}
+
+impl<'a, const N: usize> Cursor<'a, N> {
+    pub fn new(lookup: &'a Lookup<N>) -> Self {
+        Self { lookup, last: None, run: None, next: 0 }
     }
 
     /// The places of the combinations that can stand for the same state of the game as this one.
     #[inline]
-    pub fn places(&self, key: Combination) -> TileSet<N> {
-        if self.chain.is_empty() {
-            let at = self.entries[self.entry(key)];
-            return if at == Self::FREE { TileSet::EMPTY } else { self.layer.sets[at as usize] };
+    pub fn places(&mut self, key: Combination) -> TileSet<N> {
+        if let Some((last, places)) = &self.last
+            && *last == key
+        {
+            return *places;
         }
-        self.group(key).fold(TileSet::EMPTY, |places, (_, set)| places.or(set))
-    }
-
-    /// Every combination that can stand for the same state of the game as this one in the bits by
-    /// which they are looked up.
-    fn group(&self, key: Combination) -> impl Iterator<Item = (Combination, &TileSet<N>)> {
-        let first = self.entries[self.entry(self.coarse(key))];
-        let next = |&at: &u32| self.chain.get(at as usize).copied().filter(|&at| at != Self::FREE);
-        let places = std::iter::successors(Some(first).filter(|&at| at != Self::FREE), next);
-        let group = places.map(|at| (self.layer.keys[at as usize], &self.layer.sets[at as usize]));
-        group.filter(move |&(other, _)| self.memories.overlap(key, other))
-    }
-
-    /// What the combinations of a group have in common.
-    #[inline]
-    fn coarse(&self, key: Combination) -> Combination {
-        self.memories.without(key & self.mask)
-    }
-
-    /// The entry of what the combinations of a group have in common, or the free one for it.
-    #[inline]
-    fn entry(&self, key: Combination) -> usize {
-        let mask = self.entries.len() - 1;
-        let mut at = hash(key) & mask;
-        loop {
-            match self.entries[at] {
-                Self::FREE => return at,
-                place if self.coarse(self.layer.keys[place as usize]) == key => return at,
-                _ => at = (at + 1) & mask,
-            }
-        }
+        let layer = &self.lookup.layer;
+        let places = if let Some(chains) = &self.lookup.chains {
+            let matches = chains.matches(key, &layer.keys);
+            matches.fold(TileSet::EMPTY, |places, at| places.or(&layer.sets[at]))
+        } else {
+            let rest = key & !self.lookup.runs.mask;
+            let run = match &self.run {
+                Some((last, run)) if *last == rest => run.clone(),
+                _ => {
+                    let run = self.lookup.runs.find(rest);
+                    self.run = Some((rest, run.clone()));
+                    run
+                }
+            };
+            // Combinations are often looked up in their order.
+            let at = if layer.keys.get(self.next) == Some(&key) {
+                Some(self.next)
+            } else {
+                layer.keys[run.clone()].binary_search(&key).ok().map(|at| run.start + at)
+            };
+            self.next = at.map_or(self.next, |at| at + 1);
+            at.map_or(TileSet::EMPTY, |at| layer.sets[at])
+        };
+        self.last = Some((key, places));
+        places
     }
 }
 
-/// Finds a combination in the layer under construction: open addressing; an entry is valid if it
-/// has the layer's stamp.
+/// Finds a combination in a list: open addressing; an entry is valid if it has the list's stamp.
 #[derive(Debug, Default)]
 struct Index {
     entries: Vec<(u32, u32)>,
     stamp: u32,
-    /// A buffer of [`Self::add_all`].
-    places: Vec<u32>,
 }
-
-/// How many combinations are looked up at the same time.
-const PENDING: usize = 64;
 
 impl Index {
     fn clear(&mut self, len: usize) {
         self.stamp = self.stamp.wrapping_add(1);
-        let entries = (2 * len).next_power_of_two().max(1024);
+        let entries = (2 * len).next_power_of_two().max(16);
         if self.entries.len() < entries || self.stamp == 0 {
             self.entries = vec![(0, 0); entries];
             self.stamp = 1;
         }
     }
 
-    /// The index of a combination, or the slot for a new one.
+    fn bytes(&self) -> usize {
+        self.entries.len() * size_of::<(u32, u32)>()
+    }
+
+    /// The place of a combination in the list, or the entry for a new one.
     #[inline]
     fn find(&self, key: Combination, keys: &[Combination]) -> Result<usize, usize> {
-        let mask = self.entries.len() - 1;
+        let Some(mask) = self.entries.len().checked_sub(1) else { return Err(0) };
         let mut at = hash(key) & mask;
         loop {
             let (stamp, place) = self.entries[at];
@@ -330,32 +490,33 @@ impl Index {
         }
     }
 
-    /// Adds places to a combination of the layer.
+    /// The place of a combination in the list, to which it is added if it is new.
     #[inline]
-    fn add<const N: usize>(&mut self, key: Combination, set: TileSet<N>, layer: &mut Layer<N>) {
-        match self.find(key, &layer.keys) {
-            Ok(place) => layer.sets[place] = layer.sets[place].or(&set),
-            Err(at) => {
-                self.entries[at] = (self.stamp, layer.len() as u32);
-                layer.push(key, set);
-                if 2 * layer.len() > self.entries.len() {
-                    self.grow(&layer.keys);
-                }
+    fn place(&mut self, key: Combination, keys: &mut Vec<Combination>) -> usize {
+        self.find(key, keys).unwrap_or_else(|at| {
+            self.entries[at] = (self.stamp, keys.len() as u32);
+            keys.push(key);
+            if 2 * keys.len() > self.entries.len() {
+                self.grow(keys);
             }
-        }
+            keys.len() - 1
+        })
     }
 
-    /// Adds the places of several combinations, in their order. What the index will read is read
-    /// before, so that the processor fetches it for all of them at the same time.
-    fn add_all<const N: usize>(&mut self, pending: &mut Vec<(Combination, TileSet<N>)>, layer: &mut Layer<N>) {
-        let mask = self.entries.len() - 1;
-        let places = pending.iter().map(|(key, _)| self.entries[hash(*key) & mask]);
-        self.places.clear();
-        self.places.extend(places.map(|(stamp, place)| if stamp == self.stamp { place } else { 0 }));
-        let read = |&place: &u32| layer.keys.get(place as usize).map_or(0, |key| *key as u64);
-        std::hint::black_box(self.places.iter().map(read).fold(0, u64::wrapping_add));
-        for (key, set) in pending.drain(..) {
-            self.add(key, set, layer);
+    /// Adds places to a combination of a layer.
+    #[inline]
+    fn add<const N: usize>(&mut self, key: Combination, set: &TileSet<N>, layer: &mut Layer<N>) {
+        // Equal combinations often come one after the other.
+        if layer.keys.last() == Some(&key) {
+            let place = layer.len() - 1;
+            layer.sets[place] = layer.sets[place].or(set);
+            return;
+        }
+        let place = self.place(key, &mut layer.keys);
+        if place < layer.sets.len() {
+            layer.sets[place] = layer.sets[place].or(set);
+        } else {
+            layer.sets.push(*set);
         }
     }
 
@@ -391,41 +552,204 @@ pub(super) struct JoinContext<'a, const N: usize> {
     pub projections: &'a [Projection<N>],
 }
 
+/// A combination of the layer under construction: its run, and what it has of its own.
+#[derive(Clone, Copy, Debug)]
+struct Entry<const N: usize> {
+    run: u32,
+    key: u32,
+    set: TileSet<N>,
+}
+
+/// Collects the combinations of a new layer, run by run.
+#[derive(Debug, Default)]
+struct Builder<const N: usize> {
+    index: Index,
+    /// What the combinations of each run have in common.
+    runs: Vec<Combination>,
+    /// By run, the number of entries.
+    counts: Vec<u32>,
+    entries: Vec<Entry<N>>,
+    /// The entries after equal ones were last made one.
+    distinct: usize,
+    /// Buffers: the entries in the order of the runs, those of a run, and of all after that.
+    order: Vec<u32>,
+    sorted: Vec<u64>,
+    merged: Vec<Entry<N>>,
+}
+
+/// Entries that are added before equal ones are made one.
+const ENTRIES_MIN: usize = 1 << 15;
+
+impl<const N: usize> Builder<N> {
+    fn begin(&mut self) {
+        self.index.clear(0);
+        self.runs.clear();
+        self.counts.clear();
+        self.entries.clear();
+        self.distinct = 0;
+    }
+
+    /// The number of the run that has this in common.
+    fn run(&mut self, rest: Combination) -> u32 {
+        let run = self.index.place(rest, &mut self.runs);
+        self.counts.resize(self.runs.len(), 0);
+        run as u32
+    }
+
+    #[inline]
+    fn push(&mut self, run: u32, key: u32, set: TileSet<N>) {
+        self.counts[run as usize] += 1;
+        self.entries.push(Entry { run, key, set });
+    }
+
+    /// Makes equal entries one if there may be many of them.
+    fn tidy(&mut self) {
+        if self.entries.len() < 2 * self.distinct + ENTRIES_MIN {
+            return;
+        }
+        let mut merged = std::mem::take(&mut self.merged);
+        merged.clear();
+        self.merge(|run, key, set| merged.push(Entry { run, key, set }));
+        self.counts.fill(0);
+        merged.iter().for_each(|entry| self.counts[entry.run as usize] += 1);
+        self.distinct = merged.len();
+        (self.entries, self.merged) = (merged, std::mem::take(&mut self.entries));
+    }
+
+    /// Every distinct entry, by run and in ascending order.
+    fn merge(&mut self, mut push: impl FnMut(u32, u32, TileSet<N>)) {
+        let mut end = 0;
+        for count in &mut self.counts {
+            end += std::mem::replace(count, end);
+        }
+        self.order.clear();
+        self.order.resize(self.entries.len(), 0);
+        for (place, entry) in self.entries.iter().enumerate() {
+            let at = &mut self.counts[entry.run as usize];
+            self.order[*at as usize] = place as u32;
+            *at += 1;
+        }
+        let mut start = 0;
+        for (run, &end) in self.counts.iter().enumerate() {
+            let of_run = self.order[start..end as usize].iter();
+            self.sorted.clear();
+            self.sorted
+                .extend(of_run.map(|&place| u64::from(self.entries[place as usize].key) << 32 | u64::from(place)));
+            self.sorted.sort_unstable();
+            let mut last: Option<(u32, TileSet<N>)> = None;
+            for entry in &self.sorted {
+                let entry = &self.entries[(entry & 0xffff_ffff) as usize];
+                match &mut last {
+                    Some((key, set)) if *key == entry.key => *set = set.or(&entry.set),
+                    _ => {
+                        let before = last.replace((entry.key, entry.set));
+                        before.into_iter().for_each(|(key, set)| push(run as u32, key, set));
+                    }
+                }
+            }
+            last.into_iter().for_each(|(key, set)| push(run as u32, key, set));
+            start = end as usize;
+        }
+    }
+
+    /// Moves everything to a layer. `shift` is the place of what the combinations of a run have of
+    /// their own.
+    fn finish(&mut self, shift: u32, layer: &mut Layer<N>) {
+        let runs = std::mem::take(&mut self.runs);
+        self.merge(|run, key, set| layer.push(runs[run as usize] | Combination::from(key) << shift, set));
+        self.runs = runs;
+        self.begin();
+    }
+}
+
 /// The buffers of joins, kept from layer to layer.
 #[derive(Debug, Default)]
 pub(super) struct Join<const N: usize> {
     index: Index,
+    builder: Builder<N>,
     groups: Vec<Group<N>>,
     spare: Vec<Group<N>>,
-    /// Combinations with their places that are still to be added to the next layer.
-    pending: Vec<(Combination, TileSet<N>)>,
+    /// What is left of each combination of a run.
+    lives: Vec<TileSet<N>>,
 }
 
 impl<const N: usize> Join<N> {
-    /// Starts a layer of about `len` combinations.
-    pub fn begin(&mut self, len: usize, next: &mut Layer<N>) {
-        next.clear();
-        self.index.clear(len);
+    /// Bytes of a combination of a new layer while it is under construction, beside those in the
+    /// layer itself.
+    pub const KEY_BYTES: usize = 2 * size_of::<Entry<N>>() + 2 * size_of::<u32>();
+
+    /// Starts a layer after a move of the threats.
+    pub fn begin(&mut self) {
+        self.builder.begin();
     }
 
-    /// Adds the successors of some of the layer's combinations to the next layer.
-    pub fn step(&mut self, context: &JoinContext<'_, N>, layer: &Layer<N>, places: Range<usize>, next: &mut Layer<N>) {
-        let (mut groups, mut spare) = (std::mem::take(&mut self.groups), std::mem::take(&mut self.spare));
+    /// The number of combinations that the layer under construction has at least.
+    pub fn len(&self) -> usize {
+        self.builder.distinct
+    }
+
+    /// Adds the successors of some of the layer's combinations to the layer under construction.
+    pub fn step(&mut self, context: &JoinContext<'_, N>, layer: &Layer<N>, places: Range<usize>) {
         let landing = context.model.landing(context.tick, context.allowed);
-        for place in places {
-            successors(context, &landing, layer.keys[place], &layer.sets[place], &mut groups, &mut spare);
-            if !context.model.moves[context.tick] {
-                // The keys stay as they are, and distinct.
-                groups.iter().for_each(|group| next.push(group.key, group.to));
-                continue;
+        let (widest, others) = context.split();
+        let run_mask = widest.map_or(0, Slot::own_mask);
+        let mut start = places.start;
+        while start < places.end {
+            let end = layer.run_end(start, run_mask, places.end);
+            let combinations = (&layer.keys[start..end], &layer.sets[start..end]);
+            self.branch(context, others, &landing, combinations, run_mask);
+            for group in &self.groups {
+                let run = self.builder.run(group.key);
+                extend(context, widest, group, combinations, |_, own, _, to| self.builder.push(run, own, to));
             }
-            self.pending.extend(groups.iter().map(|group| (group.key, group.to)));
-            if self.pending.len() >= PENDING {
-                self.index.add_all(&mut self.pending, next);
-            }
+            self.builder.tidy();
+            start = end;
         }
-        self.index.add_all(&mut self.pending, next);
-        (self.groups, self.spare) = (groups, spare);
+    }
+
+    /// Moves the layer under construction to `layer`.
+    pub fn finish(&mut self, context: &JoinContext<'_, N>, layer: &mut Layer<N>) {
+        layer.clear();
+        self.builder.finish(context.slots.last().map_or(0, |slot| slot.shift), layer);
+    }
+
+    /// Moves the player in some of the layer's combinations in a tick in which the threats do not
+    /// move. The combinations stay as they are; the first `kept` are those that are left so far.
+    pub fn wait(&mut self, context: &JoinContext<'_, N>, layer: &mut Layer<N>, places: Range<usize>, kept: &mut usize) {
+        let landing = context.model.landing(context.tick, context.allowed);
+        let (widest, others) = context.split();
+        let run_mask = widest.map_or(0, Slot::own_mask);
+        let mut start = places.start;
+        while start < places.end {
+            let end = layer.run_end(start, run_mask, places.end);
+            let combinations = (&layer.keys[start..end], &layer.sets[start..end]);
+            self.branch(context, others, &landing, combinations, run_mask);
+            self.lives.clear();
+            self.lives.resize(end - start, TileSet::EMPTY);
+            for group in &self.groups {
+                extend(context, widest, group, combinations, |number, _, _, to| self.lives[number] = to);
+            }
+            for (place, lives) in (start..end).zip(&self.lives) {
+                if !lives.is_empty() {
+                    (layer.keys[*kept], layer.sets[*kept]) = (layer.keys[place], *lives);
+                    *kept += 1;
+                }
+            }
+            start = end;
+        }
+    }
+
+    /// What the threats but the widest do, for all combinations of a run.
+    fn branch(
+        &mut self,
+        context: &JoinContext<'_, N>,
+        others: &[Slot],
+        landing: &TileSet<N>,
+        (keys, sets): (&[Combination], &[TileSet<N>]),
+        run_mask: Combination,
+    ) {
+        let any = sets.iter().fold(TileSet::EMPTY, |any, set| any.or(set));
+        successors(context, others, landing, keys[0] & !run_mask, &any, &mut self.groups, &mut self.spare);
     }
 
     /// Adds those of some of the layer's states to `left` that lead into the layer after it.
@@ -438,19 +762,30 @@ impl<const N: usize> Join<N> {
         left: &mut Layer<N>,
     ) {
         let landing = context.model.landing(context.tick, context.allowed);
-        for place in places {
-            let (key, set) = (layer.keys[place], layer.sets[place]);
-            successors(context, &landing, key, &set, &mut self.groups, &mut self.spare);
-            let mut lives = TileSet::EMPTY;
+        let (widest, others) = context.split();
+        let (run_mask, shift) = widest.map_or((0, 0), |slot| (slot.own_mask(), slot.shift));
+        let mut after = Cursor::new(after);
+        let mut start = places.start;
+        while start < places.end {
+            let end = layer.run_end(start, run_mask, places.end);
+            let combinations = (&layer.keys[start..end], &layer.sets[start..end]);
+            self.branch(context, others, &landing, combinations, run_mask);
+            self.lives.clear();
+            self.lives.resize(end - start, TileSet::EMPTY);
             for group in &self.groups {
-                let to = group.to.and(&after.places(group.key));
-                if !to.is_empty() {
-                    lives = lives.or(&context.model.board.reach(&to).and(&group.from));
+                extend(context, widest, group, combinations, |number, own, from, to| {
+                    let to = to.and(&after.places(group.key | Combination::from(own) << shift));
+                    if !to.is_empty() {
+                        self.lives[number] = self.lives[number].or(&context.model.board.reach(&to).and(&from));
+                    }
+                });
+            }
+            for (place, lives) in (start..end).zip(&self.lives) {
+                if !lives.is_empty() {
+                    left.push(layer.keys[place], *lives);
                 }
             }
-            if !lives.is_empty() {
-                left.push(key, lives);
-            }
+            start = end;
         }
     }
 
@@ -466,20 +801,49 @@ impl<const N: usize> Join<N> {
         let landing = context.model.landing(context.tick, context.allowed);
         let near = context.model.board.reach(&TileSet::of(place));
         for index in places {
-            successors(context, &landing, layer.keys[index], &layer.sets[index], &mut self.groups, &mut self.spare);
+            let (own, set) = (layer.keys[index], &layer.sets[index]);
+            successors(context, context.slots, &landing, own, set, &mut self.groups, &mut self.spare);
             let group = self.groups.iter().find(|group| group.key == key && group.to.contains(place));
             if let Some(from) = group.and_then(|group| group.from.and(&near).iter().next()) {
-                return Some((layer.keys[index], from));
+                return Some((own, from));
             }
         }
         None
     }
 
+    /// The layer after another one, and of that one the states that lead into `after`: each
+    /// combination by itself. The slow twin of [`Self::step`], [`Self::wait`] and [`Self::trim`].
+    #[cfg(test)]
+    pub fn step_each(
+        &mut self,
+        context: &JoinContext<'_, N>,
+        layer: &Layer<N>,
+        after: &Lookup<N>,
+    ) -> [HashMap<Combination, TileSet<N>>; 2] {
+        let landing = context.model.landing(context.tick, context.allowed);
+        let (mut next, mut left) = (HashMap::new(), HashMap::new());
+        let add = |layer: &mut HashMap<_, TileSet<N>>, key, set: TileSet<N>| {
+            let own = layer.entry(key).or_insert(TileSet::EMPTY);
+            *own = own.or(&set);
+        };
+        for (&key, set) in layer.keys.iter().zip(&layer.sets) {
+            successors(context, context.slots, &landing, key, set, &mut self.groups, &mut self.spare);
+            for group in &self.groups {
+                add(&mut next, group.key, group.to);
+                let to = group.to.and(&after.places(group.key));
+                if !to.is_empty() {
+                    add(&mut left, key, context.model.board.reach(&to).and(&group.from));
+                }
+            }
+        }
+        [next, left]
+    }
+
     /// The layer without the threats whose bits are not in the mask.
     pub fn project(&mut self, layer: &Layer<N>, mask: Combination) -> Layer<N> {
         let mut narrow = Layer::default();
-        self.begin(layer.len(), &mut narrow);
-        for (&key, &set) in layer.keys.iter().zip(&layer.sets) {
+        self.index.clear(0);
+        for (&key, set) in layer.keys.iter().zip(&layer.sets) {
             self.index.add(key & mask, set, &mut narrow);
         }
         narrow
@@ -491,19 +855,19 @@ impl<const N: usize> Join<N> {
     pub fn natural(
         &mut self,
         layer: &Layer<N>,
-        known: Layer<N>,
+        known: &Layer<N>,
         (common, added): (Combination, Combination),
         memories: MemorySlots,
         max_len: usize,
     ) -> Option<Layer<N>> {
-        let known = Lookup::groups(known, common, memories);
+        let chains = Chains::new(&known.keys, common, memories);
         let mut both = Layer::default();
-        self.begin(layer.len(), &mut both);
+        self.index.clear(layer.len());
         for (&key, set) in layer.keys.iter().zip(&layer.sets) {
-            for (other, lives) in known.group(key & common) {
-                let set = set.and(lives);
+            for at in chains.matches(key & common, &known.keys) {
+                let set = set.and(&known.sets[at]);
                 if !set.is_empty() {
-                    self.index.add(key | other & added, set, &mut both);
+                    self.index.add(key | known.keys[at] & added, &set, &mut both);
                 }
             }
             if both.len() > max_len {
@@ -524,54 +888,75 @@ struct Group<const N: usize> {
     to: TileSet<N>,
 }
 
-/// Every next combination of keys with the places where the player can be then, into `groups`.
+impl<const N: usize> JoinContext<'_, N> {
+    /// The threat with the most keys, and the others.
+    fn split(&self) -> (Option<&Slot>, &[Slot]) {
+        self.slots.split_last().map_or((None, &[]), |(slot, others)| (Some(slot), others))
+    }
+
+    fn automaton(&self, slot: &Slot) -> &Automaton<N> {
+        &self.model.automata[slot.automaton]
+    }
+
+    /// Takes the place of a threat before its move from those where the player can go, if it may
+    /// not.
+    #[inline]
+    fn leave_own(&self, slot: &Slot, key: u32, to: &mut TileSet<N>) {
+        if self.model.rules.no_jump || !self.model.moves[self.tick] {
+            to.remove(self.model.place(self.automaton(slot), key));
+        }
+    }
+
+    /// Keeps the places that a threat's next key leaves to the player.
+    #[inline]
+    fn leave_next(&self, slot: &Slot, key_next: u32, to: &mut TileSet<N>) {
+        match self.projections[slot.automaton].get(self.tick + 1) {
+            Some(layer) => *to = to.and(&layer[key_next as usize]),
+            None => to.remove(self.model.place(self.automaton(slot), key_next)),
+        }
+    }
+
+    /// The next bits of an owl that does not look, or of any threat that does not move: they do not
+    /// depend on where the player goes.
+    #[inline]
+    fn fixed_bits(&self, slot: &Slot, key: Combination) -> Option<Combination> {
+        let model = self.model;
+        match self.automaton(slot) {
+            _ if !model.moves[self.tick] => Some(key & slot.own_mask()),
+            Automaton::Owl { .. } if !model.looks[self.tick] => {
+                Some(slot.place(model.owl_step(slot.key(key), model.forgets(self.tick + 1))))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Every next combination of the keys of some threats with the places where the player can be then,
+/// into `groups`.
 fn successors<const N: usize>(
     context: &JoinContext<'_, N>,
+    slots: &[Slot],
     landing: &TileSet<N>,
     key: Combination,
     set: &TileSet<N>,
     groups: &mut Vec<Group<N>>,
     spare: &mut Vec<Group<N>>,
 ) {
-    let &JoinContext { model, slots, tick, projections, .. } = context;
+    let model = context.model;
     groups.clear();
-    let mut free = *landing;
-    if model.rules.no_jump || !model.moves[tick] {
-        for slot in slots {
-            free.remove(model.place(&model.automata[slot.automaton], slot.key(key)));
-        }
-    }
-    if !model.moves[tick] {
-        let mut to = model.board.reach(set).and(&free);
-        for slot in slots {
-            if let Some(layer) = projections[slot.automaton].get(tick + 1) {
-                to = to.and(&layer[slot.key(key) as usize]);
-            }
-        }
-        if !to.is_empty() {
-            groups.push(Group { key, from: *set, to });
-        }
-        return;
-    }
-    // The places that a threat's next key leaves to the player.
-    let leave = |slot: &Slot, key_next: u32, to: &mut TileSet<N>| match projections[slot.automaton].get(tick + 1) {
-        Some(layer) => *to = to.and(&layer[key_next as usize]),
-        None => to.remove(model.place(&model.automata[slot.automaton], key_next)),
-    };
-    let draws = slots.iter().filter(|slot| slot.draws.is_some()).fold(0, |mask, slot| mask | slot.draws_mask());
-    let mut fixed = key & draws;
+    let (mut free, mut fixed) = (*landing, 0);
     for slot in slots {
-        // Where the player goes does not matter to owls that do not look.
-        if matches!(model.automata[slot.automaton], Automaton::Owl { .. }) && !model.looks[tick] {
-            let next = model.owl_step(slot.key(key), model.forgets(tick + 1));
-            fixed |= slot.place(next);
-            leave(slot, next, &mut free);
+        context.leave_own(slot, slot.key(key), &mut free);
+        if let Some(bits) = context.fixed_bits(slot, key) {
+            fixed |= bits;
+            context.leave_next(slot, slot.key(bits), &mut free);
         }
     }
     groups.push(Group { key: fixed, from: *set, to: TileSet::EMPTY });
-    for slot in slots {
+    let moving = |slot: &&Slot| context.fixed_bits(slot, key).is_none();
+    for slot in slots.iter().filter(moving) {
         // Threats that use the player's previous position.
-        let Automaton::Chaser { branches, .. } = &model.automata[slot.automaton] else { continue };
+        let Automaton::Chaser { branches, .. } = context.automaton(slot) else { continue };
         spare.clear();
         for group in groups.iter() {
             for branch in &branches[slot.key(key) as usize] {
@@ -585,91 +970,148 @@ fn successors<const N: usize>(
     }
     groups.retain_mut(|group| {
         group.to = model.board.reach(&group.from).and(&free);
-        for slot in slots {
-            if matches!(model.automata[slot.automaton], Automaton::Chaser { .. }) {
-                leave(slot, slot.key(group.key), &mut group.to);
+        for slot in slots.iter().filter(moving) {
+            if matches!(context.automaton(slot), Automaton::Chaser { .. }) {
+                context.leave_next(slot, slot.key(group.key), &mut group.to);
             }
         }
         !group.to.is_empty()
     });
-    for slot in slots {
-        let is_split = match &model.automata[slot.automaton] {
-            Automaton::Chaser { .. } => false,
-            Automaton::Owl { .. } => model.looks[tick],
-            Automaton::Hawk { .. } => true,
-        };
-        if !is_split || groups.is_empty() {
+    for slot in slots.iter().filter(moving) {
+        if matches!(context.automaton(slot), Automaton::Chaser { .. }) || groups.is_empty() {
             continue;
         }
         spare.clear();
-        land(context, slot, slot.key(key), groups, |group, key_next, mut to| {
-            leave(slot, key_next, &mut to);
-            if !to.is_empty() {
-                spare.push(Group { key: group.key | slot.place(key_next), from: group.from, to });
-            }
-        });
+        for group in groups.iter() {
+            land(context, slot, slot.own(key), &group.to, |own, to| {
+                spare.push(Group { key: group.key | slot.place(own), from: group.from, to });
+            });
+        }
         std::mem::swap(groups, spare);
     }
 }
 
-/// Every next key of an owl that looks, or of a hawk, for each group, with the places of the player
+/// Adds the widest threat to a group of the others, for the combinations of a run: `push` gets the
+/// number in the run, the threat's next key with a hawk's draws, and the player's places before and
+/// after.
+#[inline]
+fn extend<const N: usize>(
+    context: &JoinContext<'_, N>,
+    widest: Option<&Slot>,
+    group: &Group<N>,
+    (keys, sets): (&[Combination], &[TileSet<N>]),
+    mut push: impl FnMut(usize, u32, TileSet<N>, TileSet<N>),
+) {
+    let model = context.model;
+    let starts = sets.iter().map(|set| group.from.and(set)).enumerate().filter(|(_, from)| !from.is_empty());
+    let reach = |from: &TileSet<N>| from.spread(model.board.stride).and(&group.to);
+    let Some(slot) = widest else {
+        for (number, from) in starts {
+            let to = reach(&from);
+            if !to.is_empty() {
+                push(number, 0, from, to);
+            }
+        }
+        return;
+    };
+    let reach = |from: &TileSet<N>, key: u32| {
+        let mut to = reach(from);
+        context.leave_own(slot, key, &mut to);
+        to
+    };
+    let starts = starts.map(|(number, from)| (number, from, slot.own(keys[number])));
+    // A threat's only step.
+    let mut only = |number: usize, from: TileSet<N>, key: u32, own_next: u32| {
+        let mut to = reach(&from, key);
+        context.leave_next(slot, slot.own_key(own_next), &mut to);
+        if !to.is_empty() {
+            push(number, own_next, from, to);
+        }
+    };
+    match context.automaton(slot) {
+        _ if !model.moves[context.tick] => {
+            starts.for_each(|(number, from, own)| only(number, from, slot.own_key(own), own));
+        }
+        Automaton::Chaser { branches, .. } => {
+            for (number, from, key) in starts {
+                for branch in &branches[key as usize] {
+                    let from = from.and(&branch.when);
+                    if !from.is_empty() {
+                        only(number, from, key, branch.key);
+                    }
+                }
+            }
+        }
+        Automaton::Owl { .. } if !model.looks[context.tick] => {
+            let forgets = model.forgets(context.tick + 1);
+            starts.for_each(|(number, from, key)| only(number, from, key, model.owl_step(key, forgets)));
+        }
+        Automaton::Owl { .. } | Automaton::Hawk { .. } => {
+            for (number, from, own) in starts {
+                let to = reach(&from, slot.own_key(own));
+                if !to.is_empty() {
+                    land(context, slot, own, &to, |own, to| push(number, own, from, to));
+                }
+            }
+        }
+    }
+}
+
+/// Every next key of an owl that looks, or of a hawk with its draws, with the places of the player
 /// for it.
 #[inline]
 fn land<const N: usize>(
     context: &JoinContext<'_, N>,
     slot: &Slot,
-    key: u32,
-    groups: &[Group<N>],
-    mut push: impl FnMut(&Group<N>, u32, TileSet<N>),
+    own: u32,
+    to: &TileSet<N>,
+    mut push: impl FnMut(u32, TileSet<N>),
 ) {
     let &JoinContext { model, tick, .. } = context;
-    match &model.automata[slot.automaton] {
+    let key = slot.own_key(own);
+    let mut push = |key: u32, draws: u32, mut to: TileSet<N>| {
+        context.leave_next(slot, key, &mut to);
+        if !to.is_empty() {
+            push(key | draws, to);
+        }
+    };
+    match context.automaton(slot) {
         Automaton::Chaser { .. } => unreachable!("sharks and deer have moved before the player"),
         Automaton::Owl { .. } => {
-            let forgets = model.forgets(tick + 1);
-            for group in groups {
-                for branch in &model.owl_branches[model.owl_tile(key)] {
-                    let to = group.to.and(&branch.when);
-                    if forgets {
-                        push(group, model.owl_key(branch.key, 0, tick + 1), to);
-                        continue;
-                    }
-                    // Memories that lead to the same moves are one.
-                    let mut ends: Vec<(u32, TileSet<N>)> = Vec::new();
-                    for place in to.iter() {
-                        let seen = model.board.tiles[usize::from(place)];
-                        let next = model.owl_key(branch.key, seen.into(), tick + 1);
-                        match ends.iter_mut().find(|(key, _)| *key == next) {
-                            Some((_, places)) => places.insert(place),
-                            None => ends.push((next, TileSet::of(place))),
-                        }
-                    }
-                    ends.into_iter().for_each(|(key, places)| push(group, key, places));
+            for branch in &model.owl_branches[model.owl_tile(key)] {
+                let to = to.and(&branch.when);
+                if model.forgets(tick + 1) {
+                    push(model.owl_key(branch.key, 0, tick + 1), 0, to);
+                    continue;
                 }
+                // Memories that lead to the same moves are one.
+                let mut ends: Vec<(u32, TileSet<N>)> = Vec::new();
+                for place in to.iter() {
+                    let seen = model.board.tiles[usize::from(place)];
+                    let next = model.owl_key(branch.key, seen.into(), tick + 1);
+                    match ends.iter_mut().find(|(key, _)| *key == next) {
+                        Some((_, places)) => places.insert(place),
+                        None => ends.push((next, TileSet::of(place))),
+                    }
+                }
+                ends.into_iter().for_each(|(key, places)| push(key, 0, places));
             }
         }
         Automaton::Hawk { .. } => {
-            let (sees, blind) = (&model.sees[model.hawk_tile(key)], model.hawk_blind(key));
-            for group in groups {
-                for place in group.to.and(sees).iter() {
-                    push(group, model.hawk_seeing(key, place), TileSet::of(place));
+            let (sees, draws) = (&model.sees[model.hawk_tile(key)], own - key);
+            for place in to.and(sees).iter() {
+                push(model.hawk_seeing(key, place), draws, TileSet::of(place));
+            }
+            let hidden = to.without(sees);
+            if hidden.is_empty() {
+                return;
+            }
+            match slot.draws.filter(|_| model.hawk_draws(key)) {
+                Some(at_root) => {
+                    let next = model.hawk_drawing(key, at_root + (draws >> slot.bits) as u16);
+                    push(next, draws + (1 << slot.bits), hidden);
                 }
-                let hidden = group.to.without(sees);
-                if hidden.is_empty() {
-                    continue;
-                }
-                match slot.draws.filter(|_| model.hawk_draws(key)) {
-                    Some(at_root) => {
-                        let shift = slot.draws_shift.expect("a hawk has one");
-                        let draws = at_root + (group.key >> shift & ((1 << DRAW_BITS) - 1)) as u16;
-                        push(
-                            &Group { key: group.key + (1 << shift), ..*group },
-                            model.hawk_drawing(key, draws),
-                            hidden,
-                        );
-                    }
-                    None => blind.clone().for_each(|next| push(group, next, hidden)),
-                }
+                None => model.hawk_blind(key).for_each(|next| push(next, draws, hidden)),
             }
         }
     }

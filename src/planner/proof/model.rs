@@ -141,7 +141,7 @@ impl<const N: usize> Model<N> {
         let (width, height) = (right - left + 1, bottom - top + 1);
         let upright = height <= width;
         let stride = width.min(height) + 1;
-        if stride > 64 || stride * width.max(height) > 64 * N as i32 {
+        if stride > 63 || stride * width.max(height) > 64 * N as i32 {
             return None;
         }
         let place_of = |p: &Position| {

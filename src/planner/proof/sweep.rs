@@ -101,9 +101,12 @@ pub(super) struct Sweep<const N: usize> {
     base: Combination,
     mask: Combination,
     layer: Layer<N>,
-    /// The layer under construction, and how much of `layer` has been processed.
-    next: Layer<N>,
+    /// How many combinations of the layer have been processed, and how many of these are left if
+    /// the threats do not move.
     done: usize,
+    kept: usize,
+    /// On the way back: the layer under construction.
+    next: Layer<N>,
     /// Whether the layer has been narrowed and widened.
     is_ready: bool,
     /// Tick and slot of each join.
@@ -141,8 +144,9 @@ impl<const N: usize> Sweep<N> {
             base: known,
             mask: 0,
             layer,
-            next: Layer::default(),
             done: 0,
+            kept: 0,
+            next: Layer::default(),
             is_ready: false,
             joins: Vec::new(),
             turning: None,
@@ -213,7 +217,7 @@ impl<const N: usize> Sweep<N> {
         meter: &mut BudgetMeter,
     ) -> Option<End> {
         if !self.is_ready {
-            target.narrow(self.tick, self.mask, &mut self.join, &mut self.layer);
+            self.narrow(model, target);
             self.widen(model, target);
             if self.layer.is_empty() {
                 self.record(model, target);
@@ -249,7 +253,7 @@ impl<const N: usize> Sweep<N> {
         if self.step(model, target, meter) {
             self.tick += 1;
         }
-        (self.next.len() > self.limits.layer_len).then_some(End::TooBig)
+        self.is_wide().then_some(End::TooBig)
     }
 
     /// Beyond the target nothing is known: all states that are alive there are left.
@@ -260,7 +264,7 @@ impl<const N: usize> Sweep<N> {
         work_max: u64,
         meter: &mut BudgetMeter,
     ) -> Option<End> {
-        let is_too_much = self.work > self.work_at_target + work_max || self.next.len() > self.limits.layer_len;
+        let is_too_much = self.work > self.work_at_target + work_max || self.is_wide();
         if !self.is_ready && !is_too_much {
             self.widen(model, target);
             self.is_ready = true;
@@ -283,6 +287,19 @@ impl<const N: usize> Sweep<N> {
         self.after = Some((self.mask, target.index(std::mem::take(&mut self.layer), self.mask)));
         (self.done, self.is_ready, self.phase) = (0, false, Phase::Backwards);
         end
+    }
+
+    /// Whether the layer, or the one under construction, has more combinations than it may.
+    fn is_wide(&self) -> bool {
+        self.layer.len().max(self.join.len()) > self.limits.layer_len
+    }
+
+    /// Applies the knowledge about the tick where threats have moved. Between two of their moves the
+    /// combinations stay as they are.
+    fn narrow(&mut self, model: &Model<N>, target: &Target<N>) {
+        if self.tick == self.from || model.moves[self.tick - 1] {
+            target.narrow(self.tick, self.mask, &mut self.join, &mut self.layer);
+        }
     }
 
     /// Adds missing threats: those with which it starts and one more at the first tick, those that
@@ -374,21 +391,30 @@ impl<const N: usize> Sweep<N> {
         self.checkpoint_bytes = bytes.sum();
     }
 
-    /// Builds a part of the next layer; returns true once it has replaced this one.
+    /// Builds a part of the next layer, in the place of this one; returns true once it is complete.
     fn step(&mut self, model: &Model<N>, target: &Target<N>, meter: &mut BudgetMeter) -> bool {
         if self.done == 0 {
-            self.join.begin(self.layer.len(), &mut self.next);
+            self.join.begin();
+            self.kept = 0;
         }
         let slots = target.slots_in(model, self.mask);
         let context = target.context(model, &slots, self.tick);
         let end = self.layer.len().min(self.done + CHUNK);
-        self.join.step(&context, &self.layer, self.done..end, &mut self.next);
+        if model.moves[self.tick] {
+            self.join.step(&context, &self.layer, self.done..end);
+        } else {
+            self.join.wait(&context, &mut self.layer, self.done..end, &mut self.kept);
+        }
         meter.add_ticks((end - self.done) as u64);
         self.done = end;
         if end < self.layer.len() {
             return false;
         }
-        std::mem::swap(&mut self.layer, &mut self.next);
+        if model.moves[self.tick] {
+            self.join.finish(&context, &mut self.layer);
+        } else {
+            self.layer.truncate(self.kept);
+        }
         (self.done, self.is_ready) = (0, false);
         true
     }
@@ -396,7 +422,7 @@ impl<const N: usize> Sweep<N> {
     /// Rebuilds the layers from a checkpoint on.
     fn again(&mut self, model: &Model<N>, target: &Target<N>, until: usize, meter: &mut BudgetMeter) -> Option<End> {
         if !self.is_ready {
-            target.narrow(self.tick, self.mask, &mut self.join, &mut self.layer);
+            self.narrow(model, target);
             let joins: Vec<usize> =
                 self.joins.iter().filter(|(tick, _)| *tick == self.tick).map(|&(_, index)| index).collect();
             for index in joins {
@@ -419,10 +445,12 @@ impl<const N: usize> Sweep<N> {
             self.phase = Phase::Backwards;
             return None;
         }
-        if self.step(model, target, meter) {
-            let layer = std::mem::take(&mut self.next);
+        if self.done == 0 {
+            let layer = self.layer.clone();
             self.segment_bytes += layer.len() * Layer::<N>::KEY_BYTES;
             self.segment.push(StoredLayer { tick: self.tick, mask: self.mask, layer });
+        }
+        if self.step(model, target, meter) {
             self.tick += 1;
         }
         None

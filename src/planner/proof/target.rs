@@ -5,7 +5,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::Step;
-use super::join::{Combination, Join, JoinContext, Layer, Lookup, MemorySlots, Slot, slots_of};
+use super::join::{
+    Combination, Cursor, Join, JoinContext, Layer, Lookup, MemorySlots, Slot, put_widest_last, run_mask, slots_of,
+};
 use super::model::{Automaton, Closure, Memories, Model};
 use super::projection::Projection;
 use super::sweep::{Sweep, SweepLimits};
@@ -198,14 +200,17 @@ impl<const N: usize> Target<N> {
         has_room
     }
 
-    /// The slots whose bits are in a mask, with draws counted where it has the bits for these.
+    /// The slots whose bits are in a mask, with draws counted where it has the bits for these; the
+    /// widest comes last.
     pub fn slots_in(&self, model: &Model<N>, mask: Combination) -> Vec<Slot> {
         let slots = self.slots.iter().filter(|slot| slot.mask() & mask != 0);
         let counted = |slot: &Slot| match slot.draws_mask() & mask {
             0 => *slot,
             _ => slot.counting(model.start_draws[slot.automaton]),
         };
-        slots.map(counted).collect()
+        let mut slots: Vec<Slot> = slots.map(counted).collect();
+        put_widest_last(&mut slots);
+        slots
     }
 
     /// The bits of all threats, and of these the draws of hawks.
@@ -244,7 +249,14 @@ impl<const N: usize> Target<N> {
     /// A sweep of the whole game over the threats of a mask.
     pub fn whole_sweep(&self, model: &Model<N>, mask: Combination, limits: SweepLimits) -> Sweep<N> {
         let (all, draws) = self.masks();
-        let limits = SweepLimits { left_out: all & !mask, is_whole: true, counts_draws: mask & draws != 0, ..limits };
+        let limits = SweepLimits {
+            left_out: all & !mask,
+            is_whole: true,
+            counts_draws: mask & draws != 0,
+            layer_len: 2 * limits.layer_len,
+            kept_bytes: 2 * limits.kept_bytes,
+            ..limits
+        };
         Sweep::new(self, model.first_tick, 0, limits)
     }
 
@@ -273,7 +285,7 @@ impl<const N: usize> Target<N> {
 
     /// A layer over the threats of a mask with an index.
     pub fn index(&self, layer: Layer<N>, mask: Combination) -> Lookup<N> {
-        Lookup::new(layer, self.memory_slots(mask))
+        Lookup::new(layer, run_mask(&self.slots, mask), self.memory_slots(mask))
     }
 
     /// The data that joins need.
@@ -352,10 +364,12 @@ impl<const N: usize> Target<N> {
             && let Some((kept, known)) = self.candidates(tick, mask, slot, join)
         {
             let (common, added) = (kept & mask, kept & !mask);
-            let wide = join.natural(layer, known, (common, added), self.memory_slots(common), max_len)?;
+            let mut wide = join.natural(layer, &known, (common, added), self.memory_slots(common), max_len)?;
+            wide.arrange(run_mask(&self.slots, mask | added));
             return Some((mask | added, wide));
         }
-        let wide = layer.widen(slot, &self.keys_at(model, slot, tick), max_len)?;
+        let mut wide = layer.widen(slot, &self.keys_at(model, slot, tick), max_len)?;
+        wide.arrange(run_mask(&self.slots, mask | slot.mask()));
         Some((mask | slot.mask(), wide))
     }
 
@@ -364,10 +378,12 @@ impl<const N: usize> Target<N> {
         for known in self.known(tick) {
             let common = known.mask & mask;
             if common == known.mask {
-                layer.retain(|key| known.lookup.places(key & common));
+                let mut cursor = Cursor::new(&known.lookup);
+                layer.retain(|key| cursor.places(key & common));
             } else if common != 0 {
                 let narrow = self.index(join.project(known.lookup.layer(), common), common);
-                layer.retain(|key| narrow.places(key & common));
+                let mut cursor = Cursor::new(&narrow);
+                layer.retain(|key| cursor.places(key & common));
             }
         }
     }

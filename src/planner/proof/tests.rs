@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use super::beam::SetBeam;
 use super::engine::Engine;
+use super::join::{Combination, Join, Layer, Slot};
 use super::model::{Automaton, Model};
 use super::target::Target;
 use super::tile_set::TileSet;
@@ -30,6 +31,63 @@ fn worlds(sizes: &[(i32, i32)], threats: &[usize], count: u64) -> impl Iterator<
         let rules = if index % 5 == 4 { Rules::BLITZ_2025 } else { Rules::NO_JUMP };
         World::new(&map.layout, &rules).expect("a world")
     })
+}
+
+/// Layers of all threats and of some, stepped and trimmed run by run, are those of each combination
+/// by itself.
+#[test]
+fn runs_have_the_successors_of_their_combinations() {
+    let mut compared = 0;
+    for (index, world) in worlds(&[(9, 7), (13, 11), (15, 13)], &[4, 6, 9], 12).enumerate() {
+        let model = model(&world, Budget::UNLIMITED);
+        let order: Vec<usize> = (0..model.automata.len()).collect();
+        let mut target = Target::new(&model, 300, &order, 1 << 20);
+        assert!(target.project(&model, &mut BudgetMeter::new(Budget::UNLIMITED)));
+        // All threats, all with draws counted, and all but the first.
+        let all = target.slots.iter().fold(0, |mask, slot| mask | slot.mask());
+        let first = target.slots.first().map_or(0, Slot::mask);
+        for mask in [all, Combination::MAX, all & !first] {
+            let slots = target.slots_in(&model, mask);
+            let key = slots.iter().map(|slot| slot.place(model.start[slot.automaton])).sum();
+            let mut layer = Layer { keys: vec![key], sets: vec![TileSet::of(model.player)] };
+            let mut join = Join::default();
+            for tick in 1..300 {
+                let context = target.context(&model, &slots, tick);
+                let mut next = layer.clone();
+                if model.moves[tick] {
+                    join.begin();
+                    // In two parts, as after an interruption.
+                    join.step(&context, &layer, 0..layer.len() / 2);
+                    join.step(&context, &layer, layer.len() / 2..layer.len());
+                    join.finish(&context, &mut next);
+                } else {
+                    let mut kept = 0;
+                    join.wait(&context, &mut next, 0..layer.len() / 2, &mut kept);
+                    join.wait(&context, &mut next, layer.len() / 2..layer.len(), &mut kept);
+                    next.truncate(kept);
+                }
+                // Only some of the states that follow are known.
+                let mut known = next.clone();
+                known.retain(|key| if key % 3 == 0 { TileSet::EMPTY } else { target.allowed[tick + 1] });
+                let known = target.index(known, mask);
+                let [all, lives] = join.step_each(&context, &layer, &known);
+                let mut left = Layer::default();
+                join.trim(&context, &layer, 0..layer.len(), &known, &mut left);
+                for (layer, expected) in [(&next, all), (&left, lives)] {
+                    assert_eq!(layer.len(), expected.len(), "map {index}, tick {tick}");
+                    for (key, set) in layer.keys.iter().zip(&layer.sets) {
+                        assert_eq!(expected.get(key), Some(set), "map {index}, tick {tick}");
+                    }
+                }
+                compared += next.len();
+                layer = next;
+                if layer.is_empty() || layer.len() > 3000 {
+                    break;
+                }
+            }
+        }
+    }
+    assert!(compared > 50_000, "{compared}");
 }
 
 /// The model of a map of at most 64 x 5 places, built in slices.

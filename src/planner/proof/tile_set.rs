@@ -72,23 +72,21 @@ impl<const N: usize> TileSet<N> {
         })
     }
 
-    /// The set moved up by `by` places, at most 64.
+    /// The set moved up by `by` places, from 1 to 63.
     #[inline]
     fn up(&self, by: u32) -> Self {
-        let mut carry = 0;
-        Self(self.0.map(|word| {
-            let wide = u128::from(word) << by | carry;
-            carry = wide >> 64;
-            wide as u64
+        Self(std::array::from_fn(|index| {
+            let below = index.checked_sub(1).map_or(0, |below| self.0[below]);
+            self.0[index] << by | below >> (64 - by)
         }))
     }
 
-    /// The set moved down by `by` places, at most 64.
+    /// The set moved down by `by` places, from 1 to 63.
     #[inline]
     fn down(&self, by: u32) -> Self {
         Self(std::array::from_fn(|index| {
             let above = self.0.get(index + 1).copied().unwrap_or(0);
-            ((u128::from(above) << 64 | u128::from(self.0[index])) >> by) as u64
+            self.0[index] >> by | above << (64 - by)
         }))
     }
 
