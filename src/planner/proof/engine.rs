@@ -41,6 +41,10 @@ const WHOLE_DELAY_END: u64 = 30_000_000;
 /// The work of a sweep of the whole game against all threats that is tried first for targets that
 /// are near: at early ticks, few states can be reached.
 const TRIAL_WORK_MAX: u64 = 500_000;
+/// The combinations with which a deep sweep may start.
+const DEEP_LEN: u64 = 100_000;
+/// How long before threats begin to move in every tick deep sweeps may start.
+const DEEP_TICKS: usize = 150;
 /// While a sweep of the whole game runs, one in this many slices is for other sweeps, and these do
 /// not start more than this many ticks earlier than the first of them.
 const OTHERS_SHARE: u64 = 4;
@@ -91,7 +95,7 @@ struct Attempt<const N: usize> {
     /// The work that a sweep may do before it is abandoned, and whether one was.
     sweep_work_max: u64,
     has_abandoned: bool,
-    /// A sweep of the whole game, beside the others.
+    /// A sweep of the whole game or a deep one, beside the others.
     whole: Option<Sweep<N>>,
     /// Whether one against all threats is to be tried first, and whether this is that one.
     is_trial_due: bool,
@@ -99,6 +103,11 @@ struct Attempt<const N: usize> {
     /// The threats of those that are still to be made, and of those made for an earlier target.
     wholes: Vec<Combination>,
     again: Vec<Combination>,
+    /// The deep sweeps so far: the tick where they start, and the threats; the combinations with
+    /// which the next one may start; and whether one is running.
+    deeps: Vec<(usize, Combination)>,
+    deep_len: u64,
+    is_deep: bool,
     /// The slices of sweeps.
     slices: u64,
     /// Whether nothing is left to sweep.
@@ -295,6 +304,9 @@ impl<const N: usize> Engine<N> {
             is_trial: false,
             wholes,
             again,
+            deeps: Vec::new(),
+            deep_len: DEEP_LEN,
+            is_deep: false,
             slices: 0,
             is_exhausted: false,
             beam,
@@ -416,10 +428,8 @@ impl<const N: usize> Engine<N> {
         if attempt.whole.is_none() && std::mem::take(&mut attempt.is_trial_due) {
             attempt.is_trial = true;
             attempt.whole = Some(attempt.target.exact_sweep(&self.model, limits));
-        } else if attempt.whole.is_none() && is_whole_due && !attempt.wholes.is_empty() {
-            attempt.is_trial = false;
-            let mask = attempt.wholes.remove(0);
-            attempt.whole = Some(attempt.target.whole_sweep(&self.model, mask, limits));
+        } else if attempt.whole.is_none() && is_whole_due {
+            self.begin_whole(&mut attempt, limits);
         }
         attempt.slices += 1;
         // Another sweep starts over with what this one finds on its way back.
@@ -461,6 +471,26 @@ impl<const N: usize> Engine<N> {
         self.conclude(attempt, end, best);
     }
 
+    /// Begins the next deep sweep or sweep of the whole game.
+    fn begin_whole(&self, attempt: &mut Attempt<N>, limits: SweepLimits) {
+        let target = &attempt.target;
+        // Deep sweeps join what those against two threats, hawks left out, have found.
+        let is_pair_due = attempt.wholes.first().is_some_and(|&mask| target.is_pair_without_hawks(mask));
+        let floor = (INSANE_TICK - DEEP_TICKS).max(self.model.first_tick + 1);
+        let start = (!is_pair_due && target.tick > INSANE_TICK)
+            .then(|| target.deep_start(&self.model, floor, attempt.deep_len, &attempt.deeps))
+            .flatten();
+        attempt.is_trial = false;
+        attempt.is_deep = start.is_some();
+        if let Some(start) = start {
+            attempt.deeps.push((start.tick, start.wanted));
+            attempt.whole = Some(target.deep_sweep(start, limits));
+        } else if !attempt.wholes.is_empty() {
+            let mask = attempt.wholes.remove(0);
+            attempt.whole = Some(target.whole_sweep(&self.model, mask, limits));
+        }
+    }
+
     /// A slice of a sweep of the whole game.
     fn sweep_whole(&mut self, mut attempt: Attempt<N>, best: &mut Solution, meter: &mut BudgetMeter) {
         let Some(whole) = &mut attempt.whole else { return };
@@ -468,6 +498,11 @@ impl<const N: usize> Engine<N> {
         let end = whole.advance(&self.model, &mut attempt.target, SLICE, can_turn, meter);
         if end.is_none() && attempt.is_trial && whole.work > TRIAL_WORK_MAX {
             attempt.whole = None;
+        }
+        if end == Some(End::TooBig) && attempt.is_deep {
+            // The next one starts where fewer combinations are left.
+            attempt.deep_len /= 4;
+            attempt.deeps.pop();
         }
         if end.is_some_and(End::is_over) {
             attempt.whole = None;

@@ -19,9 +19,10 @@ const BEYOND_WORK_MIN: u64 = 200_000;
 /// The share of its work after which a sweep of the whole game returns from beyond the target.
 const WHOLE_BEYOND_SHARE: u64 = 4;
 /// Once a sweep of the whole game that did more work than this drops less than one in so many states
-/// on its way back, it is over.
+/// on its way back, and has more combinations than this, it is over: few others could start there.
 const RETURN_WORK_MIN: u64 = 1_000_000;
 const DROPPED_SHARE: u64 = 20;
+const RETURN_LEN: usize = 10_000;
 /// Combinations between two checks of the budget: about a hundred microseconds.
 const CHUNK: usize = 512;
 
@@ -507,7 +508,9 @@ impl<const N: usize> Sweep<N> {
         if self.segment.is_empty() {
             let dropped = self.segment_states - self.segment_kept;
             let is_same = DROPPED_SHARE * dropped < self.segment_states;
-            is_over |= self.limits.is_whole && is_same && self.work > RETURN_WORK_MIN;
+            let len = lookup.layer().len();
+            let is_wide = len > 2 * RETURN_LEN || is_same && len > RETURN_LEN;
+            is_over |= self.limits.is_whole && is_wide && self.work > RETURN_WORK_MIN;
             (self.segment_states, self.segment_kept) = (0, 0);
         }
         if is_over {

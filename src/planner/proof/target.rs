@@ -39,7 +39,19 @@ pub(super) struct Known<const N: usize> {
     /// The states that are left without all threats but the first of the target's slots; all
     /// states if that one is not among them.
     first_states: u64,
+    /// The combinations that are left then.
+    first_len: usize,
     pub lookup: Lookup<N>,
+}
+
+/// Where a deep sweep starts: one over many threats, in the first tick from which on the known sets,
+/// joined, are small.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DeepStart {
+    pub tick: usize,
+    /// The threats of the largest known set there, and all that the sweep is over.
+    known: Combination,
+    pub wanted: Combination,
 }
 
 /// A target, and for each tick what has been proven about the ways to it: states that are not in
@@ -266,6 +278,64 @@ impl<const N: usize> Target<N> {
         self.whole_sweep(model, all | draws, limits)
     }
 
+    /// Whether a mask has exactly two threats, and no hawk.
+    pub fn is_pair_without_hawks(&self, mask: Combination) -> bool {
+        let slots: Vec<&Slot> = self.slots.iter().filter(|slot| slot.mask() & mask != 0).collect();
+        slots.len() == 2 && slots.iter().all(|slot| slot.draws_mask() == 0)
+    }
+
+    /// The start of a deep sweep: the first tick, not before `floor`, from which on the known sets,
+    /// joined, give at most about this many combinations over all threats but hawks, or else over
+    /// all. `tried` are the starts so far, with the threats.
+    pub fn deep_start(
+        &self,
+        model: &Model<N>,
+        floor: usize,
+        max_len: u64,
+        tried: &[(usize, Combination)],
+    ) -> Option<DeepStart> {
+        let (all, draws) = self.masks();
+        let hawks = self.slots.iter().filter(|slot| slot.draws_mask() != 0).fold(0, |mask, slot| mask | slot.mask());
+        [all & !draws & !hawks, all & !draws].into_iter().find_map(|wanted| {
+            let last = tried.iter().filter(|(_, mask)| *mask == wanted).map(|(tick, _)| *tick).min();
+            let margin = self.tick.saturating_sub(START_MARGIN_TICKS);
+            let end = last.map_or(margin, |tick| tick.saturating_sub(START_DISTANCE_TICKS));
+            let joined = |tick| Some((tick, self.joined_len(model, tick, wanted)?));
+            let narrow = (floor..margin).rev().filter_map(joined).take_while(|(_, (_, len))| *len <= max_len);
+            let (tick, (known, _)) = narrow.filter(|(_, (known, _))| wanted & !known != 0).last()?;
+            (tick < end).then_some(DeepStart { tick, known, wanted })
+        })
+    }
+
+    /// Approximately the combinations of the known sets of a tick, joined over these threats, and the
+    /// threats of the largest of them; `None` if nothing is known, or some owl is in none.
+    fn joined_len(&self, model: &Model<N>, tick: usize, wanted: Combination) -> Option<(Combination, u64)> {
+        let threats = |mask: Combination| self.slots.iter().filter(|slot| slot.mask() & mask != 0).count();
+        let base = self.known(tick).max_by_key(|known| threats(known.mask & wanted))?;
+        let mut len = base.lookup.layer().len() as u64;
+        for slot in self.slots.iter().filter(|slot| slot.mask() & wanted & !base.mask != 0) {
+            let sets = self.known(tick).filter(|known| known.mask & slot.mask() != 0);
+            let per_first = |known: &Known<N>| (known.lookup.layer().len() / known.first_len.max(1)) as u64 + 1;
+            let is_owl = matches!(model.automata[slot.automaton], Automaton::Owl { .. });
+            let any = (!is_owl || model.forgets(tick)).then(|| self.closure_len(model, *slot, tick) as u64);
+            len = len.saturating_mul(sets.map(per_first).min().or(any)?);
+        }
+        Some((base.mask, len))
+    }
+
+    /// A sweep from such a start on.
+    pub fn deep_sweep(&self, start: DeepStart, limits: SweepLimits) -> Sweep<N> {
+        let (all, _) = self.masks();
+        let limits = SweepLimits {
+            left_out: all & !start.wanted,
+            join_len: limits.layer_len,
+            layer_len: 2 * limits.layer_len,
+            kept_bytes: 2 * limits.kept_bytes,
+            ..limits
+        };
+        Sweep::new(self, start.tick, start.known, limits)
+    }
+
     /// A sweep over the threats of a mask, which have been swept for an earlier target, again: from
     /// the tick not long before the target in which the fewest states over them are known.
     pub fn sweep_again(&self, mask: Combination, limits: SweepLimits) -> Option<Sweep<N>> {
@@ -395,12 +465,47 @@ impl<const N: usize> Target<N> {
         self.allowed[tick] = self.allowed[tick].and(&layer.places());
         let states = layer.states();
         let is_wanted = tick % KEPT_TICKS == 1 || states < SMALL_STATES;
-        let is_better = self.known(tick).all(|known| mask & !known.mask != 0 || known.mask == mask);
-        if is_wanted && is_better {
-            let first = self.slots.first().map_or(0, Slot::mask);
-            let first_states = if mask & first == 0 { states } else { join.project(layer, first).states() };
-            self.keep(tick, Arc::new(Known { mask, states, first_states, lookup }));
+        if !is_wanted {
+            return;
         }
+        let covers = |known: &Known<N>| mask & !known.mask == 0 && known.mask != mask;
+        if self.known(tick).any(covers) {
+            // Sets over more threats are restricted.
+            for place in 0..self.known[tick].len() {
+                let known = &self.known[tick][place];
+                if !covers(known) {
+                    continue;
+                }
+                let (other, before) = (known.mask, known.states);
+                let mut layer = known.lookup.layer().clone();
+                let mut cursor = Cursor::new(&lookup);
+                layer.retain(|key| cursor.places(key & mask));
+                if layer.states() < before {
+                    self.known_bytes -= known.lookup.bytes();
+                    let known = self.describe(other, self.index(layer, other), join);
+                    self.known_bytes += known.lookup.bytes();
+                    self.known[tick][place] = Arc::new(known);
+                }
+            }
+        } else {
+            let known = self.describe(mask, lookup, join);
+            self.keep(tick, Arc::new(known));
+        }
+    }
+
+    /// The states of a set over the threats of a mask, counted.
+    fn describe(&self, mask: Combination, lookup: Lookup<N>, join: &mut Join<N>) -> Known<N> {
+        let layer = lookup.layer();
+        let states = layer.states();
+        let first = self.slots.first().map_or(0, Slot::mask);
+        let (first_states, first_len) = match mask & first {
+            0 => (states, layer.len()),
+            _ => {
+                let narrow = join.project(layer, first);
+                (narrow.states(), narrow.len())
+            }
+        };
+        Known { mask, states, first_states, first_len, lookup }
     }
 
     /// The start of the next sweep in a range of ticks: the one where one more threat gives the
