@@ -690,14 +690,11 @@ impl<const N: usize> Join<N> {
 
     /// Adds the successors of some of the layer's combinations to the layer under construction.
     pub fn step(&mut self, context: &JoinContext<'_, N>, layer: &Layer<N>, places: Range<usize>) {
-        let landing = context.model.landing(context.tick, context.allowed);
-        let (widest, others) = context.split();
-        let run_mask = widest.map_or(0, Slot::own_mask);
+        let (widest, _) = context.split();
         let mut start = places.start;
         while start < places.end {
-            let end = layer.run_end(start, run_mask, places.end);
+            let end = self.branch(context, layer, start..places.end);
             let combinations = (&layer.keys[start..end], &layer.sets[start..end]);
-            self.branch(context, others, &landing, combinations, run_mask);
             for group in &self.groups {
                 let run = self.builder.run(group.key);
                 extend(context, widest, group, combinations, |_, own, _, to| self.builder.push(run, own, to));
@@ -716,14 +713,11 @@ impl<const N: usize> Join<N> {
     /// Moves the player in some of the layer's combinations in a tick in which the threats do not
     /// move. The combinations stay as they are; the first `kept` are those that are left so far.
     pub fn wait(&mut self, context: &JoinContext<'_, N>, layer: &mut Layer<N>, places: Range<usize>, kept: &mut usize) {
-        let landing = context.model.landing(context.tick, context.allowed);
-        let (widest, others) = context.split();
-        let run_mask = widest.map_or(0, Slot::own_mask);
+        let (widest, _) = context.split();
         let mut start = places.start;
         while start < places.end {
-            let end = layer.run_end(start, run_mask, places.end);
+            let end = self.branch(context, layer, start..places.end);
             let combinations = (&layer.keys[start..end], &layer.sets[start..end]);
-            self.branch(context, others, &landing, combinations, run_mask);
             self.lives.clear();
             self.lives.resize(end - start, TileSet::EMPTY);
             for group in &self.groups {
@@ -739,17 +733,17 @@ impl<const N: usize> Join<N> {
         }
     }
 
-    /// What the threats but the widest do, for all combinations of a run.
-    fn branch(
-        &mut self,
-        context: &JoinContext<'_, N>,
-        others: &[Slot],
-        landing: &TileSet<N>,
-        (keys, sets): (&[Combination], &[TileSet<N>]),
-        run_mask: Combination,
-    ) {
-        let any = sets.iter().fold(TileSet::EMPTY, |any, set| any.or(set));
-        successors(context, others, landing, keys[0] & !run_mask, &any, &mut self.groups, &mut self.spare);
+    /// Finds what the threats but the widest do, for all combinations of the first run of a part of
+    /// the layer; returns its end.
+    fn branch(&mut self, context: &JoinContext<'_, N>, layer: &Layer<N>, places: Range<usize>) -> usize {
+        let (widest, others) = context.split();
+        let run_mask = widest.map_or(0, Slot::own_mask);
+        let end = layer.run_end(places.start, run_mask, places.end);
+        let landing = context.model.landing(context.tick, context.allowed);
+        let any = layer.sets[places.start..end].iter().fold(TileSet::EMPTY, |any, set| any.or(set));
+        let rest = layer.keys[places.start] & !run_mask;
+        successors(context, others, &landing, rest, &any, &mut self.groups, &mut self.spare);
+        end
     }
 
     /// Adds those of some of the layer's states to `left` that lead into the layer after it.
@@ -761,15 +755,13 @@ impl<const N: usize> Join<N> {
         after: &Lookup<N>,
         left: &mut Layer<N>,
     ) {
-        let landing = context.model.landing(context.tick, context.allowed);
-        let (widest, others) = context.split();
-        let (run_mask, shift) = widest.map_or((0, 0), |slot| (slot.own_mask(), slot.shift));
+        let (widest, _) = context.split();
+        let shift = widest.map_or(0, |slot| slot.shift);
         let mut after = Cursor::new(after);
         let mut start = places.start;
         while start < places.end {
-            let end = layer.run_end(start, run_mask, places.end);
+            let end = self.branch(context, layer, start..places.end);
             let combinations = (&layer.keys[start..end], &layer.sets[start..end]);
-            self.branch(context, others, &landing, combinations, run_mask);
             self.lives.clear();
             self.lives.resize(end - start, TileSet::EMPTY);
             for group in &self.groups {
