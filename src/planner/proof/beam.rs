@@ -8,7 +8,7 @@
 //! each time that it dies near the same place, and after a few times starts over: what decides over
 //! life and death often lies far before the dead end.
 
-use super::join::{Combination, Cursor, Join, JoinContext, Layer, Slot};
+use super::join::{CHUNK, Combination, Cursor, Join, JoinContext, Layer, Slot};
 use super::model::Model;
 use super::projection::Projection;
 use super::target::Target;
@@ -25,8 +25,6 @@ const BACKTRACK_TICKS_MAX: usize = 256;
 const NARROW_DOUBLINGS: u32 = 7;
 /// How many ticks past a dead end the beam stays wide.
 const WIDE_TICKS: usize = 8;
-/// Combinations between two checks of the budget.
-const CHUNK: usize = 512;
 
 /// The way back from the last layer to the root.
 #[derive(Debug)]
@@ -64,11 +62,8 @@ pub(super) struct SetBeam<const N: usize> {
     /// Whether memory limited the width of a layer since the last backtracking.
     is_memory_limited: bool,
     join: Join<N>,
-    /// The layer under construction, and how much of the last one has been processed.
+    /// The layer under construction.
     next: Layer<N>,
-    done: usize,
-    /// If the threats do not move, how many of its combinations are left.
-    kept: usize,
     /// A line that is being traced.
     trace: Option<Trace>,
     /// What the trace needs: places and projections without knowledge, which may have grown since
@@ -109,8 +104,6 @@ impl<const N: usize> SetBeam<N> {
             is_memory_limited: false,
             join: Join::default(),
             next: Layer::default(),
-            done: 0,
-            kept: 0,
             trace: None,
             allowed: model.free_places(),
             projections: vec![Projection::new(); model.automata.len()],
@@ -173,28 +166,11 @@ impl<const N: usize> SetBeam<N> {
         let tick = self.tick();
         let layer = &self.layers[self.layers.len() - 1];
         let context = target.context(model, &self.slots, tick);
-        let end = layer.len().min(self.done + CHUNK);
-        if model.moves[tick] {
-            if self.done == 0 {
-                self.join.begin();
-            }
-            self.join.step(&context, layer, self.done..end);
-        } else {
-            if self.done == 0 {
-                (self.next, self.kept) = (layer.clone(), 0);
-            }
-            self.join.wait(&context, &mut self.next, self.done..end, &mut self.kept);
+        if !self.join.is_advancing() {
+            self.next = layer.clone();
         }
-        meter.add_ticks((end - self.done) as u64);
-        self.done = end;
-        if end < layer.len() {
+        if !self.join.advance(&context, &mut self.next, meter) {
             return false;
-        }
-        self.done = 0;
-        if model.moves[tick] {
-            self.join.finish(&context, &mut self.next);
-        } else {
-            self.next.truncate(self.kept);
         }
         if tick < target.tick {
             for known in target.known(tick + 1) {

@@ -108,6 +108,8 @@ struct Attempt<const N: usize> {
     deeps: Vec<(usize, Combination)>,
     deep_len: u64,
     is_deep: bool,
+    /// The changes of what is known about the target after which no deep sweep could start.
+    deepless_at: Option<u64>,
     /// The slices of sweeps.
     slices: u64,
     /// Whether nothing is left to sweep.
@@ -307,6 +309,7 @@ impl<const N: usize> Engine<N> {
             deeps: Vec::new(),
             deep_len: DEEP_LEN,
             is_deep: false,
+            deepless_at: None,
             slices: 0,
             is_exhausted: false,
             beam,
@@ -477,9 +480,12 @@ impl<const N: usize> Engine<N> {
         // Deep sweeps join what those against two threats, hawks left out, have found.
         let is_pair_due = attempt.wholes.first().is_some_and(|&mask| target.is_pair_without_hawks(mask));
         let floor = (INSANE_TICK - DEEP_TICKS).max(self.model.first_tick + 1);
-        let start = (!is_pair_due && target.tick > INSANE_TICK)
-            .then(|| target.deep_start(&self.model, floor, attempt.deep_len, &attempt.deeps))
-            .flatten();
+        let is_deep_due = !is_pair_due && target.tick > INSANE_TICK && attempt.deepless_at != Some(target.changes);
+        let start =
+            is_deep_due.then(|| target.deep_start(&self.model, floor, attempt.deep_len, &attempt.deeps)).flatten();
+        if is_deep_due && start.is_none() {
+            attempt.deepless_at = Some(target.changes);
+        }
         attempt.is_trial = false;
         attempt.is_deep = start.is_some();
         if let Some(start) = start {
@@ -502,6 +508,7 @@ impl<const N: usize> Engine<N> {
         if end == Some(End::TooBig) && attempt.is_deep {
             // The next one starts where fewer combinations are left.
             attempt.deep_len /= 4;
+            attempt.deepless_at = None;
             attempt.deeps.pop();
         }
         if end.is_some_and(End::is_over) {

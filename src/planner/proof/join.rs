@@ -16,6 +16,10 @@ use std::sync::Arc;
 use super::model::{Automaton, Memories, Model};
 use super::projection::Projection;
 use super::tile_set::TileSet;
+use crate::search::BudgetMeter;
+
+/// Combinations between two checks of the budget: about a hundred microseconds.
+pub(super) const CHUNK: usize = 512;
 
 /// The keys of some threats, each at its own bits.
 pub(super) type Combination = u128;
@@ -671,6 +675,10 @@ pub(super) struct Join<const N: usize> {
     spare: Vec<Group<N>>,
     /// What is left of each combination of a run.
     lives: Vec<TileSet<N>>,
+    /// How many combinations of a layer have been advanced, and how many of these are left if the
+    /// threats do not move.
+    done: usize,
+    kept: usize,
 }
 
 impl<const N: usize> Join<N> {
@@ -678,18 +686,51 @@ impl<const N: usize> Join<N> {
     /// layer itself.
     pub const KEY_BYTES: usize = 2 * size_of::<Entry<N>>() + 2 * size_of::<u32>();
 
-    /// Starts a layer after a move of the threats.
-    pub fn begin(&mut self) {
-        self.builder.begin();
-    }
-
     /// The number of combinations that the layer under construction has at least.
     pub fn len(&self) -> usize {
         self.builder.distinct
     }
 
+    /// Whether a part of a layer has been advanced.
+    pub fn is_advancing(&self) -> bool {
+        self.done > 0
+    }
+
+    /// Drops the layer under construction.
+    pub fn restart(&mut self) {
+        (self.done, self.kept) = (0, 0);
+    }
+
+    /// Replaces a part of a layer by its successors: each call continues with the next part. Returns
+    /// true once the layer is that of the next tick; it may not be used before.
+    pub fn advance(&mut self, context: &JoinContext<'_, N>, layer: &mut Layer<N>, meter: &mut BudgetMeter) -> bool {
+        let has_moves = context.model.moves[context.tick];
+        if has_moves && self.done == 0 {
+            self.builder.begin();
+        }
+        let end = layer.len().min(self.done + CHUNK);
+        if has_moves {
+            self.step(context, layer, self.done..end);
+        } else {
+            self.wait(context, layer, self.done..end);
+        }
+        meter.add_ticks((end - self.done) as u64);
+        self.done = end;
+        if end < layer.len() {
+            return false;
+        }
+        if has_moves {
+            layer.clear();
+            self.builder.finish(context.slots.last().map_or(0, |slot| slot.shift), layer);
+        } else {
+            layer.truncate(self.kept);
+        }
+        self.restart();
+        true
+    }
+
     /// Adds the successors of some of the layer's combinations to the layer under construction.
-    pub fn step(&mut self, context: &JoinContext<'_, N>, layer: &Layer<N>, places: Range<usize>) {
+    fn step(&mut self, context: &JoinContext<'_, N>, layer: &Layer<N>, places: Range<usize>) {
         let (widest, _) = context.split();
         let mut start = places.start;
         while start < places.end {
@@ -704,32 +745,42 @@ impl<const N: usize> Join<N> {
         }
     }
 
-    /// Moves the layer under construction to `layer`.
-    pub fn finish(&mut self, context: &JoinContext<'_, N>, layer: &mut Layer<N>) {
-        layer.clear();
-        self.builder.finish(context.slots.last().map_or(0, |slot| slot.shift), layer);
-    }
-
     /// Moves the player in some of the layer's combinations in a tick in which the threats do not
-    /// move. The combinations stay as they are; the first `kept` are those that are left so far.
-    pub fn wait(&mut self, context: &JoinContext<'_, N>, layer: &mut Layer<N>, places: Range<usize>, kept: &mut usize) {
-        let (widest, _) = context.split();
+    /// move. The combinations stay as they are; those that are left come first.
+    fn wait(&mut self, context: &JoinContext<'_, N>, layer: &mut Layer<N>, places: Range<usize>) {
         let mut start = places.start;
         while start < places.end {
             let end = self.branch(context, layer, start..places.end);
-            let combinations = (&layer.keys[start..end], &layer.sets[start..end]);
-            self.lives.clear();
-            self.lives.resize(end - start, TileSet::EMPTY);
-            for group in &self.groups {
-                extend(context, widest, group, combinations, |number, _, _, to| self.lives[number] = to);
-            }
+            self.leave(context, layer, start..end, |_, _, to| to);
             for (place, lives) in (start..end).zip(&self.lives) {
                 if !lives.is_empty() {
-                    (layer.keys[*kept], layer.sets[*kept]) = (layer.keys[place], *lives);
-                    *kept += 1;
+                    (layer.keys[self.kept], layer.sets[self.kept]) = (layer.keys[place], *lives);
+                    self.kept += 1;
                 }
             }
             start = end;
+        }
+    }
+
+    /// Finds what is left of each combination of a run, whose other threats have been branched:
+    /// `leave` returns the places for a next combination and the player's places before and after.
+    fn leave(
+        &mut self,
+        context: &JoinContext<'_, N>,
+        layer: &Layer<N>,
+        run: Range<usize>,
+        mut leave: impl FnMut(Combination, TileSet<N>, TileSet<N>) -> TileSet<N>,
+    ) {
+        let (widest, _) = context.split();
+        let shift = widest.map_or(0, |slot| slot.shift);
+        let combinations = (&layer.keys[run.clone()], &layer.sets[run.clone()]);
+        self.lives.clear();
+        self.lives.resize(run.len(), TileSet::EMPTY);
+        for group in &self.groups {
+            extend(context, widest, group, combinations, |number, own, from, to| {
+                let lives = leave(group.key | Combination::from(own) << shift, from, to);
+                self.lives[number] = self.lives[number].or(&lives);
+            });
         }
     }
 
@@ -755,23 +806,14 @@ impl<const N: usize> Join<N> {
         after: &Lookup<N>,
         left: &mut Layer<N>,
     ) {
-        let (widest, _) = context.split();
-        let shift = widest.map_or(0, |slot| slot.shift);
         let mut after = Cursor::new(after);
         let mut start = places.start;
         while start < places.end {
             let end = self.branch(context, layer, start..places.end);
-            let combinations = (&layer.keys[start..end], &layer.sets[start..end]);
-            self.lives.clear();
-            self.lives.resize(end - start, TileSet::EMPTY);
-            for group in &self.groups {
-                extend(context, widest, group, combinations, |number, own, from, to| {
-                    let to = to.and(&after.places(group.key | Combination::from(own) << shift));
-                    if !to.is_empty() {
-                        self.lives[number] = self.lives[number].or(&context.model.board.reach(&to).and(&from));
-                    }
-                });
-            }
+            self.leave(context, layer, start..end, |key, from, to| {
+                let to = to.and(&after.places(key));
+                if to.is_empty() { to } else { context.model.board.reach(&to).and(&from) }
+            });
             for (place, lives) in (start..end).zip(&self.lives) {
                 if !lives.is_empty() {
                     left.push(layer.keys[place], *lives);

@@ -7,8 +7,8 @@
 //! wide, so only some are kept on the way forwards; the others are rebuilt on the way back.
 
 use super::Step;
-use super::join::{Combination, Join, Layer, Lookup};
-use super::model::{Automaton, Model};
+use super::join::{CHUNK, Combination, Join, Layer, Lookup};
+use super::model::Model;
 use super::target::{Known, Target};
 use crate::search::BudgetMeter;
 
@@ -23,8 +23,6 @@ const WHOLE_BEYOND_SHARE: u64 = 4;
 const RETURN_WORK_MIN: u64 = 1_000_000;
 const DROPPED_SHARE: u64 = 20;
 const RETURN_LEN: usize = 10_000;
-/// Combinations between two checks of the budget: about a hundred microseconds.
-const CHUNK: usize = 512;
 
 /// How a sweep ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +66,13 @@ pub(super) struct SweepLimits {
     pub counts_draws: bool,
 }
 
+impl SweepLimits {
+    /// Twice the memory.
+    pub fn doubled(self) -> Self {
+        Self { layer_len: 2 * self.layer_len, kept_bytes: 2 * self.kept_bytes, ..self }
+    }
+}
+
 /// A layer that waits for the way back.
 #[derive(Debug)]
 struct StoredLayer<const N: usize> {
@@ -102,12 +107,10 @@ pub(super) struct Sweep<const N: usize> {
     base: Combination,
     mask: Combination,
     layer: Layer<N>,
-    /// How many combinations of the layer have been processed, and how many of these are left if
-    /// the threats do not move.
-    done: usize,
-    kept: usize,
-    /// On the way back: the layer under construction.
+    /// On the way back: the layer under construction, and how many combinations of the one before
+    /// its tick's moves have been processed.
     next: Layer<N>,
+    done: usize,
     /// Whether the layer has been narrowed and widened.
     is_ready: bool,
     /// Tick and slot of each join.
@@ -145,9 +148,8 @@ impl<const N: usize> Sweep<N> {
             base: known,
             mask: 0,
             layer,
-            done: 0,
-            kept: 0,
             next: Layer::default(),
+            done: 0,
             is_ready: false,
             joins: Vec::new(),
             turning: None,
@@ -286,7 +288,8 @@ impl<const N: usize> Sweep<N> {
         self.joins.truncate(joins);
         self.record(model, target);
         self.after = Some((self.mask, target.index(std::mem::take(&mut self.layer), self.mask)));
-        (self.done, self.is_ready, self.phase) = (0, false, Phase::Backwards);
+        self.join.restart();
+        (self.is_ready, self.phase) = (false, Phase::Backwards);
         end
     }
 
@@ -329,8 +332,7 @@ impl<const N: usize> Sweep<N> {
             }
             let is_exact = self.tick == model.first_tick;
             let is_known = target.is_known(self.tick, slot);
-            let is_owl = matches!(model.automata[slot.automaton], Automaton::Owl { .. });
-            let can_join = is_exact || !limits.is_whole && (is_known || !is_owl || model.forgets(self.tick));
+            let can_join = is_exact || !limits.is_whole && (is_known || target.can_join(model, slot, self.tick));
             // Some of a threat's keys are dead for each place of the player.
             // At the first tick there is one key for each threat.
             let keys = if is_exact || is_known { 1 } else { target.closure_len(model, slot, self.tick) };
@@ -394,30 +396,11 @@ impl<const N: usize> Sweep<N> {
 
     /// Builds a part of the next layer, in the place of this one; returns true once it is complete.
     fn step(&mut self, model: &Model<N>, target: &Target<N>, meter: &mut BudgetMeter) -> bool {
-        if self.done == 0 {
-            self.join.begin();
-            self.kept = 0;
-        }
         let slots = target.slots_in(model, self.mask);
         let context = target.context(model, &slots, self.tick);
-        let end = self.layer.len().min(self.done + CHUNK);
-        if model.moves[self.tick] {
-            self.join.step(&context, &self.layer, self.done..end);
-        } else {
-            self.join.wait(&context, &mut self.layer, self.done..end, &mut self.kept);
-        }
-        meter.add_ticks((end - self.done) as u64);
-        self.done = end;
-        if end < self.layer.len() {
-            return false;
-        }
-        if model.moves[self.tick] {
-            self.join.finish(&context, &mut self.layer);
-        } else {
-            self.layer.truncate(self.kept);
-        }
-        (self.done, self.is_ready) = (0, false);
-        true
+        let is_complete = self.join.advance(&context, &mut self.layer, meter);
+        self.is_ready &= !is_complete;
+        is_complete
     }
 
     /// Rebuilds the layers from a checkpoint on.
@@ -433,7 +416,7 @@ impl<const N: usize> Sweep<N> {
             }
             self.is_ready = true;
         }
-        let is_new = self.done == 0 && !self.segment.is_empty();
+        let is_new = !self.join.is_advancing() && !self.segment.is_empty();
         if is_new && (self.segment.len() >= CHECKPOINT_TICKS || self.segment_bytes > self.limits.kept_bytes) {
             // The layers up to there do not fit: the segment starts over from here, and what comes
             // before is rebuilt once more.
@@ -446,7 +429,7 @@ impl<const N: usize> Sweep<N> {
             self.phase = Phase::Backwards;
             return None;
         }
-        if self.done == 0 {
+        if !self.join.is_advancing() {
             let layer = self.layer.clone();
             self.segment_bytes += layer.len() * Layer::<N>::KEY_BYTES;
             self.segment.push(StoredLayer { tick: self.tick, mask: self.mask, layer });
@@ -460,7 +443,7 @@ impl<const N: usize> Sweep<N> {
     fn store(&mut self) {
         let layer = std::mem::take(&mut self.layer);
         self.segment.push(StoredLayer { tick: self.tick, mask: self.mask, layer });
-        (self.done, self.is_ready) = (0, false);
+        self.is_ready = false;
     }
 
     /// Processes a part of a layer on the way back.
@@ -471,7 +454,7 @@ impl<const N: usize> Sweep<N> {
             let checkpoint = self.checkpoints.last().expect("the first layer is a checkpoint");
             (self.tick, self.mask, self.layer) = (checkpoint.tick, checkpoint.mask, checkpoint.layer.clone());
             self.segment_bytes = 0;
-            (self.done, self.is_ready, self.phase) = (0, true, Phase::Again { until });
+            (self.is_ready, self.phase) = (true, Phase::Again { until });
             return None;
         };
         let (tick, mask) = (stored.tick, stored.mask);

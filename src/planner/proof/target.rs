@@ -77,6 +77,8 @@ pub(super) struct Target<const N: usize> {
     known: Vec<Vec<Arc<Known<N>>>>,
     known_bytes: usize,
     known_max_bytes: usize,
+    /// How often that has changed.
+    pub changes: u64,
     /// The proof of all of it.
     pub steps: Vec<Step>,
     /// A sweep that ran out of states beyond the target: with the steps before it, the proof of a
@@ -103,6 +105,7 @@ impl<const N: usize> Target<N> {
             known: vec![Vec::new(); tick + 1],
             known_bytes: 0,
             known_max_bytes,
+            changes: 0,
             steps: Vec::new(),
             beyond: None,
         };
@@ -205,6 +208,7 @@ impl<const N: usize> Target<N> {
         let known_bytes = self.known_bytes + known.lookup.bytes() - replaced_bytes;
         let has_room = known_bytes <= self.known_max_bytes;
         if has_room {
+            self.changes += 1;
             self.known_bytes = known_bytes;
             self.known[tick].retain(|other| !is_replaced(other));
             self.known[tick].push(known);
@@ -261,14 +265,8 @@ impl<const N: usize> Target<N> {
     /// A sweep of the whole game over the threats of a mask.
     pub fn whole_sweep(&self, model: &Model<N>, mask: Combination, limits: SweepLimits) -> Sweep<N> {
         let (all, draws) = self.masks();
-        let limits = SweepLimits {
-            left_out: all & !mask,
-            is_whole: true,
-            counts_draws: mask & draws != 0,
-            layer_len: 2 * limits.layer_len,
-            kept_bytes: 2 * limits.kept_bytes,
-            ..limits
-        };
+        let limits =
+            SweepLimits { left_out: all & !mask, is_whole: true, counts_draws: mask & draws != 0, ..limits.doubled() };
         Sweep::new(self, model.first_tick, 0, limits)
     }
 
@@ -316,8 +314,7 @@ impl<const N: usize> Target<N> {
         for slot in self.slots.iter().filter(|slot| slot.mask() & wanted & !base.mask != 0) {
             let sets = self.known(tick).filter(|known| known.mask & slot.mask() != 0);
             let per_first = |known: &Known<N>| (known.lookup.layer().len() / known.first_len.max(1)) as u64 + 1;
-            let is_owl = matches!(model.automata[slot.automaton], Automaton::Owl { .. });
-            let any = (!is_owl || model.forgets(tick)).then(|| self.closure_len(model, *slot, tick) as u64);
+            let any = self.can_join(model, *slot, tick).then(|| self.closure_len(model, *slot, tick) as u64);
             len = len.saturating_mul(sets.map(per_first).min().or(any)?);
         }
         Some((base.mask, len))
@@ -326,13 +323,7 @@ impl<const N: usize> Target<N> {
     /// A sweep from such a start on.
     pub fn deep_sweep(&self, start: DeepStart, limits: SweepLimits) -> Sweep<N> {
         let (all, _) = self.masks();
-        let limits = SweepLimits {
-            left_out: all & !start.wanted,
-            join_len: limits.layer_len,
-            layer_len: 2 * limits.layer_len,
-            kept_bytes: 2 * limits.kept_bytes,
-            ..limits
-        };
+        let limits = SweepLimits { left_out: all & !start.wanted, join_len: limits.layer_len, ..limits.doubled() };
         Sweep::new(self, start.tick, start.known, limits)
     }
 
@@ -371,6 +362,12 @@ impl<const N: usize> Target<N> {
     /// The knowledge about a tick over exactly these threats.
     pub fn known_over(&self, tick: usize, mask: Combination) -> Option<&Known<N>> {
         self.known(tick).find(|known| known.mask == mask)
+    }
+
+    /// Whether a threat can join in a tick in which nothing is known about it: an owl only where its
+    /// memory does not matter.
+    pub fn can_join(&self, model: &Model<N>, slot: Slot, tick: usize) -> bool {
+        !matches!(model.automata[slot.automaton], Automaton::Owl { .. }) || model.forgets(tick)
     }
 
     /// The number of keys of a threat that joins in a tick, as a measure of its cost.
@@ -484,6 +481,7 @@ impl<const N: usize> Target<N> {
                     self.known_bytes -= known.lookup.bytes();
                     let known = self.describe(other, self.index(layer, other), join);
                     self.known_bytes += known.lookup.bytes();
+                    self.changes += 1;
                     self.known[tick][place] = Arc::new(known);
                 }
             }
@@ -534,10 +532,8 @@ impl<const N: usize> Target<N> {
             if let Some(states) = with_missing.map(joined).min() {
                 return Some((tick, known.mask, states));
             }
-            let is_owl = matches!(model.automata[missing.automaton], Automaton::Owl { .. });
-            let can_join = !is_owl || model.forgets(tick);
             let keys = if tick == model.first_tick { 1 } else { self.closure_len(model, missing, tick) as u64 };
-            can_join.then_some((tick, known.mask, known.states * keys))
+            self.can_join(model, missing, tick).then_some((tick, known.mask, known.states * keys))
         };
         let end = ticks.end.min(self.tick.saturating_sub(START_MARGIN_TICKS));
         let starts = (ticks.start..end).flat_map(|tick| self.known(tick).map(move |known| (tick, known)));
