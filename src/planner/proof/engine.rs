@@ -5,8 +5,9 @@ use super::Proof;
 use super::beam::SetBeam;
 use super::join::{Combination, Join, Layer, slots_of};
 use super::model::{Automaton, Model};
+use super::reach::{REACH_TICKS, Reach};
 use super::sweep::{End, Sweep, SweepLimits};
-use super::target::{Pruner, Target};
+use super::target::{DeepStart, Pruner, Target};
 use crate::game::{LAST_TICK, Move, State, Style, World};
 use crate::planner::{Budget, Outcome, Solution, SurvivalOptions, SurvivalSearch};
 use crate::search::BudgetMeter;
@@ -30,6 +31,9 @@ const FLOOR_TICKS: usize = 100;
 /// From this tick on threats move in every tick: the start of first attempts on targets far beyond
 /// it.
 const INSANE_TICK: usize = 903;
+/// How much later than the last tick of what the game can reach the targets are at least whose sweeps
+/// start from there.
+const LATE_TICKS: usize = 50;
 /// The first sweeps start at most this many ticks later than they could.
 const WINDOW_TICKS: usize = 130;
 /// Initial amount of work on a sweep.
@@ -103,6 +107,10 @@ struct Attempt<const N: usize> {
     /// The threats of those that are still to be made, and of those made for an earlier target.
     wholes: Vec<Combination>,
     again: Vec<Combination>,
+    /// Which of the kept ticks of what the game can reach sweeps start from now, and the threats of
+    /// those that are still to be made.
+    stage: usize,
+    lates: Vec<Combination>,
     /// The deep sweeps so far: the tick where they start, and the threats; the combinations with
     /// which the next one may start; and whether one is running.
     deeps: Vec<(usize, Combination)>,
@@ -134,6 +142,8 @@ pub(super) struct Engine<const N: usize> {
     attempt: Option<Attempt<N>>,
     /// The beam over combinations, once it has begun. Its layers serve all targets.
     set_beam: Option<SetBeam<N>>,
+    /// What the game can reach against some of the threats, for all targets.
+    reaches: Vec<Reach<N>>,
     resting: Vec<Attempt<N>>,
     beams: u64,
     /// The slices so far, and those of beams.
@@ -157,6 +167,7 @@ impl<const N: usize> Engine<N> {
             options,
             attempt: None,
             set_beam: None,
+            reaches: Vec::new(),
             resting: Vec::new(),
             beams: 0,
             slices: 0,
@@ -288,6 +299,7 @@ impl<const N: usize> Engine<N> {
                 (target, None, wholes, Vec::new())
             }
         };
+        let lates = if is_late(&self.model, tick) { target.reaches() } else { Vec::new() };
         self.resting.retain(|attempt| attempt.target.tick >= low);
         self.resting.truncate(RESTING_MAX);
         let far = if tick > INSANE_TICK + FLOOR_TICKS { INSANE_TICK } else { tick.saturating_sub(FLOOR_TICKS) };
@@ -306,6 +318,8 @@ impl<const N: usize> Engine<N> {
             is_trial: false,
             wholes,
             again,
+            stage: 0,
+            lates,
             deeps: Vec::new(),
             deep_len: DEEP_LEN,
             is_deep: false,
@@ -432,7 +446,12 @@ impl<const N: usize> Engine<N> {
             attempt.is_trial = true;
             attempt.whole = Some(attempt.target.exact_sweep(&self.model, limits));
         } else if attempt.whole.is_none() && is_whole_due {
-            self.begin_whole(&mut attempt, limits);
+            // What is found early in the game serves lines more than proofs.
+            let is_early_due = tick == usize::from(best.final_tick) || tick == usize::from(LAST_TICK);
+            if !self.begin_whole(&mut attempt, limits, is_early_due, meter) {
+                self.attempt = Some(attempt);
+                return;
+            }
         }
         attempt.slices += 1;
         // Another sweep starts over with what this one finds on its way back.
@@ -474,27 +493,72 @@ impl<const N: usize> Engine<N> {
         self.conclude(attempt, end, best);
     }
 
-    /// Begins the next deep sweep or sweep of the whole game.
-    fn begin_whole(&self, attempt: &mut Attempt<N>, limits: SweepLimits) {
+    /// Begins the next deep sweep or sweep of the whole game, if any is left. Returns false if it has
+    /// continued with what the game can reach, from which that one starts.
+    fn begin_whole(
+        &mut self,
+        attempt: &mut Attempt<N>,
+        limits: SweepLimits,
+        is_early_due: bool,
+        meter: &mut BudgetMeter,
+    ) -> bool {
+        (attempt.is_trial, attempt.is_deep) = (false, false);
+        let is_late = is_late(&self.model, attempt.target.tick);
+        loop {
+            // Deep sweeps join what those against two threats, hawks left out, have found.
+            let next = if is_late { attempt.lates.first() } else { attempt.wholes.first() };
+            let is_pair_due = next.is_some_and(|&mask| attempt.target.is_pair_without_hawks(mask));
+            if !is_pair_due && let Some(start) = self.deep_start(attempt, is_late) {
+                attempt.is_deep = true;
+                attempt.deeps.push((start.tick, start.wanted));
+                attempt.whole = Some(attempt.target.deep_sweep(start, limits));
+                return true;
+            }
+            if let Some(&mask) = attempt.lates.first() {
+                let place = self.reaches.iter().position(|reach| reach.mask == mask).unwrap_or_else(|| {
+                    let slots = attempt.target.slots_in(&self.model, mask);
+                    self.reaches.push(Reach::new(&self.model, mask, slots));
+                    self.reaches.len() - 1
+                });
+                let reach = &mut self.reaches[place];
+                if !reach.advance(&self.model, limits.doubled().layer_len, SLICE, meter) {
+                    return false;
+                }
+                attempt.lates.remove(0);
+                let tick = REACH_TICKS[attempt.stage];
+                if let Some(layer) = reach.layer_at(tick) {
+                    attempt.whole = Some(attempt.target.late_sweep(&self.model, mask, tick, layer, limits));
+                    return true;
+                }
+            } else if is_late && is_early_due && attempt.stage + 1 < REACH_TICKS.len() {
+                attempt.stage += 1;
+                attempt.lates = attempt.target.reaches();
+                attempt.deepless_at = None;
+            } else {
+                if !attempt.wholes.is_empty() {
+                    let mask = attempt.wholes.remove(0);
+                    attempt.whole = Some(attempt.target.whole_sweep(&self.model, mask, limits));
+                }
+                return true;
+            }
+        }
+    }
+
+    /// Where the next deep sweep can start.
+    fn deep_start(&self, attempt: &mut Attempt<N>, is_late: bool) -> Option<DeepStart> {
         let target = &attempt.target;
-        // Deep sweeps join what those against two threats, hawks left out, have found.
-        let is_pair_due = attempt.wholes.first().is_some_and(|&mask| target.is_pair_without_hawks(mask));
-        let floor = (INSANE_TICK - DEEP_TICKS).max(self.model.first_tick + 1);
-        let is_deep_due = !is_pair_due && target.tick > INSANE_TICK && attempt.deepless_at != Some(target.changes);
-        let start =
-            is_deep_due.then(|| target.deep_start(&self.model, floor, attempt.deep_len, &attempt.deeps)).flatten();
-        if is_deep_due && start.is_none() {
+        if target.tick <= INSANE_TICK || attempt.deepless_at == Some(target.changes) {
+            return None;
+        }
+        let floor = if is_late { REACH_TICKS[attempt.stage] } else { INSANE_TICK - DEEP_TICKS };
+        let floor = floor.max(self.model.first_tick + 1);
+        // Hawks join once they are known.
+        let hawks_join = attempt.lates.is_empty();
+        let start = target.deep_start(&self.model, floor, attempt.deep_len, &attempt.deeps, hawks_join);
+        if start.is_none() && hawks_join {
             attempt.deepless_at = Some(target.changes);
         }
-        attempt.is_trial = false;
-        attempt.is_deep = start.is_some();
-        if let Some(start) = start {
-            attempt.deeps.push((start.tick, start.wanted));
-            attempt.whole = Some(target.deep_sweep(start, limits));
-        } else if !attempt.wholes.is_empty() {
-            let mask = attempt.wholes.remove(0);
-            attempt.whole = Some(target.whole_sweep(&self.model, mask, limits));
-        }
+        start
     }
 
     /// A slice of a sweep of the whole game.
@@ -595,6 +659,11 @@ impl<const N: usize> Engine<N> {
     pub fn proof(&self) -> Option<&Proof> {
         self.proof.as_ref()
     }
+}
+
+/// Whether sweeps for a target start from what the game can reach.
+fn is_late<const N: usize>(model: &Model<N>, tick: usize) -> bool {
+    tick >= REACH_TICKS[0] + LATE_TICKS && model.first_tick + LATE_TICKS < REACH_TICKS[0]
 }
 
 /// The automata in the order in which they join for a target.

@@ -23,6 +23,7 @@ mod engine;
 mod join;
 mod model;
 mod projection;
+mod reach;
 mod sweep;
 mod target;
 #[cfg(test)]

@@ -97,6 +97,8 @@ enum Phase {
 #[derive(Debug)]
 pub(super) struct Sweep<const N: usize> {
     from: usize,
+    /// The tick in which its proof starts: earlier if what the game can reach by then is known.
+    origin: usize,
     limits: SweepLimits,
     /// Combinations processed so far.
     pub work: u64,
@@ -113,8 +115,8 @@ pub(super) struct Sweep<const N: usize> {
     done: usize,
     /// Whether the layer has been narrowed and widened.
     is_ready: bool,
-    /// Tick and slot of each join.
-    joins: Vec<(usize, usize)>,
+    /// Tick and slot of each join, and whether a hawk's draws have been counted since.
+    joins: Vec<(usize, usize, bool)>,
     /// Beyond the target: its layer, from which the sweep turns back, and the number of joins that
     /// came before.
     turning: Option<(StoredLayer<N>, usize)>,
@@ -140,6 +142,7 @@ impl<const N: usize> Sweep<N> {
         let layer = Layer { keys: vec![0], sets: vec![target.allowed[from]] };
         Self {
             from,
+            origin: from,
             limits,
             work: 0,
             join: Join::default(),
@@ -163,6 +166,24 @@ impl<const N: usize> Sweep<N> {
             work_at_target: 0,
             after: None,
         }
+    }
+
+    /// A sweep of the whole game, from a layer on that the game can reach. `limits` are those of a
+    /// whole sweep against the same threats.
+    pub fn onwards(
+        model: &Model<N>,
+        target: &Target<N>,
+        mask: Combination,
+        tick: usize,
+        layer: &Layer<N>,
+        limits: SweepLimits,
+    ) -> Self {
+        let mut layer = layer.clone();
+        layer.retain(|_| target.allowed[tick]);
+        let threats = (0..target.slots.len()).filter(|&index| target.slots[index].mask() & mask != 0);
+        let joins = threats.map(|index| (model.first_tick, index, limits.counts_draws)).collect();
+        let sweep = Self::new(target, tick, mask, limits);
+        Self { origin: model.first_tick, mask, layer, joins, ..sweep }
     }
 
     /// The approximate bytes of its layers.
@@ -349,19 +370,27 @@ impl<const N: usize> Sweep<N> {
 
     /// Lets a threat join and notes that it did, unless there would be more combinations than this.
     fn join_slot(&mut self, model: &Model<N>, target: &Target<N>, index: usize, max_len: usize) -> bool {
-        let has_joined = self.add_slot(model, target, index, max_len);
+        let has_joined = self.add_slot(model, target, (index, true), max_len);
         if has_joined {
-            self.joins.push((self.tick, index));
+            let counts = self.mask & target.slots[index].draws_mask() != 0;
+            self.joins.push((self.tick, index, counts));
         }
         has_joined
     }
 
-    /// Adds a threat to the layer, unless there would be more combinations than this; returns
-    /// whether it did.
-    fn add_slot(&mut self, model: &Model<N>, target: &Target<N>, index: usize, max_len: usize) -> bool {
+    /// Adds a threat to the layer, with a hawk's draws counted where they are known unless these are
+    /// not wanted, unless there would be more combinations than this; returns whether it did.
+    fn add_slot(
+        &mut self,
+        model: &Model<N>,
+        target: &Target<N>,
+        (index, counts_known): (usize, bool),
+        max_len: usize,
+    ) -> bool {
         let slot = target.slots[index];
         let layer = (self.mask, &self.layer);
-        let Some((mask, wide)) = target.join(model, (self.tick, slot), layer, &mut self.join, max_len) else {
+        let joining = (self.tick, slot, counts_known);
+        let Some((mask, wide)) = target.join(model, joining, layer, &mut self.join, max_len) else {
             return false;
         };
         // From the first tick on, draws can be counted.
@@ -407,11 +436,12 @@ impl<const N: usize> Sweep<N> {
     fn again(&mut self, model: &Model<N>, target: &Target<N>, until: usize, meter: &mut BudgetMeter) -> Option<End> {
         if !self.is_ready {
             self.narrow(model, target);
-            let joins: Vec<usize> =
-                self.joins.iter().filter(|(tick, _)| *tick == self.tick).map(|&(_, index)| index).collect();
-            for index in joins {
+            // What has become known since may count draws that were not counted.
+            let now = self.joins.iter().filter(|(tick, ..)| *tick == self.tick);
+            let joins: Vec<(usize, bool)> = now.map(|&(_, index, counts)| (index, counts)).collect();
+            for (index, counts) in joins {
                 if target.slots[index].mask() & self.mask == 0 {
-                    assert!(self.add_slot(model, target, index, usize::MAX), "no limit is reached");
+                    assert!(self.add_slot(model, target, (index, counts), usize::MAX), "no limit is reached");
                 }
             }
             self.is_ready = true;
@@ -512,13 +542,13 @@ impl<const N: usize> Sweep<N> {
 
     /// The parameters of the sweep up to where it is now, for a target.
     fn parameters(&self, model: &Model<N>, target: &Target<N>, target_tick: usize) -> Step {
-        let joins = self.joins.iter().map(|&(tick, index)| {
+        let joins = self.joins.iter().map(|&(tick, index, _)| {
             let automaton = target.slots[index].automaton;
             (tick as u16, model.automata[automaton].index() as u16)
         });
         Step {
             target_tick: target_tick as u16,
-            from_tick: self.from as u16,
+            from_tick: self.origin as u16,
             until_tick: self.tick as u16,
             counts_draws: self.limits.counts_draws,
             joins: joins.collect(),

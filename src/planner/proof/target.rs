@@ -236,8 +236,8 @@ impl<const N: usize> Target<N> {
     }
 
     /// The masks of the sweeps of the whole game, in their order: the first threat with each other,
-    /// hawks first with any draw and then with draws counted; all but hawks, whose memories make
-    /// layers wide; the first threat with a hawk and one more; and all.
+    /// hawks left out; each hawk, with draws counted, alone and then with the first threat; all but
+    /// hawks, whose memories make layers wide; the first threat with a hawk and one more; and all.
     pub fn whole_sweeps(&self) -> Vec<Combination> {
         let Some((first, others)) = self.slots.split_first() else { return Vec::new() };
         let is_hawk = |slot: &&Slot| slot.draws_mask() != 0;
@@ -245,7 +245,7 @@ impl<const N: usize> Target<N> {
         let (all, draws) = self.masks();
         let hawks = others.iter().filter(is_hawk);
         let mut masks: Vec<Combination> = others.iter().filter(|slot| !is_hawk(slot)).map(pair).collect();
-        masks.extend(hawks.clone().map(pair));
+        masks.extend(hawks.clone().map(|slot| slot.mask() | slot.draws_mask()));
         masks.extend(hawks.map(|slot| pair(slot) | slot.draws_mask()));
         masks.push(self.slots.iter().filter(|slot| !is_hawk(slot)).fold(0, |mask, slot| mask | slot.mask()));
         for hawk in others.iter().filter(is_hawk) {
@@ -262,12 +262,35 @@ impl<const N: usize> Target<N> {
         distinct
     }
 
+    /// The masks of what the game can reach, in their order: the first threat with each other, hawks
+    /// left out; then each hawk alone, with draws counted.
+    pub fn reaches(&self) -> Vec<Combination> {
+        let (hawks, others): (Vec<&Slot>, Vec<&Slot>) = self.slots.iter().partition(|slot| slot.draws_mask() != 0);
+        let pairs = others.iter().skip(1).map(|slot| others[0].mask() | slot.mask());
+        pairs.chain(hawks.iter().map(|hawk| hawk.mask() | hawk.draws_mask())).collect()
+    }
+
+    /// A sweep of the whole game against some of the threats, from a layer on that the game can
+    /// reach.
+    pub fn late_sweep(
+        &self,
+        model: &Model<N>,
+        mask: Combination,
+        tick: usize,
+        layer: &Layer<N>,
+        limits: SweepLimits,
+    ) -> Sweep<N> {
+        Sweep::onwards(model, self, mask, tick, layer, self.whole_limits(mask, limits))
+    }
+
     /// A sweep of the whole game over the threats of a mask.
     pub fn whole_sweep(&self, model: &Model<N>, mask: Combination, limits: SweepLimits) -> Sweep<N> {
+        Sweep::new(self, model.first_tick, 0, self.whole_limits(mask, limits))
+    }
+
+    fn whole_limits(&self, mask: Combination, limits: SweepLimits) -> SweepLimits {
         let (all, draws) = self.masks();
-        let limits =
-            SweepLimits { left_out: all & !mask, is_whole: true, counts_draws: mask & draws != 0, ..limits.doubled() };
-        Sweep::new(self, model.first_tick, 0, limits)
+        SweepLimits { left_out: all & !mask, is_whole: true, counts_draws: mask & draws != 0, ..limits.doubled() }
     }
 
     /// A sweep of the whole game against all threats.
@@ -284,17 +307,18 @@ impl<const N: usize> Target<N> {
 
     /// The start of a deep sweep: the first tick, not before `floor`, from which on the known sets,
     /// joined, give at most about this many combinations over all threats but hawks, or else over
-    /// all. `tried` are the starts so far, with the threats.
+    /// all if `hawks_join`. `tried` are the starts so far, with the threats.
     pub fn deep_start(
         &self,
         model: &Model<N>,
         floor: usize,
         max_len: u64,
         tried: &[(usize, Combination)],
+        hawks_join: bool,
     ) -> Option<DeepStart> {
         let (all, draws) = self.masks();
         let hawks = self.slots.iter().filter(|slot| slot.draws_mask() != 0).fold(0, |mask, slot| mask | slot.mask());
-        [all & !draws & !hawks, all & !draws].into_iter().find_map(|wanted| {
+        [all & !draws & !hawks, all & !draws].into_iter().take(if hawks_join { 2 } else { 1 }).find_map(|wanted| {
             let last = tried.iter().filter(|(_, mask)| *mask == wanted).map(|(tick, _)| *tick).min();
             let margin = self.tick.saturating_sub(START_MARGIN_TICKS);
             let end = last.map_or(margin, |tick| tick.saturating_sub(START_DISTANCE_TICKS));
@@ -401,12 +425,14 @@ impl<const N: usize> Target<N> {
         tick: usize,
         mask: Combination,
         slot: Slot,
+        counts_known: bool,
         join: &mut Join<N>,
     ) -> Option<(Combination, Layer<N>)> {
         let sets = self.known(tick).filter(|known| known.mask & slot.mask() != 0);
         let counts = |known: &Known<N>| known.mask & slot.draws_mask() != 0;
         let known = sets.max_by_key(|known| (counts(known), (known.mask & mask).count_ones()))?;
-        let kept = known.mask & (mask | slot.mask() | slot.draws_mask());
+        let own = if counts_known { slot.mask() | slot.draws_mask() } else { slot.mask() };
+        let kept = known.mask & (mask | own);
         let layer = known.lookup.layer();
         Some((kept, if kept == known.mask { layer.clone() } else { join.project(layer, kept) }))
     }
@@ -417,18 +443,19 @@ impl<const N: usize> Target<N> {
     }
 
     /// Lets a threat join a layer over the threats of a mask: in the states in which it is known,
-    /// or else in all that it can have. Returns the new layer and its mask, or `None` if there would
+    /// or else in all that it can have. A hawk joins with the number of its draws if that is known
+    /// and `counts_known`. Returns the new layer and its mask, or `None` if there would
     /// be more than `max_len` combinations.
     pub fn join(
         &self,
         model: &Model<N>,
-        (tick, slot): (usize, Slot),
+        (tick, slot, counts_known): (usize, Slot, bool),
         (mask, layer): (Combination, &Layer<N>),
         join: &mut Join<N>,
         max_len: usize,
     ) -> Option<(Combination, Layer<N>)> {
         if tick > model.first_tick
-            && let Some((kept, known)) = self.candidates(tick, mask, slot, join)
+            && let Some((kept, known)) = self.candidates(tick, mask, slot, counts_known, join)
         {
             let (common, added) = (kept & mask, kept & !mask);
             let mut wide = join.natural(layer, &known, (common, added), self.memory_slots(common), max_len)?;
