@@ -41,7 +41,7 @@ const SWEEP_WORK_MIN: u64 = 40_000_000;
 /// The work on a target before the first sweep of the whole game, and on the end of the game, which
 /// other sweeps may prove out of reach sooner.
 const WHOLE_DELAY: u64 = 1_000_000;
-const WHOLE_DELAY_END: u64 = 30_000_000;
+const WHOLE_DELAY_END: u64 = 6_000_000;
 /// The work of a sweep of the whole game against all threats that is tried first for targets that
 /// are near: at early ticks, few states can be reached.
 const TRIAL_WORK_MAX: u64 = 500_000;
@@ -447,7 +447,7 @@ impl<const N: usize> Engine<N> {
             attempt.whole = Some(attempt.target.exact_sweep(&self.model, limits));
         } else if attempt.whole.is_none() && is_whole_due {
             // What is found early in the game serves lines more than proofs.
-            let is_early_due = tick == usize::from(best.final_tick) || tick == usize::from(LAST_TICK);
+            let is_early_due = tick == usize::from(best.final_tick);
             if !self.begin_whole(&mut attempt, limits, is_early_due, meter) {
                 self.attempt = Some(attempt);
                 return;
