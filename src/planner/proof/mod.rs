@@ -9,8 +9,9 @@
 //! over some of the threats, that hold every state from which the target can be reached. *Sweeps*
 //! make these sets smaller: forwards from a tick where few states are left, with one more threat in
 //! any state in which it is known, and back again. The *bottlenecks* of one sweep are where the next
-//! one starts. Others cover the whole game against two or three threats, which has few states. A
-//! sweep that runs out of states is the proof. The [`engine`] shares the time between sweeps, the
+//! one starts. Others cover the whole game against two or three threats, which has few states; what
+//! the game can [`reach`] until a target begins to matter is made once for all of them. A sweep that
+//! runs out of states is the proof. The [`engine`] shares the time between sweeps, the
 //! survival search and the [`beam`], which skip the states that the sets exclude, and picks the
 //! targets.
 //!

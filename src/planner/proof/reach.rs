@@ -9,8 +9,8 @@ use super::projection::Projection;
 use super::tile_set::TileSet;
 use crate::search::BudgetMeter;
 
-/// The ticks of layers that are kept, the last one first: an owl forgets what it remembers every 300
-/// ticks, shortly before and after them.
+/// The ticks of layers that are kept, the last one first. In every other one owls have just looked
+/// and remember nothing else, so that their layers are at their smallest.
 pub(super) const REACH_TICKS: [usize; 6] = [906, 756, 606, 456, 306, 156];
 /// Combinations of a layer that is kept; the last one is kept in any case.
 const KEPT_LEN: usize = 20_000;

@@ -378,8 +378,8 @@ impl<const N: usize> Sweep<N> {
         has_joined
     }
 
-    /// Adds a threat to the layer, with a hawk's draws counted where they are known unless these are
-    /// not wanted, unless there would be more combinations than this; returns whether it did.
+    /// Adds a threat to the layer, unless there would be more combinations than this; returns whether
+    /// it did. A hawk's draws are counted from here on if they are known and `counts_known`.
     fn add_slot(
         &mut self,
         model: &Model<N>,
@@ -436,12 +436,16 @@ impl<const N: usize> Sweep<N> {
     fn again(&mut self, model: &Model<N>, target: &Target<N>, until: usize, meter: &mut BudgetMeter) -> Option<End> {
         if !self.is_ready {
             self.narrow(model, target);
-            // What has become known since may count draws that were not counted.
+            // Draws that have become known since are not counted: the layers after would lack them.
             let now = self.joins.iter().filter(|(tick, ..)| *tick == self.tick);
             let joins: Vec<(usize, bool)> = now.map(|&(_, index, counts)| (index, counts)).collect();
             for (index, counts) in joins {
                 if target.slots[index].mask() & self.mask == 0 {
                     assert!(self.add_slot(model, target, (index, counts), usize::MAX), "no limit is reached");
+                    if counts != (self.mask & target.slots[index].draws_mask() != 0) {
+                        // They are no longer known.
+                        return Some(End::TooBig);
+                    }
                 }
             }
             self.is_ready = true;

@@ -444,8 +444,8 @@ impl<const N: usize> Target<N> {
 
     /// Lets a threat join a layer over the threats of a mask: in the states in which it is known,
     /// or else in all that it can have. A hawk joins with the number of its draws if that is known
-    /// and `counts_known`. Returns the new layer and its mask, or `None` if there would
-    /// be more than `max_len` combinations.
+    /// and `counts_known`. Returns the new layer and its mask, or `None` if there would be more than
+    /// `max_len` combinations.
     pub fn join(
         &self,
         model: &Model<N>,

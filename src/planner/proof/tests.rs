@@ -1,6 +1,7 @@
 //! Proofs against lines that exist, and against exhaustive searches.
 
 use std::collections::{BTreeSet, HashSet};
+use std::ops::Range;
 
 use super::beam::SetBeam;
 use super::engine::Engine;
@@ -95,19 +96,22 @@ fn engine(world: &World) -> Engine<5> {
 
 #[test]
 fn lines_that_reach_the_target_are_never_hopeless() {
-    assert!(check_lines(18) >= 12);
+    // A hawk's draws become known in the middle of a sweep on map 71.
+    assert!(check_lines(0..12) + check_lines(69..72) >= 10);
 }
 
 #[test]
 #[ignore = "takes a minute"]
 fn lines_on_many_maps_are_never_hopeless() {
-    assert!(check_lines(120) >= 80);
+    assert!(check_lines(0..120) >= 80);
 }
 
 /// Runs sweeps towards ticks that lines reach; returns their number.
-fn check_lines(maps: u64) -> usize {
+fn check_lines(maps: Range<u64>) -> usize {
     let mut checked = 0;
-    for (index, world) in worlds(&[(15, 13), (21, 17), (11, 9)], &[6, 3, 10, 4], maps).enumerate() {
+    for (index, world) in
+        worlds(&[(15, 13), (21, 17), (11, 9)], &[6, 3, 10, 4], maps.end).enumerate().skip(maps.start as usize)
+    {
         let found =
             SurvivalSearch::new(SurvivalOptions::default()).solve(&world, &world.start(), Budget::ticks(60_000));
         let target_tick = usize::from(found.final_tick) - 1;
@@ -116,11 +120,16 @@ fn check_lines(maps: u64) -> usize {
         }
         let line = world.states_along(&world.start(), &found.moves);
         let mut engine = engine(&world);
-        engine.begin(target_tick);
-        for _ in 0..40 {
+        // In turns with an earlier target, whose knowledge the later one adopts in the middle of a
+        // sweep.
+        for slice in 0..60 {
+            let target_tick = if slice / 10 % 2 == 0 { target_tick - 3 } else { target_tick };
+            if slice % 10 == 0 {
+                engine.begin(target_tick);
+            }
             let mut meter = BudgetMeter::new(Budget::ticks(100_000));
-            let bound = engine.prove_slice(&mut meter);
-            assert!(bound >= found.final_tick, "map {index}: a bound of {bound}, but {} is reached", found.final_tick);
+            let bound = usize::from(engine.prove_slice(&mut meter));
+            assert!(bound > target_tick, "map {index}: a bound of {bound}, but {} is reached", found.final_tick);
             for state in line.iter().filter(|state| usize::from(state.tick()) <= target_tick) {
                 let tick = state.tick();
                 assert!(!engine.is_hopeless(&world, state), "map {index}, target {target_tick}: tick {tick}");
