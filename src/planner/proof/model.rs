@@ -352,7 +352,11 @@ impl<const N: usize> Model<N> {
     /// A threat's part of a combination, a hawk's draws since the first tick included.
     pub fn combination_in(&self, world: &World, state: &State, slot: &Slot) -> Combination {
         let automaton = &self.automata[slot.automaton];
-        let draws = || world.threat(state, automaton.index()).draws - self.start_draws[slot.automaton];
+        // Without posts, a hawk's draws do not matter and are not counted.
+        let draws = || match self.posts.is_empty() {
+            true => 0,
+            false => world.threat(state, automaton.index()).draws - self.start_draws[slot.automaton],
+        };
         slot.place(self.key_in(world, state, automaton)) | slot.draws_place(draws)
     }
 

@@ -96,7 +96,7 @@ fn engine(world: &World) -> Engine<5> {
 
 #[test]
 fn lines_that_reach_the_target_are_never_hopeless() {
-    // A hawk's draws become known in the middle of a sweep on map 71.
+    // Map 71 has no posts for its hawk.
     assert!(check_lines(0..12) + check_lines(69..72) >= 10);
 }
 
