@@ -116,8 +116,9 @@ struct Attempt<const N: usize> {
     deeps: Vec<(usize, Combination)>,
     deep_len: u64,
     is_deep: bool,
-    /// The changes of what is known about the target after which no deep sweep could start.
-    deepless_at: Option<u64>,
+    /// The changes of what is known about the target after which no deep sweep could start, and
+    /// whether hawks would have joined it.
+    deepless_at: Option<(u64, bool)>,
     /// The slices of sweeps.
     slices: u64,
     /// Whether nothing is left to sweep.
@@ -547,16 +548,17 @@ impl<const N: usize> Engine<N> {
     /// Where the next deep sweep can start.
     fn deep_start(&self, attempt: &mut Attempt<N>, is_late: bool) -> Option<DeepStart> {
         let target = &attempt.target;
-        if target.tick <= INSANE_TICK || attempt.deepless_at == Some(target.changes) {
+        // Hawks join once they are known.
+        let hawks_join = attempt.lates.is_empty();
+        let now = Some((target.changes, hawks_join));
+        if target.tick <= INSANE_TICK || attempt.deepless_at == now {
             return None;
         }
         let floor = if is_late { REACH_TICKS[attempt.stage] } else { INSANE_TICK - DEEP_TICKS };
         let floor = floor.max(self.model.first_tick + 1);
-        // Hawks join once they are known.
-        let hawks_join = attempt.lates.is_empty();
         let start = target.deep_start(&self.model, floor, attempt.deep_len, &attempt.deeps, hawks_join);
-        if start.is_none() && hawks_join {
-            attempt.deepless_at = Some(target.changes);
+        if start.is_none() {
+            attempt.deepless_at = now;
         }
         start
     }

@@ -353,10 +353,8 @@ impl<const N: usize> Model<N> {
     pub fn combination_in(&self, world: &World, state: &State, slot: &Slot) -> Combination {
         let automaton = &self.automata[slot.automaton];
         // Without posts, a hawk's draws do not matter and are not counted.
-        let draws = || match self.posts.is_empty() {
-            true => 0,
-            false => world.threat(state, automaton.index()).draws - self.start_draws[slot.automaton],
-        };
+        let draws_since = || world.threat(state, automaton.index()).draws - self.start_draws[slot.automaton];
+        let draws = || if self.posts.is_empty() { 0 } else { draws_since() };
         slot.place(self.key_in(world, state, automaton)) | slot.draws_place(draws)
     }
 

@@ -64,11 +64,11 @@ impl<const N: usize> Reach<N> {
                 if is_last || REACH_TICKS.contains(&self.tick) && self.layer.len() <= KEPT_LEN {
                     self.kept.push((self.tick, self.layer.clone()));
                 }
-                if is_last {
-                    (self.layer, self.join) = (Layer::default(), Join::default());
-                }
             }
         }
+        // Nothing is added from here on.
+        self.tick = REACH_TICKS[0];
+        (self.layer, self.join) = (Layer::default(), Join::default());
         true
     }
 

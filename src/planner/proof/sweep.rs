@@ -443,7 +443,7 @@ impl<const N: usize> Sweep<N> {
                 if target.slots[index].mask() & self.mask == 0 {
                     assert!(self.add_slot(model, target, (index, counts), usize::MAX), "no limit is reached");
                     if counts != (self.mask & target.slots[index].draws_mask() != 0) {
-                        // They are no longer known.
+                        // Its draws are not known any more: these layers would not match those after.
                         return Some(End::TooBig);
                     }
                 }
