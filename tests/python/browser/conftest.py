@@ -63,8 +63,8 @@ def open_page(browser: Browser) -> Iterator[OpenPage]:
     contexts = []
 
     def listen(message: ConsoleMessage) -> None:
-        # At the end of a test the server is stopped while the page may still wait for its analysis.
-        is_stopped = "ERR_CONNECTION" in message.text and "/analysis/" in message.location.get("url", "")
+        # At the end of a test the server is stopped while the page may still wait for an answer.
+        is_stopped = "ERR_CONNECTION" in message.text and "//127.0.0.1:" in message.location.get("url", "")
         if message.type in ("error", "warning") and not is_stopped:
             problems.append(f"{message.type}: {message.text} ({message.location.get('url')})")
 
