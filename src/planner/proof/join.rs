@@ -20,6 +20,8 @@ use crate::search::BudgetMeter;
 
 /// Combinations between two checks of the budget: about a hundred microseconds.
 pub(super) const CHUNK: usize = 512;
+/// Combinations followed between two checks.
+const FOLLOWED_SLICE: usize = 2 * CHUNK;
 
 /// The keys of some threats, each at its own bits.
 pub(super) type Combination = u128;
@@ -57,11 +59,16 @@ impl Slot {
         Combination::from(key) << self.shift
     }
 
+    /// The bits of the key, and of a hawk's number of draws if they are counted.
+    #[inline]
+    fn own_bits(&self) -> u32 {
+        self.bits + if self.draws.is_some() { DRAW_BITS } else { 0 }
+    }
+
     /// The threat's key, and above it a hawk's number of draws if they are counted.
     #[inline]
     fn own(&self, combination: Combination) -> u32 {
-        let bits = self.bits + if self.draws.is_some() { DRAW_BITS } else { 0 };
-        (combination >> self.shift) as u32 & ((1 << bits) - 1)
+        (combination >> self.shift) as u32 & ((1 << self.own_bits()) - 1)
     }
 
     /// The key in such a number.
@@ -556,12 +563,119 @@ pub(super) struct JoinContext<'a, const N: usize> {
     pub projections: &'a [Projection<N>],
 }
 
-/// A combination of the layer under construction: its run, and what it has of its own.
+/// What leads from a run of a layer to one of the next layer: the moves of the threats but the widest.
 #[derive(Clone, Copy, Debug)]
-struct Entry<const N: usize> {
-    run: u32,
-    key: u32,
-    set: TileSet<N>,
+struct Edge<const N: usize> {
+    /// The places of the run's combinations in the layer.
+    start: u32,
+    end: u32,
+    /// The edge to the same run that was added before.
+    before: u32,
+    from: TileSet<N>,
+    to: TileSet<N>,
+}
+
+/// The combinations of a run, by what each has of its own.
+#[derive(Debug, Default)]
+struct Table<const N: usize> {
+    /// Open addressing: a stamp and a place in the lists. An entry is valid if it has the table's stamp.
+    entries: Vec<(u32, u32)>,
+    stamp: u32,
+    /// Keys of so few bits that each has its own entry are not hashed.
+    is_hashed: bool,
+    own: Vec<u32>,
+    sets: Vec<TileSet<N>>,
+    is_ascending: bool,
+    order: Vec<u64>,
+}
+
+impl<const N: usize> Table<N> {
+    /// Keys of at most this many bits are not hashed.
+    const DIRECT_BITS: u32 = 16;
+    const HASHED_LEN: usize = 1 << 10;
+
+    /// Starts anew for keys of this many bits.
+    fn begin(&mut self, bits: u32) {
+        self.is_hashed = bits > Self::DIRECT_BITS;
+        self.reserve(if self.is_hashed { Self::HASHED_LEN } else { 1 << bits });
+        self.clear();
+    }
+
+    fn reserve(&mut self, len: usize) {
+        if self.entries.len() < len {
+            self.entries = vec![(0, 0); len];
+            self.stamp = 0;
+        }
+    }
+
+    fn clear(&mut self) {
+        self.own.clear();
+        self.sets.clear();
+        self.is_ascending = true;
+        self.stamp = self.stamp.wrapping_add(1);
+        if self.stamp == 0 {
+            self.entries.fill((0, 0));
+            self.stamp = 1;
+        }
+    }
+
+    /// The place of a key in the lists, or the entry for a new one.
+    #[inline(always)]
+    fn find(&self, own: u32) -> Result<usize, usize> {
+        let mask = self.entries.len() - 1;
+        let hash = if self.is_hashed { (own.wrapping_mul(0x9e37_79b1) >> 7) as usize } else { own as usize };
+        let mut at = hash & mask;
+        loop {
+            let (stamp, place) = self.entries[at];
+            if stamp != self.stamp {
+                return Err(at);
+            }
+            if self.own[place as usize] == own {
+                return Ok(place as usize);
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
+    /// Adds places to a key.
+    #[inline(always)]
+    fn add(&mut self, own: u32, set: TileSet<N>) {
+        match self.find(own) {
+            Ok(place) => self.sets[place] = self.sets[place].or(&set),
+            Err(at) => {
+                self.is_ascending &= self.own.last().is_none_or(|last| *last < own);
+                self.entries[at] = (self.stamp, self.own.len() as u32);
+                self.own.push(own);
+                self.sets.push(set);
+                if self.is_hashed && 2 * self.own.len() > self.entries.len() {
+                    self.grow();
+                }
+            }
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        self.reserve(2 * self.entries.len());
+        self.stamp += 1;
+        for place in 0..self.own.len() {
+            if let Err(at) = self.find(self.own[place]) {
+                self.entries[at] = (self.stamp, place as u32);
+            }
+        }
+    }
+
+    /// Every key in ascending order.
+    fn drain(&mut self, mut push: impl FnMut(u32, TileSet<N>)) {
+        if self.is_ascending {
+            self.own.iter().zip(&self.sets).for_each(|(own, set)| push(*own, *set));
+            return;
+        }
+        self.order.clear();
+        self.order.extend(self.own.iter().zip(0..).map(|(own, place): (_, u64)| u64::from(*own) << 32 | place));
+        self.order.sort_unstable();
+        self.order.iter().for_each(|entry| push((entry >> 32) as u32, self.sets[(entry & 0xffff_ffff) as usize]));
+    }
 }
 
 /// Collects the combinations of a new layer, run by run.
@@ -570,98 +684,118 @@ struct Builder<const N: usize> {
     index: Index,
     /// What the combinations of each run have in common.
     runs: Vec<Combination>,
-    /// By run, the number of entries.
-    counts: Vec<u32>,
-    entries: Vec<Entry<N>>,
-    /// The entries after equal ones were last made one.
-    distinct: usize,
-    /// Buffers: the entries in the order of the runs, those of a run, and of all after that.
-    order: Vec<u32>,
-    sorted: Vec<u64>,
-    merged: Vec<Entry<N>>,
+    /// The edges that are still to be followed, and by run the last one.
+    edges: Vec<Edge<N>>,
+    heads: Vec<u32>,
+    /// What each combination so far has of its own, its places, and the end of each run.
+    own: Vec<u32>,
+    sets: Vec<TileSet<N>>,
+    ends: Vec<u32>,
+    /// Whether edges are being followed; how many runs of the new layer have all of theirs, and the
+    /// combinations from before, with the end of those that have been used.
+    is_following: bool,
+    followed: usize,
+    old_own: Vec<u32>,
+    old_sets: Vec<TileSet<N>>,
+    old_end: usize,
+    table: Table<N>,
 }
 
-/// Entries that are added before equal ones are made one.
-const ENTRIES_MIN: usize = 1 << 15;
-
 impl<const N: usize> Builder<N> {
+    const NO_EDGE: u32 = u32::MAX;
+    /// Edges that are added before they are followed, or half the number of combinations so far.
+    const EDGES_MIN: usize = 1 << 16;
+
     fn begin(&mut self) {
         self.index.clear(0);
         self.runs.clear();
-        self.counts.clear();
-        self.entries.clear();
-        self.distinct = 0;
+        self.edges.clear();
+        self.heads.clear();
+        self.own.clear();
+        self.sets.clear();
+        self.ends.clear();
+        self.is_following = false;
     }
 
-    /// The number of the run that has this in common.
-    fn run(&mut self, rest: Combination) -> u32 {
-        let run = self.index.place(rest, &mut self.runs);
-        self.counts.resize(self.runs.len(), 0);
-        run as u32
+    /// Adds what leads from some of the layer's combinations to a run.
+    fn add(&mut self, group: &Group<N>, places: &Range<usize>) {
+        let run = self.index.place(group.key, &mut self.runs);
+        self.heads.resize(self.runs.len(), Self::NO_EDGE);
+        let before = std::mem::replace(&mut self.heads[run], self.edges.len() as u32);
+        let (start, end) = (places.start as u32, places.end as u32);
+        self.edges.push(Edge { start, end, before, from: group.from, to: group.to });
     }
 
-    #[inline]
-    fn push(&mut self, run: u32, key: u32, set: TileSet<N>) {
-        self.counts[run as usize] += 1;
-        self.entries.push(Entry { run, key, set });
+    /// Whether there are so many edges that they should be followed before more are added.
+    fn is_full(&self) -> bool {
+        self.edges.len() > Self::EDGES_MIN.max(self.own.len() / 2)
     }
 
-    /// Makes equal entries one if there may be many of them.
-    fn tidy(&mut self) {
-        if self.entries.len() < 2 * self.distinct + ENTRIES_MIN {
-            return;
-        }
-        let mut merged = std::mem::take(&mut self.merged);
-        merged.clear();
-        self.merge(|run, key, set| merged.push(Entry { run, key, set }));
-        self.counts.fill(0);
-        merged.iter().for_each(|entry| self.counts[entry.run as usize] += 1);
-        self.distinct = merged.len();
-        (self.entries, self.merged) = (merged, std::mem::take(&mut self.entries));
+    /// Begins to follow the edges from a layer.
+    fn begin_following(&mut self, context: &JoinContext<'_, N>) {
+        self.table.begin(context.widest().map_or(0, Slot::own_bits));
+        std::mem::swap(&mut self.own, &mut self.old_own);
+        std::mem::swap(&mut self.sets, &mut self.old_sets);
+        self.own.clear();
+        self.sets.clear();
+        self.ends.resize(self.runs.len(), self.old_own.len() as u32);
+        (self.followed, self.old_end) = (0, 0);
+        self.is_following = true;
     }
 
-    /// Every distinct entry, by run and in ascending order.
-    fn merge(&mut self, mut push: impl FnMut(u32, u32, TileSet<N>)) {
-        let mut end = 0;
-        for count in &mut self.counts {
-            end += std::mem::replace(count, end);
-        }
-        self.order.clear();
-        self.order.resize(self.entries.len(), 0);
-        for (place, entry) in self.entries.iter().enumerate() {
-            let at = &mut self.counts[entry.run as usize];
-            self.order[*at as usize] = place as u32;
-            *at += 1;
-        }
-        let mut start = 0;
-        for (run, &end) in self.counts.iter().enumerate() {
-            let of_run = self.order[start..end as usize].iter();
-            self.sorted.clear();
-            self.sorted
-                .extend(of_run.map(|&place| u64::from(self.entries[place as usize].key) << 32 | u64::from(place)));
-            self.sorted.sort_unstable();
-            let mut last: Option<(u32, TileSet<N>)> = None;
-            for entry in &self.sorted {
-                let entry = &self.entries[(entry & 0xffff_ffff) as usize];
-                match &mut last {
-                    Some((key, set)) if *key == entry.key => *set = set.or(&entry.set),
-                    _ => {
-                        let before = last.replace((entry.key, entry.set));
-                        before.into_iter().for_each(|(key, set)| push(run as u32, key, set));
-                    }
-                }
+    /// Adds the combinations to which the edges lead, run by run, for about this many combinations of
+    /// the layer that they come from; each call continues with the next runs. Returns true once all
+    /// edges have been followed.
+    fn follow(&mut self, context: &JoinContext<'_, N>, layer: &Layer<N>, slice: usize) -> bool {
+        let widest = context.widest();
+        let mut work = 0;
+        while work < slice {
+            let run = self.followed;
+            if run == self.runs.len() {
+                self.edges.clear();
+                self.is_following = false;
+                return true;
             }
-            last.into_iter().for_each(|(key, set)| push(run as u32, key, set));
-            start = end as usize;
+            let old = self.old_end..self.ends[run] as usize;
+            self.old_end = old.end;
+            let mut at = std::mem::replace(&mut self.heads[run], Self::NO_EDGE);
+            work += 1 + old.len() / 8;
+            if at == Self::NO_EDGE {
+                self.own.extend_from_slice(&self.old_own[old.clone()]);
+                self.sets.extend_from_slice(&self.old_sets[old]);
+            } else {
+                self.table.clear();
+                old.for_each(|place| self.table.add(self.old_own[place], self.old_sets[place]));
+                while let Some(edge) = self.edges.get(at as usize) {
+                    let places = edge.start as usize..edge.end as usize;
+                    work += places.len();
+                    let combinations = (&layer.keys[places.clone()], &layer.sets[places]);
+                    extend(context, widest, (&edge.from, &edge.to), combinations, |_, own, _, to| {
+                        self.table.add(own, to);
+                    });
+                    at = edge.before;
+                }
+                self.table.drain(|own, set| {
+                    self.own.push(own);
+                    self.sets.push(set);
+                });
+            }
+            self.ends[run] = self.own.len() as u32;
+            self.followed += 1;
         }
+        false
     }
 
     /// Moves everything to a layer. `shift` is the place of what the combinations of a run have of
     /// their own.
     fn finish(&mut self, shift: u32, layer: &mut Layer<N>) {
-        let runs = std::mem::take(&mut self.runs);
-        self.merge(|run, key, set| layer.push(runs[run as usize] | Combination::from(key) << shift, set));
-        self.runs = runs;
+        let mut start = 0;
+        for (run, &end) in self.runs.iter().zip(&self.ends) {
+            let own = self.own[start..end as usize].iter();
+            layer.keys.extend(own.map(|&own| run | Combination::from(own) << shift));
+            start = end as usize;
+        }
+        layer.sets.extend_from_slice(&self.sets);
         self.begin();
     }
 }
@@ -684,11 +818,11 @@ pub(super) struct Join<const N: usize> {
 impl<const N: usize> Join<N> {
     /// Bytes of a combination of a new layer while it is under construction, beside those in the
     /// layer itself.
-    pub const KEY_BYTES: usize = 2 * size_of::<Entry<N>>() + 2 * size_of::<u32>();
+    pub const KEY_BYTES: usize = 2 * (size_of::<TileSet<N>>() + size_of::<u32>()) + size_of::<Edge<N>>() / 2;
 
     /// The number of combinations that the layer under construction has at least.
     pub fn len(&self) -> usize {
-        self.builder.distinct
+        self.builder.own.len()
     }
 
     /// Whether a part of a layer has been advanced.
@@ -698,30 +832,39 @@ impl<const N: usize> Join<N> {
 
     /// Drops the layer under construction.
     pub fn restart(&mut self) {
-        (self.done, self.kept) = (0, 0);
+        (self.done, self.kept, self.builder.is_following) = (0, 0, false);
     }
 
-    /// Replaces a part of a layer by its successors: each call continues with the next part. Returns
-    /// true once the layer is that of the next tick; it may not be used before.
+    /// Replaces a part of a layer by its successors: each call continues with the next part, or follows
+    /// more of the edges to the next layer. Returns true once the layer is that of the next tick; it may
+    /// not be used before.
     pub fn advance(&mut self, context: &JoinContext<'_, N>, layer: &mut Layer<N>, meter: &mut BudgetMeter) -> bool {
         let has_moves = context.model.moves[context.tick];
         if has_moves && self.done == 0 {
             self.builder.begin();
         }
-        let end = layer.len().min(self.done + CHUNK);
-        if has_moves {
-            self.step(context, layer, self.done..end);
-        } else {
-            self.wait(context, layer, self.done..end);
+        if !self.builder.is_following {
+            let end = layer.len().min(self.done + CHUNK);
+            if has_moves {
+                self.step(context, layer, self.done..end);
+            } else {
+                self.wait(context, layer, self.done..end);
+            }
+            meter.add_ticks((end - self.done) as u64);
+            self.done = end;
+            if has_moves && (end == layer.len() || self.builder.is_full()) {
+                self.builder.begin_following(context);
+            }
         }
-        meter.add_ticks((end - self.done) as u64);
-        self.done = end;
-        if end < layer.len() {
+        if self.builder.is_following && !self.builder.follow(context, layer, FOLLOWED_SLICE) {
+            return false;
+        }
+        if self.done < layer.len() {
             return false;
         }
         if has_moves {
             layer.clear();
-            self.builder.finish(context.slots.last().map_or(0, |slot| slot.shift), layer);
+            self.builder.finish(context.widest().map_or(0, |slot| slot.shift), layer);
         } else {
             layer.truncate(self.kept);
         }
@@ -729,18 +872,12 @@ impl<const N: usize> Join<N> {
         true
     }
 
-    /// Adds the successors of some of the layer's combinations to the layer under construction.
+    /// Adds the edges from some of the layer's combinations to the layer under construction.
     fn step(&mut self, context: &JoinContext<'_, N>, layer: &Layer<N>, places: Range<usize>) {
-        let (widest, _) = context.split();
         let mut start = places.start;
         while start < places.end {
             let end = self.branch(context, layer, start..places.end);
-            let combinations = (&layer.keys[start..end], &layer.sets[start..end]);
-            for group in &self.groups {
-                let run = self.builder.run(group.key);
-                extend(context, widest, group, combinations, |_, own, _, to| self.builder.push(run, own, to));
-            }
-            self.builder.tidy();
+            self.groups.iter().for_each(|group| self.builder.add(group, &(start..end)));
             start = end;
         }
     }
@@ -777,7 +914,7 @@ impl<const N: usize> Join<N> {
         self.lives.clear();
         self.lives.resize(run.len(), TileSet::EMPTY);
         for group in &self.groups {
-            extend(context, widest, group, combinations, |number, own, from, to| {
+            extend(context, widest, (&group.from, &group.to), combinations, |number, own, from, to| {
                 let lives = leave(group.key | Combination::from(own) << shift, from, to);
                 self.lives[number] = self.lives[number].or(&lives);
             });
@@ -923,6 +1060,11 @@ struct Group<const N: usize> {
 }
 
 impl<const N: usize> JoinContext<'_, N> {
+    /// The threat with the most keys.
+    fn widest(&self) -> Option<&Slot> {
+        self.slots.last()
+    }
+
     /// The threat with the most keys, and the others.
     fn split(&self) -> (Option<&Slot>, &[Slot]) {
         self.slots.split_last().map_or((None, &[]), |(slot, others)| (Some(slot), others))
@@ -932,11 +1074,17 @@ impl<const N: usize> JoinContext<'_, N> {
         &self.model.automata[slot.automaton]
     }
 
+    /// Whether the player may not step onto the place of a threat before its move.
+    #[inline]
+    fn leaves_own(&self) -> bool {
+        self.model.rules.no_jump || !self.model.moves[self.tick]
+    }
+
     /// Takes the place of a threat before its move from those where the player can go, if it may
     /// not.
     #[inline]
     fn leave_own(&self, slot: &Slot, key: u32, to: &mut TileSet<N>) {
-        if self.model.rules.no_jump || !self.model.moves[self.tick] {
+        if self.leaves_own() {
             to.remove(self.model.place(self.automaton(slot), key));
         }
     }
@@ -947,20 +1095,6 @@ impl<const N: usize> JoinContext<'_, N> {
         match self.projections[slot.automaton].get(self.tick + 1) {
             Some(layer) => *to = to.and(&layer[key_next as usize]),
             None => to.remove(self.model.place(self.automaton(slot), key_next)),
-        }
-    }
-
-    /// The next bits of an owl that does not look, or of any threat that does not move: they do not
-    /// depend on where the player goes.
-    #[inline]
-    fn fixed_bits(&self, slot: &Slot, key: Combination) -> Option<Combination> {
-        let model = self.model;
-        match self.automaton(slot) {
-            _ if !model.moves[self.tick] => Some(key & slot.own_mask()),
-            Automaton::Owl { .. } if !model.looks[self.tick] => {
-                Some(slot.place(model.owl_step(slot.key(key), model.forgets(self.tick + 1))))
-            }
-            _ => None,
         }
     }
 }
@@ -976,45 +1110,51 @@ fn successors<const N: usize>(
     groups: &mut Vec<Group<N>>,
     spare: &mut Vec<Group<N>>,
 ) {
-    let model = context.model;
+    let &JoinContext { model, tick, .. } = context;
     groups.clear();
     let (mut free, mut fixed) = (*landing, 0);
-    for slot in slots {
-        context.leave_own(slot, slot.key(key), &mut free);
-        if let Some(bits) = context.fixed_bits(slot, key) {
-            fixed |= bits;
-            context.leave_next(slot, slot.key(bits), &mut free);
+    // By slot, one bit each: the threats that use the player's previous position, and those whose
+    // moves depend on its next one.
+    let (mut chasers, mut watchers) = (0u32, 0u32);
+    for (index, slot) in slots.iter().enumerate() {
+        let key_now = slot.key(key);
+        context.leave_own(slot, key_now, &mut free);
+        match context.automaton(slot) {
+            _ if !model.moves[tick] => {
+                fixed |= key & slot.own_mask();
+                context.leave_next(slot, key_now, &mut free);
+            }
+            Automaton::Owl { .. } if !model.looks[tick] => {
+                let key_next = model.owl_step(key_now, model.forgets(tick + 1));
+                fixed |= slot.place(key_next);
+                context.leave_next(slot, key_next, &mut free);
+            }
+            Automaton::Chaser { .. } => chasers |= 1 << index,
+            Automaton::Owl { .. } | Automaton::Hawk { .. } => watchers |= 1 << index,
         }
     }
-    groups.push(Group { key: fixed, from: *set, to: TileSet::EMPTY });
-    let moving = |slot: &&Slot| context.fixed_bits(slot, key).is_none();
-    for slot in slots.iter().filter(moving) {
-        // Threats that use the player's previous position.
+    let those = |bits: u32| slots.iter().enumerate().filter(move |(index, _)| bits >> index & 1 == 1).map(|(_, s)| s);
+    groups.push(Group { key: fixed, from: *set, to: free });
+    for slot in those(chasers) {
         let Automaton::Chaser { branches, .. } = context.automaton(slot) else { continue };
         spare.clear();
         for group in groups.iter() {
             for branch in &branches[slot.key(key) as usize] {
                 let from = group.from.and(&branch.when);
                 if !from.is_empty() {
-                    spare.push(Group { key: group.key | slot.place(branch.key), from, to: TileSet::EMPTY });
+                    let mut to = group.to;
+                    context.leave_next(slot, branch.key, &mut to);
+                    spare.push(Group { key: group.key | slot.place(branch.key), from, to });
                 }
             }
         }
         std::mem::swap(groups, spare);
     }
     groups.retain_mut(|group| {
-        group.to = model.board.reach(&group.from).and(&free);
-        for slot in slots.iter().filter(moving) {
-            if matches!(context.automaton(slot), Automaton::Chaser { .. }) {
-                context.leave_next(slot, slot.key(group.key), &mut group.to);
-            }
-        }
+        group.to = group.from.spread(model.board.stride).and(&group.to);
         !group.to.is_empty()
     });
-    for slot in slots.iter().filter(moving) {
-        if matches!(context.automaton(slot), Automaton::Chaser { .. }) || groups.is_empty() {
-            continue;
-        }
+    for slot in those(watchers) {
         spare.clear();
         for group in groups.iter() {
             land(context, slot, slot.own(key), &group.to, |own, to| {
@@ -1032,15 +1172,16 @@ fn successors<const N: usize>(
 fn extend<const N: usize>(
     context: &JoinContext<'_, N>,
     widest: Option<&Slot>,
-    group: &Group<N>,
+    (group_from, group_to): (&TileSet<N>, &TileSet<N>),
     (keys, sets): (&[Combination], &[TileSet<N>]),
     mut push: impl FnMut(usize, u32, TileSet<N>, TileSet<N>),
 ) {
-    let model = context.model;
-    let starts = sets.iter().map(|set| group.from.and(set)).enumerate().filter(|(_, from)| !from.is_empty());
-    let reach = |from: &TileSet<N>| from.spread(model.board.stride).and(&group.to);
+    let &JoinContext { model, tick, .. } = context;
+    let places = &model.board.places[..];
+    let reach = |from: &TileSet<N>| from.spread(model.board.stride).and(group_to);
     let Some(slot) = widest else {
-        for (number, from) in starts {
+        for (number, set) in sets.iter().enumerate() {
+            let from = group_from.and(set);
             let to = reach(&from);
             if !to.is_empty() {
                 push(number, 0, from, to);
@@ -1048,44 +1189,86 @@ fn extend<const N: usize>(
         }
         return;
     };
-    let reach = |from: &TileSet<N>, key: u32| {
-        let mut to = reach(from);
-        context.leave_own(slot, key, &mut to);
-        to
-    };
-    let starts = starts.map(|(number, from)| (number, from, slot.own(keys[number])));
-    // A threat's only step.
-    let mut only = |number: usize, from: TileSet<N>, key: u32, own_next: u32| {
-        let mut to = reach(&from, key);
-        context.leave_next(slot, slot.own_key(own_next), &mut to);
-        if !to.is_empty() {
-            push(number, own_next, from, to);
+    let leaves_own = context.leaves_own();
+    let projection = context.projections[slot.automaton].get(tick + 1).map(|layer| &layer[..]);
+    // What is left of the places where the player can go, with the threat on these tiles before and
+    // after its move.
+    let leave = |to: &mut TileSet<N>, key_next: u32, tile: usize, tile_next: usize| {
+        if leaves_own {
+            to.remove(places[tile]);
+        }
+        match projection {
+            Some(layer) => *to = to.and(&layer[key_next as usize]),
+            None => to.remove(places[tile_next]),
         }
     };
-    match context.automaton(slot) {
-        _ if !model.moves[context.tick] => {
-            starts.for_each(|(number, from, own)| only(number, from, slot.own_key(own), own));
+    let automaton = context.automaton(slot);
+    let starts = keys.iter().zip(sets).enumerate();
+    match automaton {
+        _ if !model.moves[tick] => {
+            for (number, (&key, set)) in starts {
+                let from = group_from.and(set);
+                let mut to = reach(&from);
+                if to.is_empty() {
+                    continue;
+                }
+                let own = slot.own(key);
+                let tile = model.tile(automaton, slot.own_key(own));
+                leave(&mut to, slot.own_key(own), tile, tile);
+                if !to.is_empty() {
+                    push(number, own, from, to);
+                }
+            }
         }
         Automaton::Chaser { branches, .. } => {
-            for (number, from, key) in starts {
+            for (number, (&key, set)) in starts {
+                let from = group_from.and(set);
+                if from.is_empty() {
+                    continue;
+                }
+                let key = slot.own(key);
+                let tile = model.tile(automaton, key);
                 for branch in &branches[key as usize] {
                     let from = from.and(&branch.when);
-                    if !from.is_empty() {
-                        only(number, from, key, branch.key);
+                    let mut to = reach(&from);
+                    if to.is_empty() {
+                        continue;
+                    }
+                    leave(&mut to, branch.key, tile, model.tile(automaton, branch.key));
+                    if !to.is_empty() {
+                        push(number, branch.key, from, to);
                     }
                 }
             }
         }
-        Automaton::Owl { .. } if !model.looks[context.tick] => {
-            let forgets = model.forgets(context.tick + 1);
-            starts.for_each(|(number, from, key)| only(number, from, key, model.owl_step(key, forgets)));
+        Automaton::Owl { .. } if !model.looks[tick] => {
+            let forgets = model.forgets(tick + 1);
+            for (number, (&key, set)) in starts {
+                let from = group_from.and(set);
+                let mut to = reach(&from);
+                if to.is_empty() {
+                    continue;
+                }
+                let key = slot.own(key);
+                let key_next = model.owl_step(key, forgets);
+                leave(&mut to, key_next, model.owl_tile(key), model.owl_tile(key_next));
+                if !to.is_empty() {
+                    push(number, key_next, from, to);
+                }
+            }
         }
         Automaton::Owl { .. } | Automaton::Hawk { .. } => {
-            for (number, from, own) in starts {
-                let to = reach(&from, slot.own_key(own));
-                if !to.is_empty() {
-                    land(context, slot, own, &to, |own, to| push(number, own, from, to));
+            for (number, (&key, set)) in starts {
+                let from = group_from.and(set);
+                let mut to = reach(&from);
+                if to.is_empty() {
+                    continue;
                 }
+                let own = slot.own(key);
+                if leaves_own {
+                    to.remove(places[model.tile(automaton, slot.own_key(own))]);
+                }
+                land(context, slot, own, &to, |own, to| push(number, own, from, to));
             }
         }
     }

@@ -20,6 +20,8 @@ const IDLE_ROUNDS: usize = 11;
 const IDLE_FIRST: i8 = -5;
 const IDLE_LAST: i8 = 5;
 const POSTS: usize = 10;
+/// The power of two of the reciprocal with which owls' keys are divided.
+const OWL_SHIFT: u32 = 42;
 
 /// A step of a threat that depends on the player: taken if the player's place is in the set.
 #[derive(Clone, Debug)]
@@ -111,6 +113,8 @@ pub(super) struct Model<const N: usize> {
     /// How often each of them had drawn at random by then.
     pub start_draws: Vec<u16>,
     pub tiles: usize,
+    /// One over the number of keys of an owl per tile, times a power of two.
+    owl_reciprocal: u64,
     /// `tile * (tiles + 1) + target` -> the next tile on the shared path.
     pub shared_next: Vec<u16>,
     /// Tile -> the next step of an owl that looks from there.
@@ -196,6 +200,7 @@ impl<const N: usize> Model<N> {
             start: Vec::new(),
             start_draws: Vec::new(),
             tiles,
+            owl_reciprocal: (1u64 << OWL_SHIFT).div_ceil(tiles as u64 + 1),
             shared_next: Vec::new(),
             owl_branches: Vec::new(),
             sees: Vec::new(),
@@ -379,7 +384,7 @@ impl<const N: usize> Model<N> {
         match automaton {
             Automaton::Chaser { style: Style::Deer, .. } => key / DIRECTIONS,
             Automaton::Chaser { .. } => key,
-            Automaton::Owl { .. } => key / (self.tiles + 1),
+            Automaton::Owl { .. } => self.owl_tile(key as u32),
             Automaton::Hawk { .. } => key >> self.hawk_bits,
         }
     }
@@ -412,14 +417,15 @@ impl<const N: usize> Model<N> {
 
     #[inline]
     pub fn owl_tile(&self, key: u32) -> usize {
-        key as usize / (self.tiles + 1)
+        // The quotient by `tiles + 1`, without a division. It is exact, as keys are below that number squared.
+        ((u64::from(key) * self.owl_reciprocal) >> OWL_SHIFT) as usize
     }
 
     /// The step of an owl that does not look, and whether its memory matters afterwards.
     #[inline]
     pub fn owl_step(&self, key: u32, forgets: bool) -> u32 {
         let row = self.tiles as u32 + 1;
-        let remembered = if forgets { self.tiles as u32 } else { key % row };
+        let remembered = if forgets { self.tiles as u32 } else { key - self.owl_tile(key) as u32 * row };
         u32::from(self.shared_next[key as usize]) * row + remembered
     }
 

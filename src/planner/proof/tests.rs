@@ -184,6 +184,7 @@ fn an_owls_key_has_the_moves_that_its_memory_leads_to() {
         let Some(index) = world.layout().threats.iter().position(|spawn| spawn.style == Style::Owl) else { continue };
         let player = world.player(&world.start());
         let row = model.tiles as u32 + 1;
+        assert!((0..row * (row - 1)).all(|key| model.owl_tile(key) == (key / row) as usize));
         for (tick, tile) in [(16, 3), (330, 11), (560, 20), (715, 7), (915, 17), (1990, 1)] {
             let mut keys = HashSet::new();
             for target in 0..model.tiles {

@@ -11,19 +11,18 @@ impl<const N: usize> TileSet<N> {
     /// The set of one place.
     #[inline]
     pub fn of(place: u16) -> Self {
-        let mut set = Self::EMPTY;
-        set.insert(place);
-        set
+        // A word at a time: an index that is not known would keep sets out of registers.
+        Self(std::array::from_fn(|word| u64::from(usize::from(place) / 64 == word) << (place % 64)))
     }
 
     #[inline]
     pub fn insert(&mut self, place: u16) {
-        self.0[usize::from(place) / 64] |= 1 << (place % 64);
+        *self = self.or(&Self::of(place));
     }
 
     #[inline]
     pub fn remove(&mut self, place: u16) {
-        self.0[usize::from(place) / 64] &= !(1 << (place % 64));
+        *self = self.without(&Self::of(place));
     }
 
     #[inline]
