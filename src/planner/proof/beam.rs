@@ -8,8 +8,11 @@
 //! each time that it dies near the same place, and after a few times starts over: what decides over
 //! life and death often lies far before the dead end.
 
-use super::join::{CHUNK, Combination, Cursor, Join, JoinContext, Layer, Slot};
+use super::combination::{Combination, Slot};
+use super::join::{CHUNK, Join};
+use super::layer::{Cursor, Layer};
 use super::model::Model;
+use super::moves::JoinContext;
 use super::projection::Projection;
 use super::target::Target;
 use super::tile_set::TileSet;

@@ -3,7 +3,9 @@
 
 use super::Proof;
 use super::beam::SetBeam;
-use super::join::{Combination, Join, Layer, slots_of};
+use super::combination::{Combination, slots_of};
+use super::join::Join;
+use super::layer::Layer;
 use super::model::{Automaton, Model};
 use super::reach::{REACH_TICKS, Reach};
 use super::sweep::{End, Sweep, SweepLimits};

@@ -20,9 +20,13 @@
 //! ECAI 2014), with time as an axis of its own.
 
 mod beam;
+mod builder;
+mod combination;
 mod engine;
 mod join;
+mod layer;
 mod model;
+mod moves;
 mod projection;
 mod reach;
 mod sweep;

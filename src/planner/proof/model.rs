@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::join::{Combination, Slot};
+use super::combination::{Combination, Slot};
 use super::tile_set::TileSet;
 use crate::game::{Direction, LAST_TICK, Position, Rules, State, Style, Threat, World};
 use crate::search::BudgetMeter;

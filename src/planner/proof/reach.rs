@@ -3,8 +3,11 @@
 //! Until threats begin to move in every tick, knowledge about a target rules out little. So the way
 //! there is made once, and the sweeps for every later target start from its last layers.
 
-use super::join::{Combination, Join, JoinContext, Layer, Slot};
+use super::combination::{Combination, Slot};
+use super::join::Join;
+use super::layer::Layer;
 use super::model::Model;
+use super::moves::JoinContext;
 use super::projection::Projection;
 use super::tile_set::TileSet;
 use crate::search::BudgetMeter;

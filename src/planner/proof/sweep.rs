@@ -7,7 +7,9 @@
 //! wide, so only some are kept on the way forwards; the others are rebuilt on the way back.
 
 use super::Step;
-use super::join::{CHUNK, Combination, Join, Layer, Lookup};
+use super::combination::Combination;
+use super::join::{CHUNK, Join};
+use super::layer::{Layer, Lookup};
 use super::model::Model;
 use super::target::{Known, Target};
 use crate::search::BudgetMeter;

@@ -5,10 +5,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::Step;
-use super::join::{
-    Combination, Cursor, Join, JoinContext, Layer, Lookup, MemorySlots, Slot, put_widest_last, run_mask, slots_of,
-};
+use super::combination::{Combination, MemorySlots, Slot, put_widest_last, run_mask, slots_of};
+use super::join::Join;
+use super::layer::{Cursor, Layer, Lookup};
 use super::model::{Automaton, Closure, Memories, Model};
+use super::moves::JoinContext;
 use super::projection::Projection;
 use super::sweep::{Sweep, SweepLimits};
 use super::tile_set::TileSet;

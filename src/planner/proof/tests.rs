@@ -4,8 +4,10 @@ use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;
 
 use super::beam::SetBeam;
+use super::combination::{Combination, Slot};
 use super::engine::Engine;
-use super::join::{Combination, Join, Layer, Slot};
+use super::join::Join;
+use super::layer::Layer;
 use super::model::{Automaton, Model};
 use super::target::Target;
 use super::tile_set::TileSet;

@@ -1,0 +1,259 @@
+//! A new layer under construction. What leads from one layer to the next is noted first, run by run;
+//! then each run of the new layer is collected from all that leads to it.
+
+use std::ops::Range;
+
+use super::combination::{Combination, Slot};
+use super::layer::{Index, Layer};
+use super::moves::{Group, JoinContext, extend};
+use super::tile_set::TileSet;
+
+/// What leads from a run of a layer to one of the next layer: the moves of the threats but the widest.
+#[derive(Clone, Copy, Debug)]
+struct Edge<const N: usize> {
+    /// The places of the run's combinations in the layer.
+    start: u32,
+    end: u32,
+    /// The edge to the same run that was added before.
+    before: u32,
+    from: TileSet<N>,
+    to: TileSet<N>,
+}
+
+/// The combinations of a run, by what each has of its own.
+#[derive(Debug, Default)]
+struct Table<const N: usize> {
+    /// Open addressing: a stamp and a place in the lists. An entry is valid if it has the table's stamp.
+    entries: Vec<(u32, u32)>,
+    stamp: u32,
+    /// Keys of so few bits that each has its own entry are not hashed.
+    is_hashed: bool,
+    own: Vec<u32>,
+    sets: Vec<TileSet<N>>,
+    is_ascending: bool,
+    order: Vec<u64>,
+}
+
+impl<const N: usize> Table<N> {
+    /// Keys of at most this many bits are not hashed.
+    const DIRECT_BITS: u32 = 16;
+    const HASHED_LEN: usize = 1 << 10;
+
+    /// Starts anew for keys of this many bits.
+    pub fn begin(&mut self, bits: u32) {
+        self.is_hashed = bits > Self::DIRECT_BITS;
+        self.reserve(if self.is_hashed { Self::HASHED_LEN } else { 1 << bits });
+        self.clear();
+    }
+
+    fn reserve(&mut self, len: usize) {
+        if self.entries.len() < len {
+            self.entries = vec![(0, 0); len];
+            self.stamp = 0;
+        }
+    }
+
+    fn clear(&mut self) {
+        self.own.clear();
+        self.sets.clear();
+        self.is_ascending = true;
+        self.stamp = self.stamp.wrapping_add(1);
+        if self.stamp == 0 {
+            self.entries.fill((0, 0));
+            self.stamp = 1;
+        }
+    }
+
+    /// The place of a key in the lists, or the entry for a new one.
+    #[inline(always)]
+    fn find(&self, own: u32) -> Result<usize, usize> {
+        let mask = self.entries.len() - 1;
+        let hash = if self.is_hashed { (own.wrapping_mul(0x9e37_79b1) >> 7) as usize } else { own as usize };
+        let mut at = hash & mask;
+        loop {
+            let (stamp, place) = self.entries[at];
+            if stamp != self.stamp {
+                return Err(at);
+            }
+            if self.own[place as usize] == own {
+                return Ok(place as usize);
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
+    /// Adds places to a key.
+    #[inline(always)]
+    pub fn add(&mut self, own: u32, set: TileSet<N>) {
+        match self.find(own) {
+            Ok(place) => self.sets[place] = self.sets[place].or(&set),
+            Err(at) => {
+                self.is_ascending &= self.own.last().is_none_or(|last| *last < own);
+                self.entries[at] = (self.stamp, self.own.len() as u32);
+                self.own.push(own);
+                self.sets.push(set);
+                if self.is_hashed && 2 * self.own.len() > self.entries.len() {
+                    self.grow();
+                }
+            }
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        self.reserve(2 * self.entries.len());
+        self.stamp += 1;
+        for place in 0..self.own.len() {
+            if let Err(at) = self.find(self.own[place]) {
+                self.entries[at] = (self.stamp, place as u32);
+            }
+        }
+    }
+
+    /// Every key in ascending order.
+    fn drain(&mut self, mut push: impl FnMut(u32, TileSet<N>)) {
+        if self.is_ascending {
+            self.own.iter().zip(&self.sets).for_each(|(own, set)| push(*own, *set));
+            return;
+        }
+        self.order.clear();
+        self.order.extend(self.own.iter().zip(0..).map(|(own, place): (_, u64)| u64::from(*own) << 32 | place));
+        self.order.sort_unstable();
+        self.order.iter().for_each(|entry| push((entry >> 32) as u32, self.sets[(entry & 0xffff_ffff) as usize]));
+    }
+}
+
+/// Collects the combinations of a new layer, run by run.
+#[derive(Debug, Default)]
+pub(super) struct Builder<const N: usize> {
+    index: Index,
+    /// What the combinations of each run have in common.
+    runs: Vec<Combination>,
+    /// The edges that are still to be followed, and by run the last one.
+    edges: Vec<Edge<N>>,
+    heads: Vec<u32>,
+    /// What each combination so far has of its own, its places, and the end of each run.
+    own: Vec<u32>,
+    sets: Vec<TileSet<N>>,
+    ends: Vec<u32>,
+    /// Whether edges are being followed; how many runs of the new layer have all of theirs, and the
+    /// combinations from before, with the end of those that have been used.
+    is_following: bool,
+    followed: usize,
+    old_own: Vec<u32>,
+    old_sets: Vec<TileSet<N>>,
+    old_end: usize,
+    table: Table<N>,
+}
+
+impl<const N: usize> Builder<N> {
+    const NO_EDGE: u32 = u32::MAX;
+    /// Edges that are added before they are followed, or half the number of combinations so far.
+    const EDGES_MIN: usize = 1 << 16;
+
+    /// Bytes of a combination while it is under construction, beside those in the layer itself.
+    pub const KEY_BYTES: usize = 2 * (size_of::<TileSet<N>>() + size_of::<u32>()) + size_of::<Edge<N>>() / 2;
+
+    /// The number of combinations that the layer has at least.
+    pub fn len(&self) -> usize {
+        self.own.len()
+    }
+
+    /// Whether edges are being followed.
+    pub fn is_following(&self) -> bool {
+        self.is_following
+    }
+
+    /// Starts a new layer.
+    pub fn begin(&mut self) {
+        self.index.clear(0);
+        self.runs.clear();
+        self.edges.clear();
+        self.heads.clear();
+        self.own.clear();
+        self.sets.clear();
+        self.ends.clear();
+        self.is_following = false;
+    }
+
+    /// Adds what leads from some of the layer's combinations to a run.
+    pub fn add(&mut self, group: &Group<N>, places: &Range<usize>) {
+        let run = self.index.place(group.key, &mut self.runs);
+        self.heads.resize(self.runs.len(), Self::NO_EDGE);
+        let before = std::mem::replace(&mut self.heads[run], self.edges.len() as u32);
+        let (start, end) = (places.start as u32, places.end as u32);
+        self.edges.push(Edge { start, end, before, from: group.from, to: group.to });
+    }
+
+    /// Whether there are so many edges that they should be followed before more are added.
+    pub fn is_full(&self) -> bool {
+        self.edges.len() > Self::EDGES_MIN.max(self.own.len() / 2)
+    }
+
+    /// Begins to follow the edges from a layer.
+    pub fn begin_following(&mut self, context: &JoinContext<'_, N>) {
+        self.table.begin(context.widest().map_or(0, Slot::own_bits));
+        std::mem::swap(&mut self.own, &mut self.old_own);
+        std::mem::swap(&mut self.sets, &mut self.old_sets);
+        self.own.clear();
+        self.sets.clear();
+        self.ends.resize(self.runs.len(), self.old_own.len() as u32);
+        (self.followed, self.old_end) = (0, 0);
+        self.is_following = true;
+    }
+
+    /// Adds the combinations to which the edges lead, run by run, for about this many combinations of
+    /// the layer that they come from; each call continues with the next runs. Returns true once all
+    /// edges have been followed.
+    pub fn follow(&mut self, context: &JoinContext<'_, N>, layer: &Layer<N>, slice: usize) -> bool {
+        let widest = context.widest();
+        let mut work = 0;
+        while work < slice {
+            let run = self.followed;
+            if run == self.runs.len() {
+                self.edges.clear();
+                self.is_following = false;
+                return true;
+            }
+            let old = self.old_end..self.ends[run] as usize;
+            self.old_end = old.end;
+            let mut at = std::mem::replace(&mut self.heads[run], Self::NO_EDGE);
+            work += 1 + old.len() / 8;
+            if at == Self::NO_EDGE {
+                self.own.extend_from_slice(&self.old_own[old.clone()]);
+                self.sets.extend_from_slice(&self.old_sets[old]);
+            } else {
+                self.table.clear();
+                old.for_each(|place| self.table.add(self.old_own[place], self.old_sets[place]));
+                while let Some(edge) = self.edges.get(at as usize) {
+                    let places = edge.start as usize..edge.end as usize;
+                    work += places.len();
+                    let combinations = (&layer.keys[places.clone()], &layer.sets[places]);
+                    extend(context, widest, (&edge.from, &edge.to), combinations, |_, own, _, to| {
+                        self.table.add(own, to);
+                    });
+                    at = edge.before;
+                }
+                self.table.drain(|own, set| {
+                    self.own.push(own);
+                    self.sets.push(set);
+                });
+            }
+            self.ends[run] = self.own.len() as u32;
+            self.followed += 1;
+        }
+        false
+    }
+
+    /// Adds everything to a layer. `shift` is the place of what the combinations of a run have of
+    /// their own.
+    pub fn finish(&mut self, shift: u32, layer: &mut Layer<N>) {
+        let mut start = 0;
+        for (run, &end) in self.runs.iter().zip(&self.ends) {
+            let own = self.own[start..end as usize].iter();
+            layer.keys.extend(own.map(|&own| run | Combination::from(own) << shift));
+            start = end as usize;
+        }
+        layer.sets.extend_from_slice(&self.sets);
+    }
+}
