@@ -37,10 +37,11 @@ struct Table<const N: usize> {
 impl<const N: usize> Table<N> {
     /// Keys of at most this many bits are not hashed.
     const DIRECT_BITS: u32 = 16;
+    /// The entries of a table of other keys, at first.
     const HASHED_LEN: usize = 1 << 10;
 
     /// Starts anew for keys of this many bits.
-    pub fn begin(&mut self, bits: u32) {
+    fn begin(&mut self, bits: u32) {
         self.is_hashed = bits > Self::DIRECT_BITS;
         self.reserve(if self.is_hashed { Self::HASHED_LEN } else { 1 << bits });
         self.clear();
@@ -84,7 +85,7 @@ impl<const N: usize> Table<N> {
 
     /// Adds places to a key.
     #[inline(always)]
-    pub fn add(&mut self, own: u32, set: TileSet<N>) {
+    fn add(&mut self, own: u32, set: TileSet<N>) {
         match self.find(own) {
             Ok(place) => self.sets[place] = self.sets[place].or(&set),
             Err(at) => {

@@ -173,37 +173,19 @@ pub(super) fn extend<const N: usize>(
         }
     };
     let automaton = context.automaton(slot);
-    let starts = keys.iter().zip(sets).enumerate();
+    // Of each combination that leads anywhere: its number, the player's places, and the threat's key.
+    let starts = keys.iter().zip(sets).enumerate().filter_map(|(number, (&key, set))| {
+        let from = group_from.and(set);
+        let to = reach(&from);
+        (!to.is_empty()).then(|| (number, from, to, slot.own(key)))
+    });
     match automaton {
-        _ if !model.moves[tick] => {
-            for (number, (&key, set)) in starts {
-                let from = group_from.and(set);
-                let mut to = reach(&from);
-                if to.is_empty() {
-                    continue;
-                }
-                let own = slot.own(key);
-                let tile = model.tile(automaton, slot.own_key(own));
-                leave(&mut to, slot.own_key(own), tile, tile);
-                if !to.is_empty() {
-                    push(number, own, from, to);
-                }
-            }
-        }
-        Automaton::Chaser { branches, .. } => {
-            for (number, (&key, set)) in starts {
-                let from = group_from.and(set);
-                if from.is_empty() {
-                    continue;
-                }
-                let key = slot.own(key);
+        Automaton::Chaser { branches, .. } if model.moves[tick] => {
+            for (number, from, _, key) in starts {
                 let tile = model.tile(automaton, key);
                 for branch in &branches[key as usize] {
                     let from = from.and(&branch.when);
                     let mut to = reach(&from);
-                    if to.is_empty() {
-                        continue;
-                    }
                     leave(&mut to, branch.key, tile, model.tile(automaton, branch.key));
                     if !to.is_empty() {
                         push(number, branch.key, from, to);
@@ -211,15 +193,9 @@ pub(super) fn extend<const N: usize>(
                 }
             }
         }
-        Automaton::Owl { .. } if !model.looks[tick] => {
+        Automaton::Owl { .. } if model.moves[tick] && !model.looks[tick] => {
             let forgets = model.forgets(tick + 1);
-            for (number, (&key, set)) in starts {
-                let from = group_from.and(set);
-                let mut to = reach(&from);
-                if to.is_empty() {
-                    continue;
-                }
-                let key = slot.own(key);
+            for (number, from, mut to, key) in starts {
                 let key_next = model.owl_step(key, forgets);
                 leave(&mut to, key_next, model.owl_tile(key), model.owl_tile(key_next));
                 if !to.is_empty() {
@@ -227,17 +203,18 @@ pub(super) fn extend<const N: usize>(
                 }
             }
         }
-        Automaton::Owl { .. } | Automaton::Hawk { .. } => {
-            for (number, (&key, set)) in starts {
-                let from = group_from.and(set);
-                let mut to = reach(&from);
-                if to.is_empty() {
-                    continue;
+        _ if !model.moves[tick] => {
+            for (number, from, mut to, own) in starts {
+                let tile = model.tile(automaton, slot.own_key(own));
+                leave(&mut to, slot.own_key(own), tile, tile);
+                if !to.is_empty() {
+                    push(number, own, from, to);
                 }
-                let own = slot.own(key);
-                if leaves_own {
-                    to.remove(places[model.tile(automaton, slot.own_key(own))]);
-                }
+            }
+        }
+        _ => {
+            for (number, from, mut to, own) in starts {
+                context.leave_own(slot, slot.own_key(own), &mut to);
                 land(context, slot, own, &to, |own, to| push(number, own, from, to));
             }
         }
