@@ -89,7 +89,7 @@ impl<const N: usize> SetBeam<N> {
         if slots.len() < model.automata.len() {
             return None;
         }
-        let key = slots.iter().map(|slot| model.combination_in(world, root, slot)).sum();
+        let key = slots.iter().map(|slot| slot.part_of(model, world, root)).sum();
         let place = model.board.places[usize::from(world.tile_after(root, Move::Stay))];
         let first = Layer { keys: vec![key], sets: vec![TileSet::of(place)] };
         Some(Self {

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use super::model::{Automaton, Memories, Model};
+use crate::game::{State, World};
 
 /// The keys of some threats, each at its own bits.
 pub(super) type Combination = u128;
@@ -66,7 +67,7 @@ impl Slot {
 
     /// A hawk's number of draws since the root at its place; other threats have none.
     #[inline]
-    pub fn draws_place(&self, draws: impl FnOnce() -> u16) -> Combination {
+    fn draws_place(&self, draws: impl FnOnce() -> u16) -> Combination {
         self.draws_shift.map_or(0, |shift| Combination::from(draws()) << shift)
     }
 
@@ -78,6 +79,15 @@ impl Slot {
     /// The bits of the threat's key, with a hawk's number of draws if they are counted.
     pub fn own_mask(&self) -> Combination {
         self.mask() | if self.draws.is_some() { self.draws_mask() } else { 0 }
+    }
+
+    /// The threat's part of the combination of a state, a hawk's draws since the first tick included.
+    pub fn part_of<const N: usize>(&self, model: &Model<N>, world: &World, state: &State) -> Combination {
+        let automaton = &model.automata[self.automaton];
+        // Without posts, a hawk's draws do not matter and are not counted.
+        let draws_since = || world.threat(state, automaton.index()).draws - model.start_draws[self.automaton];
+        let draws = || if model.posts.is_empty() { 0 } else { draws_since() };
+        self.place(model.key_in(world, state, automaton)) | self.draws_place(draws)
     }
 
     /// The slot with a hawk's draws counted as the game does: a random pick is then the one that it

@@ -8,7 +8,6 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::combination::{Combination, Slot};
 use super::tile_set::TileSet;
 use crate::game::{Direction, LAST_TICK, Position, Rules, State, Style, Threat, World};
 use crate::search::BudgetMeter;
@@ -352,15 +351,6 @@ impl<const N: usize> Model<N> {
                 self.hawk_key(tile as usize, memory)
             }
         }
-    }
-
-    /// A threat's part of a combination, a hawk's draws since the first tick included.
-    pub fn combination_in(&self, world: &World, state: &State, slot: &Slot) -> Combination {
-        let automaton = &self.automata[slot.automaton];
-        // Without posts, a hawk's draws do not matter and are not counted.
-        let draws_since = || world.threat(state, automaton.index()).draws - self.start_draws[slot.automaton];
-        let draws = || if self.posts.is_empty() { 0 } else { draws_since() };
-        slot.place(self.key_in(world, state, automaton)) | slot.draws_place(draws)
     }
 
     /// The number of keys of an automaton.

@@ -596,7 +596,7 @@ impl<const N: usize> Prune for Pruner<'_, N> {
         }
         target.known(tick).any(|known| {
             let slots = target.slots.iter().filter(|slot| slot.mask() & known.mask != 0);
-            let key = slots.fold(0, |key, slot| key | model.combination_in(world, state, slot));
+            let key = slots.fold(0, |key, slot| key | slot.part_of(model, world, state));
             !known.lookup.places(key & known.mask).contains(place)
         })
     }
