@@ -248,6 +248,10 @@ def test_address_can_be_changed_while_the_page_is_open(page: Page, view: View) -
     wait_until(page, "viewer.tick === 77")
     page.evaluate("location.hash = '#tick=99999'")
     wait_until(page, "viewer.tick === 108")
+    # A frame between the change and the browser's event, which puts the tick on show into the address.
+    page.evaluate("(location.hash = '#tick=50', viewer.updateHash())")
+    wait_until(page, "viewer.tick === 50")
+    wait_until(page, "location.hash === '#tick=50'")
 
 
 def test_follow_button_returns_to_the_end_of_a_running_game(page: Page, real_server: RealServer) -> None:

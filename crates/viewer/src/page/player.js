@@ -362,9 +362,9 @@ class Player {
     }
   }
 
-  /** Goes to the tick that the address names, if it names one. */
-  followHash() {
-    const tick = /^#tick=(\d+)$/.exec(location.hash)?.[1];
+  /** Goes to the tick that an address names, if it names one. */
+  followHash(address = location.href) {
+    const tick = /#tick=(\d+)$/.exec(address)?.[1];
     if (tick && this.replay) this.seekTick(Number(tick));
   }
 
@@ -451,7 +451,8 @@ class Player {
     });
     click("help-button", () => element("help").showModal());
     click("help-close", () => element("help").close());
-    addEventListener("hashchange", () => this.followHash());
+    // By now, a frame may have put the tick on show back into the page's address.
+    addEventListener("hashchange", (event) => this.followHash(event.newURL));
     still.addEventListener("change", () => this.refresh());
     addEventListener("keydown", (event) => this.key(event));
     new ResizeObserver(() => this.refresh()).observe(element("map"));
