@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
@@ -27,6 +27,7 @@ CHROMIUM_OPTIONS = [
     "--disable-sync",
 ]
 TIMEOUT_MS = 30_000
+expect.set_options(timeout=TIMEOUT_MS)
 
 OpenPage = Callable[..., Page]
 View = Callable[..., str]

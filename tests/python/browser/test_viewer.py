@@ -15,8 +15,7 @@ from playwright.sync_api import Page, Route, expect
 
 from conftest import ROOT, RealServer
 
-from .conftest import CAUGHT, OpenPage, View, stay, wait_for_frame, wait_until
-
+from .conftest import CAUGHT, OpenPage, View, open_analysed, stay, wait_for_frame, wait_until
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +69,7 @@ def colour_at_player(page: Page) -> list[int]:
 
 
 def test_a_recording_is_shown_tick_by_tick(page: Page, view: View, messages: list[Any]) -> None:
-    open_replay(page, view(str(CAUGHT)))
+    open_analysed(page, view(str(CAUGHT)))
     assert_shows(page, messages[0])
     assert colour_at_player(page) == [0xF0, 0xE4, 0x42, 0xFF]
     expect(page.locator("#title")).to_have_text("cul-de-sacs-stroll-until-caught")
@@ -84,7 +83,7 @@ def test_a_recording_is_shown_tick_by_tick(page: Page, view: View, messages: lis
 
 
 def test_keyboard_shortcuts(page: Page, view: View, messages: list[Any]) -> None:
-    open_replay(page, view(str(CAUGHT)))
+    open_analysed(page, view(str(CAUGHT)))
     for key, tick in [("ArrowRight", 2), ("ArrowRight", 3), ("ArrowLeft", 2), ("Shift+ArrowRight", 12)]:
         page.keyboard.press(key)
         assert_shows(page, messages[tick - 1])
@@ -107,7 +106,7 @@ def test_keyboard_shortcuts(page: Page, view: View, messages: list[Any]) -> None
 
 
 def test_playback_stops_at_the_end_of_the_game(page: Page, view: View, messages: list[Any]) -> None:
-    open_replay(page, view(str(CAUGHT)))
+    open_analysed(page, view(str(CAUGHT)))
     page.locator("#speed").select_option("100")
     page.locator("#play").click()
     expect(page.locator("#tick")).to_have_text(str(len(messages) + 1))
@@ -115,7 +114,7 @@ def test_playback_stops_at_the_end_of_the_game(page: Page, view: View, messages:
 
 
 def test_hovering_a_threat_shows_its_card(page: Page, view: View, messages: list[Any]) -> None:
-    open_replay(page, view(str(CAUGHT)))
+    open_analysed(page, view(str(CAUGHT)))
     page.locator("#scrub").fill("40")
     for threat, recorded in enumerate(messages[40]["threats"]):
         read_view(page)
@@ -134,7 +133,7 @@ def test_hovering_a_threat_shows_its_card(page: Page, view: View, messages: list
 
 
 def test_layers_change_the_picture(page: Page, view: View) -> None:
-    open_replay(page, view(str(CAUGHT)))
+    open_analysed(page, view(str(CAUGHT)))
     page.locator("#scrub").fill("60")
     read_view(page)
     picture = "viewer.mapView.canvas.toDataURL()"
@@ -149,7 +148,7 @@ def test_layers_change_the_picture(page: Page, view: View) -> None:
 
 
 def test_every_control_has_an_accessible_name(page: Page, view: View) -> None:
-    open_replay(page, view(str(CAUGHT)))
+    open_analysed(page, view(str(CAUGHT)))
     nameless = page.evaluate(
         """() => [...document.querySelectorAll("button, input, select, canvas")]
           .filter((e) => !e.closest("[hidden]") && !e.ariaLabel && !e.textContent.trim() && !e.labels?.[0]?.textContent.trim())

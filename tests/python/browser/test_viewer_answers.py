@@ -138,7 +138,7 @@ def test_recording_can_be_dropped_onto_the_page(open_page: OpenPage, view: View,
 def wire_recording(getaway_program: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A game that the server recorded: one command cannot be read, one is missing, one late, and the bot leaves."""
     file = tmp_path_factory.mktemp("wire") / "wire.jsonl.gz"
-    command = [str(getaway_program), "serve", "--port", "0", "--games", "1", "--json", "--tick-ms", "60", "--record", str(file), "roundabout"]
+    command = [str(getaway_program), "serve", "--port", "0", "--games", "1", "--json", "--tick-ms", "1000", "--record", str(file), "roundabout"]
     server = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert server.stderr is not None
     address = re.search(r"ws://[\d.:]+", server.stderr.readline())
