@@ -4,30 +4,69 @@
 //! states of the game.
 //!
 //! Combinations that the knowledge about the target rules out are dropped; of the others, a random
-//! part is kept. Where no combination is left, the search backtracks, further and with a wider beam
-//! each time that it dies near the same place, and after a few times starts over: what decides over
-//! life and death often lies far before the dead end.
+//! part is kept, spread evenly over features that the game seldom changes. Where no combination is
+//! left, the search backtracks, further and with a wider beam each time that it dies near the same
+//! place, and after a few times starts over: what decides over life and death often lies far before
+//! the dead end.
 
 use super::combination::{Combination, Slot};
 use super::join::{CHUNK, Join};
-use super::layer::{Cursor, Layer};
-use super::model::Model;
+use super::layer::{Cursor, Index, Layer};
+use super::model::{Automaton, Model};
 use super::moves::JoinContext;
 use super::projection::Projection;
 use super::target::Target;
 use super::tile_set::TileSet;
-use crate::game::{LAST_TICK, Move, State, World};
+use crate::game::{LAST_TICK, Move, State, Style, World};
 use crate::search::{BudgetMeter, Generator};
 
-/// The initial width of the beam, in combinations.
+/// The initial width of the beam, in combinations. The first starts find easy lines soon; from round
+/// to round of the features it quadruples, up to the other width.
 const WIDTH_MIN: usize = 4;
+const WIDTH_LATER: usize = 64;
+/// It doubles when the number of starts does, from this number of doublings on.
+const NARROW_DOUBLINGS: u32 = 7;
 /// How many ticks the search backtracks when it first dies at a place, and at most.
 const BACKTRACK_TICKS_MIN: usize = 16;
 const BACKTRACK_TICKS_MAX: usize = 256;
-/// The initial width doubles when the number of starts does, from this number of doublings on.
-const NARROW_DOUBLINGS: u32 = 7;
 /// How many ticks past a dead end the beam stays wide.
 const WIDE_TICKS: usize = 8;
+
+/// What few moves of a threat change, so that a beam which has lost the right one does not find it
+/// again. A layer keeps as many combinations of each kind, if there are as many. Hawks' draws always
+/// count, because they decide which posts come next; the others take turns from start to start,
+/// because more kinds at a time leave few combinations of each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Feature {
+    HawkDraws,
+    /// The colours of the tiles of hawks or of owls, as on a chessboard: every move changes them, and
+    /// only a threat that waits falls behind.
+    HawkColours,
+    OwlColours,
+    /// The tiles of sharks.
+    SharkTiles,
+}
+
+impl Feature {
+    const TURNS: [Self; 4] = [Self::HawkDraws, Self::HawkColours, Self::SharkTiles, Self::OwlColours];
+
+    /// What a combination has of this feature, and its hawks' draws.
+    fn of<const N: usize>(self, model: &Model<N>, slots: &[Slot], key: Combination) -> Combination {
+        slots.iter().fold(0, |features, slot| {
+            let automaton = &model.automata[slot.automaton];
+            let tile = || model.tile(automaton, slot.key(key));
+            let own = match (self, automaton) {
+                (Self::HawkColours, Automaton::Hawk { .. }) | (Self::OwlColours, Automaton::Owl { .. }) => {
+                    let position = model.board.positions[tile()];
+                    (position.x + position.y) as u32 & 1
+                }
+                (Self::SharkTiles, Automaton::Chaser { style: Style::Shark, .. }) => tile() as u32,
+                _ => 0,
+            };
+            features | slot.place(own) | key & slot.draws_mask()
+        })
+    }
+}
 
 /// The way back from the last layer to the root.
 #[derive(Debug)]
@@ -40,6 +79,30 @@ struct Trace {
     moves: Vec<Move>,
     /// How many combinations of the layer before have been tried.
     done: usize,
+}
+
+/// The initial width of a start, the first of which has number 1.
+fn width_at(start: usize) -> usize {
+    let round = (start - 1) / Feature::TURNS.len();
+    let width = WIDTH_MIN.saturating_mul(4_usize.saturating_pow(round as u32)).min(WIDTH_LATER);
+    width << start.ilog2().saturating_sub(NARROW_DOUBLINGS)
+}
+
+/// The first places of each kind in an order: as many of each as there are, or as fit into `width`,
+/// which is less than there are places.
+pub(super) fn keep_evenly(order: &[usize], width: usize, kind: impl Fn(usize) -> Combination) -> Vec<usize> {
+    let (mut index, mut kinds, mut counts) = (Index::default(), Vec::new(), Vec::new());
+    index.clear(0);
+    let ranked = order.iter().enumerate().map(|(position, &place)| {
+        let kind = index.place(kind(place), &mut kinds);
+        counts.resize(kinds.len(), 0);
+        counts[kind] += 1;
+        (counts[kind], position, place)
+    });
+    let mut ranked: Vec<(u32, usize, usize)> = ranked.collect();
+    ranked.select_nth_unstable(width);
+    ranked.truncate(width);
+    ranked.into_iter().map(|(.., place)| place).collect()
 }
 
 /// A search that can be interrupted at any time.
@@ -146,7 +209,7 @@ impl<const N: usize> SetBeam<N> {
                 continue;
             }
             if !self.next.is_empty() {
-                self.push();
+                self.push(model);
             } else if self.tick() >= usize::from(longest_tick) {
                 let last = &self.layers[self.layers.len() - 1];
                 let place = last.sets[0].iter().next().expect("no set is empty");
@@ -184,17 +247,17 @@ impl<const N: usize> SetBeam<N> {
         true
     }
 
-    /// Keeps a random part of the new layer.
-    fn push(&mut self) {
+    /// Keeps a random part of the new layer, spread evenly over the feature whose turn it is.
+    fn push(&mut self, model: &Model<N>) {
         let affordable = (self.len_max.saturating_sub(self.len) / 2).max(1);
         self.is_memory_limited |= affordable < self.width;
         let (len, width) = (self.next.len(), self.width.min(affordable));
         let mut order: Vec<usize> = (0..len).collect();
         if len > width {
-            for place in 0..width {
-                order.swap(place, place + self.random.below(len - place));
-            }
-            order.truncate(width);
+            self.random.shuffle(&mut order);
+            let wanted = Feature::TURNS[(self.starts - 1) % Feature::TURNS.len()];
+            let (keys, slots) = (&self.next.keys, &self.slots[..]);
+            order = keep_evenly(&order, width, |place| wanted.of(model, slots, keys[place]));
             order.sort_unstable();
         }
         let kept = order.len();
@@ -215,7 +278,7 @@ impl<const N: usize> SetBeam<N> {
         let is_memory_limited = std::mem::take(&mut self.is_memory_limited);
         if self.backtrack_ticks > BACKTRACK_TICKS_MAX || is_memory_limited {
             self.starts += 1;
-            self.width_min = WIDTH_MIN << self.starts.ilog2().saturating_sub(NARROW_DOUBLINGS);
+            self.width_min = width_at(self.starts);
             (self.width, self.backtrack_ticks, self.wide_until) = (self.width_min, BACKTRACK_TICKS_MIN, 0);
             self.layers.truncate(1);
         } else {

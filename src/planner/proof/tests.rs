@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;
 
-use super::beam::SetBeam;
+use super::beam::{SetBeam, keep_evenly};
 use super::combination::{Combination, Slot};
 use super::engine::Engine;
 use super::join::Join;
@@ -34,6 +34,30 @@ fn worlds(sizes: &[(i32, i32)], threats: &[usize], count: u64) -> impl Iterator<
         let rules = if index % 5 == 4 { Rules::BLITZ_2025 } else { Rules::NO_JUMP };
         World::new(&map.layout, &rules).expect("a world")
     })
+}
+
+/// A beam keeps all of a rare kind, and as many of each other kind.
+#[test]
+fn beam_keeps_as_many_of_each_kind() {
+    let kind = |place: usize| match place {
+        17 | 61 => 0,
+        _ if place.is_multiple_of(9) => 1 << 100,
+        _ => 1,
+    };
+    let order: Vec<usize> = (0..100).rev().collect();
+    for (width, expected) in [(1, [0, 1, 0]), (3, [1, 1, 1]), (7, [2, 2, 3]), (22, [2, 10, 10]), (50, [2, 12, 36])] {
+        let kept = keep_evenly(&order, width, kind);
+        let count = |wanted| kept.iter().filter(|&&place| kind(place) == wanted).count();
+        assert_eq!([count(0), count(1 << 100), count(1)], expected, "{width}");
+        assert_eq!(kept.iter().collect::<HashSet<_>>().len(), width);
+        let first = |wanted, count| order.iter().filter(move |&&place| kind(place) == wanted).take(count);
+        assert!(
+            [0, 1 << 100, 1]
+                .into_iter()
+                .zip(expected)
+                .all(|(kind, count)| first(kind, count).all(|place| kept.contains(place)))
+        );
+    }
 }
 
 /// Layers of all threats and of some, stepped and trimmed run by run, are those of each combination
