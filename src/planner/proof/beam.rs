@@ -81,7 +81,7 @@ struct Trace {
     done: usize,
 }
 
-/// The initial width of a start, the first of which has number 1.
+/// The width of a start, the first of which has number 1, where nothing is known to be hard.
 fn width_at(start: usize) -> usize {
     let round = (start - 1) / Feature::TURNS.len();
     let width = WIDTH_MIN.saturating_mul(4_usize.saturating_pow(round as u32)).min(WIDTH_LATER);
@@ -113,8 +113,6 @@ pub(super) struct SetBeam<const N: usize> {
     slots: Vec<Slot>,
     random: Generator,
     width: usize,
-    /// The width where nothing is known to be hard.
-    width_min: usize,
     /// How often the search has started at the root.
     starts: usize,
     backtrack_ticks: usize,
@@ -159,8 +157,7 @@ impl<const N: usize> SetBeam<N> {
             root: root.clone(),
             slots,
             random: Generator::from_seed(seed),
-            width: WIDTH_MIN,
-            width_min: WIDTH_MIN,
+            width: width_at(1),
             starts: 1,
             backtrack_ticks: BACKTRACK_TICKS_MIN,
             wide_until: 0,
@@ -269,7 +266,7 @@ impl<const N: usize> SetBeam<N> {
         self.len += kept;
         self.layers.push(layer);
         if self.layers.len() > self.wide_until {
-            (self.width, self.backtrack_ticks) = (self.width_min, BACKTRACK_TICKS_MIN);
+            (self.width, self.backtrack_ticks) = (width_at(self.starts), BACKTRACK_TICKS_MIN);
         }
     }
 
@@ -278,8 +275,7 @@ impl<const N: usize> SetBeam<N> {
         let is_memory_limited = std::mem::take(&mut self.is_memory_limited);
         if self.backtrack_ticks > BACKTRACK_TICKS_MAX || is_memory_limited {
             self.starts += 1;
-            self.width_min = width_at(self.starts);
-            (self.width, self.backtrack_ticks, self.wide_until) = (self.width_min, BACKTRACK_TICKS_MIN, 0);
+            (self.width, self.backtrack_ticks, self.wide_until) = (width_at(self.starts), BACKTRACK_TICKS_MIN, 0);
             self.layers.truncate(1);
         } else {
             self.wide_until = self.wide_until.max(depth + WIDE_TICKS);

@@ -129,7 +129,7 @@ impl<const N: usize> Join<N> {
         run: Range<usize>,
         mut leave: impl FnMut(Combination, TileSet<N>, TileSet<N>) -> TileSet<N>,
     ) {
-        let (widest, _) = context.split();
+        let widest = context.widest();
         let shift = widest.map_or(0, |slot| slot.shift);
         let combinations = (&layer.keys[run.clone()], &layer.sets[run.clone()]);
         self.lives.clear();
