@@ -1,4 +1,4 @@
-//! A hash that is stable across machines and versions: for signatures and seeds.
+//! A hash for signatures and seeds that is stable across machines and versions.
 
 use std::hash::Hasher;
 

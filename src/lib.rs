@@ -26,7 +26,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Compare it with other planners, or with an expression of the Monte Carlo search grammar:
+//! Compare planners; any expression of the Monte Carlo search grammar is one:
 //!
 //! ```
 //! use getaway::game::{Layout, Rules, World};
@@ -51,16 +51,18 @@
 //! | feature | adds |
 //! |---|---|
 //! | `recording` | saved games, plain and gzipped (the module `recording`) |
-//! | `proofs` | the planner `survival` proves as well as searches, with 600 kB of code |
 
 pub mod batch;
 pub mod bot;
+pub mod files;
 pub mod fnv;
 pub mod game;
 pub mod inference;
 pub mod map;
 pub mod planner;
+mod proof;
 pub mod protocol;
 #[cfg(feature = "recording")]
 pub mod recording;
 pub mod search;
+pub mod text;

@@ -1,4 +1,4 @@
-//! Frames sent by clients: registrations, viewers, and commands.
+//! Client frames: registrations, viewers, and commands.
 
 use serde::{Serialize, Serializer};
 use serde_json::Value;
@@ -6,27 +6,27 @@ use serde_json::Value;
 use super::{ProtocolError, from_json, kind, parse_actions, shortened};
 use crate::game::Action;
 
-/// Maximum size of a client's frame: a command takes less than 100 bytes, so this is room for
-/// several hundred actions.
+/// Maximum size of a client's frame: several hundred actions; a command takes under 100 bytes.
 pub const MAX_CLIENT_FRAME_BYTES: usize = 64 << 10;
-/// Maximum length of a team name, in characters: it is printed and sent back with every state.
+/// Maximum length of a team name in characters. The name is printed and sent with every state.
 pub const MAX_TEAM_NAME_CHARS: usize = 100;
 
 const REGISTER: &str = "REGISTER";
 const VIEWER: &str = "VIEWER";
 const COMMAND: &str = "COMMAND";
 
-/// A bot's first frame: with a token if the environment provides one, else with a name.
+/// A bot's first frame, with a token if the environment provides one, else with a team name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Register {
-    /// The secret that identifies the team to the real server; must never be logged or displayed.
+    /// The secret that identifies the team to the real server. It must never be logged or
+    /// displayed.
     pub token: Option<String>,
     /// The team's name.
     pub team_name: Option<String>,
 }
 
 impl Serialize for Register {
-    /// `{"type":"REGISTER","token":"..."}`, or with `teamName` where there is no token.
+    /// `{"type":"REGISTER","token":"..."}`, or with `teamName` if there is no token.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
         #[serde(rename_all = "camelCase")]
@@ -46,9 +46,9 @@ impl Serialize for Register {
 /// A bot's command for a tick.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Command {
-    /// The tick of the state that it answers.
+    /// The tick of the state that the command answers.
     pub tick: u32,
-    /// The actions, in order; none to stay.
+    /// The actions, in order; an empty list means stay.
     pub actions: Vec<Action>,
 }
 
@@ -68,23 +68,23 @@ impl Serialize for Command {
 /// A frame from a client.
 #[derive(Debug)]
 pub enum ClientFrame {
-    /// A bot wants to play.
+    /// A bot's registration.
     Register(Register),
-    /// A viewer wants to watch.
+    /// A viewer's registration.
     Viewer,
     /// A command.
     Command(Command),
-    /// An invalid command, and the reason.
+    /// An invalid command, with the error.
     InvalidCommand(ProtocolError),
-    /// A frame of another type, or of none; says what it is.
+    /// A frame of another type or without a type, with a description.
     Unknown(String),
 }
 
 impl ClientFrame {
-    /// Parses a frame as the server does: any JSON value is a frame.
+    /// Parses a frame. Like the server, accepts any JSON value as a frame.
     ///
     /// # Errors
-    /// If it is too long or not JSON.
+    /// If the frame is too long or not JSON.
     pub fn parse(frame: impl AsRef<[u8]>) -> Result<Self, ProtocolError> {
         let frame = frame.as_ref();
         if frame.len() > MAX_CLIENT_FRAME_BYTES {
@@ -92,7 +92,7 @@ impl ClientFrame {
         }
         let frame = match from_json::<Value>(frame)? {
             object @ Value::Object(_) => object,
-            // Only an object has fields: this is a frame without a type.
+            // Only an object has fields, so this frame has no type.
             other => return Ok(Self::Unknown(kind(Some(&other)).to_owned())),
         };
         let text = |field: &str| frame.get(field).and_then(Value::as_str);
@@ -125,7 +125,7 @@ impl ClientFrame {
     }
 }
 
-/// A JSON value for an error message, shortened if necessary.
+/// Formats a JSON value for an error message, shortened if necessary.
 fn short(json: &Value) -> String {
     const SHORT_CHARS: usize = 40;
     shortened(&json.to_string(), SHORT_CHARS)

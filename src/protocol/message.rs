@@ -1,60 +1,60 @@
 //! The state message that the server sends to a bot before each tick.
 //!
-//! Guarantees: a message with the *known* fields is accepted, whatever other fields it has or
-//! lacks, and unknown identifiers are passed through unchanged; anything else gives one error with
-//! the path of the field, within bounded memory. A message that is read and written again is the
-//! same JSON, key for key.
+//! Guarantees: a message with the *known* fields is accepted, with any other fields added or
+//! missing, and unknown identifiers are kept unchanged. Any other message gives one error with the
+//! path of the field. Memory is bounded. A message that is read and written again is the same JSON,
+//! key for key.
 
 use std::fmt;
 use std::marker::PhantomData;
 
-use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, SeqAccess, Visitor};
+use serde::de::{self, DeserializeSeed, Deserializer, SeqAccess, Visitor};
 use serde::ser::{SerializeSeq, Serializer};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{ProtocolError, from_json, to_json};
+use super::{ProtocolError, from_json, limited, to_json};
 use crate::game::{
     Direction, Layout, Mover, Personalities, Personality, Position, Rules, Spawn, State, StreetGraph, Style,
     StyleNames, Tile, UNREACHED, World,
 };
 
-/// Maximum size of a message in bytes. The largest supported map, 1024 x 1024 with few streets,
-/// takes 13 bytes per tile, 14 MB in total.
+/// Maximum size of a message in bytes. The largest map, 1024 x 1024 with few streets, takes 14 MB.
 pub const MAX_MESSAGE_BYTES: usize = 16 << 20;
-/// Maximum number of columns and rows in a message: those of the largest supported image.
+/// Maximum columns and rows in a message: those of the largest supported image.
 pub const MAX_MESSAGE_SIDE: usize = crate::map::MAX_SIDE as usize;
-/// Maximum number of threats in a message. A [`World`] accepts fewer; this only bounds memory.
+/// Maximum number of threats in a message, to bound memory. A [`World`] accepts fewer.
 pub const MAX_MESSAGE_THREATS: usize = 1024;
 
-/// The `type` of a state.
+/// Maximum nesting of a verbatim field, which is up to three levels deep in a line of a recording.
+pub const MAX_VERBATIM_DEPTH: usize = super::MAX_JSON_DEPTH - 3;
+
 const STATE: &str = "STATE";
-/// The id of the only player.
 const PLAYER_ID: &str = "1";
 
-/// A state as sent by the server. Fields that are not certain to be present, or that do not affect
-/// the game, are kept verbatim or are `None`.
+/// A state as sent by the server. Fields that may be absent or do not affect the game are kept
+/// verbatim; they are `None` if missing or if they contain more than 65,536 values.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", expecting = "a state: an object with tick, map, threats and yourCharacter")]
 pub struct GameMessage {
     /// `type`, verbatim.
-    #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "type", default, deserialize_with = "limited::value", skip_serializing_if = "Option::is_none")]
     pub kind: Option<Value>,
-    /// The tick that is about to be played, from 1.
+    /// The next tick to be played, from 1.
     #[serde(deserialize_with = "whole")]
     pub tick: u32,
-    /// `currentTickNumber`, kept verbatim.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// `currentTickNumber`, verbatim.
+    #[serde(default, deserialize_with = "limited::value", skip_serializing_if = "Option::is_none")]
     pub current_tick_number: Option<Value>,
-    /// `lastTickErrors`, kept verbatim.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// `lastTickErrors`, verbatim.
+    #[serde(default, deserialize_with = "limited::value", skip_serializing_if = "Option::is_none")]
     pub last_tick_errors: Option<Value>,
-    /// `constants`, kept verbatim.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// `constants`, verbatim.
+    #[serde(default, deserialize_with = "limited::value", skip_serializing_if = "Option::is_none")]
     pub constants: Option<Value>,
     /// The map.
     pub map: MessageMap,
-    /// The threats in the map's order.
+    /// The threats, in map order.
     #[serde(deserialize_with = "threats")]
     pub threats: Vec<MessageThreat>,
     /// The player.
@@ -70,22 +70,22 @@ pub struct MessageMap {
     /// Rows.
     #[serde(deserialize_with = "whole")]
     pub height: i32,
-    /// Walls and other tiles: messages do not distinguish see-through tiles from open ones.
+    /// Walls and empty tiles; a see-through tile is sent as an empty one.
     pub tiles: Columns<MessageTile>,
 }
 
 /// A threat of a message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MessageThreat {
-    /// Where it stands.
+    /// Its position.
     #[serde(deserialize_with = "position")]
     pub position: Position,
     /// The direction it faces.
     pub direction: DirectionName,
-    /// How often it moves.
+    /// Its personality, if sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub personality: Option<PersonalityName>,
-    /// How it chooses its moves.
+    /// Its style.
     pub style: StyleName,
 }
 
@@ -93,27 +93,27 @@ pub struct MessageThreat {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MessageCharacter {
-    /// `id`, kept verbatim.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// `id`, verbatim.
+    #[serde(default, deserialize_with = "limited::value", skip_serializing_if = "Option::is_none")]
     pub id: Option<Value>,
-    /// `teamId`, kept verbatim.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// `teamId`, verbatim.
+    #[serde(default, deserialize_with = "limited::value", skip_serializing_if = "Option::is_none")]
     pub team_id: Option<Value>,
-    /// Where the player stands.
+    /// The player's position.
     #[serde(deserialize_with = "position")]
     pub position: Position,
     /// Always true on the real server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alive: Option<bool>,
-    /// Where the player started.
+    /// The player's start.
     #[serde(default, deserialize_with = "optional_position", skip_serializing_if = "Option::is_none")]
     pub spawn_point: Option<Position>,
-    /// Distance from the player in steps; `None` for walls and unreachable tiles.
+    /// Steps from the player to each tile; `None` for walls and unreachable tiles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub distances: Option<Columns<Option<u32>>>,
 }
 
-/// An identifier in a message: one of the game's, or an unknown one.
+/// An identifier in a message, known or unknown to the game.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Name<T> {
     /// One of the game's identifiers.
@@ -130,7 +130,7 @@ pub type DirectionName = Name<Direction>;
 pub type PersonalityName = Name<Personality>;
 
 impl<T: Copy> Name<T> {
-    /// The value of the identifier, if it is known.
+    /// The value of a known identifier.
     pub fn known(&self) -> Option<T> {
         match self {
             Self::Known(known) => Some(*known),
@@ -150,7 +150,7 @@ impl<T: Word> fmt::Display for Name<T> {
 
 /// A type whose values have names in messages.
 pub trait Word: Copy + 'static {
-    /// What the name stands for, for error messages.
+    /// The kind of name, for error messages.
     const EXPECTED: &'static str;
     /// All values.
     const WORDS: &'static [Self];
@@ -205,12 +205,11 @@ impl<'de, T: Word> Deserialize<'de> for Name<T> {
     }
 }
 
-/// A grid as it is sent, `[x][y]`: columns from the left, each from the top.
+/// A grid as sent, `[x][y]`: columns from the left, each from the top.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Columns<T> {
     width: usize,
     height: usize,
-    /// The cell at (x, y) is `cells[x * height + y]`.
     cells: Vec<T>,
 }
 
@@ -231,7 +230,7 @@ impl<T: Copy> Columns<T> {
         self.height
     }
 
-    /// The cell at a position of the grid.
+    /// The cell at a position; `None` off the grid.
     pub fn get(&self, position: Position) -> Option<T> {
         self.index(position).map(|index| self.cells[index])
     }
@@ -243,7 +242,7 @@ impl<T: Copy> Columns<T> {
         }
     }
 
-    /// Iterates over all positions and their cells, column by column.
+    /// All positions and their cells, column by column.
     pub fn iter(&self) -> impl Iterator<Item = (Position, T)> + '_ {
         let height = self.height.max(1);
         let place = move |index: usize| Position::new((index / height) as i32, (index % height) as i32);
@@ -294,10 +293,8 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for ColumnsVisitor<T> {
     }
 }
 
-/// Appends one column to `cells`.
 struct Column<'a, T> {
     cells: &'a mut Vec<T>,
-    /// The length of the previous columns.
     height: Option<usize>,
 }
 
@@ -334,8 +331,8 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for Column<'_, T> {
     }
 }
 
-/// A tile as messages name it. See-through tiles are sent as [`MessageTile::Empty`], so a [`Tile`]
-/// does not survive a round trip through a message.
+/// A tile in a message. See-through tiles become [`MessageTile::Empty`], so a [`Tile`] does not
+/// survive a round trip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MessageTile {
     /// `"WALL"`.
@@ -345,7 +342,7 @@ pub enum MessageTile {
 }
 
 impl MessageTile {
-    /// Whether threats, sight and paths pass.
+    /// True if threats, sight and paths pass.
     pub const fn is_open(self) -> bool {
         matches!(self, Self::Empty)
     }
@@ -366,7 +363,7 @@ impl From<Tile> for MessageTile {
 }
 
 impl From<MessageTile> for Tile {
-    /// The tile, as far as the message tells: an empty one may turn out to be see-through.
+    /// The tile, assuming that an empty one is not see-through.
     fn from(tile: MessageTile) -> Self {
         match tile {
             MessageTile::Wall => Self::Wall,
@@ -421,7 +418,7 @@ impl<'de, T: TryFrom<i64>> Deserialize<'de> for Whole<T> {
                 whole.map(Whole).ok_or_else(|| E::invalid_value(de::Unexpected::Unsigned(number), &self))
             }
             fn visit_f64<E: de::Error>(self, number: f64) -> Result<Whole<T>, E> {
-                // The cast saturates; a value that it changes is not a whole number or is out of
+                // The cast saturates. If it changes the value, the number is not whole or is out of
                 // range.
                 let whole = Some(number as i64).filter(|&whole| whole as f64 == number);
                 let whole = whole.and_then(|whole| T::try_from(whole).ok());
@@ -436,7 +433,6 @@ fn whole<'de, D: Deserializer<'de>, T: TryFrom<i64>>(deserializer: D) -> Result<
     Whole::deserialize(deserializer).map(|Whole(number)| number)
 }
 
-/// A position in a message.
 #[derive(Deserialize)]
 struct WirePosition {
     x: Whole<i32>,
@@ -458,35 +454,15 @@ fn optional_position<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Optio
 }
 
 fn threats<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<MessageThreat>, D::Error> {
-    struct ThreatsVisitor;
-    impl<'de> Visitor<'de> for ThreatsVisitor {
-        type Value = Vec<MessageThreat>;
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("an array of threats")
-        }
-        fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
-            let mut threats = Vec::new();
-            while threats.len() < MAX_MESSAGE_THREATS {
-                match seq.next_element()? {
-                    Some(threat) => threats.push(threat),
-                    None => return Ok(threats),
-                }
-            }
-            match seq.next_element::<IgnoredAny>()? {
-                Some(_) => Err(de::Error::custom(format_args!("expected at most {MAX_MESSAGE_THREATS} threats"))),
-                None => Ok(threats),
-            }
-        }
-    }
-    deserializer.deserialize_seq(ThreatsVisitor)
+    limited::list(deserializer, MAX_MESSAGE_THREATS, "threats")
 }
 
 impl GameMessage {
     /// Parses a state message.
     ///
     /// # Errors
-    /// If the message is too long, is not JSON, or is not a state; the error has the path of the
-    /// first invalid field.
+    /// If the message is too long, not JSON, or not a state. The error has the path of the first
+    /// invalid field.
     pub fn parse(frame: impl AsRef<[u8]>) -> Result<Self, ProtocolError> {
         let frame = frame.as_ref();
         if frame.len() > MAX_MESSAGE_BYTES {
@@ -497,8 +473,8 @@ impl GameMessage {
         Ok(message)
     }
 
-    /// Checks that the sizes agree, which cannot be checked field by field. Done by
-    /// [`GameMessage::parse`]; call it for messages parsed another way.
+    /// Checks that the sizes in the message agree. [`GameMessage::parse`] does this; messages
+    /// parsed another way need this call.
     ///
     /// # Errors
     /// The first inconsistent field.
@@ -510,6 +486,15 @@ impl GameMessage {
                 found: found.to_string(),
             })
         };
+        for (path, value) in self.verbatim() {
+            if value.is_some_and(|value| !is_shallow(value, MAX_VERBATIM_DEPTH)) {
+                return Err(ProtocolError::Field {
+                    path: path.to_owned(),
+                    expected: format!("at most {MAX_VERBATIM_DEPTH} levels"),
+                    found: "more".to_owned(),
+                });
+            }
+        }
         let MessageMap { width, height, ref tiles } = self.map;
         if tiles.cells.is_empty() {
             return Err(ProtocolError::Field {
@@ -534,6 +519,18 @@ impl GameMessage {
         Ok(())
     }
 
+    /// The verbatim fields with their paths.
+    fn verbatim(&self) -> [(&'static str, Option<&Value>); 6] {
+        [
+            ("type", self.kind.as_ref()),
+            ("currentTickNumber", self.current_tick_number.as_ref()),
+            ("lastTickErrors", self.last_tick_errors.as_ref()),
+            ("constants", self.constants.as_ref()),
+            ("yourCharacter.id", self.your_character.id.as_ref()),
+            ("yourCharacter.teamId", self.your_character.team_id.as_ref()),
+        ]
+    }
+
     /// The message that the server sends for a state.
     pub fn of(world: &World, state: &State, team_id: &str) -> Self {
         let tick = state.tick();
@@ -549,25 +546,22 @@ impl GameMessage {
         }
     }
 
-    /// The threats with a known style, with their indices in the message.
+    /// The threats of known style, with their indices in the message.
     pub fn known_threats(&self) -> impl Iterator<Item = (usize, Style, &MessageThreat)> {
         self.threats.iter().enumerate().filter_map(|(index, threat)| Some((index, threat.style.known()?, threat)))
     }
 
-    /// The threats with an unknown style, with their indices in the message.
+    /// The threats of unknown style, with their indices in the message.
     pub fn unknown_threats(&self) -> impl Iterator<Item = (usize, &MessageThreat)> {
         self.threats.iter().enumerate().filter(|(_, threat)| threat.style.known().is_none())
     }
 
-    /// The layout of this message, with the player and the threats spawning at their current
-    /// positions. For the first message of a game this is the map itself, except that see-through
-    /// tiles appear open.
-    ///
-    /// Threats of unknown style are left out; [`GameMessage::known_threats`] lists the others in
-    /// the same order.
+    /// The layout of this message; the player and the threats spawn at their current positions. For
+    /// the first message of a game this is the map, with see-through tiles open. Threats of unknown
+    /// style are left out; [`GameMessage::known_threats`] lists the others in the same order.
     ///
     /// # Errors
-    /// When the player or a threat of known style is not on an open tile.
+    /// If the player or a threat of known style is not on an open tile.
     pub fn layout(&self) -> Result<Layout, ProtocolError> {
         let MessageMap { width, height, ref tiles } = self.map;
         let on_street = |position: Position, path: &dyn Fn() -> String| match tiles.get(position) {
@@ -593,13 +587,13 @@ impl GameMessage {
 }
 
 impl MessageMap {
-    /// The streets with the player and without threats; missing tiles are walls.
+    /// The streets with the player and no threats; missing tiles are walls.
     pub(crate) fn layout(&self, player: Position) -> Layout {
         self.window(Position::new(0, 0), (self.width, self.height), player)
     }
 
-    /// The streets of a window, given its first tile, columns and rows, without threats; the player's
-    /// position is that on the whole map.
+    /// The streets of a window with its first tile at `from`, without threats. `player` is a
+    /// position on the whole map.
     pub(crate) fn window(&self, from: Position, (width, height): (i32, i32), player: Position) -> Layout {
         let rows = (from.y..from.y + height).flat_map(|y| (from.x..from.x + width).map(move |x| Position::new(x, y)));
         let tiles = rows.map(|position| self.tiles.get(position).map_or(Tile::Wall, Tile::from)).collect();
@@ -612,6 +606,16 @@ impl MessageMap {
         let mut tiles = Columns::filled(layout.width, layout.height, MessageTile::Wall);
         layout.open_positions().for_each(|position| tiles.set(position, MessageTile::Empty));
         Self { width: layout.width, height: layout.height, tiles }
+    }
+}
+
+/// True if a value has at most this many levels of nesting.
+fn is_shallow(value: &Value, levels: usize) -> bool {
+    match (value, levels) {
+        (Value::Array(_) | Value::Object(_), 0) => false,
+        (Value::Array(items), _) => items.iter().all(|item| is_shallow(item, levels - 1)),
+        (Value::Object(fields), _) => fields.values().all(|field| is_shallow(field, levels - 1)),
+        _ => true,
     }
 }
 
@@ -634,7 +638,7 @@ pub fn style_word(rules: &Rules, style: Style) -> StyleName {
     }
 }
 
-/// The personality that a server with these rules reports for threats that have `personality`.
+/// The reported personality of threats that have `personality`, under these rules.
 pub fn personality_word(rules: &Rules, personality: Personality) -> Option<PersonalityName> {
     match rules.wire.personalities {
         Personalities::Server => Some(Name::Known(personality)),
@@ -671,8 +675,8 @@ pub fn distances(graph: &StreetGraph, from: Position) -> Columns<Option<u32>> {
     distances
 }
 
-/// Writes a game's messages, byte for byte like [`GameMessage::of`]; the map, which is half of each
-/// message, is serialised only once.
+/// Writes a game's messages, byte for byte like [`GameMessage::of`]. The map, half of each message,
+/// is serialised only once.
 #[derive(Clone, Debug)]
 pub struct MessageWriter<'a> {
     world: &'a World,

@@ -1,8 +1,8 @@
-//! The JSON protocol: states, commands and actions, and the trace format for recorded games.
+//! The JSON protocol (states, commands and actions) and the trace format for recorded games.
 //!
-//! Reading is forgiving where the server is (an action is never rejected, it merely fails) or where
-//! its format is not fully known (states), and strict where the format is ours (traces). Everything
-//! written parses to the same value again.
+//! Parsers are lenient where the server is (an invalid action fails but is not rejected) or where
+//! its format is not fully known (states), and strict for traces. All written text parses to the
+//! same value.
 
 use std::io::{self, Write};
 
@@ -12,24 +12,24 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
 
-use crate::game::{Action, Direction, Personality, Position, Rules, State, Style, Threat, World, variant};
+use crate::game::{Action, Direction, Personality, Position, Rules, State, Style, Threat, World};
 
 mod frame;
+pub(crate) mod limited;
 mod message;
 
 pub use frame::{ClientFrame, Command, MAX_CLIENT_FRAME_BYTES, MAX_TEAM_NAME_CHARS, Register};
 pub use message::{
-    Columns, DirectionName, GameMessage, MAX_MESSAGE_BYTES, MAX_MESSAGE_SIDE, MAX_MESSAGE_THREATS, MessageCharacter,
-    MessageMap, MessageThreat, MessageTile, MessageWriter, Name, PersonalityName, StyleName, Word, distances,
-    personality_word, style_word,
+    Columns, DirectionName, GameMessage, MAX_MESSAGE_BYTES, MAX_MESSAGE_SIDE, MAX_MESSAGE_THREATS, MAX_VERBATIM_DEPTH,
+    MessageCharacter, MessageMap, MessageThreat, MessageTile, MessageWriter, Name, PersonalityName, StyleName, Word,
+    distances, personality_word, style_word,
 };
 
-/// The maximum nesting depth of JSON accepted by every parser here: values are built and dropped
-/// recursively, so the depth must be bounded. A message of the real server has five levels. (This
-/// is the limit of `serde_json`, which can be disabled but not changed.)
+/// Maximum nesting depth of JSON, the limit of `serde_json`: values are built and dropped
+/// recursively, so the depth must be bounded. A message of the real server has five levels.
 pub const MAX_JSON_DEPTH: usize = 127;
 
-/// Why a piece of JSON is not accepted.
+/// The reason a piece of JSON is rejected.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ProtocolError {
@@ -44,8 +44,8 @@ pub enum ProtocolError {
     /// Invalid JSON, or a field of the wrong type.
     #[error("{}{}", path_prefix(.path), parser_words(.source))]
     Json {
-        /// The field, `threats[3].position.x`; empty for the whole document, and where the parser's
-        /// message is very long.
+        /// The field, such as `threats[3].position.x`; empty for the whole document or if the
+        /// parser's message is very long.
         path: String,
         /// The parser's error.
         source: serde_json::Error,
@@ -63,28 +63,28 @@ pub enum ProtocolError {
     /// A command's actions are not a list.
     #[error("actions: expected an array of actions, found {found}")]
     ActionsNotAnArray {
-        /// The actual type: `nothing`, `null`, `an object`, and so on.
+        /// The JSON type found: `nothing`, `null`, `an object`, and so on.
         found: &'static str,
     },
     /// A trace without a header line.
     #[error("line 1: missing trace header")]
     NoHeader,
-    /// A line of a trace that cannot be read.
+    /// An invalid line of a trace.
     #[error("line {line}: expected {expected}: {}", parser_words(.source))]
     TraceLine {
         /// The line, from 1.
         line: usize,
-        /// What the line should contain.
+        /// The expected content of the line.
         expected: &'static str,
         /// The parser's error.
         source: serde_json::Error,
     },
 }
 
-/// The maximum length of the parser's message, which quotes the invalid text in full.
+/// Maximum length of the parser's message, which quotes all of the invalid text.
 const PARSER_TEXT_MAX_CHARS: usize = 300;
 
-/// The parser's message; the line number is included only if there are several lines.
+/// The parser's message, with the line number only if there are several lines.
 pub fn parser_words(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let (reason, column) = match text.rsplit_once(" at line ") {
@@ -94,7 +94,6 @@ pub fn parser_words(error: &serde_json::Error) -> String {
     if error.is_data() { clipped(reason) } else { format!("invalid JSON{column}: {}", clipped(reason)) }
 }
 
-/// Cuts off the end of a long text.
 pub(crate) fn shortened(text: &str, chars_max: usize) -> String {
     match text.char_indices().nth(chars_max) {
         Some((end, _)) => format!("{}…", &text[..end]),
@@ -102,7 +101,6 @@ pub(crate) fn shortened(text: &str, chars_max: usize) -> String {
     }
 }
 
-/// Cuts the middle out of a long text.
 fn clipped(text: &str) -> String {
     let length = text.chars().count();
     if length <= PARSER_TEXT_MAX_CHARS {
@@ -116,11 +114,11 @@ fn path_prefix(path: &str) -> String {
     if path.is_empty() { String::new() } else { format!("{path}: ") }
 }
 
-/// The longest parser error for which the path is determined, which requires parsing again.
+/// The longest parser error whose path is determined; finding the path requires parsing again.
 const PATH_TEXT_MAX_BYTES: usize = 4096;
 
-/// Parses a value from JSON. The path of an error is determined only when there is one, because
-/// tracking it costs time.
+/// Parses a value from JSON. Tracks the field path only after an error, because tracking costs
+/// time.
 pub(crate) fn from_json<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, ProtocolError> {
     // Validating the text as a whole is faster than string by string.
     let result = match str::from_utf8(json) {
@@ -128,13 +126,13 @@ pub(crate) fn from_json<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, Pro
         Err(_) => serde_json::from_slice(json),
     };
     result.map_err(|source| {
-        // Such a long error takes the parser long to format, so its path is not determined.
+        // Formatting such a long error takes the parser a long time.
         if source.to_string().len() > PATH_TEXT_MAX_BYTES {
             return ProtocolError::Json { path: String::new(), source };
         }
         let deserializer = &mut serde_json::Deserializer::from_slice(json);
         let path = serde_path_to_error::deserialize::<_, T>(deserializer).err().map(|error| error.path().to_string());
-        // The whole document is reported as a dot, an unnamed place as a question mark.
+        // The parser reports the whole document as a dot and an unnamed place as a question mark.
         let path = path.unwrap_or_default().trim_end_matches(['.', '?']).to_owned();
         ProtocolError::Json { path, source }
     })
@@ -145,15 +143,14 @@ pub fn to_json(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("values with string keys can always be serialised")
 }
 
-/// Escapes JSON for a script element of a page: no `<` in its strings can end the element.
+/// Escapes JSON for a script element of a page, so that no `<` in a string can end the element.
 pub fn for_script(json: &str) -> String {
     json.replace('<', "\\u003c")
 }
 
-/// The action type of a move towards a position.
 const MOVE_TO: &str = "MOVE_TO";
 
-/// Parses an action. Any JSON is accepted: an invalid action is one that will fail.
+/// Parses an action. Any JSON is accepted; an invalid action is one that will fail.
 pub fn parse_action(json: &Value) -> Action {
     let Some(name) = json.get("type").and_then(Value::as_str) else {
         return Action::Unknown;
@@ -165,8 +162,8 @@ pub fn parse_action(json: &Value) -> Action {
     direction.map_or(Action::Unknown, Action::Move)
 }
 
-/// `MOVE_TO` with the coordinates as sent; the server would also convert strings, which no client
-/// sends.
+/// `MOVE_TO` with the coordinates as sent. The server would also convert strings, but no client
+/// sends them.
 fn parse_move_to(json: &Value) -> Action {
     let coordinate = |name| json.get("position").and_then(|position| position.get(name)).and_then(Value::as_f64);
     match (coordinate("x"), coordinate("y")) {
@@ -175,11 +172,10 @@ fn parse_move_to(json: &Value) -> Action {
     }
 }
 
-/// The actions of a command, each parsed by [`parse_action`]; `None` stands for a command without
-/// the field.
+/// Parses the actions of a command with [`parse_action`]; `None` is a command without the field.
 ///
 /// # Errors
-/// If it is not an array: the server then rejects the whole command.
+/// If the JSON is not an array: the server then rejects the whole command.
 pub fn parse_actions(json: Option<&Value>) -> Result<Vec<Action>, ProtocolError> {
     match json {
         Some(Value::Array(actions)) => Ok(actions.iter().map(parse_action).collect()),
@@ -187,7 +183,6 @@ pub fn parse_actions(json: Option<&Value>) -> Result<Vec<Action>, ProtocolError>
     }
 }
 
-/// The JSON type of a value, for error messages.
 fn kind(json: Option<&Value>) -> &'static str {
     match json {
         None => "nothing",
@@ -201,8 +196,8 @@ fn kind(json: Option<&Value>) -> &'static str {
 }
 
 impl Serialize for Action {
-    /// `{"type":"MOVE_UP"}` or `{"type":"MOVE_TO","position":{"x":1,"y":2.5}}`. An unknown action
-    /// loses its type when it is parsed, so it is written without one.
+    /// `{"type":"MOVE_UP"}` or `{"type":"MOVE_TO","position":{"x":1,"y":2.5}}`. Parsing drops an
+    /// unknown type, so an unknown action is written without one.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         match *self {
@@ -219,13 +214,11 @@ impl Serialize for Action {
 }
 
 impl<'de> Deserialize<'de> for Action {
-    /// See [`parse_action`].
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Value::deserialize(deserializer).map(|json| parse_action(&json))
+        Ok(limited::value(deserializer)?.map_or(Self::Unknown, |json| parse_action(&json)))
     }
 }
 
-/// The type of a plain move in the protocol.
 const fn move_name(direction: Direction) -> &'static str {
     match direction {
         Direction::Left => "MOVE_LEFT",
@@ -235,7 +228,7 @@ const fn move_name(direction: Direction) -> &'static str {
     }
 }
 
-/// Coordinates as JavaScript writes numbers: whole ones without a fraction.
+/// Coordinates in JavaScript's form: whole numbers have no fraction.
 #[derive(Serialize)]
 struct Coordinates {
     #[serde(serialize_with = "serialize_number")]
@@ -244,7 +237,6 @@ struct Coordinates {
     y: f64,
 }
 
-/// An integer that fits is written `7` instead of `7.0`.
 fn serialize_number<S: Serializer>(number: &f64, serializer: S) -> Result<S::Ok, S::Error> {
     let whole = *number as i64;
     if whole as f64 == *number && whole.unsigned_abs() < 1 << 53 {
@@ -254,12 +246,12 @@ fn serialize_number<S: Serializer>(number: &f64, serializer: S) -> Result<S::Ok,
     }
 }
 
-/// A recorded game in trace format: one line of JSON for the header, then one line per tick.
+/// A recorded game in trace format: a header line, then one line per tick, all JSON.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trace {
-    /// The map and its first state.
+    /// The map and the first state.
     pub header: TraceHeader,
-    /// The ticks that were played, in order.
+    /// The played ticks, in order.
     pub ticks: Vec<TraceTick>,
 }
 
@@ -277,17 +269,13 @@ impl Trace {
         })
     }
 
-    /// Writes the header and every tick, one per line.
-    ///
-    /// # Errors
-    /// I/O errors of the writer.
+    /// Writes the header and the ticks, one per line. Fails if the writer fails.
     pub fn write(&self, mut writer: impl Write) -> io::Result<()> {
         write_line(&mut writer, &self.header)?;
         self.ticks.iter().try_for_each(|tick| write_line(&mut writer, tick))
     }
 }
 
-/// One line of a trace.
 fn parse_line<'a, T: Deserialize<'a>>(
     (index, line): (usize, &'a str),
     expected: &'static str,
@@ -295,11 +283,8 @@ fn parse_line<'a, T: Deserialize<'a>>(
     serde_json::from_str(line).map_err(|source| ProtocolError::TraceLine { line: index + 1, expected, source })
 }
 
-/// Writes one value as a line of compact JSON, so that a trace can be written while its game is
-/// running.
-///
-/// # Errors
-/// I/O errors of the writer.
+/// Writes one value as a line of compact JSON, so that a trace can be written during its game.
+/// Fails if the writer fails.
 pub fn write_line(mut writer: impl Write, value: &impl Serialize) -> io::Result<()> {
     serde_json::to_writer(&mut writer, value)?;
     writer.write_all(b"\n")
@@ -311,34 +296,43 @@ pub fn write_line(mut writer: impl Write, value: &impl Serialize) -> io::Result<
 pub struct TraceHeader {
     /// The map's name.
     pub map: String,
-    /// The rules that were played.
-    #[serde(rename = "noJump", with = "variant")]
-    pub rules: Rules,
+    /// True for the no-jump variant.
+    pub no_jump: bool,
+    /// The rules, if they differ from the server's in more than `no_jump`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub other_rules: Option<Rules>,
     /// Columns of the map.
     pub width: i32,
     /// Rows of the map.
     pub height: i32,
-    /// Where the player starts.
+    /// The player's start.
     #[serde(with = "pair")]
     pub player: Position,
-    /// The threats in the map's order.
+    /// The threats, in map order.
     pub threats: Vec<TraceSpawn>,
 }
 
 impl TraceHeader {
     /// The header of a game in a world.
     pub fn new(map: impl Into<String>, world: &World) -> Self {
-        let layout = world.layout();
+        let (layout, rules) = (world.layout(), world.rules());
+        let variant = Rules { no_jump: rules.no_jump, ..Rules::BLITZ_2025 };
         let spawn =
             |threat: Threat| TraceSpawn { style: threat.style, position: threat.position, direction: threat.direction };
         Self {
             map: map.into(),
-            rules: *world.rules(),
+            no_jump: rules.no_jump,
+            other_rules: Some(*rules).filter(|_| *rules != variant),
             width: layout.width,
             height: layout.height,
             player: layout.player,
             threats: world.threats(&world.start()).map(spawn).collect(),
         }
+    }
+
+    /// The rules of the game.
+    pub fn rules(&self) -> Rules {
+        self.other_rules.unwrap_or(Rules { no_jump: self.no_jump, ..Rules::BLITZ_2025 })
     }
 }
 
@@ -346,11 +340,11 @@ impl TraceHeader {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "(Style, i32, i32, Direction)", into = "(Style, i32, i32, Direction)")]
 pub struct TraceSpawn {
-    /// What the threat is.
+    /// Its style.
     pub style: Style,
     /// Its first tile.
     pub position: Position,
-    /// The direction it first faces.
+    /// Its first direction.
     pub direction: Direction,
 }
 
@@ -366,23 +360,23 @@ impl From<TraceSpawn> for (Style, i32, i32, Direction) {
     }
 }
 
-/// A line of a trace after the header: the command of a tick, and the resulting state.
+/// A line of a trace after the header: a tick's command and the resulting state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TraceTick {
-    /// The actions sent; omitted where only states are recorded.
+    /// The actions sent; omitted if only states are recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actions: Option<Vec<Action>>,
-    /// The tick after this one was played: 2 for the first line.
+    /// The tick after the played one: 2 in the first line.
     pub tick: u16,
-    /// Where the player is.
+    /// The player's position.
     #[serde(with = "pair")]
     pub player: Position,
-    /// The threats in the map's order.
+    /// The threats, in map order.
     pub threats: Vec<TraceThreat>,
-    /// Whether the game is over.
+    /// True if the game is over.
     pub over: bool,
-    /// Whether a threat stands on the player's tile.
+    /// True if a threat stands on the player's tile.
     pub caught: bool,
 }
 
@@ -403,15 +397,15 @@ impl TraceTick {
     }
 }
 
-/// A threat after a tick of a trace, `[1, 11, "up", "lazy"]`.
+/// A threat after a tick: `[1, 11, "up", "lazy"]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "(i32, i32, Direction, Personality)", into = "(i32, i32, Direction, Personality)")]
 pub struct TraceThreat {
-    /// Where it is.
+    /// Its position.
     pub position: Position,
     /// The direction of its last move.
     pub direction: Direction,
-    /// How often it moves.
+    /// Its personality.
     pub personality: Personality,
 }
 
@@ -427,7 +421,6 @@ impl From<TraceThreat> for (i32, i32, Direction, Personality) {
     }
 }
 
-/// Positions as `[x, y]`.
 mod pair {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -523,7 +516,7 @@ mod tests {
     #[test]
     fn trace_round_trips_byte_for_byte() {
         let trace = Trace::parse(TRACE).unwrap();
-        assert_eq!((trace.header.rules.no_jump, trace.header.threats[0].style), (true, Style::Bull));
+        assert_eq!((trace.header.no_jump, trace.header.threats[0].style), (true, Style::Bull));
         assert_eq!(trace.ticks[0].actions, None);
         assert_eq!(trace.ticks[1].actions, Some(vec![Action::MoveTo { x: 6.5, y: 3.0 }]));
         assert_eq!(trace.ticks[1].threats[0].position, Position::new(2, 1));

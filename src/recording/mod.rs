@@ -1,11 +1,11 @@
 //! Recorded games: one line per tick, `{"game_message": <the state as sent>, "actions": [<the
-//! answer>]}`, plain or gzipped; a line may also hold what the recorder knows about the game, the
-//! wire and the decision ([`TickNotes`]).
+//! answer>]}`, plain or gzipped. A line may also hold notes on the game, the wire and the decision
+//! ([`TickNotes`]). If a bot cannot use a state, it records the state with an `error`.
 //!
 //! Guarantees: [`verify`] replays a recording from its first line and compares every field that the
-//! rules determine; its result holds for every line up to the one it names. A file truncated by a
-//! crash is valid up to its last complete line. Memory is bounded by the longest line, and the
-//! decompressed size is limited.
+//! rules determine; its result holds up to the line it names. A file truncated by a crash is valid
+//! up to its last complete line. Memory is bounded by the longest line, and the decompressed size
+//! is limited.
 
 mod notes;
 mod verify;
@@ -17,11 +17,15 @@ use std::path::{Path, PathBuf};
 use flate2::Compression;
 use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
-use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer};
 use thiserror::Error;
 
+use crate::files::{self, Existing};
 use crate::game::{Action, WorldError};
-use crate::protocol::{GameMessage, MAX_CLIENT_FRAME_BYTES, MAX_MESSAGE_BYTES, ProtocolError, from_json, to_json};
+use crate::protocol::{
+    GameMessage, MAX_CLIENT_FRAME_BYTES, MAX_MESSAGE_BYTES, ProtocolError, from_json, limited, to_json,
+};
 
 pub use notes::{
     CommandNote, DecisionNotes, GameNotes, TickNotes, UNREADABLE_CHARS_MAX, UnreadableNote, WireNotes, milliseconds,
@@ -29,16 +33,18 @@ pub use notes::{
 };
 pub use verify::{Divergence, Report, verify, verify_all};
 
-/// Maximum size of a line: a message, its actions, and some room for fields that clients add.
+/// Maximum size of a line: a message, its actions, and additional fields of clients.
 pub const MAX_LINE_BYTES: usize = MAX_MESSAGE_BYTES + MAX_CLIENT_FRAME_BYTES + (1 << 20);
 /// Maximum decompressed size of a recording: ten times a whole game on the largest square map
 /// without walls. A few kilobytes of gzip can decompress to more than fits on a disk.
 pub const MAX_RECORDING_BYTES: u64 = 1 << 30;
 
-/// The first bytes of a gzipped file.
+/// Maximum total size of the blank lines in a recording.
+const MAX_BLANK_BYTES: usize = 1 << 16;
+
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
-/// Why a recording cannot be read or written. Every error names the file.
+/// The reason a recording cannot be read or written. Every error names the file.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum RecordingError {
@@ -60,7 +66,7 @@ pub enum RecordingError {
         /// The error of the system or the decompressor.
         source: io::Error,
     },
-    /// A line or the recording is too long.
+    /// A line, the blank lines, or the recording is too long.
     #[error("{}, line {line}: {whole} too long: expected at most {limit_bytes} bytes", .path.display())]
     TooLong {
         /// The file.
@@ -69,10 +75,10 @@ pub enum RecordingError {
         line: usize,
         /// The limit.
         limit_bytes: u64,
-        /// What is too long: a line, or the recording.
+        /// The item that is too long.
         whole: &'static str,
     },
-    /// A line that is not a tick of a game.
+    /// A line is not a tick of a game.
     #[error("{}, line {line}: {source}", .path.display())]
     Line {
         /// The file.
@@ -88,7 +94,7 @@ pub enum RecordingError {
         /// The file.
         path: PathBuf,
     },
-    /// A game that cannot be replayed.
+    /// The game cannot be replayed.
     #[error("{}: {source}", .path.display())]
     World {
         /// The file.
@@ -112,23 +118,40 @@ pub enum RecordingError {
     },
 }
 
-/// A line of a recording. Fields that clients add are ignored.
+/// A line of a recording. Unknown fields are ignored.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(expecting = "a tick: an object with game_message and actions")]
 pub struct RecordedTick {
-    /// The state as it was sent.
+    /// The state as sent.
     pub game_message: GameMessage,
-    /// The actions sent in answer.
+    /// The actions in the answer.
+    #[serde(deserialize_with = "actions")]
     pub actions: Vec<Action>,
-    /// In the first line: what is known of the game.
+    /// Notes on the game, in the first line.
     #[serde(default, deserialize_with = "notes::readable")]
     pub game: Option<Box<GameNotes>>,
-    /// What came over the wire; `None` where the recorder did not see it.
+    /// The traffic of the tick, if recorded.
     #[serde(default, deserialize_with = "notes::readable")]
     pub wire: Option<Box<WireNotes>>,
-    /// How the bot decided; `None` where the recorder does not know.
+    /// The bot's decision, if recorded.
     #[serde(default, deserialize_with = "notes::readable")]
     pub decision: Option<Box<DecisionNotes>>,
+}
+
+/// The frame of a command cannot hold more.
+const MAX_ACTIONS: usize = MAX_CLIENT_FRAME_BYTES / 2;
+
+fn actions<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Action>, D::Error> {
+    limited::list(deserializer, MAX_ACTIONS, "actions")
+}
+
+/// A line with an error and any value as its state.
+#[derive(Deserialize)]
+struct RefusedTick {
+    #[serde(rename = "game_message")]
+    _game_message: IgnoredAny,
+    #[serde(rename = "error")]
+    _error: String,
 }
 
 /// Reads a recording line by line.
@@ -138,15 +161,16 @@ pub struct RecordingReader {
     line: usize,
     buffer: Vec<u8>,
     bytes_left: u64,
+    blank_bytes: usize,
     truncated_line: Option<usize>,
-    /// Whether the end, or an error, has been reached; nothing is read after it.
+    /// True after the end or an error; nothing more is read.
     ended: bool,
 }
 
-/// How a read line ended.
+/// The end of a line.
 enum Line {
     Whole,
-    /// Without a newline: the last line, possibly truncated.
+    /// No newline: the last line, possibly truncated.
     Last,
     End,
 }
@@ -155,22 +179,15 @@ impl RecordingReader {
     /// Opens a recording; gzip is detected by the first bytes.
     ///
     /// # Errors
-    /// When the file cannot be opened.
+    /// If the file cannot be opened, or is not a regular file within the limit.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, RecordingError> {
         let path = path.as_ref();
-        let failed = |source| RecordingError::Open { path: path.to_owned(), source };
-        // Opening a named pipe would block until there is a writer; opening a folder succeeds but
-        // reading it fails.
-        if !fs::metadata(path).map_err(failed)?.is_file() {
-            return Err(failed(io::Error::other("not a file")));
-        }
-        Self::new(path, File::open(path).map_err(failed)?)
+        let opened = files::open(path, MAX_RECORDING_BYTES);
+        Self::new(path, opened.map_err(|source| RecordingError::Open { path: path.to_owned(), source })?)
     }
 
-    /// Reads a recording from memory or another source; errors name it by `path`.
-    ///
-    /// # Errors
-    /// When the first bytes cannot be read.
+    /// Reads a recording from another source; errors name it by `path`. Fails if the first bytes
+    /// cannot be read.
     pub fn new(path: impl AsRef<Path>, source: impl Read + Send + 'static) -> Result<Self, RecordingError> {
         let path = path.as_ref();
         let mut file = BufReader::new(source);
@@ -186,6 +203,7 @@ impl RecordingReader {
             line: 0,
             buffer: Vec::new(),
             bytes_left: MAX_RECORDING_BYTES,
+            blank_bytes: 0,
             truncated_line: None,
             ended: false,
         })
@@ -201,58 +219,62 @@ impl RecordingReader {
         self.line
     }
 
-    /// The number of the last line if the file ends in the middle of it; that line is ignored.
+    /// The number of the last line if it is incomplete; an incomplete line is ignored.
     pub fn truncated_line(&self) -> Option<usize> {
         self.truncated_line
     }
 
-    /// The next tick, or `None` at the end. Blank lines are skipped.
+    /// The next tick, or `None` at the end. Skips blank lines, and lines with an `error` and an
+    /// unreadable state.
     ///
     /// # Errors
-    /// When reading fails, or the line is not a tick.
+    /// If reading fails, or the line is not a tick.
     pub fn next_tick(&mut self) -> Result<Option<RecordedTick>, RecordingError> {
         while !self.ended {
             let end = self.read_line().inspect_err(|_| self.ended = true)?;
             self.ended = !matches!(end, Line::Whole);
             if self.buffer.trim_ascii().is_empty() {
+                self.blank_bytes += self.buffer.len();
+                if self.blank_bytes > MAX_BLANK_BYTES {
+                    self.ended = true;
+                    return Err(self.too_long("blank lines", MAX_BLANK_BYTES as u64));
+                }
                 continue;
             }
             match from_json(&self.buffer) {
                 Ok(tick) => return Ok(Some(tick)),
                 Err(_) if matches!(end, Line::Last) => self.truncated_line = Some(self.line),
+                Err(_) if from_json::<RefusedTick>(&self.buffer).is_ok() => {}
                 Err(source) => return Err(RecordingError::Line { path: self.path.clone(), line: self.line, source }),
             }
         }
         Ok(None)
     }
 
-    /// Reads a line into the buffer.
     fn read_line(&mut self) -> Result<Line, RecordingError> {
         self.buffer.clear();
         self.line += 1;
         let limit_bytes = self.bytes_left.min(MAX_LINE_BYTES as u64) + 1;
         let result = (&mut self.input).take(limit_bytes).read_until(b'\n', &mut self.buffer);
         let read_bytes = self.buffer.len() as u64;
-        if read_bytes >= limit_bytes {
-            return Err(self.too_long());
+        if read_bytes > MAX_LINE_BYTES as u64 {
+            return Err(self.too_long("line", MAX_LINE_BYTES as u64));
+        }
+        if read_bytes > self.bytes_left {
+            return Err(self.too_long("recording", MAX_RECORDING_BYTES));
         }
         self.bytes_left -= read_bytes;
         match result {
             Ok(0) => Ok(Line::End),
             Ok(_) if self.buffer.ends_with(b"\n") => Ok(Line::Whole),
             Ok(_) => Ok(Line::Last),
-            // A truncated gzip file.
+            // A gzip file is truncated.
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(Line::Last),
             Err(source) => Err(RecordingError::Read { path: self.path.clone(), line: self.line, source }),
         }
     }
 
-    fn too_long(&self) -> RecordingError {
-        let (limit_bytes, whole) = if self.buffer.len() > MAX_LINE_BYTES {
-            (MAX_LINE_BYTES as u64, "line")
-        } else {
-            (MAX_RECORDING_BYTES, "recording")
-        };
+    fn too_long(&self, whole: &'static str, limit_bytes: u64) -> RecordingError {
         RecordingError::TooLong { path: self.path.clone(), line: self.line, limit_bytes, whole }
     }
 }
@@ -265,11 +287,8 @@ impl Iterator for RecordingReader {
     }
 }
 
-/// Writes a recording while the game is played. Every tick is flushed at once, so a crash loses at
-/// most the line being written.
-///
-/// A recording without a complete line, because the first write failed or the game ended before it,
-/// is removed.
+/// Writes a recording during a game. Every tick is flushed, so a crash loses at most the line being
+/// written. A recording without a complete line is removed.
 pub struct RecordingWriter {
     path: PathBuf,
     output: Output,
@@ -283,20 +302,17 @@ enum Output {
 }
 
 impl RecordingWriter {
-    /// Starts a recording in a new file, gzipped if its name ends in `.gz`; missing parent folders
-    /// are created.
+    /// Starts a recording in a new file, gzipped if its name ends in `.gz`. Creates missing parent
+    /// folders.
     ///
     /// # Errors
-    /// When the file already exists or cannot be created.
+    /// If the file already exists or cannot be created.
     pub fn create(path: impl AsRef<Path>) -> Result<Self, RecordingError> {
-        Self::open(path, false)
+        Self::open(path, Existing::Keep)
     }
 
-    /// Like [`Self::create`], but an existing file is overwritten if `overwrite`.
-    ///
-    /// # Errors
-    /// When the file already exists and is not to be overwritten, or cannot be written.
-    pub fn open(path: impl AsRef<Path>, overwrite: bool) -> Result<Self, RecordingError> {
+    /// Like [`Self::create`], with a choice for an existing file.
+    pub fn open(path: impl AsRef<Path>, existing: Existing) -> Result<Self, RecordingError> {
         let path = path.as_ref().to_owned();
         let failed = |source| RecordingError::Write { path: path.clone(), source };
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
@@ -309,7 +325,7 @@ impl RecordingWriter {
             })?;
         }
         let mut options = OpenOptions::new();
-        if overwrite {
+        if existing == Existing::Overwrite {
             options.write(true).create(true).truncate(true);
         } else {
             options.write(true).create_new(true);
@@ -332,28 +348,23 @@ impl RecordingWriter {
         &self.path
     }
 
-    /// Appends a tick: the state message as sent, and the actions.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
+    /// Appends a tick: the state message as sent, and the actions. Fails if the file cannot be
+    /// written.
     pub fn write(&mut self, frame: &str, actions: &[Action]) -> Result<(), RecordingError> {
         self.write_with(frame, actions, &TickNotes::default())
     }
 
-    /// Appends a tick with notes.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
+    /// Appends a tick with notes. Fails like [`Self::write`].
     pub fn write_with(&mut self, frame: &str, actions: &[Action], notes: &TickNotes) -> Result<(), RecordingError> {
-        // The notes' fields become fields of the line.
+        // The notes become fields of the line.
         let mut fields = to_json(notes);
         fields.remove(0);
         let separator = if fields == "}" { "" } else { "," };
         let line = format!("{{\"game_message\":{frame},\"actions\":{}{separator}{fields}\n", to_json(&actions));
         let result = match &mut self.output {
             Output::Plain(file) => file.write_all(line.as_bytes()),
-            // A flush ends a block, so that everything up to here can be decompressed even if the
-            // rest is lost.
+            // A flush ends a block, so everything before it can be decompressed even if the rest is
+            // lost.
             Output::Gzip(file) => file.write_all(line.as_bytes()).and_then(|()| file.flush()),
         };
         result.map_err(|source| self.failed(source))?;
@@ -361,10 +372,7 @@ impl RecordingWriter {
         Ok(())
     }
 
-    /// Finishes the recording.
-    ///
-    /// # Errors
-    /// When writing fails.
+    /// Finishes the recording. Fails if writing fails.
     pub fn finish(mut self) -> Result<(), RecordingError> {
         let result = match &mut self.output {
             Output::Plain(file) => file.flush(),
@@ -380,9 +388,9 @@ impl RecordingWriter {
 
 impl Drop for RecordingWriter {
     fn drop(&mut self) {
-        // A device is not removed.
+        // A device must not be removed.
         if self.lines == 0 && self.path.is_file() {
-            // If it cannot be removed, an empty file is left, which does no harm.
+            // On failure an empty file remains, which is harmless.
             let _ = fs::remove_file(&self.path);
         }
     }

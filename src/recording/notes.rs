@@ -1,32 +1,32 @@
-//! What a line of a recording says besides the state and the actions: the game's header, what came
-//! over the wire, and how the bot decided.
+//! Optional notes in the lines of a recording: the game, the wire traffic, and the bot's decision.
 //!
-//! Every part is optional, and a part that cannot be read counts as missing: recordings of other
-//! programs may use the same names for something else.
+//! A note that is too long or unreadable counts as missing: other programs may use its name for
+//! other data.
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::game::{Action, Rules, variant};
+use crate::game::{Action, Rules, rules_fields};
+use crate::protocol::limited;
 
-/// Maximum length of the text that is kept of a frame that cannot be read, in characters.
+/// Maximum length of the text kept of an unreadable frame, in characters.
 pub const UNREADABLE_CHARS_MAX: usize = 200;
 
-/// What is known of a game before its first tick; stored in the first line, as `game`.
+/// A game's header, stored in the first line as `game`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GameNotes {
     /// The map's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub map: Option<String>,
-    /// The rules that the recorder plays by.
-    #[serde(rename = "no_jump", default, with = "variant")]
+    /// The rules assumed by the recorder.
+    #[serde(flatten, with = "rules_fields")]
     pub rules: Rules,
-    /// The program that wrote the recording, with its version: `getaway serve 0.1.0`.
+    /// The recording program and its version, such as `getaway serve 0.1.0`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recorder: Option<String>,
     /// The bot's planner.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub planner: Option<String>,
-    /// How long the server waits for a command, in milliseconds.
+    /// The time that the server waits for a command, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tick_ms: Option<f64>,
 }
@@ -36,10 +36,10 @@ pub struct GameNotes {
 pub struct CommandNote {
     /// The time from sending the state to reading the command, in milliseconds.
     pub ms: f64,
-    /// The tick that the command was for, unless it is that of the line.
+    /// The tick of the command, if it differs from the line's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tick: Option<u32>,
-    /// What it said.
+    /// The actions of the command.
     pub actions: Vec<Action>,
 }
 
@@ -50,41 +50,41 @@ pub struct UnreadableNote {
     pub ms: f64,
     /// The frame, shortened to [`UNREADABLE_CHARS_MAX`] characters.
     pub text: String,
-    /// What is wrong with it.
+    /// The error in the frame.
     pub error: String,
 }
 
-/// What came over the wire in a tick, as the server saw it; stored in every line, as `wire`.
+/// The traffic of a tick as the server saw it, stored in every line as `wire`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WireNotes {
-    /// The command that counted; `None`, and `null` in JSON, if none came in time.
+    /// The command that counted; `None` (`null` in JSON) if none came in time.
     pub command: Option<CommandNote>,
-    /// Commands for earlier ticks that were read in this one.
+    /// Commands for earlier ticks that were read in this tick.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub late: Vec<CommandNote>,
     /// Frames that could not be read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unreadable: Vec<UnreadableNote>,
-    /// Why the bot left, in the tick in which it left; and in every later tick.
+    /// The reason the bot left, from the tick in which it left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left: Option<String>,
 }
 
-/// How the bot decided in a tick, as the bot saw it; stored in every line, as `decision`.
+/// The bot's decision in a tick, stored in every line as `decision`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DecisionNotes {
     /// The time from the state's arrival to the decision, in milliseconds.
     pub ms: f64,
-    /// Where the decision came from: `plan`, `search` or `fallback`.
+    /// The source of the decision: `plan`, `search` or `fallback`.
     pub source: String,
     /// The last tick that the bot's plan survives to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub planned_tick: Option<u16>,
-    /// How many threats moved differently from the bot's prediction since the last line.
+    /// The number of threats that did not move as the bot predicted, since the last line.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub mispredictions: u32,
-    /// How the rules differ from those expected, as far as the bot had learnt, in sentences; only
-    /// in the lines in which that changed.
+    /// The learnt differences from the expected rules, in sentences; only in lines where they
+    /// changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub learnt: Vec<String>,
 }
@@ -97,25 +97,24 @@ fn is_zero(number: &u32) -> bool {
 /// The notes of a line.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TickNotes {
-    /// In the first line: what is known of the game.
+    /// Notes on the game, in the first line.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "readable")]
     pub game: Option<Box<GameNotes>>,
-    /// What came over the wire; `None` where the recorder did not see it.
+    /// The traffic of the tick, if recorded.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "readable")]
     pub wire: Option<Box<WireNotes>>,
-    /// How the bot decided; `None` where the recorder does not know.
+    /// The bot's decision, if recorded.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "readable")]
     pub decision: Option<Box<DecisionNotes>>,
 }
 
-/// Reads a part, or `None` if it is something else.
+/// Reads a note; `None` if it is something else.
 pub(super) fn readable<'de, D, T>(deserializer: D) -> Result<Option<Box<T>>, D::Error>
 where
     D: Deserializer<'de>,
     T: serde::de::DeserializeOwned,
 {
-    let value = serde_json::Value::deserialize(deserializer)?;
-    Ok(serde_json::from_value(value).ok().map(Box::new))
+    Ok(limited::value(deserializer)?.and_then(|value| serde_json::from_value(value).ok()).map(Box::new))
 }
 
 /// Milliseconds, rounded to microseconds.

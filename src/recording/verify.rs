@@ -1,4 +1,4 @@
-//! Replays a recording and finds the first field that differs.
+//! Replays a recording and finds the first difference from the rules.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Display;
@@ -11,29 +11,28 @@ use super::{RecordedTick, RecordingError, RecordingReader};
 use crate::game::{Action, Direction, Position, Rules, State, Status, Tile, World};
 use crate::protocol::{GameMessage, MessageThreat, MessageTile, Name, ProtocolError, distances, personality_word};
 
-/// Number of ticks shown before and after a divergence.
+/// Ticks shown before and after a divergence.
 const CONTEXT_TICKS: usize = 3;
-/// Maximum number of see-through tiles that are inferred; each one requires a new world.
+/// Maximum number of inferred see-through tiles; each one requires a new world.
 const MAX_SEE_THROUGH: usize = 256;
 
 /// The result of verifying a recording.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
-    /// Ticks that were verified.
+    /// Verified ticks.
     pub ticks: usize,
-    /// The last tick reached; the score of a game that ends there is five times as much.
+    /// The last tick reached. A game that ends there scores five times as much.
     pub tick: u16,
-    /// How it ended; [`Status::Running`] if the recording ends before the game does, which is
-    /// `"unfinished"` in JSON.
+    /// The game's end; [`Status::Running`] (`"unfinished"` in JSON) if the recording stops earlier.
     #[serde(rename = "outcome", serialize_with = "serialize_status")]
     pub status: Status,
-    /// The score, once the game is over.
+    /// The score, if the game is over.
     pub score: Option<u32>,
     /// The first field that differs from the rules.
     pub divergence: Option<Divergence>,
-    /// The number of the last line, if the file ends in the middle of it.
+    /// The number of the last line, if it is incomplete.
     pub truncated_line: Option<usize>,
-    /// Tiles that refused the player although messages call them EMPTY: they must be see-through.
+    /// Tiles that refused the player although messages call them EMPTY: see-through tiles.
     pub see_through: Vec<Position>,
     /// Indices of threats with an unknown style, which were not verified.
     pub unverified_threats: Vec<usize>,
@@ -53,13 +52,13 @@ pub struct Divergence {
     pub line: usize,
     /// The tick given in the line.
     pub tick: u32,
-    /// The field: `threats[3].position.x`.
+    /// The field, such as `threats[3].position.x`.
     pub path: String,
     /// The value according to the rules.
     pub expected: String,
     /// The recorded value.
     pub found: String,
-    /// The lines around it, as recorded.
+    /// The surrounding lines, as recorded.
     pub context: Vec<ContextTick>,
 }
 
@@ -70,15 +69,14 @@ pub struct ContextTick {
     pub line: usize,
     /// The tick.
     pub tick: u32,
-    /// Where the player is.
+    /// The player's position.
     pub player: Position,
     /// The threats as recorded: position, style, direction.
     pub threats: Vec<MessageThreat>,
-    /// The actions sent in answer.
+    /// The actions in the answer.
     pub actions: Vec<Action>,
 }
 
-/// A field that differs.
 #[derive(Clone)]
 struct Difference {
     path: String,
@@ -87,23 +85,19 @@ struct Difference {
 }
 
 /// Replays a recording and compares every field that the rules determine: tick, map, player,
-/// distances, and each threat's position, direction, personality and style. Fields that a message
-/// leaves out, and threats of unknown style, are not compared.
+/// distances, and each threat's position, direction, personality and style. Missing fields and
+/// threats of unknown style are not compared.
 ///
-/// Messages do not distinguish see-through tiles from open ones. If the player was refused on a
-/// tile that it never enters, and only that explains the line, the tile is inferred to be
-/// see-through and listed in the report.
+/// Messages do not distinguish see-through tiles from open ones. A tile that the player never
+/// enters is reported as see-through if only its refusal of the player explains a line.
 ///
 /// # Errors
-/// When the file cannot be read, a line before the last is not a tick, or the map cannot be played.
+/// If the file cannot be read, a line before the last is not a tick, or the map cannot be played.
 pub fn verify(path: impl AsRef<Path>, rules: &Rules) -> Result<Report, RecordingError> {
     verify_all(RecordingReader::open(path)?, rules)
 }
 
-/// As [`verify`], for a reader that has read nothing yet.
-///
-/// # Errors
-/// As [`verify`].
+/// Like [`verify`], for a reader that has not read anything yet.
 pub fn verify_all(mut reader: RecordingReader, rules: &Rules) -> Result<Report, RecordingError> {
     let Some(mut tick) = reader.next_tick()? else {
         return Err(RecordingError::Empty { path: reader.path().to_owned() });
@@ -150,18 +144,16 @@ pub fn verify_all(mut reader: RecordingReader, rules: &Rules) -> Result<Report, 
     Ok(report)
 }
 
-/// A recorded game being replayed.
 struct Replay {
     world: World,
     state: State,
     first: GameMessage,
     /// For each threat of the world, its index in the message.
     places: Vec<usize>,
-    /// The previous state, and the actions sent in answer to it.
+    /// The previous state and the actions in answer to it.
     before: Option<(State, Vec<Action>)>,
-    /// Tiles the player has visited.
     visited: BTreeSet<Position>,
-    /// Tiles inferred to be see-through, with the divergence that would result if they were open.
+    /// Inferred see-through tiles, each with the divergence that would result if it were open.
     see_through: BTreeMap<Position, Divergence>,
 }
 
@@ -185,9 +177,9 @@ impl Replay {
         }))
     }
 
-    /// The first difference that cannot be explained by a see-through tile. Candidates are the
-    /// tiles that the player should have entered and never did; making one see-through does not
-    /// affect earlier ticks, so only the last tick is replayed.
+    /// The first difference that no see-through tile explains. Candidates are the tiles that the
+    /// player should have entered and never did. A see-through tile does not affect earlier ticks,
+    /// so only the last tick is replayed.
     fn unexplained(&mut self, recent: &Recent, line: usize, tick: &RecordedTick) -> Option<Difference> {
         let message = &tick.game_message;
         let found = message.your_character.position;
@@ -216,8 +208,8 @@ impl Replay {
         if difference.is_none() { None } else { first }
     }
 
-    /// The difference that an inferred see-through tile had explained, if the explanation held for
-    /// one line only, or the player now stands on that tile.
+    /// The difference that an inferred see-through tile explained, if the explanation held for one
+    /// line only or the player now stands on that tile.
     fn contradicted(&self, line: usize, message: &GameMessage) -> Option<Divergence> {
         let found = message.your_character.position;
         let elsewhere = self.world.player(&self.state) != found;
@@ -225,10 +217,9 @@ impl Replay {
         self.see_through.get(&found).or_else(a_line_ago).cloned()
     }
 
-    /// Plays a tick; a game that is over has none.
     fn play(&mut self, actions: &[Action]) {
         self.before = Some((self.state.clone(), actions.to_vec()));
-        // If the game is over, the next line, if any, will differ.
+        // If the game is over, any further line will differ.
         let _ = self.world.play(&mut self.state, actions);
     }
 
@@ -239,7 +230,7 @@ impl Replay {
         report.score = self.state.is_over().then(|| self.world.score(&self.state));
     }
 
-    /// The first field of a message that differs from the rules; the player comes first, because
+    /// The first field of a message that differs from the rules. The player comes first, because
     /// the threats depend on it.
     fn difference(&self, message: &GameMessage) -> Option<Difference> {
         if self.state.is_over() {
@@ -299,8 +290,8 @@ impl Replay {
         let expected = self.world.threat(&self.state, threat);
         let personality = personality_word(self.world.rules(), self.world.personality(&self.state));
         let direction = Name::Known(expected.direction);
-        // Field paths are formatted only for differences, because this runs for every threat of
-        // every line.
+        // Paths are formatted only for differences, because this runs for every threat of every
+        // line.
         let same = expected.position == found.position
             && direction == found.direction
             && (found.personality.is_none() || personality.is_none() || found.personality == personality);
@@ -356,7 +347,7 @@ impl Difference {
         }
     }
 
-    /// Adds the context. The following lines are for display only, so errors in them are ignored.
+    /// Adds the context. The following lines are for display, so errors in them are ignored.
     fn at(self, reader: &mut RecordingReader, recent: &Recent, tick: &RecordedTick) -> Divergence {
         let mut divergence = self.divergence(context(recent, reader.line(), tick));
         for _ in 0..CONTEXT_TICKS {
@@ -368,17 +359,14 @@ impl Difference {
         divergence
     }
 
-    /// The divergence in the last line of its context.
     fn divergence(self, context: Vec<ContextTick>) -> Divergence {
         let (line, tick) = context.last().map_or((0, 0), |last| (last.line, last.tick));
         Divergence { line, tick, path: self.path, expected: self.expected, found: self.found, context }
     }
 }
 
-/// The last few lines with their numbers.
 type Recent = VecDeque<(usize, RecordedTick)>;
 
-/// A line and those before it.
 fn context(recent: &Recent, line: usize, tick: &RecordedTick) -> Vec<ContextTick> {
     let before = recent.iter().map(|(line, tick)| ContextTick::new(*line, tick));
     before.chain([ContextTick::new(line, tick)]).collect()

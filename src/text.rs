@@ -1,0 +1,50 @@
+//! Makes untrusted text safe to print on one line of a terminal.
+
+/// True for control characters (C0, DEL, C1), line and paragraph separators, and the controls of
+/// bidirectional text and of shaping (Unicode Standard Annex 9, section 2; Unicode 23.3).
+fn is_control(c: char) -> bool {
+    let is_format =
+        matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{206f}');
+    c.is_control() || is_format
+}
+
+/// Escapes control characters as JSON does (`\n`, `\u001b`), so that JSON keeps its meaning.
+///
+/// ```
+/// assert_eq!(getaway::text::one_line("red \x1b[31m\nçödé"), "red \\u001b[31m\\nçödé");
+/// ```
+pub fn one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' => line.push_str("\\n"),
+            '\r' => line.push_str("\\r"),
+            '\t' => line.push_str("\\t"),
+            c if is_control(c) => line.push_str(&format!("\\u{:04x}", u32::from(c))),
+            c => line.push(c),
+        }
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_that_acts_on_a_terminal_is_escaped() {
+        let controls =
+            (0..0x20).chain(0x7f..0xa0).chain([0x61c, 0x200e, 0x200f]).chain(0x2028..0x202f).chain(0x2066..0x2070);
+        let controls: Vec<char> = controls.filter_map(char::from_u32).collect();
+        for c in (0..=0x10_ffff).filter_map(char::from_u32) {
+            let text = String::from(c);
+            let line = one_line(&text);
+            if controls.contains(&c) {
+                assert!(line.is_ascii() && line.chars().all(|c| c.is_ascii_graphic()), "{c:?} is {line}");
+                assert_eq!(serde_json::from_str::<String>(&format!("\"{line}\"")).expect("JSON"), text);
+            } else {
+                assert_eq!(line, text);
+            }
+        }
+    }
+}
