@@ -1,19 +1,19 @@
-//! The actions that a bot may send in a tick.
+//! The actions of a command.
 
 use thiserror::Error;
 
 use super::{Direction, Position};
 
-/// One action of a command, as received: not validated yet.
+/// One action of a command, as received and not yet validated.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Action {
     /// `MOVE_LEFT`, `MOVE_RIGHT`, `MOVE_UP`, `MOVE_DOWN`.
     Move(Direction),
-    /// `MOVE_TO` with the coordinates as sent, to be rounded as JavaScript's `Math.round` does.
+    /// `MOVE_TO` with the coordinates as sent, rounded as by JavaScript's `Math.round`.
     MoveTo {
-        /// Column, possibly fractional or off the grid.
+        /// Column; may be fractional or off the grid.
         x: f64,
-        /// Row, possibly fractional or off the grid.
+        /// Row; may be fractional or off the grid.
         y: f64,
     },
     /// `MOVE_TO` without usable coordinates.
@@ -22,7 +22,7 @@ pub enum Action {
     Unknown,
 }
 
-/// Why an action failed. The server logs it and tries the next action.
+/// The reason an action failed. The server logs it and tries the next action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ActionError {
@@ -41,7 +41,7 @@ pub enum ActionError {
     /// `MOVE_TO` onto the player's own tile.
     #[error("MOVE_TO {0}, where the player already is")]
     AlreadyThere(Position),
-    /// `MOVE_TO` a tile that no path reaches.
+    /// `MOVE_TO` a tile that the player has no path to.
     #[error("MOVE_TO {0}, which cannot be reached")]
     Unreachable(Position),
 }

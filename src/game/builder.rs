@@ -1,4 +1,4 @@
-//! Builds a world, at once or in steps, and replaces its layout.
+//! Builds worlds, at once or in steps, and replaces layouts.
 
 use thiserror::Error;
 
@@ -8,7 +8,7 @@ use super::state::Shape;
 use super::tables::{MAX_OPEN_TILES, MAX_THREATS, Tables};
 use super::{Clock, Layout, Position, Rules, RulesError, Tile, World};
 
-/// Why a world cannot be built.
+/// The reason a world cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum WorldError {
@@ -34,13 +34,12 @@ pub enum WorldError {
     /// A threat starts in a wall or off the grid.
     #[error("threat {0} starts on {1}, which is not an open tile")]
     ThreatOffStreet(usize, Position),
-    /// The rules cannot be played.
+    /// The rules are invalid.
     #[error(transparent)]
     Rules(#[from] RulesError),
 }
 
-/// Builds a world in steps, for callers with a deadline: the routes of the largest maps take longer
-/// than a tick.
+/// Builds a world in steps: the routes of the largest maps take longer than a tick.
 ///
 /// ```
 /// use getaway::game::{Layout, Rules, World, WorldBuilder};
@@ -58,11 +57,37 @@ pub struct WorldBuilder {
 }
 
 impl WorldBuilder {
-    /// Builds everything except the routes.
-    ///
-    /// # Errors
-    /// As for [`World::new`].
+    /// Builds everything except the routes. Fails like [`World::new`].
     pub fn new(layout: &Layout, rules: &Rules) -> Result<Self, WorldError> {
+        // The code that uses each rule. A new rule does not compile until it is listed here.
+        let Rules {
+            // `World::step`
+            no_jump: _,
+            // `Clock`
+            period_ticks: _,
+            phase_clocks: _,
+            owl_minute_ticks: _,
+            owl_window_ticks: _,
+            // `Tables`
+            option_order: _,
+            shared_path_order: _,
+            shark_path_order: _,
+            deer_shy_distance_squared: _,
+            hawk_posts: _,
+            // `Numbers`
+            spawn_order: _,
+            first_seed: _,
+            pick_scale: _,
+            // `ThreatRules`
+            deer_view: _,
+            shark_view: _,
+            owl_view: _,
+            hawk_view: _,
+            hawk_patience_moves: _,
+            hawk_rest_moves: _,
+            // Does not affect the game.
+            wire: _,
+        } = rules;
         rules.validate()?;
         check(layout)?;
         let tables = Tables::new(layout, rules);
@@ -80,17 +105,17 @@ impl WorldBuilder {
         Ok(Self { world, routes })
     }
 
-    /// Builds the routes to at most `tiles` more tiles, and returns whether all are built.
+    /// Builds the routes to at most `tiles` more tiles; returns true once all are built.
     pub fn advance(&mut self, tiles: usize) -> bool {
         self.routes.advance(self.world.tables.neighbours(), tiles)
     }
 
-    /// The map, as given.
+    /// The map.
     pub fn layout(&self) -> &Layout {
         &self.world.layout
     }
 
-    /// Builds what is still missing and returns the world.
+    /// Builds the remaining routes and returns the world.
     pub fn finish(mut self) -> World {
         self.advance(usize::MAX);
         self.world.tables.finish(self.routes, &self.world.rules);
@@ -100,20 +125,15 @@ impl WorldBuilder {
 }
 
 impl World {
-    /// Changes the threats and where the player may go, as if the world had been built from
-    /// `layout`; fast if the walls are the same, because the tables of the streets are then kept.
-    /// States of the previous layout are invalid afterwards.
-    ///
-    /// # Errors
-    /// As for [`World::new`]; the world is then unchanged.
+    /// Replaces the threats and the tiles that the player may enter. Fast if the walls are the
+    /// same, because the tables of the streets are kept. States of the previous layout become
+    /// invalid. Fails like [`World::new`], leaving the world unchanged.
     pub fn set_layout(&mut self, layout: &Layout) -> Result<(), WorldError> {
         if *layout == self.layout {
             return Ok(());
         }
         check(layout)?;
-        let is_same_size = (layout.width, layout.height) == (self.layout.width, self.layout.height);
-        let mut pairs = layout.tiles.iter().zip(&self.layout.tiles);
-        if !is_same_size || pairs.any(|(new, old)| new.is_open() != old.is_open()) {
+        if !self.has_walls_of(layout) {
             *self = Self::new(layout, &self.rules)?;
             return Ok(());
         }
@@ -122,6 +142,22 @@ impl World {
         self.layout = layout.clone();
         self.assign_lanes();
         Ok(())
+    }
+
+    /// Builds a world of another layout and rules. If the walls are the same, it copies the routes,
+    /// most of the work on a large map. Fails like [`World::new`].
+    pub fn rebuilt(&self, layout: &Layout, rules: &Rules) -> Result<Self, WorldError> {
+        let mut builder = WorldBuilder::new(layout, rules)?;
+        if self.has_walls_of(layout) {
+            builder.routes = RouteBuilder::complete(&self.tables.routes, &self.tables.views);
+        }
+        Ok(builder.finish())
+    }
+
+    fn has_walls_of(&self, layout: &Layout) -> bool {
+        let is_same_size = (layout.width, layout.height) == (self.layout.width, self.layout.height);
+        let mut pairs = layout.tiles.iter().zip(&self.layout.tiles);
+        is_same_size && pairs.all(|(new, old)| new.is_open() == old.is_open())
     }
 }
 

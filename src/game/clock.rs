@@ -1,34 +1,30 @@
-//! The clock of the threats: when they move, their personality, and when owls look.
+//! The clock of the threats: their moves, their personality, and the owls' looks.
 //!
-//! The server's per-threat counters start equal and stay equal, so the tick alone determines all of
-//! this and one clock serves every threat. This is the only place that counts the server's ticks.
+//! The server's per-threat counters are always equal, so one clock serves every threat.
 
 use super::{FIRST_TICK, Personality, Rules};
 
-/// Length of the table: a power of two above the last tick.
+/// A power of two above the last tick.
 const TABLE_TICKS: usize = 2048;
 
-/// When the threats of a game move. Ticks past the end of a game keep the personality that threats
-/// have there.
+/// The schedule of the threats' moves. Ticks past the end of a game keep the last personality.
 #[derive(Clone, Debug)]
 pub struct Clock {
     rules: Rules,
     ticks: Box<[ClockTick; TABLE_TICKS]>,
 }
 
-/// A tick of the clock.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ClockTick {
-    /// Moves of a threat in all ticks before this one.
+    /// Moves per threat before this tick.
     moves_before: u16,
-    /// Ticks since the threats' last move, once this tick is played: 0 if they move in it.
+    /// Ticks since the threats' last move, at the end of this tick; 0 if they move in it.
     ticks_since_move: u8,
-    /// Whether owls that move in this tick look at the player.
+    /// True if owls that move in this tick look at the player.
     pub owls_look: bool,
 }
 
 impl ClockTick {
-    /// Whether the threats move in this tick.
     #[inline(always)]
     pub const fn threats_move(self) -> bool {
         self.ticks_since_move == 0
@@ -36,7 +32,7 @@ impl ClockTick {
 }
 
 impl Clock {
-    /// Replays the server's counters through a game.
+    /// Computes the clock of a whole game.
     pub fn new(rules: &Rules) -> Self {
         let mut ticks = Box::new([ClockTick::default(); TABLE_TICKS]);
         let (mut moves, mut ticks_since_move) = (0, 0);
@@ -48,40 +44,38 @@ impl Clock {
                 ticks_since_move = 0;
                 moves += 1;
             }
-            let owls_look = clock % rules.owl_minute_ticks.max(1) < rules.owl_window_ticks;
+            let owls_look = rules.owls_look_at(clock);
             ticks[usize::from(tick)] = ClockTick { moves_before, ticks_since_move, owls_look };
         }
         Self { rules: *rules, ticks }
     }
 
-    /// The events of a tick, apart from the player's move.
     #[inline(always)]
     pub(super) fn tick(&self, tick: u16) -> ClockTick {
         self.ticks[usize::from(tick) % TABLE_TICKS]
     }
 
-    /// The personality of the threats at a clock, which is the tick less one.
+    /// The personality of the threats at a clock (tick - 1).
     pub const fn personality_at(&self, clock: u16) -> Personality {
         self.rules.phase_clocks.personality_at(clock)
     }
 
-    /// Ticks from one move to the next at a clock.
+    /// The ticks between two moves at a clock.
     pub const fn period_ticks_at(&self, clock: u16) -> u8 {
         self.rules.period_ticks.of(self.personality_at(clock))
     }
 
-    /// Whether the threats move in a tick.
+    /// True if the threats move in a tick.
     pub fn threats_move(&self, tick: u16) -> bool {
         tick >= FIRST_TICK && self.ticks_since_move(tick) == 0
     }
 
-    /// Whether owls that move in a tick look at the player.
+    /// True if owls that move in a tick look at the player.
     pub fn owls_look(&self, tick: u16) -> bool {
-        let clock = tick.saturating_sub(FIRST_TICK);
-        tick >= FIRST_TICK && clock % self.rules.owl_minute_ticks.max(1) < self.rules.owl_window_ticks
+        tick >= FIRST_TICK && self.rules.owls_look_at(tick - FIRST_TICK)
     }
 
-    /// Ticks since the threats' last move, or since the start, once a tick is played.
+    /// The ticks since the threats' last move, or since the start, at the end of a tick.
     pub fn ticks_since_move(&self, tick: u16) -> u8 {
         match self.past_the_table(tick) {
             Some((ticks, period_ticks)) => (ticks % period_ticks) as u8,
@@ -89,7 +83,7 @@ impl Clock {
         }
     }
 
-    /// Moves that a threat has made before a tick.
+    /// The moves per threat before a tick.
     pub fn moves_before(&self, tick: u16) -> u16 {
         let last = self.ticks[TABLE_TICKS - 1];
         match self.past_the_table(tick.saturating_sub(1)) {
@@ -99,12 +93,12 @@ impl Clock {
         }
     }
 
-    /// The ticks on which threats move, from the first that is not before `tick`.
+    /// The ticks on which threats move, from `tick` on.
     pub fn move_ticks(&self, tick: u16) -> impl Iterator<Item = u16> + '_ {
         (tick..=u16::MAX).filter(|&tick| self.threats_move(tick))
     }
 
-    /// For a tick past the table: the ticks since the last move in the table, and the period there.
+    /// The ticks since the table's last move, and the period, for a tick past the table.
     fn past_the_table(&self, tick: u16) -> Option<(u16, u16)> {
         const LAST: u16 = TABLE_TICKS as u16 - 1;
         let past = tick.checked_sub(LAST).filter(|&past| past > 0)?;
@@ -118,7 +112,7 @@ mod tests {
     use super::*;
     use crate::game::{PeriodTicks, PhaseClocks};
 
-    /// Rules whose clock still counts to three when the table ends.
+    /// A clock that still counts to three when the table ends.
     const SLOW: Rules = Rules {
         period_ticks: PeriodTicks { insane: 3, ..Rules::BLITZ_2025.period_ticks },
         phase_clocks: PhaseClocks { tease: 7, awake: 7, hungry: 20, insane: 33 },

@@ -1,18 +1,15 @@
-//! The streets as a graph: numbered tiles, the ways between them, and the one breadth-first search
-//! over them.
+//! The streets as a graph of numbered tiles, and the breadth-first search over it.
 //!
-//! Open tiles are numbered by x, then by y, the server's own order. A [`World`](super::World) uses
-//! the same numbers.
+//! Open tiles are numbered by x, then by y, as on the server and in a [`World`](super::World).
 
 use super::{Direction, Layout, Position, Tile};
 
-/// The distance to a tile that cannot be reached.
+/// The distance to an unreachable tile.
 pub const UNREACHED: u16 = u16::MAX;
 
-/// Marks a wall in [`StreetGraph::tiles`].
 const WALL: u16 = u16::MAX;
 
-/// The kind of mover: threats pass see-through tiles, the player does not.
+/// The kind of mover. Threats pass see-through tiles, the player does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mover {
     /// Enters open tiles.
@@ -21,7 +18,7 @@ pub enum Mover {
     Threat,
 }
 
-/// A map's open tiles, see-through ones included, and the ways between them.
+/// A map's open tiles, see-through tiles included, and the edges between them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StreetGraph {
     width: i32,
@@ -30,15 +27,15 @@ pub struct StreetGraph {
     positions: Vec<Position>,
     /// Position, as `y * width + x` -> tile or [`WALL`].
     tiles: Vec<u16>,
-    /// Mover, then tile, then direction -> the neighbour, or the tile itself where there is no way.
+    /// Mover, then tile, then direction -> the neighbour, or the tile itself if the way is blocked.
     neighbours: [Vec<[u16; 4]>; 2],
 }
 
 impl StreetGraph {
-    /// The streets of a layout.
+    /// Builds the graph of a layout.
     ///
     /// # Panics
-    /// When the layout has 65,535 open tiles or more; a [`World`](super::World) takes far fewer.
+    /// If the layout has 65,535 open tiles or more; a [`World`](super::World) takes far fewer.
     pub fn new(layout: &Layout) -> Self {
         let positions: Vec<Position> = layout.open_positions().collect();
         assert!(positions.len() < usize::from(WALL), "{} open tiles: expected fewer than {WALL}", positions.len());
@@ -52,8 +49,7 @@ impl StreetGraph {
         graph
     }
 
-    /// Takes the player's ways from another layout with the same walls: only see-through tiles may
-    /// differ.
+    /// Takes the player's edges from a layout that differs only in see-through tiles.
     pub(super) fn set_player_ways(&mut self, layout: &Layout) {
         self.neighbours[Mover::Player as usize] = self.link(layout, Mover::Player);
     }
@@ -77,7 +73,7 @@ impl StreetGraph {
         self.positions.len()
     }
 
-    /// Whether the layout has no open tiles.
+    /// True if the layout has no open tiles.
     pub fn is_empty(&self) -> bool {
         self.positions.is_empty()
     }
@@ -92,15 +88,12 @@ impl StreetGraph {
         self.height
     }
 
-    /// The position of every tile, by number.
+    /// The position of every tile.
     pub fn positions(&self) -> &[Position] {
         &self.positions
     }
 
-    /// The position of a tile.
-    ///
-    /// # Panics
-    /// When there is no tile of that number.
+    /// The position of a tile. Panics if the tile does not exist.
     pub fn position(&self, tile: u16) -> Position {
         self.positions[usize::from(tile)]
     }
@@ -114,21 +107,19 @@ impl StreetGraph {
         Some(self.tiles[(y * self.width + x) as usize]).filter(|&tile| tile != WALL)
     }
 
-    /// The neighbours of every tile by direction: the tile itself where there is no way.
+    /// For every tile, its neighbours by direction; a blocked direction holds the tile itself.
     pub fn neighbours(&self, mover: Mover) -> &[[u16; 4]] {
         &self.neighbours[mover as usize]
     }
 
-    /// The open ways from a tile and where they lead, in the order left, right, up, down.
-    ///
-    /// # Panics
-    /// When there is no tile of that number.
+    /// The open directions from a tile and their neighbours, in the order left, right, up, down.
+    /// Panics if the tile does not exist.
     pub fn ways(&self, mover: Mover, tile: u16) -> impl Iterator<Item = (Direction, u16)> + use<> {
         let neighbours = self.neighbours[mover as usize][usize::from(tile)];
         Direction::ALL.into_iter().zip(neighbours).filter(move |&(_, next)| next != tile)
     }
 
-    /// Steps from a tile to every tile, [`UNREACHED`] where there is no way.
+    /// The distance in steps from a tile to every tile, [`UNREACHED`] without a path.
     pub fn distances(&self, mover: Mover, from: u16) -> Vec<u16> {
         let mut steps = Vec::new();
         BreadthFirst::default().fill(self, mover, [(from, 0)], &mut steps, |_, _| true);
@@ -136,23 +127,18 @@ impl StreetGraph {
     }
 }
 
-/// The breadth-first search, with memory that is kept from one run to the next.
+/// A breadth-first search that reuses its memory between runs.
 #[derive(Clone, Debug, Default)]
 pub struct BreadthFirst {
-    /// Tiles in the order in which they were reached.
     queue: Vec<u16>,
 }
 
 impl BreadthFirst {
-    /// Fills `steps`, by tile, with the steps from the nearest source, and returns the tiles that
-    /// were reached, in that order. Among tiles at the same distance, the neighbours of earlier
-    /// tiles come first, each tile's in the order left, right, up, down.
+    /// Fills `steps` with every tile's distance from the nearest source. Returns the reached tiles
+    /// in breadth-first order; neighbours are visited left, right, up, down.
     ///
-    /// Each source comes with the number of steps already made to reach it, in ascending order.
-    /// They are always entered, other tiles only if `enters(tile, steps)`.
-    ///
-    /// # Panics
-    /// When a source is not a tile of the graph.
+    /// Sources are in ascending order of their initial distances. They are always entered, other
+    /// tiles only if `enters(tile, steps)` is true. Panics if a source is not a tile of the graph.
     pub fn fill(
         &mut self,
         graph: &StreetGraph,
@@ -214,7 +200,7 @@ mod tests {
         assert_eq!(graph.distances(Mover::Threat, 0), [0, 1, 2]);
         assert_eq!(graph.distances(Mover::Player, 0), [0, UNREACHED, UNREACHED]);
         assert_eq!(graph.ways(Mover::Threat, 1).collect::<Vec<_>>(), [(Direction::Left, 0), (Direction::Right, 2)]);
-        // On a tile that the player cannot enter, its ways are those to tiles that it can.
+        // A player on a tile that it may not enter can still leave it for tiles that it may.
         assert_eq!(graph.ways(Mover::Player, 0).count(), 0);
     }
 

@@ -1,8 +1,8 @@
-//! The plain description of a map, and drawings of it.
+//! The plain description of a map, and its drawings.
 //!
-//! A [`Layout`] holds exactly what a map's image encodes; the lookup tables are built from it in
-//! `tables`.
+//! A [`Layout`] holds exactly the content of a map's image; `tables` derives the lookup tables.
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::{Position, Style};
@@ -14,13 +14,12 @@ pub enum Tile {
     Wall,
     /// Open to the player and to threats.
     Open,
-    /// Open to threats, sight and paths, but the player can never step on it (a pixel that is not
-    /// fully opaque).
+    /// Open to threats, sight and paths, but closed to the player (a translucent pixel).
     SeeThrough,
 }
 
 impl Tile {
-    /// Whether threats, sight and paths pass: everything but a wall.
+    /// True unless the tile is a wall: threats, sight and paths pass.
     pub const fn is_open(self) -> bool {
         !matches!(self, Self::Wall)
     }
@@ -35,18 +34,19 @@ impl Tile {
     }
 }
 
-/// Where a threat starts, and what it is.
+/// The start of a threat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Spawn {
-    /// The style of the threat.
+    /// The threat's style.
     pub style: Style,
-    /// Its first tile.
+    /// The threat's first tile.
     pub position: Position,
 }
 
-/// A map as its image encodes it: the tiles, the player's spawn, and the threats in the server's
-/// order.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+/// A map: the tiles, the player's spawn, and the threats in the server's order. JSON lists every
+/// spawn; a drawing shows only one per tile.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(into = "LayoutParts", try_from = "LayoutParts")]
 pub struct Layout {
     /// Columns.
     pub width: i32,
@@ -54,14 +54,14 @@ pub struct Layout {
     pub height: i32,
     /// `width * height` tiles, row by row: the tile at (x, y) is `tiles[y * width + x]`.
     pub tiles: Vec<Tile>,
-    /// Where the player starts.
+    /// The player's start.
     pub player: Position,
     /// The threats, listed row by row (y outer, x inner).
     pub threats: Vec<Spawn>,
 }
 
 impl Layout {
-    /// The tile at a position; everything off the grid is a wall.
+    /// The tile at a position; positions off the grid are walls.
     pub fn tile(&self, position: Position) -> Tile {
         let Position { x, y } = position;
         if x < 0 || y < 0 || x >= self.width || y >= self.height {
@@ -70,7 +70,7 @@ impl Layout {
         self.tiles[(y * self.width + x) as usize]
     }
 
-    /// Changes the tile at a position; does nothing off the grid.
+    /// Replaces the tile at a position; does nothing off the grid.
     pub fn set_tile(&mut self, position: Position, tile: Tile) {
         let Position { x, y } = position;
         if x >= 0 && y >= 0 && x < self.width && y < self.height {
@@ -78,13 +78,12 @@ impl Layout {
         }
     }
 
-    /// Whether threats, sight and paths pass there.
+    /// True if threats, sight and paths pass the position.
     pub fn is_open(&self, position: Position) -> bool {
         self.tile(position).is_open()
     }
 
-    /// Every position of the grid that is open, by `x`, then by `y` (x outer), the server's order
-    /// of tiles.
+    /// The open positions of the grid in the server's order: by `x`, then by `y`.
     pub fn open_positions(&self) -> impl Iterator<Item = Position> + '_ {
         (0..self.width)
             .flat_map(move |x| (0..self.height).map(move |y| Position::new(x, y)))
@@ -92,7 +91,53 @@ impl Layout {
     }
 }
 
-/// Why a drawing cannot be parsed.
+#[derive(Serialize, Deserialize)]
+struct LayoutParts {
+    /// A letter per tile, row by row.
+    tiles: Vec<String>,
+    player: (i32, i32),
+    /// Style and position, in map order.
+    threats: Vec<(Style, i32, i32)>,
+}
+
+impl From<Layout> for LayoutParts {
+    fn from(layout: Layout) -> Self {
+        let row = |tiles: &[Tile]| tiles.iter().map(|tile| tile.letter()).collect();
+        Self {
+            tiles: layout.tiles.chunks(layout.width.max(1) as usize).map(row).collect(),
+            player: (layout.player.x, layout.player.y),
+            threats: layout.threats.iter().map(|spawn| (spawn.style, spawn.position.x, spawn.position.y)).collect(),
+        }
+    }
+}
+
+impl TryFrom<LayoutParts> for Layout {
+    type Error = String;
+
+    fn try_from(parts: LayoutParts) -> Result<Self, String> {
+        let tile = |letter: char| match letter {
+            '.' => Ok(Tile::Open),
+            '~' => Ok(Tile::SeeThrough),
+            '#' => Ok(Tile::Wall),
+            _ => Err(format!("expected tiles ., ~ and #, found {letter:?}")),
+        };
+        let (width, height) = (parts.tiles.first().map_or(0, |row| row.chars().count()), parts.tiles.len());
+        if parts.tiles.iter().any(|row| row.chars().count() != width) {
+            return Err("expected rows of tiles of one length".to_owned());
+        }
+        let tiles = parts.tiles.iter().flat_map(|row| row.chars()).map(tile).collect::<Result<_, _>>()?;
+        let spawn = |(style, x, y)| Spawn { style, position: Position::new(x, y) };
+        Ok(Self {
+            width: width as i32,
+            height: height as i32,
+            tiles,
+            player: Position::new(parts.player.0, parts.player.1),
+            threats: parts.threats.into_iter().map(spawn).collect(),
+        })
+    }
+}
+
+/// The reason a drawing cannot be parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum DrawingError {
@@ -101,17 +146,17 @@ pub enum DrawingError {
     UnknownLetter {
         /// The letter.
         letter: char,
-        /// Where it stands.
+        /// Its position.
         position: Position,
     },
     /// Rows of different lengths.
     #[error("row {row} is {found} tiles wide: expected {expected}, like the first one")]
     Ragged {
-        /// From 1.
+        /// Row number, from 1.
         row: usize,
-        /// Its tiles.
+        /// Tiles in this row.
         found: usize,
-        /// The first row's.
+        /// Tiles in the first row.
         expected: usize,
     },
     /// No player.
@@ -119,20 +164,20 @@ pub enum DrawingError {
     NoPlayer,
 }
 
-/// Drawings, one letter per tile: the terminal shows them and the tests use them.
+/// Drawings, one letter per tile.
 impl Layout {
     /// Parses a drawing: one line per row, `#` wall, `.` open, `~` see-through, `P` the player, and
     /// the letters of the styles. Blank lines and spaces around a row are ignored.
     ///
     /// # Errors
-    /// When a letter is unknown, the rows differ in length, or there is no player.
+    /// If a letter is unknown, the rows differ in length, or the player is missing.
     pub fn parse(drawing: &str) -> Result<Self, DrawingError> {
         let rows: Vec<Vec<char>> =
             drawing.lines().map(str::trim).filter(|row| !row.is_empty()).map(|row| row.chars().collect()).collect();
         let width = rows.first().map_or(0, Vec::len);
         let mut player = None;
         let mut threats = Vec::new();
-        let mut tiles = Vec::with_capacity(width * rows.len());
+        let mut tiles = Vec::with_capacity(rows.iter().map(Vec::len).sum());
         for (y, row) in rows.iter().enumerate() {
             if row.len() != width {
                 return Err(DrawingError::Ragged { row: y + 1, found: row.len(), expected: width });
@@ -159,8 +204,7 @@ impl Layout {
         Ok(Self { width: width as i32, height: rows.len() as i32, tiles, player, threats })
     }
 
-    /// The layout as one string per row. On a tile with several spawns the player is shown, else
-    /// the first threat.
+    /// The layout as strings. A tile shows the player, or else its first threat.
     pub fn rows(&self) -> Vec<String> {
         let mut letters: Vec<char> = self.tiles.iter().map(|tile| tile.letter()).collect();
         let threats = self.threats.iter().rev().map(|spawn| (spawn.position, spawn.style.letter()));
@@ -185,6 +229,25 @@ mod tests {
         let styles: Vec<Style> = layout.threats.iter().map(|spawn| spawn.style).collect();
         assert_eq!(styles, Style::ALL);
         assert_eq!(layout.player, Position::new(1, 1));
+    }
+
+    #[test]
+    fn json_keeps_what_a_drawing_cannot_show() {
+        let mut layout = Layout::parse("P.~\n#.S").unwrap();
+        layout.threats.push(Spawn { style: Style::Bull, position: Position::new(2, 1) });
+        layout.threats.push(Spawn { style: Style::Owl, position: Position::new(2, 0) });
+        let json = serde_json::to_string(&layout).unwrap();
+        assert_eq!(serde_json::from_str::<Layout>(&json).unwrap(), layout);
+        let error = |json: &str| serde_json::from_str::<Layout>(json).unwrap_err().to_string();
+        assert!(error(&json.replace('~', "?")).starts_with("expected tiles ., ~ and #, found '?'"));
+        assert!(error(&json.replace('~', "")).starts_with("expected rows of tiles of one length"));
+    }
+
+    #[test]
+    fn memory_of_a_ragged_drawing_is_that_of_its_letters() {
+        // A grid of columns times rows would take a terabyte.
+        let drawing = format!("{}{}", "P".repeat(1 << 20), "\n.".repeat(1 << 20));
+        assert!(Layout::parse(&drawing).unwrap_err().to_string().starts_with("row 2 is 1 tiles wide"));
     }
 
     #[test]

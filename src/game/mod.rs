@@ -1,8 +1,7 @@
-//! The rules and nothing else: no files, clock, threads, globals, or allocation per tick.
+//! The rules of the game. No files, clock, threads, globals, or allocation per tick.
 //!
-//! [`Rules`] are the numbers of the game and [`Layout`] its map; a [`World`] is built from both,
-//! and plays ticks on a [`State`]. [`Clock`] and [`StreetGraph`] are the parts of a world that
-//! other modules use as well.
+//! [`Rules`] are the numbers of the game and [`Layout`] its map; a [`World`] is built from both and
+//! plays ticks on a [`State`]. [`Clock`] and [`StreetGraph`] are parts of a world with other users.
 
 mod action;
 mod batch;
@@ -33,7 +32,7 @@ pub use layout::{DrawingError, Layout, Spawn, Tile};
 pub use moves::{Move, Plan};
 pub use names::NameError;
 pub use position::{Direction, Position};
-pub use rules::{PeriodTicks, Personalities, PhaseClocks, Rules, RulesError, StyleNames, View, Wire, variant};
+pub use rules::{PeriodTicks, Personalities, PhaseClocks, Rules, RulesError, StyleNames, View, Wire, rules_fields};
 pub use snapshot::{Snapshot, SnapshotError};
 pub use state::{State, Status, Threat};
 pub(crate) use style::StyleMemory;
@@ -43,8 +42,7 @@ pub use world::{GameOver, PlacementError, World};
 
 /// The first tick of a game.
 pub const FIRST_TICK: u16 = 1;
-/// The last tick that is played; a game that is still running at the start of the next tick is
-/// complete.
+/// The last tick that is played. A game still running at the start of the next tick is complete.
 pub const LAST_TICK: u16 = 2000;
-/// Points for each tick reached: a complete game scores `5 * 2001 = 10,005`.
+/// Points per tick reached: a complete game scores `5 * 2001 = 10,005`.
 pub const POINTS_PER_TICK: u32 = 5;

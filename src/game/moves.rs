@@ -1,4 +1,4 @@
-//! The player's moves, and plans made of them.
+//! The player's moves and plans.
 
 use std::fmt;
 use std::ops::Deref;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Direction, NameError};
 
-/// The player's move in a tick, resolved from a command. As text, and as JSON, it is its letter.
+/// The player's move in a tick, resolved from a command. Text and JSON use its letter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum Move {
@@ -33,7 +33,7 @@ impl Move {
     /// Every move.
     pub const ALL: [Self; 5] = [Self::Left, Self::Right, Self::Up, Self::Down, Self::Stay];
 
-    /// The direction of the step, if there is one.
+    /// The direction of the step; none for staying.
     pub const fn direction(self) -> Option<Direction> {
         match self {
             Self::Left => Some(Direction::Left),
@@ -92,7 +92,7 @@ impl FromStr for Move {
     }
 }
 
-/// The moves of consecutive ticks. As text, and as JSON, one letter per move: `RRD.L`.
+/// The moves of consecutive ticks. Text and JSON use one letter per move: `RRD.L`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct Plan(pub Vec<Move>);

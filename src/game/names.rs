@@ -1,23 +1,23 @@
-//! Enums whose values have names: one list for the values, their names, and parsing the names.
+//! Enums with named values: one list defines the values, their names, and the parser.
 
 use thiserror::Error;
 
-/// Text that is not a name of the expected kind.
+/// The error for an unknown name.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("unknown {kind} {found:?}: expected one of {expected}")]
 #[non_exhaustive]
 pub struct NameError {
-    /// What was expected: "style".
+    /// The kind of name, such as "style".
     pub kind: &'static str,
-    /// The text.
+    /// The text found.
     pub found: String,
     /// The known names, separated by commas.
     pub expected: String,
 }
 
-/// Declares an enum with `ALL`, `name`, `Display`, `FromStr` and serde, all made from one list.
-/// Code that needs something for each value matches on it, or destructures an array of `ALL.len()`
-/// entries: both stop compiling when the list grows.
+/// Declares an enum with `ALL`, `name`, `Display`, `FromStr` and serde, all from one list. To keep
+/// code complete when the list grows, match on the enum or destructure an array of `ALL.len()`
+/// entries: both stop compiling.
 macro_rules! named {
     (
         $(#[$meta:meta])*
@@ -36,7 +36,7 @@ macro_rules! named {
             /// Every value, in the order of their numbers from 0.
             pub const ALL: [Self; [$($name),*].len()] = [$(Self::$Variant),*];
 
-            /// The name, as on the wire.
+            /// The name used in messages.
             pub const fn name(self) -> &'static str {
                 match self {
                     $( Self::$Variant => $name, )*

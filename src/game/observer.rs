@@ -1,7 +1,6 @@
 //! Queries about single threats: the next move, lines of sight, and paths.
 //!
-//! Threats do not see one another, so one of them can be followed without a
-//! [`State`](super::State).
+//! Threats do not interact, so one can be followed without a [`State`](super::State).
 
 use super::picks::FIRST_DRAWS;
 use super::routes::{ROUTE_BYTES, SEES};
@@ -10,11 +9,11 @@ use super::threats::{Block, LANES, PlayerView};
 use super::{Direction, FIRST_TICK, LAST_TICK, PlacementError, Position, Rules, State, Threat, View, World};
 
 impl World {
-    /// One threat after one tick in which the player went from `stale` to `now`: what
-    /// [`World::step`] gives for this threat, whether or not the player is caught.
+    /// One threat after a tick in which the player went from `stale` to `now`. The result is that
+    /// of [`World::step`] for this threat, even if the player is caught.
     ///
     /// # Errors
-    /// When there is no such threat or tick, or a position is not an open tile.
+    /// If the threat or tick does not exist, or a position is not an open tile.
     pub fn threat_after(
         &self,
         index: usize,
@@ -34,8 +33,7 @@ impl World {
         let stale = if tick == FIRST_TICK { self.tables.nowhere() } else { stale };
         let player = PlayerView { present, stale, owls_look: clock_tick.owls_look };
         let (number, lane) = self.lane_of(index);
-        // The other lanes of the block move as well, so they are placed on tile 0, which always
-        // exists.
+        // The block's other lanes move too, so they start on tile 0, which always exists.
         let mut block =
             Block { poses: [pose(0, Direction::Up); LANES], draws: [FIRST_DRAWS; LANES], ..self.vacant_block() };
         self.place((&mut block, lane), index, threat)?;
@@ -45,11 +43,7 @@ impl World {
         Ok(self.threat_in((&block, lane), index))
     }
 
-    /// Like [`World::threat_after`] for a deer whose spawn is `home`: for games joined after the
-    /// deer had left its spawn.
-    ///
-    /// # Errors
-    /// When the deer or the player is not on an open tile.
+    /// Like [`World::threat_after`] for a deer whose spawn is `home`, for games joined late.
     pub fn deer_after(
         &self,
         deer: &Threat,
@@ -76,12 +70,8 @@ impl World {
         Ok(Threat { position, direction: Direction::ALL[usize::from(pose) % DIRECTIONS], ..*deer })
     }
 
-    /// Stands still until the threats have moved `moves` times, or the game is over: what
-    /// [`World::step`] gives for [`Move::Stay`](super::Move::Stay), tick by tick, without the ticks
-    /// in which nothing moves.
-    ///
-    /// # Panics
-    /// As [`World::step`].
+    /// Stands still until the threats have moved `moves` times or the game is over. Equivalent to
+    /// repeated [`World::step`] with [`Move::Stay`](super::Move::Stay), panics included.
     pub fn wait(&self, state: &mut State, moves: u8) {
         self.check_shape(state);
         for _ in 0..moves {
@@ -100,51 +90,47 @@ impl World {
         }
     }
 
-    /// Whether owls look at the player in the tick that is about to be played.
+    /// True if owls that move in the next tick to be played look at the player.
     pub fn owls_look(&self, state: &State) -> bool {
         self.clock.owls_look(state.tick())
     }
 
-    /// The first step of the shared path (owl, hawk, `MOVE_TO`) between two positions; none when
-    /// they are equal, when there is no path, or when either is not an open tile.
+    /// The first step of the shared path (owl, hawk, `MOVE_TO`); none if the positions are equal,
+    /// unconnected, or not open tiles.
     pub fn shared_step(&self, from: Position, to: Position) -> Option<Direction> {
         self.first_step(&self.tables.shared_step, from, to)
     }
 
-    /// The first step of the shark path between two positions; none as for [`World::shared_step`].
+    /// The first step of the shark path; none as for [`World::shared_step`].
     pub fn shark_step(&self, from: Position, to: Position) -> Option<Direction> {
         self.first_step(&self.tables.shark_step, from, to)
     }
 
-    /// Looks up a pair of positions in a step table.
     fn first_step(&self, steps: &[u16], from: Position, to: Position) -> Option<Direction> {
         let (from, to) = (self.tables.graph.tile(from)?, self.tables.graph.tile(to)?);
         let pose = steps[usize::from(from) * ROUTE_BYTES + usize::from(self.tables.route(to, from))];
         (pose != NONE).then(|| Direction::ALL[usize::from(pose) % DIRECTIONS])
     }
 
-    /// Whether two positions share a row or a column with only open tiles from one to the other.
+    /// True if two positions share a row or a column and no wall lies between them.
     pub fn sees(&self, from: Position, to: Position) -> bool {
         let tiles = self.tables.graph.tile(from).zip(self.tables.graph.tile(to));
         tiles.is_some_and(|(from, to)| self.tables.route(to, from) & SEES != 0)
     }
 
-    /// The directions from a tile that are one step nearer to a target (bits 0 to 3: left, right,
-    /// up, down), and whether the two see each other (bit 4). The target may be the number of
-    /// tiles, which stands for none.
+    /// Bits 0 to 3: the directions (left, right, up, down) one step nearer to a target. Bit 4:
+    /// mutual visibility. The tile count as target means none.
     pub(crate) fn route_bits(&self, target: u16, tile: u16) -> u8 {
         self.tables.route(target, tile)
     }
 
-    /// The posts that a hawk picks from: the intersections with the longest views, best first, ten
-    /// on the server.
+    /// The candidate posts of hawks: the intersections with the longest views, best first.
     pub fn best_intersections(&self) -> Vec<Position> {
         let posts = &self.tables.best_intersections;
         posts.iter().map(|&tile| self.tables.graph.position(tile)).collect()
     }
 
-    /// The tile of the post that a hawk draws after this number of draws; the number of tiles if
-    /// there are no posts.
+    /// The post that a hawk draws after `draws` draws; the tile count if there are no posts.
     pub(crate) fn hawk_post_drawn(&self, draws: u16) -> u16 {
         let posts = &self.tables.hawk_posts;
         posts[usize::from(draws) % posts.len()].tile()
@@ -152,13 +138,13 @@ impl World {
 }
 
 impl Rules {
-    /// Whether a deer is close enough to the player to head for its spawn.
+    /// True if a deer is close enough to the player to head for its spawn.
     pub fn is_deer_shy(&self, deer: Position, player: Position) -> bool {
         let offset = (player.x - deer.x, player.y - deer.y);
         squared_length(offset) <= self.deer_shy_distance_squared.into()
     }
 
-    /// How many more moves a hawk without a target will wait.
+    /// The number of further moves that a hawk without a target will wait.
     pub fn hawk_waits_moves(&self, hawk: &Threat) -> u8 {
         let (patience, rest) = (i16::from(self.hawk_patience_moves), i16::from(self.hawk_rest_moves));
         (patience + 1 - i16::from(hawk.idle_rounds).clamp(-rest, patience)) as u8

@@ -1,58 +1,53 @@
-//! The threats' "random" numbers, as tables.
+//! Tables of the threats' random numbers.
 //!
 //! The server draws `x = sin(seed) * 10000; x - floor(x)`, adds 1 to the seed, and picks index
-//! `floor(number * len)` from a list. No threat draws more than once per move, so the draws of a
-//! game stay below [`DRAWS`], and every pick of every list that occurs is a table lookup. Tables
-//! are indexed by how often a threat has drawn, whatever its first seed is.
+//! `floor(number * len)` from a list. No threat draws more than once per move, so a game needs
+//! fewer than [`DRAWS`] numbers, and every pick is a table lookup. The tables are indexed by the
+//! number of earlier draws, so they work for any first seed.
 
 use super::{Direction, Rules};
 
-/// Draws that the tables hold: a power of two above the 2,001 of a threat that moves on every tick
-/// of a game.
+/// A power of two above 2,001, the draws of a threat that moves on every tick.
 pub(super) const DRAWS: usize = 2048;
 
-/// Draws that every threat has made when the game starts: one, for its direction.
+/// Draws of every threat before the first tick: one, for its direction.
 pub(super) const FIRST_DRAWS: u16 = 1;
 
-/// Entries per tile in a table that is indexed by a twelfth: a power of two.
+/// Entries per tile in a table indexed by twelfth: 12 rounded up to a power of two.
 pub(super) const TWELFTHS: usize = 16;
 
-/// The number from 0 to 1 that a threat draws with this seed. For negative `x`, `fract` is not `x -
-/// floor(x)`.
+/// The number from 0 to 1 of a seed. `fract` would differ from `x - floor(x)` for negative `x`.
 pub(crate) fn number(seed: i64, scale: f64) -> f64 {
     let x = libm::sin(seed as f64) * scale;
     x - x.floor()
 }
 
-/// The index that a number picks from a list of `len` entries. The server's numbers are below 1;
-/// those of other scales can be rounded up to it, and pick the last entry then.
+/// The index picked from a list of `len` entries. With a scale other than the server's, rounding
+/// can give the number 1, which picks the last entry.
 pub(crate) fn pick(number: f64, len: usize) -> usize {
     ((number * len as f64).floor() as usize).min(len.saturating_sub(1))
 }
 
-/// The numbers that a threat draws in a game, in their order.
 #[derive(Clone, Debug)]
 pub(super) struct Numbers(Box<[f64; DRAWS]>);
 
 impl Numbers {
-    /// Computes every number once.
     pub fn new(rules: &Rules) -> Self {
         let seed = |draw: usize| i64::from(rules.first_seed) + draw as i64;
         Self(Box::new(std::array::from_fn(|draw| number(seed(draw), rules.pick_scale))))
     }
 
-    /// The first direction of every threat: its first pick.
     pub fn first_direction(&self, rules: &Rules) -> Direction {
         rules.spawn_order[pick(self.0[0], Direction::ALL.len())]
     }
 
-    /// By draw, the index picked from a list of `len` entries.
+    /// The index picked from a list of `len` entries, by draw.
     pub fn picks(&self, len: usize) -> impl Iterator<Item = usize> {
         self.0.iter().map(move |&number| pick(number, len))
     }
 
-    /// By draw, a number from 0 to 11 that stands for the picks from lists of 1, 2, 3 and 4 at
-    /// once: `pick = twelfth * len / 12`.
+    /// The drawn number in twelfths (0 to 11), by draw. It determines the pick from lists of up to
+    /// 4 entries: `pick = twelfth * len / 12`.
     pub fn twelfths(&self) -> Box<[u8; DRAWS]> {
         Box::new(self.0.map(|number| pick(number, 12) as u8))
     }
@@ -74,7 +69,7 @@ mod tests {
     #[test]
     fn twelfths_reproduce_picks_from_lists_of_one_to_four() {
         let rules = Rules::BLITZ_2025;
-        // A small negative scale makes numbers that round to 1.
+        // A tiny negative scale produces numbers that round to 1.
         for (first_seed, pick_scale) in
             [(0, 10_000.0), (-777, 3.5), (1_000_000, 1e15), (0, -1e-30), (0, 0.0), (5, 12.0)]
         {

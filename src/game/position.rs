@@ -1,4 +1,4 @@
-//! Positions on the grid, and the directions between them.
+//! Grid positions and directions.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use super::names::named;
 pub struct Position {
     /// Column.
     pub x: i32,
-    /// Row, growing downwards.
+    /// Row; increases downwards.
     pub y: i32,
 }
 
@@ -22,25 +22,25 @@ impl Position {
         Self { x, y }
     }
 
-    /// The neighbouring position in `direction`, on the grid or not.
+    /// The neighbouring position in `direction`; may be off the grid.
     #[must_use]
     pub const fn towards(self, direction: Direction) -> Self {
         let (dx, dy) = direction.delta();
         Self::new(self.x + dx, self.y + dy)
     }
 
-    /// The position after a move that nothing blocks.
+    /// The position after a move, ignoring walls.
     #[must_use]
     pub fn after(self, player_move: Move) -> Self {
         player_move.direction().map_or(self, |direction| self.towards(direction))
     }
 
-    /// The distance in steps if no wall were in the way.
+    /// The distance in steps, ignoring walls.
     pub const fn manhattan_distance(self, other: Self) -> i32 {
         (self.x - other.x).abs() + (self.y - other.y).abs()
     }
 
-    /// The move that leads from here to `next`; `None` if that is farther than one step.
+    /// The move from this position to `next`; `None` if that is more than one step away.
     pub fn move_to(self, next: Self) -> Option<Move> {
         Move::ALL.into_iter().find(|&player_move| self.after(player_move) == next)
     }
@@ -53,7 +53,7 @@ impl fmt::Display for Position {
 }
 
 named! {
-    /// One of the four directions. Their numbers, 0 to 3, index the tables of the game.
+    /// One of the four directions. Its number, 0 to 3, indexes the tables of the game.
     pub enum Direction, "direction" {
         /// (-1, 0)
         Left = "left",

@@ -1,75 +1,67 @@
 //! The rules as one value: every number, order and switch.
 //!
-//! [`Rules::BLITZ_2025`] is the server's. A [`World`](super::World) is built for given rules,
-//! including its tables, so other rules cost nothing per tick. The reference model defines each of
-//! them.
-//!
-//! As JSON, rules are an object with the fields below; those that are missing are the server's.
+//! A [`World`](super::World) builds the rules into its tables, so other rules cost nothing per
+//! tick. In JSON, missing fields have the server's values.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::{Direction, Personality};
 
-/// The rules of a game. Change some of the server's with `Rules { no_jump: true,
-/// ..Rules::BLITZ_2025 }`.
+/// The rules of a game. Variants are written `Rules { no_jump: true, ..Rules::BLITZ_2025 }`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Rules {
-    /// No-jump variant: stepping onto a threat's tile loses the game before the threats move. The
-    /// server lets a player and a threat that swap tiles pass through each other.
+    /// No-jump variant: stepping onto a threat's tile loses the game before the threats move. On
+    /// the server, a player and a threat that swap tiles pass through each other.
     pub no_jump: bool,
-    /// How often threats move, by personality.
+    /// Ticks between moves, by personality.
     pub period_ticks: PeriodTicks,
-    /// When each personality begins.
+    /// The start of each personality.
     pub phase_clocks: PhaseClocks,
-    /// The order in which the options of a tile are listed: random picks and the deer's ties depend
-    /// on it.
+    /// The order of a tile's options, on which random picks and the deer's ties depend.
     pub option_order: [Direction; 4],
-    /// The order in which the shared path (owl, hawk, `MOVE_TO`) looks for a neighbour that is one
-    /// step nearer.
+    /// The order in which the shared path (owl, hawk, `MOVE_TO`) looks for a nearer neighbour.
     pub shared_path_order: [Direction; 4],
     /// The order in which the shark's breadth-first search looks at neighbours.
     pub shark_path_order: [Direction; 4],
-    /// The list from which a threat's first direction is picked, with its first seed.
+    /// The list from which a threat picks its first direction.
     pub spawn_order: [Direction; 4],
     /// The seed of a threat's first pick; each pick adds 1. From -1,000,000,000 to 1,000,000,000.
     pub first_seed: i32,
-    /// Factor applied to the sine of a seed before the fraction is taken. Finite.
+    /// The factor applied to the sine of a seed before the fraction is taken. Finite.
     pub pick_scale: f64,
-    /// A deer heads for its spawn instead of the player if the square of its distance to the player
-    /// is at most this.
+    /// A deer heads for its spawn if the square of its distance to the player is at most this.
     pub deer_shy_distance_squared: u32,
-    /// Which position of the player a deer uses.
+    /// The player position that a deer uses.
     pub deer_view: View,
-    /// Which position of the player a shark uses.
+    /// The player position that a shark uses.
     pub shark_view: View,
-    /// The period of the owls' window: they look at the player in the first `owl_window_ticks` of
-    /// it. At least 1.
+    /// The period of the owls' looks. At least 1.
     pub owl_minute_ticks: u16,
-    /// See `owl_minute_ticks`; at most as many.
+    /// Owls look at the player in this part of the period. At most `owl_minute_ticks`.
     pub owl_window_ticks: u16,
-    /// Which position of the player an owl looks at.
+    /// The player position that an owl looks at.
     pub owl_view: View,
-    /// A hawk that has waited for more moves than this is sent to a post. At most 100.
+    /// A hawk that has waited for more moves than this gets a post. At most 100.
     pub hawk_patience_moves: u8,
-    /// How many more moves a hawk waits after it has reached a post. At most 100.
+    /// The extra moves that a hawk waits after reaching a post. At most 100.
     pub hawk_rest_moves: u8,
-    /// How many of the best intersections a hawk picks its posts from.
+    /// The number of best intersections from which a hawk picks its posts.
     pub hawk_posts: u16,
-    /// Which position of the player a hawk looks for.
+    /// The player position that a hawk looks for.
     pub hawk_view: View,
-    /// How messages name styles and personalities; it does not affect the game.
+    /// The wording of styles and personalities in messages. It does not affect the game.
     pub wire: Wire,
 }
 
-/// How a server's messages name what they describe.
+/// The wording of styles and personalities in messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Wire {
     /// The words for the styles.
     pub style_names: StyleNames,
-    /// The personalities that are reported.
+    /// The reported personalities.
     pub personalities: Personalities,
 }
 
@@ -77,25 +69,25 @@ pub struct Wire {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StyleNames {
-    /// The server's.
+    /// The server's words.
     Server,
-    /// Words that do not reveal the style, one for each style.
+    /// One word per style that does not reveal it.
     Unknown,
 }
 
-/// The personalities that messages report.
+/// The personalities in messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Personalities {
-    /// The threats' own.
+    /// The threats' own personalities.
     Server,
-    /// None.
+    /// No personality.
     Missing,
-    /// Others, which do not match the threats' period.
+    /// Other personalities, which do not match the threats' periods.
     Mismatched,
 }
 
-/// Ticks from one move of a threat to the next, by personality; each is at least 1.
+/// Ticks between two moves of a threat, by personality; each is at least 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PeriodTicks {
@@ -124,23 +116,23 @@ impl PeriodTicks {
     }
 }
 
-/// The clock, which is the tick less one, after which threats have a personality; before all of
-/// them they are lazy. In ascending order.
+/// Threats get a personality when the clock (tick - 1) exceeds its value, in ascending order.
+/// Before `tease` they are lazy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PhaseClocks {
-    /// Later than this, threats tease.
+    /// Threats tease after this clock.
     pub tease: u16,
-    /// Later than this, threats are awake.
+    /// Threats are awake after this clock.
     pub awake: u16,
-    /// Later than this, threats are hungry.
+    /// Threats are hungry after this clock.
     pub hungry: u16,
-    /// Later than this, threats are insane.
+    /// Threats are insane after this clock.
     pub insane: u16,
 }
 
 impl PhaseClocks {
-    /// The personality at a clock.
+    /// The personality at a clock (tick - 1).
     pub const fn personality_at(&self, clock: u16) -> Personality {
         if clock > self.insane {
             Personality::Insane
@@ -156,33 +148,32 @@ impl PhaseClocks {
     }
 }
 
-/// Which position of the player a threat uses.
+/// The player position that a threat uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum View {
-    /// Where the player was at the end of the previous tick.
+    /// The player's position at the end of the previous tick.
     Stale,
-    /// Where the player is, after its command.
+    /// The player's position after its command.
     Present,
 }
 
-/// Why rules cannot be played.
+/// The error for rules that cannot be played.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("rules: {field} is {found}: expected {expected}")]
 #[non_exhaustive]
 pub struct RulesError {
-    /// The field, as in JSON.
+    /// The field's name in JSON.
     pub field: &'static str,
-    /// Its value.
+    /// The value found.
     pub found: String,
-    /// What it should be.
+    /// The expected value.
     pub expected: &'static str,
 }
 
-/// The largest absolute value of a first seed: every seed of a game is then a whole number that a
-/// 64-bit float holds.
+/// A 64-bit float holds every seed of a game exactly.
 const FIRST_SEED_MAX: i32 = 1_000_000_000;
-/// The largest patience and rest of a hawk: idle rounds then fit into a byte with its sign.
+/// Idle rounds then fit in an `i8`.
 const HAWK_MOVES_MAX: u8 = 100;
 
 impl Rules {
@@ -210,8 +201,13 @@ impl Rules {
         wire: Wire { style_names: StyleNames::Server, personalities: Personalities::Server },
     };
 
-    /// The server's rules with the no-jump variant on, which is ours.
+    /// The server's rules with the no-jump variant, which is not part of the server.
     pub const NO_JUMP: Self = Self { no_jump: true, ..Self::BLITZ_2025 };
+
+    /// True if owls that move at a clock (tick - 1) look at the player.
+    pub(super) fn owls_look_at(&self, clock: u16) -> bool {
+        clock % self.owl_minute_ticks.max(1) < self.owl_window_ticks
+    }
 
     /// Checks that the rules can be played.
     ///
@@ -251,46 +247,58 @@ impl Rules {
     }
 }
 
-/// An error unless `holds`.
 fn check(holds: bool, field: &'static str, found: impl ToString, expected: &'static str) -> Result<(), RulesError> {
     if holds { Ok(()) } else { Err(RulesError { field, found: found.to_string(), expected }) }
 }
 
-/// For formats that only distinguish the server's rules and their no-jump variant: `#[serde(with =
-/// "getaway::game::variant")]` writes `true` for the variant, `false` for the server's rules, and
-/// the whole object for any other rules, and reads all three.
-pub mod variant {
+/// Serde functions for rules as fields of a larger object: `no_jump`, plus `rules` if any other
+/// field differs from the server's. Use `#[serde(flatten, with = "getaway::game::rules_fields")]`.
+pub mod rules_fields {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
     use super::Rules;
 
+    #[derive(Serialize)]
+    struct Fields<'a> {
+        no_jump: bool,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        rules: Option<&'a Rules>,
+    }
+
     #[derive(Deserialize)]
-    #[serde(untagged, expecting = "true for the no-jump variant, false for the server's rules, or an object of rules")]
-    enum Variant {
-        NoJump(bool),
+    struct Found {
+        #[serde(default)]
+        no_jump: NoJump,
+        rules: Option<Rules>,
+    }
+
+    /// Older files store the rules object in the field of the flag.
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "true for the no-jump variant, or false")]
+    enum NoJump {
+        Flag(bool),
         Rules(Box<Rules>),
     }
 
-    /// Writes the rules.
-    ///
-    /// # Errors
-    /// When the serialiser fails.
-    pub fn serialize<S: Serializer>(rules: &Rules, serializer: S) -> Result<S::Ok, S::Error> {
-        if *rules == (Rules { no_jump: rules.no_jump, ..Rules::BLITZ_2025 }) {
-            serializer.serialize_bool(rules.no_jump)
-        } else {
-            rules.serialize(serializer)
+    impl Default for NoJump {
+        fn default() -> Self {
+            Self::Flag(false)
         }
     }
 
-    /// Reads the rules.
-    ///
-    /// # Errors
-    /// When they are neither a boolean nor an object of rules.
+    /// Writes the rules. Fails if the serialiser fails.
+    pub fn serialize<S: Serializer>(rules: &Rules, serializer: S) -> Result<S::Ok, S::Error> {
+        let is_variant = *rules == Rules { no_jump: rules.no_jump, ..Rules::BLITZ_2025 };
+        Fields { no_jump: rules.no_jump, rules: (!is_variant).then_some(rules) }.serialize(serializer)
+    }
+
+    /// Reads the rules; missing fields have the server's values. Fails if a field has another type.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Rules, D::Error> {
-        Ok(match Variant::deserialize(deserializer)? {
-            Variant::NoJump(no_jump) => Rules { no_jump, ..Rules::BLITZ_2025 },
-            Variant::Rules(rules) => *rules,
+        let Found { no_jump, rules } = Found::deserialize(deserializer)?;
+        Ok(match (rules, no_jump) {
+            (Some(rules), _) => rules,
+            (None, NoJump::Rules(rules)) => *rules,
+            (None, NoJump::Flag(no_jump)) => Rules { no_jump, ..Rules::BLITZ_2025 },
         })
     }
 }
@@ -347,23 +355,27 @@ mod tests {
     }
 
     #[test]
-    fn variants_are_booleans_and_other_rules_are_objects() {
+    fn rules_are_a_flag_and_an_object_where_they_differ_in_more() {
         #[derive(Debug, PartialEq, Serialize, Deserialize)]
         struct Saved {
-            #[serde(rename = "noJump", with = "variant")]
+            #[serde(flatten, with = "rules_fields")]
             rules: Rules,
         }
         let other = Rules { hawk_posts: 3, ..Rules::NO_JUMP };
+        let object = serde_json::to_string(&other).unwrap();
         for (rules, json) in [
-            (Rules::BLITZ_2025, r#"{"noJump":false}"#.to_owned()),
-            (Rules::NO_JUMP, r#"{"noJump":true}"#.to_owned()),
-            (other, format!(r#"{{"noJump":{}}}"#, serde_json::to_string(&other).unwrap())),
+            (Rules::BLITZ_2025, r#"{"no_jump":false}"#.to_owned()),
+            (Rules::NO_JUMP, r#"{"no_jump":true}"#.to_owned()),
+            (other, format!(r#"{{"no_jump":true,"rules":{object}}}"#)),
         ] {
             assert_eq!(serde_json::to_string(&Saved { rules }).unwrap(), json);
             assert_eq!(serde_json::from_str::<Saved>(&json).unwrap(), Saved { rules });
         }
-        let error = serde_json::from_str::<Saved>(r#"{"noJump":1}"#).unwrap_err().to_string();
-        assert!(error.starts_with("true for the no-jump variant, false"), "{error}");
+        for (rules, older) in [(other, format!(r#"{{"no_jump":{object}}}"#)), (Rules::BLITZ_2025, "{}".to_owned())] {
+            assert_eq!(serde_json::from_str::<Saved>(&older).unwrap(), Saved { rules });
+        }
+        let error = serde_json::from_str::<Saved>(r#"{"no_jump":1}"#).unwrap_err().to_string();
+        assert!(error.starts_with("true for the no-jump variant, or false"), "{error}");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! A state as plain data and as one line of text: for bug reports, caches and tests.
+//! A state as plain data and as one line of text, for bug reports, caches and tests.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,11 +8,10 @@ use thiserror::Error;
 
 use super::{Direction, PlacementError, Position, State, Style, Threat, World};
 
-/// The contents of a [`State`], as data that does not need a world. [`World::snapshot`] creates it,
+/// The contents of a [`State`] as data that needs no world. [`World::snapshot`] creates it, and
 /// [`World::restore`] turns it back into a state.
 ///
-/// Its text is one line: the tick and the player, then each threat in map order with what it
-/// remembers.
+/// Its text is one line: the tick, the player, and each threat with its memory, in map order.
 ///
 /// ```
 /// use getaway::game::{Layout, Rules, Snapshot, World};
@@ -26,20 +25,20 @@ use super::{Direction, PlacementError, Position, State, Style, Threat, World};
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Snapshot {
-    /// The tick that is about to be played, from 1.
+    /// The next tick to be played, from 1.
     pub tick: u16,
-    /// Where the player is.
+    /// The player's position.
     pub player: Position,
     /// The threats in map order.
     pub threats: Vec<Threat>,
 }
 
-/// Text that is not a [`Snapshot`].
+/// The error for text that is not a [`Snapshot`].
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("invalid state at {found:?}: expected {expected}")]
 #[non_exhaustive]
 pub struct SnapshotError {
-    /// The word; empty if the text ends too early.
+    /// The word found; empty if the text ends too early.
     pub found: String,
     /// The expected word.
     pub expected: &'static str,
@@ -49,15 +48,12 @@ impl World {
     /// The state as plain data.
     ///
     /// # Panics
-    /// When the state belongs to a world with more tiles or fewer threats than this one.
+    /// If the state belongs to a world with more tiles or fewer threats than this one.
     pub fn snapshot(&self, state: &State) -> Snapshot {
         Snapshot { tick: state.tick(), player: self.player(state), threats: self.threats(state).collect() }
     }
 
-    /// Rebuilds a state. Like [`World::state_at`], but the styles must be the map's.
-    ///
-    /// # Errors
-    /// As for [`World::state_at`], or when a threat's style is not the map's.
+    /// Rebuilds a state. Like [`World::state_at`], but fails if a threat's style is not the map's.
     pub fn restore(&self, snapshot: &Snapshot) -> Result<State, PlacementError> {
         for (index, (spawn, threat)) in self.layout().threats.iter().zip(&snapshot.threats).enumerate() {
             if spawn.style != threat.style {
@@ -125,7 +121,6 @@ fn parse_threat(mut words: Words<'_>) -> Result<Threat, SnapshotError> {
     Ok(threat)
 }
 
-/// The words of a part of the text that have not been parsed yet.
 struct Words<'a>(std::str::SplitWhitespace<'a>);
 
 impl Words<'_> {

@@ -1,4 +1,4 @@
-//! The [`State`] of a game, which changes from tick to tick.
+//! The [`State`] of a game, which changes on every tick.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ pub struct State {
     pub(super) is_caught: bool,
     pub(super) shape: Shape,
     pub(super) first: Block,
-    /// Threats from the ninth on; empty, and so without an allocation, on every real map.
+    /// Threats from the ninth on. Empty on every real map, so it needs no allocation.
     pub(super) more: Box<[Block]>,
 }
 
@@ -24,37 +24,32 @@ const _: () = assert!(size_of::<State>() <= 88);
 impl Clone for State {
     #[inline]
     fn clone(&self) -> Self {
-        // Written out because the search clones as often as it steps, and the general clone of a
-        // box is not inlined.
+        // Written out because the clone of a box is not inlined, and a search clones at every step.
         let more = if self.more.is_empty() { Box::default() } else { self.more.clone() };
         Self { more, ..*self }
     }
 }
 
-/// Whether a game goes on, or how it ended.
+/// The status of a game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// There is a tick to play.
+    /// The game goes on.
     Running,
     /// A threat stands on the player's tile.
     Caught,
-    /// The player has survived every tick. A catch in the last tick does not count: the score is
-    /// the same.
+    /// The player survived every tick. A catch in the last tick does not change the score.
     Complete,
 }
 
-/// The ranges of a state's indices: the number of tiles, and the number of threats of each style,
-/// which are in the order of the lanes. It is packed, not hashed: when two shapes match, every
-/// number in the state is a valid index into the world's tables and every lane holds the same
-/// style, so the lookups of [`World::step`](super::World::step) need no bounds checks.
+/// The tile count and the number of threats of each style, packed into a word. If two shapes match,
+/// every number in the state is a valid index into the world's tables and every lane holds the same
+/// style. So [`World::step`](super::World::step) needs no bounds checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Shape(u64);
 
 impl Shape {
-    /// Bits that hold a number of tiles.
     const TILE_BITS: u32 = usize::BITS - MAX_OPEN_TILES.leading_zeros();
-    /// Bits that hold a number of threats.
     const COUNT_BITS: u32 = usize::BITS - MAX_THREATS.leading_zeros();
 
     pub fn new(tiles: usize, threats: &[Spawn]) -> Self {
@@ -64,40 +59,39 @@ impl Shape {
     }
 }
 
-/// A threat in readable form: every field the server keeps that is not the same for all threats.
+/// A threat: the server's fields, except those that are equal for all threats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Threat {
-    /// How it chooses its moves.
+    /// Determines its moves.
     pub style: Style,
-    /// Where it stands.
+    /// Its position.
     pub position: Position,
-    /// The direction it faces: that of its last step.
+    /// The direction of its last step.
     pub direction: Direction,
-    /// How many random numbers it has drawn, the first for its direction: its next seed is the
-    /// first seed plus this number.
+    /// The random numbers drawn so far. Its next seed is the first seed plus this number.
     pub draws: u16,
-    /// Owl: where it last looked at the player.
+    /// Owl: the player's position at its last look.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remembered: Option<Position>,
-    /// Hawk: where it last saw the player.
+    /// Hawk: the player's last seen position.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seen: Option<Position>,
-    /// Hawk: the intersection it is on its way to.
+    /// Hawk: the intersection that it heads for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub post: Option<Position>,
-    /// Hawk: moves it has waited, from -5 on the server.
+    /// Hawk: moves waited, from -5 on the server.
     #[serde(default)]
     pub idle_rounds: i8,
 }
 
 impl State {
-    /// The tick that is about to be played, from 1; 2001 when the game is complete.
+    /// The next tick to be played, from 1; 2001 when the game is complete.
     pub fn tick(&self) -> u16 {
         self.tick
     }
 
-    /// Whether the game goes on, or how it ended.
+    /// The status of the game.
     #[inline]
     pub fn status(&self) -> Status {
         match (self.is_complete(), self.is_caught) {
@@ -107,20 +101,19 @@ impl State {
         }
     }
 
-    /// Whether the game is over: caught, or complete.
+    /// True if the game is over: caught or complete.
     #[inline]
     pub fn is_over(&self) -> bool {
         self.is_caught || self.is_complete()
     }
 
-    /// Whether every tick has been survived. A catch in the last tick comes too late to change
-    /// that.
+    /// True if the player survived every tick, even if it is caught in the last one.
     #[inline]
     pub fn is_complete(&self) -> bool {
         self.tick > LAST_TICK
     }
 
-    /// Whether a threat stands on the player's tile, even if the game is complete.
+    /// True if a threat stands on the player's tile, even if the game is complete.
     #[inline]
     pub fn is_caught(&self) -> bool {
         self.is_caught
@@ -149,7 +142,7 @@ impl State {
     }
 }
 
-/// The block of a lane, and the lane's index in it.
+/// Splits a lane number into its block and the lane in that block.
 pub(super) fn split_lane(lane: u8) -> (usize, usize) {
     (usize::from(lane) / LANES, usize::from(lane) % LANES)
 }

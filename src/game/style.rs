@@ -1,21 +1,19 @@
-//! The style and the personality of a threat.
+//! Threat styles and personalities.
 
 use super::names::named;
 
 named! {
-    /// What a threat is: how it chooses its moves. In the order of the palette in which maps are
-    /// drawn.
+    /// The style of a threat, which determines its moves. The order is that of the map palette.
     pub enum Style, "style" {
-        /// Straight on while it can, then a random option (the server's `straitHead`).
+        /// Straight on if possible, else a random option (the server's `straitHead`).
         Bull = "bull",
         /// A random option on every move (`girouette`).
         Goldfish = "goldfish",
-        /// Takes the shortest path to where the player was (`aggressive`).
+        /// The shortest path to the player's last position (`aggressive`).
         Shark = "shark",
-        /// The shared path to where it last looked at the player, which it does in ten ticks of
-        /// every sixty (`surveillance`).
+        /// The shared path to the player's position at its last look (`surveillance`).
         Owl = "owl",
-        /// Never turns back, greedy by distance (`le_fantome_orange_dans_pacman`).
+        /// Greedy by distance; never reverses (`le_fantome_orange_dans_pacman`).
         Deer = "deer",
         /// Chases what it sees, patrols intersections otherwise (`sheriff`).
         Hawk = "hawk",
@@ -23,7 +21,7 @@ named! {
 }
 
 impl Style {
-    /// The letter that stands for the style in drawings.
+    /// The style's letter in drawings.
     pub const fn letter(self) -> char {
         match self {
             Self::Bull => 'B',
@@ -35,8 +33,8 @@ impl Style {
         }
     }
 
-    /// Its colour in the picture of a map: red, green, blue. No two colours of a map are within 40
-    /// of each other, channels summed.
+    /// The style's colour in a map image. Any two map colours differ by at least 40, summed over
+    /// the channels.
     pub const fn color(self) -> [u8; 3] {
         match self {
             Self::Bull => [255, 0, 0],
@@ -48,7 +46,6 @@ impl Style {
         }
     }
 
-    /// What determines its moves besides its pose, its draws and the player.
     pub(crate) const fn memory(self) -> StyleMemory {
         match self {
             Self::Bull | Self::Goldfish | Self::Shark => StyleMemory::Nothing,
@@ -58,7 +55,7 @@ impl Style {
         }
     }
 
-    /// Whether it draws a number on every move, so that its moves give the number of its draws.
+    /// True if it draws a number on every move, so that its moves give its number of draws.
     pub(crate) const fn draws_every_move(self) -> bool {
         match self {
             Self::Goldfish => true,
@@ -66,7 +63,6 @@ impl Style {
         }
     }
 
-    /// Whether it ever draws a number, so that the number of its draws matters.
     pub(crate) const fn draws(self) -> bool {
         match self {
             Self::Goldfish | Self::Bull | Self::Hawk => true,
@@ -74,8 +70,7 @@ impl Style {
         }
     }
 
-    /// Rank by specificity, from 0: of the styles that explain some moves, the most specific is the
-    /// likeliest.
+    /// Rank from 0: of the styles that explain some moves, the most specific is the likeliest.
     pub(crate) const fn specificity_rank(self) -> u8 {
         match self {
             Self::Shark => 0,
@@ -88,23 +83,20 @@ impl Style {
     }
 }
 
-/// What the moves of a style depend on besides its pose, its draws and the player.
+/// The memory of a style besides its pose, its draws and the player.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StyleMemory {
-    /// Nothing.
     Nothing,
     /// The tile on which it spawned.
     Spawn,
-    /// The tile on which it last looked at the player, if it has.
+    /// The player's tile at its last look, if any.
     LastLook,
-    /// The tile where it last saw the player, or the post that it is on its way to; else the moves
-    /// that it has waited.
+    /// The player's last seen tile, or its post; without either, the moves waited.
     Target,
 }
 
 named! {
-    /// How often threats move: the same for all threats, determined by the tick alone. From the
-    /// slowest to the fastest.
+    /// The personality of all threats, which sets the ticks between moves. From slowest to fastest.
     pub enum Personality, "personality" {
         /// A move every 5 ticks on the server.
         Lazy = "lazy",

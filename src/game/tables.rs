@@ -1,39 +1,35 @@
-//! Tables built once per world, which reduce a tick to a handful of lookups.
+//! Lookup tables built once per world.
 //!
 //! Open tiles are numbered from 0 by x, then by y, in the server's order. A *pose* is a tile and a
-//! direction in one number, `tile * 4 + direction`; a threat's next pose is a lookup by its current
-//! pose.
+//! direction in one number, `tile * 4 + direction`.
 
 use super::memory::Memory;
 use super::picks::{DRAWS, Numbers, TWELFTHS};
 use super::routes::{self, ROUTE_BYTES, RouteBuilder};
 use super::{Direction, Layout, Mover, Position, Rules, StreetGraph, View};
 
-/// The maximum number of open tiles on a map, see-through tiles included (a 64x64 hall): a pose
-/// then fits in 14 bits, and the routes table, whose size is the square of this number, in 16 MiB.
+/// The maximum number of open tiles on a map, see-through tiles included (a 64x64 hall). A pose
+/// then fits in 14 bits, and the routes table in 16 MiB.
 pub const MAX_OPEN_TILES: usize = 4096;
-/// The maximum number of threats on a map: eight times that of the largest real map.
+/// The maximum number of threats on a map: eight times as many as on the largest real map.
 pub const MAX_THREATS: usize = 64;
 
 /// Sentinel for "no tile" and "no pose".
 pub(super) const NONE: u16 = u16::MAX;
 
-/// Number of directions: a pose divided by it is the tile, the remainder the direction.
 pub(super) const DIRECTIONS: usize = 4;
-/// Number of ways a deer can rank the four directions, depending on where its target lies: the
-/// eight octants and the eight rays between them.
+/// The bearings of a deer's target: eight octants and the eight rays between them. Each has one
+/// ranking of the four directions.
 const BEARINGS: usize = 16;
 
-/// Where the stale player is before the first tick, off the grid: the number of tiles stands for
-/// it.
+/// The stale player before the first tick, off the grid; encoded as the tile count.
 pub(super) const NOWHERE: Position = Position::new(-1, -1);
 
-/// The pose of a threat on `tile` that faces `direction`.
 pub(super) const fn pose(tile: u16, direction: Direction) -> u16 {
     tile * DIRECTIONS as u16 + direction as u16
 }
 
-/// The rules that are needed while threats move: all others are in the tables.
+/// The rules needed while threats move; the tables contain all others.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ThreatRules {
     pub deer_view: View,
@@ -56,26 +52,20 @@ impl ThreatRules {
         }
     }
 
-    /// Clamps idle rounds to the range a hawk can reach.
     pub fn clamp_idle_rounds(&self, rounds: i8) -> i8 {
         rounds.clamp(-self.hawk_rest_moves, self.hawk_patience_moves)
     }
 }
 
-/// Everything about a map's streets that the rules look up. See the module's description for tiles
-/// and poses.
 #[derive(Clone, Debug)]
 pub(super) struct Tables {
-    /// Its numbers are the tiles of every other table.
     pub graph: StreetGraph,
-    /// Not a table, but used as often.
     pub rules: ThreatRules,
-    /// The order of options.
     option_order: [Direction; 4],
     shared_path_order: [Direction; 4],
     shark_path_order: [Direction; 4],
     deer_shy_distance_squared: i64,
-    /// Tile -> directions in which the player can leave it, bits 0 to 3.
+    /// Tile -> the player's open directions, bits 0 to 3.
     pub player_exits: Vec<u8>,
     /// `tile * 8 + move` -> the player's tile after the move.
     pub player_next: Vec<u16>,
@@ -83,32 +73,31 @@ pub(super) struct Tables {
     pub straight: Vec<u16>,
     /// `tile * 16 + twelfth` -> the pose after a random pick from the tile's options.
     pub random_option: Vec<u16>,
-    /// `target * tiles + tile` -> see [`routes`]; the last row is for "no target".
+    /// `target * tiles + tile` -> route byte (see [`routes`]); the last row is for "no target".
     pub routes: Vec<u8>,
-    /// `tile * 32 + routes byte` -> the next pose on the shared path, or [`NONE`].
+    /// Tile -> number of visible tiles, itself included.
+    pub views: Vec<u16>,
+    /// `tile * 32 + route byte` -> the next pose on the shared path, or [`NONE`].
     pub shared_step: Vec<u16>,
-    /// `tile * 32 + routes byte` -> the next pose on the shark path, or [`NONE`].
+    /// `tile * 32 + route byte` -> the next pose on the shark path, or [`NONE`].
     pub shark_step: Vec<u16>,
-    /// Tile, and the number of tiles for [`NOWHERE`] -> its index on a grid so wide that the
-    /// difference of two indices identifies their offset: see `bearings`.
+    /// Tile -> its index on a grid so wide that differences of indices identify offsets.
     pub places: Vec<i32>,
-    /// `places[target] - places[deer] + bearing_offset` -> the bearing (from 1) of a deer's target,
-    /// 0 for "too close".
+    /// `places[target] - places[deer] + bearing_offset` -> the bearing from 1; 0 for "too close".
     pub bearings: Vec<u8>,
     pub bearing_offset: i32,
-    /// `bearing * poses + pose` -> the deer's next pose: 16 bearings from 1; row 0 is unused.
+    /// `bearing * poses + pose` -> the deer's next pose; row 0 is unused.
     pub deer_next: Vec<u16>,
-    /// Draws -> which twelfth of [0, 1) is drawn.
+    /// Draws -> the drawn number in twelfths, from 0 to 11.
     pub twelfths: Box<[u8; DRAWS]>,
-    /// The intersections with the longest views, best first; ties are in tile order.
+    /// The intersections with the longest views, best first; ties in tile order.
     pub best_intersections: Vec<u16>,
-    /// Draws -> the memory of a hawk that picks its post then.
+    /// Draws -> the memory of a hawk that picks its post at that draw.
     pub hawk_posts: Box<[Memory; DRAWS]>,
 }
 
 impl Tables {
-    /// Builds every table except the routes and those derived from them; see [`Tables::finish`].
-    /// The caller has checked the limits.
+    /// Builds the tables that do not depend on the routes. The caller has checked the limits.
     pub fn new(layout: &Layout, rules: &Rules) -> Self {
         let numbers = Numbers::new(rules);
         let mut tables = Self {
@@ -123,6 +112,7 @@ impl Tables {
             straight: Vec::new(),
             random_option: Vec::new(),
             routes: Vec::new(),
+            views: Vec::new(),
             shared_step: Vec::new(),
             shark_step: Vec::new(),
             places: Vec::new(),
@@ -139,53 +129,45 @@ impl Tables {
         tables
     }
 
-    /// Takes the finished routes and builds the tables derived from them.
     pub fn finish(&mut self, routes: RouteBuilder, rules: &Rules) {
-        let (routes, views) = routes.into_tables();
-        self.routes = routes;
-        self.best_intersections = self.rank_intersections(&views, rules.hawk_posts.into());
+        (self.routes, self.views) = routes.into_tables();
+        self.best_intersections = self.rank_intersections(rules.hawk_posts.into());
         self.build_hawk_posts(&Numbers::new(rules));
     }
 
-    /// Open tiles.
     pub fn len(&self) -> usize {
         self.graph.len()
     }
 
-    /// The number that stands for no tile, in memories, routes and places.
+    /// The number for "no tile".
     #[inline(always)]
     pub fn nowhere(&self) -> u16 {
         self.graph.len() as u16
     }
 
-    /// The threats' neighbours of every tile: see [`StreetGraph::neighbours`].
     pub fn neighbours(&self) -> &[[u16; 4]] {
         self.graph.neighbours(Mover::Threat)
     }
 
-    /// The options of a tile, in the order of the rules.
     pub fn options(&self, tile: u16) -> impl Iterator<Item = Direction> + '_ {
         self.option_order.into_iter().filter(move |&direction| self.ahead(tile, direction).is_some())
     }
 
-    /// The options of a tile as bits 0 to 3.
     fn option_bits(&self, tile: u16) -> u8 {
         self.options(tile).fold(0, |bits, direction| bits | 1 << direction as u8)
     }
 
-    /// The pose after a step from `tile` in `direction`, if the way is open.
     fn ahead(&self, tile: u16, direction: Direction) -> Option<u16> {
         let next = self.neighbours()[usize::from(tile)][direction as usize];
         (next != tile).then(|| pose(next, direction))
     }
 
-    /// Replaces the layout by one with the same walls: only the tiles open to the player change.
+    /// Only the player's tables change: the walls are the same.
     pub fn set_layout(&mut self, layout: &Layout) {
         self.graph.set_player_ways(layout);
         self.build_player_tables();
     }
 
-    /// Builds the player's tables: the player cannot enter see-through tiles.
     fn build_player_tables(&mut self) {
         self.player_exits.clear();
         self.player_next.clear();
@@ -198,8 +180,7 @@ impl Tables {
         }
     }
 
-    /// Builds the step tables of each tile: straight ahead, a random option, the first step of each
-    /// path. A threat on a tile without options never turns from its first direction.
+    /// Builds the tables of single steps. A threat without options keeps its first direction.
     fn build_step_tables(&mut self, first_direction: Direction) {
         let directions = |order: [Direction; 4]| -> [Option<Direction>; ROUTE_BYTES] {
             std::array::from_fn(|byte| routes::first_nearer(byte as u8, order))
@@ -228,9 +209,8 @@ impl Tables {
         position.y * self.stride() + position.x
     }
 
-    /// Builds the deer tables. The tile beyond direction `d` lies at squared distance `|t|^2 - 2
-    /// t.d + 1` from a target at offset `t`, so the ranking of the four depends only on the octant
-    /// of the target.
+    /// The neighbour in direction `d` lies at squared distance `|t|^2 - 2 t.d + 1` from a target at
+    /// offset `t`, so the ranking of the four depends only on the octant of the target.
     fn build_deer_tables(&mut self) {
         let stride = self.stride();
         let (width, height) = (self.graph.width(), self.graph.height());
@@ -264,7 +244,7 @@ impl Tables {
         }
     }
 
-    /// A deer's next pose for each direction it may face, with its target at this offset.
+    /// A deer's next pose by the direction it faces, for a target at this offset.
     pub fn deer_steps(&self, tile: u16, offset: (i32, i32)) -> [u16; DIRECTIONS] {
         deer_poses(
             &self.neighbours()[usize::from(tile)],
@@ -273,14 +253,14 @@ impl Tables {
         )
     }
 
-    /// Appends the row of a deer that goes home to `spawn`, and returns the row's number.
+    /// Returns the index of the new row.
     pub fn add_deer_home(&mut self, spawn: Position) -> u16 {
         let row_length = DIRECTIONS * self.len();
         let place = self.place(spawn);
         for (tile, &position) in self.graph.positions().iter().enumerate() {
             let bearing = self.bearings[(place - self.places[tile] + self.bearing_offset) as usize];
             let steps = match usize::from(bearing) {
-                // Within the shy distance the table has no bearing: compute the steps directly.
+                // The table has no bearing within the shy distance.
                 0 => self.deer_steps(tile as u16, (spawn.x - position.x, spawn.y - position.y)),
                 bearing => {
                     let known = &self.deer_next[bearing * row_length + DIRECTIONS * tile..];
@@ -292,7 +272,6 @@ impl Tables {
         (self.deer_next.len() / row_length - 1) as u16
     }
 
-    /// Drops the rows that [`Tables::add_deer_home`] appended.
     pub fn clear_deer_homes(&mut self) {
         self.deer_next.truncate((1 + BEARINGS) * self.straight.len());
     }
@@ -305,33 +284,31 @@ impl Tables {
         }
     }
 
-    /// The best intersections, ranked by the number of visible tiles; every count includes the tile
-    /// itself, which does not change the ranking.
-    fn rank_intersections(&self, views: &[u16], posts_max: usize) -> Vec<u16> {
+    /// Counts the tile itself, unlike the server; the ranking is the same.
+    fn rank_intersections(&self, posts_max: usize) -> Vec<u16> {
         let (width, height) = (self.graph.width(), self.graph.height());
         let is_inner = |p: Position| p.x >= 1 && p.x <= width - 2 && p.y >= 1 && p.y <= height - 2;
         let mut ranked: Vec<u16> = (0..self.len() as u16)
             .filter(|&tile| is_inner(self.graph.position(tile)) && self.options(tile).count() >= 3)
             .collect();
-        ranked.sort_by_key(|&tile| std::cmp::Reverse(views[usize::from(tile)]));
+        ranked.sort_by_key(|&tile| std::cmp::Reverse(self.views[usize::from(tile)]));
         ranked.truncate(posts_max);
         ranked
     }
 
-    /// The byte of [`Tables::routes`] for a pair of tiles, for callers outside the hot path.
     pub fn route(&self, target: u16, tile: u16) -> u8 {
         self.routes[usize::from(target) * self.len() + usize::from(tile)]
     }
 }
 
-/// The square of an offset's length; maps may be so long that it takes 64 bits.
+/// Needs 64 bits on very long maps.
 pub(super) fn squared_length((dx, dy): (i32, i32)) -> i64 {
     let (dx, dy) = (i64::from(dx), i64::from(dy));
     dx * dx + dy * dy
 }
 
-/// A deer's choice for each direction it may face: its only option, else the option nearest to the
-/// target that does not turn back; ties go to the first in order.
+/// By the direction that a deer faces: its only option, or else the option nearest to the target
+/// that does not reverse. Ties go to the earliest option.
 fn deer_choices(options: u8, order: [Direction; 4], (dx, dy): (i32, i32)) -> [Option<Direction>; DIRECTIONS] {
     let is_open = |direction: &Direction| options >> *direction as u8 & 1 == 1;
     let only = if options.count_ones() == 1 { Direction::ALL.into_iter().find(is_open) } else { None };
@@ -345,7 +322,7 @@ fn deer_choices(options: u8, order: [Direction; 4], (dx, dy): (i32, i32)) -> [Op
     })
 }
 
-/// The poses after these choices; a deer without a choice keeps its pose.
+/// Without a choice, a deer keeps its pose.
 fn deer_poses(neighbours: &[u16; 4], tile: u16, choices: &[Option<Direction>; DIRECTIONS]) -> [u16; DIRECTIONS] {
     Direction::ALL.map(|facing| match choices[facing as usize] {
         Some(direction) => pose(neighbours[direction as usize], direction),
@@ -353,8 +330,7 @@ fn deer_poses(neighbours: &[u16; 4], tile: u16, choices: &[Option<Direction>; DI
     })
 }
 
-/// The bearing of an offset other than (0, 0), from 1 to 16: odd numbers are the rays, even numbers
-/// the octants between them.
+/// From 1 to 16: rays are odd, the octants between them even.
 fn bearing(dx: i32, dy: i32) -> u8 {
     let (across, along) = (dx.abs(), dy.abs());
     match (dx.signum(), dy.signum(), across.cmp(&along) as i8) {

@@ -1,8 +1,7 @@
-//! The six styles: what a threat does on a tick on which it moves.
+//! The moves of the six styles.
 //!
-//! Threats do not see one another, so their order among themselves does not matter. They are kept
-//! sorted by style in blocks of eight *lanes*, and each style is a loop over its lanes without a
-//! branch on the style.
+//! Threats do not interact, so their order does not matter. They are sorted by style in blocks of
+//! eight *lanes*; each style is a loop over its lanes without a branch on the style.
 
 use std::hint::select_unpredictable;
 
@@ -12,35 +11,29 @@ use super::routes::{ROUTE_BYTES, SEES};
 use super::tables::{DIRECTIONS, NONE, Tables};
 use super::{Spawn, Style, View};
 
-/// Threats in a block.
 pub(super) const LANES: usize = 8;
 
-/// Eight threats, one per lane. Empty lanes hold a pose that matches no tile.
+/// Eight threats, one per lane. The pose of an empty lane matches no tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Block {
-    /// Tile and direction.
     pub poses: [u16; LANES],
-    /// How often it has drawn a number.
     pub draws: [u16; LANES],
-    /// Owl: where it last looked at the player. Hawk: the tile it heads for.
+    /// Owl: the player's tile at its last look. Hawk: the tile it heads for.
     pub memories: [Memory; LANES],
-    /// Hawk: idle rounds.
     pub idle_rounds: [i8; LANES],
 }
 
-/// The constant part of a block: its lanes by style and the homes of its deer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct LaneMap {
     /// Lanes `ends[i - 1]..ends[i]` hold the threats of the style with [`lane_rank`] `i`.
     ends: [u8; Style::ALL.len()],
-    /// The row of [`Tables::deer_next`] for a deer on its way home.
+    /// The row of [`Tables::deer_next`] for a deer heading for its spawn.
     deer_homes: [u16; LANES],
-    /// The bits of each pose that decide its future.
+    /// The bits of each pose that affect its future.
     pub pose_masks: [u16; LANES],
 }
 
 impl LaneMap {
-    /// The lanes of up to eight threats, sorted by [`lane_rank`].
     pub fn new(threats: &[Spawn], tables: &mut Tables) -> Self {
         let mut map = Self { ends: [0; Style::ALL.len()], deer_homes: [0; LANES], pose_masks: [NONE; LANES] };
         for (rank, end) in map.ends.iter_mut().enumerate() {
@@ -59,7 +52,7 @@ impl LaneMap {
     }
 }
 
-/// The order in which the styles fill a block's lanes, and in which [`Block::advance`] moves them.
+/// The order of the styles in a block's lanes.
 pub(super) const fn lane_rank(style: Style) -> usize {
     match style {
         Style::Goldfish => 0,
@@ -71,7 +64,7 @@ pub(super) const fn lane_rank(style: Style) -> usize {
     }
 }
 
-/// Whether a threat's next step depends on the direction of its last.
+/// True if a threat's next step depends on its direction.
 const fn goes_by_direction(style: Style) -> bool {
     match style {
         Style::Bull | Style::Deer => true,
@@ -79,33 +72,30 @@ const fn goes_by_direction(style: Style) -> bool {
     }
 }
 
-/// Eight lanes as two words.
 #[inline(always)]
 fn words(lanes: [u16; LANES]) -> [u64; 2] {
     let word = |from: usize| (0..4).fold(0, |word, lane| word | u64::from(lanes[from + lane]) << (16 * lane));
     [word(0), word(4)]
 }
 
-/// Folds a word into a hash: the halves of a 128-bit product, as in wyhash.
+/// Adds a word to a hash by folding a 128-bit product, as in wyhash.
 #[inline(always)]
 pub(super) fn mix(hash: u64, word: u64) -> u64 {
     let product = u128::from(hash ^ 0x9e37_79b9_7f4a_7c15) * u128::from(word ^ 0xe703_7ed1_a0b4_28db);
     product as u64 ^ (product >> 64) as u64
 }
 
-/// What the threats know about the player when they move.
 #[derive(Clone, Copy)]
 pub(super) struct PlayerView {
-    /// Where the player is, after its command.
+    /// The player's tile after its command.
     pub present: u16,
-    /// Where the player was at the end of the previous tick; [`Tables::nowhere`] in the first.
+    /// The player's tile at the end of the previous tick; [`Tables::nowhere`] in the first tick.
     pub stale: u16,
-    /// Whether owls look now.
+    /// True if owls look in this tick.
     pub owls_look: bool,
 }
 
 impl PlayerView {
-    /// The position that a style uses.
     #[inline(always)]
     fn of(self, view: View) -> u16 {
         select_unpredictable(matches!(view, View::Stale), self.stale, self.present)
@@ -113,7 +103,6 @@ impl PlayerView {
 }
 
 impl Block {
-    /// A block without threats.
     pub const EMPTY: Self = Self {
         poses: [NONE; LANES],
         draws: [0; LANES],
@@ -121,13 +110,11 @@ impl Block {
         idle_rounds: [0; LANES],
     };
 
-    /// Whether a threat stands on `tile`.
     #[inline(always)]
     pub fn stands_on(&self, tile: u16) -> bool {
         self.poses.iter().fold(false, |any, pose| any | (pose / DIRECTIONS as u16 == tile))
     }
 
-    /// A hash of everything that determines the threats' future moves.
     #[inline(always)]
     pub fn digest(&self, map: &LaneMap) -> u64 {
         let mut poses = self.poses;
@@ -140,8 +127,7 @@ impl Block {
         mix(mix(p0, p1), idle_rounds) ^ mix(s0, m1).rotate_left(21) ^ mix(m0, s1).rotate_left(42)
     }
 
-    /// Moves every threat. The block and the player view must come from a state whose shape matches
-    /// the world's: see [`at`].
+    /// The shape of the state must match the world's: see [`at`].
     #[inline(always)]
     pub fn advance(&mut self, map: &LaneMap, tables: &Tables, player: PlayerView) {
         let [goldfish, bull, deer, shark, owl, hawk] = map.ends;
@@ -172,7 +158,6 @@ impl Block {
         }
     }
 
-    /// The pose of a lane, and its tile.
     #[inline(always)]
     fn pose(&self, lane: u8) -> (u16, usize) {
         let pose = at(&self.poses, usize::from(lane));
@@ -237,8 +222,8 @@ impl Block {
         let (pose, tile) = self.pose(lane);
         let memory = at_mut(&mut self.memories, usize::from(lane));
         let idle_rounds = at_mut(&mut self.idle_rounds, usize::from(lane));
-        // Both routes are looked up before it is known which one is needed: two dependent lookups
-        // would be the longest latency in a tick.
+        // Both routes are looked up in parallel: dependent lookups would be the slowest part of a
+        // tick.
         let to_player = route(tables, usize::from(player), tile);
         let to_memory = route(tables, usize::from(memory.tile()), tile);
         let sees = to_player & SEES != 0;
@@ -254,7 +239,6 @@ impl Block {
         self.set_pose(lane, select_unpredictable(step == NONE, pose, step));
     }
 
-    /// A hawk that has reached its target or has none.
     #[inline(always)]
     fn hawk_stays(&mut self, tables: &Tables, lane: u8, arrived: bool) {
         let memory = at_mut(&mut self.memories, usize::from(lane));
@@ -266,7 +250,7 @@ impl Block {
         }
         *idle_rounds += 1;
         if *idle_rounds > tables.rules.hawk_patience_moves {
-            // Without an intersection the server draws a number anyway, and the hawk keeps waiting.
+            // Without intersections the server still draws a number, and the hawk keeps waiting.
             let draws = at_mut(&mut self.draws, usize::from(lane));
             *memory = tables.hawk_posts[usize::from(*draws) % DRAWS];
             *draws += 1;
@@ -275,30 +259,27 @@ impl Block {
     }
 }
 
-/// The byte of [`Tables::routes`] for a target and a tile.
 #[inline(always)]
 fn route(tables: &Tables, target: usize, tile: usize) -> u8 {
     at(&tables.routes, target * tables.len() + tile)
 }
 
-/// The pose after a random pick from the options.
 #[inline(always)]
 fn random_option(tables: &Tables, tile: usize, draws: u16) -> u16 {
     let twelfth = tables.twelfths[usize::from(draws) % DRAWS];
     at(&tables.random_option, tile * TWELFTHS + usize::from(twelfth))
 }
 
-/// `table[index]` without a bounds check: measured, bounds checks make replaying a plan a third
-/// slower.
+/// `table[index]` without a bounds check, which would slow the replay of a plan by a third.
 ///
 /// Every index is computed from a block's lanes, the player's tile, and this world's own tables.
 /// Only a world creates a [`State`](super::State), and `World::step` rejects a state of another
-/// [`Shape`](super::state::Shape): with equal shapes both worlds have as many tiles, and each lane
-/// holds a threat of the same style. Then each number in a state is in range for this world,
-/// whatever its streets: poses are below `4 * tiles`, the tile of a [`Memory`] and the stale player
-/// are at most `tiles`, which has an entry in the tables that they index, draws are taken modulo
-/// the length of their tables, and the tables hold nothing else. Debug builds, and so the tests and
-/// the fuzzers, check every index.
+/// [`Shape`](super::state::Shape). With equal shapes, both worlds have the same number of tiles,
+/// and each lane holds a threat of the same style. So each number in a state is in range for this
+/// world, whatever its streets: poses are below `4 * tiles`. The tile of a [`Memory`] and the stale
+/// player are at most `tiles`, and the tables they index have an entry for that. Draws are taken
+/// modulo the length of their tables, and the tables hold nothing else. Debug builds, and so the
+/// tests and fuzzers, check every index.
 #[inline(always)]
 fn at<T: Copy>(table: &[T], index: usize) -> T {
     debug_assert!(index < table.len());

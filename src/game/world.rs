@@ -1,5 +1,4 @@
-//! A map prepared for play: the immutable [`World`], which plays ticks on a
-//! [`State`](super::State).
+//! The immutable [`World`], which plays ticks on a [`State`](super::State).
 
 use thiserror::Error;
 
@@ -14,40 +13,37 @@ use super::{
     Position, Rules, Spawn, StreetGraph, Style, StyleMemory, Threat, WorldBuilder, WorldError,
 };
 
-/// A map prepared for play: every table its rules need.
+/// A map prepared for play, with all lookup tables of its rules.
 #[derive(Clone, Debug)]
 pub struct World {
     pub(super) layout: Layout,
     pub(super) rules: Rules,
     pub(super) tables: Tables,
     pub(super) lane_maps: Vec<LaneMap>,
-    /// Threat, in map order -> lane, counted through the blocks.
+    /// Threat in map order -> lane, numbered across blocks.
     pub(super) lanes: Vec<u8>,
     pub(super) clock: Clock,
     pub(super) shape: Shape,
-    /// The direction of every threat when the game starts.
     pub(super) first_direction: Direction,
 }
 
-/// A threat in the numbers of the tables.
+/// A threat in tile numbers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ThreatNumbers {
-    /// `tile * 4 + direction`.
     pub pose: u16,
-    /// The tile that an owl or a hawk heads for; the number of tiles for none.
+    /// The target of an owl or a hawk; the tile count for none.
     pub target: u16,
-    /// Whether a hawk is sent there, rather than having seen the player there.
+    /// True if a hawk's target is a post, false if it is a place where it saw the player.
     pub is_post: bool,
-    /// Hawk: idle rounds.
     pub idle_rounds: i8,
 }
 
-/// The game is over: there is no tick to play.
+/// The error for playing a game that is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the game is over")]
 pub struct GameOver;
 
-/// Why a state cannot be built.
+/// The reason a state cannot be built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum PlacementError {
@@ -57,31 +53,31 @@ pub enum PlacementError {
     /// The number of threats differs from the map's.
     #[error("{found} threats: the map has {expected}")]
     Threats {
-        /// The map's threats.
+        /// The map's number.
         expected: usize,
-        /// The threats given.
+        /// The number given.
         found: usize,
     },
     /// A threat's style differs from the map's.
     #[error("threat {index} is a {found}: expected the map's {expected}")]
     Style {
-        /// The threat, in map order from 0.
+        /// Its index in map order.
         index: usize,
         /// The map's style.
         expected: Style,
         /// The style given.
         found: Style,
     },
-    /// A position, or a remembered position, is not an open tile.
+    /// A position or a remembered position is not an open tile.
     #[error("{0} is not an open tile")]
     OffStreet(Position),
 }
 
 impl World {
-    /// Builds the tables of a map, in well under a millisecond for a map of the game's size.
+    /// Builds the tables of a map, in well under a millisecond at the game's map size.
     ///
     /// # Errors
-    /// When the layout exceeds [`MAX_OPEN_TILES`](super::MAX_OPEN_TILES) or
+    /// If the layout exceeds [`MAX_OPEN_TILES`](super::MAX_OPEN_TILES) or
     /// [`MAX_THREATS`](super::MAX_THREATS), the player or a threat starts on a tile it cannot
     /// enter, or the rules are invalid.
     pub fn new(layout: &Layout, rules: &Rules) -> Result<Self, WorldError> {
@@ -90,7 +86,6 @@ impl World {
         Ok(builder.finish())
     }
 
-    /// Gives every threat of the layout its lane.
     pub(super) fn assign_lanes(&mut self) {
         let threats = &self.layout.threats;
         let mut order: Vec<usize> = (0..threats.len()).collect();
@@ -107,7 +102,7 @@ impl World {
         self.shape = Shape::new(self.tables.len(), threats);
     }
 
-    /// The map, as given.
+    /// The map.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
@@ -117,12 +112,12 @@ impl World {
         &self.rules
     }
 
-    /// When the threats move.
+    /// The schedule of the threats' moves.
     pub fn clock(&self) -> &Clock {
         &self.clock
     }
 
-    /// The streets, and the numbers of their tiles.
+    /// The streets and their tile numbers.
     pub fn graph(&self) -> &StreetGraph {
         &self.tables.graph
     }
@@ -137,7 +132,7 @@ impl World {
         self.lanes.len()
     }
 
-    /// Size of a state in bytes, heap allocation included.
+    /// The size of a state in bytes, heap allocation included.
     pub fn state_bytes(&self) -> usize {
         size_of::<State>() + (self.lane_maps.len() - 1) * size_of::<Block>()
     }
@@ -162,24 +157,20 @@ impl World {
         state
     }
 
-    /// A block without threats, whose lanes remember nothing.
     pub(super) fn vacant_block(&self) -> Block {
         Block { memories: [self.nothing(); LANES], ..Block::EMPTY }
     }
 
-    /// The memory of a threat that remembers nothing.
     fn nothing(&self) -> Memory {
         Memory::of_player(self.tables.nowhere())
     }
 
-    /// Builds the state at the start of a tick from its parts: for games joined late, and for
-    /// what-if analysis.
-    ///
-    /// Memory that a style does not use is ignored; draws and idle rounds are clamped to the range
-    /// that games reach.
+    /// Builds the state at the start of a tick from its parts, for games joined late and what-if
+    /// analysis. Memory that a style does not use is ignored; draws and idle rounds are clamped to
+    /// their ranges.
     ///
     /// # Errors
-    /// When the tick is outside 1 to 2001, the number of threats differs from the map's, or a
+    /// If the tick is outside 1 to 2001, the number of threats differs from the map's, or a
     /// position is not an open tile.
     pub fn state_at(&self, tick: u16, player: Position, threats: &[Threat]) -> Result<State, PlacementError> {
         if !(FIRST_TICK..=LAST_TICK + 1).contains(&tick) {
@@ -199,7 +190,6 @@ impl World {
         Ok(state)
     }
 
-    /// Puts a threat into its lane.
     pub(super) fn place(
         &self,
         (block, lane): (&mut Block, usize),
@@ -215,7 +205,6 @@ impl World {
         Ok(())
     }
 
-    /// A threat's memory in the block's encoding.
     fn memory_of(&self, style: Style, threat: &Threat) -> Result<Memory, PlacementError> {
         let of_player = |position| self.open_tile(position).map(Memory::of_player);
         match style.memory() {
@@ -233,18 +222,16 @@ impl World {
         self.tables.graph.tile(position).ok_or(PlacementError::OffStreet(position))
     }
 
-    /// The tile of a position that is known to be open.
     fn tile(&self, position: Position) -> u16 {
         self.tables.graph.tile(position).expect("positions of a checked layout are open tiles")
     }
 
     /// Plays one tick: the player's move, then the threats'. A move into a wall counts as staying.
-    ///
-    /// The caller guarantees that the game is not over; [`World::play`] checks.
+    /// The game must not be over; [`World::play`] checks that.
     ///
     /// # Panics
-    /// When the state belongs to a world with another number of tiles, or of threats of some style.
-    /// Any other state from another world is played as if it belonged to this one.
+    /// If the state belongs to a world with another number of tiles, or of threats of some style. A
+    /// state from any other world is played as if it belonged to this one.
     #[inline]
     pub fn step(&self, state: &mut State, player_move: Move) {
         debug_assert!(!state.is_over(), "a game that is over has no next tick");
@@ -259,21 +246,20 @@ impl World {
         let tick = self.clock.tick(state.tick);
         state.tick += 1;
         if tick.threats_move() {
-            // No threat has seen the player before the first tick. On the server, threats do not
-            // move in it.
+            // No threat has seen the player before the first tick, in which the server's threats do
+            // not move.
             let stale = if state.tick == FIRST_TICK + 1 { self.tables.nowhere() } else { stale };
             self.advance(state, PlayerView { present, stale, owls_look: tick.owls_look });
         }
         state.check_caught();
     }
 
-    /// Rejects states whose numbers may be out of this world's range; see [`Shape`].
+    /// Rejects states whose numbers may be out of range for this world; see [`Shape`].
     #[inline(always)]
     pub(super) fn check_shape(&self, state: &State) {
         assert!(state.shape == self.shape, "a state is stepped in a world of other tiles or threats than its own");
     }
 
-    /// Moves every threat. The caller has checked the state's shape.
     #[inline(always)]
     pub(super) fn advance(&self, state: &mut State, player: PlayerView) {
         state.first.advance(&self.lane_maps[0], &self.tables, player);
@@ -282,7 +268,7 @@ impl World {
         }
     }
 
-    /// Moves the threats from the ninth on; not inlined, because no real map has any.
+    /// Not inlined because no real map has more than eight threats.
     #[inline(never)]
     fn advance_more(&self, state: &mut State, player: PlayerView) {
         for (block, map) in state.more.iter_mut().zip(&self.lane_maps[1..]) {
@@ -290,11 +276,8 @@ impl World {
         }
     }
 
-    /// Plays the moves of consecutive ticks until one of them ends the game; returns the number of
-    /// moves played.
-    ///
-    /// # Panics
-    /// As [`World::step`].
+    /// Plays moves until one ends the game, and returns how many were played. Panics like
+    /// [`World::step`].
     pub fn play_moves(&self, state: &mut State, moves: &[Move]) -> usize {
         for (played, &player_move) in moves.iter().enumerate() {
             if state.is_over() {
@@ -305,21 +288,15 @@ impl World {
         moves.len()
     }
 
-    /// The state after a move; `state` stays as it is.
-    ///
-    /// # Panics
-    /// As [`World::step`].
+    /// The state after a move. Panics like [`World::step`].
     pub fn after(&self, state: &State, player_move: Move) -> State {
         let mut next = state.clone();
         self.step(&mut next, player_move);
         next
     }
 
-    /// The states of a game that starts with `state` and plays the moves of consecutive ticks until
-    /// one of them ends the game: `state`, and one more for each move played.
-    ///
-    /// # Panics
-    /// As [`World::step`].
+    /// `state` and the states after each of these moves, until one ends the game. Panics like
+    /// [`World::step`].
     pub fn states_along(&self, state: &State, moves: &[Move]) -> Vec<State> {
         let mut states = vec![state.clone()];
         for &player_move in moves {
@@ -332,24 +309,18 @@ impl World {
         states
     }
 
-    /// The distinct moves, each with the state that it leads to; none when the game is over. See
-    /// [`World::moves`].
-    ///
-    /// # Panics
-    /// As [`World::step`].
+    /// The distinct moves and the states they lead to; none if the game is over. Panics like
+    /// [`World::step`].
     pub fn successors<'a>(&'a self, state: &'a State) -> impl Iterator<Item = (Move, State)> + 'a {
         let moves = self.moves(state).filter(|_| !state.is_over());
         moves.map(|player_move| (player_move, self.after(state, player_move)))
     }
 
-    /// Plays one tick with a command as received: a list of actions, of which the first move that
-    /// succeeds counts. Returns that move, or [`Move::Stay`].
+    /// Plays one tick with a command as received and returns its first successful move, or
+    /// [`Move::Stay`]. Panics like [`World::step`].
     ///
     /// # Errors
-    /// When the game is over; the state is then unchanged.
-    ///
-    /// # Panics
-    /// As [`World::step`].
+    /// If the game is over; the state is then unchanged.
     pub fn play(&self, state: &mut State, command: &[Action]) -> Result<Move, GameOver> {
         if state.is_over() {
             return Err(GameOver);
@@ -365,11 +336,8 @@ impl World {
         successes.map(Move::from).next().unwrap_or(Move::Stay)
     }
 
-    /// The effect of an action if it is the first to succeed: a step, or none (not an error) where
-    /// the player may not go.
-    ///
-    /// # Errors
-    /// The error that the server would log.
+    /// The effect of an action that is the first to succeed: a step, or `None` if the player may
+    /// not enter the tile. Fails with the error that the server would log.
     pub fn attempt(&self, state: &State, action: &Action) -> Result<Option<Direction>, ActionError> {
         let direction = match *action {
             Action::Move(direction) => direction,
@@ -399,7 +367,7 @@ impl World {
         routes::first_nearer(nearer, self.rules.shared_path_order).ok_or(ActionError::Unreachable(position))
     }
 
-    /// The distinct moves: the open directions in the order left, right, up, down, then staying.
+    /// The distinct moves: the open directions in the order left, right, up, down; last, staying.
     pub fn moves(&self, state: &State) -> impl Iterator<Item = Move> + use<> {
         let exits = self.tables.player_exits[usize::from(state.player)];
         Move::ALL.into_iter().filter(move |&m| m == Move::Stay || exits >> m as u8 & 1 == 1)
@@ -411,8 +379,8 @@ impl World {
         self.tables.player_next[usize::from(state.player) * 8 + player_move as usize]
     }
 
-    /// Whether a threat stands on the tile that a move leads to, or beside it: whatever the threats do
-    /// in this tick, none but those can be there at its end.
+    /// True if a threat stands on or next to the move's target tile, and so may reach it in this
+    /// tick.
     #[inline]
     pub fn is_within_reach(&self, state: &State, player_move: Move) -> bool {
         let tile = self.tile_after(state, player_move);
@@ -420,15 +388,12 @@ impl World {
         state.is_threat_on(tile) || beside.into_iter().any(|next| state.is_threat_on(next))
     }
 
-    /// Where the player is.
+    /// The player's position.
     pub fn player(&self, state: &State) -> Position {
         self.tables.graph.position(state.player)
     }
 
-    /// A threat by its index in map order.
-    ///
-    /// # Panics
-    /// When there is no such threat.
+    /// A threat by its index in map order. Panics if there is no such threat.
     pub fn threat(&self, state: &State, index: usize) -> Threat {
         self.threat_in(state.lane(self.lanes[index]), index)
     }
@@ -451,7 +416,6 @@ impl World {
         }
     }
 
-    /// A threat in the numbers of the tables, by its place in map order.
     #[inline]
     pub(crate) fn threat_numbers(&self, state: &State, index: usize) -> ThreatNumbers {
         let (block, lane) = state.lane(self.lanes[index]);
@@ -464,22 +428,22 @@ impl World {
         }
     }
 
-    /// Every threat in map order.
+    /// Every threat, in map order.
     pub fn threats<'a>(&'a self, state: &'a State) -> impl Iterator<Item = Threat> + 'a {
         (0..self.threat_count()).map(|index| self.threat(state, index))
     }
 
-    /// Whether the threats move in the tick that is about to be played.
+    /// True if the threats move in the next tick to be played.
     pub fn threats_move(&self, state: &State) -> bool {
         self.clock.threats_move(state.tick)
     }
 
-    /// Ticks since the threats' last move: the same for all threats.
+    /// The ticks since the threats' last move, which is the same for all threats.
     pub fn ticks_since_move(&self, state: &State) -> u8 {
         self.clock.ticks_since_move(state.tick - 1)
     }
 
-    /// The threats' personality as messages report it: the one set in the previous tick.
+    /// The threats' personality as messages report it, which was set in the previous tick.
     pub fn personality(&self, state: &State) -> Personality {
         self.clock.personality_at(state.tick.saturating_sub(2))
     }
@@ -489,8 +453,8 @@ impl World {
         u32::from(state.tick) * POINTS_PER_TICK
     }
 
-    /// A 64-bit hash of exactly what determines the state's future: two states that differ only in
-    /// the direction of a threat whose style ignores it have the same fingerprint.
+    /// A hash of exactly the data that determines the state's future. The direction of a threat
+    /// counts only if its style uses it.
     #[inline]
     pub fn fingerprint(&self, state: &State) -> u64 {
         let header = u64::from(state.tick) | u64::from(state.player) << 16 | u64::from(state.is_caught) << 32;
@@ -498,16 +462,15 @@ impl World {
         state.more.iter().zip(&self.lane_maps[1..]).fold(first, |hash, (block, map)| mix(hash, block.digest(map)))
     }
 
-    /// The block and lane of a threat.
     pub(super) fn lane_of(&self, index: usize) -> (usize, usize) {
         split_lane(self.lanes[index])
     }
 }
 
-/// JavaScript's `Math.round`: halves go up. The cast saturates, so a value off the grid stays off
-/// the grid.
+/// JavaScript's `Math.round`: halves go up. Values off the grid stay off it, because the cast
+/// saturates.
 fn math_round(value: f64) -> i32 {
     let floor = value.floor();
-    // Not `(value + 0.5).floor()`: the sum of the largest number below one half and one half is 1.
+    // `(value + 0.5).floor()` would round the largest number below one half up to 1.
     (floor + f64::from(u8::from(value - floor >= 0.5))) as i32
 }
