@@ -1,8 +1,7 @@
-//! The bundled maps, for programs that have no `maps/` folder.
+//! The bundled maps, for programs without a `maps/` folder.
 
 use super::{Map, decode_layout};
 
-/// The files of a bundled map.
 struct BundledMap {
     name: &'static str,
     layout: &'static [u8],
@@ -37,12 +36,10 @@ const BUNDLED: &[BundledMap] = bundled![
     "twin-bridges",
 ];
 
-/// The names of the bundled maps, sorted.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
     BUNDLED.iter().map(|map| map.name)
 }
 
-/// The bundled map with this name.
 pub(super) fn find(name: &str) -> Option<Map> {
     let BundledMap { name, layout, meta } = BUNDLED.iter().find(|map| map.name == name)?;
     let layout = decode_layout(layout).expect("bundled maps are valid");

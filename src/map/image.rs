@@ -1,18 +1,17 @@
 //! Converts between `layout.png` and [`Layout`].
 //!
 //! Guarantees: any bytes give a layout or one clear error, without a panic and within 100 MB of
-//! memory; an image that the server reads is decoded to the same tiles; [`decode_layout`] reads
-//! back what [`encode_layout`] writes.
+//! memory. An image that the server accepts gives the server's tiles. [`decode_layout`] reads back
+//! the output of [`encode_layout`].
 
 use crate::game::{Layout, Position, Spawn, Style, Tile};
 
 use super::limits::{LayoutError, MAX_SIDE, check_limits};
 use super::picture::{Picture, decode_picture};
 
-/// The server takes the nearest palette colour only when |dr|+|dg|+|db| is below this.
+/// The server takes the nearest palette colour only if |dr|+|dg|+|db| is below this.
 const TOLERANCE: u32 = 20;
 
-/// The meaning of a pixel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pixel {
     Wall,
@@ -21,7 +20,7 @@ enum Pixel {
     Threat(Style),
 }
 
-/// The server's colours. No two are within twice the tolerance of each other, so the nearest one is
+/// The server's colours. Any two differ by more than twice the tolerance, so the match is
 /// unambiguous.
 const PALETTE: [([u8; 3], Pixel); 3 + Style::ALL.len()] = {
     let mut palette = [([0, 0, 0], Pixel::Wall); 3 + Style::ALL.len()];
@@ -36,16 +35,14 @@ const PALETTE: [([u8; 3], Pixel); 3 + Style::ALL.len()] = {
 };
 
 /// Decodes a PNG of any kind (grey or colour, indexed or not, with or without alpha, 1 to 16 bits,
-/// interlaced or not).
-///
-/// The size is checked in the header, before anything is decompressed; the limits on tiles and
-/// threats are checked afterwards.
+/// interlaced or not). The size is checked before anything is decompressed, and the limits on tiles
+/// and threats afterwards.
 pub fn decode_layout(bytes: &[u8]) -> Result<Layout, LayoutError> {
     build_layout(&decode_picture(bytes)?)
 }
 
-/// Writes a layout as 8-bit RGBA: the same layout gives the same bytes on every machine. Fails if
-/// the image would not decode to the same layout.
+/// Encodes a layout as 8-bit RGBA, with the same bytes on every machine. Fails if the image would
+/// not decode to the same layout.
 pub fn encode_layout(layout: &Layout) -> Result<Vec<u8>, LayoutError> {
     check_limits(layout)?;
     let (Ok(width), Ok(height)) = (u32::try_from(layout.width), u32::try_from(layout.height)) else {
@@ -69,18 +66,17 @@ pub fn encode_layout(layout: &Layout) -> Result<Vec<u8>, LayoutError> {
     }
 
     let mut bytes = Vec::new();
-    // Encoding to memory fails only for a zero side, which a layout with an open tile does not
-    // have.
+    // Encoding to memory fails only for a zero side, which no layout with an open tile has.
     write_png(&mut bytes, width, height, &pixels).map_err(|_| LayoutError::NotDrawable)?;
-    // Two spawns on one tile, or threats in another order than the server's, cannot be represented.
+    // An image cannot hold two spawns on one tile, or threats in another order than the server's.
     if decode_layout(&bytes)? != *layout {
         return Err(LayoutError::NotDrawable);
     }
     Ok(bytes)
 }
 
-/// Pixels to tiles and spawns, row by row: the order of the threats, and why the last of several
-/// players counts.
+/// Converts pixels to tiles and spawns, row by row. That gives the threats their order, and if
+/// several pixels spawn the player, the last one counts.
 fn build_layout(picture: &Picture) -> Result<Layout, LayoutError> {
     let &Picture { width, height, .. } = picture;
     let mut tiles = Vec::with_capacity(picture.pixels.len());
@@ -106,7 +102,7 @@ fn build_layout(picture: &Picture) -> Result<Layout, LayoutError> {
     Ok(layout)
 }
 
-/// The palette colour nearest to this one if it is near enough, otherwise plain open.
+/// The nearest palette colour within the tolerance, otherwise plain open.
 fn pixel_of(color: [u8; 3]) -> Pixel {
     let distance = |other: [u8; 3]| -> u32 { color.iter().zip(other).map(|(a, b)| u32::from(a.abs_diff(b))).sum() };
     PALETTE
@@ -133,8 +129,8 @@ fn write_png(bytes: &mut Vec<u8>, width: u32, height: u32, pixels: &[u8]) -> Res
     let mut encoder = png::Encoder::new(bytes, width, height);
     encoder.set_color(png::ColorType::Rgba);
     encoder.set_depth(png::BitDepth::Eight);
-    // Uncompressed: a map takes a few kB, and its bytes do not depend on the version of a
-    // compressor.
+    // Uncompressed, so that the bytes do not depend on a compressor's version; a map takes a few
+    // kB.
     encoder.set_compression(png::Compression::NoCompression);
     let mut writer = encoder.write_header()?;
     writer.write_image_data(pixels)?;
@@ -159,7 +155,7 @@ mod tests {
     fn colour_matches_up_to_distance_19() {
         for (color, pixel) in PALETTE {
             assert_eq!(pixel_of(color), pixel);
-            // Away from the colour on one channel, and spread over all three.
+            // Shift the colour on one channel, and spread over all three.
             let away = |by: [u8; 3]| {
                 let mut shifted = color;
                 for (channel, by) in shifted.iter_mut().zip(by) {

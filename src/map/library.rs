@@ -1,4 +1,4 @@
-//! Finding maps by name in folders of maps.
+//! Finds maps by name in folders of maps.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use super::bundled;
 use super::{LAYOUT_FILE, META_FILE, Map, MapError};
 
-/// How many levels above the executable `maps/` may be: `target/TRIPLE/release/deps/` is the
+/// Levels above the executable that are searched for `maps/`: `target/TRIPLE/release/deps/` is the
 /// deepest build folder.
 const MAX_LEVELS_ABOVE_PROGRAM: usize = 5;
-/// How many names an error lists.
+/// Maximum number of names in an error.
 const MAX_NAMES_IN_ERROR: usize = 20;
 
 /// Folders of maps, searched in order.
@@ -20,12 +20,12 @@ pub struct MapLibrary {
     has_bundled: bool,
 }
 
-/// A map of a library that has not been read yet.
+/// A map in a library, not read yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MapEntry {
     /// The map's name.
     pub name: String,
-    /// The map's own folder; `None` if the map is in the program itself.
+    /// The map's folder; `None` for a bundled map.
     pub folder: Option<PathBuf>,
 }
 
@@ -42,14 +42,13 @@ impl MapEntry {
 
 impl MapLibrary {
     /// A library of the maps in these folders. If two folders have a map of the same name, the
-    /// first one wins.
+    /// first wins.
     pub fn new(dirs: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
         Self { dirs: dirs.into_iter().map(Into::into).collect(), has_bundled: false }
     }
 
-    /// The maps in these folders, then the bundled maps: those in `maps/` of the working directory,
-    /// or else in the nearest `maps/` beside or above the executable, or else those in the program
-    /// itself.
+    /// The maps in these folders, then the default maps: those in `maps/` of the working directory,
+    /// else in the nearest `maps/` beside or above the executable, else the bundled ones.
     pub fn with_our_maps(dirs: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
         let mut library = Self::new(dirs);
         let our_maps = our_maps_dir();
@@ -63,7 +62,7 @@ impl MapLibrary {
         &self.dirs
     }
 
-    /// Every map, sorted by name, without loading any. A missing folder is an error; subfolders
+    /// Lists the maps by name, without reading them. A missing folder is an error; subfolders
     /// without `layout.png` or `meta.json` are skipped.
     pub fn list(&self) -> Result<Vec<MapEntry>, MapError> {
         let mut entries = BTreeMap::new();
@@ -81,8 +80,8 @@ impl MapLibrary {
         Ok(entries.into_values().collect())
     }
 
-    /// The map with this name, or in the folder at this path. Anything that looks like a path
-    /// (`./hall`, `../maps/hall`) is treated as one; a bare name is looked up in the library first.
+    /// Reads the map with this name, or in the folder at this path. Text that looks like a path
+    /// (`./hall`, `../maps/hall`) is one; a bare name is looked up in the library first.
     pub fn find(&self, name_or_path: &str) -> Result<Map, MapError> {
         let path = Path::new(name_or_path);
         let is_name = path.file_name() == Some(path.as_os_str());

@@ -1,28 +1,28 @@
-//! The limits of a map, and the errors of images and layouts that are not maps.
+//! The limits of a map, and the errors of invalid images and layouts.
 
 use thiserror::Error;
 
 use crate::game::{Layout, MAX_OPEN_TILES, MAX_THREATS, Position};
 
-/// Maximum image side in pixels: enough for a winding street of [`MAX_OPEN_TILES`] tiles, while the
-/// largest image (16-bit RGBA) decompresses to 8 MB.
+/// Maximum side of an image in pixels: enough for a winding street of [`MAX_OPEN_TILES`] tiles,
+/// while the largest image (16-bit RGBA) decompresses to 8 MB.
 pub const MAX_SIDE: u32 = 1024;
-/// Minimum number of open tiles: with a single one the player cannot move.
+/// Minimum number of open tiles: with one tile the player cannot move.
 pub const MIN_OPEN_TILES: usize = 2;
 
-/// Why an image is not a map, or a layout cannot be drawn.
+/// The reason an image is not a map, or a layout cannot be drawn.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum LayoutError {
-    /// Not a PNG, or a damaged or truncated one.
+    /// Not a PNG, or a damaged or truncated PNG.
     #[error("invalid PNG: {0}")]
     Png(#[from] png::DecodingError),
-    /// An indexed PNG with a pixel that is not in its palette.
+    /// An indexed PNG with a pixel outside its palette.
     #[error("invalid PNG: colour {index} at {position} is not in its palette")]
     NotInPalette {
         /// The index in the image.
         index: u16,
-        /// The pixel.
+        /// The pixel's position.
         position: Position,
     },
     /// An animated PNG whose first frame does not cover the whole image.
@@ -36,7 +36,7 @@ pub enum LayoutError {
         /// Rows.
         height: u32,
     },
-    /// No pixel spawns the player. (The server accepts such a map.)
+    /// No pixel spawns the player. The server accepts such a map.
     #[error("no player: expected an opaque pixel of colour 0,0,255")]
     NoPlayer,
     /// Fewer than [`MIN_OPEN_TILES`].
@@ -65,7 +65,6 @@ pub enum LayoutError {
     NotDrawable,
 }
 
-/// The limits of every map, read from disk or generated.
 pub(super) fn check_limits(layout: &Layout) -> Result<(), LayoutError> {
     let open_tiles = layout.tiles.iter().filter(|tile| tile.is_open()).count();
     let threats = layout.threats.len();

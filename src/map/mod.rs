@@ -1,18 +1,18 @@
-//! Maps on disk, and generated maps: reads `layout.png` + `meta.json` into a named layout, and
-//! generates new ones.
+//! Reads and generates maps.
 //!
-//! A map is a folder, and the folder's name is the map's name. [`Map::load`] reads a map by path,
-//! [`MapLibrary`] finds one by name, [`generate`] generates one, [`Map::save`] writes one in the
-//! format of the real challenge.
+//! A map on disk is a folder with `layout.png` and `meta.json`; the folder's name is the map's
+//! name. [`Map::load`] reads a map by path, [`MapLibrary`] finds one by name, [`generate`]
+//! generates one, and [`Map::save`] writes one in the format of the real challenge.
 
 use std::ffi::OsStr;
 use std::fs;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::files;
 use crate::game::Layout;
 
 mod bundled;
@@ -28,17 +28,15 @@ pub use image::{decode_layout, encode_layout};
 pub use library::{MapEntry, MapLibrary};
 pub use limits::{LayoutError, MAX_SIDE, MIN_OPEN_TILES};
 
-/// The image in a map's folder.
 const LAYOUT_FILE: &str = "layout.png";
-/// The description in a map's folder.
 const META_FILE: &str = "meta.json";
-/// The largest image within the limits is 8 MB uncompressed; a larger file is not a map.
+/// The largest valid image is 8 MB uncompressed; a larger file is not a map.
 const MAX_LAYOUT_FILE_BYTES: u64 = 16 << 20;
-/// Two short strings are expected; a larger file is not a map description.
+/// A description has two short strings; a larger file is not one.
 const MAX_META_FILE_BYTES: u64 = 64 << 10;
 
 /// A map with its name and description.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Map {
     /// The name of its folder.
     pub name: String,
@@ -47,10 +45,11 @@ pub struct Map {
     /// `difficulty` in `meta.json`; the real maps say `easy`.
     pub difficulty: String,
     /// Tiles and spawns.
+    #[serde(flatten)]
     pub layout: Layout,
 }
 
-/// `meta.json`. Unknown fields are ignored.
+/// The contents of `meta.json`. Unknown fields are ignored.
 #[derive(Serialize, Deserialize)]
 struct Meta {
     #[serde(rename = "type")]
@@ -58,8 +57,7 @@ struct Meta {
     difficulty: String,
 }
 
-/// Why a map could not be read, found or written. Every one names the path and what was expected
-/// there.
+/// The reason a map cannot be read, found or written, with the path and the expected content.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum MapError {
@@ -68,7 +66,7 @@ pub enum MapError {
     NoFolder {
         /// The path that was tried.
         path: PathBuf,
-        /// What the folder should contain.
+        /// The expected content of the folder.
         expected: &'static str,
     },
     /// `layout.png` or `meta.json` is missing.
@@ -77,21 +75,13 @@ pub enum MapError {
         /// The path that was tried.
         path: PathBuf,
     },
-    /// A file or folder exists but cannot be read.
+    /// A file or folder exists but cannot be read, or is too large for a map.
     #[error("cannot read {}: {source}", .path.display())]
     Read {
         /// The file or folder.
         path: PathBuf,
         /// The system's error.
         source: io::Error,
-    },
-    /// A file is larger than any map file can be.
-    #[error("{}: file too large: expected at most {limit_bytes} bytes", .path.display())]
-    FileTooLarge {
-        /// The file.
-        path: PathBuf,
-        /// The limit.
-        limit_bytes: u64,
     },
     /// The image is not a map.
     #[error("{}: {source}", .path.display())]
@@ -152,9 +142,8 @@ impl Map {
         Ok(Self { name: folder_name(folder), kind: meta.kind, difficulty: meta.difficulty, layout })
     }
 
-    /// Writes the map as a new folder, creating missing parents. The write is atomic: the files are
-    /// written to a temporary folder, which is then renamed. An existing file or folder is never
-    /// overwritten.
+    /// Writes the map as a new folder, creating missing parents. The write is atomic: a complete
+    /// temporary folder is renamed. An existing file or folder is never overwritten.
     pub fn save(&self, folder: impl AsRef<Path>) -> Result<(), MapError> {
         let folder = folder.as_ref();
         if folder.symlink_metadata().is_ok() {
@@ -164,11 +153,11 @@ impl Map {
         self.write(folder, |partial| fs::rename(partial, folder))
     }
 
-    /// Writes the map into a folder that exists. Other files in it stay.
+    /// Writes the map into an existing folder; other files in it stay.
     ///
     /// # Errors
-    /// When the folder, or a file in it, cannot be written; the old map is then complete, unless
-    /// the disk fails between the renames of the two files.
+    /// If the folder or a file in it cannot be written. The old map is then intact, unless the disk
+    /// fails between the renames of the two files.
     pub fn overwrite(&self, folder: impl AsRef<Path>) -> Result<(), MapError> {
         let folder = folder.as_ref();
         if !folder.is_dir() {
@@ -183,7 +172,7 @@ impl Map {
         })
     }
 
-    /// Writes the files to a temporary folder next to `folder`, which `finish` then moves.
+    /// Writes the files to a temporary folder next to `folder`; `finish` moves it.
     fn write(&self, folder: &Path, finish: impl FnOnce(&Path) -> io::Result<()>) -> Result<(), MapError> {
         let picture = encode_layout(&self.layout)
             .map_err(|source| MapError::Layout { path: folder.join(LAYOUT_FILE), source })?;
@@ -205,29 +194,21 @@ impl Map {
             finish(&partial)
         };
         write().map_err(|source| {
-            // Removing the temporary folder may fail as well; the first error is the one to report.
+            // Removing the temporary folder may fail too; the first error is reported.
             let _ = fs::remove_dir_all(&partial);
             failed(source)
         })
     }
 }
 
-/// Reads a file, up to the size limit of a map file.
 fn read_file(path: &Path, limit_bytes: u64) -> Result<Vec<u8>, MapError> {
-    let failed = |source: io::Error| match source.kind() {
+    files::read(path, limit_bytes).map_err(|source| match source.kind() {
         io::ErrorKind::NotFound => MapError::NoFile { path: path.to_owned() },
         _ => MapError::Read { path: path.to_owned(), source },
-    };
-    let file = fs::File::open(path).map_err(failed)?;
-    let mut bytes = Vec::new();
-    file.take(limit_bytes + 1).read_to_end(&mut bytes).map_err(failed)?;
-    if bytes.len() as u64 > limit_bytes {
-        return Err(MapError::FileTooLarge { path: path.to_owned(), limit_bytes });
-    }
-    Ok(bytes)
+    })
 }
 
-/// The folder's own name, even if it was given as `.` or `maps/..`.
+/// The folder's own name, even for `.` or `maps/..`.
 fn folder_name(folder: &Path) -> String {
     let resolved = match folder.file_name() {
         Some(_) => None,

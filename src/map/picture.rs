@@ -1,7 +1,7 @@
-//! Decodes any PNG to 8-bit RGBA, exactly as the server's decoder does.
+//! Decodes any PNG to 8-bit RGBA exactly as the server does.
 //!
-//! The `png` crate could do all of it, but it truncates 16-bit samples where the server rounds. So
-//! the crate only decompresses, and samples, colour keys and palettes are handled here.
+//! The `png` crate truncates 16-bit samples where the server rounds. So the crate only
+//! decompresses; samples, colour keys and palettes are handled here.
 
 use std::io::Cursor;
 
@@ -9,8 +9,7 @@ use crate::game::Position;
 
 use super::limits::{LayoutError, MAX_SIDE};
 
-/// Memory that the `png` crate may allocate in addition to the frame, for chunks: a map needs at
-/// most a palette.
+/// Memory that the `png` crate may allocate besides the frame; a map needs at most a palette.
 const PNG_LIMIT_BYTES: usize = 16 << 20;
 
 /// A decoded image of at most [`MAX_SIDE`] pixels per side.
@@ -22,12 +21,11 @@ pub(super) struct Picture {
     pub pixels: Vec<[u8; 4]>,
 }
 
-/// Reads a PNG of any kind. The size is checked in the header, before anything is decompressed or
-/// allocated.
+/// Reads a PNG of any kind. The size is checked before anything is decompressed or allocated.
 pub(super) fn decode_picture(bytes: &[u8]) -> Result<Picture, LayoutError> {
     let limits = png::Limits { bytes: PNG_LIMIT_BYTES };
     let mut decoder = png::Decoder::new_with_limits(Cursor::new(bytes), limits);
-    // Text and colour profile chunks say nothing about tiles, and can decompress to large sizes.
+    // Text and colour profiles do not affect tiles and can decompress to large sizes.
     decoder.set_ignore_text_chunk(true);
     decoder.set_ignore_iccp_chunk(true);
     let (width, height) = decoder.read_header_info()?.size();
@@ -42,7 +40,7 @@ pub(super) fn decode_picture(bytes: &[u8]) -> Result<Picture, LayoutError> {
     if (output.width, output.height) != (width, height) {
         return Err(LayoutError::PartialFrame);
     }
-    // Read to the end of the file: if the file is truncated, more than its end may be missing.
+    // Read to the end, because a truncated file may also lack image data.
     reader.finish()?;
 
     let raw = RawImage {
@@ -66,7 +64,7 @@ struct RawImage<'a> {
     depth: png::BitDepth,
     /// Three bytes per colour.
     palette: &'a [u8],
-    /// The `tRNS` chunk: an alpha for each palette colour, or the one transparent colour.
+    /// The `tRNS` chunk: the alpha of each palette colour, or the one transparent colour.
     transparency: Option<&'a [u8]>,
 }
 
@@ -86,14 +84,12 @@ impl RawImage<'_> {
         }
     }
 
-    /// Scales a sample as the server does: `floor(v * 255 / max + 0.5)`, which rounds where other
-    /// decoders truncate.
+    /// Scales a sample as the server does: `floor(v * 255 / max + 0.5)`. Other decoders truncate.
     fn scaled(&self, sample: u16) -> u8 {
         let max = (1_u32 << self.depth as u32) - 1;
         ((u32::from(sample) * 510 + max) / (2 * max)) as u8
     }
 
-    /// The pixel at (x, y) in 8-bit RGBA.
     fn rgba(&self, x: usize, y: usize) -> Result<[u8; 4], LayoutError> {
         let channels = self.color_type.samples();
         let mut raw = [0; 4];
@@ -110,8 +106,8 @@ impl RawImage<'_> {
         })
     }
 
-    /// The alpha of a pixel without an alpha channel: 0 if `tRNS` contains exactly its colour (all
-    /// 16 bits), else opaque.
+    /// The alpha of a pixel without an alpha channel: 0 if `tRNS` holds exactly its colour (all 16
+    /// bits), else opaque.
     fn keyed_alpha(&self, raw: &[u16]) -> u8 {
         let Some(key) = self.transparency else {
             return 255;
@@ -146,8 +142,7 @@ mod tests {
 
     use super::*;
 
-    /// The header of a hand-written PNG: the `png` crate writes neither interlaced nor damaged
-    /// images.
+    /// The header of a hand-written PNG; the `png` crate cannot write interlaced or damaged images.
     #[derive(Clone, Copy, Debug)]
     struct Header {
         width: u32,
@@ -187,8 +182,7 @@ mod tests {
         bytes
     }
 
-    /// Packs samples (channel by channel, row by row) into the rows of the file, each with filter
-    /// 0.
+    /// Packs samples into rows, each with filter 0.
     fn pack(header: Header, channels: usize, samples: &[u16]) -> Vec<u8> {
         let (width, height, depth) = (header.width as usize, header.height as usize, usize::from(header.depth));
         let passes = if header.is_interlaced { &ADAM7[..] } else { &[[0, 0, 1, 1]] };
@@ -230,7 +224,7 @@ mod tests {
         (16, ColorType::Rgba, 4),
     ];
 
-    /// The server's scaling, written as the server computes it in floating point.
+    /// The server's scaling in floating point.
     fn server_scale(sample: u16, depth: u8) -> u8 {
         let max = f64::from((1_u32 << depth) - 1);
         (f64::from(sample) * 255.0 / max + 0.5).floor() as u8
@@ -258,7 +252,7 @@ mod tests {
             let is_indexed = color_type == ColorType::Indexed;
             let has_alpha = matches!(color_type, ColorType::GrayscaleAlpha | ColorType::Rgba);
             let colors = if is_indexed { usize::from(mask) + 1 } else { 0 };
-            // The colour of the first pixel is the transparent one.
+            // The colour of the first pixel is transparent.
             let key: Vec<u8> = samples[..channels].iter().flat_map(|sample| sample.to_be_bytes()).collect();
             let alphas = &alphas[..alphas.len().min(colors)];
             let plte: Vec<u8> = palette[..colors].concat();
@@ -329,7 +323,7 @@ mod tests {
                 assert_eq!(raw(depth).scaled(sample), server_scale(sample, depth as u8), "{sample} in {depth:?}");
             }
         }
-        // The high byte of 0xFF7E is 255: a decoder that truncates would take it for opaque. The
+        // The high byte of 0xFF7E is 255, so a decoder that truncates gives 255 (opaque). The
         // server rounds it to 254.
         let alpha = |sample| raw(BitDepth::Sixteen).scaled(sample);
         assert_eq!([0xFF7F, 0xFF7E, 0xFE7E, 0xFE7D].map(alpha), [255, 254, 254, 253]);
@@ -347,8 +341,7 @@ mod tests {
     #[test]
     fn large_image_is_rejected_by_its_header() {
         let header = Header { width: 10_000, height: 10_000, depth: 8, color_type: 6, is_interlaced: false };
-        // The file has no image data: if anything had been decoded, the error would be a different
-        // one.
+        // The file has no image data, so decoding it would give a different error.
         let error = decode_picture(&png_file(header, &[])).unwrap_err();
         assert!(matches!(error, LayoutError::TooLarge { width: 10_000, height: 10_000 }), "{error}");
         let edge = Header { width: MAX_SIDE, height: 1, ..header };

@@ -1,30 +1,27 @@
 //! Cities: streets around blocks of houses. Some streets are closed, some small blocks become
-//! plazas, and alleys lead into blocks; alleys that the braid removes as dead ends are extended to
-//! the street on the other side.
-//!
-//! Every junction keeps at least two streets and every street both its ends, so alleys are the only
-//! dead ends.
+//! plazas, and alleys lead into blocks. The braid removes an alley by extending it to the street on
+//! the other side. Every junction keeps at least two streets and every street both its ends, so
+//! alleys are the only dead ends.
 
 use super::dice::Dice;
 use super::options::GeneratorOptions;
 use super::streets::{Streets, positions_from};
 use crate::game::{Direction, Position, StreetGraph};
 
-/// Side of a block of houses between two streets.
+/// Smallest side of a block of houses.
 const MIN_BLOCK: i32 = 2;
-/// See [`MIN_BLOCK`].
+/// Largest side of a block of houses.
 const MAX_BLOCK: i32 = 5;
 /// One in this many streets is a candidate for closing.
 const BUILT_OVER_ONE_IN: usize = 3;
 /// One in this many small blocks becomes a plaza.
 const PLAZA_ONE_IN: usize = 8;
-/// A plaza's longest side. Larger ones make the map too easy: in the open the player cannot be
-/// cornered.
+/// Longest side of a plaza. Larger plazas make the map too easy: the player cannot be cornered.
 const MAX_PLAZA: i32 = 3;
-/// Two in this many blocks get an alley if they are large enough.
+/// One in this many blocks gets an alley, if the block is large enough.
 const ALLEY_ONE_IN: usize = 2;
 
-/// A rectangle of houses between four streets; bounds are inclusive.
+/// A block of houses between four streets; bounds are inclusive.
 #[derive(Clone, Copy)]
 struct Block {
     left: i32,
@@ -39,7 +36,6 @@ impl Block {
     }
 }
 
-/// Carves a city and removes the given share of its dead ends.
 pub(super) fn carve(options: &GeneratorOptions, dice: &mut Dice) -> Streets {
     let mut streets = Streets::new(options.width, options.height);
     let columns = street_lines(options.width, dice);
@@ -70,8 +66,8 @@ pub(super) fn carve(options: &GeneratorOptions, dice: &mut Dice) -> Streets {
     streets
 }
 
-/// The coordinates of the streets along one side of the map: next to both walls, and at random in
-/// between.
+/// The coordinates of the streets along one side of the map: next to both walls, and at random
+/// distances between.
 fn street_lines(side: i32, dice: &mut Dice) -> Vec<i32> {
     let last = side - 2;
     let mut lines = vec![1];
@@ -86,8 +82,7 @@ fn street_lines(side: i32, dice: &mut Dice) -> Vec<i32> {
     lines
 }
 
-/// Closes some of the street segments between two junctions, if both junctions keep two others and
-/// the streets stay connected.
+/// Closes some street segments, if both junctions keep two others and the streets stay connected.
 fn build_over(streets: &mut Streets, columns: &[i32], rows: &[i32], dice: &mut Dice) {
     let across = rows.iter().flat_map(|&y| columns.windows(2).map(move |x| (Position::new(x[0], y), Direction::Right)));
     let along = columns.iter().flat_map(|&x| rows.windows(2).map(move |y| (Position::new(x, y[0]), Direction::Down)));
@@ -115,7 +110,7 @@ fn build_over(streets: &mut Streets, columns: &[i32], rows: &[i32], dice: &mut D
     }
 }
 
-/// Opens some of the small blocks that border a street; returns the remaining blocks.
+/// Opens some small blocks that border a street; returns the remaining blocks.
 fn open_plazas(streets: &mut Streets, blocks: Vec<Block>, dice: &mut Dice) -> Vec<Block> {
     let (plazas, houses): (Vec<Block>, Vec<Block>) = blocks.into_iter().partition(|block| {
         let is_small = block.right - block.left < MAX_PLAZA && block.bottom - block.top < MAX_PLAZA;
@@ -130,8 +125,8 @@ fn open_plazas(streets: &mut Streets, blocks: Vec<Block>, dice: &mut Dice) -> Ve
     houses
 }
 
-/// Cuts alleys into blocks, then removes the share of them given by the braid: an alley is extended
-/// to the street behind it if there is one, and filled in otherwise.
+/// Cuts alleys into blocks and removes the share given by the braid: an alley is extended to the
+/// street behind it, or filled in if there is none.
 fn cut_alleys(streets: &mut Streets, houses: Vec<Block>, braid_permille: u32, dice: &mut Dice) {
     let mut alleys = Vec::new();
     for block in houses {
@@ -156,15 +151,14 @@ fn cut_alleys(streets: &mut Streets, houses: Vec<Block>, braid_permille: u32, di
     }
 }
 
-/// A dead end into a block: its tiles from the street on, one house short of the other side.
+/// A dead end into a block, one house short of the other side.
 struct Alley {
     first: Position,
     last: Position,
     direction: Direction,
 }
 
-/// Cuts an alley from a random side, if the block is wide enough to keep houses on both sides of it
-/// and there is a street.
+/// Cuts an alley from a random side, if a street is there and the block keeps houses on both sides.
 fn cut_alley(streets: &mut Streets, block: Block, dice: &mut Dice) -> Option<Alley> {
     let direction = Direction::ALL[dice.below(4)];
     let is_across = matches!(direction, Direction::Left | Direction::Right);

@@ -5,10 +5,8 @@ use rand_pcg::rand_core::Rng;
 
 /// The random number generator of one map: stream `index` of PCG32 (O'Neill, *PCG: A Family of
 /// Simple Fast Space-Efficient Statistically Good Algorithms for Random Number Generation*, 2014)
-/// with `seed`.
-///
-/// Range sampling and shuffling are implemented here because a crate may change its algorithm in a
-/// new version.
+/// with `seed`. Range sampling and shuffling are implemented here because a crate may change its
+/// algorithm in a new version.
 pub(super) struct Dice {
     rng: Pcg32,
 }
@@ -16,20 +14,19 @@ pub(super) struct Dice {
 impl Dice {
     pub fn new(seed: u64, index: u64) -> Self {
         let mut rng = Pcg32::new(seed, index);
-        // Streams with adjacent numbers start similarly, so the first outputs are skipped.
+        // Adjacent streams start similarly, so the first outputs are skipped.
         for _ in 0..16 {
             rng.next_u32();
         }
         Self { rng }
     }
 
-    /// A number from 0 to `count - 1`; 0 when `count` is 0. The bias is below one in a million
-    /// here.
+    /// A number from 0 to `count - 1`, or 0 if `count` is 0. The bias is below one in a million.
     pub fn below(&mut self, count: usize) -> usize {
         ((u64::from(self.rng.next_u32()) * count as u64) >> 32) as usize
     }
 
-    /// A number from `low` to `high`, both included.
+    /// A number from `low` to `high`, inclusive.
     pub fn between(&mut self, low: i32, high: i32) -> i32 {
         low + self.below((high - low + 1) as usize) as i32
     }

@@ -1,15 +1,15 @@
 //! Mazes and labyrinths: cells at odd coordinates, joined by a spanning tree, then braided.
 //!
-//! A maze is a uniformly random spanning tree: about 30% of its cells are dead ends, so braiding
-//! creates many loops. A labyrinth is carved by depth-first search: long corridors, few dead ends,
-//! and so few loops; without jumping, most labyrinths cannot be survived.
+//! A maze is a uniformly random spanning tree. About 30% of its cells are dead ends, so braiding
+//! creates many loops. A labyrinth is carved by depth-first search: it has long corridors, few dead
+//! ends and few loops. Most labyrinths cannot be survived in the no-jump variant.
 
 use super::dice::Dice;
 use super::options::GeneratorOptions;
 use super::streets::Streets;
 use crate::game::{Direction, Position};
 
-/// Carves a uniform spanning tree and opens the given share of its dead ends.
+/// Carves a uniform spanning tree and opens a share of its dead ends.
 pub(super) fn carve_maze(options: &GeneratorOptions, dice: &mut Dice) -> Streets {
     let mut streets = Streets::new(options.width, options.height);
     wander(&mut streets, dice);
@@ -17,7 +17,7 @@ pub(super) fn carve_maze(options: &GeneratorOptions, dice: &mut Dice) -> Streets
     streets
 }
 
-/// Carves a depth-first tree and opens the given share of its dead ends.
+/// Carves a depth-first tree and opens a share of its dead ends.
 pub(super) fn carve_labyrinth(options: &GeneratorOptions, dice: &mut Dice) -> Streets {
     let mut streets = Streets::new(options.width, options.height);
     walk(&mut streets, dice);
@@ -25,7 +25,6 @@ pub(super) fn carve_labyrinth(options: &GeneratorOptions, dice: &mut Dice) -> St
     streets
 }
 
-/// Columns and rows of cells.
 fn cells(streets: &Streets) -> (usize, usize) {
     ((streets.width as usize - 1) / 2, (streets.height as usize - 1) / 2)
 }
@@ -62,7 +61,7 @@ fn wander(streets: &mut Streets, dice: &mut Dice) {
     }
 }
 
-/// Moves on to a random cell that is still closed, and backtracks where there is none.
+/// Moves to a random closed cell next to the current one, or backtracks if there is none.
 fn walk(streets: &mut Streets, dice: &mut Dice) {
     let start = random_cell(streets, dice);
     streets.set(start, true);
@@ -84,9 +83,9 @@ fn walk(streets: &mut Streets, dice: &mut Dice) {
     }
 }
 
-/// Opens dead ends, in random order, towards a neighbouring cell; preferably another dead end,
-/// which makes longer loops, unless that would remove one too many. If only dead ends are left
-/// then, one too few is removed.
+/// Opens dead ends in random order towards a neighbouring cell. Another dead end is preferred,
+/// which makes longer loops, unless that would remove one dead end too many. So one dead end too
+/// many may remain.
 fn braid(streets: &mut Streets, permille: u32, dice: &mut Dice) {
     let mut dead_ends: Vec<Position> =
         streets.open_positions().into_iter().filter(|&cell| streets.open_neighbours(cell) == 1).collect();
@@ -96,7 +95,7 @@ fn braid(streets: &mut Streets, permille: u32, dice: &mut Dice) {
         if to_remove == 0 {
             return;
         }
-        // It may have been opened already from a neighbour.
+        // A neighbour may have opened it already.
         if streets.open_neighbours(cell) != 1 {
             continue;
         }
@@ -116,12 +115,11 @@ fn braid(streets: &mut Streets, permille: u32, dice: &mut Dice) {
     }
 }
 
-/// The cell two tiles away.
 fn cell_towards(cell: Position, direction: Direction) -> Position {
     cell.towards(direction).towards(direction)
 }
 
-/// The directions with a neighbouring cell; at least two, because the grid has at least three cells
+/// The directions with a neighbouring cell. At least two, because the grid has at least three cells
 /// per side.
 fn cell_exits(streets: &Streets, cell: Position) -> Vec<Direction> {
     Direction::ALL.into_iter().filter(|&direction| streets.index(cell_towards(cell, direction)).is_some()).collect()

@@ -1,11 +1,11 @@
 //! Generates maps: braided mazes, labyrinths and cities.
 //!
-//! Guarantees: the same options and seed give the same map, byte for byte, on every machine; all
-//! open tiles are connected; no threat starts within 5 steps of the player; and the limits of maps
-//! read from disk hold.
+//! Guarantees: the same options and seed give the same map, byte for byte, on every machine. All
+//! open tiles are connected. No threat starts within 5 steps of the player. Maps are within the
+//! limits of maps read from disk.
 //!
-//! Therefore only integers are drawn, with algorithms that are spelled out here or in the cited
-//! paper, and nothing depends on the order of a hash map.
+//! So only integers are drawn, with fixed algorithms, and nothing depends on the order of a hash
+//! map.
 
 use thiserror::Error;
 
@@ -27,13 +27,13 @@ use streets::{Streets, positions_from};
 /// The minimum distance of a threat's spawn from the player, in steps.
 pub const MIN_PLAYER_DISTANCE: u16 = 6;
 
-/// The smallest side: the outer ring of streets on a 7x7 map has tiles more than 5 steps apart.
+/// The smallest side: in the outer ring of a 7x7 map, some tiles are more than 5 steps apart.
 const MIN_SIDE: i32 = 7;
-/// Streets take about a quarter of the sparsest city, so any larger map would exceed the limit on
-/// open tiles.
+/// Streets fill a quarter of the sparsest city, so a larger map would exceed the limit on open
+/// tiles.
 const MAX_AREA: i32 = 4 * super::MAX_OPEN_TILES as i32;
 
-/// Why no map can be generated with these options.
+/// The reason no map can be generated.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum GeneratorError {
@@ -47,7 +47,7 @@ pub enum GeneratorError {
         /// Requested number of rows.
         height: i32,
     },
-    /// A maze alternates walls and streets.
+    /// An even side for a maze, which alternates walls and streets.
     #[error("size {width}x{height} is invalid for a maze: expected odd numbers")]
     EvenMaze {
         /// Requested number of columns.
@@ -61,13 +61,13 @@ pub enum GeneratorError {
         /// The requested share.
         permille: u32,
     },
-    /// Threats, but no styles.
+    /// Threats without styles to choose from.
     #[error("no styles to choose from: expected at least one for {threats} threats")]
     NoStyles {
         /// Requested number of threats.
         threats: usize,
     },
-    /// For every possible spawn of the player, too few tiles are far enough away.
+    /// Too few tiles are far enough from every possible spawn of the player.
     #[error(
         "{width}x{height} has no room for {threats} threats at least {MIN_PLAYER_DISTANCE} steps from the player: \
          expected a larger size or fewer threats"
@@ -80,7 +80,7 @@ pub enum GeneratorError {
         /// Requested number of threats.
         threats: usize,
     },
-    /// A limit of every map is exceeded.
+    /// The map exceeds a limit of all maps.
     #[error(transparent)]
     Limits(#[from] LayoutError),
 }
@@ -90,8 +90,8 @@ pub fn generate(options: &GeneratorOptions, seed: u64) -> Result<Map, GeneratorE
     generate_nth(options, seed, 0)
 }
 
-/// Generates the map with this number, without generating the ones before it. The map's name
-/// identifies kind, size, seed and number, but not the threats and the braid.
+/// Generates the map with this index, without generating earlier ones. Its name identifies kind,
+/// size, seed and index, but not the threats and the braid.
 pub fn generate_nth(options: &GeneratorOptions, seed: u64, index: u64) -> Result<Map, GeneratorError> {
     check_options(options)?;
     let mut dice = Dice::new(seed, index);
@@ -131,7 +131,7 @@ fn check_options(options: &GeneratorOptions) -> Result<(), GeneratorError> {
     Ok(())
 }
 
-/// A rough estimate of the difficulty, by the number of open tiles per threat.
+/// A rough difficulty by open tiles per threat.
 fn difficulty(layout: &Layout) -> &'static str {
     let open_tiles = layout.tiles.iter().filter(|tile| tile.is_open()).count();
     match open_tiles / layout.threats.len().max(1) {
@@ -141,8 +141,7 @@ fn difficulty(layout: &Layout) -> &'static str {
     }
 }
 
-/// Places the player on a tile with enough room around it, then the threats on tiles that are far
-/// enough away.
+/// Places the player on a tile with enough room around it, and the threats on distant tiles.
 fn populate(streets: Streets, options: &GeneratorOptions, dice: &mut Dice) -> Result<Layout, GeneratorError> {
     let GeneratorOptions { width, height, threats, .. } = *options;
     let mut starts = streets.open_positions();
@@ -162,7 +161,7 @@ fn populate(streets: Streets, options: &GeneratorOptions, dice: &mut Dice) -> Re
     };
     dice.shuffle(&mut far);
     far.truncate(threats);
-    // The server's order: row by row.
+    // The server's order is row by row.
     far.sort_by_key(|position| (position.y, position.x));
 
     let styles = deal_styles(&options.styles, threats, dice);

@@ -7,7 +7,7 @@ use crate::game::Style;
 /// The kind of street network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GeneratorKind {
-    /// A maze with many branches, whose dead ends are then opened. Both sides must be odd.
+    /// A maze with many branches whose dead ends are opened. Both sides must be odd.
     Maze,
     /// A maze of long corridors with few loops, hard to survive. Both sides must be odd.
     Labyrinth,
@@ -16,7 +16,7 @@ pub enum GeneratorKind {
 }
 
 impl GeneratorKind {
-    /// The name on the command line and in the names of maps.
+    /// The name on the command line and in map names.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Maze => "maze",
@@ -35,7 +35,7 @@ impl fmt::Display for GeneratorKind {
 /// The options of the generator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GeneratorOptions {
-    /// Mazes or cities.
+    /// The kind of street network.
     pub kind: GeneratorKind,
     /// Columns, including the outer walls.
     pub width: i32,
@@ -43,8 +43,8 @@ pub struct GeneratorOptions {
     pub height: i32,
     /// Number of threats.
     pub threats: usize,
-    /// Their styles: a deck that is shuffled and dealt, and reshuffled when it is empty. A style
-    /// that occurs twice in it is twice as frequent.
+    /// The styles: a deck that is shuffled, dealt, and reshuffled when empty. A repeated style is
+    /// more frequent.
     pub styles: Vec<Style>,
     /// The share of dead ends to remove, in thousandths.
     pub braid_permille: u32,

@@ -1,4 +1,4 @@
-//! The streets of a map that is being generated.
+//! The streets of a map during generation.
 
 use crate::game::{BreadthFirst, Direction, Layout, Mover, Position, StreetGraph, Tile};
 
@@ -30,14 +30,13 @@ impl Streets {
         }
     }
 
-    /// The streets alone, without threats and with a player that is still to be placed.
+    /// The streets without threats; the player's position is a placeholder.
     pub fn layout(&self) -> Layout {
         let tiles = self.open.iter().map(|&open| if open { Tile::Open } else { Tile::Wall }).collect();
         let (width, height) = (self.width, self.height);
         Layout { width, height, tiles, player: Position::new(0, 0), threats: Vec::new() }
     }
 
-    /// Open tiles row by row.
     pub fn open_positions(&self) -> Vec<Position> {
         (0..self.height)
             .flat_map(|y| (0..self.width).map(move |x| Position::new(x, y)))
@@ -50,7 +49,7 @@ impl Streets {
     }
 }
 
-/// The tiles that are at least `distance` steps away, nearest first.
+/// The tiles at least `distance` steps away, nearest first.
 pub(super) fn positions_from(graph: &StreetGraph, start: Position, distance: u16) -> Vec<Position> {
     let (mut search, mut steps) = (BreadthFirst::default(), Vec::new());
     let sources = graph.tile(start).map(|tile| (tile, 0));
