@@ -1,11 +1,8 @@
-//! Nested rollout policy adaptation: the component `adapt`.
+//! Nested rollout policy adaptation: the component `adapt`, see `docs/adapt.md`.
 //!
-//! A level invokes the level below a number of times with a copy of its policy, and after each
-//! invocation moves its own policy towards the best sequence that it has seen; the lowest level
-//! plays rollouts (Rosin, *Nested Rollout Policy Adaptation for Monte Carlo Tree Search*, 2011).
-//! The stabilised form plays several rollouts between two adaptations (Cazenave and others,
-//! *Stabilized Nested Rollout Policy Adaptation*, 2020), the generalised form adds a prior to the
-//! weights (Cazenave, *Generalized Nested Rollout Policy Adaptation*, 2020).
+//! Each level invokes the level below with a copy of its policy, and afterwards moves its own
+//! policy towards its best sequence (Rosin 2011). The stabilised form plays several rollouts per
+//! adaptation; the generalised form adds a prior to the weights (Cazenave and others 2020).
 
 use super::adapter::{AdaptOptions, Adapter};
 use super::policy::{Rollout, Weights};
@@ -13,7 +10,6 @@ use super::problem::Problem;
 use super::run::{Run, Stop};
 
 impl<P: Problem> Run<'_, P> {
-    /// Runs an `adapt` from `state`, with a policy that knows nothing; returns the best reward.
     pub(super) fn adapt(
         &mut self,
         component: usize,
@@ -44,7 +40,7 @@ impl<P: Problem> Run<'_, P> {
             if level == 1 {
                 for _ in 0..options.rollouts {
                     self.policy_rollout(adapter, component, state, options.prior)?;
-                    // The latest one on ties, as published, so that the search moves on.
+                    // Ties go to the later rollout, as published, so that the search keeps moving.
                     if adapter.current.reward >= adapter.bests[1].reward {
                         std::mem::swap(&mut adapter.current, &mut adapter.bests[1]);
                     }
@@ -64,7 +60,6 @@ impl<P: Problem> Run<'_, P> {
         Ok(())
     }
 
-    /// Plays a rollout with the policy of the lowest level and evaluates it.
     fn policy_rollout(
         &mut self,
         adapter: &mut Adapter,

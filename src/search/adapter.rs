@@ -1,8 +1,7 @@
-//! The parameters and the memory of an `adapt`.
+//! The parameters and working memory of an `adapt`.
 
 use super::policy::{Rollout, Weights};
 
-/// The parameters of an `adapt`.
 #[derive(Clone, Copy)]
 pub(super) struct AdaptOptions {
     pub(super) levels: u32,
@@ -12,13 +11,11 @@ pub(super) struct AdaptOptions {
     pub(super) prior: bool,
 }
 
-/// The memory of an `adapt`, kept between its invocations.
 #[derive(Clone, Default)]
 pub(super) struct Adapter {
-    /// By level, from 1; the first is unused.
+    /// Indexed by level; index 0 is unused.
     pub(super) policies: Vec<Weights>,
     pub(super) bests: Vec<Rollout>,
-    /// The rollout being played.
     pub(super) current: Rollout,
     pub(super) scratch: Vec<f64>,
     pub(super) slots: Vec<usize>,

@@ -5,13 +5,9 @@ use super::run::{Run, Stop};
 
 impl<P: Problem> Run<'_, P> {
     /// Anneals from the best known sequence if it passes through `state`, otherwise from a random
-    /// one; returns the best reward of this invocation.
-    ///
-    /// A change replaces one action, at a uniformly random place, by another one at random. The
-    /// actions after it are kept as long as they are legal, and replaced by random ones where they
-    /// are not. A worse sequence is accepted with probability exp(-loss / temperature), the loss as
-    /// a share of the spread of rewards seen, and the temperature falling geometrically from `hot`
-    /// to `cold` (Kirkpatrick, Gelatt and Vecchi, *Optimization by Simulated Annealing*, 1983).
+    /// one. Each iteration replaces one random action by another. Later actions are kept while they
+    /// are legal and otherwise drawn at random. A worse sequence is accepted with probability
+    /// exp(-loss / temperature), with the loss relative to the range of rewards seen.
     pub(super) fn anneal(
         &mut self,
         component: usize,
@@ -35,7 +31,7 @@ impl<P: Problem> Run<'_, P> {
             high = high.max(changed);
             returned = Some(returned.map_or(changed, |returned: f64| returned.max(changed)));
             let loss = reward.map_or(0.0, |reward| (reward - changed) / (high - low));
-            // Not a number when all rewards are equal.
+            // NaN when all rewards are equal.
             let is_accepted = loss.is_nan() || loss <= 0.0 || {
                 let temperature = temperature(f64::from(iteration) / f64::from(iterations), hot, cold);
                 self.search.random.unit() < libm::exp(-loss / temperature)
@@ -51,8 +47,7 @@ impl<P: Problem> Run<'_, P> {
         Ok(returned)
     }
 
-    /// Plays `sequence` from `state` with a change, or a random sequence if it is empty, and
-    /// evaluates it; leaves it on the path.
+    /// Plays and evaluates `sequence` with one action changed; leaves it on the path.
     fn change(&mut self, component: usize, state: &P::State, sequence: &[P::Action]) -> Result<f64, Stop> {
         self.check_limits()?;
         let mut state = state.clone();
@@ -83,7 +78,7 @@ impl<P: Problem> Run<'_, P> {
     }
 }
 
-/// The temperature after a share of the iterations; falls linearly if one end is 0.
+/// The temperature after this share of the iterations; falls linearly if `hot` or `cold` is 0.
 fn temperature(share: f64, hot: f64, cold: f64) -> f64 {
     if hot > 0.0 && cold > 0.0 { hot * libm::pow(cold / hot, share) } else { hot + (cold - hot) * share }
 }

@@ -3,20 +3,16 @@
 use super::problem::Problem;
 use super::run::{Run, Stop};
 
-/// A state of the beam.
 struct Kept<S, A> {
     state: S,
-    /// The actions from the root of the search to the state.
     path: Vec<A>,
-    /// The best known sequence through the state, and its reward.
+    /// The best known sequence through the state, with its reward.
     best: Option<(f64, Vec<A>)>,
 }
 
 impl<P: Problem> Run<'_, P> {
-    /// Step by step, invokes the next component from every successor of the kept states, and keeps
-    /// the `width` successors with the best known sequences, until all are final (after Cazenave,
-    /// *Monte Carlo Beam Search*, 2012, with the memory of the best sequence that nested search
-    /// has). With a width of 1 it is `step(lookahead(S))`.
+    /// At each step, invokes the next component from every successor of the kept states, and keeps
+    /// the `width` successors with the best known sequences. See `docs/beam.md`.
     pub(super) fn beam(&mut self, component: usize, state: &P::State, width: usize) -> Result<(), Stop> {
         let start = self.search.path.len();
         let mut beam = vec![Kept { state: state.clone(), path: self.search.path.clone(), best: None }];
@@ -53,7 +49,7 @@ impl<P: Problem> Run<'_, P> {
                 }
             }
             let reward = |kept: &Kept<_, _>| kept.best.as_ref().map_or(f64::NEG_INFINITY, |(reward, _)| *reward);
-            // A sequence known before stays ahead of a later one that is as good.
+            // On ties a sequence known earlier ranks first.
             successors.sort_by(|(left_inherited, left), (right_inherited, right)| {
                 reward(right).total_cmp(&reward(left)).then(right_inherited.cmp(left_inherited))
             });

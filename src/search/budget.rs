@@ -1,50 +1,35 @@
-//! How much work a search may do, why it stopped, and the meter that counts the work.
+//! Work limits of a search, the reasons for stopping, and the meter that counts the work.
 
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::deadline::{Deadline, SystemTimeSource, TimeSource};
+use super::deadline::{DeadlineWatch, now};
 
-/// How much work a search or a planner may do: it stops at the first limit that it reaches. Without
-/// any limit it runs to its natural end, or to a default where it has none.
+/// The work limits of a search or planner, which stops at the first limit it reaches.
 ///
-/// The unit of work is the *simulated tick*: one state stepped to the next by the search, whichever
-/// search it is. Steps that only follow the game, check a line that is already known, or serve the
-/// one-step rule of `safest` (at most five states) do not count.
-///
-/// As JSON, an object with those of `budget_ticks`, `budget_ms` and `budget_evals` that are set;
-/// deadlines and passes belong to one call and are not written.
-#[derive(Clone, Copy, Debug)]
+/// Work is counted in *simulated ticks*: states that a search steps to their successor, except
+/// steps that follow the game or a known line, or serve the rule of `safest`. The JSON form is an
+/// object with those of `budget_ticks`, `budget_ms` and `budget_evals` that are set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Budget {
-    /// Simulated ticks. This limit is met exactly, except that the policy `greedy` is not
-    /// interrupted while it tries moves and may step up to five more states.
+    /// Simulated ticks, met exactly, except that `greedy` may exceed them by the five states of a
+    /// trial.
     pub ticks: Option<u64>,
     /// Time from the start of the call.
     pub time: Option<Duration>,
-    /// The moment at which to stop. On a busy machine a search stops earlier, by the longest time
-    /// for which the system recently preempted the thread, but not in the first quarter of the
-    /// time. It may be overrun by microseconds.
+    /// The time at which to stop, overrun by microseconds. On a busy machine a search stops earlier
+    /// by the longest recent preemption, but never in the first quarter of the time.
     pub deadline: Option<Instant>,
-    /// Evaluations of whole sequences, met exactly. Limits the search grammar only.
+    /// Evaluations of whole sequences, met exactly; used by the search grammar only.
     pub evaluations: Option<u64>,
-    /// Passes, that is, invocations of the outermost component: one pass of a nested search is that
-    /// search without restarts. Limits the search grammar only.
+    /// Passes, that is, invocations of the outermost component; used by the search grammar only.
     pub passes: Option<u64>,
-    /// The clock for time and deadline.
-    pub time_source: &'static dyn TimeSource,
 }
 
 impl Budget {
-    /// No limit at all.
-    pub const UNLIMITED: Self = Self {
-        ticks: None,
-        time: None,
-        deadline: None,
-        evaluations: None,
-        passes: None,
-        time_source: &SystemTimeSource,
-    };
+    /// No limit.
+    pub const UNLIMITED: Self = Self { ticks: None, time: None, deadline: None, evaluations: None, passes: None };
 
     /// At most this many simulated ticks.
     pub const fn ticks(count: u64) -> Self {
@@ -71,13 +56,7 @@ impl Budget {
         Self { passes: Some(count), ..Self::UNLIMITED }
     }
 
-    /// Reads time from this clock instead of the system's.
-    #[must_use]
-    pub const fn with_time_source(self, time_source: &'static dyn TimeSource) -> Self {
-        Self { time_source, ..self }
-    }
-
-    /// The limits of both budgets; the clock is this one's.
+    /// The stricter of both budgets, limit by limit.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         fn first<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
@@ -89,7 +68,6 @@ impl Budget {
             deadline: first(self.deadline, other.deadline),
             evaluations: first(self.evaluations, other.evaluations),
             passes: first(self.passes, other.passes),
-            time_source: self.time_source,
         }
     }
 
@@ -98,37 +76,27 @@ impl Budget {
         self.time.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
     }
 
-    /// Whether the budget has a limit in time, so that its results depend on the machine.
+    /// The limits per decision as text: "20000 simulated ticks".
+    pub fn words(&self) -> String {
+        let limits = [(self.time_ms(), "ms"), (self.ticks, "simulated ticks"), (self.evaluations, "evaluations")];
+        let limits = limits.into_iter().filter_map(|(limit, unit)| limit.map(|limit| format!("{limit} {unit}")));
+        limits.collect::<Vec<String>>().join(" and ")
+    }
+
+    /// Returns true if the budget limits time, so that results depend on the machine.
     pub const fn has_time(&self) -> bool {
         self.time.is_some() || self.deadline.is_some()
     }
 
-    /// The budget with its time turned into a deadline: the call starts now.
+    /// The budget with its time converted to a deadline, counted from now.
     #[must_use]
     pub fn started(self) -> Self {
         let Some(time) = self.time else { return self };
-        let deadline = self.time_source.now().checked_add(time);
+        let deadline = now().checked_add(time);
         Self { time: None, ..self }.and(Self { deadline, ..Self::UNLIMITED })
     }
 }
 
-impl Default for Budget {
-    fn default() -> Self {
-        Self::UNLIMITED
-    }
-}
-
-/// Budgets with the same limits are equal, whichever clock they use.
-impl PartialEq for Budget {
-    fn eq(&self, other: &Self) -> bool {
-        let limits = |budget: &Self| (budget.ticks, budget.time, budget.deadline, budget.evaluations, budget.passes);
-        limits(self) == limits(other)
-    }
-}
-
-impl Eq for Budget {}
-
-/// The JSON form of a budget.
 #[derive(Serialize, Deserialize)]
 struct BudgetText {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -154,46 +122,46 @@ impl<'de> Deserialize<'de> for Budget {
     }
 }
 
-/// Why a search stopped.
+/// The reason for stopping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StopReason {
-    /// It simulated as many ticks as allowed.
+    /// The simulated ticks are used up.
     Ticks,
-    /// It made as many evaluations as allowed.
+    /// The evaluations are used up.
     Evaluations,
     /// The deadline was reached.
     Deadline,
-    /// It made as many passes as allowed.
+    /// The passes are used up.
     Passes,
     /// The best reward equals the problem's upper bound.
     Optimal,
-    /// Nothing is left to explore: the state was final, or a tree was explored to its end. The best
-    /// is optimal, unless rollouts have a horizon.
+    /// Nothing is left to explore: the state was final, or a tree is fully explored. The best line
+    /// is optimal unless rollouts have a horizon.
     Exhausted,
 }
 
-/// Counts the work of one call against its budget.
-///
-/// The clock is checked about every 20 microseconds, regardless of the cost of a step: a check at
-/// every step would often take longer than the step itself, and a fixed number of steps between
-/// checks would overrun the deadline where steps are slow.
+/// Counts the work of one call against its budget. It checks the clock about every 20 microseconds,
+/// because a check often takes longer than a step.
 #[derive(Clone, Debug)]
 pub struct BudgetMeter {
     budget: Budget,
-    deadline: Option<Deadline>,
+    deadline: Option<DeadlineWatch>,
     ticks: u64,
     evaluations: u64,
-    /// The count of ticks at which the limits are checked next.
     next_check: u64,
     interval_ticks: u64,
-    /// The limit that was reached, if it is one that stays reached.
+    steps: usize,
+    /// True if steps continue after the deadline.
+    is_patient: bool,
     ending: Option<StopReason>,
 }
 
 impl BudgetMeter {
-    const INTERVAL_FIRST_TICKS: u64 = 16;
+    /// The first interval is one tick, because ticks may be slow.
+    const INTERVAL_FIRST_TICKS: u64 = 1;
     const INTERVAL_MAX_TICKS: u64 = 512;
+    const STEPS_MAX: usize = 256;
     const CHECK_MIN_US: u128 = 10;
     const CHECK_MAX_US: u128 = 20;
 
@@ -202,11 +170,13 @@ impl BudgetMeter {
         let budget = budget.started();
         Self {
             budget,
-            deadline: budget.deadline.map(|at| Deadline::new(at, budget.time_source)),
+            deadline: budget.deadline.map(DeadlineWatch::new),
             ticks: 0,
             evaluations: 0,
             next_check: 0,
             interval_ticks: Self::INTERVAL_FIRST_TICKS,
+            steps: 0,
+            is_patient: false,
             ending: None,
         }
     }
@@ -214,7 +184,7 @@ impl BudgetMeter {
     /// Counts one simulated tick, unless a limit is reached.
     ///
     /// # Errors
-    /// When the ticks are used up or the deadline is reached.
+    /// The limit, if the ticks are used up or the deadline has passed.
     #[inline]
     pub fn tick(&mut self) -> Result<(), StopReason> {
         if self.ticks >= self.next_check {
@@ -224,17 +194,17 @@ impl BudgetMeter {
         Ok(())
     }
 
-    /// Checks ticks and deadline without counting.
+    /// Checks ticks and deadline without counting a tick.
     ///
     /// # Errors
-    /// When the ticks are used up or the deadline is reached.
+    /// The limit, if the ticks are used up or the deadline has passed.
     #[cold]
     pub fn check(&mut self) -> Result<(), StopReason> {
         if let Some(ending) = self.ending {
             return Err(ending);
         }
         let left = self.budget.ticks.map_or(u64::MAX, |most| most.saturating_sub(self.ticks));
-        let checked = self.deadline.as_mut().map(Deadline::check);
+        let checked = self.deadline.as_mut().map(DeadlineWatch::check);
         self.ending = match checked {
             _ if left == 0 => Some(StopReason::Ticks),
             Some(None) => Some(StopReason::Deadline),
@@ -250,6 +220,34 @@ impl BudgetMeter {
         self.ending.map_or(Ok(()), Err)
     }
 
+    /// Counts steps within a tick, each at most a microsecond long. Only the deadline can end them,
+    /// so that results with a budget in ticks do not depend on them.
+    ///
+    /// # Errors
+    /// [`StopReason::Deadline`] once the deadline has passed.
+    #[inline]
+    pub fn step(&mut self, steps: usize) -> Result<(), StopReason> {
+        self.steps += steps;
+        if self.steps < Self::STEPS_MAX { Ok(()) } else { self.check_deadline() }
+    }
+
+    #[cold]
+    fn check_deadline(&mut self) -> Result<(), StopReason> {
+        self.steps = 0;
+        let is_past = self.deadline.as_mut().is_some_and(|deadline| deadline.check().is_none());
+        if !is_past {
+            return Ok(());
+        }
+        self.ending = self.ending.or(Some(StopReason::Deadline));
+        if self.is_patient { Ok(()) } else { Err(StopReason::Deadline) }
+    }
+
+    /// Sets whether steps continue after the deadline. Work that cannot be resumed, and did not fit
+    /// into the rest of one budget, can thus complete in the next.
+    pub fn set_patient(&mut self, is_patient: bool) {
+        self.is_patient = is_patient;
+    }
+
     fn adapt_interval(&mut self, elapsed: Duration) {
         let elapsed_us = elapsed.as_micros();
         if elapsed_us < Self::CHECK_MIN_US {
@@ -259,13 +257,13 @@ impl BudgetMeter {
         }
     }
 
-    /// Counts ticks that were simulated without a check, such as trial steps of a policy.
+    /// Adds ticks that were simulated without a check, such as trial steps of a policy.
     #[inline]
     pub fn add_ticks(&mut self, ticks: u64) {
         self.ticks += ticks;
     }
 
-    /// Counts the ticks of another search that has run meanwhile.
+    /// Adds the ticks of another search that ran in the meantime.
     pub fn add_search(&mut self, ticks: u64) {
         self.ticks += ticks;
         if let Some(deadline) = &mut self.deadline {
@@ -273,11 +271,11 @@ impl BudgetMeter {
         }
     }
 
-    /// Whether another evaluation may start. Checked before an evaluation rather than after it, so
-    /// that the last one is still offered and backed up completely.
+    /// Checks that another evaluation may start. The check precedes the evaluation so that the last
+    /// one is still offered and backed up completely.
     ///
     /// # Errors
-    /// When the evaluations are used up.
+    /// [`StopReason::Evaluations`] if the evaluations are used up.
     #[inline]
     pub fn check_evaluation(&self) -> Result<(), StopReason> {
         let is_over = self.budget.evaluations.is_some_and(|most| self.evaluations >= most);
@@ -300,7 +298,7 @@ impl BudgetMeter {
         self.evaluations
     }
 
-    /// What is left of the budget, for a search within the search.
+    /// The rest of the budget, for a nested search.
     pub fn remaining(&self) -> Budget {
         let left = |most: Option<u64>, used: u64| most.map(|most| most.saturating_sub(used));
         Budget {
@@ -313,7 +311,7 @@ impl BudgetMeter {
 
 #[cfg(test)]
 mod tests {
-    use super::super::deadline::ManualTimeSource;
+    use super::super::deadline::{ManualTimeSource, TimeSource, install};
     use super::*;
 
     const MS: Duration = Duration::from_millis(1);
@@ -343,7 +341,8 @@ mod tests {
     fn ticks_are_met_exactly() {
         for ticks in [0, 1, 15, 16, 17, 1000] {
             for budget in [Budget::ticks(ticks), Budget::ticks(ticks).and(Budget::time(Duration::from_secs(60)))] {
-                let mut meter = BudgetMeter::new(budget.with_time_source(ManualTimeSource::leak()));
+                let _clock = install(ManualTimeSource::new());
+                let mut meter = BudgetMeter::new(budget);
                 let counted = (0..).take_while(|_| meter.tick().is_ok()).count() as u64;
                 assert_eq!((counted, meter.ticks(), meter.tick()), (ticks, ticks, Err(StopReason::Ticks)));
             }
@@ -352,8 +351,8 @@ mod tests {
 
     #[test]
     fn nested_search_gets_what_is_left() {
-        let clock = ManualTimeSource::leak();
-        let mut meter = BudgetMeter::new(Budget::ticks(100).and(Budget::time(2 * MS)).with_time_source(clock));
+        let clock = install(ManualTimeSource::new());
+        let mut meter = BudgetMeter::new(Budget::ticks(100).and(Budget::time(2 * MS)));
         meter.tick().expect("100 ticks");
         meter.add_search(30);
         clock.advance(MS / 2);
@@ -368,15 +367,15 @@ mod tests {
     #[test]
     fn clock_is_checked_about_every_twenty_microseconds() {
         for tick_ns in [10, 100, 3_000, 50_000] {
-            let clock = ManualTimeSource::leak();
-            let mut meter = BudgetMeter::new(Budget::time(10 * MS).with_time_source(clock));
+            let clock = install(ManualTimeSource::new());
+            let mut meter = BudgetMeter::new(Budget::time(10 * MS));
             let mut ticks = 0;
             while meter.tick().is_ok() {
                 clock.advance(Duration::from_nanos(tick_ns));
                 ticks += 1;
             }
             let elapsed_ns = ticks * tick_ns;
-            // One interval late at most.
+            // Late by at most one interval.
             let interval_ns = (BudgetMeter::INTERVAL_MAX_TICKS * tick_ns).min(20_000).max(tick_ns);
             assert!((10_000_000..=10_000_000 + interval_ns).contains(&elapsed_ns), "{tick_ns}: {elapsed_ns}");
             assert!(clock.readings() <= 10_000_000 / interval_ns * 2 + 20, "{tick_ns}: {}", clock.readings());
@@ -385,8 +384,8 @@ mod tests {
 
     #[test]
     fn reached_deadline_stops_at_once() {
-        let clock = ManualTimeSource::leak();
-        let mut meter = BudgetMeter::new(Budget::until(clock.now()).with_time_source(clock));
+        let clock = install(ManualTimeSource::new());
+        let mut meter = BudgetMeter::new(Budget::until(clock.now()));
         assert_eq!((meter.tick(), meter.ticks()), (Err(StopReason::Deadline), 0));
     }
 }

@@ -1,101 +1,125 @@
-//! Deadlines on a machine that has other work to do.
+//! Deadlines on a busy machine, and the clock that measures them.
 //!
-//! The system preempts a thread for whole time slices: milliseconds may pass between two checks of
-//! the clock that are microseconds of work apart. A search that stops at the first check after its
-//! deadline then stops late. Such stalls come in series, so a deadline counts as reached as soon as
-//! the time left is no more than the longest recent stall of this thread. On an idle machine there
-//! are none.
+//! The system preempts a thread for whole time slices, so milliseconds may pass between two checks
+//! that are microseconds of work apart. Such stalls come in series. A deadline therefore counts as
+//! reached once the time left is at most the longest recent stall of this thread.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::ops::Deref;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-/// The clock that deadlines are measured by: the system's, or a manual one in tests.
-pub trait TimeSource: fmt::Debug + Send + Sync {
-    /// The current time; it never goes backwards.
+use super::Budget;
+
+/// A clock for budgets and deadlines that replaces the system's: see [`install`].
+pub trait TimeSource: fmt::Debug {
+    /// The current time, which never goes backwards.
     fn now(&self) -> Instant;
 }
 
-/// The system's monotonic clock.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct SystemTimeSource;
-
-impl TimeSource for SystemTimeSource {
-    fn now(&self) -> Instant {
-        Instant::now()
-    }
+thread_local! {
+    /// The clock of this thread; `None` for the system's.
+    static TIME_SOURCE: RefCell<Option<Rc<dyn TimeSource>>> = const { RefCell::new(None) };
 }
 
-/// A clock that stands still until it is advanced, for tests of deadlines.
+pub(crate) fn now() -> Instant {
+    TIME_SOURCE.with_borrow(|source| source.as_ref().map_or_else(Instant::now, |source| source.now()))
+}
+
+/// A time source that is this thread's clock until it is dropped.
+#[derive(Debug)]
+pub struct Installed<T> {
+    time_source: Rc<T>,
+    before: Option<Rc<dyn TimeSource>>,
+}
+
+/// Makes a time source the clock for all budgets and deadlines of this thread until the returned
+/// guard is dropped.
 ///
 /// ```
 /// use std::time::Duration;
-/// use getaway::search::{ManualTimeSource, TimeSource};
+/// use getaway::search::{ManualTimeSource, TimeSource, install};
 ///
-/// let clock = ManualTimeSource::leak();
+/// let clock = install(ManualTimeSource::new());
 /// let start = clock.now();
 /// clock.advance(Duration::from_millis(5));
 /// assert_eq!(clock.now() - start, Duration::from_millis(5));
 /// ```
+pub fn install<T: TimeSource + 'static>(time_source: T) -> Installed<T> {
+    let time_source = Rc::new(time_source);
+    let before = TIME_SOURCE.replace(Some(time_source.clone()));
+    Installed { time_source, before }
+}
+
+impl<T> Drop for Installed<T> {
+    fn drop(&mut self) {
+        TIME_SOURCE.set(self.before.take());
+    }
+}
+
+impl<T> Deref for Installed<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.time_source
+    }
+}
+
+/// A clock that stands still until it is advanced, for tests.
 #[derive(Debug)]
 pub struct ManualTimeSource {
-    start: Instant,
-    elapsed_ns: AtomicU64,
-    /// How far each reading advances the clock.
-    reading_ns: u64,
-    readings: AtomicU64,
+    now: Cell<Instant>,
+    reading: Duration,
+    readings: Cell<u64>,
+}
+
+impl Default for ManualTimeSource {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 impl ManualTimeSource {
-    /// A clock that only [`advance`](Self::advance) moves. It lives for the rest of the process, as
-    /// budgets require.
-    pub fn leak() -> &'static Self {
-        Self::leak_with_reading(Duration::ZERO)
+    /// A clock that only [`advance`](Self::advance) moves.
+    pub fn new() -> Self {
+        Self::with_reading(Duration::ZERO)
     }
 
-    /// A clock that also advances by `reading` whenever it is read: the work that a search does
-    /// between two readings then takes that long.
-    pub fn leak_with_reading(reading: Duration) -> &'static Self {
-        let reading_ns = nanoseconds(reading);
-        let (elapsed_ns, readings) = (AtomicU64::new(0), AtomicU64::new(0));
-        Box::leak(Box::new(Self { start: Instant::now(), elapsed_ns, reading_ns, readings }))
+    /// A clock that also advances by `reading` on every read, as if a search worked that long
+    /// between readings.
+    pub fn with_reading(reading: Duration) -> Self {
+        Self { now: Cell::new(Instant::now()), reading, readings: Cell::new(0) }
     }
 
     /// Moves the clock forward.
     pub fn advance(&self, duration: Duration) {
-        self.elapsed_ns.fetch_add(nanoseconds(duration), Ordering::Relaxed);
+        self.now.set(self.now.get() + duration);
     }
 
-    /// How often the clock has been read.
+    /// The number of readings so far.
     pub fn readings(&self) -> u64 {
-        self.readings.load(Ordering::Relaxed)
+        self.readings.get()
     }
 }
 
 impl TimeSource for ManualTimeSource {
     fn now(&self) -> Instant {
-        self.readings.fetch_add(1, Ordering::Relaxed);
-        let elapsed_ns = self.elapsed_ns.fetch_add(self.reading_ns, Ordering::Relaxed);
-        self.start + Duration::from_nanos(elapsed_ns)
+        self.readings.set(self.readings.get() + 1);
+        self.now.replace(self.now.get() + self.reading)
     }
 }
 
-fn nanoseconds(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
-}
-
-/// The longest time between two checks when the thread is not preempted.
+/// Longer times between two checks are stalls.
 const CHECK_MAX: Duration = Duration::from_millis(1);
-/// How long a stall is remembered.
+/// The time after which a stall is forgotten.
 const MEMORY: Duration = Duration::from_secs(10);
 
 thread_local! {
-    /// Stalls outlive searches, of which a decision may run many.
+    /// Thread-local because stalls outlive searches, of which one decision may run many.
     static STALL: Cell<Option<Stall>> = const { Cell::new(None) };
 }
 
-/// The longest recent time between two checks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Stall {
     time: Duration,
@@ -103,7 +127,7 @@ struct Stall {
 }
 
 impl Stall {
-    /// The stall to remember after `elapsed` has passed between two checks, the later one at `now`.
+    /// The stall to remember when `elapsed` separates the last check from the one at `now`.
     fn after(known: Option<Self>, elapsed: Duration, now: Instant) -> Option<Self> {
         let known = known.filter(|stall| now.saturating_duration_since(stall.at) < MEMORY);
         let is_longest = known.is_none_or(|stall| elapsed >= stall.time);
@@ -111,36 +135,56 @@ impl Stall {
     }
 }
 
-/// A deadline that allows for preemption, as one search checks it.
-#[derive(Clone, Debug)]
-pub(super) struct Deadline {
-    at: Instant,
-    time_source: &'static dyn TimeSource,
-    last_check: Option<Instant>,
-    /// Maximum time kept in reserve for stalls: most of the available time, but never all of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Deadline {
+    at: Option<Instant>,
+    /// Maximum time reserved for stalls: three quarters of the available time.
     reserve_max: Duration,
 }
 
 impl Deadline {
-    /// Starts watching the clock.
-    pub fn new(at: Instant, time_source: &'static dyn TimeSource) -> Self {
-        let now = time_source.now();
-        let reserve_max = at.saturating_duration_since(now) / 4 * 3;
-        Self { at, time_source, last_check: Some(now), reserve_max }
+    pub const NEVER: Self = Self { at: None, reserve_max: Duration::ZERO };
+
+    pub fn new(at: Instant, now: Instant) -> Self {
+        Self { at: Some(at), reserve_max: at.saturating_duration_since(now) / 4 * 3 }
     }
 
-    /// The time since the last check, or `None` if the deadline is reached.
+    /// The deadline of a budget for work that begins now.
+    pub fn of(budget: Budget) -> Self {
+        budget.deadline.map_or(Self::NEVER, |at| Self::new(at, now()))
+    }
+
+    pub fn is_past(&self) -> bool {
+        self.at.is_some() && self.is_past_at(now())
+    }
+
+    fn is_past_at(&self, now: Instant) -> bool {
+        let reserve = STALL.get().map_or(Duration::ZERO, |stall| stall.time).min(self.reserve_max);
+        self.at.is_some_and(|at| now + reserve >= at)
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct DeadlineWatch {
+    deadline: Deadline,
+    last_check: Option<Instant>,
+}
+
+impl DeadlineWatch {
+    pub fn new(at: Instant) -> Self {
+        let now = now();
+        Self { deadline: Deadline::new(at, now), last_check: Some(now) }
+    }
+
+    /// The time since the last check, or `None` if the deadline has passed.
     pub fn check(&mut self) -> Option<Duration> {
-        let now = self.time_source.now();
+        let now = now();
         let elapsed = self.last_check.replace(now).map_or(Duration::ZERO, |last| now.saturating_duration_since(last));
-        let stall = Stall::after(STALL.get(), elapsed, now);
-        STALL.set(stall);
-        let reserve = stall.map_or(Duration::ZERO, |stall| stall.time).min(self.reserve_max);
-        (now + reserve < self.at).then_some(elapsed)
+        STALL.set(Stall::after(STALL.get(), elapsed, now));
+        (!self.deadline.is_past_at(now)).then_some(elapsed)
     }
 
-    /// Notes that another search has run meanwhile, so that the time until the next check is not
-    /// taken for a stall.
+    /// Does not count the time until the next check as a stall, because another search has run.
     pub fn pause(&mut self) {
         self.last_check = None;
     }
@@ -168,12 +212,12 @@ mod tests {
 
     #[test]
     fn deadline_is_reached_earlier_after_a_stall() {
-        let clock = ManualTimeSource::leak();
-        let mut deadline = Deadline::new(clock.now() + 60_000 * MS, clock);
+        let clock = install(ManualTimeSource::new());
+        let mut deadline = DeadlineWatch::new(clock.now() + 60_000 * MS);
         assert_eq!(deadline.check(), Some(Duration::ZERO));
         clock.advance(30 * MS);
         assert_eq!(deadline.check(), Some(30 * MS), "a minute is left");
-        let mut next = Deadline::new(clock.now() + 20 * MS, clock);
+        let mut next = DeadlineWatch::new(clock.now() + 20 * MS);
         clock.advance(4 * MS);
         assert!(next.check().is_some(), "a quarter of the time is never kept in reserve");
         clock.advance(MS);
@@ -182,13 +226,13 @@ mod tests {
 
     #[test]
     fn stalls_are_forgotten_after_ten_seconds() {
-        let clock = ManualTimeSource::leak();
-        let mut deadline = Deadline::new(clock.now() + 60_000 * MS, clock);
+        let clock = install(ManualTimeSource::new());
+        let mut deadline = DeadlineWatch::new(clock.now() + 60_000 * MS);
         clock.advance(30 * MS);
         assert!(deadline.check().is_some());
         clock.advance(MEMORY);
         deadline.pause();
-        let mut next = Deadline::new(clock.now() + 20 * MS, clock);
+        let mut next = DeadlineWatch::new(clock.now() + 20 * MS);
         clock.advance(MS);
         assert!(next.check().is_some());
         clock.advance(18 * MS - MS / 2);
@@ -198,8 +242,8 @@ mod tests {
 
     #[test]
     fn another_search_is_not_a_stall() {
-        let clock = ManualTimeSource::leak();
-        let mut deadline = Deadline::new(clock.now() + 60_000 * MS, clock);
+        let clock = install(ManualTimeSource::new());
+        let mut deadline = DeadlineWatch::new(clock.now() + 60_000 * MS);
         deadline.pause();
         clock.advance(5 * MS);
         assert_eq!(deadline.check(), Some(Duration::ZERO));

@@ -1,40 +1,38 @@
-//! A search as a value: the components of an expression, their limits, and their textual form.
-//!
-//! Every component but the last wraps exactly one other, so an expression is a chain and is stored
-//! as a list, without recursion. The last one plays rollouts: `simulate`, `adapt` or `anneal`.
-//! [`FromStr`](std::str::FromStr) parses what [`Display`](fmt::Display) writes to an equal
+//! A search as a value: the components of an expression, their limits, and their text form. Every
+//! component but the last wraps exactly one other, so an expression is a list.
+//! [`FromStr`](std::str::FromStr) parses the output of [`Display`](fmt::Display) to an equal
 //! expression.
 
 use std::fmt;
 
 use thiserror::Error;
 
-/// The maximum number of components in one expression.
+/// The maximum number of components per expression.
 pub const DEPTH_MAX: usize = 32;
-/// The maximum number of repetitions of one `repeat`.
+/// The maximum number of repetitions per `repeat`.
 pub const REPEAT_MAX: u32 = 1_000_000_000;
-/// The longest horizon of a rollout, in actions.
+/// The maximum horizon of a rollout, in actions.
 pub const HORIZON_MAX: u32 = 1_000_000;
-/// The largest constant of a `select`.
+/// The maximum constant of a `select`.
 pub const C_MAX: f64 = 1e6;
-/// The largest width of a `beam`.
+/// The maximum width of a `beam`.
 pub const WIDTH_MAX: u32 = 10_000;
 /// The maximum number of levels of an `adapt`.
 pub const LEVELS_MAX: u32 = 10;
-/// The largest step of an `adapt`, and the highest temperature of an `anneal`.
+/// The maximum step of an `adapt` and temperature of an `anneal`.
 pub const RATE_MAX: f64 = 1e3;
 
-/// How a rollout chooses its actions.
+/// The rule by which a rollout chooses its actions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
     /// Uniformly at random: [`Problem::random`](super::Problem::random).
     Random,
-    /// By the problem's rule of thumb: [`Problem::greedy`](super::Problem::greedy).
+    /// By the problem's heuristic: [`Problem::greedy`](super::Problem::greedy).
     Greedy,
 }
 
 impl Policy {
-    /// All policies, in the order in which help texts list them.
+    /// All policies, in the order of the help texts.
     pub const ALL: [Self; 2] = [Self::Random, Self::Greedy];
 
     /// The name in an expression.
@@ -46,32 +44,30 @@ impl Policy {
     }
 }
 
-/// One component of an expression, without the one it wraps.
+/// One component of an expression, without the one that it wraps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Component {
     /// Follows a policy to a final state and evaluates it.
     Simulate {
-        /// How actions are chosen.
+        /// The rule that chooses actions.
         policy: Policy,
-        /// Number of actions, 1 to [`HORIZON_MAX`], after which to stop and evaluate; `None` for no
-        /// limit.
+        /// Actions after which to stop and evaluate, 1 to [`HORIZON_MAX`]; `None` for no limit.
         horizon: Option<u32>,
     },
     /// Invokes the next component this many times, 1 to [`REPEAT_MAX`], from the same state.
     Repeat(u32),
     /// Invokes the next component from every successor.
     Lookahead,
-    /// Invokes the next component, plays the next action of the best sequence seen so far, and
-    /// repeats until a final state.
+    /// Invokes the next component, plays the next action of the best sequence, and repeats to the
+    /// end.
     Step,
     /// Invokes the next component from a leaf of a tree that grows by UCB1 with this constant, 0 to
     /// [`C_MAX`].
     Select(f64),
-    /// Invokes the next component from every successor of this many states at a time, 1 to
-    /// [`WIDTH_MAX`], and continues with the successors whose best known sequences are best.
+    /// Invokes the next component from every successor of this many states, 1 to [`WIDTH_MAX`], and
+    /// continues with the successors that have the best known sequences.
     Beam(u32),
-    /// Nested rollout policy adaptation: plays rollouts with a policy that is adapted to the best
-    /// rollout.
+    /// Nested rollout policy adaptation: adapts the policy of rollouts to the best rollout.
     Adapt {
         /// Levels of nesting, 1 to [`LEVELS_MAX`].
         levels: u32,
@@ -79,21 +75,19 @@ pub enum Component {
         iterations: u32,
         /// Step of the adaptation, 0 to [`RATE_MAX`].
         alpha: f64,
-        /// Rollouts between two adaptations on the lowest level, 1 to [`REPEAT_MAX`]: more than 1
-        /// is the stabilised form.
+        /// Rollouts per adaptation on the lowest level, 1 to [`REPEAT_MAX`]; stabilised form if
+        /// above 1.
         rollouts: u32,
-        /// Whether the policy is biased by [`Problem::prior`](super::Problem::prior): the
-        /// generalised form.
+        /// True if [`Problem::prior`](super::Problem::prior) biases the policy (generalised form).
         prior: bool,
     },
     /// Simulated annealing over the sequence of actions.
     Anneal {
         /// Changes to try, 1 to [`REPEAT_MAX`].
         iterations: u32,
-        /// Temperature at the start, 0 to [`RATE_MAX`], as a share of the spread of the rewards
-        /// seen.
+        /// Initial temperature, 0 to [`RATE_MAX`], relative to the range of rewards seen.
         hot: f64,
-        /// Temperature at the end, in the same unit.
+        /// Final temperature, in the same unit.
         cold: f64,
     },
 }
@@ -113,7 +107,7 @@ impl Component {
         }
     }
 
-    /// Whether the component plays rollouts itself, and so wraps no other.
+    /// Returns true if the component plays rollouts itself and wraps no other.
     pub const fn is_leaf(self) -> bool {
         matches!(self, Self::Simulate { .. } | Self::Adapt { .. } | Self::Anneal { .. })
     }
@@ -136,12 +130,11 @@ impl Component {
     }
 }
 
-/// Whether a number lies within 0 and `most`. The sign is checked, because -0 would not round-trip.
 fn is_number(number: f64, most: f64) -> bool {
     number.is_sign_positive() && (0.0..=most).contains(&number)
 }
 
-/// A number with the shortest digits that parse to it; tiny ones would print as a row of zeros.
+/// Prints the shortest digits that parse to the number, with an exponent if it is tiny.
 struct Number(f64);
 
 impl fmt::Display for Number {
@@ -151,19 +144,19 @@ impl fmt::Display for Number {
     }
 }
 
-/// Why a list of components is not a valid expression.
+/// The fault in a list of components.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ExpressionError {
-    /// No components, or too many.
+    /// Zero components, or more than [`DEPTH_MAX`].
     #[error("an expression has 1 to {DEPTH_MAX} components, not {0}")]
     Length(usize),
-    /// The last component must be a leaf; no other may be.
+    /// The last component is not a leaf, or another one is.
     #[error(
         "component {0} is misplaced: the last component must be simulate, adapt or anneal, which may not occur elsewhere"
     )]
     Place(usize),
-    /// A number outside the limits of its component.
+    /// A number is outside the limits of its component.
     #[error("component {0} has a number out of range")]
     Limit(usize),
 }
@@ -175,11 +168,11 @@ pub struct Expression {
 }
 
 impl Expression {
-    /// The expression of these components, the outermost first.
+    /// Creates an expression from components, outermost first.
     ///
     /// # Errors
-    /// If there are no components or more than [`DEPTH_MAX`], if the last one is not a leaf or
-    /// another one is, or if a number is out of range.
+    /// If the number of components or a constant is out of range, or if a leaf is missing or
+    /// misplaced.
     pub fn new(components: Vec<Component>) -> Result<Self, ExpressionError> {
         if components.is_empty() || components.len() > DEPTH_MAX {
             return Err(ExpressionError::Length(components.len()));
@@ -196,7 +189,7 @@ impl Expression {
         Ok(Self { components })
     }
 
-    /// The components, the outermost first, the leaf last.
+    /// The components, outermost first.
     pub fn components(&self) -> &[Component] {
         &self.components
     }

@@ -1,35 +1,35 @@
-//! A grammar of Monte Carlo searches for one-player problems; independent of this game.
+//! A grammar of Monte Carlo searches for any one-player problem.
 //!
-//! A [`Problem`] lists the legal actions of a state, applies one, says whether a state is final,
-//! and returns its reward. An [`Expression`] composes a search for it. Five components are those of
+//! A [`Problem`] lists the legal actions of a state, applies an action, recognises final states and
+//! returns their reward. An [`Expression`] composes a search for it. Five components come from
 //! Maes, Lupien St-Pierre and Ernst, *Monte Carlo Search Algorithm Discovery for One Player Games*
 //! (arXiv 1208.4692):
 //!
-//! | component | what it does from a state, with the actions already decided |
-//! |---|---|
-//! | `simulate(P)`, `simulate(P, H)` | follows policy `P` (`random`, `greedy`) to a final state, or for at most `H` actions, and evaluates where it ends |
-//! | `repeat(N, S)` | invokes `S` `N` times from the same state |
-//! | `lookahead(S)` | for each legal action, invokes `S` from the successor |
-//! | `step(S)` | invokes `S`, plays the next action of the best sequence that this step has seen, and so on to the end |
-//! | `select(C, S)` | one tree, kept for the whole search: descends by mean + `C` sqrt(ln n / n_k), expands a leaf, invokes `S` there, backs up the result |
+//! - `simulate(P)`, `simulate(P, H)`: follows policy `P` (`random`, `greedy`) to a final state or
+//!   for at most `H` actions, and evaluates the last state.
+//! - `repeat(N, S)`: invokes `S` `N` times from the same state.
+//! - `lookahead(S)`: invokes `S` from the successor by each legal action.
+//! - `step(S)`: invokes `S`, plays the next action of this step's best sequence, and repeats.
+//! - `select(C, S)`: in a tree kept for the whole search, descends by mean + `C` sqrt(ln n / n_k),
+//!   expands a leaf, invokes `S` from it, and backs up the result.
 //!
-//! Three more are from later papers: `docs/adapt.md`, `docs/beam.md` and `docs/anneal.md` describe
-//! them.
+//! Three more come from later papers; see `docs/adapt.md`, `docs/beam.md` and `docs/anneal.md`.
 //!
-//! | component | what it does |
-//! |---|---|
-//! | `adapt(L, N, A)`, `adapt(L, N, A, R)`, `adapt(L, N, A, R, prior)` | nested rollout policy adaptation with `L` levels of `N` iterations and step `A`; with `R` rollouts per adaptation, and a prior from the problem |
-//! | `anneal(N, T, U)` | `N` random changes of the best known sequence, worse ones accepted at temperatures that fall from `T` to `U` |
-//! | `beam(W, S)` | `step(lookahead(S))` with the best `W` states instead of one |
+//! - `adapt(L, N, A)`, `adapt(L, N, A, R)`, `adapt(L, N, A, R, prior)`: nested rollout policy
+//!   adaptation with `L` levels of `N` iterations and step `A`, `R` rollouts per adaptation, and a
+//!   prior from the problem.
+//! - `anneal(N, T, U)`: makes `N` random changes of the best known sequence; accepts worse ones at
+//!   temperatures that fall from `T` to `U`.
+//! - `beam(W, S)`: `step(lookahead(S))` with the best `W` states instead of one.
 //!
-//! `simulate` alone is `simulate(random)`. Known algorithms: `step(repeat(100, simulate))` is
-//! iterative sampling, `step(lookahead(simulate))` nested Monte Carlo of level 1, `step(repeat(100,
-//! select(1.41, simulate)))` UCT.
+//! `simulate` alone is `simulate(random)`. Known algorithms: iterative sampling is
+//! `step(repeat(100, simulate))`, nested Monte Carlo of level 1 `step(lookahead(simulate))`, and
+//! UCT `step(repeat(100, select(1.41, simulate)))`.
 //!
 //! **Guarantees.** The result is the best of *all* complete sequences evaluated; only a strictly
-//! better one replaces it. A budget in evaluations is met exactly; a deadline is overrun by
-//! microseconds; a rollout cut short yields nothing. The same expression, seed, problem and
-//! evaluation budgets give the same answer on every platform. Memory is bounded. A rollout does not
+//! better one replaces it. A budget in evaluations is met exactly, and a deadline overrun by
+//! microseconds. An interrupted rollout is discarded. The same expression, seed, problem and budget
+//! in evaluations give the same answer on every platform. Memory is bounded, and rollouts do not
 //! allocate per action.
 //!
 //! ```
@@ -80,7 +80,8 @@ mod run;
 mod tree;
 
 pub use budget::{Budget, BudgetMeter, StopReason};
-pub use deadline::{ManualTimeSource, SystemTimeSource, TimeSource};
+pub(crate) use deadline::{Deadline, now};
+pub use deadline::{Installed, ManualTimeSource, TimeSource, install};
 pub use expression::{
     C_MAX, Component, DEPTH_MAX, Expression, ExpressionError, HORIZON_MAX, LEVELS_MAX, Policy, RATE_MAX, REPEAT_MAX,
     WIDTH_MAX,

@@ -1,7 +1,5 @@
-//! Parses expressions, and reports where and why a text is invalid.
-//!
-//! Every text gives either an expression within the limits or an error with a position and what was
-//! expected there.
+//! Parses expressions. Every text gives either an expression within the limits or an error with its
+//! position and the expected token.
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,7 +13,7 @@ pub const TEXT_MAX: usize = 4096;
 
 const COMPONENTS: &str = "simulate, repeat, lookahead, step, select, beam, adapt or anneal";
 
-/// Where and why a text is not an expression.
+/// The position and cause of an invalid expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseError {
     text: String,
@@ -30,17 +28,17 @@ impl ParseError {
         self.position
     }
 
-    /// What was expected there.
+    /// The expected token.
     pub fn expected(&self) -> &str {
         &self.expected
     }
 
-    /// What was found instead, in quotes, or `the end`.
+    /// The token found instead, in quotes, or `the end`.
     pub fn found(&self) -> &str {
         &self.found
     }
 
-    /// Two lines: the text around the position, and a caret under it.
+    /// Two lines: the text around the position, and a caret below it.
     pub fn caret(&self) -> String {
         const BEFORE: usize = 60;
         const AFTER: usize = 20;
@@ -50,7 +48,7 @@ impl ParseError {
             .chars()
             .skip(start)
             .take(BEFORE + AFTER)
-            // A line break or tab would shift the caret.
+            // Line breaks and tabs would shift the caret.
             .map(|character| if character.is_control() { ' ' } else { character })
             .collect();
         format!("{part}\n{}^", " ".repeat(self.position - start))
@@ -58,7 +56,7 @@ impl ParseError {
 }
 
 impl fmt::Display for ParseError {
-    /// One line; positions are 1-based.
+    /// One line, with a position counted from 1.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "character {}: expected {}, found {}", self.position + 1, self.expected, self.found)
     }
@@ -69,7 +67,7 @@ impl std::error::Error for ParseError {}
 impl FromStr for Expression {
     type Err = ParseError;
 
-    /// Parses the output of [`Display`](fmt::Display); whitespace is ignored. `simulate` alone is
+    /// Parses the output of [`Display`](fmt::Display), ignoring whitespace. `simulate` alone is
     /// `simulate(random)`.
     fn from_str(text: &str) -> Result<Self, ParseError> {
         Parser { text, characters: text.chars().collect(), position: 0 }.expression()
@@ -82,7 +80,6 @@ struct Parser<'a> {
     position: usize,
 }
 
-/// A word or number and its start position.
 struct Token {
     start: usize,
     text: String,
@@ -112,17 +109,17 @@ impl Parser<'_> {
         if end < self.characters.len() {
             return Err(self.error(end, "the end"));
         }
-        // Every limit was already checked at its number.
+        // Limits are already checked where numbers are parsed.
         Expression::new(components).map_err(|error| self.error(end, error.to_string()))
     }
 
-    /// Parses a component up to the one it wraps.
+    /// Parses a component without the one that it wraps.
     fn component(&mut self) -> Result<Component, ParseError> {
         let name = self.token(char::is_alphanumeric);
         if name.text == "simulate" {
             return self.simulate();
         }
-        // Parses the arguments, and says whether a comma follows them.
+        // Parses the arguments and returns whether a comma follows them.
         let arguments: fn(&mut Self) -> Result<(Component, bool), ParseError> = match name.text.as_str() {
             "repeat" => |parser| Ok((Component::Repeat(parser.count("repetitions", REPEAT_MAX)?), true)),
             "select" => |parser| Ok((Component::Select(parser.constant(C_MAX)?), true)),
@@ -158,7 +155,6 @@ impl Parser<'_> {
         Ok(Component::Simulate { policy, horizon })
     }
 
-    /// Parses the numbers of an `adapt`, after the parenthesis.
     fn adapt(&mut self) -> Result<Component, ParseError> {
         let levels = self.count("levels", LEVELS_MAX)?;
         self.symbol(',')?;
@@ -182,7 +178,6 @@ impl Parser<'_> {
         Ok(Component::Adapt { levels, iterations, alpha, rollouts, prior })
     }
 
-    /// Parses the numbers of an `anneal`, after the parenthesis.
     fn anneal(&mut self) -> Result<Component, ParseError> {
         let iterations = self.count("iterations", REPEAT_MAX)?;
         self.symbol(',')?;
@@ -193,7 +188,6 @@ impl Parser<'_> {
         Ok(Component::Anneal { iterations, hot, cold })
     }
 
-    /// Reads a word if it comes next.
     fn word(&mut self, word: &str) -> bool {
         let start = self.skip_spaces();
         let found = self.token(char::is_alphanumeric).text == word;
@@ -213,7 +207,7 @@ impl Parser<'_> {
         let start = self.skip_spaces();
         let mut text = String::new();
         while let Some(&character) = self.characters.get(self.position) {
-            // A sign is part of a number only after the exponent.
+            // A sign is part of a number only in the exponent.
             let is_sign = matches!(character, '+' | '-') && text.ends_with(['e', 'E']);
             if !(character.is_ascii_digit() || matches!(character, '.' | 'e' | 'E') || is_sign) {
                 break;
@@ -229,14 +223,12 @@ impl Parser<'_> {
         if self.eat(symbol) { Ok(()) } else { Err(self.error(self.position, format!("\"{symbol}\""))) }
     }
 
-    /// Reads a symbol if it comes next.
     fn eat(&mut self, symbol: char) -> bool {
         let is_next = self.peek() == Some(symbol);
         self.position += usize::from(is_next);
         is_next
     }
 
-    /// The next character that is not a space.
     fn peek(&mut self) -> Option<char> {
         let position = self.skip_spaces();
         self.characters.get(position).copied()
@@ -256,7 +248,6 @@ impl Parser<'_> {
         Token { start, text }
     }
 
-    /// The error at `position`, with the word or character found there.
     fn error(&self, position: usize, expected: impl Into<String>) -> ParseError {
         const FOUND_MAX: usize = 20;
         let is_word = |character: &char| character.is_alphanumeric() || matches!(character, '.' | '_' | '-' | '+');

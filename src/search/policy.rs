@@ -1,10 +1,9 @@
-//! The policy that `adapt` learns: one weight per action code.
+//! The learned policy of `adapt`: one weight per action code.
 
 use super::problem::Generator;
 
-/// Weights stay between plus and minus this, where the exponential is finite and positive.
+/// Weights are clamped to plus or minus this, so that exponentials stay finite and positive.
 const WEIGHT_MAX: f64 = 500.0;
-/// Slots in the first allocation.
 const CAPACITY_FIRST: usize = 64;
 
 #[derive(Clone, Copy, Debug)]
@@ -17,7 +16,7 @@ struct Slot {
 
 impl Slot {
     const EMPTY: Self = Self { code: 0, weight: 0.0, factor: 0.0 };
-    /// The factor of a weight whose exponential is not known yet.
+    /// Marks a factor that must be recomputed from the weight.
     const STALE: f64 = -1.0;
 
     #[inline]
@@ -26,15 +25,15 @@ impl Slot {
     }
 }
 
-/// The weights: a hash table with open addressing, which is cloned by copying its memory.
+/// Open-addressing hash table from codes to weights; cloning copies its memory.
 #[derive(Debug, Default)]
 pub(super) struct Weights {
-    /// A power of two of slots, or none.
+    /// Empty, or a power of two of slots.
     slots: Vec<Slot>,
     count: usize,
 }
 
-/// Written by hand so that `clone_from` reuses the allocation.
+/// Manual so that `clone_from` reuses the allocation.
 impl Clone for Weights {
     fn clone(&self) -> Self {
         Self { slots: self.slots.clone(), count: self.count }
@@ -52,7 +51,6 @@ impl Weights {
         self.count = 0;
     }
 
-    /// The index of the slot with this code, or of the empty one where it belongs.
     #[inline]
     fn find(&self, code: u64) -> usize {
         let mask = self.slots.len() - 1;
@@ -64,7 +62,7 @@ impl Weights {
         index
     }
 
-    /// The exponential of a weight; weights are 0 at first.
+    /// The exponential of a weight; initially 1.
     #[inline]
     pub(super) fn factor(&self, code: u64) -> f64 {
         if self.slots.is_empty() {
@@ -74,8 +72,7 @@ impl Weights {
         if slot.is_empty() { 1.0 } else { slot.factor }
     }
 
-    /// The index of the slot with this code, which gets one if it has none; valid until the table
-    /// grows.
+    /// The index of the slot with this code, inserted if missing. Valid until the table grows.
     #[inline]
     fn slot(&mut self, code: u64) -> usize {
         if (self.count + 1) * 2 > self.slots.len() {
@@ -89,7 +86,7 @@ impl Weights {
         index
     }
 
-    /// Changes a weight; [`refresh`](Self::refresh) must then compute its exponential.
+    /// Changes a weight; its exponential is stale until [`refresh`](Self::refresh).
     #[inline]
     fn add(&mut self, slot: usize, change: f64) {
         let slot = &mut self.slots[slot];
@@ -97,7 +94,6 @@ impl Weights {
         slot.factor = Slot::STALE;
     }
 
-    /// Computes the exponential of a weight that was changed.
     #[inline]
     fn refresh(&mut self, slot: usize) {
         let slot = &mut self.slots[slot];
@@ -117,26 +113,23 @@ impl Weights {
     }
 }
 
-/// A rollout with the data for adapting a policy to it: for each step, the codes of all legal
-/// actions and the one that was played.
+/// A recorded rollout: the codes of the legal actions and the played action of each step.
 #[derive(Debug, Default)]
 pub(super) struct Rollout {
     pub(super) reward: Option<f64>,
     codes: Vec<u64>,
-    /// The exponentials of the priors, one per code.
     priors: Vec<f64>,
     steps: Vec<Step>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Step {
-    /// The end of the step's codes, which begin where those of the previous step end.
+    /// The end of the step's codes, which start at the previous step's end.
     end: usize,
-    /// The index of the played action's code.
     played: usize,
 }
 
-/// Written by hand so that `clone_from` reuses the allocation.
+/// Manual so that `clone_from` reuses the allocation.
 impl Clone for Rollout {
     fn clone(&self) -> Self {
         Self { reward: self.reward, codes: self.codes.clone(), priors: self.priors.clone(), steps: self.steps.clone() }
@@ -158,15 +151,14 @@ impl Rollout {
         self.steps.clear();
     }
 
-    /// Adds a legal action of the next step.
     #[inline]
     pub(super) fn add_action(&mut self, code: u64, prior: f64) {
         self.codes.push(code);
         self.priors.push(prior);
     }
 
-    /// Ends the step: draws one of the actions added since the last one, with probabilities
-    /// proportional to the exponentials of weight and prior. Returns its index among them.
+    /// Ends the step by drawing one of its actions, with probability proportional to the
+    /// exponential of weight plus prior. Returns the action's index within the step.
     #[inline]
     pub(super) fn draw(&mut self, weights: &Weights, random: &mut Generator, factors: &mut Vec<f64>) -> usize {
         let first = self.steps.last().map_or(0, |step| step.end);
@@ -184,16 +176,15 @@ impl Rollout {
         chosen
     }
 
-    /// Moves the weights towards this rollout: in each step by `alpha` towards the action played,
-    /// and by `alpha` times its probability away from every action (Rosin, *Nested Rollout Policy
-    /// Adaptation for Monte Carlo Tree Search*, 2011, the procedure Adapt). `changes` and `slots`
-    /// are scratch space.
+    /// Moves the weights in each step by `alpha` towards the played action, and by `alpha` times
+    /// its probability away from every action (Rosin 2011). `changes` and `slots` are scratch
+    /// space.
     pub(super) fn adapt(&self, weights: &mut Weights, alpha: f64, changes: &mut Vec<f64>, slots: &mut Vec<usize>) {
         let capacity = weights.slots.len();
         slots.clear();
         slots.extend(self.codes.iter().map(|&code| weights.slot(code)));
         if weights.slots.len() != capacity {
-            // Every code has a slot now, but growing has moved some of them.
+            // All codes have slots now, but growing has moved some.
             slots.clear();
             slots.extend(self.codes.iter().map(|&code| weights.slot(code)));
         }
@@ -208,8 +199,8 @@ impl Rollout {
             }
             first = step.end;
         }
-        // All probabilities are those before the adaptation, even where a code occurs twice; and
-        // because most codes occur in many steps, exponentials wait until all changes are made.
+        // Changes are applied last so that all use the probabilities before the adaptation, even if
+        // a code occurs twice. Exponentials wait because most codes change in many steps.
         for (&slot, &change) in slots.iter().zip(changes.iter()) {
             weights.add(slot, change);
         }
@@ -223,7 +214,6 @@ impl Rollout {
 mod tests {
     use super::*;
 
-    /// Adds to the weight of a code.
     fn add(weights: &mut Weights, code: u64, change: f64) {
         let slot = weights.slot(code);
         weights.add(slot, change);
@@ -248,7 +238,6 @@ mod tests {
     }
 
     fn rollout(played: &[usize], weights: &Weights) -> Rollout {
-        // Tries seeds until the draws are the wanted ones.
         (0..10_000)
             .map(|seed| {
                 let mut random = Generator::from_seed(seed);
@@ -270,7 +259,6 @@ mod tests {
     fn adaptation_is_one_step_of_the_gradient() {
         let mut weights = Weights::default();
         rollout(&[2, 0], &weights).adapt(&mut weights, 1.0, &mut Vec::new(), &mut Vec::new());
-        // Three actions with probability one third each.
         let (up, down) = (libm::exp(1.0 - 1.0 / 3.0), libm::exp(-1.0 / 3.0));
         let factors: Vec<f64> = [0, 1, 2, 256, 257, 258].iter().map(|&code| weights.factor(code)).collect();
         assert_eq!(factors, [down, down, up, up, down, down]);
@@ -287,7 +275,6 @@ mod tests {
             [1.0, 0.5, 2.0].into_iter().enumerate().for_each(|(code, prior)| rollout.add_action(code as u64, prior));
             counts[rollout.draw(&weights, &mut random, &mut Vec::new())] += 1;
         }
-        // Factors 1, 2 * 0.5 and 2.
         for (count, expected) in counts.into_iter().zip([10_000, 10_000, 20_000]) {
             assert!(count.abs_diff(expected) < 400, "{counts:?}");
         }

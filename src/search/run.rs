@@ -1,8 +1,5 @@
-//! Runs an expression: the best sequence, the budget, and the components of the first paper; later
-//! ones have files of their own.
-//!
-//! Every evaluated sequence is offered to the enclosing components from the innermost outwards:
-//! each keeps the best since its last invocation.
+//! Runs an expression, with the components of the first paper. Every evaluated sequence is offered
+//! to the enclosing components, innermost first; each keeps the best of its invocation.
 
 use super::adapter::{AdaptOptions, Adapter};
 use super::budget::{Budget, BudgetMeter, StopReason};
@@ -15,30 +12,30 @@ use super::tree::{TREE_NODES_MAX, Tree};
 pub struct Line<A> {
     /// The reward of the final state of the sequence.
     pub reward: f64,
-    /// All actions, from the state in which the search started.
+    /// All actions, from the initial state of the search.
     pub actions: Vec<A>,
 }
 
 /// The result of a run and its cost.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome<A> {
-    /// The best sequence evaluated in this or an earlier run; `None` if there is none.
+    /// The best sequence evaluated in this or an earlier run, if any.
     pub best: Option<Line<A>>,
-    /// States evaluated in this run.
+    /// Sequences evaluated in this run.
     pub evaluations: u64,
-    /// States stepped in this run: actions applied, and the trial steps of policies.
+    /// States stepped in this run, including trial steps of policies.
     pub simulated_ticks: u64,
     /// Completed passes of the outermost component in this run.
     pub passes: u64,
-    /// Why it stopped.
+    /// Why the run stopped.
     pub ending: StopReason,
 }
 
-/// The best sequence that a component has seen since its last invocation.
+/// The best sequence of a component since its last invocation.
 #[derive(Clone)]
 pub(super) struct Record<A> {
     pub(super) reward: Option<f64>,
-    /// Valid only if there is a reward; otherwise kept for its allocation.
+    /// Valid only if there is a reward; otherwise a reusable allocation.
     pub(super) actions: Vec<A>,
 }
 
@@ -47,7 +44,6 @@ impl<A: Copy> Record<A> {
         Self { reward: None, actions: Vec::new() }
     }
 
-    /// Replaces the best by a strictly better one; returns whether it did.
     #[inline]
     fn offer(&mut self, reward: f64, actions: &[A]) -> bool {
         let better = self.reward.is_none_or(|best| reward > best);
@@ -60,32 +56,26 @@ impl<A: Copy> Record<A> {
     }
 }
 
-/// A search that can be run, stopped by its budget, and resumed.
-///
-/// Between runs it keeps the best sequence and the trees. Call [`advance`](Self::advance) after an
-/// action has been played, and [`reset`](Self::reset) after any other change of state.
+/// A search that keeps the best sequence and the trees between runs. Call
+/// [`advance`](Self::advance) after an action was played, and [`reset`](Self::reset) after any
+/// other change of state.
 #[derive(Clone)]
 pub struct Search<A> {
     expression: Expression,
     pub(super) random: Generator,
-    /// The best sequence of the whole search.
     pub(super) best: Record<A>,
-    /// One per component.
     pub(super) records: Vec<Record<A>>,
-    /// One per component, used by `select` only.
+    /// One per component; only `select` uses them.
     trees: Vec<Tree<A>>,
-    /// Buffers for the legal actions, one per component.
     pub(super) action_buffers: Vec<Vec<A>>,
     /// The actions from the root to the current state.
     pub(super) path: Vec<A>,
-    /// The memory of an `adapt`.
     pub(super) adapter: Adapter,
-    /// The sequence of an `anneal`.
     pub(super) sequence: Vec<A>,
 }
 
 impl<A: Copy + Eq> Search<A> {
-    /// Creates a search whose randomness comes from `seed`.
+    /// Creates a search with random numbers from `seed`.
     pub fn new(expression: Expression, seed: u64) -> Self {
         let count = expression.components().len();
         Self {
@@ -101,8 +91,7 @@ impl<A: Copy + Eq> Search<A> {
         }
     }
 
-    /// Limits the tree of each `select` to this many nodes instead of [`TREE_NODES_MAX`]; drops the
-    /// existing trees.
+    /// Limits each tree to this many nodes instead of [`TREE_NODES_MAX`] and drops existing trees.
     #[must_use]
     pub fn with_tree_nodes_max(mut self, nodes_max: usize) -> Self {
         self.trees.fill(Tree::new(nodes_max));
@@ -114,11 +103,9 @@ impl<A: Copy + Eq> Search<A> {
         &self.expression
     }
 
-    /// Searches from `state` until the budget is used up, or until there is nothing left to find.
-    ///
-    /// A sequence kept from an earlier run is first replayed and its reward updated; if it cannot
-    /// be played from `state`, the search is reset. The replay does not count towards evaluations
-    /// or applied actions.
+    /// Searches from `state` until the budget is used up or nothing is left to find. The best
+    /// sequence of an earlier run is first replayed to update its reward, at no cost to the budget.
+    /// If it cannot be played from `state`, the search is reset.
     pub fn run<P>(&mut self, problem: &P, state: &P::State, budget: Budget) -> Outcome<A>
     where
         P: Problem<Action = A>,
@@ -140,10 +127,9 @@ impl<A: Copy + Eq> Search<A> {
         Outcome { best, evaluations, simulated_ticks, passes, ending }
     }
 
-    /// Call this after `action` has been played, so that the next run starts from the successor. If
-    /// the best sequence starts with the action, its rest and the subtrees below the action are
-    /// kept. Otherwise the search is reset and false is returned: the trees alone would be useless,
-    /// because their fully explored parts would never be visited again.
+    /// Moves the root to the successor by `action`. If the best sequence starts with the action,
+    /// its rest and the subtrees below the action are kept. Otherwise the search is reset and false
+    /// is returned, because trees alone are useless: fully explored parts are never visited again.
     pub fn advance(&mut self, action: A) -> bool {
         let follows = self.best.reward.is_some() && self.best.actions.first() == Some(&action);
         if follows {
@@ -155,15 +141,14 @@ impl<A: Copy + Eq> Search<A> {
         follows
     }
 
-    /// Resets the best sequence and the trees; call it when the next state is not the expected one.
-    /// The random number generator is not reset.
+    /// Drops the best sequence and the trees, but keeps the state of the random numbers.
     pub fn reset(&mut self) {
         self.best.reward = None;
         self.trees.iter_mut().for_each(Tree::clear);
     }
 
-    /// Updates the reward of the kept sequence; resets the search if the sequence cannot be played,
-    /// or ends in a state that is not final.
+    /// Updates the reward of the best sequence. Resets the search if the sequence cannot be played
+    /// or does not end in a final state.
     fn replay<P: Problem<Action = A>>(&mut self, problem: &P, state: &P::State) {
         if self.best.reward.is_none() {
             return;
@@ -187,10 +172,8 @@ impl<A: Copy + Eq> Search<A> {
     }
 }
 
-/// Stops the search for this reason.
 pub(super) struct Stop(StopReason);
 
-/// One run of a search.
 pub(super) struct Run<'a, P: Problem> {
     pub(super) problem: &'a P,
     root: &'a P::State,
@@ -200,8 +183,6 @@ pub(super) struct Run<'a, P: Problem> {
 }
 
 impl<P: Problem> Run<'_, P> {
-    /// Invokes the outermost component until a limit is reached; returns the reason and the number
-    /// of completed passes.
     fn passes(&mut self, passes_max: u64) -> (StopReason, u64) {
         if let Err(ending) = self.meter.check() {
             return (ending, 0);
@@ -210,7 +191,7 @@ impl<P: Problem> Run<'_, P> {
             match self.invoke(0, self.root) {
                 Err(Stop(ending)) => return (ending, pass),
                 Ok(None) => return (StopReason::Exhausted, pass),
-                // Nothing follows a final state, so one pass is enough.
+                // A final state has no successors, so one pass is enough.
                 Ok(Some(_)) if self.problem.is_final(self.root) => {
                     return (StopReason::Exhausted, pass + 1);
                 }
@@ -220,8 +201,8 @@ impl<P: Problem> Run<'_, P> {
         (StopReason::Passes, passes_max)
     }
 
-    /// Evaluates `state` if it is final, and otherwise runs the component there. Returns the best
-    /// reward of this invocation, or `None` if everything below was seen before.
+    /// Runs the component from `state`, or evaluates `state` if it is final. Returns the best
+    /// reward of this invocation, or `None` if everything below was already explored.
     pub(super) fn invoke(&mut self, component: usize, state: &P::State) -> Result<Option<f64>, Stop> {
         if self.problem.is_final(state) {
             self.check_limits()?;
@@ -280,7 +261,7 @@ impl<P: Problem> Run<'_, P> {
             }
         }
         let reward = self.evaluate(component, &state);
-        // Trees do not extend beyond this point, so they need no truncation.
+        // Trees do not extend beyond this point and need no truncation.
         self.search.path.truncate(start);
         Ok(reward)
     }
@@ -314,11 +295,10 @@ impl<P: Problem> Run<'_, P> {
         let mut state = state.clone();
         while !self.problem.is_final(&state) {
             self.invoke(component + 1, &state)?;
-            // The best sequence starts with the current path, which was taken from it.
+            // The best sequence starts with the current path.
             let record = &self.search.records[component];
             let next = record.actions.get(self.search.path.len());
-            // There is no next action if everything below was seen before, or beyond the horizon of
-            // the best rollout.
+            // Everything below was already explored, or the best rollout ended at its horizon.
             let (Some(_), Some(&action)) = (record.reward, next) else {
                 break;
             };
@@ -331,7 +311,7 @@ impl<P: Problem> Run<'_, P> {
     fn select(&mut self, component: usize, state: &P::State, c: f64) -> Result<(), Stop> {
         let start = self.search.path.len();
         if !self.follow_path(component)? {
-            // The tree is full and does not contain this state.
+            // The tree is full and lacks this state.
             return self.invoke(component + 1, state).map(|_| ());
         }
         while !self.search.trees[component].is_explored() {
@@ -352,8 +332,8 @@ impl<P: Problem> Run<'_, P> {
         Ok(())
     }
 
-    /// Descends the tree of a `select` from `state` to a leaf: an unvisited node, or one for whose
-    /// children the tree has no room.
+    /// Descends the tree of a `select` from `state` to a leaf: an unvisited node, or one whose
+    /// children do not fit into the tree.
     fn descend(&mut self, component: usize, state: &P::State, c: f64) -> Result<P::State, Stop> {
         let mut state = state.clone();
         while self.expand(component, &state) {
@@ -367,8 +347,8 @@ impl<P: Problem> Run<'_, P> {
         Ok(state)
     }
 
-    /// Follows the whole path in the tree of a `select`, expanding nodes where needed; returns
-    /// false if the tree is full.
+    /// Follows the path in the tree of a `select`, expanding nodes as needed; returns false if the
+    /// tree is full.
     fn follow_path(&mut self, component: usize) -> Result<bool, Stop> {
         let mut replayed: Option<P::State> = None;
         loop {
@@ -399,8 +379,6 @@ impl<P: Problem> Run<'_, P> {
         }
     }
 
-    /// Expands the current node of a `select`'s tree with the actions of `state`; returns false if
-    /// the tree is full.
     fn expand(&mut self, component: usize, state: &P::State) -> bool {
         let Search { trees, action_buffers, .. } = &mut *self.search;
         if trees[component].is_expanded() {
@@ -412,7 +390,6 @@ impl<P: Problem> Run<'_, P> {
         trees[component].expand(actions)
     }
 
-    /// Plays `action` and adds it to the path.
     #[inline]
     pub(super) fn apply(&mut self, state: &mut P::State, action: P::Action) -> Result<(), Stop> {
         self.count()?;
@@ -421,13 +398,12 @@ impl<P: Problem> Run<'_, P> {
         Ok(())
     }
 
-    /// Truncates the path to its first `length` actions.
     pub(super) fn truncate_path(&mut self, length: usize) {
         self.search.path.truncate(length);
         self.search.trees.iter_mut().for_each(|tree| tree.truncate_path(length));
     }
 
-    /// Offers the path to every enclosing component, from the innermost outwards, and to the
+    /// Evaluates the path and offers it to the enclosing components, innermost first, and to the
     /// search.
     pub(super) fn evaluate(&mut self, component: usize, state: &P::State) -> f64 {
         let reward = self.problem.reward(state);
@@ -440,8 +416,6 @@ impl<P: Problem> Run<'_, P> {
         reward
     }
 
-    /// Whether another evaluation may start. Checked before an evaluation rather than after it, so
-    /// that the last one is still offered and backed up completely.
     #[inline]
     pub(super) fn check_limits(&self) -> Result<(), Stop> {
         if self.search.best.reward.is_some_and(|reward| reward >= self.best_possible) {
@@ -450,7 +424,6 @@ impl<P: Problem> Run<'_, P> {
         self.meter.check_evaluation().map_err(Stop)
     }
 
-    /// Counts a state stepped, unless the budget is used up.
     #[inline]
     fn count(&mut self) -> Result<(), Stop> {
         self.meter.tick().map_err(Stop)

@@ -1,31 +1,24 @@
-//! The tree of one `select`: the actions tried in each state, their results, and which subtrees are
-//! fully explored.
-//!
-//! All nodes are in one vector, with the children of a node adjacent. The tree never exceeds its
-//! node limit: when it is full, it stops growing but still updates its statistics.
+//! The tree of one `select`, as one vector in which the children of a node are adjacent. A full
+//! tree stops growing but still updates its statistics.
 
 use super::problem::Generator;
 
-/// Default limit on the nodes of one tree: about 40 MB.
+/// Default node limit of one tree: about 40 MB.
 pub const TREE_NODES_MAX: usize = 1 << 20;
 
-/// The node of the initial state.
 const ROOT: u32 = 0;
 
 #[derive(Clone, Copy)]
 struct Node<A> {
-    /// Sum of the rewards backed up, relative to the tree's first reward, so that adding a constant
-    /// to all rewards does not change a single bit.
+    /// Sum of rewards relative to the tree's first reward. Adding a constant to all rewards
+    /// therefore does not change a single bit.
     sum: f64,
     visits: u32,
-    /// Children are `first..first + count`; empty until the node is expanded.
+    /// Children are `first..first + count`; none until the node is expanded.
     first: u32,
     count: u32,
-    /// Children that are not fully explored.
     open: u32,
-    /// Whether the subtree is fully explored.
     explored: bool,
-    /// The action that leads from the parent to this node; `None` for the root.
     action: Option<A>,
 }
 
@@ -35,16 +28,14 @@ impl<A> Node<A> {
     }
 }
 
-/// The tree, and the path through it along the actions decided so far.
 #[derive(Clone)]
 pub(super) struct Tree<A> {
     nodes: Vec<Node<A>>,
     nodes_max: usize,
-    /// The nodes along the path, root first: `path[i]` is the node after `i` actions.
+    /// The nodes along the decided actions: `path[i]` is the node after `i` actions.
     path: Vec<u32>,
-    /// The first reward backed up; all others are stored relative to it.
+    /// The first reward backed up; other rewards are stored relative to it.
     reward_origin: Option<f64>,
-    /// The lowest and highest reward, relative to `reward_origin`.
     reward_min: f64,
     reward_max: f64,
 }
@@ -54,12 +45,11 @@ impl<A: Copy + Eq> Tree<A> {
         Self { nodes: Vec::new(), nodes_max, path: Vec::new(), reward_origin: None, reward_min: 0.0, reward_max: 0.0 }
     }
 
-    /// Clears everything but the limit.
     pub(super) fn clear(&mut self) {
         *self = Self::new(self.nodes_max);
     }
 
-    /// Returns to the root, which is created if necessary.
+    /// Returns to the root and creates it if necessary.
     pub(super) fn reset_path(&mut self) {
         if self.nodes.is_empty() {
             self.nodes.push(Node::new(None));
@@ -68,13 +58,12 @@ impl<A: Copy + Eq> Tree<A> {
         self.path.push(ROOT);
     }
 
-    /// Truncates the path to its first `length` actions.
     #[inline]
     pub(super) fn truncate_path(&mut self, length: usize) {
         self.path.truncate(length + 1);
     }
 
-    /// Length of the path that is in the tree; the other methods act on its last node.
+    /// Length of the path within the tree. The other methods act on the path's last node.
     pub(super) fn depth(&self) -> usize {
         self.path.len() - 1
     }
@@ -95,7 +84,6 @@ impl<A: Copy + Eq> Tree<A> {
         self.current().visits > 0
     }
 
-    /// Adds a child for each legal action; returns false if the tree has no room for them.
     pub(super) fn expand(&mut self, actions: &[A]) -> bool {
         if actions.len() > self.nodes_max.min(u32::MAX as usize).saturating_sub(self.nodes.len()) {
             return false;
@@ -110,7 +98,6 @@ impl<A: Copy + Eq> Tree<A> {
         true
     }
 
-    /// Follows `action` to a child; returns false if the node has no such child.
     pub(super) fn follow(&mut self, action: A) -> bool {
         let child = self.child(self.current(), action);
         self.path.extend(child);
@@ -121,13 +108,10 @@ impl<A: Copy + Eq> Tree<A> {
         (node.first..node.first + node.count).find(|&child| self.nodes[child as usize].action == Some(action))
     }
 
-    /// Chooses a child that is not fully explored, and goes there: a random one of those never
-    /// visited; if there are none, the highest mean + C sqrt(ln n / n_k), with rewards scaled to
-    /// 0..1 by the lowest and highest seen (UCB1: Auer, Cesa-Bianchi and Fischer, *Finite-time
-    /// Analysis of the Multiarmed Bandit Problem*, 2002, figure 1, where C is sqrt(2)). Ties are
-    /// broken at random.
-    ///
-    /// The node must be expanded and not fully explored.
+    /// Moves to a child that is not fully explored: a random unvisited one, or else the one with
+    /// the highest mean + C sqrt(ln n / n_k), ties at random. Rewards are scaled to 0..1 by the
+    /// range seen (UCB1: Auer, Cesa-Bianchi and Fischer 2002, figure 1, where C is sqrt(2)). The
+    /// node must be expanded and have such a child.
     pub(super) fn descend(&mut self, c: f64, random: &mut Generator) -> A {
         let node = self.current();
         let first = node.first as usize;
@@ -143,8 +127,7 @@ impl<A: Copy + Eq> Tree<A> {
     }
 
     fn best_child(&self, node: &Node<A>, children: &[Node<A>], c: f64, random: &mut Generator) -> usize {
-        // Not the standard library's logarithm, whose last bit is platform-dependent; square roots
-        // are exact everywhere.
+        // The standard library's logarithm has a platform-dependent last bit.
         let log_visits = libm::log(f64::from(node.visits.max(1)));
         let spread = self.reward_max - self.reward_min;
         let scale = if spread > 0.0 { 1.0 / spread } else { 0.0 };
@@ -164,7 +147,6 @@ impl<A: Copy + Eq> Tree<A> {
         best
     }
 
-    /// Adds `reward` to every node on the path.
     pub(super) fn back_up(&mut self, reward: f64) {
         let reward = reward - *self.reward_origin.get_or_insert(reward);
         self.reward_min = self.reward_min.min(reward);
@@ -176,7 +158,7 @@ impl<A: Copy + Eq> Tree<A> {
         }
     }
 
-    /// Marks the node as fully explored, and its ancestors where that was their last open child.
+    /// Marks the node as fully explored, and each ancestor whose last open child this was.
     pub(super) fn mark_explored(&mut self) {
         for (depth, &index) in self.path.iter().enumerate().rev() {
             let node = &mut self.nodes[index as usize];
@@ -190,7 +172,6 @@ impl<A: Copy + Eq> Tree<A> {
         }
     }
 
-    /// Makes the successor by `action` the new root and drops the rest of the tree.
     pub(super) fn advance(&mut self, action: A) {
         let child = self.nodes.first().and_then(|root| self.child(root, action));
         let Some(child) = child else {
