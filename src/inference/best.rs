@@ -1,6 +1,7 @@
-//! The best explanation of what a learner was shown, and the other ones.
+//! The best explanation of the observations, and the other explanations.
 
 use crate::game::{Direction, Personalities, Personality, Rules, Style, StyleNames, View};
+use crate::search::Deadline;
 
 use super::hawk::{Hawk, HawkExplanation, HawkSets, POSTS_MAX, PostDraws, explanations_of_all, posts_told_apart};
 use super::learner::{Learner, Sets, post_counts};
@@ -9,20 +10,25 @@ use super::paths::{Deer, Owls};
 use super::picks::{PickExplanation, pick};
 use super::variants::{period_mut, phase_clock, phase_clock_mut};
 
-/// How many ticks before it is noticed a phase may have begun, and the longest period it may have
-/// then.
+/// The lead and the longest period of a phase that may have begun unnoticed.
 const EARLY_PHASE_TICKS: u16 = 8;
 const EARLY_PERIOD_MAX: u8 = 7;
+/// Explanations of the picks compared with the hawks, cheapest first.
+const PICKS_MAX: usize = 64;
+const OWL_CHOICES_MAX: usize = 8;
 
 impl Learner {
-    /// The rules of the best explanation: where several explain the game, those that change fewest
-    /// of the expected rules.
+    /// The best explanation: the rules that change the fewest expected rules.
     pub fn best(&self) -> Rules {
+        self.best_until(Deadline::NEVER).expect("time without end")
+    }
+
+    /// Like [`best`](Self::best), but `None` if the deadline passes.
+    pub(crate) fn best_until(&self, deadline: Deadline) -> Option<Rules> {
         let expected = &self.expected;
         let mut rules = self.best_clock();
         let Sets { sharks, deer, owls, .. } = &self.sets;
-        // The shared path: owls and hawks.
-        let hawks = self.hawks();
+        let hawks = self.hawks(deadline)?;
         let of_hawks = hawks.orders[0].or(hawks.orders[1]);
         let of_owls = owls.as_ref().map_or(Orders::ALL, Owls::orders);
         let shared = if of_owls.and(of_hawks).is_empty() { of_owls.or(of_hawks) } else { of_owls.and(of_hawks) };
@@ -35,7 +41,6 @@ impl Learner {
         rules.hawk_view = best_view(expected.hawk_view, [stale, present]);
         rules.hawk_patience_moves = nearest_bit(hawks.patience, expected.hawk_patience_moves);
         rules.hawk_rest_moves = nearest_bit(hawks.rest, expected.hawk_rest_moves);
-        // The shark.
         rules.shark_view = best_view(expected.shark_view, [0, 1].map(|view| !sharks.0[view].is_empty()));
         let view = view_order(rules.shark_view);
         let orders = sharks.0[view];
@@ -46,35 +51,39 @@ impl Learner {
         } else {
             rules.shark_path_order = nearest(orders, expected.shark_path_order);
         }
-        // The options' order: deer and picks; and hawks, which make use of the same picks.
+        // Deer and picks share the order of the options; hawks use the same picks.
         let of_deer = deer.orders(0).or(deer.orders(1));
-        let picks = self.explanations.found.iter().filter(|one| of_deer.contains(one.order));
+        let picks = self.explanations.found.iter().filter(|one| of_deer.contains(one.order)).take(PICKS_MAX);
         let mut picks: Vec<Option<&PickExplanation>> = picks.map(Some).collect();
         if picks.is_empty() {
             picks.push(None);
         }
-        let posts = self.posts();
+        let posts = self.posts(deadline)?;
         let with_picks = |picks: Option<&PickExplanation>| {
             let mut rules = rules;
             self.best_options(deer, picks, &mut rules);
             self.best_posts(&posts, &mut rules);
             rules
         };
-        let mended = picks.iter().find_map(|&one| self.with_hawks(&with_picks(one), of_owls));
+        let mut mended = None;
+        for &one in &picks {
+            mended = self.with_hawks(&with_picks(one), of_owls, deadline)?;
+            if mended.is_some() {
+                break;
+            }
+        }
         rules = mended.unwrap_or_else(|| with_picks(picks[0]));
         self.best_wire(&mut rules);
-        if rules.validate().is_err() {
-            return *expected;
-        }
-        rules
+        Some(if rules.validate().is_ok() { rules } else { *expected })
     }
 
-    /// What all hawks have shown.
-    fn hawks(&self) -> HawkSets {
-        let of_game = self.game.iter().flat_map(|game| game.hawks.iter().flatten());
-        of_game.fold(self.sets.hawks, |sets, hawk| {
+    /// The sets common to all hawks; `None` at the deadline.
+    fn hawks(&self, deadline: Deadline) -> Option<HawkSets> {
+        let mut of_game = self.game.iter().flat_map(|game| game.hawks.iter().flatten());
+        of_game.try_fold(self.sets.hawks, |sets, hawk| {
             let both = sets.and(&hawk.sets());
-            if both.patience == 0 || both.rest == 0 { sets } else { both }
+            let sets = if both.patience == 0 || both.rest == 0 { sets } else { both };
+            (!deadline.is_past()).then_some(sets)
         })
     }
 
@@ -123,10 +132,10 @@ impl Learner {
         }
     }
 
-    /// These rules, if every hawk has a hypothesis with their values; otherwise with other values for
-    /// hawks, and for owls, which share their order. `None` if there are no such values.
-    fn with_hawks(&self, rules: &Rules, of_owls: Orders) -> Option<Rules> {
-        let Some(game) = &self.game else { return Some(*rules) };
+    /// These rules, or others for hawks and owls, which share their order, if no hypothesis about
+    /// some hawk fits. `Some(None)` if none fit; `None` at the deadline.
+    fn with_hawks(&self, rules: &Rules, of_owls: Orders, deadline: Deadline) -> Option<Option<Rules>> {
+        let Some(game) = &self.game else { return Some(Some(*rules)) };
         let hawks: Vec<&Hawk> = game.hawks.iter().flatten().collect();
         let places = game.streets.intersections.len();
         let draws = PostDraws::new(rules.first_seed, rules.pick_scale, places, &hawks);
@@ -136,12 +145,13 @@ impl Learner {
             orders: Orders::of(rules.shared_path_order),
             patience: bit(rules.hawk_patience_moves.into()),
             rest: bit(rules.hawk_rest_moves.into()),
-            // More posts than there are intersections are the same as all of them.
+            // A count above the number of intersections means all of them.
             counts: bit(rules.hawk_posts.min(posts_told_apart(places) as u16)),
         };
         let is_told_apart = usize::from(rules.hawk_posts) <= POSTS_MAX || places <= POSTS_MAX;
-        if !is_told_apart || hawks.iter().all(|hawk| hawk.explains(&of_rules, &draws)) {
-            return Some(*rules);
+        let explained = hawks.iter().take_while(|hawk| !deadline.is_past() && hawk.explains(&of_rules, &draws));
+        if !is_told_apart || explained.count() == hawks.len() {
+            return Some(Some(*rules));
         }
         let Sets { posts, hawks: sets, .. } = &self.sets;
         let counts = if posts.is_empty() {
@@ -167,7 +177,9 @@ impl Learner {
             ];
             changes.into_iter().filter(|&is_change| is_change).count() as u32
         };
-        let best = *explanations_of_all(&hawks, &draws, within.to_vec(), cost).first()?;
+        let Some(&best) = explanations_of_all(&hawks, &draws, within.to_vec(), cost, deadline)?.first() else {
+            return Some(None);
+        };
         let mut mended = Rules {
             hawk_view: view_of(best.view),
             shared_path_order: nearest(best.orders, rules.shared_path_order),
@@ -179,7 +191,7 @@ impl Learner {
         if let Some(owls) = &self.sets.owls {
             best_owls(owls, &mut mended, expected);
         }
-        Some(mended)
+        Some(Some(mended))
     }
 
     fn best_wire(&self, rules: &mut Rules) {
@@ -198,9 +210,14 @@ impl Learner {
         }
     }
 
-    /// At most `count` other rules that also explain the game and differ from the best in one
-    /// factor, the nearest first. Of one parameter, at most about half as many values.
+    /// Up to `count` other rules that explain the game and differ from the best in one factor,
+    /// nearest first.
     pub fn alternatives(&self, best: &Rules, count: usize) -> Vec<Rules> {
+        self.alternatives_until(best, count, Deadline::NEVER)
+    }
+
+    /// Like [`alternatives`](Self::alternatives), but returns fewer at the deadline.
+    pub(crate) fn alternatives_until(&self, best: &Rules, count: usize, deadline: Deadline) -> Vec<Rules> {
         let breadth = count / 2;
         let mut found: Vec<Rules> = Vec::new();
         let mut add = |rules: Rules| {
@@ -262,7 +279,7 @@ impl Learner {
         }
         if has(Style::Hawk) {
             add(Rules { hawk_view: other_view(best.hawk_view), ..*best });
-            let hawks = self.hawks();
+            let hawks = self.hawks(deadline).unwrap_or(self.sets.hawks);
             for moves in bits_nearest_to(hawks.patience, best.hawk_patience_moves).take(breadth) {
                 add(Rules { hawk_patience_moves: moves, ..*best });
             }
@@ -274,20 +291,19 @@ impl Learner {
         found
     }
 
-    /// The best rules, but with a next phase that has begun in one of the last ticks up to this
-    /// one, which is not followed by an observation; the latest and those with the expected period
-    /// first. Earlier moves may contradict them.
+    /// The best rules with a next phase that began in one of the last ticks up to `tick`, which no
+    /// observation follows. Earlier moves may contradict these rules.
     pub fn early_phases(&self, best: &Rules, tick: u16) -> Vec<Rules> {
         let clock = tick.saturating_sub(1);
         let Some(next) = phase_after(best, tick) else { return Vec::new() };
-        // A phase that has begun is reported in the next message.
+        // The next message reports a phase that has begun.
         let reports = self.game.as_ref().is_some_and(|game| game.reports_personalities && game.trusting.explains());
         let earliest = if reports { clock } else { clock.saturating_sub(EARLY_PHASE_TICKS) };
         let expected = best.period_ticks.of(next);
         let periods = std::iter::once(expected).chain((1..=EARLY_PERIOD_MAX).filter(|&period| period != expected));
         let mut found = Vec::new();
         for period_ticks in periods {
-            // The phase begins once the clock exceeds its number.
+            // The phase begins when the clock exceeds this value.
             for begun in (earliest.max(1)..=clock).rev().map(|clock| clock - 1) {
                 let mut rules = *best;
                 *phase_clock_mut(&mut rules.phase_clocks, next) = begun;
@@ -300,31 +316,27 @@ impl Learner {
         found
     }
 
-    /// Whether the phase after that of a tick was expected before it.
+    /// True if the phase after that of a tick was expected earlier.
     pub fn is_overdue(&self, tick: u16) -> bool {
         phase_after(&self.best_clock(), tick)
-            .is_some_and(|next| phase_clock(self.expected.phase_clocks, next) + 1 < tick)
+            .is_some_and(|next| phase_clock(self.expected.phase_clocks, next).saturating_add(1) < tick)
     }
 }
 
-/// The phase after that of the tick before.
 fn phase_after(rules: &Rules, tick: u16) -> Option<Personality> {
     let phase = rules.phase_clocks.personality_at(tick.saturating_sub(2));
     Personality::ALL.into_iter().find(|&later| later > phase)
 }
 
-/// How threats pick by these rules.
 fn picks_of(rules: &Rules) -> PickExplanation {
     let scale = rules.pick_scale;
     PickExplanation { order: rules.option_order, first_seed: rules.first_seed, scale, scales: (scale, scale) }
 }
 
-/// The view with a number.
 fn view_of(view: usize) -> View {
     if view == 0 { View::Stale } else { View::Present }
 }
 
-/// The number of a view.
 fn view_order(view: View) -> usize {
     match view {
         View::Stale => 0,
@@ -336,7 +348,7 @@ fn other_view(view: View) -> View {
     view_of(1 - view_order(view))
 }
 
-/// The expected view if it is possible, or if neither is.
+/// The expected view if it or neither view is possible, else the other one.
 fn best_view(expected: View, is_possible: [bool; 2]) -> View {
     if is_possible[view_order(expected)] || !is_possible[1 - view_order(expected)] {
         expected
@@ -345,26 +357,23 @@ fn best_view(expected: View, is_possible: [bool; 2]) -> View {
     }
 }
 
-/// The order in a set that is nearest to the expected one, which is returned if the set is empty.
+/// The order nearest to the expected one, or the expected one if the set is empty.
 fn nearest(orders: Orders, expected: [Direction; 4]) -> [Direction; 4] {
     orders.nearest_to(expected).first().copied().unwrap_or(expected)
 }
 
-/// The value in a set of bits that is nearest to the expected one, which is returned if the set is
-/// empty.
+/// The value nearest to the expected one, or the expected one if the set is empty.
 fn nearest_bit(values: u128, expected: u8) -> u8 {
     bits_nearest_to(values, expected).next().unwrap_or(expected)
 }
 
-/// The values in a set of bits, the nearest to the expected one first.
 fn bits_nearest_to(values: u128, expected: u8) -> impl Iterator<Item = u8> {
     let mut found: Vec<u8> = (0..=100u8).filter(|value| values >> value & 1 == 1).collect();
     found.sort_by_key(|value| value.abs_diff(expected));
     found.into_iter()
 }
 
-/// The expected value if the range contains it, else the range's first square, else its first
-/// number.
+/// The expected value if it is in the range, else the first square in it, else its minimum.
 fn simplest_square((low, high): (u32, u32), expected: u32) -> u32 {
     if low > high || (low..=high).contains(&expected) {
         return expected;
@@ -373,7 +382,6 @@ fn simplest_square((low, high): (u32, u32), expected: u32) -> u32 {
     root.checked_mul(root).filter(|&square| square <= high).unwrap_or(low)
 }
 
-/// Takes the view, minute and window that change fewest of the expected rules.
 fn best_owls(owls: &Owls, rules: &mut Rules, expected: &Rules) {
     if let Some(&(view, minute, window)) =
         owl_choices(owls, &Rules { shared_path_order: rules.shared_path_order, ..*expected }).first()
@@ -384,10 +392,9 @@ fn best_owls(owls: &Owls, rules: &mut Rules, expected: &Rules) {
     }
 }
 
-/// A few views, minutes and windows that explain the owls with the order of these rules, the
-/// nearest to the rules first.
+/// A few views, minutes and windows that explain the owls with the order of these rules.
 fn owl_choices(owls: &Owls, rules: &Rules) -> Vec<(usize, u16, u16)> {
-    let mut found = Vec::new();
+    let mut found = Vec::with_capacity(OWL_CHOICES_MAX + 1);
     for (view, minutes) in owls.minutes.iter().enumerate() {
         for (minute, windows) in (1..).zip(minutes) {
             for window in windows.iter().filter(|window| window.orders.contains(rules.shared_path_order)) {
@@ -397,11 +404,14 @@ fn owl_choices(owls: &Owls, rules: &Rules) -> Vec<(usize, u16, u16)> {
                     + usize::from(length != rules.owl_window_ticks);
                 let distance = u32::from(minute.abs_diff(rules.owl_minute_ticks))
                     + u32::from(length.abs_diff(rules.owl_window_ticks));
-                found.push((changes, distance, (view, minute, length)));
+                let choice = (changes, distance, (view, minute, length));
+                let place = found.partition_point(|known| *known < choice);
+                if place < OWL_CHOICES_MAX {
+                    found.insert(place, choice);
+                    found.truncate(OWL_CHOICES_MAX);
+                }
             }
         }
     }
-    found.sort_unstable();
-    found.truncate(8);
     found.into_iter().map(|(_, _, choice)| choice).collect()
 }

@@ -1,132 +1,163 @@
-//! When threats move: which periods and phases explain it.
+//! The periods and phases that explain when threats move.
 //!
 //! All threats move on the same ticks. A hypothesis is a phase, its period, and the ticks since the
-//! last move; phases may begin at any clock, with any period. [`ClockFilter`] keeps, for each of
-//! them, the history nearest to the expected rules, so that it can return the best explanation
-//! after every tick; [`clock_sets`] finds every value that a parameter has under any explanation.
+//! last move; phases may begin at any clock with any period. For each hypothesis, [`ClockFilter`]
+//! keeps the history nearest to the expected rules, so it has the best explanation after every
+//! tick. [`clock_sets`] finds every value that a parameter has under some explanation.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashSet};
 
 use super::variants::{period_mut, phase_clock_mut};
 use crate::game::{Personality, Rules};
 
-/// Cost of a parameter that differs from the expected rules; the size of the difference is added.
+/// Cost of a changed parameter; the size of the change is added.
 const CHANGE_COST: u32 = 10_000;
 
-/// A phase that is overdue is taken to begin this many ticks after it was expected, or a multiple.
+/// An overdue phase is assumed to begin a multiple of this many ticks late.
 const OVERDUE_TICKS: u16 = 200;
 
-/// What a tick shows of the clock.
+/// The evidence of a tick about the clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockEvidence {
-    /// The tick that was played.
+    /// The played tick.
     pub tick: u16,
-    /// Whether the threats moved; `None` if that is unknown.
+    /// True if the threats moved; `None` if unknown.
     pub moved: Option<bool>,
-    /// The personality that the next message reports.
+    /// The personality in the next message.
     pub personality: Option<Personality>,
 }
 
-/// The index of a phase, its period in ticks, and the ticks since the last move.
+/// Index of a phase, its period, and the ticks since the last move.
 type Phase = (u8, u8, u8);
 
-/// The history of a hypothesis.
 #[derive(Clone, Copy, Debug)]
 struct History {
     cost: u32,
     periods: [u8; 5],
-    /// When the phases after lazy began, for those that have.
+    /// The start of each phase after lazy, if it has begun.
     clocks: [u16; 4],
 }
 
-/// The explanations of a game so far, one for each phase.
+/// The cheapest histories with one phase and period, by the ticks since the last move, ascending.
+type Lane = Vec<(u8, History)>;
+
+const PERIODS: usize = u8::MAX as usize;
+
+/// The explanations of a game so far, by phase.
 #[derive(Clone, Debug)]
 pub struct ClockFilter {
     expected: Rules,
-    /// Whether the personalities in the messages are taken as the phases.
+    /// True if the reported personalities are taken as the phases.
     trusts_personalities: bool,
-    alive: BTreeMap<Phase, History>,
+    /// By phase, then by period.
+    alive: Vec<Lane>,
     clock: u16,
 }
 
+/// A history with which a phase may begin in a tick, for any period.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    history: History,
+    phase: u8,
+    since: u8,
+}
+
+#[derive(Debug, Default)]
+struct Entries {
+    /// By the ticks since the last move, ascending; the cheapest of each.
+    all: Vec<Entry>,
+    /// By index: the cheapest entry from there on.
+    cheapest_from: Vec<Entry>,
+}
+
 impl ClockFilter {
-    /// Every explanation at the start of a game.
+    /// Creates a filter with every explanation.
     pub fn new(expected: &Rules, trusts_personalities: bool) -> Self {
-        let mut filter = Self { expected: *expected, trusts_personalities, alive: BTreeMap::new(), clock: 0 };
+        let mut filter =
+            Self { expected: *expected, trusts_personalities, alive: vec![Lane::new(); 5 * PERIODS], clock: 0 };
         let PeriodsAndClocks { periods, clocks } = PeriodsAndClocks::of(expected);
-        for period in 1..=u8::MAX {
+        for (period, lane) in (1..=u8::MAX).zip(&mut filter.alive) {
             let mut history = History { cost: 0, periods, clocks };
             history.periods[0] = period;
             history.cost = cost(period.into(), periods[0].into());
-            filter.alive.insert((0, period, 0), history);
+            lane.push((0, history));
         }
         filter
     }
 
-    /// Whether anything explains the game.
+    /// True if some explanation is left.
     pub fn explains(&self) -> bool {
-        !self.alive.is_empty()
+        self.alive.iter().any(|lane| !lane.is_empty())
     }
 
-    /// Drops what does not explain a tick.
+    /// Drops the explanations that contradict a tick.
     pub fn update(&mut self, evidence: &ClockEvidence) {
         self.clock = evidence.tick - 1;
         let expected = PeriodsAndClocks::of(&self.expected);
         let personality = evidence.personality.filter(|_| self.trusts_personalities);
-        let mut after: BTreeMap<Phase, History> = BTreeMap::new();
-        let mut add = |phase: u8, since: u8, history: History| {
-            let period = history.periods[usize::from(phase)];
-            if personality.is_some_and(|personality| personality as u8 != phase) {
-                return;
-            }
-            let Some(since) = after_tick(period, since, evidence.moved) else { return };
-            let best = after.entry((phase, period, since)).or_insert(history);
-            if history.cost < best.cost {
-                *best = history;
-            }
-        };
-        // By phase and ticks since the last move, the cheapest history: the next phase starts from
-        // it.
-        let mut cheapest: BTreeMap<(u8, u8), History> = BTreeMap::new();
-        for (&(phase, _, since), &history) in &self.alive {
-            add(phase, since, history);
-            let best = cheapest.entry((phase, since)).or_insert(history);
-            if history.cost < best.cost {
-                *best = history;
+        let entries = self.entries(&expected);
+        let mut after = Lane::new();
+        for (phase, (lanes, entries)) in (0..).zip(self.alive.chunks_exact_mut(PERIODS).zip(&entries)) {
+            let is_reported = personality.is_none_or(|personality| personality as usize == phase);
+            for (period, lane) in (1..=u8::MAX).zip(lanes) {
+                after.clear();
+                if is_reported {
+                    let enter = |entry: &Entry| {
+                        let mut history = entry.history;
+                        history.periods[phase] = period;
+                        history.cost += cost(period.into(), expected.periods[phase].into());
+                        history
+                    };
+                    advance(lane, period, evidence.moved, entries, enter, &mut after);
+                }
+                std::mem::swap(lane, &mut after);
             }
         }
-        for (&(phase, since), before) in cheapest.iter().filter(|_| self.clock > 0) {
-            let mut history = *before;
-            for next in phase + 1..5 {
-                let index = usize::from(next);
-                history.clocks[index - 1] = self.clock - 1;
-                history.cost += cost(self.clock - 1, expected.clocks[index - 1]);
-                if personality.is_some_and(|personality| personality as u8 != next) {
-                    continue;
-                }
-                for period in 1..=u8::MAX {
-                    let mut entered = history;
-                    entered.periods[index] = period;
-                    entered.cost += cost(period.into(), expected.periods[index].into());
-                    add(next, since, entered);
-                }
-            }
-        }
-        self.alive = after;
     }
 
-    /// The expected rules with the clock of the best explanation; phases that have not begun are as
-    /// expected, if they can be.
+    /// By phase: the histories with which it may begin in this tick.
+    fn entries(&self, expected: &PeriodsAndClocks) -> [Entries; 5] {
+        let mut entries: [Entries; 5] = Default::default();
+        if self.clock == 0 {
+            return entries;
+        }
+        let mut cheapest: [Option<Entry>; 256] = [None; 256];
+        for (next, found) in (1u8..).zip(&mut entries[1..]) {
+            let (phase, index) = (next - 1, usize::from(next) - 1);
+            for (since, history) in self.alive[index * PERIODS..][..PERIODS].iter().flatten() {
+                let best = &mut cheapest[usize::from(*since)];
+                if best.is_none_or(|best| history.cost < best.history.cost) {
+                    *best = Some(Entry { history: *history, phase, since: *since });
+                }
+            }
+            for entry in cheapest.iter_mut().flatten() {
+                entry.history.clocks[index] = self.clock - 1;
+                entry.history.cost += cost(self.clock - 1, expected.clocks[index]);
+            }
+            found.all.extend(cheapest.iter().flatten());
+            found.cheapest_from.clone_from(&found.all);
+            for index in (1..found.all.len()).rev() {
+                let rank = |entry: &Entry| (entry.history.cost, entry.phase, entry.since);
+                let (one, later) = (found.cheapest_from[index - 1], found.cheapest_from[index]);
+                found.cheapest_from[index - 1] = if rank(&later) < rank(&one) { later } else { one };
+            }
+        }
+        entries
+    }
+
+    /// The expected rules with the best clock; later phases keep their expected start if possible.
     pub fn best(&self) -> Option<Rules> {
         let expected = PeriodsAndClocks::of(&self.expected);
-        let total = |&(&(phase, ..), history): &(&Phase, &History)| {
-            let late = (usize::from(phase)..4).filter(|&index| expected.clocks[index] < self.clock).count();
+        let total = |&(phase, history): &(usize, &History)| {
+            let late = (phase..4).filter(|&index| expected.clocks[index] < self.clock).count();
             (history.cost + late as u32 * CHANGE_COST, phase)
         };
-        let (&(phase, ..), history) = self.alive.iter().min_by_key(total)?;
+        let lanes = self.alive.iter().enumerate();
+        let histories = lanes.flat_map(|(lane, all)| all.iter().map(move |(_, history)| (lane / PERIODS, history)));
+        let (phase, history) = histories.min_by_key(total)?;
         let mut found = PeriodsAndClocks { periods: history.periods, clocks: history.clocks };
         let mut least = self.clock;
-        for index in usize::from(phase)..4 {
+        for index in phase..4 {
             least = self.next_guess(expected.clocks[index]).max(least);
             found.clocks[index] = least;
         }
@@ -135,8 +166,8 @@ impl ClockFilter {
 }
 
 impl ClockFilter {
-    /// When a phase that has not begun may begin: as expected, or, once it is overdue, some time
-    /// from now. A guess that moved with every tick would invalidate every plan.
+    /// The assumed start of the next phase. It rarely changes, because every change invalidates
+    /// plans.
     fn next_guess(&self, expected: u16) -> u16 {
         match self.clock.checked_sub(expected) {
             None | Some(0) => expected,
@@ -145,7 +176,42 @@ impl ClockFilter {
     }
 }
 
-/// The numbers of the clock as arrays.
+/// The lane one tick later: histories that stay, and cheaper ones that enter.
+fn advance(
+    lane: &[(u8, History)],
+    period: u8,
+    moved: Option<bool>,
+    entries: &Entries,
+    enter: impl Fn(&Entry) -> History,
+    after: &mut Lane,
+) {
+    let cheaper = |stays: Option<History>, entry: Option<&Entry>| {
+        let entered = entry.map(&enter);
+        match (stays, entered) {
+            (Some(stays), Some(entered)) => Some(if entered.cost < stays.cost { entered } else { stays }),
+            (stays, entered) => stays.or(entered),
+        }
+    };
+    let waits = |since: u8| since + 1 < period;
+    let (waiting, moving) = lane.split_at(lane.partition_point(|&(since, _)| waits(since)));
+    let first_moving = entries.all.partition_point(|entry| waits(entry.since));
+    if moved != Some(false) {
+        // At most one of the lane's own hypotheses moves.
+        let stays = moving.first().map(|&(_, history)| history);
+        after.extend(cheaper(stays, entries.cheapest_from.get(first_moving)).map(|history| (0, history)));
+    }
+    if moved != Some(true) {
+        let (mut stays, mut enters) = (waiting.iter().peekable(), entries.all[..first_moving].iter().peekable());
+        while let Some(since) =
+            stays.peek().map(|one| one.0).into_iter().chain(enters.peek().map(|one| one.since)).min()
+        {
+            let stay = stays.next_if(|one| one.0 == since).map(|&(_, history)| history);
+            let entry = enters.next_if(|one| one.since == since);
+            after.extend(cheaper(stay, entry).map(|history| (since + 1, history)));
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 struct PeriodsAndClocks {
     periods: [u8; 5],
@@ -173,32 +239,30 @@ impl PeriodsAndClocks {
     }
 }
 
-/// The cost of a number that differs from the expected one.
 fn cost(found: u16, expected: u16) -> u32 {
     if found == expected { 0 } else { CHANGE_COST + u32::from(found.abs_diff(expected)) }
 }
 
-/// The ticks since the last move after one more tick; `None` if the evidence rules it out.
+/// `None` if the evidence contradicts it.
 fn after_tick(period: u8, since: u8, moved: Option<bool>) -> Option<u8> {
     let since = since.saturating_add(1);
     let moves = since >= period;
     moved.is_none_or(|moved| moved == moves).then_some(if moves { 0 } else { since })
 }
 
-/// The values of the clock's parameters under every explanation.
+/// The possible values of the clock's parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClockSets {
     /// By personality: its periods.
     pub periods: [BTreeSet<u8>; 5],
     /// By phase after lazy: the clocks at which it may begin.
     pub clocks: [BTreeSet<u16>; 4],
-    /// By personality: the first and the last tick of the evidence in which threats had it under
-    /// some explanation; (0, 0) if in none.
+    /// By personality: the first and last tick in which threats may have it; (0, 0) if none.
     pub seen: [(u16, u16); 5],
 }
 
 impl ClockSets {
-    /// Every value.
+    /// All values.
     pub fn any() -> Self {
         Self {
             periods: std::array::from_fn(|_| (1..=u8::MAX).collect()),
@@ -207,7 +271,7 @@ impl ClockSets {
         }
     }
 
-    /// The values that explain both.
+    /// The values in both.
     #[must_use]
     pub fn and(&self, other: &Self) -> Self {
         let both = |left: (u16, u16), right: (u16, u16)| match (left, right) {
@@ -221,16 +285,15 @@ impl ClockSets {
         }
     }
 
-    /// Whether nothing explains the evidence.
+    /// True if nothing explains the evidence.
     pub fn is_empty(&self) -> bool {
         self.periods.iter().any(BTreeSet::is_empty) || self.clocks.iter().any(BTreeSet::is_empty)
     }
 }
 
-/// The allowed values that explain a game. The evidence has every tick from 1 on, in order.
+/// The allowed values that explain a game. The evidence has every tick from 1, in order.
 ///
-/// The hypotheses of every tick are found forwards; those that do not explain the rest of the game
-/// are dropped backwards.
+/// A forward pass finds the hypotheses; a backward pass drops those that contradict later ticks.
 pub fn clock_sets(evidence: &[ClockEvidence], trusts_personalities: bool, allowed: &ClockSets) -> Option<ClockSets> {
     let start: HashSet<Phase> = allowed.periods[0].iter().map(|&period| (0, period, 0)).collect();
     let mut forward: Vec<HashSet<Phase>> = vec![start];
@@ -290,17 +353,16 @@ pub fn clock_sets(evidence: &[ClockEvidence], trusts_personalities: bool, allowe
     Some(sets)
 }
 
-/// The hypotheses' phases and ticks since the last move: the next phase depends on nothing else.
+/// The next phase depends only on the phase and the ticks since the last move.
 fn groups(phases: &HashSet<Phase>) -> BTreeSet<(u8, u8)> {
     phases.iter().map(|&(phase, _, since)| (phase, since)).collect()
 }
 
-/// Whether a phase agrees with the personality that a message reports.
 fn is_reported(phase: u8, evidence: &ClockEvidence, trusts_personalities: bool) -> bool {
     !trusts_personalities || evidence.personality.is_none_or(|personality| personality as u8 == phase)
 }
 
-/// A hypothesis after a tick in which its phase continues, if it explains the tick.
+/// The hypothesis after a tick in which its phase continues.
 fn stays(
     (phase, period, since): Phase,
     evidence: &ClockEvidence,
@@ -316,7 +378,7 @@ fn stays(
     after_tick(period, since, evidence.moved).map(|since| (phase, period, since))
 }
 
-/// The hypotheses that explain a tick in which a later phase begins.
+/// The hypotheses in which a later phase begins in a tick.
 fn begins<'a>(
     (phase, since): (u8, u8),
     evidence: &'a ClockEvidence,

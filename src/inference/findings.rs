@@ -1,4 +1,4 @@
-//! What a learner has found: parameter by parameter, what is certain and what is open.
+//! The findings of a learner: the certain and the open parameters.
 
 use std::collections::BTreeSet;
 
@@ -11,41 +11,42 @@ use super::paths::OWL_MINUTE_MAX;
 use super::picks::PickExplanation;
 use super::variants::{Parameter, sentence};
 use crate::game::{Clock, Personalities, Personality, Rules, Style};
+use crate::search::Deadline;
 
-/// What is known about a parameter.
+/// The findings about a parameter.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
     /// The field of the rules.
     pub field: String,
-    /// Its value in the best explanation.
+    /// The value in the best explanation.
     pub value: String,
-    /// Whether every explanation agrees on it.
+    /// True if every explanation agrees on the value.
     pub is_certain: bool,
-    /// The values under the remaining explanations, in words; empty if it is certain.
+    /// The values in the remaining explanations, in words; empty if the value is certain.
     pub open: String,
-    /// The observation that contradicted the last explanation with another value, if that is known.
+    /// The observation that contradicted the last other value, if known.
     pub decided: Option<Decided>,
-    /// What the best explanation says, as a sentence.
+    /// The best explanation's value, as a sentence.
     pub sentence: String,
 }
 
-/// What is known about a server.
+/// The findings about a server.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Findings {
-    /// The best explanation: the one that changes fewest of the expected rules.
+    /// The best explanation, which changes the fewest expected rules.
     pub rules: Rules,
     /// Every parameter.
     pub parameters: Vec<Finding>,
-    /// The unexpected words for styles, with the styles that they stand for.
+    /// The unexpected words for styles, with their styles.
     pub words: Vec<(String, Style)>,
-    /// Threats that no rules of this family explain.
+    /// The threats that no rules of this family explain.
     pub unexplained: Vec<Unexplained>,
-    /// Contradictions of the whole family of rules, rather than of single threats.
+    /// The contradictions of the whole family of rules.
     pub conflicts: Vec<String>,
 }
 
 impl Learner {
-    /// Solves the picks exhaustively, and says what is certain and what is open.
+    /// Solves the picks exhaustively and lists the findings.
     pub fn findings(&mut self) -> Findings {
         self.solve_picks_wholly();
         let mut rules = self.best();
@@ -92,7 +93,7 @@ impl Learner {
         self.past_evidence.iter().map(Vec::as_slice).chain(of_game).collect()
     }
 
-    /// What is open about a parameter, in words; `None` if every explanation agrees on it.
+    /// The open values in words; `None` if every explanation agrees.
     fn open(&self, parameter: Parameter, rules: &Rules, clock: Option<&ClockSets>) -> Option<String> {
         let sets = &self.sets;
         let views = |alive: [bool; 2]| match alive {
@@ -174,7 +175,7 @@ impl Learner {
             Parameter::HawkPatience => numbers(bits(sets.hawks.patience), 100),
             Parameter::HawkRest => numbers(bits(sets.hawks.rest), 100),
             Parameter::HawkPosts => {
-                let posts = self.posts();
+                let posts = self.posts(Deadline::NEVER).unwrap_or_default();
                 let seeds = self.explanations.found.iter().copied();
                 let counts: BTreeSet<u32> = match self.explanations.is_decisive {
                     true => seeds.flat_map(|one| post_counts(&posts, &one)).map(u32::from).collect(),
@@ -186,7 +187,6 @@ impl Learner {
         }
     }
 
-    /// What is open about a value of the picks.
     fn open_picks(&self, value: impl Fn(&PickExplanation) -> String) -> Option<String> {
         let found = &self.explanations.found;
         if self.sets.picks.count == 0 {
@@ -203,8 +203,8 @@ impl Learner {
         }
     }
 
-    /// What is open about the scale: a single range counts as certain if it is narrow enough that
-    /// its simplest number cannot be a coincidence.
+    /// The scales count as certain if their range is so narrow that its simplest number is no
+    /// coincidence.
     fn open_scale(&self) -> Option<String> {
         let range = |one: &PickExplanation| format!("{} to {}", one.scales.0, one.scales.1);
         let single = self.open_picks(range);
@@ -213,7 +213,6 @@ impl Learner {
         }
         let one = self.explanations.found.first()?;
         let width = (one.scales.1 - one.scales.0).abs();
-        // A number with few digits in such a narrow range is not a coincidence.
         (width > 0.05).then(|| range(one))
     }
 }
@@ -222,7 +221,6 @@ fn single(one: &PickExplanation) -> Orders {
     Orders::single(super::orders::index_of(one.order))
 }
 
-/// The factor that decides a parameter.
 fn factor_of(parameter: Parameter) -> Option<Factor> {
     Some(match parameter {
         Parameter::OptionOrder => Factor::OptionOrder,
@@ -241,12 +239,11 @@ fn factor_of(parameter: Parameter) -> Option<Factor> {
     })
 }
 
-/// The values of the clock's parameters that explain every game, and whether the reported
-/// personalities do too.
+/// The clock values that explain every game; true if the reported personalities fit too.
 fn clocks_of(all: &[&[ClockEvidence]]) -> (Option<ClockSets>, bool) {
     for trusts in [true, false] {
         let mut sets = Some(ClockSets::any());
-        // The second round applies what one game shows to the others.
+        // The second round applies the result of each game to the others.
         for _ in 0..if all.len() > 1 { 2 } else { 1 } {
             for evidence in all {
                 sets = sets.and_then(|sets| {
@@ -262,7 +259,6 @@ fn clocks_of(all: &[&[ClockEvidence]]) -> (Option<ClockSets>, bool) {
     (None, false)
 }
 
-/// Sets the rules' clock to the one nearest to the expected rules that explains every game.
 fn best_clock(all: &[&[ClockEvidence]], trusts: bool, sets: &ClockSets, expected: &Rules, rules: &mut Rules) {
     let mut candidates = Vec::new();
     for evidence in all {
@@ -302,7 +298,6 @@ fn numbers(values: impl Iterator<Item = u32>, most: u32) -> Option<String> {
     Some(format!("{}{more}", some.join(", ")))
 }
 
-/// Orders in words; `None` if there is only one.
 fn orders(orders: Orders, best: [crate::game::Direction; 4]) -> Option<String> {
     let name = |order: [crate::game::Direction; 4]| order.map(crate::game::Direction::name).join(", ");
     match orders.len() {
@@ -316,7 +311,6 @@ fn orders(orders: Orders, best: [crate::game::Direction; 4]) -> Option<String> {
     }
 }
 
-/// The bits of a set as numbers.
 fn bits(values: u128) -> impl Iterator<Item = u32> {
     (0..128).filter(move |value| values >> value & 1 == 1)
 }

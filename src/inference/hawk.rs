@@ -1,86 +1,75 @@
-//! Hawks: which view, order, patience and rest explain their steps, and where they were sent.
+//! Hawks: the views, orders, patience, rest and posts that explain their steps.
 //!
-//! The values of one hypothesis belong together: a patience may be possible with one rest, or with
-//! certain posts, only. A [`HawkExplanation`] has values that go together.
+//! The values of a hypothesis depend on one another: a patience may be possible only with one rest,
+//! or only with certain posts. A [`HawkExplanation`] holds values that fit together.
+
+use crate::search::Deadline;
 
 use super::orders::Orders;
 use super::paths::orders_of_step;
 use super::picks::pick;
 use super::streets::{Step, Streets};
 
-/// The largest patience and rest.
+/// Maximum patience and rest.
 pub const MOVES_MAX: u8 = 100;
-/// Maximum number of hypotheses about a hawk; beyond it, nothing is claimed about hawks.
+/// Above this, the learner claims nothing about hawks.
 const HYPOTHESES_MAX: usize = 4_000;
-/// Marks a post that became unknown when the hawk saw the player on its way there.
+/// Limits a hawk's move to a few milliseconds.
+const SUCCESSORS_MAX: usize = 4 * HYPOTHESES_MAX;
+/// A post that became unknown because the hawk saw the player on the way.
 const FORGOTTEN: u16 = u16::MAX;
 
-/// Where a hawk is heading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Aim {
-    /// Unknown.
     Unknown,
     /// A tile where it saw the player.
     Seen(u16),
-    /// An intersection.
     Post(u16),
-    /// Nowhere: it waits.
     Idle {
-        /// Moves that it has waited.
         waited: u8,
-        /// Whether it rests at a post.
+        /// True if it rests at a post.
         rests: bool,
     },
 }
 
-/// Rules under which a hawk would have done what it did, and its hidden state then.
+/// Rules that explain a hawk's moves, and its hidden state.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HawkHypothesis {
-    /// 0 if it looks for the player's stale position, 1 for the present one.
+    /// 0 for the player's stale position, 1 for the present one.
     pub view: usize,
-    /// What it walks to.
     pub aim: Aim,
-    /// Its patience, least and most, in moves.
     pub patience: (u8, u8),
-    /// Its rest, least and most, in moves.
+    /// Minimum and maximum, in moves.
     pub rest: (u8, u8),
-    /// The posts it was sent to, as ranks among the intersections, or [`FORGOTTEN`].
+    /// Its posts as ranks among the intersections, or [`FORGOTTEN`].
     posts: Vec<u16>,
-    /// For each post that was forgotten: the ranks that it may have had, as bits. These are kept
-    /// together so that hypotheses do not multiply.
+    /// The possible ranks of each forgotten post, as bits; one set avoids a hypothesis per rank.
     forgotten: Vec<u128>,
-    /// The orders of the shared path.
     pub orders: Orders,
 }
 
-/// The hypotheses about one hawk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hawk {
-    /// The hypotheses.
     pub hypotheses: Vec<HawkHypothesis>,
-    /// Whether some have been dropped because there were too many.
+    /// True if too many hypotheses were found and some were dropped.
     pub is_truncated: bool,
-    /// The number of its first posts of which the draw is known: all, unless ticks were missed.
+    /// The number of its first posts with a known draw: all, unless ticks were missed.
     counted_posts: usize,
 }
 
-/// The parameters of hawks under some explanation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HawkSets {
     /// By view: the orders.
     pub orders: [Orders; 2],
-    /// Values of the patience, as bits.
+    /// As bits.
     pub patience: u128,
-    /// Values of the rest, as bits.
     pub rest: u128,
 }
 
 impl HawkSets {
-    /// The sets before any observation: everything is possible.
     pub const ANY: Self =
         Self { orders: [Orders::ALL; 2], patience: (1 << (MOVES_MAX + 1)) - 1, rest: (1 << (MOVES_MAX + 1)) - 1 };
 
-    /// The values in both.
     #[must_use]
     pub fn and(&self, other: &Self) -> Self {
         Self {
@@ -92,8 +81,6 @@ impl HawkSets {
 }
 
 impl Hawk {
-    /// Every hypothesis within the sets about a hawk that has just spawned, or about an unknown
-    /// one.
     pub fn new(sets: &HawkSets, is_spawned: bool) -> Self {
         let aim = if is_spawned { Aim::Idle { waited: 0, rests: false } } else { Aim::Unknown };
         let mut hypotheses = Vec::new();
@@ -118,7 +105,6 @@ impl Hawk {
         Self { hypotheses, is_truncated: false, counted_posts: if is_spawned { usize::MAX } else { 0 } }
     }
 
-    /// Forgets what the hawk was doing, after missed ticks.
     pub fn forget(&mut self) {
         let fewest = self.hypotheses.iter().map(|hypothesis| hypothesis.posts.len()).min().unwrap_or(0);
         self.counted_posts = self.counted_posts.min(fewest);
@@ -126,16 +112,18 @@ impl Hawk {
         self.merge();
     }
 
-    /// The hypotheses that also explain the next step; `None` if there are none.
+    /// The hypotheses that also explain the next step.
     pub fn after(&self, streets: &Streets, step: &Step, threat: usize) -> Option<Self> {
         let mut after = Vec::with_capacity(self.hypotheses.len());
-        for hypothesis in &self.hypotheses {
+        let mut hypotheses = self.hypotheses.iter();
+        while let Some(hypothesis) = hypotheses.next().filter(|_| after.len() <= SUCCESSORS_MAX) {
             hypothesis.advance(streets, step, threat, &mut after);
         }
         if after.is_empty() {
             return None;
         }
-        let mut after = Self { hypotheses: after, ..*self };
+        let is_truncated = self.is_truncated || after.len() > SUCCESSORS_MAX;
+        let mut after = Self { hypotheses: after, is_truncated, ..*self };
         after.merge();
         if after.hypotheses.len() > HYPOTHESES_MAX {
             after.hypotheses.truncate(HYPOTHESES_MAX);
@@ -144,7 +132,7 @@ impl Hawk {
         Some(after)
     }
 
-    /// Merges hypotheses that differ only in the orders or in posts that no longer matter.
+    /// Merges hypotheses that differ only in the orders or in irrelevant posts.
     fn merge(&mut self) {
         self.hypotheses.sort_unstable();
         self.hypotheses.dedup_by(|next, kept| {
@@ -159,7 +147,6 @@ impl Hawk {
         });
     }
 
-    /// The values under any hypothesis.
     pub fn sets(&self) -> HawkSets {
         let none = HawkSets { orders: [Orders::NONE; 2], patience: 0, rest: 0 };
         if self.is_truncated {
@@ -173,7 +160,6 @@ impl Hawk {
         })
     }
 
-    /// Drops the hypotheses outside the sets.
     pub fn retain(&mut self, sets: &HawkSets) {
         for hypothesis in &mut self.hypotheses {
             hypothesis.orders = hypothesis.orders.and(sets.orders[hypothesis.view]);
@@ -186,7 +172,7 @@ impl Hawk {
         });
     }
 
-    /// The posts that all hypotheses agree on: the draw that picked each, and its rank.
+    /// The posts on which all hypotheses agree: draw and rank.
     pub fn known_posts(&self) -> Vec<(u16, u16)> {
         let mut hypotheses = self.hypotheses.iter().filter(|_| !self.is_truncated);
         let Some(first) = hypotheses.next() else { return Vec::new() };
@@ -199,7 +185,6 @@ impl Hawk {
         known.map(|(draw, ranks)| (draw, ranks.trailing_zeros() as u16)).collect()
     }
 
-    /// Whether some hypothesis about this hawk has these values.
     pub fn explains(&self, values: &HawkExplanation, draws: &PostDraws) -> bool {
         let explains = |hypothesis: &HawkHypothesis| {
             hypothesis.view == values.view
@@ -208,7 +193,6 @@ impl Hawk {
         self.hypotheses.iter().any(explains)
     }
 
-    /// What explains this hawk, given where the draws send it on a map.
     fn explanations(&self, draws: &PostDraws) -> Vec<HawkExplanation> {
         let explanation = |hypothesis: &HawkHypothesis| hypothesis.explanation(draws, self.counted_posts, u128::MAX);
         let mut found: Vec<HawkExplanation> =
@@ -219,59 +203,67 @@ impl Hawk {
     }
 }
 
-/// Where draws would send a hawk on a map, for every number of posts.
+/// The posts that draws pick on a map, for every number of posts.
 pub struct PostDraws {
-    /// By draw from 1, then by number of posts from 1: the rank of the intersection.
-    ranks: Vec<Vec<u16>>,
+    /// By draw from 1, then by rank bit: the numbers of posts with which the draw picks it, as
+    /// bits.
+    counts: Vec<[u128; 128]>,
+    /// All distinguishable numbers of posts, as bits.
+    all: u128,
 }
 
-/// The most posts that are told apart on any map, and on a map with few intersections.
+/// Maximum distinguishable posts on any map, and on a map with few intersections.
 pub const POSTS_MAX: usize = 100;
 pub const FEW_POSTS_MAX: usize = 20;
 
-/// The most posts that are told apart on a map with these many intersections.
+/// Maximum distinguishable posts on a map.
 pub fn posts_told_apart(intersections: usize) -> usize {
     intersections.clamp(FEW_POSTS_MAX, POSTS_MAX)
 }
 
 impl PostDraws {
-    /// The draws from a first seed and with a scale, for hawks on a map with these many
-    /// intersections.
     pub fn new(first_seed: i32, scale: f64, intersections: usize, hawks: &[&Hawk]) -> Self {
         let lengths = hawks.iter().flat_map(|hawk| hawk.hypotheses.iter().map(|hypothesis| hypothesis.posts.len()));
         let most = posts_told_apart(intersections);
-        let rank = |draw: usize, count: usize| pick(first_seed, draw, scale, count.min(intersections)) as u16;
-        let ranks = (1..=lengths.max().unwrap_or(0)).map(|draw| (1..=most).map(|count| rank(draw, count)).collect());
-        Self { ranks: ranks.collect() }
+        let counts = |draw: usize| {
+            let mut counts = [0; 128];
+            for count in 1..=most {
+                let rank = pick(first_seed, draw, scale, count.min(intersections));
+                counts[rank.min(127)] |= 1 << count;
+            }
+            counts
+        };
+        let counts: Vec<_> = (1..=lengths.max().unwrap_or(0)).map(counts).collect();
+        let all = bits((1, if counts.is_empty() { POSTS_MAX } else { most } as u8));
+        Self { counts, all }
     }
 
-    /// The numbers of posts in a set of bits under which a hawk is sent to posts with these ranks,
-    /// as bits.
-    fn counts(&self, posts: &[u128], counted: usize, within: u128) -> u128 {
-        let most = self.ranks.first().map_or(POSTS_MAX, Vec::len);
-        let explains = |count: usize| {
-            let mut posts = posts.iter().zip(&self.ranks).enumerate();
-            posts.all(|(index, (post, ranks))| {
-                let sent_to = if index < counted { rank_bit(ranks[count - 1]) } else { (1 << count) - 1 };
-                post & sent_to != 0
-            })
-        };
-        (1..=most).filter(|&count| within >> count & 1 == 1 && explains(count)).fold(0, |bits, count| bits | 1 << count)
+    /// The numbers of posts in `within` for which a hawk gets posts with these ranks, as bits.
+    fn counts(&self, posts: impl Iterator<Item = u128>, counted: usize, within: u128) -> u128 {
+        posts.zip(&self.counts).enumerate().fold(self.all & within, |counts, (index, (post, sent_to))| {
+            if index >= counted {
+                // Any number of posts above the rank can include it.
+                return counts & u128::MAX.checked_shl(post.trailing_zeros() + 1).unwrap_or(0);
+            }
+            let mut ranks = post;
+            let mut explained = 0;
+            while ranks != 0 && counts != 0 {
+                explained |= sent_to[ranks.trailing_zeros() as usize];
+                ranks &= ranks - 1;
+            }
+            counts & explained
+        })
     }
 }
 
-/// Parameters of hawks that go together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HawkExplanation {
-    /// 0 if hawks look for the player's stale position, 1 for the present one.
+    /// 0 for the player's stale position, 1 for the present one.
     pub view: usize,
-    /// The orders of the shared path.
     pub orders: Orders,
-    /// Values of the patience, as bits.
+    /// Patience values, as bits.
     pub patience: u128,
-    /// Values of the rest, as bits.
     pub rest: u128,
-    /// Numbers of posts, as bits.
     pub counts: u128,
 }
 
@@ -292,36 +284,47 @@ impl HawkExplanation {
     }
 }
 
-/// Maximum number of explanations that are followed from one hawk to the next.
 const EXPLANATIONS_MAX: usize = 256;
 
-/// The explanations of all hawks that are within some of these, those of the lowest cost first.
-/// Hawks that contradict all others are ignored.
+/// The explanations of all hawks, cheapest first. Hawks that contradict all others are ignored.
 pub fn explanations_of_all(
     hawks: &[&Hawk],
     draws: &PostDraws,
     within: Vec<HawkExplanation>,
     cost: impl Fn(&HawkExplanation) -> u32,
-) -> Vec<HawkExplanation> {
+    deadline: Deadline,
+) -> Option<Vec<HawkExplanation>> {
     let mut found = within;
-    for explanations in hawks.iter().map(|hawk| hawk.explanations(draws)) {
-        let both = found.iter().flat_map(|one| explanations.iter().filter_map(|other| one.and(other)));
-        let mut both: Vec<HawkExplanation> = both.collect();
-        if both.is_empty() {
-            continue;
+    for hawk in hawks {
+        let explanations = hawk.explanations(draws);
+        let mut both = Vec::new();
+        for one in &found {
+            if deadline.is_past() {
+                return None;
+            }
+            both.extend(explanations.iter().filter_map(|other| one.and(other)));
+            if both.len() > SUCCESSORS_MAX {
+                keep_cheapest(&mut both, &cost);
+            }
         }
-        both.sort_unstable();
-        both.dedup();
-        both.sort_by_cached_key(&cost);
-        both.truncate(EXPLANATIONS_MAX);
-        found = both;
+        if !both.is_empty() {
+            keep_cheapest(&mut both, &cost);
+            found = both;
+        }
     }
     found.sort_by_cached_key(&cost);
-    found
+    Some(found)
+}
+
+fn keep_cheapest(found: &mut Vec<HawkExplanation>, cost: impl Fn(&HawkExplanation) -> u32) {
+    found.sort_unstable();
+    found.dedup();
+    found.sort_by_cached_key(cost);
+    found.truncate(EXPLANATIONS_MAX);
 }
 
 impl HawkHypothesis {
-    /// By post: the ranks that it may have had, as bits.
+    /// By post, as bits.
     fn ranks(&self) -> impl Iterator<Item = u128> {
         let mut forgotten = self.forgotten.iter().copied();
         self.posts.iter().map(move |&post| match post {
@@ -330,19 +333,16 @@ impl HawkHypothesis {
         })
     }
 
-    /// The values that go together, with numbers of posts from a set of bits.
     fn explanation(&self, draws: &PostDraws, counted_posts: usize, counts: u128) -> HawkExplanation {
-        let ranks: Vec<u128> = self.ranks().collect();
         HawkExplanation {
             view: self.view,
             orders: self.orders,
             patience: bits(self.patience),
             rest: bits(self.rest),
-            counts: draws.counts(&ranks, counted_posts, counts),
+            counts: draws.counts(self.ranks(), counted_posts, counts),
         }
     }
 
-    /// Adds the successors of this hypothesis, if it explains the step.
     fn advance(&self, streets: &Streets, step: &Step, threat: usize, after: &mut Vec<Self>) {
         let (tile, direction) = step.threats[threat];
         let player = step.player.of(self.view);
@@ -377,12 +377,11 @@ impl HawkHypothesis {
         }
     }
 
-    /// Adds the successors of one more idle move: the hawk keeps waiting, or is sent to any
-    /// intersection.
+    /// The hawk keeps waiting or gets any post.
     fn wait(&self, streets: &Streets, waited: u8, rests: bool, after: &mut Vec<Self>) {
         let aim = Aim::Idle { waited, rests };
         for patience in self.patience.0..=self.patience.1 {
-            // It waits while the count, which starts at minus the rest, is at most the patience.
+            // It waits while its count, which starts at minus the rest, is at most the patience.
             let rest = if rests {
                 (self.rest.0.max(waited.saturating_sub(patience)), self.rest.1)
             } else if waited <= patience {
@@ -429,23 +428,22 @@ impl HawkHypothesis {
     }
 }
 
-/// A rank among the intersections as a bit; the highest ones share one.
+/// The highest ranks share a bit.
 fn rank_bit(rank: u16) -> u128 {
     1 << rank.min(127)
 }
 
-/// A range as bits.
+/// For values up to 126.
 fn bits((low, high): (u8, u8)) -> u128 {
-    (low..=high).fold(0, |bits, value| bits | 1 << value)
+    if low > high { 0 } else { (1 << (high + 1)) - (1 << low) }
 }
 
-/// The smallest range that holds every value of both; empty if there is none.
+/// The smallest range with every value in both; empty if there is none.
 fn clip(range: (u8, u8), values: u128) -> (u8, u8) {
     let both = bits(range) & values;
     if both == 0 { (1, 0) } else { (both.trailing_zeros() as u8, 127 - both.leading_zeros() as u8) }
 }
 
-/// The runs of values.
 fn ranges(values: u128) -> Vec<(u8, u8)> {
     let mut found: Vec<(u8, u8)> = Vec::new();
     for value in (0..=MOVES_MAX).filter(|value| values >> value & 1 == 1) {

@@ -1,44 +1,41 @@
-//! The learner: follows games and keeps every explanation of what the threats did.
+//! The learner: follows games and keeps every explanation of the threats' moves.
 //!
-//! Given the player's path, threats do not depend on one another, so the hypotheses factorise: the
-//! clock, the sharks, the deer, the owls, the hawks and the picks each have their own set, and only
-//! the orders that two of them share connect them. Every set is exact for ticks in which it is
-//! known whether threats move; in the others the best explanation of the clock decides.
+//! Given the player's path, threats are independent, so the hypotheses factorise: the clock, the
+//! sharks, the deer, the owls, the hawks and the picks each have a set. Only shared orders connect
+//! the sets. The sets are exact for ticks in which the threats' moves are known; for other
+//! ticks, the best clock decides.
 //!
-//! Guarantees: rules that explain every tick are never dropped; a threat that no rules of the
-//! family explain is reported with its first counterexample, and ignored from then on.
+//! Guarantees: rules that explain every tick are never dropped. A threat that no rules explain is
+//! reported with its first counterexample and then ignored.
 
 use std::collections::BTreeMap;
 
 use crate::game::{Clock, Direction, FIRST_TICK, Layout, Position, Rules, Style, WorldError};
+use crate::search::Deadline;
 
 use super::clock::{ClockEvidence, ClockFilter};
 use super::hawk::{FEW_POSTS_MAX, Hawk, HawkSets};
 use super::paths::{Deer, Owls, Sharks};
-use super::picks::{Effort, Pick, PickExplanation, PickExplanations, Picks, pick};
+use super::picks::{Effort, Pick, PickExplanation, PickExplanations, PickSearch, Picks, pick};
 use super::streets::{Named, Sight, Step, Streets, Views};
 
-/// Number of moves that a style must explain before it is assigned to a threat with an unknown
-/// word, and number of moves between two attempts.
+/// Moves that a style must explain before it is assigned, and moves between two attempts.
 pub(crate) const IDENTIFY_MOVES: u16 = 6;
-/// Moves between two attempts to solve the picks.
 const SOLVE_MOVES: u16 = 8;
 
-/// The explanations of the threats that do not depend on the game.
 #[derive(Clone, Debug)]
 pub(super) struct Sets {
     pub sharks: Sharks,
     pub deer: Deer,
-    /// `None` until there is an owl.
+    /// `None` until an owl appears.
     pub owls: Option<Owls>,
     pub hawks: HawkSets,
     pub picks: Picks,
-    /// Posts of hawks in earlier games: draw, rank, number of intersections on the map.
+    /// Hawks' posts in earlier games: draw, rank, number of intersections on the map.
     pub posts: Vec<(u16, u16, u16)>,
 }
 
 impl Sets {
-    /// The sets before any observation: everything is possible.
     fn new(owls: Option<Owls>) -> Self {
         Self {
             sharks: Sharks::default(),
@@ -54,32 +51,31 @@ impl Sets {
 /// A threat that no rules of this family explain.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Unexplained {
-    /// The game, from 0, in the order in which they were shown.
+    /// The game, numbered from 0.
     pub game: usize,
     /// The threat's index in the messages.
     pub threat: usize,
-    /// The word for its style.
+    /// The word for the threat's style.
     pub style: String,
-    /// The first tick that is not explained.
+    /// The first unexplained tick.
     pub tick: u16,
-    /// Where it was.
+    /// The position before that tick.
     pub from: Position,
-    /// Where it went.
+    /// The position after it.
     pub to: Position,
 }
 
-/// The observation that shrank a set for the last time.
+/// The observation that last shrank a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Decided {
-    /// The game, from 0.
+    /// The game, numbered from 0.
     pub game: usize,
-    /// The tick that was played.
+    /// The played tick.
     pub tick: u16,
     /// The threat's index in the messages.
     pub threat: usize,
 }
 
-/// A factor of the hypotheses, for the record of what decided it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Factor {
     SharkView,
@@ -96,25 +92,25 @@ pub(super) enum Factor {
     SharedOrder,
 }
 
-/// The game that is being followed.
 #[derive(Clone, Debug)]
 pub(super) struct Game {
     pub streets: Streets,
     pub named: Vec<Named>,
-    /// The styles assumed for the threats.
     pub styles: Vec<Option<Style>>,
     homes: Vec<Option<Position>>,
     first_facing: Vec<Option<Direction>>,
     last: Sight,
     steps: Vec<Step>,
-    /// By step, whether the threats were assumed to move.
+    /// By step: true if the threats were assumed to move.
     moves: Vec<bool>,
+    /// The next step and threat for updating the sets.
+    next: (usize, usize),
     pub evidence: Vec<ClockEvidence>,
     /// The clocks if the reported personalities are taken as the phases.
     pub trusting: ClockFilter,
-    /// The clocks if they are ignored.
+    /// Updated only once `trusting` fails.
     pub distrusting: ClockFilter,
-    /// The clock of the best explanation, and its rules.
+    distrusting_seen: usize,
     pub clock: (Clock, Rules),
     pub reports_personalities: bool,
     pub hawks: Vec<Option<Hawk>>,
@@ -125,15 +121,26 @@ pub(super) struct Game {
     identified_at: u16,
 }
 
-/// Follows games and keeps every explanation of what the threats did.
+/// The learner's next task. A caller with a deadline can interrupt it between two parts.
+#[derive(Clone, Debug, Default)]
+enum Task {
+    #[default]
+    Wait,
+    Clock,
+    /// Updates the sets with new steps.
+    Follow,
+    Identify(Box<Identification>),
+    Solve(Box<PickSearch>),
+}
+
+/// Follows games and keeps every explanation of the threats' moves.
 #[derive(Clone, Debug)]
 pub struct Learner {
     pub(super) expected: Rules,
     pub(super) sets: Sets,
-    /// The sets when the game began.
+    /// The sets at the start of the game.
     base: Sets,
     pub(super) game: Option<Game>,
-    /// Games begun.
     pub(super) games: usize,
     pub(super) past_evidence: Vec<Vec<ClockEvidence>>,
     pub(super) past_unexplained: Vec<Unexplained>,
@@ -141,13 +148,14 @@ pub struct Learner {
     pub(super) past_reports: bool,
     pub(super) first_direction: Option<Direction>,
     pub(super) explanations: PickExplanations,
-    /// Whether the record of what decided each factor is kept; it costs time.
+    task: Task,
+    /// True if the observations that decided each factor are recorded, which costs time.
     records: bool,
     pub(super) decided: BTreeMap<Factor, (usize, Decided)>,
 }
 
 impl Learner {
-    /// A learner that assumes these rules where there is no evidence against them.
+    /// Creates a learner that assumes these rules without evidence against them.
     pub fn new(expected: &Rules) -> Self {
         let sets = Sets::new(None);
         Self {
@@ -162,30 +170,33 @@ impl Learner {
             past_reports: true,
             first_direction: None,
             explanations: PickExplanations::default(),
+            task: Task::Wait,
             records: false,
             decided: BTreeMap::new(),
         }
     }
 
-    /// The same learner, which also records what decided each parameter.
+    /// Also records the observation that decided each parameter.
     #[must_use]
     pub fn recording(mut self) -> Self {
         self.records = true;
         self
     }
 
-    /// The rules it expects.
+    /// The expected rules.
     pub fn expected(&self) -> &Rules {
         &self.expected
     }
 
-    /// Begins another game with its first message. The threats' spawns in the layout are ignored.
-    ///
-    /// # Errors
-    /// When the layout cannot be played.
+    /// Begins another game with its first message; the threats' spawns in the layout are ignored.
+    /// Fails if the layout cannot be played.
     pub fn begin(&mut self, layout: &Layout, named: Vec<Named>, first: Sight) -> Result<(), WorldError> {
+        self.begin_on(Streets::new(layout)?, named, first);
+        Ok(())
+    }
+
+    pub(crate) fn begin_on(&mut self, streets: Streets, named: Vec<Named>, first: Sight) {
         self.end_game();
-        let streets = Streets::new(layout)?;
         let is_whole = first.tick == FIRST_TICK;
         let words = &self.past_words;
         let style = |one: &Named| {
@@ -198,9 +209,11 @@ impl Learner {
             first_facing: first.threats.iter().map(|&(_, direction)| direction).collect(),
             steps: Vec::new(),
             moves: Vec::new(),
+            next: (0, 0),
             evidence: Vec::new(),
             trusting: ClockFilter::new(&self.expected, true),
             distrusting: ClockFilter::new(&self.expected, false),
+            distrusting_seen: 0,
             clock: (Clock::new(&self.expected), self.expected),
             reports_personalities: first.personality.is_some(),
             hawks: vec![None; count],
@@ -216,11 +229,10 @@ impl Learner {
         if is_whole {
             self.first_direction = self.first_direction.or(game.first_facing.iter().flatten().next().copied());
         } else {
-            // In ticks that were missed the threats may or may not have moved.
+            // In missed ticks the threats may or may not have moved.
             for tick in FIRST_TICK..game.last.tick {
                 let evidence = ClockEvidence { tick, moved: None, personality: None };
                 game.trusting.update(&evidence);
-                game.distrusting.update(&evidence);
                 game.evidence.push(evidence);
             }
         }
@@ -228,13 +240,12 @@ impl Learner {
         self.game = Some(game);
         self.base = self.sets.clone();
         self.reset_memories();
-        Ok(())
     }
 
-    /// Keeps what the game has shown for the next one.
     fn end_game(&mut self) {
+        while self.advance() {}
         self.reconcile();
-        self.sets.posts = self.posts();
+        self.sets.posts = self.posts(Deadline::NEVER).unwrap_or_default();
         self.past_words = self.words();
         let Some(game) = self.game.take() else { return };
         self.past_reports &= game.reports_personalities;
@@ -242,7 +253,6 @@ impl Learner {
         self.past_unexplained.extend(game.unexplained.into_iter().flatten());
     }
 
-    /// Resets the hidden memories of a game's threats to those of its start.
     fn reset_memories(&mut self) {
         let Some(game) = &mut self.game else { return };
         let is_whole = game.homes.first().is_none_or(Option::is_some);
@@ -263,49 +273,105 @@ impl Learner {
         game.moves_made = Some(0).filter(|_| is_whole);
     }
 
-    /// Follows the game to its next message. Ticks before the last one are ignored.
+    /// Follows the game to its next message. Earlier ticks are ignored.
     pub fn observe(&mut self, sight: &Sight) {
-        let Some(game) = &mut self.game else { return };
+        while self.advance() {}
+        self.show(sight);
+        while self.advance() {}
+    }
+
+    /// Takes the game's next message; [`advance`](Self::advance) must have returned false before.
+    pub(crate) fn show(&mut self, sight: &Sight) {
+        if self.accept(sight) {
+            self.task = Task::Clock;
+        }
+    }
+
+    /// Does the next part of the work; returns false once the explanations cover the whole game. A
+    /// part takes under a millisecond, except for a hawk with thousands of hypotheses.
+    pub(crate) fn advance(&mut self) -> bool {
+        self.task = match std::mem::take(&mut self.task) {
+            Task::Wait => return false,
+            Task::Clock => match self.update_clock() {
+                true => Task::Clock,
+                false => Task::Follow,
+            },
+            Task::Follow => match self.follow() {
+                true => Task::Follow,
+                false => match self.begin_identification() {
+                    Some(identification) => Task::Identify(identification),
+                    None => self.begin_picks(),
+                },
+            },
+            Task::Identify(mut identification) => {
+                if self.game.as_ref().is_some_and(|game| identification.advance(game)) {
+                    Task::Identify(identification)
+                } else if self.adopt(identification.found) {
+                    Task::Follow
+                } else {
+                    self.begin_picks()
+                }
+            }
+            Task::Solve(mut search) => match search.advance() {
+                true => Task::Solve(search),
+                false => {
+                    self.explanations = search.finish();
+                    Task::Wait
+                }
+            },
+        };
+        true
+    }
+
+    /// Returns true if there are steps to follow.
+    fn accept(&mut self, sight: &Sight) -> bool {
+        let Some(game) = &mut self.game else { return false };
         if sight.tick <= game.last.tick || sight.threats.len() != game.named.len() {
-            return;
+            return false;
         }
         let is_next = sight.tick == game.last.tick + 1;
-        let step = game.step_to(sight).filter(|_| is_next);
-        let Some(step) = step else {
+        let Some(step) = game.step_to(sight).filter(|_| is_next) else {
             self.skip_to(sight);
-            return;
+            return false;
         };
         game.reports_personalities &= sight.personality.is_some();
         let evidence = ClockEvidence { tick: step.tick, moved: game.moved(&step), personality: sight.personality };
+        game.trusting.update(&evidence);
         game.evidence.push(evidence);
         game.last = sight.clone();
-        let is_rebuilt = game.update_clock(&evidence);
         game.steps.push(step);
-        if is_rebuilt {
-            self.rebuild();
-        } else {
-            let moves = evidence.moved.unwrap_or_else(|| game.clock.0.threats_move(evidence.tick));
-            game.moves.push(moves);
-            let index = game.steps.len() - 1;
-            self.process(index);
-        }
-        self.identify();
-        self.solve_picks();
+        true
     }
 
-    /// Continues after missed ticks.
+    /// Returns false when done.
+    fn update_clock(&mut self) -> bool {
+        let Some(game) = &mut self.game else { return false };
+        let trusts = game.reports_personalities && game.trusting.explains();
+        if let Some(evidence) = game.evidence.get(game.distrusting_seen).filter(|_| !trusts) {
+            game.distrusting.update(evidence);
+            game.distrusting_seen += 1;
+            return true;
+        }
+        if game.adopt_clock(trusts) {
+            self.rebuild();
+        } else if let Some(evidence) = game.evidence.last() {
+            game.moves.push(evidence.moved.unwrap_or_else(|| game.clock.0.threats_move(evidence.tick)));
+        }
+        false
+    }
+
     fn skip_to(&mut self, sight: &Sight) {
         let Some(game) = &mut self.game else { return };
         for tick in game.last.tick..sight.tick {
             let personality = sight.personality.filter(|_| tick + 1 == sight.tick);
             let evidence = ClockEvidence { tick, moved: None, personality };
             game.trusting.update(&evidence);
-            game.distrusting.update(&evidence);
             game.evidence.push(evidence);
         }
-        // Hidden memories have to be seen again; a rebuild starts from here.
+        // Hidden memories must be observed again; a rebuild starts here.
         game.steps.clear();
         game.moves.clear();
+        game.next = (0, 0);
         game.draws.iter_mut().for_each(|draws| *draws = None);
         game.moves_made = None;
         game.hawks.iter_mut().flatten().for_each(Hawk::forget);
@@ -316,7 +382,6 @@ impl Learner {
         self.base = self.sets.clone();
     }
 
-    /// Processes the game again from its start, after the clock or the styles have changed.
     fn rebuild(&mut self) {
         self.sets = self.base.clone();
         self.reset_memories();
@@ -327,85 +392,85 @@ impl Learner {
             .iter()
             .map(|evidence| evidence.moved.unwrap_or_else(|| clock.threats_move(evidence.tick)))
             .collect();
+        game.next = (0, 0);
         game.unexplained.iter_mut().for_each(|unexplained| *unexplained = None);
-        for index in 0..game.steps.len() {
-            self.process(index);
-        }
     }
 
-    /// Updates every set with a step.
-    fn process(&mut self, index: usize) {
+    /// Updates the sets with the next threat in the next step; returns false if there is none.
+    fn follow(&mut self) -> bool {
         let (records, number) = (self.records, self.games - 1);
-        let Some(game) = &mut self.game else { return };
-        let (step, is_move) = (&game.steps[index], game.moves[index]);
-        if !is_move {
-            return;
-        }
-        game.moves_made = game.moves_made.map(|moves| moves + 1);
-        if let Some(owls) = self.sets.owls.as_mut().filter(|_| game.styles.contains(&Some(Style::Owl))) {
-            owls.look(step);
-        }
-        for threat in 0..step.threats.len() {
-            let Some(style) = game.styles[threat].filter(|_| game.unexplained[threat].is_none()) else { continue };
-            let is_explained = game_step(
-                &mut self.sets,
-                &game.streets,
-                step,
-                (threat, style),
-                game.homes[threat],
-                &mut game.hawks[threat],
-                &mut game.draws[threat],
-            );
-            if !is_explained {
-                let (tile, direction) = step.threats[threat];
-                let from = game.streets.position(tile);
-                game.unexplained[threat] = Some(Unexplained {
-                    game: number,
-                    threat,
-                    style: game.named[threat].word.clone(),
-                    tick: step.tick,
-                    from,
-                    to: direction.map_or(from, |direction| from.towards(direction)),
-                });
+        let Some(game) = &mut self.game else { return false };
+        let (index, threat) = game.next;
+        let ahead = game.moves[index..].iter().position(|&is_move| is_move);
+        let index = ahead.map_or(game.moves.len(), |ahead| index + ahead);
+        let Some(step) = game.steps.get(index) else {
+            game.next = (index, 0);
+            return false;
+        };
+        if threat == 0 {
+            game.moves_made = game.moves_made.map(|moves| moves + 1);
+            if let Some(owls) = self.sets.owls.as_mut().filter(|_| game.styles.contains(&Some(Style::Owl))) {
+                owls.look(step);
             }
-            if records {
-                let decided = Decided { game: number, tick: step.tick, threat };
-                let sizes = sizes(&self.sets, &game.hawks[threat], style);
-                for (factor, size) in sizes {
-                    let known = self.decided.entry(factor).or_insert((usize::MAX, decided));
-                    if size < known.0 {
-                        *known = (size, decided);
-                    }
+        }
+        game.next = if threat + 1 < step.threats.len() { (index, threat + 1) } else { (index + 1, 0) };
+        let style = game.styles.get(threat).copied().flatten();
+        let Some(style) = style.filter(|_| game.unexplained[threat].is_none()) else { return true };
+        let picks = self.sets.picks.count;
+        let draw = game.draws[threat];
+        let is_explained = game_step(
+            &mut self.sets,
+            &game.streets,
+            step,
+            (threat, style),
+            game.homes[threat],
+            &mut game.hawks[threat],
+            &mut game.draws[threat],
+        );
+        if let Some(draw) = draw.filter(|_| self.sets.picks.count > picks) {
+            let picks = &self.sets.picks;
+            self.explanations.found.retain(|one| picks.explains_draw(one, draw));
+        }
+        if !is_explained {
+            let (tile, direction) = step.threats[threat];
+            let from = game.streets.position(tile);
+            game.unexplained[threat] = Some(Unexplained {
+                game: number,
+                threat,
+                style: game.named[threat].word.clone(),
+                tick: step.tick,
+                from,
+                to: direction.map_or(from, |direction| from.towards(direction)),
+            });
+        }
+        if records {
+            let decided = Decided { game: number, tick: step.tick, threat };
+            let sizes = sizes(&self.sets, &game.hawks[threat], style);
+            for (factor, size) in sizes {
+                let known = self.decided.entry(factor).or_insert((usize::MAX, decided));
+                if size < known.0 {
+                    *known = (size, decided);
                 }
             }
         }
-        self.explanations.found.retain(|one| self.sets.picks.explains(one.order, one.first_seed, one.scale));
+        true
     }
 
-    /// Looks for the styles of threats whose word is unknown, or whose style does not explain them.
-    fn identify(&mut self) {
-        let Some(game) = &mut self.game else { return };
+    /// Searches for the styles of threats with an unknown word or an unexplained move, if it is
+    /// time.
+    fn begin_identification(&mut self) -> Option<Box<Identification>> {
+        let game = self.game.as_mut()?;
         let moves = game.moves.iter().filter(|&&is_move| is_move).count() as u16;
-        let is_open = |threat: usize| game.styles[threat].is_none() || game.unexplained[threat].is_some();
-        if moves < game.identified_at + IDENTIFY_MOVES || !(0..game.named.len()).any(is_open) {
-            return;
+        if moves < game.identified_at + IDENTIFY_MOVES || !(0..game.named.len()).any(|threat| game.is_open(threat)) {
+            return None;
         }
         game.identified_at = moves;
-        let mut found = Vec::new();
-        for threat in (0..game.named.len()).filter(|&threat| is_open(threat)) {
-            let word = &game.named[threat].word;
-            if found.iter().any(|(known, _)| known == word) {
-                continue;
-            }
-            let group: Vec<usize> = (0..game.named.len()).filter(|&other| game.named[other].word == *word).collect();
-            let style = STYLES_BY_DETAIL.into_iter().find(|&style| game.is_explained_by(&group, style));
-            if let Some(style) = style.filter(|&style| game.styles[threat] != Some(style)) {
-                found.push((word.clone(), style));
-            }
-        }
-        if found.is_empty() {
-            return;
-        }
+        Some(Box::default())
+    }
+
+    /// Returns false if there are none.
+    fn adopt(&mut self, found: Vec<(String, Style)>) -> bool {
+        let Some(game) = self.game.as_mut().filter(|_| !found.is_empty()) else { return false };
         for (word, style) in found {
             for (named, assumed) in game.named.iter().zip(&mut game.styles) {
                 if named.word == word {
@@ -414,24 +479,25 @@ impl Learner {
             }
         }
         self.rebuild();
+        true
     }
 
-    /// Looks for other explanations of the choices once the known ones are refuted.
-    fn solve_picks(&mut self) {
-        let Some(game) = &mut self.game else { return };
+    /// Searches for other explanations of the picks if the known ones are refuted.
+    fn begin_picks(&mut self) -> Task {
+        let Some(game) = &mut self.game else { return Task::Wait };
         let moves = game.moves_made.unwrap_or(0);
         if self.records || !self.explanations.found.is_empty() || self.sets.picks.count == 0 {
-            return;
+            return Task::Wait;
         }
         if game.solved_at != 0 && moves < game.solved_at + SOLVE_MOVES {
-            return;
+            return Task::Wait;
         }
         game.solved_at = moves.max(1);
         let deer = self.sets.deer.orders(0).or(self.sets.deer.orders(1));
-        self.explanations = self.sets.picks.explanations(&self.expected, deer, Effort::TICK);
+        Task::Solve(Box::new(PickSearch::new(&self.sets.picks, &self.expected, deer, Effort::TICK)))
     }
 
-    /// Solves the picks exhaustively, in seconds at most.
+    /// Solves the picks exhaustively, in a few seconds at most.
     pub fn solve_picks_wholly(&mut self) {
         self.reconcile();
         let deer = self.sets.deer.orders(0).or(self.sets.deer.orders(1));
@@ -439,29 +505,32 @@ impl Learner {
             0 => PickExplanations::default(),
             _ => self.sets.picks.explanations(&self.expected, deer, Effort::WHOLE),
         };
-        let posts = self.posts();
+        let posts = self.posts(Deadline::NEVER).unwrap_or_default();
         self.explanations.found.retain(|one| !post_counts(&posts, one).is_empty());
     }
 
-    /// The posts that hawks are known to have been sent to: draw, rank, number of intersections.
-    pub(super) fn posts(&self) -> Vec<(u16, u16, u16)> {
+    /// The known posts of hawks: draw, rank, number of intersections. `None` at the deadline.
+    pub(super) fn posts(&self, deadline: Deadline) -> Option<Vec<(u16, u16, u16)>> {
         let mut posts = self.sets.posts.clone();
         if let Some(game) = &self.game {
             let places = game.streets.intersections.len() as u16;
             for hawk in game.hawks.iter().flatten() {
+                if deadline.is_past() {
+                    return None;
+                }
                 posts.extend(hawk.known_posts().into_iter().map(|(draw, place)| (draw, place, places)));
             }
         }
-        posts
+        Some(posts)
     }
 
-    /// Restricts the orders that two factors share to those possible for both.
+    /// Restricts orders shared by two factors to those possible for both.
     pub(super) fn reconcile(&mut self) {
         let Sets { deer, owls, hawks, picks, .. } = &mut self.sets;
         for _ in 0..2 {
             for hawk in self.game.iter().flat_map(|game| game.hawks.iter().flatten()) {
                 let both = hawks.and(&hawk.sets());
-                // Hawks that contradict one another leave the sets of the first.
+                // If hawks contradict one another, the sets of the first remain.
                 if both.patience != 0 && both.rest != 0 && both.orders.iter().any(|orders| !orders.is_empty()) {
                     *hawks = both;
                 }
@@ -485,10 +554,11 @@ impl Learner {
         if !options.is_empty() {
             deer.retain(options);
             picks.orders = options;
+            self.explanations.found.retain(|one| options.contains(one.order));
         }
     }
 
-    /// The unexpected words for styles, with their styles where those are known.
+    /// The unexpected words for styles, with their styles if known.
     pub fn words(&self) -> Vec<(String, Style)> {
         let mut words = self.past_words.clone();
         if let Some(game) = &self.game {
@@ -503,14 +573,14 @@ impl Learner {
         words
     }
 
-    /// The styles assumed for the game's threats; `None` for those that nothing explains.
+    /// The assumed styles of the game's threats; `None` if unexplained.
     pub fn styles(&self) -> Vec<Option<Style>> {
         let Some(game) = &self.game else { return Vec::new() };
         let explained = game.unexplained.iter().map(Option::is_none);
         game.styles.iter().zip(explained).map(|(style, is_explained)| style.filter(|_| is_explained)).collect()
     }
 
-    /// The threats that nothing explains.
+    /// The unexplained threats.
     pub fn unexplained(&self) -> Vec<Unexplained> {
         let of_game = self.game.iter().flat_map(|game| game.unexplained.iter().flatten());
         self.past_unexplained.iter().chain(of_game).cloned().collect()
@@ -518,8 +588,7 @@ impl Learner {
 }
 
 impl Game {
-    /// The step from the last sight to the next one; `None` if a position is not an open tile or a
-    /// threat moved more than one tile.
+    /// `None` if a position is not an open tile or a threat moved more than one tile.
     fn step_to(&self, sight: &Sight) -> Option<Step> {
         let graph = self.streets.graph();
         let (before, now) = (graph.tile(self.last.player)?, graph.tile(sight.player)?);
@@ -536,7 +605,7 @@ impl Game {
         Some(Step { tick: self.last.tick, player: Views { stale, present: now }, threats, facing })
     }
 
-    /// Whether the threats moved in a step; `None` if that is unknown.
+    /// True if the threats moved in a step; `None` if unknown.
     fn moved(&self, step: &Step) -> Option<bool> {
         if step.threats.iter().any(|(_, direction)| direction.is_some()) {
             return Some(true);
@@ -553,50 +622,110 @@ impl Game {
         step.threats.iter().enumerate().any(must_move).then_some(false)
     }
 
-    /// Updates the clock; returns whether the assumption that threats moved has changed for an
-    /// earlier tick.
-    fn update_clock(&mut self, evidence: &ClockEvidence) -> bool {
-        self.trusting.update(evidence);
-        self.distrusting.update(evidence);
-        let filter =
-            if self.reports_personalities && self.trusting.explains() { &self.trusting } else { &self.distrusting };
+    /// Returns true if the new clock changes the assumed moves of a tick.
+    fn adopt_clock(&mut self, trusts: bool) -> bool {
+        let filter = if trusts { &self.trusting } else { &self.distrusting };
         let Some(rules) = filter.best().filter(|rules| *rules != self.clock.1) else { return false };
         let before = std::mem::replace(&mut self.clock, (Clock::new(&rules), rules)).0;
-        let first = self.evidence.len() - 1 - self.steps.len();
+        let first = self.evidence.len() - self.steps.len();
         let open = self.evidence[first..].iter().filter(|evidence| evidence.moved.is_none());
         open.into_iter().any(|evidence| before.threats_move(evidence.tick) != self.clock.0.threats_move(evidence.tick))
     }
 
-    /// Whether a style explains every step of these threats.
-    fn is_explained_by(&self, threats: &[usize], style: Style) -> bool {
-        let mut sets = Sets::new((style == Style::Owl).then(|| Owls::new(&self.streets)));
-        let is_whole = self.homes.first().is_none_or(Option::is_some) && self.evidence.len() == self.steps.len();
-        let mut draws: Vec<Option<u16>> = vec![Some(1).filter(|_| is_whole); threats.len()];
-        let mut hawks: Vec<Option<Hawk>> =
-            vec![(style == Style::Hawk).then(|| Hawk::new(&HawkSets::ANY, is_whole)); threats.len()];
-        if let Some(owls) = sets.owls.as_mut().filter(|_| !is_whole) {
-            owls.forget();
-        }
-        for (step, _) in self.steps.iter().zip(&self.moves).filter(|(_, is_move)| **is_move) {
-            if let Some(owls) = &mut sets.owls {
-                owls.look(step);
-            }
-            for (index, &threat) in threats.iter().enumerate() {
-                let home = self.homes[threat];
-                let (hawk, draws) = (&mut hawks[index], &mut draws[index]);
-                if !game_step(&mut sets, &self.streets, step, (threat, style), home, hawk, draws) {
-                    return false;
+    fn is_open(&self, threat: usize) -> bool {
+        self.styles[threat].is_none() || self.unexplained[threat].is_some()
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+struct Identification {
+    next: (usize, usize),
+    trial: Option<StyleTrial>,
+    found: Vec<(String, Style)>,
+}
+
+impl Identification {
+    /// Returns false if no comparison is left.
+    fn advance(&mut self, game: &Game) -> bool {
+        if let Some(trial) = &mut self.trial {
+            match trial.advance(game) {
+                Trial::Continues => return true,
+                Trial::Failed => self.next.1 += 1,
+                Trial::Explains => {
+                    let (threat, style) = (self.next.0, trial.style);
+                    if game.styles[threat] != Some(style) {
+                        self.found.push((game.named[threat].word.clone(), style));
+                    }
+                    self.next = (threat + 1, 0);
                 }
             }
+            self.trial = None;
+        }
+        let (threat, style) = self.next;
+        let Some(named) = game.named.get(threat) else { return false };
+        let is_known = self.found.iter().any(|(word, _)| *word == named.word);
+        match STYLES_BY_DETAIL.get(style).filter(|_| game.is_open(threat) && !is_known) {
+            Some(&style) => self.trial = Some(StyleTrial::new(game, &named.word, style)),
+            None => self.next = (threat + 1, 0),
         }
         true
     }
 }
 
-/// The styles, those that leave a threat the least freedom first.
+enum Trial {
+    Continues,
+    Failed,
+    Explains,
+}
+
+#[derive(Clone, Debug)]
+struct StyleTrial {
+    style: Style,
+    threats: Vec<usize>,
+    sets: Sets,
+    draws: Vec<Option<u16>>,
+    hawks: Vec<Option<Hawk>>,
+    next: usize,
+}
+
+impl StyleTrial {
+    fn new(game: &Game, word: &str, style: Style) -> Self {
+        let threats: Vec<usize> = (0..game.named.len()).filter(|&other| game.named[other].word == word).collect();
+        let mut sets = Sets::new((style == Style::Owl).then(|| Owls::new(&game.streets)));
+        let is_whole = game.homes.first().is_none_or(Option::is_some) && game.evidence.len() == game.steps.len();
+        if let Some(owls) = sets.owls.as_mut().filter(|_| !is_whole) {
+            owls.forget();
+        }
+        let draws = vec![Some(1).filter(|_| is_whole); threats.len()];
+        let hawk = (style == Style::Hawk).then(|| Hawk::new(&HawkSets::ANY, is_whole));
+        let hawks = vec![hawk; threats.len()];
+        Self { style, threats, sets, draws, hawks, next: 0 }
+    }
+
+    fn advance(&mut self, game: &Game) -> Trial {
+        let Some(step) = game.steps.get(self.next) else { return Trial::Explains };
+        self.next += 1;
+        if !game.moves[self.next - 1] {
+            return Trial::Continues;
+        }
+        if let Some(owls) = &mut self.sets.owls {
+            owls.look(step);
+        }
+        for (index, &threat) in self.threats.iter().enumerate() {
+            let home = game.homes[threat];
+            let (hawk, draws) = (&mut self.hawks[index], &mut self.draws[index]);
+            if !game_step(&mut self.sets, &game.streets, step, (threat, self.style), home, hawk, draws) {
+                return Trial::Failed;
+            }
+        }
+        Trial::Continues
+    }
+}
+
+/// The styles, most specific first.
 const STYLES_BY_DETAIL: [Style; 6] = [Style::Shark, Style::Deer, Style::Bull, Style::Owl, Style::Hawk, Style::Goldfish];
 
-/// Updates the sets with a threat's move; returns false if nothing explains it.
+/// Returns false if nothing explains the move.
 fn game_step(
     sets: &mut Sets,
     streets: &Streets,
@@ -684,8 +813,7 @@ fn sizes(sets: &Sets, hawk: &Option<Hawk>, style: Style) -> Vec<(Factor, usize)>
     }
 }
 
-/// The numbers of posts for which an explanation of the picks yields these posts, among all numbers
-/// that can be distinguished: empty if there are none, all if there are no posts.
+/// The distinguishable numbers of posts with which the picks yield these posts.
 pub(super) fn post_counts(posts: &[(u16, u16, u16)], one: &PickExplanation) -> Vec<u16> {
     let most = posts.iter().map(|&(.., places)| places).max().unwrap_or(0).max(FEW_POSTS_MAX as u16);
     let explains = |count: u16| {

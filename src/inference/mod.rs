@@ -1,8 +1,7 @@
-//! Works out a server's rules from what its threats do.
+//! Infers a server's rules from the moves of its threats.
 //!
-//! A [`Learner`] is shown the messages of one or more games, as a bot receives them or as they were
-//! recorded, and keeps every explanation of what the threats did; [`Learner::best`] is the one that
-//! changes fewest of the expected rules.
+//! A [`Learner`] follows the messages of one or more games, live or recorded, and keeps every
+//! explanation of the threats' moves. [`Learner::best`] changes the fewest expected rules.
 
 mod best;
 mod clock;
@@ -21,5 +20,6 @@ pub(crate) use learner::IDENTIFY_MOVES;
 pub use learner::{Decided, Learner, Unexplained};
 pub use orders::Orders;
 pub use picks::{Effort, Pick, PickExplanation, PickExplanations, Picks};
+pub(crate) use streets::Streets;
 pub use streets::{Named, Sight};
 pub use variants::{Difference, Parameter, differences, first_direction, phase_clock, sentence, variant, view_name};

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use crate::game::Direction;
 
-/// The 24 orders, the one of [`Direction::ALL`] first.
+/// The 24 orders; [`Direction::ALL`] comes first.
 static ORDERS: LazyLock<Vec<[Direction; 4]>> = LazyLock::new(|| {
     let mut orders = Vec::new();
     for a in 0..4 {
@@ -17,8 +17,7 @@ static ORDERS: LazyLock<Vec<[Direction; 4]>> = LazyLock::new(|| {
     orders
 });
 
-/// By set of directions as bits, then by direction: the orders in which that direction is the first
-/// of the set.
+/// By set of directions as bits, then by direction: the orders in which it is the first of the set.
 static FIRST: LazyLock<[[Orders; 4]; 16]> = LazyLock::new(|| {
     let mut table = [[Orders::NONE; 4]; 16];
     for (set, row) in table.iter_mut().enumerate() {
@@ -41,18 +40,17 @@ impl Orders {
     /// No order.
     pub const NONE: Self = Self(0);
 
-    /// The order with this number alone.
+    /// The set of the order with this index.
     pub fn single(index: usize) -> Self {
         Self(1 << index)
     }
 
-    /// The orders in which `direction` comes before all others of `set`, a bit for each direction;
-    /// none if it is not in the set.
+    /// The orders in which `direction` comes before all others of `set`; none if `set` lacks it.
     pub fn first(set: u8, direction: Direction) -> Self {
         FIRST[usize::from(set & 15)][direction as usize]
     }
 
-    /// Whether the set is empty.
+    /// True if the set is empty.
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
@@ -74,23 +72,22 @@ impl Orders {
         Self(self.0 | other.0)
     }
 
-    /// Whether an order is in the set.
+    /// True if the set contains an order.
     pub fn contains(self, order: [Direction; 4]) -> bool {
         self.0 >> index_of(order) & 1 == 1
     }
 
-    /// An order alone.
+    /// The set of one order.
     pub fn of(order: [Direction; 4]) -> Self {
         Self::single(index_of(order))
     }
 
-    /// Every order of the set with its number.
+    /// Every order of the set with its index.
     pub fn iter(self) -> impl Iterator<Item = (usize, [Direction; 4])> {
         ORDERS.iter().copied().enumerate().filter(move |(index, _)| self.0 >> index & 1 == 1)
     }
 
-    /// The orders of the set, those nearest to `order` first: by the number of pairs of directions
-    /// that they list the other way round (Kendall's distance).
+    /// The orders of the set, nearest to `order` first, by Kendall's distance (inversions).
     pub fn nearest_to(self, order: [Direction; 4]) -> Vec<[Direction; 4]> {
         let mut found: Vec<[Direction; 4]> = self.iter().map(|(_, order)| order).collect();
         found.sort_by_key(|other| inversions(order, *other));
@@ -98,12 +95,10 @@ impl Orders {
     }
 }
 
-/// The number of an order.
 pub fn index_of(order: [Direction; 4]) -> usize {
     ORDERS.iter().position(|other| *other == order).unwrap_or(0)
 }
 
-/// Pairs of directions that two orders list the other way round.
 fn inversions(left: [Direction; 4], right: [Direction; 4]) -> usize {
     let place = |order: [Direction; 4], direction| order.iter().position(|other| *other == direction);
     let pairs = (0..4).flat_map(|a| (a + 1..4).map(move |b| (left[a], left[b])));

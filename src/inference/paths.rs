@@ -1,13 +1,12 @@
-//! Sharks, deer and owls: which views, orders and numbers explain their steps.
+//! Sharks, deer and owls: the views, orders and numbers that explain their steps.
 //!
-//! Every set is exact: it holds the hypotheses under which each step observed so far is the one
-//! that the rules prescribe, and no others.
+//! Every set is exact: it holds all hypotheses that explain the steps observed so far, and no
+//! others.
 
 use super::orders::Orders;
 use super::streets::{Step, Streets};
 use crate::game::{Direction, Position};
 
-/// Stands for an unknown remembered tile.
 const UNKNOWN: u16 = u16::MAX;
 /// The longest minute that a game can distinguish from longer ones.
 pub const OWL_MINUTE_MAX: u16 = 2000;
@@ -21,7 +20,7 @@ pub fn orders_of_step(streets: &Streets, target: u16, tile: u16, step: Option<Di
     }
 }
 
-/// What explains the sharks: by view, the orders of the shark path.
+/// The hypotheses about sharks: by view, the orders of the shark path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sharks(pub [Orders; 2]);
 
@@ -32,7 +31,6 @@ impl Default for Sharks {
 }
 
 impl Sharks {
-    /// The sets that also explain the next step; `None` if nothing does.
     pub fn after(self, streets: &Streets, step: &Step, threat: usize) -> Option<Self> {
         let (tile, direction) = step.threats[threat];
         let orders = |view: usize| self.0[view].and(orders_of_step(streets, step.player.of(view), tile, direction));
@@ -41,8 +39,8 @@ impl Sharks {
     }
 }
 
-/// What explains the deer: by view (0 stale, 1 present), then by order of the options, the least and
-/// the greatest distance within which it turns home, in tiles squared.
+/// By view (0 stale, 1 present), then by order of the options: minimum and maximum squared shy
+/// distance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deer(pub [Vec<(u32, u32)>; 2]);
 
@@ -53,8 +51,6 @@ impl Default for Deer {
 }
 
 impl Deer {
-    /// The sets that also explain the next step of a deer that spawned at `home`; `None` if nothing
-    /// does.
     pub fn after(&self, streets: &Streets, step: &Step, threat: usize, home: Option<Position>) -> Option<Self> {
         let (tile, direction) = step.threats[threat];
         let Some(facing) = step.facing[threat] else { return Some(self.clone()) };
@@ -78,7 +74,7 @@ impl Deer {
                     range.0 = range.0.max(distance_squared);
                 }
                 if !goes_home {
-                    // It heads for the player only from farther away than the shy distance.
+                    // It heads for the player only beyond the shy distance.
                     match distance_squared.checked_sub(1) {
                         Some(most) => range.1 = range.1.min(most),
                         None => *range = (1, 0),
@@ -89,18 +85,15 @@ impl Deer {
         (!after.is_empty()).then_some(after)
     }
 
-    /// Whether nothing explains the deer.
     fn is_empty(&self) -> bool {
         self.0.iter().flatten().all(|(low, high)| low > high)
     }
 
-    /// The orders that explain the deer with a view.
     pub fn orders(&self, view: usize) -> Orders {
         let alive = self.0[view].iter().enumerate().filter(|(_, (low, high))| low <= high);
         alive.fold(Orders::NONE, |orders, (index, _)| orders.or(Orders::single(index)))
     }
 
-    /// Leaves only these orders.
     pub fn retain(&mut self, orders: Orders) {
         for ranges in &mut self.0 {
             for (index, range) in ranges.iter_mut().enumerate() {
@@ -112,7 +105,6 @@ impl Deer {
     }
 }
 
-/// A deer's options with their squared distances to a target.
 struct Ranking(Vec<(Direction, u32)>);
 
 impl Ranking {
@@ -131,26 +123,22 @@ impl Ranking {
     }
 }
 
-/// The square of the distance between two positions.
 pub fn squared_distance(a: Position, b: Position) -> u32 {
     let (dx, dy) = ((a.x - b.x).unsigned_abs(), (a.y - b.y).unsigned_abs());
     dx.saturating_mul(dx).saturating_add(dy.saturating_mul(dy))
 }
 
-/// Windows under which owls have behaved the same so far.
+/// Windows under which the owls have behaved the same so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Windows {
-    /// The shortest window.
+    /// Minimum and maximum length.
     pub from: u16,
-    /// The longest.
     pub to: u16,
-    /// The tile that they remember; the number of tiles stands for none.
+    /// The remembered tile; the tile count for none.
     memory: u16,
-    /// The orders of the shared path that explain the owls.
     pub orders: Orders,
 }
 
-/// What explains the owls: by view and minute, the windows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Owls {
     /// View, then minute from 1 -> windows in ascending order.
@@ -158,19 +146,16 @@ pub struct Owls {
 }
 
 impl Owls {
-    /// Every view, minute and window.
     pub fn new(streets: &Streets) -> Self {
         let windows = |minute| vec![Windows { from: 0, to: minute, memory: streets.nowhere(), orders: Orders::ALL }];
         let minutes: Vec<Vec<Windows>> = (1..=OWL_MINUTE_MAX).map(windows).collect();
         Self { minutes: [minutes.clone(), minutes] }
     }
 
-    /// Forgets what the owls remember, after missed ticks.
     pub fn forget(&mut self) {
         self.minutes.iter_mut().flatten().flatten().for_each(|windows| windows.memory = UNKNOWN);
     }
 
-    /// Lets the owls look, in a tick in which they move.
     pub fn look(&mut self, step: &Step) {
         let clock = step.tick.saturating_sub(1);
         for (view, minutes) in self.minutes.iter_mut().enumerate() {
@@ -181,21 +166,14 @@ impl Owls {
         }
     }
 
-    /// Drops the hypotheses that do not explain the next step; returns false, and changes nothing,
-    /// if none would be left.
+    /// Drops the hypotheses that contradict the next step. If none are left, changes nothing and
+    /// returns false.
     pub fn update(&mut self, streets: &Streets, step: &Step, threat: usize) -> bool {
         let (tile, direction) = step.threats[threat];
-        // Most hypotheses remember the same tile.
-        let mut known: Option<(u16, Orders)> = None;
-        let mut orders_of = |memory: u16| match known {
-            _ if memory == UNKNOWN => Orders::ALL,
-            Some((target, orders)) if target == memory => orders,
-            _ => {
-                let orders = orders_of_step(streets, memory, tile, direction);
-                known = Some((memory, orders));
-                orders
-            }
-        };
+        // There may be many more hypotheses than tiles to remember.
+        let orders: Vec<Orders> =
+            (0..=streets.nowhere()).map(|memory| orders_of_step(streets, memory, tile, direction)).collect();
+        let orders_of = |memory: u16| orders.get(usize::from(memory)).copied().unwrap_or(Orders::ALL);
         let all = || self.minutes.iter().flatten().flatten();
         if !all().any(|window| !window.orders.and(orders_of(window.memory)).is_empty()) {
             return false;
@@ -207,18 +185,15 @@ impl Owls {
         true
     }
 
-    /// Starts another game: the owls remember nothing.
     pub fn restart(&mut self, nowhere: u16) {
         self.minutes.iter_mut().flatten().flatten().for_each(|windows| windows.memory = nowhere);
     }
 
-    /// The orders that explain the owls.
     pub fn orders(&self) -> Orders {
         let windows = self.minutes.iter().flatten().flatten();
         windows.fold(Orders::NONE, |orders, window| orders.or(window.orders))
     }
 
-    /// Leaves only these orders.
     pub fn retain(&mut self, orders: Orders) {
         for windows in self.minutes.iter_mut().flatten() {
             windows.iter_mut().for_each(|window| window.orders = window.orders.and(orders));
@@ -227,7 +202,7 @@ impl Owls {
     }
 }
 
-/// At the `second` of a minute, every longer window sees the player.
+/// In this `second` of a minute, all longer windows see the player.
 fn look(windows: &mut Vec<Windows>, second: u16, seen: u16) {
     if let Some(index) = windows.iter().position(|window| window.from <= second && second < window.to) {
         let shorter = Windows { to: second, ..windows[index] };

@@ -1,63 +1,65 @@
-//! Picks: which order of the options, first seed and scale explain the choices of goldfish, bulls
-//! and hawks.
+//! Picks: the option orders, first seeds and scales that explain picks of goldfish, bulls and
+//! hawks.
 //!
-//! Every threat draws from the same stream of numbers, so each choice bounds one number in it. For
-//! a given seed, the scales that bring a number into its bounds are intervals that repeat; the
-//! sieve intersects those of all draws, the slowest first, so that few intervals are open at a
-//! time.
+//! All threats draw the same numbers, so each pick bounds one number. For a given seed, the scales
+//! that bring a number into its bounds are intervals that repeat. The sieve intersects those of all
+//! draws, widest intervals first, so that few intervals are open at a time.
 
 use super::orders::{Orders, index_of};
 use crate::game::picks as game_picks;
 use crate::game::{Direction, Rules};
 
-/// Bounds of a number in twelfths: picks from lists of up to four entries change at whole twelfths.
+/// Picks from lists of up to four entries change at whole twelfths.
 const WHOLE: (u8, u8) = (0, 12);
-/// Maximum number of intervals of scales that are followed for one seed.
 const INTERVALS_MAX: usize = 50_000;
-/// Bits of evidence from which an explanation counts as more than a coincidence.
+/// With fewer known draws, too many seeds explain the picks.
+const DRAWS_MIN: usize = 8;
+/// Bits of evidence above which an explanation is not a coincidence.
 const BITS_MIN: f64 = 60.0;
 
 /// The limits of a search.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
-    /// First seeds up to this size with the expected scale.
+    /// Maximum absolute first seed with the expected scale.
     pub seed_max: i32,
-    /// Scales up to this size with the expected seed.
+    /// Maximum absolute scale with the expected seed.
     pub scale_max: f64,
-    /// First seeds up to this size with any scale.
+    /// Maximum absolute first seed with any scale.
     pub both_seed_max: i32,
+    /// Maximum explanations; those that change the fewest expected rules are kept.
+    pub found_max: usize,
 }
 
 impl Effort {
     /// For a recording: a few seconds at most.
-    pub const WHOLE: Self = Self { seed_max: 1_000_000, scale_max: 1e6, both_seed_max: 2_000 };
+    pub const WHOLE: Self = Self { seed_max: 1_000_000, scale_max: 1e6, both_seed_max: 2_000, found_max: usize::MAX };
     /// For a tick of a game.
-    pub const TICK: Self = Self { seed_max: 2_000, scale_max: 1e5, both_seed_max: 0 };
+    pub const TICK: Self = Self { seed_max: 2_000, scale_max: 1e5, both_seed_max: 0, found_max: 4_000 };
 }
 
-/// A choice that a threat made.
+/// A threat's pick.
 #[derive(Clone, Copy, Debug)]
 pub struct Pick {
-    /// How often the threat had drawn before.
+    /// The threat's earlier draws.
     pub draw: u16,
-    /// Its options as bits.
+    /// Its options, as bits.
     pub options: u8,
-    /// The option it took.
+    /// The picked option.
     pub direction: Direction,
 }
 
 /// The bounds of the numbers, by order of the options.
 #[derive(Clone, Debug)]
 pub struct Picks {
-    /// The orders under which no two choices contradict each other.
+    /// The orders under which no two picks contradict each other.
     pub orders: Orders,
-    /// By order, then by draw: the bounds in twelfths.
+    /// By order, then by draw, in twelfths.
     bounds: Vec<Vec<(u8, u8)>>,
-    /// Choices so far.
+    /// Picks so far.
     pub count: u32,
 }
 
-/// An order, a seed and scales that explain every choice.
+/// An order, a seed and scales that explain every pick.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PickExplanation {
     /// The order of the options.
@@ -66,16 +68,16 @@ pub struct PickExplanation {
     pub first_seed: i32,
     /// The scale: the simplest number of the range, or the expected one.
     pub scale: f64,
-    /// The scales that explain the choices: from the first to the second.
+    /// The scales that explain the picks: from the first to the second.
     pub scales: (f64, f64),
 }
 
-/// What explains the choices.
+/// The explanations of the picks.
 #[derive(Clone, Debug, Default)]
 pub struct PickExplanations {
-    /// The explanations that were found, those that change fewest of the expected rules first.
+    /// The explanations found; those that change the fewest expected rules come first.
     pub found: Vec<PickExplanation>,
-    /// Whether there is enough evidence to rule out other explanations.
+    /// True if the evidence suffices to rule out other explanations.
     pub is_decisive: bool,
 }
 
@@ -86,8 +88,7 @@ impl Default for Picks {
 }
 
 impl Picks {
-    /// Adds a choice; returns false, and changes nothing, if no order explains it together with the
-    /// others.
+    /// Adds a pick. If no order explains all picks, changes nothing and returns false.
     pub fn add(&mut self, pick: Pick) -> bool {
         let draw = usize::from(pick.draw);
         let bounds = |order: [Direction; 4], before: (u8, u8)| {
@@ -115,12 +116,11 @@ impl Picks {
         true
     }
 
-    /// Bits of evidence about the numbers, under an order.
     fn bits(&self, order: usize) -> f64 {
         self.bounds[order].iter().map(|(low, high)| libm::log2(12.0 / f64::from(high - low))).sum()
     }
 
-    /// Whether the numbers of a seed and a scale are within the bounds.
+    /// True if the numbers of a seed and a scale are within the bounds.
     pub fn explains(&self, order: [Direction; 4], first_seed: i32, scale: f64) -> bool {
         let bounds = &self.bounds[index_of(order)];
         let within = |(draw, &(low, high)): (usize, &(u8, u8))| {
@@ -129,79 +129,171 @@ impl Picks {
         self.orders.contains(order) && bounds.iter().enumerate().all(within)
     }
 
+    /// True if an explanation of all earlier picks also explains the last one, at `draw`.
+    pub fn explains_draw(&self, one: &PickExplanation, draw: u16) -> bool {
+        let bounds = self.bounds[index_of(one.order)].get(usize::from(draw));
+        let within = |&(low, high): &(u8, u8)| {
+            (low, high) == WHOLE || (low..high).contains(&twelfth(one.first_seed, draw.into(), one.scale))
+        };
+        self.orders.contains(one.order) && bounds.is_none_or(within)
+    }
+
     /// The explanations with one of the allowed orders.
     pub fn explanations(&self, expected: &Rules, allowed: Orders, effort: Effort) -> PickExplanations {
-        let allowed = self.orders.and(allowed);
-        let bits = allowed.iter().map(|(order, _)| self.bits(order)).fold(f64::INFINITY, f64::min);
-        let mut found = Vec::new();
-        for (index, order) in allowed.iter() {
-            let scales = self.sieve(index, expected.first_seed, effort.scale_max, expected.pick_scale);
-            found.extend(scales.into_iter().flatten().map(|(scale, scales)| PickExplanation {
-                order,
-                first_seed: expected.first_seed,
-                scale,
-                scales,
-            }));
-            let is_expected = |one: &PickExplanation| one.order == order && one.scale == expected.pick_scale;
-            if self.explains(order, expected.first_seed, expected.pick_scale) && !found.iter().any(is_expected) {
-                let scale = expected.pick_scale;
-                found.push(PickExplanation { order, first_seed: expected.first_seed, scale, scales: (scale, scale) });
-            }
-        }
-        self.try_seeds(expected, allowed, effort.seed_max, &mut found);
-        if found.is_empty() && bits >= BITS_MIN {
-            self.try_both(expected, allowed, effort, &mut found);
-        }
-        let changes = |one: &PickExplanation| {
-            usize::from(one.order != expected.option_order)
-                + usize::from(one.first_seed != expected.first_seed)
-                + usize::from(one.scale != expected.pick_scale)
-        };
-        found.sort_by(|one, other| {
-            let size = |one: &PickExplanation| (one.first_seed.unsigned_abs(), decimals(one.scale), one.scale < 0.0);
-            (changes(one), size(one)).cmp(&(changes(other), size(other)))
-        });
-        PickExplanations { found, is_decisive: bits >= BITS_MIN }
+        let mut search = PickSearch::new(self, expected, allowed, effort);
+        while search.advance() {}
+        search.finish()
     }
 
-    /// Tries other seeds with the expected scale.
-    fn try_seeds(&self, expected: &Rules, allowed: Orders, seed_max: i32, found: &mut Vec<PickExplanation>) {
-        let draws: Vec<usize> = (0..self.bounds.iter().map(Vec::len).max().unwrap_or(0))
-            .filter(|&draw| allowed.iter().any(|(order, _)| self.bounds[order].get(draw).is_some_and(|&b| b != WHOLE)))
-            .collect();
-        if draws.len() < 8 {
-            return;
+    /// The scales that explain the picks with a seed: the simplest of each interval, and the
+    /// interval. `None` if there are too many.
+    fn sieve(&self, order: usize, first_seed: i32, scale_max: f64, expected: f64) -> Option<Vec<(f64, (f64, f64))>> {
+        let mut search = ScaleSearch::new(self, order, first_seed, scale_max);
+        while search.advance(self) {}
+        search.finish(self, expected)
+    }
+
+    fn sieve_near(&self, order: usize, first_seed: i32, scale: f64) -> (f64, f64) {
+        let (sign, size) = (scale.signum(), scale.abs());
+        let mut sieve = Sieve::new(self, order, first_seed, sign, ((size - 2.0).max(0.0), size + 2.0));
+        while sieve.advance() {}
+        let found = sieve.alive.unwrap_or_default();
+        let around = found.into_iter().find(|(low, high)| (*low..=*high).contains(&size)).unwrap_or((size, size));
+        if sign < 0.0 { (-around.1, -around.0) } else { around }
+    }
+}
+
+/// A search for explanations of picks that can be interrupted between two parts.
+#[derive(Clone, Debug)]
+pub struct PickSearch {
+    picks: Picks,
+    expected: Rules,
+    allowed: Orders,
+    effort: Effort,
+    stage: Stage,
+    found: Vec<PickExplanation>,
+    is_decisive: bool,
+}
+
+#[derive(Clone, Debug)]
+enum Stage {
+    /// Searches for scales with the expected seed: the remaining orders and the current search.
+    Scales(Vec<usize>, Option<ScaleSearch>),
+    /// Tries other seeds with the expected scale: the known draws, and the seed.
+    Seeds(Vec<usize>, i32),
+    /// Tries other seeds with any scale.
+    Both,
+    Finished,
+}
+
+impl PickSearch {
+    pub fn new(picks: &Picks, expected: &Rules, allowed: Orders, effort: Effort) -> Self {
+        let allowed = picks.orders.and(allowed);
+        let bits = allowed.iter().map(|(order, _)| picks.bits(order)).fold(f64::INFINITY, f64::min);
+        let mut orders: Vec<usize> = allowed.iter().map(|(index, _)| index).collect();
+        orders.reverse();
+        Self {
+            picks: picks.clone(),
+            expected: *expected,
+            allowed,
+            effort,
+            stage: Stage::Scales(orders, None),
+            found: Vec::new(),
+            is_decisive: bits >= BITS_MIN,
         }
-        for first_seed in (-seed_max..=seed_max).filter(|&seed| seed != expected.first_seed) {
-            let mut alive = allowed;
-            for &draw in &draws {
-                let number = twelfth(first_seed, draw, expected.pick_scale);
-                let kept = alive.iter().filter(|&(order, _)| {
-                    self.bounds[order].get(draw).is_none_or(|&(low, high)| (low..high).contains(&number))
-                });
-                alive = kept.fold(Orders::NONE, |orders, (order, _)| orders.or(Orders::single(order)));
-                if alive.is_empty() {
-                    break;
+    }
+
+    pub fn advance(&mut self) -> bool {
+        let (expected, effort) = (self.expected, self.effort);
+        self.stage = match std::mem::replace(&mut self.stage, Stage::Finished) {
+            Stage::Scales(orders, Some(mut search)) => {
+                if search.advance(&self.picks) {
+                    Stage::Scales(orders, Some(search))
+                } else {
+                    self.add_scales(search);
+                    Stage::Scales(orders, None)
                 }
             }
-            found.extend(alive.iter().map(|(index, order)| {
-                let scale = expected.pick_scale;
-                let near = self.sieve_near(index, first_seed, scale);
-                PickExplanation { order, first_seed, scale, scales: near }
-            }));
-            if found.len() > INTERVALS_MAX {
-                return;
+            Stage::Scales(mut orders, None) => match orders.pop() {
+                Some(order) => {
+                    let search = ScaleSearch::new(&self.picks, order, expected.first_seed, effort.scale_max);
+                    Stage::Scales(orders, Some(search))
+                }
+                None => {
+                    let draws = self.known_draws();
+                    let seed = if draws.len() < DRAWS_MIN { i32::MAX } else { -effort.seed_max };
+                    Stage::Seeds(draws, seed)
+                }
+            },
+            Stage::Seeds(draws, seed) if seed <= effort.seed_max && self.found.len() <= INTERVALS_MAX => {
+                if seed != expected.first_seed {
+                    let found = explanations_with_seed(&self.picks, self.allowed, &draws, seed, expected.pick_scale);
+                    self.add(found);
+                }
+                Stage::Seeds(draws, seed + 1)
             }
+            Stage::Seeds(..) if self.found.is_empty() && self.is_decisive => Stage::Both,
+            Stage::Both => {
+                self.try_both();
+                Stage::Finished
+            }
+            Stage::Seeds(..) | Stage::Finished => return false,
+        };
+        true
+    }
+
+    pub fn finish(mut self) -> PickExplanations {
+        self.sort();
+        PickExplanations { found: self.found, is_decisive: self.is_decisive }
+    }
+
+    fn add(&mut self, found: Vec<PickExplanation>) {
+        self.found.extend(found);
+        // Doubling the limit keeps sorts rare.
+        if self.found.len() / 2 > self.effort.found_max {
+            self.sort();
         }
     }
 
-    /// Tries other seeds with any scale, the smallest seeds first.
-    fn try_both(&self, expected: &Rules, allowed: Orders, effort: Effort, found: &mut Vec<PickExplanation>) {
-        for size in 1..=effort.both_seed_max {
+    fn sort(&mut self) {
+        let expected = &self.expected;
+        self.found.sort_by_cached_key(|one| {
+            let changes = usize::from(one.order != expected.option_order)
+                + usize::from(one.first_seed != expected.first_seed)
+                + usize::from(one.scale != expected.pick_scale);
+            (changes, one.first_seed.unsigned_abs(), decimals(one.scale), one.scale < 0.0)
+        });
+        self.found.truncate(self.effort.found_max);
+    }
+
+    /// If too many scales were found, adds the expected one if it explains the picks.
+    fn add_scales(&mut self, search: ScaleSearch) {
+        let (first_seed, scale) = (self.expected.first_seed, self.expected.pick_scale);
+        let order = order_of(search.order);
+        let scales = search.finish(&self.picks, scale).unwrap_or_default();
+        let mut found: Vec<PickExplanation> =
+            scales.into_iter().map(|(scale, scales)| PickExplanation { order, first_seed, scale, scales }).collect();
+        if self.picks.explains(order, first_seed, scale) && !found.iter().any(|one| one.scale == scale) {
+            found.push(PickExplanation { order, first_seed, scale, scales: (scale, scale) });
+        }
+        self.add(found);
+    }
+
+    fn known_draws(&self) -> Vec<usize> {
+        let of_orders = |draw: usize| {
+            let mut bounds = self.allowed.iter().filter_map(|(order, _)| self.picks.bounds[order].get(draw));
+            bounds.any(|&bounds| bounds != WHOLE)
+        };
+        (0..self.picks.bounds.iter().map(Vec::len).max().unwrap_or(0)).filter(|&draw| of_orders(draw)).collect()
+    }
+
+    fn try_both(&mut self) {
+        let expected = self.expected.pick_scale;
+        for size in 1..=self.effort.both_seed_max {
             for first_seed in [size, -size] {
-                for (index, order) in allowed.iter() {
-                    let scales = self.sieve(index, first_seed, effort.scale_max.min(1e5), expected.pick_scale);
-                    found.extend(scales.into_iter().flatten().map(|(scale, scales)| PickExplanation {
+                for (index, order) in self.allowed.iter() {
+                    let scales = self.picks.sieve(index, first_seed, self.effort.scale_max.min(1e5), expected);
+                    self.found.extend(scales.into_iter().flatten().map(|(scale, scales)| PickExplanation {
                         order,
                         first_seed,
                         scale,
@@ -209,91 +301,143 @@ impl Picks {
                     }));
                 }
             }
-            if !found.is_empty() {
+            if !self.found.is_empty() {
                 return;
             }
         }
     }
+}
 
-    /// The scales up to a size, of either sign, that explain the choices with a seed: the simplest
-    /// of each interval, and the interval. `None` if there are too many.
-    fn sieve(&self, order: usize, first_seed: i32, scale_max: f64, expected: f64) -> Option<Vec<(f64, (f64, f64))>> {
+fn explanations_with_seed(
+    picks: &Picks,
+    mut alive: Orders,
+    draws: &[usize],
+    first_seed: i32,
+    scale: f64,
+) -> Vec<PickExplanation> {
+    for &draw in draws {
+        let number = twelfth(first_seed, draw, scale);
+        let kept = alive.iter().filter(|&(order, _)| {
+            picks.bounds[order].get(draw).is_none_or(|&(low, high)| (low..high).contains(&number))
+        });
+        alive = kept.fold(Orders::NONE, |orders, (order, _)| orders.or(Orders::single(order)));
+        if alive.is_empty() {
+            break;
+        }
+    }
+    let explanation = |(index, order)| {
+        let scales = picks.sieve_near(index, first_seed, scale);
+        PickExplanation { order, first_seed, scale, scales }
+    };
+    alive.iter().map(explanation).collect()
+}
+
+/// A search for the scales that explain the picks with an order and a seed.
+#[derive(Clone, Debug)]
+struct ScaleSearch {
+    order: usize,
+    first_seed: i32,
+    scale_max: f64,
+    /// Positive scales first.
+    sieves: Vec<Sieve>,
+}
+
+impl ScaleSearch {
+    fn new(picks: &Picks, order: usize, first_seed: i32, scale_max: f64) -> Self {
+        let sieves = vec![Sieve::new(picks, order, first_seed, SIGNS[0], (0.0, scale_max))];
+        Self { order, first_seed, scale_max, sieves }
+    }
+
+    fn advance(&mut self, picks: &Picks) -> bool {
+        if self.sieves.last_mut().is_some_and(Sieve::advance) {
+            return true;
+        }
+        let Some(&sign) = SIGNS.get(self.sieves.len()) else { return false };
+        self.sieves.push(Sieve::new(picks, self.order, self.first_seed, sign, (0.0, self.scale_max)));
+        true
+    }
+
+    fn finish(self, picks: &Picks, expected: f64) -> Option<Vec<(f64, (f64, f64))>> {
+        let order = order_of(self.order);
         let mut found = Vec::new();
-        for sign in [1.0, -1.0] {
-            let whole = vec![(0.0, scale_max)];
-            for (low, high) in self.sieve_from(order, first_seed, sign, whole)? {
+        for (sign, sieve) in SIGNS.into_iter().zip(self.sieves) {
+            for (low, high) in sieve.alive? {
                 let (low, high) = if sign > 0.0 { (low, high) } else { (-high, -low) };
                 let scale = if (low..=high).contains(&expected) { expected } else { simplest(low, high) };
                 let middle = (low + high) / 2.0;
-                let all = Orders::ALL.iter().nth(order)?.1;
-                // At the ends of an interval, rounding may move numbers to the other side.
-                let exact = [scale, middle].into_iter().find(|&scale| self.explains(all, first_seed, scale));
+                // At the ends of an interval, rounding may move numbers across the bound.
+                let exact = [scale, middle].into_iter().find(|&scale| picks.explains(order, self.first_seed, scale));
                 found.extend(exact.map(|scale| (scale, (low, high))));
             }
         }
         Some(found)
     }
+}
 
-    /// The interval around a scale that explains the choices.
-    fn sieve_near(&self, order: usize, first_seed: i32, scale: f64) -> (f64, f64) {
-        let (sign, size) = (scale.signum(), scale.abs());
-        let near = vec![((size - 2.0).max(0.0), size + 2.0)];
-        let found = self.sieve_from(order, first_seed, sign, near).unwrap_or_default();
-        let around = found.into_iter().find(|(low, high)| (*low..=*high).contains(&size)).unwrap_or((size, size));
-        if sign < 0.0 { (-around.1, -around.0) } else { around }
-    }
+const SIGNS: [f64; 2] = [1.0, -1.0];
 
-    fn sieve_from(
-        &self,
-        order: usize,
-        first_seed: i32,
-        sign: f64,
-        mut alive: Vec<(f64, f64)>,
-    ) -> Option<Vec<(f64, f64)>> {
+/// The absolute scales of one sign that explain the picks, applying the widest intervals first.
+#[derive(Clone, Debug)]
+struct Sieve {
+    /// The sines of the draws and the bounds of their numbers.
+    draws: Vec<(f64, (u8, u8))>,
+    next: usize,
+    /// `None` if there are too many intervals.
+    alive: Option<Vec<(f64, f64)>>,
+}
+
+impl Sieve {
+    fn new(picks: &Picks, order: usize, first_seed: i32, sign: f64, within: (f64, f64)) -> Self {
         let mut draws: Vec<(f64, (u8, u8))> = (0i64..)
-            .zip(&self.bounds[order])
+            .zip(&picks.bounds[order])
             .filter(|(_, bounds)| **bounds != WHOLE)
             .map(|(draw, bounds)| (sign * libm::sin((i64::from(first_seed) + draw) as f64), *bounds))
             .collect();
         draws.sort_by(|left, right| left.0.abs().total_cmp(&right.0.abs()));
-        for (sine, (low, high)) in draws {
-            let (low, high) = (f64::from(low) / 12.0, f64::from(high) / 12.0);
-            let (slope, low, high) = if sine < 0.0 { (-sine, 1.0 - high, 1.0 - low) } else { (sine, low, high) };
-            if slope == 0.0 {
-                if low > 0.0 {
-                    return Some(Vec::new());
-                }
-                continue;
-            }
-            let mut next = Vec::new();
-            for &(from, to) in &alive {
-                let mut whole = (from * slope - high).ceil().max(0.0);
-                while (whole + low) / slope < to {
-                    let (start, end) = (((whole + low) / slope).max(from), ((whole + high) / slope).min(to));
-                    if start < end {
-                        next.push((start, end));
-                    }
-                    whole += 1.0;
-                    if next.len() > INTERVALS_MAX {
-                        return None;
-                    }
-                }
-            }
-            alive = next;
-            if alive.is_empty() {
-                break;
-            }
-        }
-        Some(alive)
+        Self { draws, next: 0, alive: Some(vec![within]) }
+    }
+
+    fn advance(&mut self) -> bool {
+        let Some(&(sine, bounds)) = self.draws.get(self.next) else { return false };
+        let Some(alive) = self.alive.as_ref().filter(|alive| !alive.is_empty()) else { return false };
+        self.next += 1;
+        self.alive = narrowed(alive, sine, bounds);
+        true
     }
 }
 
-/// The number of a draw, from 0 to 1.
+/// `None` if there are too many.
+fn narrowed(intervals: &[(f64, f64)], sine: f64, (low, high): (u8, u8)) -> Option<Vec<(f64, f64)>> {
+    let (low, high) = (f64::from(low) / 12.0, f64::from(high) / 12.0);
+    let (slope, low, high) = if sine < 0.0 { (-sine, 1.0 - high, 1.0 - low) } else { (sine, low, high) };
+    if slope == 0.0 {
+        return Some(if low > 0.0 { Vec::new() } else { intervals.to_vec() });
+    }
+    let mut next = Vec::new();
+    for &(from, to) in intervals {
+        let mut whole = (from * slope - high).ceil().max(0.0);
+        while (whole + low) / slope < to {
+            let (start, end) = (((whole + low) / slope).max(from), ((whole + high) / slope).min(to));
+            if start < end {
+                next.push((start, end));
+            }
+            whole += 1.0;
+            if next.len() > INTERVALS_MAX {
+                return None;
+            }
+        }
+    }
+    Some(next)
+}
+
+fn order_of(index: usize) -> [Direction; 4] {
+    Orders::ALL.iter().nth(index).map_or(Direction::ALL, |(_, order)| order)
+}
+
 pub fn number(first_seed: i32, draw: usize, scale: f64) -> f64 {
     game_picks::number(i64::from(first_seed) + draw as i64, scale)
 }
 
-/// The index that a draw picks from a list of `len` entries.
 pub fn pick(first_seed: i32, draw: usize, scale: f64, len: usize) -> usize {
     game_picks::pick(number(first_seed, draw, scale), len)
 }
@@ -314,7 +458,6 @@ fn simplest(low: f64, high: f64) -> f64 {
     (low + high) / 2.0
 }
 
-/// Digits after the point, at most ten.
 fn decimals(number: f64) -> u32 {
     (0..10).find(|&digits| (number * 10f64.powi(digits as i32)).fract() == 0.0).unwrap_or(10)
 }
@@ -324,7 +467,6 @@ mod tests {
     use super::*;
     use crate::game::{Layout, Move, World};
 
-    /// The choices of a goldfish in a hall.
     fn choices(rules: &Rules, draws: u16) -> Picks {
         let (mut picks, options) = (Picks::default(), [0b1111, 0b1011, 0b0111, 0b0101]);
         for draw in 1..draws {
@@ -348,7 +490,7 @@ mod tests {
             Rules { option_order: other, pick_scale: 42_180.0, ..blitz },
             Rules { first_seed: -31, pick_scale: 123.0, ..blitz },
         ] {
-            let effort = Effort { seed_max: 1000, scale_max: 1e5, both_seed_max: 40 };
+            let effort = Effort { seed_max: 1000, scale_max: 1e5, both_seed_max: 40, found_max: 100 };
             let found = choices(&rules, 150).explanations(&blitz, Orders::ALL, effort);
             assert!(found.is_decisive);
             let best = found.found.first().expect("an explanation");
@@ -356,7 +498,6 @@ mod tests {
                 (best.first_seed, best.scale, best.order),
                 (rules.first_seed, rules.pick_scale, rules.option_order)
             );
-            // The reverse order with the negative scale makes the same choices.
             assert!(found.found.len() <= 2, "{:?}", found.found);
         }
     }
@@ -364,7 +505,7 @@ mod tests {
     #[test]
     fn picks_are_those_of_the_game() {
         assert_eq!(pick(0, 1, 10_000.0, 4), 2, "the reference model's test has the same");
-        // The player and the goldfish do not meet: a wall parts them.
+        // A wall keeps the player and the goldfish apart.
         let layout = Layout::parse("G...\n.##.\n....\n####\nP...").expect("a drawing");
         for rules in [Rules::BLITZ_2025, Rules { first_seed: -77, pick_scale: 431.5, ..Rules::BLITZ_2025 }] {
             let world = World::new(&layout, &rules).expect("a map");

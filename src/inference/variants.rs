@@ -1,4 +1,4 @@
-//! Variants of the rules, and what differs between two sets of rules.
+//! Variants of the rules, and differences between two sets of rules.
 
 use std::fmt;
 
@@ -7,12 +7,12 @@ use crate::game::{
 };
 use crate::search::Generator;
 
-/// A part of the rules that a [`variant`] changes: one number, order or switch.
+/// A parameter of the rules: one number, order or switch that a [`variant`] can change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Parameter {
     /// The period of a personality.
     PeriodTicks(Personality),
-    /// When a personality begins; not for lazy.
+    /// The start of a personality; not for lazy.
     PhaseClock(Personality),
     /// The order of a tile's options.
     OptionOrder,
@@ -20,31 +20,31 @@ pub enum Parameter {
     SharedPathOrder,
     /// The order of the shark path.
     SharkPathOrder,
-    /// The direction in which threats spawn.
+    /// The direction of threats at the start.
     FirstDirection,
     /// The seed of the first pick.
     FirstSeed,
     /// The factor of the picks.
     PickScale,
-    /// How far a deer keeps away from the player.
+    /// The distance that a deer keeps from the player.
     DeerShyDistance,
-    /// Which position of the player the deer uses.
+    /// The player position that a deer uses.
     DeerView,
-    /// Which position of the player the shark uses.
+    /// The player position that a shark uses.
     SharkView,
-    /// Which position of the player the owl uses.
+    /// The player position that an owl uses.
     OwlView,
-    /// Which position of the player the hawk uses.
+    /// The player position that a hawk uses.
     HawkView,
     /// The period of the owls' window.
     OwlMinute,
     /// The length of the owls' window.
     OwlWindow,
-    /// How long a hawk waits before it is sent to a post.
+    /// The moves that a hawk waits before it gets a post.
     HawkPatience,
-    /// How much longer it waits at a post.
+    /// The extra moves that a hawk waits at a post.
     HawkRest,
-    /// How many intersections posts are picked from.
+    /// The number of intersections from which posts are picked.
     HawkPosts,
     /// The words for the styles in messages.
     StyleNames,
@@ -84,7 +84,7 @@ impl Parameter {
         Self::Personalities,
     ];
 
-    /// The field of the rules in JSON, with a dot before a field within it.
+    /// The field of the rules in JSON; a dot separates a nested field.
     pub fn name(self) -> String {
         let name = match self {
             Self::PeriodTicks(personality) => return format!("period_ticks.{personality}"),
@@ -111,7 +111,7 @@ impl Parameter {
         name.to_owned()
     }
 
-    /// Its value in the rules, as text.
+    /// The parameter's value in the rules, as text.
     pub fn value(self, rules: &Rules) -> String {
         let order = |order: [Direction; 4]| order.map(Direction::name).join(", ");
         match self {
@@ -145,7 +145,6 @@ impl Parameter {
         }
     }
 
-    /// Gives it a random value of its kind, which may be the one it has.
     fn draw(self, rules: &mut Rules, random: &mut Generator) {
         let mut between = |low: usize, high: usize| low + random.below(high - low + 1);
         match self {
@@ -194,8 +193,7 @@ impl fmt::Display for Parameter {
     }
 }
 
-/// Rules in which `changes` parameters differ from the server's; the same for the same seed. At
-/// most every parameter is changed.
+/// The server's rules with `changes` random changes, at most one per parameter; fixed by the seed.
 pub fn variant(seed: u64, changes: usize) -> Rules {
     let mut random = Generator::from_seed(seed);
     let mut parameters = Parameter::ALL.to_vec();
@@ -219,15 +217,15 @@ pub fn variant(seed: u64, changes: usize) -> Rules {
 pub struct Difference {
     /// The field of the rules.
     pub field: String,
-    /// Its value in the first rules.
+    /// The value in the first rules.
     pub left: String,
-    /// Its value in the second.
+    /// The value in the second rules.
     pub right: String,
-    /// What the second rules do, as a sentence.
+    /// The second rules' behaviour, as a sentence.
     pub sentence: String,
 }
 
-/// The parameters that differ, in the order of the rules' fields.
+/// The parameters that differ, in the order of the fields.
 pub fn differences(left: &Rules, right: &Rules) -> Vec<Difference> {
     let mut found = Vec::new();
     if left.no_jump != right.no_jump {
@@ -251,7 +249,7 @@ pub fn differences(left: &Rules, right: &Rules) -> Vec<Difference> {
     found
 }
 
-/// What the rules say about a parameter.
+/// A sentence on a parameter of the rules.
 pub fn sentence(parameter: Parameter, rules: &Rules) -> String {
     let value = parameter.value(rules);
     match parameter {
@@ -260,7 +258,7 @@ pub fn sentence(parameter: Parameter, rules: &Rules) -> String {
             _ => format!("{personality} threats move every {value} ticks"),
         },
         Parameter::PhaseClock(personality) => {
-            let tick = phase_clock(rules.phase_clocks, personality) + 2;
+            let tick = u32::from(phase_clock(rules.phase_clocks, personality)) + 2;
             format!("threats are {personality} from tick {tick} on")
         }
         Parameter::OptionOrder => format!("a tile's options are listed in the order {value}"),
@@ -312,10 +310,7 @@ pub fn sentence(parameter: Parameter, rules: &Rules) -> String {
     }
 }
 
-/// The direction in which every threat spawns.
-///
-/// # Errors
-/// When the rules cannot be played.
+/// The first direction of every threat. Fails if the rules cannot be played.
 pub fn first_direction(rules: &Rules) -> Result<Direction, WorldError> {
     let layout = crate::game::Layout::parse("PG").expect("a drawing");
     let world = World::new(&layout, rules)?;
@@ -341,7 +336,7 @@ pub fn phase_clock(clocks: PhaseClocks, personality: Personality) -> u16 {
     }
 }
 
-/// The field of a personality's clock; lazy has none, and gets that of tease.
+/// Lazy has no start and gets that of tease.
 pub(super) fn phase_clock_mut(clocks: &mut PhaseClocks, personality: Personality) -> &mut u16 {
     match personality {
         Personality::Lazy | Personality::Tease => &mut clocks.tease,
@@ -351,7 +346,6 @@ pub(super) fn phase_clock_mut(clocks: &mut PhaseClocks, personality: Personality
     }
 }
 
-/// The field of a personality's period.
 pub(super) fn period_mut(periods: &mut PeriodTicks, personality: Personality) -> &mut u8 {
     match personality {
         Personality::Lazy => &mut periods.lazy,
@@ -362,7 +356,6 @@ pub(super) fn period_mut(periods: &mut PeriodTicks, personality: Personality) ->
     }
 }
 
-/// The positions of the player that a style can use.
 const VIEWS: [View; 2] = [View::Stale, View::Present];
 
 #[cfg(test)]
