@@ -1,15 +1,10 @@
-//! `cautious`: plays without predicting the threats. Considers everything that a threat *could* do,
-//! for games in which it is not known what it *will* do.
+//! `cautious`: plays without predicting the threats, against everything that they *could* do.
 //!
-//! The *earliest arrival* at a tile is the first tick at which any threat could be there: the
-//! number of steps, at the threats' pace. A *safe path* enters every tile before its earliest
-//! arrival. The moves then pass through a cascade of filters, each of which keeps the best by one
-//! criterion: not caught in this tick, a sufficiently long survival, not into a dead end, the most
-//! room, not straight back.
-//!
-//! [`CautiousRules`] is the core: it takes positions only, so it works against any threats, also on
-//! a server with other rules. Threats that *are* predictable can be predicted alongside those that
-//! are not: see [`CautiousRules::choose_with_predictions`].
+//! The *earliest arrival* at a tile is the first tick at which any threat could be on it at the
+//! threats' pace. A *safe path* enters every tile before its earliest arrival. A cascade of filters
+//! keeps the best moves by one criterion each: not caught in this tick, survives long enough,
+//! avoids dead ends, has the most room, does not reverse. [`CautiousRules`] needs positions only,
+//! so it also works under other rules.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -18,23 +13,20 @@ use super::{Budget, Choice, Planner, Source, meter_with_default};
 use crate::game::{Clock, Layout, Move, Mover, Position, Rules, State, UNREACHED, World};
 use crate::search::{BudgetMeter, Generator};
 
-/// Search depth, in ticks, where some threats are predicted.
+/// Search depth in ticks with predicted threats.
 const HORIZON_TICKS: u16 = 40;
-/// Maximum number of states per tick in that search.
 const LAYER_STATES_MAX: usize = 384;
-/// Survival times are compared up to this length; beyond it, room matters more. Longer and shorter
-/// limits did worse on most maps.
+/// Survival times are compared up to this length; beyond it, room matters more.
 const LONG_LIFE_TICKS: u16 = 4;
-/// Cap, per tile, on the number of ticks by which the player arrives before the threats.
+/// Maximum lead over the threats that counts per tile, in ticks.
 pub(super) const AHEAD_TICKS_MAX: u16 = 4;
 
-/// A threat of which only the position is known.
+/// A threat that is known by its position only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ObservedThreat {
-    /// Where it stands. Ignored if it is not on an open tile.
+    /// Its position; ignored if it is not an open tile.
     pub position: Position,
-    /// Ticks between its moves, the first of which may come at once; `None` if it moves by the
-    /// server's clock.
+    /// Ticks between its moves, the first of which may come at once; `None` for the server's clock.
     pub period_ticks: Option<u8>,
 }
 
@@ -45,26 +37,24 @@ impl ObservedThreat {
     }
 }
 
-/// What is observed at the start of a tick.
+/// An observation at the start of a tick.
 #[derive(Clone, Copy, Debug)]
 pub struct Sighting<'a> {
-    /// The tick about to be played; it determines the threats' pace only.
+    /// The tick about to be played, which only determines the threats' pace.
     pub tick: u16,
-    /// Where the player is.
+    /// The player's position.
     pub player: Position,
-    /// Where the threats are.
+    /// The threats.
     pub threats: &'a [ObservedThreat],
 }
 
-/// Chooses moves from positions alone. It keeps the tables of one map and the player's last
-/// position, to avoid running back and forth.
+/// Chooses moves from positions alone. Keeps the tables of one map and the player's last position.
 #[derive(Clone, Debug)]
 pub struct CautiousRules {
     terrain: Option<Terrain>,
-    /// The server's clock, because messages do not state the rules.
+    /// The server's clock, because observations do not state the rules.
     clock: Clock,
     random: Generator,
-    /// The last tick seen, and where the player was then.
     last: Option<(u16, Position)>,
     arrivals: Vec<u16>,
     steps: Vec<u16>,
@@ -76,28 +66,22 @@ impl Default for CautiousRules {
     }
 }
 
-/// The criteria of a move; more is better in every field.
+/// The criteria of a move; higher is better.
 #[derive(Clone, Copy, Debug)]
 struct MoveCriteria {
     player_move: Move,
-    /// Number of ticks for which a path that begins with the move is safe; 0 if it is fatal in this
-    /// tick.
+    /// Ticks for which a path that begins with the move is safe; 0 if the move is fatal.
     life_ticks: u16,
-    /// Whether such a path reaches a tile outside dead ends.
     avoids_dead_end: bool,
-    /// The tiles that such paths reach, weighted by the ticks by which the player arrives before
-    /// the threats.
+    /// The tiles on such paths, weighted by the player's lead over the threats in ticks.
     room: u32,
-    /// Whether the move does not undo the previous one.
+    /// True if the move does not undo the previous one.
     keeps_direction: bool,
-    /// The earliest arrival at the move's target.
     arrival: u16,
 }
 
-/// A filter's criterion.
 type Criterion = fn(&MoveCriteria) -> u32;
 
-/// The filters, in the order in which they are applied.
 const CASCADE: [Criterion; 6] = [
     |criteria| u32::from(criteria.life_ticks > 0),
     |criteria| u32::from(criteria.life_ticks.min(LONG_LIFE_TICKS)),
@@ -107,11 +91,10 @@ const CASCADE: [Criterion; 6] = [
     |criteria| u32::from(criteria.arrival),
 ];
 
-/// The filters of [`CautiousRules::shortlist`]: the first of the cascade.
 const SHORTLIST_FILTERS: usize = 3;
 
 impl CautiousRules {
-    /// Creates the core without a map.
+    /// Creates rules without a map.
     pub fn new() -> Self {
         Self {
             terrain: None,
@@ -123,22 +106,20 @@ impl CautiousRules {
         }
     }
 
-    /// The move to play, from the map and the observation. `planned_tick` is the last tick of the
-    /// longest safe path.
-    ///
-    /// Takes a few tens of microseconds. A player that is not on an open tile stays.
+    /// Chooses a move in a few tens of microseconds; stays if the player is not on an open tile.
+    /// `planned_tick` is the last tick of the longest safe path.
     pub fn choose(&mut self, layout: &Layout, sighting: &Sighting) -> Choice {
         choice_of(sighting.tick, &self.criteria(layout, sighting))
     }
 
-    /// The moves that are not soon fatal and do not lead into a dead end, as far as that can be
-    /// avoided, as bits; none if the player is not on an open tile.
+    /// A bit set of the moves that, as far as possible, are not soon fatal and avoid dead ends;
+    /// empty if the player is not on an open tile.
     pub(super) fn shortlist(&mut self, layout: &Layout, sighting: &Sighting) -> u8 {
         let left = filtered(self.criteria(layout, sighting), &CASCADE[..SHORTLIST_FILTERS]);
         left.iter().fold(0, |bits, criteria| bits | 1 << criteria.player_move as u8)
     }
 
-    /// The criteria of every move; empty if the player is not on an open tile.
+    /// The criteria of every move; none if the player is not on an open tile.
     fn criteria(&mut self, layout: &Layout, sighting: &Sighting) -> Vec<MoveCriteria> {
         let Sighting { tick, player, threats } = *sighting;
         let came_from = self.observe(layout, tick, player, threats);
@@ -153,8 +134,7 @@ impl CautiousRules {
             .into_iter()
             .map(|(player_move, next)| {
                 let arrival = arrivals[usize::from(next)];
-                // The player arrives after `made` ticks; a threat could be there from the end of
-                // tick `arrival` on.
+                // The player arrives after `made` ticks; a threat could arrive in tick `arrival`.
                 let starts = (arrival > 1).then_some((next, 1));
                 terrain.distances_where(Mover::Player, starts, steps, |tile, made| made < arrivals[usize::from(tile)]);
                 let reached = || (0..steps.len()).filter(|&tile| steps[tile] != UNREACHED);
@@ -170,12 +150,9 @@ impl CautiousRules {
             .collect()
     }
 
-    /// The move to play where only some threats are predictable: `world` contains only the
-    /// predictable threats, `state` has their positions (see [`World::state_at`]), and
-    /// `unmodelled` are the others, which are assumed to do the worst.
-    ///
-    /// Searches a few tens of ticks ahead, as far as the limit allows. Without `unmodelled` it
-    /// is a plain search; without predictable threats it is [`choose`](Self::choose).
+    /// Chooses a move up to 40 ticks ahead when only some threats are predictable: `world` contains
+    /// these, `state` has their positions (see [`World::state_at`]), and `unmodelled` threats are
+    /// assumed to do the worst. Without predictable threats it equals [`choose`](Self::choose).
     pub fn choose_with_predictions(
         &mut self,
         world: &World,
@@ -214,9 +191,8 @@ impl CautiousRules {
         Choice { simulated_ticks: meter.ticks(), ..choice_of(tick, &criteria) }
     }
 
-    /// The earliest arrival at each open tile, by x, then by y: the number of ticks from the start
-    /// of `tick` for which no threat can be there. 0 where a threat stands; `None` where no threat
-    /// can arrive.
+    /// The earliest arrival at each open tile, by x, then by y, in ticks from the start of `tick`:
+    /// 0 on a threat's tile, `None` if no threat can arrive.
     pub fn arrivals(
         &mut self,
         layout: &Layout,
@@ -232,8 +208,7 @@ impl CautiousRules {
         let delays: Vec<u16> = move_delays(&self.clock, tick).take(terrain.graph.len()).collect();
         self.arrivals.clear();
         self.arrivals.resize(terrain.graph.len(), UNREACHED);
-        // Threats with the same pace are measured together, since the nearest one determines the
-        // arrival; a message may contain more than a thousand threats.
+        // Measures threats with the same pace together: a message may contain over a thousand.
         let mut by_period: BTreeMap<Option<u8>, Vec<u16>> = BTreeMap::new();
         for threat in threats {
             if let Some(tile) = terrain.graph.tile(threat.position) {
@@ -248,8 +223,7 @@ impl CautiousRules {
         }
     }
 
-    /// Updates the earliest arrivals, and returns the tile that the player has just left, if it
-    /// moved.
+    /// Updates the earliest arrivals; returns the tile that the player has just left, if it moved.
     fn observe(&mut self, layout: &Layout, tick: u16, player: Position, threats: &[ObservedThreat]) -> Option<u16> {
         self.measure_arrivals(layout, tick, threats);
         let terrain = self.terrain.as_ref().expect("built by `measure_arrivals` above");
@@ -259,7 +233,6 @@ impl CautiousRules {
     }
 }
 
-/// Applies filters to the moves.
 fn filtered(mut left: Vec<MoveCriteria>, filters: &[Criterion]) -> Vec<MoveCriteria> {
     for measure in filters {
         let best = left.iter().map(measure).max();
@@ -268,7 +241,6 @@ fn filtered(mut left: Vec<MoveCriteria>, filters: &[Criterion]) -> Vec<MoveCrite
     left
 }
 
-/// The choice of the cascade.
 fn choice_of(tick: u16, criteria: &[MoveCriteria]) -> Choice {
     let left = filtered(criteria.to_vec(), &CASCADE);
     let first = left.first();
@@ -280,18 +252,16 @@ fn choice_of(tick: u16, criteria: &[MoveCriteria]) -> Choice {
     }
 }
 
-/// The paths that are safe from unmodelled threats by earliest arrival and from the others by
-/// prediction, extended tick by tick.
+/// Paths that avoid unmodelled threats by earliest arrival and the others by prediction.
 struct Paths<'a> {
     world: &'a World,
     arrivals: &'a [u16],
     layer: Vec<Path>,
     ticks: u16,
-    /// For each first move, the number of ticks that a path survives.
+    /// Ticks that a path survives, per first move.
     life_ticks: [u16; Move::ALL.len()],
 }
 
-/// A state, and a bit set of the first moves that lead to it.
 struct Path {
     state: State,
     first_moves: u8,
@@ -303,7 +273,7 @@ impl<'a> Paths<'a> {
         Self { world, arrivals, layer, ticks: 0, life_ticks: [0; Move::ALL.len()] }
     }
 
-    /// Extends all paths by one tick; returns false if none survives or the limit is reached first.
+    /// Extends all paths by one tick; returns false if none survives or the budget is used up.
     fn grow(&mut self, random: &mut Generator, meter: &mut BudgetMeter) -> bool {
         let mut next: Vec<Path> = Vec::new();
         let mut known: Vec<(u64, usize)> = Vec::new();
@@ -340,7 +310,6 @@ impl<'a> Paths<'a> {
         true
     }
 
-    /// The set of tiles on which paths that begin with a move end.
     fn tiles_reached(&self, player_move: Move) -> HashSet<u16> {
         let paths = self.layer.iter().filter(|path| path.begins_with(player_move));
         paths.map(|path| self.world.tile_after(&path.state, Move::Stay)).collect()
@@ -353,7 +322,7 @@ impl Path {
     }
 }
 
-/// Merges paths that lead to the same state; `known` holds the fingerprint and the index of each.
+/// Merges paths to the same state; `known` holds each path's fingerprint and index.
 fn merge(paths: &mut Vec<Path>, mut known: Vec<(u64, usize)>) {
     known.sort_unstable();
     for same in known.chunk_by(|one, other| one.0 == other.0) {
@@ -366,7 +335,6 @@ fn merge(paths: &mut Vec<Path>, mut known: Vec<(u64, usize)>) {
     paths.retain(|path| path.first_moves != 0);
 }
 
-/// Keeps a random sample of the paths; `survival` explains why random beats a score.
 fn sample(paths: &mut Vec<Path>, random: &mut Generator) {
     if paths.len() <= LAYER_STATES_MAX {
         return;
@@ -378,7 +346,7 @@ fn sample(paths: &mut Vec<Path>, random: &mut Generator) {
     paths.truncate(LAYER_STATES_MAX);
 }
 
-/// Plays by [`CautiousRules::choose`]: it receives states but uses only the positions.
+/// Plays by [`CautiousRules::choose`], ignoring everything but positions.
 #[derive(Clone, Debug, Default)]
 pub struct CautiousPlanner {
     caution: CautiousRules,
@@ -423,13 +391,12 @@ mod tests {
 
     #[test]
     fn threat_with_its_own_pace_ignores_the_clock() {
-        // From tick 1 on, the server's threats wait until tick 5; this one does not.
         let layout = layout("P...");
         let at = Position::new(2, 0);
         let slow = CautiousRules::new().choose(&layout, &sighting(1, Position::new(0, 0), &[ObservedThreat::at(at)]));
         let quick = ObservedThreat { position: at, period_ticks: Some(1) };
         let quick = CautiousRules::new().choose(&layout, &sighting(1, Position::new(0, 0), &[quick]));
-        // Both are two moves away: the first arrives after ten ticks, the second after two.
+        // Both threats are two moves away. The first arrives after ten ticks, the second after two.
         assert_eq!((slow.planned_tick, quick.planned_tick), (Some(10), Some(2)));
     }
 
@@ -457,8 +424,6 @@ mod tests {
 
     #[test]
     fn unmodelled_and_predicted_threats_are_avoided_together() {
-        // The bull comes from the left and has no other option; the unmodelled threat could come
-        // from the right; the way out is down.
         let layout = layout("b.P...\n##.###\n##....");
         let world = World::new(&layout, &Rules::BLITZ_2025).expect("a map");
         let mut threat = world.threat(&world.start(), 0);

@@ -1,9 +1,7 @@
-//! Certificates: what was proven about a map, and how, for a verifier that shares no code with the
-//! prover.
+//! Certificates: proofs about a map for a verifier that shares no code with the prover.
 //!
-//! One JSON object per line. The first holds the rules, the line that was found and the bound; then
-//! one per sweep of the proof; the last says how the proof ends. `docs/proofs.md` explains what a
-//! sweep claims and how to check it.
+//! The format is one JSON object per line: a header with the rules, the line and the bound; one
+//! object per sweep; a footer with the end of the proof. See `docs/proofs.md`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,45 +12,44 @@ use thiserror::Error;
 use super::{Proof, Solution, Step};
 use crate::game::{LAST_TICK, Move, Plan, Rules};
 
-/// The version of the format.
 const VERSION: u32 = 4;
 
-/// A line through a game and a proof that no line is longer than the bound.
+/// A line through a game, with a proof that no line is longer than the bound.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Certificate {
     /// The rules of the game.
     pub rules: Rules,
     /// The moves from the start.
     pub moves: Vec<Move>,
-    /// The tick in which they end.
+    /// The tick in which the moves end.
     pub final_tick: u16,
-    /// No line ends in a later tick: 2001 where nothing is proven.
+    /// No line ends in a later tick; 2001 if nothing is proven.
     pub bound_tick: u16,
-    /// The sweeps of the proof, in their order.
+    /// The sweeps of the proof in order.
     pub steps: Vec<Step>,
-    /// How the proof ends.
+    /// The end of the proof.
     pub end: ProofEnd,
 }
 
-/// How a proof ends.
+/// The end of a proof.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ProofEnd {
-    /// There is none: the bound is the end of the game.
+    /// No proof: the bound is the end of the game.
     None,
-    /// The last sweep runs out of states.
+    /// The last sweep has no states left.
     Empty,
-    /// An exhaustive search that skips the states excluded by the sweeps runs out of states.
+    /// An exhaustive search has no states left; it skips the states that the sweeps exclude.
     Search,
 }
 
-/// Why a text is not a certificate.
+/// The parse error of a certificate.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("line {line}: {message}")]
 pub struct CertificateError {
-    /// From 1.
+    /// The line, from 1.
     pub line: usize,
-    /// What was expected there.
+    /// The cause.
     pub message: String,
 }
 
@@ -73,8 +70,8 @@ struct Footer {
 }
 
 impl Certificate {
-    /// The certificate of a solution, with the proof of its bound; without a proof, an exhaustive
-    /// search proves it.
+    /// The certificate of a solution and the proof of its bound. Without a proof it claims an
+    /// exhaustive search.
     pub fn new(rules: &Rules, solution: &Solution, proof: Option<&Proof>) -> Self {
         let proof = proof.filter(|proof| proof.bound_tick == solution.bound);
         let end = match proof {

@@ -1,18 +1,19 @@
-//! What a planner is: it is given a state and a budget, and returns a choice.
+//! The interface of planners: a state and a budget in, a choice out.
 
 use std::fmt;
 
+use super::host::PlannerFailure;
 use crate::game::{LAST_TICK, Move, State, World};
 use crate::search::{Budget, BudgetMeter};
 
-/// How a move was chosen.
+/// The origin of a move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Source {
     /// From an existing plan.
     Plan,
     /// By a search in this tick.
     Search,
-    /// By a rule without search, because there was no time for one or it found nothing.
+    /// By a rule without search, for lack of time or of a result.
     Fallback,
 }
 
@@ -38,41 +39,38 @@ impl fmt::Display for Source {
 pub struct Choice {
     /// The move to play.
     pub player_move: Move,
-    /// How it was chosen.
+    /// The move's origin.
     pub source: Source,
-    /// The last tick that the planner's line survives to, if it searched: 2001 for the whole game.
+    /// The last tick of the planner's line, if it searched; 2001 for the whole game.
     pub planned_tick: Option<u16>,
-    /// States stepped in this call, whatever the planner: the unit of [`Budget::ticks`].
+    /// States stepped in this call, the unit of [`Budget::ticks`].
     pub simulated_ticks: u64,
 }
 
 impl Choice {
-    /// Whether the planner has a line that survives to the end of the game.
+    /// Returns true if the planner's line survives the game.
     pub fn survives(&self) -> bool {
         self.planned_tick.is_some_and(|tick| tick > LAST_TICK)
     }
 }
 
-/// A planner decides on the moves, tick by tick.
+/// Decides on a move in each tick.
 pub trait Planner: Send {
-    /// Decides on a move in a state that is not over, within the budget. Returns a move even if the
-    /// budget is already used up. Evaluations and passes limit the search grammar only; a caller
-    /// that sets them should first ask
+    /// Returns a move for a state that is not over, even if the budget is used up. Only the search
+    /// grammar honours evaluations and passes; see
     /// [`PlannerSpec::check_budget`](super::PlannerSpec::check_budget).
     fn decide(&mut self, world: &World, state: &State, budget: Budget) -> Choice;
 
-    /// Why the planner could not choose; `None` if it could. Its last choice must not be played
-    /// then. Only external planners can fail.
-    fn failure(&self) -> Option<&str> {
+    /// The error of the last choice, if it failed; that choice must not be played. Only external
+    /// planners can fail.
+    fn failure(&self) -> Option<&PlannerFailure> {
         None
     }
 }
 
-/// Ticks that planners without a natural end simulate if the budget has no limit that they know.
 pub(super) const TICKS_DEFAULT: u64 = 100_000;
 
-/// A meter for a planner without a natural end: counts against `budget`, or against a default if it
-/// has no limit.
+/// A meter for a planner without a natural end: without a limit, a default applies.
 pub(super) fn meter_with_default(budget: Budget) -> BudgetMeter {
     let has_limit = budget.ticks.is_some() || budget.has_time();
     BudgetMeter::new(if has_limit { budget } else { budget.and(Budget::ticks(TICKS_DEFAULT)) })

@@ -1,41 +1,39 @@
-//! Decides a state: finds a line to the end of the game, or proves that there is none, and then
-//! looks for the longest line and a bound that meets it.
+//! Decides a state: finds a line to the end of the game, or proves that none exists and finds the
+//! longest line.
 //!
-//! The survival search comes first, alone, so that easy maps take no longer. If it does not find an
-//! answer soon, [`proof`](super::proof) takes over, which searches and proves side by side.
+//! The survival search runs first, because it decides easy maps soonest. If it finds no answer
+//! soon, [`proof`](crate::proof) takes over, which alternates between searching and proving.
 //!
 //! Guarantees: with a budget in simulated ticks, the answer depends only on the world, the state,
-//! the seed and the budget. Bounds are proven: leaving a threat out of a proof can only make the
-//! game easier. Memory stays below the given bound.
+//! the seed and the budget. Bounds are proven. Memory stays below the given bound.
 
-use super::proof::{Proof, Prover, prover};
 use super::{Budget, Outcome, Solution, SurvivalOptions, SurvivalSearch};
 use crate::game::{LAST_TICK, State, World};
+use crate::proof::{Bracket, Found, Hopeless, LineSearch, Proof, Prover, Resources, prover};
 use crate::search::BudgetMeter;
 
-/// Budget of the survival search before proofs begin: about ten milliseconds.
+/// Budget of the survival search before proofs begin, about ten milliseconds.
 const SEARCH_TICKS: u64 = 100_000;
 
-/// Memory for proofs while a game is played, in bytes.
+/// Memory for proofs during a game, in bytes.
 const PLAY_MEMORY_MAX_BYTES: usize = 32 << 20;
 
-/// A decision that can be resumed.
+/// A resumable decision.
 #[derive(Debug)]
 pub struct Decider {
     options: SurvivalOptions,
-    /// Maximum memory for proofs, in bytes.
     proof_memory_max_bytes: usize,
     root: Option<State>,
     search: SurvivalSearch,
     search_ticks: u64,
     prover: Option<Box<dyn Prover>>,
-    /// Whether proofs do not support the map.
+    /// True if proofs do not support the map.
     is_unprovable: bool,
     best: Solution,
 }
 
 impl Decider {
-    /// Creates a decider that has not started.
+    /// Creates a decider.
     pub fn new(options: SurvivalOptions) -> Self {
         Self {
             options,
@@ -49,19 +47,25 @@ impl Decider {
         }
     }
 
-    /// Creates a decider for play, which keeps to budgets of milliseconds: the work on a layer of a
-    /// proof is not interrupted everywhere, so its layers are small.
+    /// Creates a decider for budgets of milliseconds. Its proof layers are small because the work
+    /// on a layer cannot be interrupted everywhere.
     pub fn for_play(options: SurvivalOptions) -> Self {
         let proof_memory_max_bytes = options.memory_max_bytes.min(PLAY_MEMORY_MAX_BYTES);
         Self { proof_memory_max_bytes, ..Self::new(options) }
     }
 
-    /// Decides `state` until the longest line and the bound meet or the budget is used up. Called
-    /// again for the same state, or for a successor of it, it resumes. One decider serves one
-    /// world.
+    /// For tests of proofs: skips the search, which decides most small maps.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn without_search(self) -> Self {
+        Self { search_ticks: SEARCH_TICKS, ..self }
+    }
+
+    /// Improves the line and the bound for `state` until they meet or the budget is used up. A
+    /// further call with the same state or its successor resumes. One decider serves one world.
     ///
-    /// The outcome is [`Outcome::Doomed`] as soon as it is proven that no line survives; the line
-    /// is the longest possible if [`Solution::is_optimal`] holds.
+    /// The outcome is [`Outcome::Doomed`] once it is proven that no line survives. The line is the
+    /// longest possible if [`Solution::is_optimal`] holds.
     pub fn solve(&mut self, world: &World, state: &State, budget: Budget) -> Solution {
         if state.is_over() {
             return self.search.solve(world, state, budget);
@@ -82,12 +86,11 @@ impl Decider {
         Solution { simulated_ticks: meter.ticks(), ..self.best.clone() }
     }
 
-    /// How the bound was proven, unless the survival search alone has found it.
+    /// The proof of the bound, unless the survival search alone found the bound.
     pub fn proof(&self) -> Option<&Proof> {
         self.prover.as_ref()?.proof()
     }
 
-    /// Makes `state` the root: keeps the results that hold for it.
     fn set_root(&mut self, world: &World, state: &State) {
         let Some(root) = &self.root else {
             self.root = Some(state.clone());
@@ -107,7 +110,7 @@ impl Decider {
             };
             return;
         };
-        // A bound on all lines from the old root also holds for those through the new root.
+        // A bound for the old root also holds for its successors.
         if self.best.moves.first() == Some(&player_move) {
             self.best.moves.remove(0);
         } else {
@@ -117,7 +120,6 @@ impl Decider {
         self.root = Some(state.clone());
     }
 
-    /// The survival search alone.
     fn search(&mut self, world: &World, state: &State, meter: &mut BudgetMeter) {
         let most = if self.is_unprovable { Budget::UNLIMITED } else { Budget::ticks(SEARCH_TICKS - self.search_ticks) };
         let found = self.search.solve(world, state, meter.remaining().and(most));
@@ -132,18 +134,47 @@ impl Decider {
 
     fn prove(&mut self, world: &World, state: &State, meter: &mut BudgetMeter) {
         if self.prover.is_none() && !self.is_unprovable {
-            let options = SurvivalOptions { memory_max_bytes: self.proof_memory_max_bytes, ..self.options };
-            self.prover = prover(world, state, options);
+            let memory_max_bytes = self.proof_memory_max_bytes;
+            let lines = Lines::new(SurvivalOptions { memory_max_bytes: memory_max_bytes / 8, ..self.options });
+            let resources = Resources { seed: self.options.seed, memory_max_bytes, lines: Box::new(lines) };
+            self.prover = prover(world, state, resources);
             self.is_unprovable = self.prover.is_none();
         }
         match &mut self.prover {
             Some(prover) => {
-                // Its layers are no longer needed, but their memory is.
+                // Frees the memory of the search for the proof.
                 self.search = SurvivalSearch::new(self.options);
-                prover.run(world, state, &mut self.best, meter);
+                let Solution { moves, final_tick, bound, .. } = &mut self.best;
+                let mut bracket = Bracket { moves: std::mem::take(moves), final_tick: *final_tick, bound: *bound };
+                prover.run(world, state, &mut bracket, meter);
+                (*moves, *final_tick, *bound) = (bracket.moves, bracket.final_tick, bracket.bound);
             }
             None => self.search(world, state, meter),
         }
+    }
+}
+
+#[derive(Debug)]
+struct Lines {
+    options: SurvivalOptions,
+    search: SurvivalSearch,
+}
+
+impl Lines {
+    fn new(options: SurvivalOptions) -> Self {
+        Self { options, search: SurvivalSearch::new(options) }
+    }
+}
+
+impl LineSearch for Lines {
+    fn restart(&mut self) {
+        *self = Self::new(SurvivalOptions { seed: self.options.seed.wrapping_add(1), ..self.options });
+    }
+
+    fn search(&mut self, world: &World, root: &State, is_hopeless: Hopeless<'_>, budget: Budget) -> Found {
+        let found = self.search.solve_pruned(world, root, LAST_TICK + 1, budget, Some(is_hopeless));
+        let Solution { outcome, moves, final_tick, simulated_ticks, .. } = found;
+        Found { moves, final_tick, is_exhausted: outcome == Outcome::Doomed, simulated_ticks }
     }
 }
 

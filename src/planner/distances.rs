@@ -1,19 +1,18 @@
-//! Steps that a threat needs between two tiles, computed on demand: two bytes for each pair of
-//! tiles, 32 MiB for the largest map.
+//! Threats' distances between tiles, computed on demand: two bytes per pair of tiles, or 32 MiB for
+//! the largest map.
 
 use super::terrain::Terrain;
 use crate::game::{Mover, World};
 
-/// Steps of a threat between any two tiles of a map.
 #[derive(Clone, Debug)]
 pub(super) struct Distances {
     pub terrain: Terrain,
-    /// Tile -> the steps from it to every tile; empty until requested.
+    /// Tile -> the distances from it to every tile; empty until requested.
     rows: Vec<Vec<u16>>,
 }
 
 impl Distances {
-    /// The distances on the map of `world`; cleared only if the map has changed.
+    /// The distances for the map of `world`, cleared if the map has changed.
     pub fn refresh<'a>(known: &'a mut Option<Self>, world: &World) -> &'a mut Self {
         if known.as_ref().is_none_or(|distances| !distances.terrain.is_for(world.layout())) {
             let terrain = Terrain::new(world.layout());
@@ -23,13 +22,12 @@ impl Distances {
         known.as_mut().expect("filled just now")
     }
 
-    /// The steps of a threat from its tile to the player's; [`UNREACHED`](crate::game::UNREACHED) if
-    /// there is no way.
+    /// The steps from the threat's tile to the player's, or [`UNREACHED`](crate::game::UNREACHED).
     pub fn distance(&mut self, player: u16, threat: u16) -> u16 {
         self.row(player)[usize::from(threat)]
     }
 
-    /// The steps of a threat between a tile and every tile, in either direction.
+    /// The steps between a tile and every tile, in either direction.
     pub fn row(&mut self, tile: u16) -> &[u16] {
         let row = &mut self.rows[usize::from(tile)];
         if row.is_empty() {

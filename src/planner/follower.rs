@@ -1,8 +1,8 @@
-//! Follows a plan, and detects when the game no longer matches it.
+//! Follows a plan and detects when the game leaves it.
 
 use crate::game::{Move, State, World};
 
-/// The remaining moves, and the state in which the next one is to be played.
+/// The remaining moves, and the state expected before the next one.
 #[derive(Clone, Debug)]
 pub(super) struct PlanFollower {
     moves: Vec<Move>,
@@ -11,18 +11,15 @@ pub(super) struct PlanFollower {
 }
 
 impl PlanFollower {
-    /// The plan `moves`, to be played from `state`.
     pub fn new(state: &State, moves: Vec<Move>) -> Self {
         Self { moves, position: 0, expected: state.clone() }
     }
 
-    /// The remaining moves, if the game is in the expected state.
     pub fn remaining(&self, state: &State) -> Option<&[Move]> {
         (self.expected == *state).then(|| &self.moves[self.position..])
     }
 
-    /// The next move, if the game is in the expected state and the plan has one. The move counts as
-    /// played.
+    /// Consumes and returns the next move, if `state` is the expected one.
     pub fn next_move(&mut self, world: &World, state: &State) -> Option<Move> {
         let player_move = *self.remaining(state)?.first()?;
         self.position += 1;
@@ -31,7 +28,6 @@ impl PlanFollower {
     }
 }
 
-/// The state after a move.
 pub(super) fn successor(world: &World, state: &State, player_move: Move) -> State {
     let mut state = state.clone();
     world.step(&mut state, player_move);

@@ -1,7 +1,5 @@
-//! Runs an expression of the search grammar as a planner; the known algorithms have names.
-//!
-//! The search runs within each tick's budget; the best sequence and the trees are kept between
-//! ticks, and a sequence that reaches the end of the game is played without further search.
+//! Runs an expression of the search grammar as a planner. The best sequence and the trees are kept
+//! between ticks; a sequence that reaches the end of the game is played without further search.
 
 use super::follower::{self, PlanFollower};
 use super::problem::SurvivalProblem;
@@ -10,28 +8,24 @@ use super::{Budget, Choice, Planner, Source, TICKS_DEFAULT};
 use crate::game::{LAST_TICK, Move, State, World};
 use crate::search::{Expression, Search};
 
-/// Maximum number of nodes in a tree. After a move the subtree below it is copied, which must not
-/// take longer than about a millisecond.
+/// Maximum nodes per tree, which limits the copying of a subtree to about a millisecond per move.
 const TREE_NODES_MAX: usize = 1 << 16;
 
 /// Plays the best sequence that an expression finds.
 pub struct ExpressionPlanner {
     search: Search<Move>,
-    /// The last move, and the state it is expected to lead to.
     expected: Option<(Move, State)>,
-    /// A sequence to the end of the game.
     follower: Option<PlanFollower>,
     safest: SafestPlanner,
 }
 
 impl ExpressionPlanner {
-    /// Creates a planner that searches with `expression`; all randomness comes from `seed`.
+    /// Creates a planner that searches with `expression` and random numbers from `seed`.
     pub fn new(expression: Expression, seed: u64) -> Self {
         let search = Search::new(expression, seed).with_tree_nodes_max(TREE_NODES_MAX);
         Self { search, expected: None, follower: None, safest: SafestPlanner::new() }
     }
 
-    /// Advances the search by the move played, or resets it if the game is in another state.
     fn synchronise(&mut self, state: &State) {
         match self.expected.take() {
             Some((player_move, expected)) if expected == *state => {
@@ -70,7 +64,6 @@ impl Planner for ExpressionPlanner {
     }
 }
 
-/// The budget, with a default limit where it has none.
 fn with_default(budget: Budget) -> Budget {
     let has_limit = budget != Budget::UNLIMITED;
     if has_limit { budget } else { Budget { ticks: Some(TICKS_DEFAULT), ..budget } }

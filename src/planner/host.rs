@@ -1,40 +1,83 @@
-//! External planners, named `MODULE:NAME`: a host that is registered at run time finds and builds
-//! them. The Python package registers one for Python callables.
+//! External planners, named `MODULE:NAME`, which a host finds, such as Python callables.
+//! Guarantees: without a host, no text names an external planner, so a request cannot reach one.
 
-use std::fmt::Debug;
-use std::sync::OnceLock;
+use std::error::Error;
+use std::fmt;
+use std::sync::Arc;
 
 use super::Planner;
 
-/// Finds planners by name.
-pub trait PlannerHost: Debug + Send + Sync {
-    /// Checks that there is a planner with this name, which contains a colon.
+/// Finds external planners by name.
+pub trait PlannerHost: Sync {
+    /// The planner with this name, which contains a colon.
     ///
     /// # Errors
-    /// One sentence that says why there is none, and what was expected.
-    fn check(&self, name: &str) -> Result<(), String>;
-
-    /// Creates a planner whose name has been checked. If that fails now, the planner's
-    /// [`failure`](Planner::failure) says so.
-    fn build(&self, name: &str, seed: u64) -> Box<dyn Planner>;
+    /// One sentence with the cause and what was expected.
+    fn find(&self, name: &str) -> Result<Arc<dyn PlannerFactory>, PlannerFailure>;
 }
 
-static HOST: OnceLock<Box<dyn PlannerHost>> = OnceLock::new();
-
-/// Registers the host of this process; returns whether it is the first.
-pub fn set_planner_host(host: Box<dyn PlannerHost>) -> bool {
-    HOST.set(host).is_ok()
+/// Creates an external planner for each game.
+pub trait PlannerFactory: fmt::Debug + Send + Sync {
+    /// Creates the planner. A failure is reported by the planner's [`failure`](Planner::failure).
+    fn build(self: Arc<Self>, seed: u64) -> Box<dyn Planner>;
 }
 
-/// The registered host.
-pub(super) fn host() -> Option<&'static dyn PlannerHost> {
-    HOST.get().map(AsRef::as_ref)
+#[derive(Clone, Debug)]
+pub(super) struct ExternalPlanner {
+    pub name: String,
+    pub factory: Arc<dyn PlannerFactory>,
 }
 
-/// Whether a text has the form of a hosted planner's name.
-pub(super) fn is_hosted_name(text: &str) -> bool {
+impl PartialEq for ExternalPlanner {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name && Arc::ptr_eq(&self.factory, &other.factory)
+    }
+}
+
+/// The error of an external planner that was not found or could not choose.
+#[derive(Clone, Debug)]
+pub struct PlannerFailure {
+    text: String,
+    source: Option<Arc<dyn Error + Send + Sync>>,
+}
+
+impl PlannerFailure {
+    /// Creates a failure with this text.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self { text: text.into(), source: None }
+    }
+
+    /// Adds the error that caused the failure.
+    #[must_use]
+    pub fn caused_by(self, source: impl Error + Send + Sync + 'static) -> Self {
+        Self { source: Some(Arc::new(source)), ..self }
+    }
+}
+
+impl PartialEq for PlannerFailure {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl Eq for PlannerFailure {}
+
+impl fmt::Display for PlannerFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl Error for PlannerFailure {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.source.as_deref().map(|source| source as &(dyn Error + 'static))
+    }
+}
+
+/// Returns true if a text has the form of an external planner's name.
+pub(super) fn is_external_name(text: &str) -> bool {
     text.split_once(':').is_some_and(|(module, name)| {
-        // A number is the parameter of a planner of this library.
+        // After a colon, a number is the parameter of a built-in planner.
         !name.is_empty()
             && !name.starts_with(|c: char| c.is_ascii_digit())
             && !module.is_empty()

@@ -1,17 +1,18 @@
-//! Planners by name: what the rows of the table in the parent module mean, and how a text becomes a
-//! planner.
+//! Planners by name: looks up texts in the table of the parent module.
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use thiserror::Error;
 
 use super::grammar::ExpressionPlanner;
+use super::host::{ExternalPlanner, PlannerFactory, PlannerFailure, PlannerHost, is_external_name};
 use super::row::{Make, Parameter, PlannerEntry};
-use super::{Budget, PLANNERS, Planner, SurvivalOptions, host};
+use super::{Budget, PLANNERS, Planner, SurvivalOptions};
 use crate::search::{Expression, ParseError};
 
-/// Every name with a one-line description.
+/// All names with one-line descriptions.
 pub const NAMES: [(&str, &str); PLANNERS.len()] = {
     let mut names = [("", ""); PLANNERS.len()];
     let mut index = 0;
@@ -25,11 +26,11 @@ pub const NAMES: [(&str, &str); PLANNERS.len()] = {
 /// The default planner.
 pub const DEFAULT_NAME: &str = "survival";
 
-/// Why a text does not name a planner, or a budget does not suit it.
+/// The error for an invalid planner, or for a budget that the planner does not support.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum PlannerError {
-    /// No planner has this name, and it does not look like an expression.
+    /// The text is neither a name nor an expression.
     #[error(
         "no planner named {name}: expected one of {}, or an expression such as select(0.2, simulate(greedy))",
         name_list()
@@ -38,7 +39,7 @@ pub enum PlannerError {
         /// The requested name.
         name: String,
     },
-    /// It looks like an expression but does not parse.
+    /// The expression is invalid.
     #[error("invalid expression {text}: {error}")]
     Expression {
         /// The text.
@@ -46,34 +47,34 @@ pub enum PlannerError {
         /// The parse error.
         error: ParseError,
     },
-    /// A parameter where none is allowed, or one out of range.
+    /// A parameter is not allowed or out of range.
     #[error("{name}:{parameter}: expected {expected}")]
     Parameter {
-        /// The planner.
+        /// The planner's name.
         name: String,
         /// The text after the colon.
         parameter: String,
-        /// What is accepted.
+        /// The expected parameter.
         expected: String,
     },
-    /// The name of an external planner, in a program that has no host for them.
+    /// An external planner, in a program without a host for them.
     #[error("no planner named {name}: a planner in Python, MODULE:NAME, needs the command of the Python package")]
     NoHost {
         /// The requested name.
         name: String,
     },
     /// The host has no such planner.
-    #[error("{name}: {error}")]
-    Hosted {
+    #[error("{name}: {source}")]
+    External {
         /// The requested name.
         name: String,
-        /// Why, and what was expected.
-        error: String,
+        /// The host's error.
+        source: PlannerFailure,
     },
-    /// A budget in evaluations for a planner that does not evaluate sequences.
+    /// The budget limits evaluations, but the planner makes none.
     #[error("{name} makes no evaluations: expected a budget in ticks or milliseconds")]
     Evaluations {
-        /// The planner.
+        /// The planner's name.
         name: String,
     },
 }
@@ -82,8 +83,7 @@ fn name_list() -> String {
     NAMES.map(|(name, _)| name).join(", ")
 }
 
-/// A planner as a text names it: `survival`, `lookahead:12`, or an expression of the search
-/// grammar.
+/// A planner given by a text: `survival`, `lookahead:12`, or an expression of the search grammar.
 ///
 /// ```
 /// use getaway::planner::PlannerSpec;
@@ -98,22 +98,61 @@ pub struct PlannerSpec(Kind);
 
 #[derive(Clone, Debug, PartialEq)]
 enum Kind {
-    /// A row of [`PLANNERS`], and its parameter if the text has one.
+    /// A row of [`PLANNERS`], with the parameter from the text.
     Named {
         row: usize,
         parameter: Option<u16>,
     },
     Expression(Expression),
-    /// `MODULE:NAME`, which the host has checked.
-    Hosted(String),
+    External(ExternalPlanner),
+}
+
+impl Default for PlannerSpec {
+    fn default() -> Self {
+        DEFAULT_NAME.parse().expect("a row of the table")
+    }
 }
 
 impl PlannerSpec {
-    /// Creates the planner; all its randomness comes from `seed`.
+    /// Looks up the planner for a text, including external ones if there is a host.
+    ///
+    /// # Errors
+    /// As [`by_name`], or if the host has no such planner.
+    pub fn find(text: &str, host: Option<&dyn PlannerHost>) -> Result<Self, PlannerError> {
+        let text = text.trim();
+        if text.contains('(') || text == "simulate" {
+            let error = |error| PlannerError::Expression { text: text.to_owned(), error };
+            return Ok(Self(Kind::Expression(text.parse().map_err(error)?)));
+        }
+        let (name, parameter) = match text.split_once(':') {
+            Some((name, parameter)) => (name, Some(parameter)),
+            None => (text, None),
+        };
+        let Some(row) = PLANNERS.iter().position(|row| row.name == name) else {
+            let name = text.to_owned();
+            if !is_external_name(text) {
+                return Err(PlannerError::Unknown { name });
+            }
+            let Some(host) = host else { return Err(PlannerError::NoHost { name }) };
+            return match host.find(text) {
+                Ok(factory) => Ok(Self::external(name, factory)),
+                Err(source) => Err(PlannerError::External { name, source }),
+            };
+        };
+        let parameter = parameter.map(|parameter| parse_parameter(&PLANNERS[row], parameter)).transpose()?;
+        Ok(Self(Kind::Named { row, parameter }))
+    }
+
+    /// Creates the specification of an external planner.
+    pub fn external(name: String, factory: Arc<dyn PlannerFactory>) -> Self {
+        Self(Kind::External(ExternalPlanner { name, factory }))
+    }
+
+    /// Creates the planner, with random numbers from `seed`.
     pub fn build(&self, seed: u64) -> Box<dyn Planner> {
         let (row, parameter) = match &self.0 {
             Kind::Expression(expression) => return Box::new(ExpressionPlanner::new(expression.clone(), seed)),
-            Kind::Hosted(name) => return host::host().expect("the host that has checked it").build(name, seed),
+            Kind::External(planner) => return Arc::clone(&planner.factory).build(seed),
             Kind::Named { row, parameter } => (&PLANNERS[*row], parameter),
         };
         let parameter = parameter.or(row.parameter.as_ref().map(|parameter| parameter.default)).unwrap_or(0);
@@ -126,19 +165,19 @@ impl PlannerSpec {
         }
     }
 
-    /// Whether the planner runs an expression of the search grammar, and so makes evaluations.
+    /// Returns true if the planner runs an expression of the search grammar.
     pub fn is_expression(&self) -> bool {
         match self.0 {
             Kind::Expression(_) => true,
-            Kind::Hosted(_) => false,
+            Kind::External(_) => false,
             Kind::Named { row, .. } => matches!(PLANNERS[row].make, Make::Expression(_)),
         }
     }
 
-    /// Checks that the planner knows every limit of the budget.
+    /// Checks that the planner honours every limit of the budget.
     ///
     /// # Errors
-    /// When evaluations limit a planner that is not an expression.
+    /// If evaluations limit a planner that is not an expression.
     pub fn check_budget(&self, budget: &Budget) -> Result<(), PlannerError> {
         if budget.evaluations.is_some() && !self.is_expression() {
             return Err(PlannerError::Evaluations { name: self.to_string() });
@@ -151,7 +190,7 @@ impl fmt::Display for PlannerSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
             Kind::Expression(expression) => write!(f, "{expression}"),
-            Kind::Hosted(name) => f.write_str(name),
+            Kind::External(planner) => f.write_str(&planner.name),
             Kind::Named { row, parameter: None } => f.write_str(PLANNERS[*row].name),
             Kind::Named { row, parameter: Some(parameter) } => write!(f, "{}:{parameter}", PLANNERS[*row].name),
         }
@@ -162,32 +201,7 @@ impl FromStr for PlannerSpec {
     type Err = PlannerError;
 
     fn from_str(text: &str) -> Result<Self, PlannerError> {
-        let text = text.trim();
-        if text.contains('(') || text == "simulate" {
-            let error = |error| PlannerError::Expression { text: text.to_owned(), error };
-            return Ok(Self(Kind::Expression(text.parse().map_err(error)?)));
-        }
-        let (name, parameter) = match text.split_once(':') {
-            Some((name, parameter)) => (name, Some(parameter)),
-            None => (text, None),
-        };
-        let row = PLANNERS.iter().position(|row| row.name == name);
-        if row.is_none() && host::is_hosted_name(text) {
-            return hosted(text);
-        }
-        let row = row.ok_or_else(|| PlannerError::Unknown { name: text.to_owned() })?;
-        let parameter = parameter.map(|parameter| parse_parameter(&PLANNERS[row], parameter)).transpose()?;
-        Ok(Self(Kind::Named { row, parameter }))
-    }
-}
-
-/// A planner of the host.
-fn hosted(text: &str) -> Result<PlannerSpec, PlannerError> {
-    let name = text.to_owned();
-    let Some(host) = host::host() else { return Err(PlannerError::NoHost { name }) };
-    match host.check(text) {
-        Ok(()) => Ok(PlannerSpec(Kind::Hosted(name))),
-        Err(error) => Err(PlannerError::Hosted { name, error }),
+        Self::find(text, None)
     }
 }
 
@@ -203,12 +217,10 @@ fn parse_parameter(row: &PlannerEntry, parameter: &str) -> Result<u16, PlannerEr
     number.ok_or_else(|| error(format!("a whole number from 1 to {max}")))
 }
 
-/// The planner with this name, or one that searches with this expression; all randomness comes from
-/// `seed`.
+/// Creates the planner for a name or an expression, with random numbers from `seed`.
 ///
 /// # Errors
-/// When the text is neither a name nor a valid expression; the error lists the names or says where
-/// the expression is invalid.
+/// If the text is neither; the error lists the names or locates the fault in the expression.
 pub fn by_name(name_or_expression: &str, seed: u64) -> Result<Box<dyn Planner>, PlannerError> {
     Ok(name_or_expression.parse::<PlannerSpec>()?.build(seed))
 }

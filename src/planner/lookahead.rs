@@ -1,9 +1,5 @@
-//! `lookahead`: exhaustive search over a number of ticks, on exact predictions, as far as the limit
-//! allows.
-//!
-//! Breadth-first, tick by tick, over *distinct* states: paths that reach the same state are merged.
-//! Of the first moves that survive longest, it plays the one that leads to the state farthest from
-//! the nearest threat. It keeps no state between ticks.
+//! `lookahead`: exhaustive breadth-first search over distinct states with exact predictions. Among
+//! the first moves that survive longest, it plays the one with the state farthest from any threat.
 
 use std::collections::HashMap;
 
@@ -12,23 +8,21 @@ use crate::game::{LAST_TICK, Move, State, World};
 use crate::planner::safest::SafestPlanner;
 use crate::search::BudgetMeter;
 
-/// Maximum number of states in a layer: a search that would exceed it stops as if its limit were
-/// reached.
+/// Maximum states per layer; a search that would exceed it stops.
 const LAYER_STATES_MAX: usize = 1 << 17;
 
-/// Plays by exhaustive search to a fixed depth.
+/// Plays by exhaustive search up to a maximum depth.
 #[derive(Clone, Debug)]
 pub struct LookaheadPlanner {
     depth_ticks: u16,
     layer: Vec<Node>,
     next: Vec<Node>,
-    /// Fingerprint -> index in `next`. Used for lookups only, never iterated, so its order does not
-    /// matter.
+    /// Fingerprint -> index in `next`. Never iterated, so its order does not matter.
     seen: HashMap<u64, u32>,
     safest: SafestPlanner,
 }
 
-/// A state, and a bit set of the first moves that lead to it.
+/// A state and the bit set of first moves that lead to it.
 #[derive(Clone, Debug)]
 struct Node {
     state: State,
@@ -36,7 +30,7 @@ struct Node {
 }
 
 impl LookaheadPlanner {
-    /// Creates a planner with a search depth of at least one tick.
+    /// Creates a planner with this search depth, at least 1.
     pub fn new(depth_ticks: u16) -> Self {
         Self {
             depth_ticks: depth_ticks.max(1),
@@ -48,7 +42,7 @@ impl LookaheadPlanner {
     }
 
     /// Builds the next layer; returns false, with `layer` unchanged, if no state survives or the
-    /// limit is reached first.
+    /// budget is used up.
     fn grow(&mut self, world: &World, meter: &mut BudgetMeter) -> bool {
         self.next.clear();
         self.seen.clear();
@@ -78,8 +72,6 @@ impl LookaheadPlanner {
         true
     }
 
-    /// Of the first moves that reach the last layer, the one whose state is farthest from the
-    /// nearest threat.
     fn best_first_move(&self, world: &World) -> Option<Move> {
         let mut best: Option<(i32, Move)> = None;
         for player_move in Move::ALL {

@@ -1,10 +1,6 @@
-//! The planners for this game, from the one-step rule that most people write first to the search
-//! that solves the whole game before the first move.
-//!
-//! A [`Planner`] is called once per tick with the predicted or observed state. It may keep data
-//! between ticks, and checks by itself whether the game developed as it expected. [`by_name`] finds
-//! a planner by its name, or builds one from an expression of the search grammar. `search` and
-//! `game` do not depend on each other; this module connects them.
+//! Planners for this game, from one-step rules to a search that solves the whole game before the
+//! first move. A [`Planner`] is called once per tick with the predicted or observed state, and
+//! detects unexpected states itself. [`by_name`] creates a planner from a name or an expression.
 
 mod cautious;
 mod certificate;
@@ -18,7 +14,6 @@ mod ladder;
 mod lookahead;
 mod paranoid;
 mod problem;
-mod proof;
 mod random;
 mod row;
 mod safest;
@@ -36,12 +31,11 @@ pub use choice::{Choice, Planner, Source};
 use choice::{TICKS_DEFAULT, meter_with_default};
 pub use decider::Decider;
 pub use grammar::ExpressionPlanner;
-pub use host::{PlannerHost, set_planner_host};
+pub use host::{PlannerFactory, PlannerFailure, PlannerHost};
 pub use ladder::{DEFAULT_NAME, NAMES, PlannerError, PlannerSpec, by_name};
 pub use lookahead::LookaheadPlanner;
 pub use paranoid::ParanoidPlanner;
 pub use problem::SurvivalProblem;
-pub use proof::{Proof, Step};
 pub use random::RandomPlanner;
 use row::{Make, Parameter, PlannerEntry};
 pub use safest::SafestPlanner;
@@ -49,15 +43,15 @@ pub use show_off::ShowOffPlanner;
 pub use signature::signature;
 pub use smitsimax::{SmitsimaxPlanner, SmitsimaxRules};
 pub use solution::SolutionError;
-pub(crate) use survival::Prune;
 pub use survival::{Guard, Outcome, Solution, SurvivalOptions, SurvivalSearch};
 pub use survival_planner::SurvivalPlanner;
 
+pub use crate::proof::{Proof, Step};
 pub use crate::search::Budget;
 use crate::search::{DEPTH_MAX, LEVELS_MAX};
 
-/// Every planner, from the simplest to the strongest. A row is all that the names, the help, the
-/// errors and [`by_name`] know about a planner: a new planner is its own file and a row here.
+/// All planners, from the simplest to the strongest. Names, help, errors and [`by_name`] use this
+/// table only.
 const PLANNERS: &[PlannerEntry] = &[
     PlannerEntry {
         name: "random",

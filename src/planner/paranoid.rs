@@ -1,9 +1,6 @@
-//! `paranoid`: minimax. The threats are modelled as free adversaries that see the player's move,
-//! may turn back or stay, and act together; the only rule that binds them is their pace.
-//!
-//! Depth-first with alpha-beta pruning and iterative deepening, one tick at a time, as far as the
-//! limit allows. Threats that cannot reach the player before the horizon are not moved. It keeps no
-//! state between ticks.
+//! `paranoid`: minimax with the threats as free adversaries, which see the player's move, may
+//! reverse or stay, and cooperate, but keep their pace. Depth-first with alpha-beta pruning and
+//! iterative deepening. Threats that cannot reach the player before the horizon do not move.
 
 use super::distances::Distances;
 use super::safest::SafestPlanner;
@@ -12,14 +9,14 @@ use super::{Budget, Choice, Planner, Source, meter_with_default};
 use crate::game::{Clock, Move, Mover, Rules, State, UNREACHED, World};
 use crate::search::BudgetMeter;
 
-/// Maximum search depth in ticks: the search is recursive.
+/// Maximum search depth in ticks, limited because the search is recursive.
 pub(super) const PARANOID_TICKS_MAX: u16 = 64;
 
-/// The value of surviving to the horizon, plus the distance of the nearest threat; a catch is worth
-/// the number of ticks until it.
+/// Surviving to the horizon is worth this plus the distance of the nearest threat; a catch is worth
+/// the ticks until it.
 const SURVIVES_VALUE: i32 = 1000;
 
-/// Plays by minimax to a fixed depth.
+/// Plays by minimax up to a maximum depth.
 #[derive(Clone, Debug)]
 pub struct ParanoidPlanner {
     depth_ticks: u16,
@@ -55,12 +52,11 @@ impl Planner for ParanoidPlanner {
             game.depth = depth;
             match game.best_move(&moves) {
                 Ok((index, value)) => {
-                    // Search this move first in the next iteration, so that among equal values the
-                    // previous best wins, even when every move loses at the greater depth.
+                    // The next iteration searches this move first. Among equal values the previous
+                    // best thus wins, even if every move loses.
                     moves[..=index].rotate_right(1);
                     best = Some((moves[0].0, depth));
-                    // The player is caught before the horizon in any case; searching deeper would
-                    // not change that.
+                    // The player is caught in any case, so deeper searches change nothing.
                     if value < SURVIVES_VALUE {
                         break;
                     }
@@ -79,28 +75,24 @@ impl Planner for ParanoidPlanner {
     }
 }
 
-/// The number of threat moves before the tick 0, 1, ... ticks ahead.
+/// The number of threat moves before the start of each tick, from the current one on.
 fn moves_before(clock: &Clock, tick: u16, depth_ticks: u16) -> Vec<u16> {
     let delays: Vec<u16> = move_delays(clock, tick).take_while(|&delay| delay <= depth_ticks).collect();
     (0..=depth_ticks).map(|ahead| delays.partition_point(|&delay| delay <= ahead) as u16).collect()
 }
 
-/// The limit is reached.
 struct Stop;
 
-/// The game as the paranoid search models it.
 struct Game<'a> {
     distances: &'a mut Distances,
     rules: Rules,
     moves_before: Vec<u16>,
     threats: Vec<u16>,
-    /// Ticks to the horizon.
     depth: usize,
     meter: BudgetMeter,
 }
 
 impl Game<'_> {
-    /// The index of the player's best move, the first of equals, and its value.
     fn best_move(&mut self, moves: &[(Move, u16)]) -> Result<(usize, i32), Stop> {
         let mut best = (0, i32::MIN);
         for (index, &(_, next)) in moves.iter().enumerate() {
@@ -112,7 +104,7 @@ impl Game<'_> {
         Ok(best)
     }
 
-    /// The value of a position in which the player moves, `ahead` ticks from now.
+    /// The value of a position in which the player moves `ahead` ticks from now.
     fn player(&mut self, player: u16, ahead: usize, mut alpha: i32, beta: i32) -> Result<i32, Stop> {
         if ahead == self.depth {
             return Ok(SURVIVES_VALUE + self.nearest_threat(player));
@@ -142,7 +134,7 @@ impl Game<'_> {
         self.player(player, ahead + 1, alpha, beta)
     }
 
-    /// The value of a position in which the threats from `index` on still have to move.
+    /// The value of a position in which the threats from `index` on still move.
     fn threat(&mut self, index: usize, player: u16, ahead: usize, alpha: i32, mut beta: i32) -> Result<i32, Stop> {
         let Some(&tile) = self.threats.get(index) else {
             return self.player(player, ahead + 1, alpha, beta);
@@ -151,7 +143,7 @@ impl Game<'_> {
         if distance <= 1 {
             return Ok(ahead as i32 + 1);
         }
-        // In every remaining tick but this one, the player itself can step towards the threat.
+        // In every later tick the player can also step towards the threat.
         let closing_max =
             usize::from(self.moves_before[self.depth] - self.moves_before[ahead]) + self.depth - ahead - 1;
         if usize::from(distance) > closing_max {
@@ -202,7 +194,7 @@ mod tests {
 
     #[test]
     fn does_not_wait_beside_a_threat_that_could_attack() {
-        // The bull faces up and cannot move there, so it would not come; but it could turn.
+        // The bull faces up, where it cannot move. It would not come, but it could turn.
         let choice = first_move("..Pb", 4);
         assert_eq!((choice.player_move, choice.planned_tick), (Move::Left, Some(11)));
     }

@@ -1,25 +1,22 @@
-//! This game as a search problem: where the grammar of [`search`](crate::search) meets the rules.
+//! This game as a problem for the grammar of [`search`](crate::search).
 //!
-//! Guarantees: on a map with up to eight threats a rollout does not allocate, and every game ends
-//! with tick 2000 at the latest.
+//! Guarantees: rollouts do not allocate with up to eight threats, and games end by tick 2000.
 
 use crate::game::{LAST_TICK, Move, State, World};
 use crate::search::{Generator, Problem};
 
-/// Surviving in a world, move by move; the reward is the final tick, which is the score up to a
-/// constant factor.
+/// Survival in a world. The reward is the final tick, which is proportional to the score.
 #[derive(Clone, Copy, Debug)]
 pub struct SurvivalProblem<'w> {
     world: &'w World,
 }
 
 impl<'w> SurvivalProblem<'w> {
-    /// The problem of surviving in `world`, from the state in which a search starts.
+    /// The problem of surviving in `world`.
     pub const fn new(world: &'w World) -> Self {
         Self { world }
     }
 
-    /// Whether a move changes the player's tile or is [`Move::Stay`].
     #[inline]
     fn is_distinct(&self, state: &State, player_move: Move) -> bool {
         player_move == Move::Stay
@@ -54,8 +51,7 @@ impl Problem for SurvivalProblem<'_> {
         f64::from(LAST_TICK + 1)
     }
 
-    /// Draws from all five moves until one is open: on streets that is quicker than counting the
-    /// open ones first.
+    /// Draws until a move is open, which is faster on streets than counting open moves.
     #[inline]
     fn random(&self, state: &State, _: &mut Vec<Move>, random: &mut Generator) -> Move {
         loop {
@@ -66,9 +62,8 @@ impl Problem for SurvivalProblem<'_> {
         }
     }
 
-    /// "Not dead": a random move, or else the next one in the order of [`Move::ALL`], after which
-    /// the player is not caught. The server detects a catch only at the start of the next tick;
-    /// here it is detected as soon as the move is tried. If every move is fatal, returns the first.
+    /// A random move, or else the next in the order of [`Move::ALL`], that is not fatal; the first
+    /// if all are. Unlike the server, it detects a catch as soon as the move is tried.
     #[inline]
     fn greedy(&self, state: &State, actions: &mut Vec<Move>, random: &mut Generator, trial_ticks: &mut u64) -> Move {
         let first = self.random(state, actions, random);
@@ -90,7 +85,7 @@ impl Problem for SurvivalProblem<'_> {
         }
     }
 
-    /// Tick, tile and move: the policy learns where the threats are from the tick.
+    /// Tick, tile and move; the tick implies the positions of the threats.
     #[inline]
     fn code(&self, state: &State, player_move: Move, _depth: usize, _index: usize) -> u64 {
         let tile = self.world.tile_after(state, Move::Stay);
@@ -98,7 +93,6 @@ impl Problem for SurvivalProblem<'_> {
     }
 }
 
-/// The next move in cyclic order.
 #[inline]
 const fn next_move(player_move: Move) -> Move {
     Move::ALL[(player_move as usize + 1) % Move::ALL.len()]
@@ -129,7 +123,7 @@ mod tests {
 
     #[test]
     fn greedy_avoids_a_catch_where_possible() {
-        // The goldfish can only move left, which it does on tick 5; staying would then be fatal.
+        // On tick 5 the goldfish can only move left, so staying would be fatal.
         let world = world("P.g\n.##");
         let problem = SurvivalProblem::new(&world);
         let mut state = world.start();
@@ -145,7 +139,6 @@ mod tests {
 
     #[test]
     fn greedy_returns_a_move_when_all_are_fatal() {
-        // On tick 5 the goldfish, which can only move left, reaches the player's only tile.
         let world = world("P~g");
         let mut state = world.start();
         while !state.is_caught() {

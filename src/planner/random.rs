@@ -5,14 +5,14 @@ use super::{Budget, Choice, Planner, Source};
 use crate::game::{State, World};
 use crate::search::{Generator, Problem};
 
-/// Plays at random.
+/// Plays random moves.
 #[derive(Clone, Debug)]
 pub struct RandomPlanner {
     random: Generator,
 }
 
 impl RandomPlanner {
-    /// A planner that draws its moves from `seed`.
+    /// Creates a planner that draws moves with `seed`.
     pub fn new(seed: u64) -> Self {
         Self { random: Generator::from_seed(seed) }
     }

@@ -1,27 +1,24 @@
-//! A row of the table of planners.
+//! The rows of the table of planners.
 
 use super::choice::Planner;
 use super::survival::SurvivalOptions;
 
-/// A planner's row.
 pub(super) struct PlannerEntry {
     pub name: &'static str,
-    /// One line of help. An expression's row shows the expression.
+    /// One line of help, which contains the expression if there is one.
     pub about: &'static str,
-    /// The number that may follow the name after a colon.
+    /// The number after the name and a colon, if the planner takes one.
     pub parameter: Option<Parameter>,
     pub make: Make,
 }
 
-/// A whole number from 1 to `max`.
 pub(super) struct Parameter {
     pub default: u16,
     pub max: u16,
 }
 
-/// How a planner is made, from its parameter (0 if it has none).
+/// The constructor, whose argument is the parameter or 0.
 pub(super) enum Make {
     Planner(fn(u16, SurvivalOptions) -> Box<dyn Planner>),
-    /// The text of an expression of the search grammar.
     Expression(fn(u16) -> String),
 }

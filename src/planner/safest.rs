@@ -1,16 +1,14 @@
-//! `safest`: checks one tick ahead, then heads for the tile with the most margin. This is the
-//! one-step rule that most people write first, and the fallback of the other planners when they
-//! have neither a plan nor time.
+//! `safest`: avoids a catch in the next tick, then heads for the tile with the most margin. Other
+//! planners fall back on it.
 //!
-//! The *margin* of a tile is the number of ticks between the player's and the first threat's
-//! earliest arrival, if each takes a shortest path and the threats keep their pace. The threats'
-//! actual moves are predicted one tick ahead only.
+//! The *margin* of a tile is the time in ticks between the player's and the first threat's earliest
+//! arrival, on shortest paths and at the threats' pace.
 
 use super::terrain::Terrain;
 use super::{Budget, Choice, Planner, Source, follower};
 use crate::game::{Move, Mover, State, UNREACHED, World};
 
-/// Plays by the one-step rule. It keeps only scratch space.
+/// Plays by the one-step rule; keeps only scratch space.
 #[derive(Clone, Debug, Default)]
 pub struct SafestPlanner {
     terrain: Option<Terrain>,
@@ -24,14 +22,13 @@ impl SafestPlanner {
         Self::default()
     }
 
-    /// The choice of a planner that has simulated `simulated_ticks` and found no move.
+    /// The choice of a planner that found no move after `simulated_ticks`.
     pub(super) fn fall_back(&mut self, world: &World, state: &State, simulated_ticks: u64) -> Choice {
         let player_move = self.choose(world, state);
         Choice { player_move, source: Source::Fallback, planned_tick: None, simulated_ticks }
     }
 
-    /// Of the moves that are not immediately fatal, the one that leads to the most margin; an
-    /// arbitrary move if all are fatal.
+    /// The move with the most margin among those that are not immediately fatal, if any.
     fn choose(&mut self, world: &World, state: &State) -> Move {
         let terrain = Terrain::cached(&mut self.terrain, world.layout());
         let threats =
@@ -55,7 +52,6 @@ impl SafestPlanner {
     }
 }
 
-/// The largest margin of any tile that the player can reach.
 fn most_margin(player_steps: &[u16], threat_steps: &[u16], period_ticks: u16) -> i32 {
     let reached = player_steps.iter().zip(threat_steps).filter(|&(&steps, _)| steps != UNREACHED);
     let margin = |(&player, &threat): (&u16, &u16)| i32::from(threat) * i32::from(period_ticks) - i32::from(player);
@@ -82,8 +78,7 @@ mod tests {
 
     #[test]
     fn avoids_a_catch_one_tick_ahead() {
-        // Right leads to the most margin, but the goldfish moves there on tick 5, because it has no
-        // other option.
+        // Right leads to the most margin, but there the goldfish must move left on tick 5.
         let world =
             World::new(&Layout::parse("#P.g\n#.##\n#.##").expect("a drawing"), &Rules::BLITZ_2025).expect("a map");
         let mut state = world.start();

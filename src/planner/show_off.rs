@@ -1,9 +1,8 @@
-//! `show-off`: survives, and among surviving plans prefers those in which the threats come close.
+//! `show-off`: survives, with plans that let the threats come close.
 //!
-//! It first solves the game as `survival` does. From then on it spends each tick on variations of
-//! its plan: a prefix of the plan, a few daring ticks, then a survival search for the rest. A
-//! variation replaces the plan only if its moves provably survive to the end and the threats come
-//! closer in the next ticks, so a surviving plan is never given up.
+//! It first solves the game as `survival` does. In each tick it then tries variations of its plan:
+//! a prefix of the plan, *daring* ticks that approach the threats, and a survival search for the
+//! rest. A variation replaces the plan if it provably survives and the threats come closer.
 
 use super::follower::successor;
 use super::lookahead::threat_distance;
@@ -13,18 +12,16 @@ use super::{Budget, Choice, Outcome, Planner, Source, SurvivalOptions, SurvivalS
 use crate::game::{LAST_TICK, Move, State, World};
 use crate::search::{BudgetMeter, Generator, Problem};
 
-/// The number of ticks over which plans are compared.
+/// Ticks over which plans are compared.
 const HORIZON_TICKS: usize = 48;
-/// A variation departs from the plan within this many ticks.
+/// Maximum ticks before a variation departs from the plan.
 const PREFIX_TICKS_MAX: usize = 24;
-/// A variation has at most this many daring ticks.
 const DARE_TICKS_MAX: usize = 24;
-/// Maximum number of states expanded to prove that a variation survives.
 const PROOF_TICKS_MAX: u64 = 12_000;
-/// On average one in this many daring ticks is random.
+/// One in this many daring ticks is random, on average.
 const RANDOM_TICK_INTERVAL: usize = 6;
 
-/// Plays surviving plans, varied so that threats come close.
+/// Plays surviving plans in which the threats come close.
 #[derive(Debug)]
 pub struct ShowOffPlanner {
     survival: SurvivalPlanner,
@@ -32,13 +29,12 @@ pub struct ShowOffPlanner {
 }
 
 impl ShowOffPlanner {
-    /// Creates a planner whose variations are drawn with the options' seed.
+    /// Creates a planner; the options' seed also determines its variations.
     pub fn new(options: SurvivalOptions) -> Self {
         Self { survival: SurvivalPlanner::new(options), random: Generator::from_seed(options.seed) }
     }
 
-    /// A plan that departs from `plan` at some tick and still survives, if one is found within the
-    /// budget.
+    /// A surviving variation of `plan`, if one is found within the budget.
     fn vary(&mut self, world: &World, state: &State, plan: &[Move], meter: &mut BudgetMeter) -> Option<Vec<Move>> {
         let mut state = state.clone();
         let mut moves = plan[..self.random.below(PREFIX_TICKS_MAX.min(plan.len()))].to_vec();
@@ -57,7 +53,7 @@ impl ShowOffPlanner {
         if state.is_caught() {
             return None;
         }
-        let options = SurvivalOptions { seed: self.random.below(1 << 32) as u64, ..SurvivalOptions::default() };
+        let options = SurvivalOptions { seed: self.random.next_u32().into(), ..SurvivalOptions::default() };
         let budget = meter.remaining().and(Budget::ticks(PROOF_TICKS_MAX));
         let solution = SurvivalSearch::new(options).solve(world, &state, budget);
         meter.add_search(solution.simulated_ticks);
@@ -65,8 +61,8 @@ impl ShowOffPlanner {
         (solution.outcome == Outcome::Survives).then_some(moves)
     }
 
-    /// Usually the move that brings a threat nearest without being fatal; `None` when the budget is
-    /// used up.
+    /// The move that brings a threat nearest without being fatal, or sometimes a random one. `None`
+    /// if the budget is used up.
     fn closest_safe_move(&mut self, world: &World, state: &State, meter: &mut BudgetMeter) -> Option<Move> {
         meter.tick().ok()?;
         if self.random.below(RANDOM_TICK_INTERVAL) == 0 {
@@ -89,8 +85,8 @@ impl ShowOffPlanner {
     }
 }
 
-/// How close the threats come in the next ticks of a plan; only the nearest one counts, and close
-/// counts much more than far. `None` when the budget is used up.
+/// The closeness of the nearest threat over the next ticks of a plan, with more weight on near
+/// threats. `None` if the budget is used up.
 fn closeness(world: &World, state: &State, plan: &[Move], meter: &mut BudgetMeter) -> Option<u32> {
     const NEAR: i32 = 840;
     let mut state = state.clone();
@@ -114,7 +110,7 @@ impl Planner for ShowOffPlanner {
         let mut source = Source::Plan;
         while meter.check().is_ok() {
             let variation = self.vary(world, state, &plan, &mut meter);
-            // Even a variation that fails must use up some of the budget.
+            // Failed variations must use up budget too.
             let _ = meter.tick();
             let Some(variation) = variation else { continue };
             if let Some(closer) = closeness(world, state, &variation, &mut meter).filter(|&closer| closer > best) {

@@ -1,7 +1,5 @@
-//! The search signature: a hash of the planners' behaviour with a fixed seed and a fixed budget.
-//!
-//! A code change that keeps the signature on enough maps does not change any search. The idea comes
-//! from chess engines, which report the node count of a fixed benchmark.
+//! The search signature: a hash of the planners' moves with a fixed seed and budget, like the node
+//! counts of chess engines. A code change that keeps it on enough maps does not change any search.
 
 use std::sync::Mutex;
 use std::thread;
@@ -13,9 +11,8 @@ use crate::fnv::FnvHasher;
 use crate::game::{Layout, Move, Rules, World, WorldError};
 
 const SEED: u64 = 2025;
-/// Maximum number of states for the survival search on each map.
 const TICKS_TO_SOLVE: u64 = 20_000;
-/// Planners that play the first ticks of each map, and their budget per tick.
+/// Planners that play the first ticks of each map, with their budgets per tick.
 const PLANNERS: [(&str, Budget); 9] = [
     ("uct-greedy", Budget::evaluations(12)),
     ("step(repeat(4, select(0.5, simulate)))", Budget::evaluations(12)),
@@ -29,11 +26,11 @@ const PLANNERS: [(&str, Budget); 9] = [
 ];
 const TICKS: usize = 12;
 
-/// The search signature on these maps, in both variants: 16 hexadecimal digits that do not depend
-/// on the number of threads or the machine.
+/// The search signature on these maps under both rules: 16 hexadecimal digits, independent of
+/// threads and machine.
 ///
 /// # Errors
-/// When a map is not within the limits of a [`World`].
+/// If a map is not within the limits of a [`World`].
 pub fn signature(layouts: &[Layout], threads: usize) -> Result<String, WorldError> {
     let games: Vec<(&Layout, &Rules)> =
         layouts.iter().flat_map(|layout| [(layout, &Rules::BLITZ_2025), (layout, &Rules::NO_JUMP)]).collect();
@@ -44,8 +41,12 @@ pub fn signature(layouts: &[Layout], threads: usize) -> Result<String, WorldErro
         done.collect::<Vec<(usize, Result<Record, WorldError>)>>()
     };
     let mut records = thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(work)).collect();
-        workers.into_iter().flat_map(|worker| worker.join().expect("planners do not panic")).collect::<Vec<_>>()
+        // This thread also works, so failing to start helpers does no harm.
+        let help = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
+        let helpers: Vec<_> = (1..threads).filter_map(help).collect();
+        let mut records = work();
+        records.extend(helpers.into_iter().flat_map(|helper| helper.join().expect("planners do not panic")));
+        records
     });
     records.sort_unstable_by_key(|&(index, _)| index);
     let mut hash = FnvHasher::default();
@@ -55,7 +56,6 @@ pub fn signature(layouts: &[Layout], threads: usize) -> Result<String, WorldErro
     Ok(format!("{:016x}", hash.finish()))
 }
 
-/// The behaviour of the planners on one map.
 fn record(layout: &Layout, rules: &Rules) -> Result<Record, WorldError> {
     let world = World::new(layout, rules)?;
     let mut record = Record::default();
@@ -76,7 +76,6 @@ impl Record {
         self.0.extend(moves.into_iter().map(|player_move| player_move.letter() as u8));
     }
 
-    /// Adds a solution of the survival search.
     fn survival(&mut self, world: &World) {
         let options = SurvivalOptions { seed: SEED, ..SurvivalOptions::default() };
         let solution = SurvivalSearch::new(options).solve(world, &world.start(), Budget::ticks(TICKS_TO_SOLVE));
@@ -86,7 +85,6 @@ impl Record {
         self.moves(solution.moves);
     }
 
-    /// Adds the first ticks of a game.
     fn game(&mut self, world: &World, name: &str, budget: Budget) {
         let mut planner = by_name(name, SEED).expect("a planner");
         let mut state = world.start();

@@ -1,29 +1,21 @@
-//! `smitsimax`: plays against threats whose moves cannot be predicted, by letting them plan too.
+//! `smitsimax`: plays against unpredictable threats by simulating their planning, a method known as
+//! decoupled UCT (Tak, Lanctot and Winands, 2014).
 //!
-//! Every agent, the player and each unmodelled threat, has a bandit tree of its own moves, and its
-//! own reward. In each playout all agents choose in turn, each by the confidence bounds of its own
-//! bandits, and then each learns from its own reward. The other threats are predicted exactly. The
-//! method is known from programming contests as Smitsimax, and in the literature as decoupled UCT
-//! (Tak, Lanctot and Winands, 2014).
+//! Each agent, the player or an unmodelled threat, has its own tree of bandits and its own reward.
+//! In each playout all agents choose by the confidence bounds of their own bandits, then learn from
+//! their own rewards. The other threats are predicted exactly.
 //!
-//! An agent's bandit belongs to what the agent sees: the player sees where all threats are, a
-//! threat sees its own tile and the player's, after the player's move, as the server's threats can.
-//! So a threat learns how to follow the player wherever it goes; one that chose without seeing it
-//! would be fooled by every turn. A threat expects most of stepping nearer, and tries other moves
-//! as these prove better.
+//! A bandit is indexed by the agent's observation: the player observes all threats, a threat its
+//! own tile and the player's tile after the player's move, as on the server. A playout ends in the
+//! first situation that is new to the player. Its value is the player's *room*, as in `cautious`:
+//! the tiles that the player reaches before any threat could. The room after a move is also its
+//! prior value.
 //!
-//! A playout ends in the first situation that the player has not been in before. That is worth the
-//! player's *room*, as `cautious` measures it: the tiles that it reaches before any threat could.
-//! The room after each move is also what the player expects of the move before trying it, so the
-//! first playouts choose much like `cautious`, and the others look further.
+//! A threat is *calm* at a distance of the player if it has stayed there several times in a row
+//! although it could move. It is expected to stay at this distance until it first moves.
 //!
-//! What a threat has done says what it does. One that stayed while it could have moved, several
-//! times in a row, is *calm* where the player is as far away as it was then: it is expected to stay
-//! there, until it moves there once.
-//!
-//! Guarantees: with a budget in ticks, the answer depends on the positions and the budget alone.
-//! [`SmitsimaxRules`] is the core, as [`CautiousRules`](super::CautiousRules) is that of
-//! `cautious`; it keeps distances of one map only.
+//! Guarantees: with a budget in ticks, the choice depends only on observed positions and the
+//! budget.
 
 use std::collections::HashMap;
 use std::hash::Hasher;
@@ -36,44 +28,40 @@ use crate::fnv::FnvHasher;
 use crate::game::{Clock, LAST_TICK, Layout, Move, Mover, Position, State, UNREACHED, World};
 use crate::search::BudgetMeter;
 
-/// Ticks that a playout looks ahead at most.
 const HORIZON_TICKS: usize = 40;
-/// The weight of the exploration term of the player's confidence bounds, in units of the range of
-/// the rewards seen.
+/// Exploration weight of the player's confidence bounds, in units of the range of rewards.
 const EXPLORATION: f32 = 0.2;
-/// How many visits what the player expects of a move counts for.
+/// The number of visits that the prior value of a player's move counts for.
 const EXPECTATION_VISITS: f32 = 2.0;
-/// The weight of the threats' expectations, in the same units.
+/// The weight of the threats' priors, in the same units.
 const ATTACK_EXPLORATION: f32 = 0.7;
-/// The share of a threat's visits that it expects to spend on moves towards the player.
+/// The share of visits that a threat initially expects to spend on moves towards the player.
 const ATTACK_SHARE: f32 = 0.9;
-/// What a threat gains from being beside the player rather than far away.
+/// A threat's extra reward beside the player compared to far away.
 const CLOSENESS_REWARD: f32 = 0.02;
-/// What being caught at once costs the player; the whole map as its room is worth 1.
+/// The player's cost of an immediate catch, relative to the whole map as room.
 const CATCH_COST: f32 = 0.3;
-/// The share of its worth that room within dead ends has.
+/// The relative value of room within dead ends.
 const DEAD_END_SHARE: f32 = 0.5;
-/// For how many ticks the threats that can be predicted are predicted where a playout ends.
+/// Ticks for which predictable threats are predicted at the end of a playout.
 const PREDICTED_TICKS: u16 = 6;
 
-/// Steps of a threat beyond which it does not matter when it arrives.
+/// Maximum threat steps for which arrivals are computed.
 const DELAYS_MAX: usize = 64;
 
-/// How often in a row a threat must have stayed to be calm.
+/// Stays in a row that make a threat calm.
 const CALM_STAYS: u8 = 3;
 
-/// The moves of an agent: the four directions, then staying.
 const MOVES: usize = Move::ALL.len();
 
-/// Chooses moves against threats of which only the positions are known.
+/// Chooses moves against threats that are known by their positions only.
 #[derive(Clone, Debug)]
 pub struct SmitsimaxRules {
     distances: Option<Distances>,
-    /// The choice when there is no time for a single playout.
+    /// The fallback when there is no time for a playout.
     cautious: CautiousRules,
-    /// What the threats have done, in the order in which they were given.
+    /// One per threat, in the given order.
     habits: Vec<Habit>,
-    /// The tick of the last choice.
     last_tick: Option<u16>,
 }
 
@@ -84,12 +72,11 @@ impl Default for SmitsimaxRules {
 }
 
 impl SmitsimaxRules {
-    /// Creates the core without a map.
+    /// Creates rules without a map.
     pub fn new() -> Self {
         Self { distances: None, cautious: CautiousRules::new(), habits: Vec::new(), last_tick: None }
     }
 
-    /// Learns what the threats have done since the last choice.
     fn observe(&mut self, world: &World, state: &State, unmodelled: &[ObservedThreat]) {
         let tick = state.tick();
         let is_next = self.last_tick.replace(tick).is_some_and(|last| last + 1 == tick);
@@ -108,14 +95,13 @@ impl SmitsimaxRules {
                         habit.learn(threat.position, distances.distance(player, from));
                     }
                 }
-                // Another threat.
                 _ => *habit = Habit::at(threat.position),
             }
         }
     }
 
-    /// The move to play: `world` contains only the predictable threats, `state` has their positions
-    /// (see [`World::state_at`]), and `unmodelled` are the others, which plan for themselves.
+    /// Chooses a move. `world` contains the predictable threats and `state` their positions (see
+    /// [`World::state_at`]); `unmodelled` threats plan for themselves.
     pub fn choose(&mut self, world: &World, state: &State, unmodelled: &[ObservedThreat], budget: Budget) -> Choice {
         self.observe(world, state, unmodelled);
         let distances = Distances::refresh(&mut self.distances, world);
@@ -138,15 +124,14 @@ impl SmitsimaxRules {
     }
 }
 
-/// What a threat has done.
 #[derive(Clone, Copy, Debug)]
 struct Habit {
     position: Position,
-    /// How often in a row it has stayed though it could have moved.
+    /// Consecutive ticks in which it stayed although it could move.
     stays: u8,
-    /// The player's least distance meanwhile.
+    /// The minimum distance of the player during these stays.
     nearest: u16,
-    /// The distance of the player from which on it stays; [`UNREACHED`] if there is none.
+    /// The minimum distance of the player at which it stays, or [`UNREACHED`].
     calm_distance: u16,
 }
 
@@ -155,8 +140,8 @@ impl Habit {
         Self { position, stays: 0, nearest: UNREACHED, calm_distance: UNREACHED }
     }
 
-    /// Learns from a tick in which it could move: where it is now, and how far away the player was
-    /// from where it was before, after the player's move.
+    /// Learns from a tick in which the threat could move. `distance` is the player's distance,
+    /// after its move, from the threat's old position.
     fn learn(&mut self, position: Position, distance: u16) {
         if position != self.position {
             let is_surprise = distance >= self.calm_distance;
@@ -172,20 +157,16 @@ impl Habit {
     }
 }
 
-/// The bandit of an agent in a situation: what it has gained from each of its moves.
 #[derive(Clone, Copy, Debug, Default)]
 struct Bandit {
-    /// The legal moves, as bits.
     legal: u8,
     visits: [u32; MOVES],
     rewards: [f32; MOVES],
-    /// Move -> what is expected before it is tried: the player's reward, or the share of a threat's
-    /// visits.
+    /// Prior per move: the player's reward, or the share of a threat's visits.
     expected: [f32; MOVES],
 }
 
 impl Bandit {
-    /// The numbers of the legal moves.
     fn moves(self) -> impl Iterator<Item = usize> {
         (0..MOVES).filter(move |number| self.legal >> number & 1 == 1)
     }
@@ -194,21 +175,17 @@ impl Bandit {
         self.visits.iter().sum()
     }
 
-    /// The player's mean reward of a move, with what it expected.
     fn mean(&self, number: usize) -> f32 {
         let expected = EXPECTATION_VISITS * self.expected[number];
         (self.rewards[number] + expected) / (self.visits[number] as f32 + EXPECTATION_VISITS)
     }
 }
 
-/// The bandits of one agent, by what it sees.
 #[derive(Clone, Debug)]
 struct Tree {
     bandits: Vec<Bandit>,
     by_sight: HashMap<u64, u32>,
-    /// The bandits and moves of the current playout.
     path: Vec<(u32, u8)>,
-    /// The least and the greatest reward so far.
     range: (f32, f32),
 }
 
@@ -222,7 +199,6 @@ impl Tree {
         }
     }
 
-    /// Adds the reward of the playout to its moves.
     fn back_up(&mut self, reward: f32) {
         self.range = (self.range.0.min(reward), self.range.1.max(reward));
         for &(index, chosen) in &self.path {
@@ -232,12 +208,11 @@ impl Tree {
         }
     }
 
-    /// Chooses one of the player's moves among those given as bits: the one with the highest upper
-    /// confidence bound.
+    /// Chooses the player's move with the highest upper confidence bound in the bit set `moves`.
     fn select_by_bound(&mut self, index: u32, moves: u8) -> usize {
         let bandit = self.bandits[index as usize];
         let (low, span) = (self.range.0, self.span());
-        // Not the standard library's logarithm, whose last bit depends on the platform.
+        // The standard library's logarithm has a platform-dependent last bit.
         let log = libm::logf((bandit.total_visits() + 1) as f32);
         self.select(index, moves, |number| {
             let exploration = (log / (bandit.visits[number] as f32 + 1.0)).sqrt();
@@ -245,8 +220,8 @@ impl Tree {
         })
     }
 
-    /// Chooses one of a threat's moves: by its rewards, and by how far its visits fall short of the
-    /// expected share (the predictor bound of Rosin, 2011, as in AlphaZero).
+    /// Chooses a threat's move by its rewards and the shortfall of its visits below the expected
+    /// share (the predictor bound of Rosin, 2011, as in AlphaZero).
     fn select_by_share(&mut self, index: u32) -> usize {
         let bandit = self.bandits[index as usize];
         let (total, span) = (bandit.total_visits(), self.span());
@@ -259,7 +234,7 @@ impl Tree {
         })
     }
 
-    /// The legal move of the highest score among those given as bits; the first of several.
+    /// The first legal move of the highest score in the bit set `moves`.
     fn select(&mut self, index: u32, moves: u8, score: impl Fn(usize) -> f32) -> usize {
         let bandit = self.bandits[index as usize];
         let scored = bandit.moves().filter(|number| moves >> number & 1 == 1).map(|number| (number, score(number)));
@@ -269,12 +244,10 @@ impl Tree {
         chosen
     }
 
-    /// The range of the rewards so far.
     fn span(&self) -> f32 {
         (self.range.1 - self.range.0).max(1e-6)
     }
 
-    /// Adds a bandit for what the agent sees; returns its index.
     fn add(&mut self, sight: u64, bandit: Bandit) -> u32 {
         let index = self.bandits.len() as u32;
         self.bandits.push(bandit);
@@ -283,7 +256,6 @@ impl Tree {
     }
 }
 
-/// An unmodelled threat and its tree.
 #[derive(Clone, Debug)]
 struct UnmodelledThreat {
     start: u16,
@@ -291,18 +263,17 @@ struct UnmodelledThreat {
     period_ticks: Option<u8>,
     /// The distance of the player from which on it stays.
     calm_distance: u16,
-    /// By tick ahead: whether it moves.
     moves: Vec<bool>,
     tree: Tree,
 }
 
 impl UnmodelledThreat {
-    /// Whether it stays, the player being on a tile.
+    /// Returns true if it is expected to stay while the player is on this tile.
     fn is_calm(&self, distances: &mut Distances, player: u16) -> bool {
         self.calm_distance != UNREACHED && distances.distance(player, self.tile) >= self.calm_distance
     }
 
-    /// Chooses and makes a step, the player being on a tile after its move.
+    /// Chooses a step and makes it, given the player's tile after its move.
     fn step(&mut self, distances: &mut Distances, player: u16, ahead: usize) {
         if self.is_calm(distances, player) {
             return;
@@ -318,8 +289,6 @@ impl UnmodelledThreat {
         self.tile = targets[self.tree.select_by_share(index)];
     }
 
-    /// The bandit for a new situation, given the targets of the moves and the steps from each tile
-    /// to the player's.
     fn bandit(&self, targets: &[u16; MOVES], steps: &[u16]) -> Bandit {
         let is_legal = |&number: &usize| number == MOVES - 1 || targets[number] != self.tile;
         let legal = (0..MOVES).filter(is_legal).fold(0, |bits, number| bits | 1 << number);
@@ -341,23 +310,21 @@ impl UnmodelledThreat {
     }
 }
 
-/// All agents in a position, and what playouts have shown.
+/// All agents in a position, and the statistics of the playouts.
 struct Agents<'a> {
     world: &'a World,
     state: &'a State,
     distances: &'a mut Distances,
     player: Tree,
     unmodelled: Vec<UnmodelledThreat>,
-    /// The moves among which the player chooses in the first tick, as bits; 0 for all.
+    /// Bit set of the player's moves in the first tick; 0 for all.
     shortlist: u8,
-    /// Ticks that a playout looks ahead.
     horizon: usize,
     playouts: u32,
     survived_ticks: u64,
-    /// Scratch space of the evaluation.
     arrivals: Vec<u16>,
     steps: Vec<u16>,
-    /// Ticks ahead and tiles at which a predictable threat stands then.
+    /// Ticks ahead, and the tiles of predictable threats at that time.
     occupied: Vec<(u16, u16)>,
 }
 
@@ -396,8 +363,8 @@ impl<'a> Agents<'a> {
         }
     }
 
-    /// Plays once to the first new situation and lets every agent learn; if the budget runs out,
-    /// returns false and learns nothing.
+    /// Plays up to the first new situation, then lets every agent learn. Returns false if the
+    /// budget runs out first.
     fn play_out(&mut self, meter: &mut BudgetMeter) -> bool {
         self.player.path.clear();
         for threat in &mut self.unmodelled {
@@ -439,7 +406,6 @@ impl<'a> Agents<'a> {
         true
     }
 
-    /// A hash of what the player sees: the time and where everyone is.
     fn player_sight(&self, state: &State, ahead: usize) -> u64 {
         let mut hash = FnvHasher::default();
         hash.write(&(ahead as u16).to_le_bytes());
@@ -451,7 +417,6 @@ impl<'a> Agents<'a> {
         hash.finish()
     }
 
-    /// Plays a tick. Returns whether the player is caught.
     fn play_tick(&mut self, state: &mut State, player_move: Move, ahead: usize) -> bool {
         let world = self.world;
         let after = world.tile_after(state, player_move);
@@ -465,8 +430,7 @@ impl<'a> Agents<'a> {
         state.is_caught() || self.unmodelled.iter().any(|threat| threat.tile == after)
     }
 
-    /// The player's bandit in a new situation, and what the situation is worth; `None` if the
-    /// budget runs out.
+    /// The player's bandit in a new situation, and the situation's value.
     fn evaluate(&mut self, state: &State, ahead: usize, meter: &mut BudgetMeter) -> Option<(Bandit, f32)> {
         self.measure_arrivals(state, meter)?;
         let player = self.world.tile_after(state, Move::Stay);
@@ -481,10 +445,9 @@ impl<'a> Agents<'a> {
         Some((bandit, best))
     }
 
-    /// Fills `arrivals` with the ticks in which any threat could first be on each tile, and
-    /// `occupied` with where the predictable threats will be. A calm threat arrives only where the
-    /// player would come too near to it. The predictable ones are predicted for a while, as if the
-    /// player stood still; then they may do anything. `None` if the budget runs out.
+    /// Fills `arrivals` with the earliest arrival of any threat per tile, and `occupied` with
+    /// predicted positions. Calm threats arrive only on tiles within their calm distance.
+    /// Predictions are for a few ticks while the player stands still.
     fn measure_arrivals(&mut self, state: &State, meter: &mut BudgetMeter) -> Option<()> {
         self.occupied.clear();
         let mut later = state.clone();
@@ -524,9 +487,8 @@ impl<'a> Agents<'a> {
         Some(())
     }
 
-    /// What the player's room is worth after a move onto a tile: the tiles that it can reach before
-    /// any threat could, weighted by the ticks by which it is first. The square root, because one
-    /// more tile matters most where there are few. `None` if the move may be fatal at once.
+    /// The value of the player's room after a move onto a tile; `None` if the move may be fatal.
+    /// The square root gives more weight to an additional tile when room is scarce.
     fn room(&mut self, next: u16) -> Option<f32> {
         let (arrivals, occupied) = (&self.arrivals, &self.occupied);
         let enters = |tile: u16, made: u16| made < arrivals[usize::from(tile)] && !occupied.contains(&(made, tile));
@@ -546,7 +508,6 @@ impl<'a> Agents<'a> {
         Some(share.sqrt() * if is_open { 1.0 } else { DEAD_END_SHARE })
     }
 
-    /// The move that was visited most.
     fn best_move(&self) -> Option<Move> {
         let root = self.player.bandits.first()?;
         let best = root.moves().filter(|&number| root.visits[number] > 0).max_by(|&left, &right| {
@@ -555,19 +516,17 @@ impl<'a> Agents<'a> {
         best.map(|number| Move::ALL[number])
     }
 
-    /// The mean final tick of the playouts.
     fn mean_final_tick(&self) -> u16 {
         let survived = self.survived_ticks / u64::from(self.playouts.max(1));
         self.state.tick().saturating_add(survived as u16).min(LAST_TICK + 1)
     }
 }
 
-/// What being caught after some ticks is worth.
 fn catch_reward(ahead: usize) -> f32 {
     CATCH_COST * (ahead as f32 / HORIZON_TICKS as f32 - 1.0)
 }
 
-/// By tick ahead: whether a threat with this pace moves.
+/// Per tick ahead, whether a threat with this pace moves.
 fn moves_ahead(clock: &Clock, tick: u16, period_ticks: Option<u8>) -> Vec<bool> {
     let moves = |ahead: usize| match period_ticks {
         Some(period) => ahead.is_multiple_of(usize::from(period.max(1))),
@@ -576,11 +535,11 @@ fn moves_ahead(clock: &Clock, tick: u16, period_ticks: Option<u8>) -> Vec<bool> 
     (0..HORIZON_TICKS).map(moves).collect()
 }
 
-/// Plays by [`SmitsimaxRules::choose`]: it receives states, but treats every threat as unmodelled.
+/// Plays by [`SmitsimaxRules::choose`] with every threat as unmodelled.
 #[derive(Debug, Default)]
 pub struct SmitsimaxPlanner {
     rules: SmitsimaxRules,
-    /// The streets without threats, for the map played last.
+    /// The last map without threats.
     streets: Option<World>,
 }
 
@@ -636,8 +595,6 @@ mod tests {
 
     #[test]
     fn flees_between_a_predicted_and_an_unmodelled_threat() {
-        // The bull comes from the left and has no other option; the unmodelled threat could come
-        // from the right; the way out is down.
         let world = world("b.P...\n##.###\n##....", &Rules::BLITZ_2025);
         let bull = crate::game::Threat { direction: Direction::Right, ..world.threat(&world.start(), 0) };
         let state = world.state_at(1000, Position::new(2, 0), &[bull]).expect("a state");
@@ -672,7 +629,6 @@ mod tests {
             });
             calm.collect()
         };
-        // Threats move in every one of these ticks.
         assert_eq!(calm(&[(1000, 8), (1001, 8), (1002, 8), (1003, 8)]), [UNREACHED, UNREACHED, UNREACHED, 8]);
         assert_eq!(calm(&[(1004, 7)]), [UNREACHED], "it has moved");
         assert_eq!(calm(&[(1005, 7), (1006, 7), (1007, 7), (1009, 7)])[2..], [7, UNREACHED], "a tick is missing");
@@ -680,7 +636,7 @@ mod tests {
 
     #[test]
     fn threat_learns_to_follow_the_player_wherever_it_goes() {
-        // On a ring, a threat beside the player that could not see its moves would lose it at once.
+        // On a ring, a threat that could not observe the player's moves would lose it at once.
         let world = world("P..\n.#.\n...", &Rules::BLITZ_2025);
         let state = world.state_at(1000, Position::new(1, 0), &[]).expect("a state");
         let mut distances = None;

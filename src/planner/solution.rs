@@ -1,8 +1,8 @@
-//! How a solution is written: one line of text, or JSON.
+//! Text and JSON forms of a solution.
 //!
-//! As text, `survives 2001 2001 20553 LL.RU...`: the outcome, the last tick, the bound, the
-//! simulated ticks, and the moves as letters (`L`, `R`, `U`, `D`, and `.` to stay), or `-` if there
-//! are none. As JSON, an object with the fields of [`Solution`] in which the moves are such a text.
+//! The text `survives 2001 2001 20553 LL.RU...` holds the outcome, last tick, bound, simulated
+//! ticks and moves (`-` for none). The JSON form has the fields of [`Solution`], with moves as
+//! text.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,10 +13,9 @@ use thiserror::Error;
 use super::{Outcome, Solution};
 use crate::game::{Move, Plan};
 
-/// In the text of a solution: no moves.
 const NO_MOVES: &str = "-";
 
-/// Why a text is not a solution.
+/// The parse error of a solution.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("solution: expected {expected}, found {found:?}")]
 pub struct SolutionError {
@@ -97,7 +96,6 @@ impl FromStr for Solution {
     }
 }
 
-/// A solution as JSON.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SolutionText {

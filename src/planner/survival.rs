@@ -1,26 +1,25 @@
-//! The survival search: treats the whole game as one search problem, with exact predictions.
+//! The survival search: one search over the whole game with exact predictions.
 //!
-//! A *layer* holds distinct states of one tick. The next layer is filled with randomly drawn moves,
-//! at most a share of them onto any one tile of the player, until it has as many states as the beam
-//! is wide: randomness and diversity beat every score that was tried, because scored beams fill up
-//! with similar states that all die together. A narrow beam runs ahead; where it dies, the search
-//! backtracks a number of ticks, further and with a wider beam each time it dies near the same
-//! place. A layer that was never truncated holds *every* reachable state, so when such a layer has
-//! no successor, the search was exhaustive and proves that no line survives longer.
+//! A *layer* holds distinct states of one tick. Random moves from its states fill the next layer up
+//! to the width of the beam; a limited share may lead to any one tile of the player. Scored beams
+//! do worse, because they fill up with similar states that die together. A narrow beam runs ahead.
+//! Where it dies, the search backtracks, further and with a wider beam each time it dies near the
+//! same place. A layer that was never truncated holds *every* reachable state. If it has no
+//! successor, no line survives longer.
 //!
-//! Guarantees: with a budget in ticks, the answer depends on the world, the state, the seed and the
-//! budget alone, and memory stays below the given bound.
+//! Guarantees: with a budget in ticks, the answer depends only on the world, the state, the seed
+//! and the budget. Memory stays below the given bound.
 
 use crate::game::{LAST_TICK, Move, State, World};
+use crate::proof::Hopeless;
 use crate::search::{Budget, BudgetMeter, Generator};
 
-/// The initial width of the beam.
 const BEAM_WIDTH_MIN: usize = 2;
-/// How many ticks the search backtracks when it first dies at a place.
+/// Ticks to backtrack at the first dead end.
 const BACKTRACK_TICKS_MIN: usize = 16;
-/// How many ticks past a dead end the beam stays wide.
+/// Ticks past a dead end for which the beam stays wide.
 const WIDE_TICKS: usize = 8;
-/// Layers between two checkpoints, whose states are kept.
+/// Layers per checkpoint; only checkpoints keep their states.
 const CHECKPOINT_TICKS: usize = 8;
 /// At most 1/32 of a layer's states, plus one, have the player on the same tile.
 const TILE_SHARE: usize = 32;
@@ -28,17 +27,16 @@ const TILE_SHARE: usize = 32;
 /// The result of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// The moves lead to the end of the game.
+    /// The line reaches the end of the game.
     Survives,
-    /// No line survives to the end of the game, and none survives longer than these moves. Of a
-    /// search with slack or a guard: no line that keeps either.
+    /// No line survives longer; with slack or a guard, no line that keeps it.
     Doomed,
-    /// The limit was reached first; the moves are the longest line found.
+    /// The budget ended first; the line is the longest found.
     Undecided,
 }
 
 impl Outcome {
-    /// The name that the command line prints.
+    /// The name in the output of the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Survives => "survives",
@@ -48,24 +46,22 @@ impl Outcome {
     }
 }
 
-/// The result of a search, with the moves that prove it.
+/// The result of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Solution {
     /// The outcome.
     pub outcome: Outcome,
-    /// The moves from the given state to the end of the longest line.
+    /// The moves of the longest line.
     pub moves: Vec<Move>,
-    /// The last tick of that line: 2001 if it survives.
+    /// The last tick of that line; 2001 if it survives.
     pub final_tick: u16,
-    /// A proven upper bound on the final tick: 2001 if nothing is proven. If it equals the final
-    /// tick, the line is the longest.
+    /// A proven upper bound on the final tick; 2001 if nothing is proven.
     pub bound: u16,
     /// States stepped in this call.
     pub simulated_ticks: u64,
 }
 
 impl Solution {
-    /// Before a search begins.
     pub(super) fn unknown(tick: u16) -> Self {
         Self {
             outcome: Outcome::Undecided,
@@ -76,21 +72,21 @@ impl Solution {
         }
     }
 
-    /// Whether this line is proven to be the longest.
+    /// Returns true if the line is proven to be the longest.
     pub fn is_optimal(&self) -> bool {
         self.final_tick == self.bound
     }
 }
 
-/// When a line keeps out of the threats' reach: no threat stands on the player's tile or beside it
-/// after the player's move, so that none can catch it in that tick, whatever it does.
+/// The ticks in which a line stays out of reach: no threat is on or beside the player's tile after
+/// the player's move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Guard {
-    /// Never: the threats do what the rules say.
+    /// None: the threats follow the rules.
     None,
-    /// In the ticks in which the threats move: they may go anywhere.
+    /// The ticks in which threats move: they may move anywhere.
     OnMoves,
-    /// In every tick: they may also move at other times.
+    /// All ticks: threats may also move at other times.
     Always,
 }
 
@@ -101,12 +97,12 @@ pub struct SurvivalOptions {
     pub seed: u64,
     /// Maximum memory for the layers, in bytes.
     pub memory_max_bytes: usize,
-    /// The slack that a line keeps, in moves of the threats: in any of its states the player
-    /// survives standing still until the threats have moved this often. 0 for lines without slack.
+    /// Slack in threat moves: in every state of a line, the player survives standing still until
+    /// the threats have moved this often.
     pub slack_moves: u8,
-    /// When a line keeps out of the threats' reach.
+    /// The ticks in which a line stays out of reach.
     pub guard: Guard,
-    /// The tick from which it need not keep out of it.
+    /// The first tick without a guard.
     pub guard_until_tick: u16,
 }
 
@@ -122,7 +118,6 @@ impl Default for SurvivalOptions {
     }
 }
 
-/// The parent and the move that led to a state.
 #[derive(Clone, Copy, Debug)]
 struct Node {
     /// Index of the parent in the previous layer.
@@ -130,18 +125,16 @@ struct Node {
     player_move: Move,
 }
 
-/// The states of one tick: a range of the nodes and, if the layer is a checkpoint, a range of the
-/// kept states.
+/// The states of one tick: a range of `nodes` and, for a checkpoint, of `checkpoint_states`.
 #[derive(Clone, Copy, Debug)]
 struct Layer {
     first_node: usize,
     first_checkpoint_state: usize,
     is_checkpoint: bool,
-    /// Whether the layer holds every reachable state.
+    /// True if the layer holds every reachable state.
     complete: bool,
 }
 
-/// The end of a line: the state and the fatal move.
 #[derive(Clone, Copy, Debug)]
 struct Death {
     final_tick: u16,
@@ -149,50 +142,36 @@ struct Death {
     last_move: Move,
 }
 
-/// Recognises states that cannot lead to a search's target.
-pub(crate) trait Prune {
-    /// Whether no line from this state reaches the target.
-    fn is_hopeless(&self, world: &World, state: &State) -> bool;
-}
-
-/// A search that can be resumed.
+/// A resumable search.
 #[derive(Debug)]
 pub struct SurvivalSearch {
     options: SurvivalOptions,
     random: Generator,
     root: Option<State>,
-    /// The layers from the root on. The search extends and backtracks along them, so they and their
-    /// contents are stacks.
+    /// From the root on; extended or truncated only at the end.
     layers: Vec<Layer>,
     nodes: Vec<Node>,
-    /// The states of checkpoints.
     checkpoint_states: Vec<State>,
-    /// The states of the last layer.
     frontier: Vec<State>,
-    /// The states of the layer under construction.
     next: Vec<State>,
     sampler: CandidateSampler,
     width: usize,
     backtrack_ticks: usize,
-    /// The beam becomes narrow again beyond this layer.
+    /// The beam narrows beyond this layer.
     wide_until: usize,
-    /// Whether memory limited the width of a layer since the last backtracking.
     is_memory_limited: bool,
     best: Solution,
 }
 
-/// The result of growing a layer.
 enum Growth {
-    /// A new layer was added.
     Grown,
-    /// Every successor is caught; this one survives longest.
+    /// Every successor is caught; this line lasts longest.
     Died(Death),
-    /// The limit was reached; the last layer is unchanged.
     Interrupted,
 }
 
 impl SurvivalSearch {
-    /// Creates a search that has not started.
+    /// Creates a search.
     pub fn new(options: SurvivalOptions) -> Self {
         let random = Generator::from_seed(options.seed);
         Self {
@@ -213,28 +192,26 @@ impl SurvivalSearch {
         }
     }
 
-    /// Searches from `state` until the answer is known or the limit is reached. Called again with
-    /// the same state, or with a successor of it, it resumes. A search must be used with one world
-    /// only.
+    /// Searches from `state` until the answer is known or the budget is used up. A further call
+    /// with the same state or its successor resumes. One search serves one world.
     pub fn solve(&mut self, world: &World, state: &State, budget: Budget) -> Solution {
         self.solve_until(world, state, LAST_TICK + 1, budget)
     }
 
-    /// Like [`SurvivalSearch::solve`], but stops as soon as a line reaches `enough_tick`; the
-    /// outcome is then undecided.
+    /// Like [`SurvivalSearch::solve`], but stops, undecided, once a line reaches `enough_tick`.
     pub fn solve_until(&mut self, world: &World, state: &State, enough_tick: u16, budget: Budget) -> Solution {
         self.solve_pruned(world, state, enough_tick, budget, None)
     }
 
-    /// Like [`SurvivalSearch::solve_until`], but leaves out the states that `prune` finds hopeless.
-    /// An exhaustive search then proves no more than that the target of `prune` is out of reach.
+    /// Like [`SurvivalSearch::solve_until`], but skips hopeless states: if exhaustive, it proves
+    /// that every longer line visits one of them.
     pub(crate) fn solve_pruned(
         &mut self,
         world: &World,
         state: &State,
         enough_tick: u16,
         budget: Budget,
-        prune: Option<&dyn Prune>,
+        is_hopeless: Option<Hopeless<'_>>,
     ) -> Solution {
         if state.is_over() {
             let outcome = if state.is_complete() { Outcome::Survives } else { Outcome::Doomed };
@@ -244,7 +221,7 @@ impl SurvivalSearch {
         let mut meter = BudgetMeter::new(budget);
         let mut has_grown = false;
         while self.best.outcome == Outcome::Undecided {
-            match self.grow(world, &mut meter, prune) {
+            match self.grow(world, &mut meter, is_hopeless) {
                 Growth::Grown if self.frontier[0].is_complete() => {
                     self.store_best(Outcome::Survives, LAST_TICK + 1, None)
                 }
@@ -257,8 +234,7 @@ impl SurvivalSearch {
                 }
                 Growth::Died(death) => self.handle_dead_end(death),
                 Growth::Interrupted => {
-                    // A layer too wide to be built within one call would never be finished, so
-                    // start again with a narrow beam.
+                    // The layer is too wide for one call, so restart with a narrow beam.
                     if !has_grown {
                         self.width = BEAM_WIDTH_MIN;
                     }
@@ -272,7 +248,6 @@ impl SurvivalSearch {
         Solution { simulated_ticks: meter.ticks(), ..self.best.clone() }
     }
 
-    /// Makes `state` the root: keeps the results that hold for it, or starts over.
     fn set_root(&mut self, world: &World, state: &State) {
         if self.root.as_ref() == Some(state) {
             return;
@@ -291,7 +266,7 @@ impl SurvivalSearch {
         self.root = Some(state.clone());
     }
 
-    /// Moves the root forward by one move and keeps its descendants; returns whether any are left.
+    /// Moves the root to a successor and keeps its descendants; returns whether any are left.
     fn follow(&mut self, player_move: Move, root: &State) -> bool {
         let on_plan = self.best.moves.first() == Some(&player_move);
         if self.best.outcome != Outcome::Undecided {
@@ -309,7 +284,6 @@ impl SurvivalSearch {
         self.keep_descendants(player_move, root)
     }
 
-    /// Creates the first layer from a single state.
     fn init_layers(&mut self, root: &State) {
         self.layers.push(Layer { first_node: 0, first_checkpoint_state: 0, is_checkpoint: true, complete: true });
         self.nodes.push(Node { parent: 0, player_move: Move::Stay });
@@ -317,8 +291,7 @@ impl SurvivalSearch {
         self.frontier.push(root.clone());
     }
 
-    /// Drops every node that is not a descendant of the root by `player_move`, then backtracks to
-    /// the last checkpoint.
+    /// Keeps only descendants of the root by `player_move`, then backtracks to a checkpoint.
     fn keep_descendants(&mut self, player_move: Move, root: &State) -> bool {
         let (layers, nodes, checkpoint_states) = (
             std::mem::take(&mut self.layers),
@@ -327,8 +300,7 @@ impl SurvivalSearch {
         );
         self.frontier.clear();
         self.init_layers(root);
-        // New index of each node of the previous layer; nodes of the first layer map to the new
-        // root or are dropped.
+        // New index of each node of the previous layer; the root's children map to the new root.
         let mut new_indices: Vec<Option<u32>> = Vec::new();
         for (depth, layer) in layers.iter().enumerate().skip(1) {
             let nodes_end = layers.get(depth + 1).map_or(nodes.len(), |next| next.first_node);
@@ -360,7 +332,6 @@ impl SurvivalSearch {
         new_indices.iter().any(Option::is_some)
     }
 
-    /// Backtracks to the last checkpoint at or before `depth`.
     fn go_back_to(&mut self, depth: usize) {
         let nodes_end =
             |layers: &[Layer], depth: usize, all: usize| layers.get(depth + 1).map_or(all, |next| next.first_node);
@@ -373,7 +344,6 @@ impl SurvivalSearch {
         self.frontier.extend_from_slice(&self.checkpoint_states[layer.first_checkpoint_state..]);
     }
 
-    /// Narrows the beam again once it is past the place where it died.
     fn narrow(&mut self) {
         if self.layers.len() > self.wide_until {
             self.width = BEAM_WIDTH_MIN;
@@ -381,12 +351,11 @@ impl SurvivalSearch {
         }
     }
 
-    /// The last layer has no surviving successor: either this proves the game lost, or the search
-    /// backtracks and widens.
+    /// Handles a dead end: the game is decided, or the search backtracks and widens the beam.
     fn handle_dead_end(&mut self, death: Death) {
         let depth = self.layers.len() - 1;
         if death.final_tick > LAST_TICK {
-            // The player is caught in the last tick, after which the game is complete anyway.
+            // The player is caught after the last tick, when the game is complete.
             self.store_best(Outcome::Survives, death.final_tick, Some(death));
             return;
         }
@@ -399,14 +368,13 @@ impl SurvivalSearch {
         }
         self.wide_until = self.wide_until.max(depth + WIDE_TICKS);
         self.go_back_to(depth.saturating_sub(self.backtrack_ticks));
-        // A beam that fills the memory is too wide to get through, so the next attempt is narrower.
+        // A beam that fills the memory is too wide to get through.
         let is_memory_limited = std::mem::take(&mut self.is_memory_limited);
         self.width =
             if is_memory_limited { (self.width / 4).max(BEAM_WIDTH_MIN) } else { self.width.saturating_mul(2) };
         self.backtrack_ticks = self.backtrack_ticks.saturating_mul(2);
     }
 
-    /// Stores the line to a state of the last layer, plus an optional last move, as the best.
     fn store_best(&mut self, outcome: Outcome, final_tick: u16, death: Option<Death>) {
         let mut moves: Vec<Move> = death.map(|death| death.last_move).into_iter().collect();
         let mut place = death.map_or(0, |death| death.parent);
@@ -420,8 +388,7 @@ impl SurvivalSearch {
         self.best = Solution { outcome, moves, final_tick, bound, simulated_ticks: 0 };
     }
 
-    /// Builds the next layer from the last one.
-    fn grow(&mut self, world: &World, meter: &mut BudgetMeter, prune: Option<&dyn Prune>) -> Growth {
+    fn grow(&mut self, world: &World, meter: &mut BudgetMeter, is_hopeless: Option<Hopeless<'_>>) -> Growth {
         let affordable_width = self.affordable_width(world);
         let width = self.width.min(affordable_width);
         self.is_memory_limited |= affordable_width < self.width;
@@ -442,7 +409,7 @@ impl SurvivalSearch {
             let parent = &self.frontier[candidate.parent as usize];
             let mut state = parent.clone();
             world.step(&mut state, candidate.player_move);
-            let is_hopeless = || prune.is_some_and(|prune| prune.is_hopeless(world, &state));
+            let is_hopeless = || is_hopeless.is_some_and(|is_hopeless| is_hopeless(world, &state));
             if state.is_caught()
                 || is_hopeless()
                 || !self.has_slack(world, &state)
@@ -477,13 +444,12 @@ impl SurvivalSearch {
         Growth::Grown
     }
 
-    /// Whether the player may stand still for as long as the options demand.
     #[inline]
     fn has_slack(&self, world: &World, state: &State) -> bool {
         self.options.slack_moves == 0 || survives_waiting(world, state, self.options.slack_moves)
     }
 
-    /// Whether the player is as far from the threats after a move as the options demand.
+    /// Returns true if the move stays out of reach as the options demand.
     #[inline]
     fn keeps_guard(&self, world: &World, before: &State, player_move: Move) -> bool {
         let is_due = match self.options.guard {
@@ -494,10 +460,9 @@ impl SurvivalSearch {
         !is_due || before.tick() >= self.options.guard_until_tick || !world.is_within_reach(before, player_move)
     }
 
-    /// The maximum width of a layer within the memory bound. A quarter of the memory is reserved
-    /// for the layer under construction, where each state is stored as parent and child, with five
-    /// candidates in two lists and four slots of the fingerprint table; the rest is for the kept
-    /// part of each layer. A growing vector may take twice its contents.
+    /// The maximum width of a layer within the memory bound. A quarter of the memory is for the
+    /// layer under construction: each state as parent and child, five candidates in two lists, and
+    /// four slots of the fingerprint table. Growing vectors may take twice their contents.
     fn affordable_width(&self, world: &World) -> usize {
         let building_bytes = self.options.memory_max_bytes / 4;
         let built_bytes = 2 * world.state_bytes() + 10 * size_of::<Node>() + 4 * size_of::<(u64, u32)>();
@@ -508,7 +473,6 @@ impl SurvivalSearch {
     }
 }
 
-/// Whether the player survives standing still until the threats have moved `moves` times.
 #[inline(never)]
 fn survives_waiting(world: &World, state: &State, moves: u8) -> bool {
     let mut ahead = state.clone();
@@ -516,31 +480,25 @@ fn survives_waiting(world: &World, state: &State, moves: u8) -> bool {
     !ahead.is_caught()
 }
 
-/// Draws the moves that fill a layer, in random order: first at most a share of them onto each tile
-/// of the player, then the rest.
+/// Draws the moves that fill a layer in random order, at first only a share onto each tile.
 #[derive(Debug, Default)]
 struct CandidateSampler {
     candidates: Vec<Node>,
-    /// Candidates whose tile had used up its share.
     deferred: Vec<Node>,
     drawn: usize,
-    /// Whether everything fits, so that order and shares do not matter.
+    /// True if all candidates fit, so that order and shares do not matter.
     fits: bool,
     share: u32,
-    /// For each tile of the player, the layer number and the number of candidates drawn onto it in
-    /// that layer.
+    /// Per tile of the player: a layer number, and the candidates drawn onto the tile in it.
     shares: Vec<(u32, u32)>,
     layer: u32,
-    /// Fingerprints of the layer's states in an open-addressing table; an entry is valid if it has
-    /// the layer's number.
+    /// Open-addressing table of fingerprints; only entries with this layer's number are valid.
     known: Vec<(u64, u32)>,
-    /// Number of states whose fingerprints are in the table; unused while each tile is drawn at
-    /// most once.
+    /// Number of states in the table, which is unused while each tile is drawn at most once.
     fingerprinted: usize,
 }
 
 impl CandidateSampler {
-    /// Lists all moves from all states.
     fn begin(&mut self, world: &World, frontier: &[State], width: usize) {
         self.candidates.clear();
         self.deferred.clear();
@@ -560,7 +518,6 @@ impl CandidateSampler {
         }
     }
 
-    /// The next move to try, if there is one.
     #[inline]
     fn draw(&mut self, world: &World, frontier: &[State], random: &mut Generator) -> Option<Node> {
         loop {
@@ -586,7 +543,6 @@ impl CandidateSampler {
         }
     }
 
-    /// Takes one unit of the share of the candidate's target tile; returns whether one was left.
     #[inline]
     fn has_share(&mut self, world: &World, frontier: &[State], candidate: Node) -> bool {
         let tile = world.tile_after(&frontier[candidate.parent as usize], candidate.player_move);
@@ -598,7 +554,6 @@ impl CandidateSampler {
         *taken <= self.share
     }
 
-    /// Whether the layer (`states` so far) does not contain this state yet.
     #[inline]
     fn is_new(&mut self, world: &World, state: &State, states: &[State]) -> bool {
         if self.share == 1 && !self.fits {
@@ -650,7 +605,6 @@ mod tests {
         SurvivalOptions { seed, ..SurvivalOptions::default() }
     }
 
-    /// The state after the moves of a solution.
     fn replay(world: &World, from: &State, solution: &Solution) -> State {
         let mut state = from.clone();
         for &player_move in &solution.moves {
@@ -667,8 +621,7 @@ mod tests {
         assert_eq!(solution.outcome, Outcome::Doomed);
         let end = replay(&world, &world.start(), &solution);
         assert!(end.is_caught());
-        // The shark moves on ticks 5 and 10: a player that stays in the corner is caught by its
-        // second move, so the game ends at tick 11.
+        // The shark moves on ticks 5 and 10, and its second move catches a player in the corner.
         assert_eq!((end.tick(), solution.final_tick), (11, 11));
     }
 

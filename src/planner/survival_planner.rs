@@ -1,50 +1,41 @@
-//! `survival`, the default planner: solves the whole game, then plays the solution; until the
-//! solution is complete, it keeps solving on every tick. Without slack, and with the feature
-//! `proofs`, it also proves: where surviving is impossible, it plays for the longest line, and stops
-//! once that is proven to be the longest.
+//! `survival`, the default planner: solves the whole game, then plays the solution. Until the
+//! solution is complete, it continues solving in each tick. If survival is impossible, it plays for
+//! the longest line; without slack it also proves that line the longest.
 
-#[cfg(feature = "proofs")]
-use super::Decider;
 use super::follower::PlanFollower;
 use super::safest::SafestPlanner;
-use super::{Budget, Choice, Planner, Solution, Source, SurvivalOptions, SurvivalSearch};
+use super::{Budget, Choice, Decider, Planner, Solution, Source, SurvivalOptions, SurvivalSearch};
 use crate::game::{Move, State, World};
 
-/// What finds the line.
 #[derive(Debug)]
 enum Solver {
-    /// Searches and proves.
-    #[cfg(feature = "proofs")]
     Decider(Box<Decider>),
-    /// Only searches: what is proven about lines does not take slack into account.
+    /// Bounds of the decider do not account for slack, so only this search supports it.
     Search(Box<SurvivalSearch>),
 }
 
 impl Solver {
     fn new(options: SurvivalOptions) -> Self {
-        #[cfg(feature = "proofs")]
         if options.slack_moves == 0 {
-            return Self::Decider(Box::new(Decider::for_play(options)));
+            Self::Decider(Box::new(Decider::for_play(options)))
+        } else {
+            Self::Search(Box::new(SurvivalSearch::new(options)))
         }
-        Self::Search(Box::new(SurvivalSearch::new(options)))
     }
 
     fn solve(&mut self, world: &World, state: &State, budget: Budget) -> Solution {
         match self {
-            #[cfg(feature = "proofs")]
             Self::Decider(decider) => decider.solve(world, state, budget),
             Self::Search(search) => search.solve(world, state, budget),
         }
     }
 }
 
-/// Plays the result of [`Decider`](super::Decider) or, with slack or without the feature `proofs`,
-/// of [`SurvivalSearch`]: a line to the end of the game, the longest line if survival is
-/// impossible, or the longest line found so far.
+/// Plays the line of [`Decider`] or, with slack, of [`SurvivalSearch`].
 #[derive(Debug)]
 pub struct SurvivalPlanner {
     solver: Solver,
-    /// The final answer, if there is one, and the last tick of its line.
+    /// The final answer and the last tick of its line.
     follower: Option<(PlanFollower, u16)>,
     safest: SafestPlanner,
 }
@@ -55,19 +46,17 @@ impl SurvivalPlanner {
         Self { solver: Solver::new(options), follower: None, safest: SafestPlanner::new() }
     }
 
-    /// The next move of the final answer, if there is one and the game follows it.
     fn follow(&mut self, world: &World, state: &State) -> Option<Choice> {
         let (follower, final_tick) = self.follower.as_mut()?;
         let player_move = follower.next_move(world, state)?;
         Some(Choice { player_move, source: Source::Plan, planned_tick: Some(*final_tick), simulated_ticks: 0 })
     }
 
-    /// The remaining moves of the line that is played from `state`, if it is the final answer.
     pub(super) fn remaining(&self, state: &State) -> Option<&[Move]> {
         self.follower.as_ref()?.0.remaining(state)
     }
 
-    /// Replaces the plan: plays `moves` from `state` on, which must end in `final_tick`.
+    /// Replaces the plan: plays `moves` from `state` on, up to `final_tick`.
     pub(crate) fn set_plan(&mut self, state: &State, moves: Vec<Move>, final_tick: u16) {
         self.follower = Some((PlanFollower::new(state, moves), final_tick));
     }
@@ -80,7 +69,7 @@ impl Planner for SurvivalPlanner {
         }
         self.follower = None;
         let solution = self.solver.solve(world, state, budget);
-        // Nothing is left to search: the line survives, or none is longer.
+        // No longer line exists.
         let is_final = solution.is_optimal();
         let Solution { moves, final_tick, simulated_ticks, .. } = solution;
         let Some(&player_move) = moves.first() else {
@@ -101,7 +90,7 @@ mod tests {
     use crate::game::{LAST_TICK, Rules, Style};
     use crate::map::{GeneratorKind, GeneratorOptions, generate_nth};
 
-    /// A labyrinth that no line survives, too wide for an exhaustive search.
+    /// A labyrinth without a surviving line, too wide for an exhaustive search.
     fn doomed() -> World {
         let options = GeneratorOptions {
             kind: GeneratorKind::Labyrinth,

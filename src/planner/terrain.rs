@@ -1,15 +1,11 @@
-//! The street graph of a map with its dead ends, and distances on it, without the rules.
-//!
-//! For the planners that do not predict.
+//! Street graph, dead ends and distances of a map, for planners that do not predict.
 
 use crate::game::{BreadthFirst, Clock, Direction, Layout, Move, Mover, StreetGraph, UNREACHED};
 
-/// A map's streets as planners see them, kept from one decision to the next.
 #[derive(Clone, Debug)]
 pub(super) struct Terrain {
     layout: Layout,
     pub graph: StreetGraph,
-    /// Tile -> whether it is part of a dead end for the player.
     dead_ends: Vec<bool>,
     search: BreadthFirst,
 }
@@ -21,7 +17,7 @@ impl Terrain {
         Self { layout: layout.clone(), graph, dead_ends, search: BreadthFirst::default() }
     }
 
-    /// The terrain of `layout`; rebuilt only if the layout has changed.
+    /// The terrain of `layout`, rebuilt if the layout has changed.
     pub fn cached<'a>(cache: &'a mut Option<Self>, layout: &Layout) -> &'a mut Self {
         if cache.as_ref().is_none_or(|terrain| !terrain.is_for(layout)) {
             *cache = Some(Self::new(layout));
@@ -29,13 +25,11 @@ impl Terrain {
         cache.as_mut().expect("filled just now")
     }
 
-    /// Whether this terrain was built from `layout`.
     pub fn is_for(&self, layout: &Layout) -> bool {
         self.layout == *layout
     }
 
-    /// The player's distinct moves from a tile and their targets: open directions in the order
-    /// left, right, up, down, then staying.
+    /// The player's distinct moves from a tile, with their targets, in the order of [`Move::ALL`].
     pub fn moves(&self, tile: u16) -> impl Iterator<Item = (Move, u16)> + use<> {
         let [left, right, up, down] = self.graph.neighbours(Mover::Player)[usize::from(tile)];
         let all = Move::ALL.into_iter().zip([left, right, up, down, tile]);
@@ -46,13 +40,13 @@ impl Terrain {
         self.dead_ends[usize::from(tile)]
     }
 
-    /// Fills `steps` with each tile's distance from the nearest source.
+    /// Fills `steps` with the distance of each tile from the nearest source.
     pub fn distances(&mut self, mover: Mover, sources: impl IntoIterator<Item = u16>, steps: &mut Vec<u16>) {
         self.distances_where(mover, sources.into_iter().map(|source| (source, 0)), steps, |_, _| true);
     }
 
     /// Like [`distances`](Self::distances), but enters a tile only if `enters(tile, steps)` holds.
-    /// Sources come with an initial distance, in ascending order, and are always entered.
+    /// Sources have initial distances, in ascending order, and are always entered.
     pub fn distances_where(
         &mut self,
         mover: Mover,
@@ -64,7 +58,7 @@ impl Terrain {
     }
 }
 
-/// Removes tiles with at most one exit until none is left; the removed tiles are the dead ends.
+/// Repeatedly removes tiles with at most one exit; the removed tiles are dead ends.
 fn dead_ends(neighbours: &[[u16; Direction::ALL.len()]]) -> Vec<bool> {
     let mut dead = vec![false; neighbours.len()];
     let exits = |dead: &[bool], tile: usize| {
@@ -82,13 +76,13 @@ fn dead_ends(neighbours: &[[u16; Direction::ALL.len()]]) -> Vec<bool> {
     dead
 }
 
-/// The number of ticks, from the start of `tick`, until a threat has made 1, 2, ... moves.
+/// The ticks from the start of `tick` until a threat has made 1, 2, ... moves.
 pub(super) fn move_delays(clock: &Clock, tick: u16) -> impl Iterator<Item = u16> + '_ {
     clock.move_ticks(tick).map(move |other| other - tick + 1)
 }
 
-/// The number of ticks until a threat has made `steps` steps: by its own period, or by the delays of
-/// the clock's moves (see [`move_delays`]), beyond the last of which it is [`UNREACHED`].
+/// The ticks until a threat has made `steps` steps, by its own period or by [`move_delays`].
+/// [`UNREACHED`] if `delays` is too short.
 #[inline]
 pub(super) fn steps_delay(steps: u16, period_ticks: Option<u8>, delays: &[u16]) -> u16 {
     match (steps, period_ticks) {

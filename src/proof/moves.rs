@@ -1,41 +1,35 @@
-//! The moves of the player and of several threats in a tick, from all places of the player at once.
+//! The moves of the player and several threats in one tick, for all of the player's places at once.
 
 use super::combination::{Combination, Slot};
 use super::model::{Automaton, Model};
 use super::projection::Projection;
 use super::tile_set::TileSet;
 
-/// The data shared by all combinations of a layer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct JoinContext<'a, const N: usize> {
     pub model: &'a Model<N>,
-    /// The slots of the layer's threats.
+    /// The threats of the layer, the widest last.
     pub slots: &'a [Slot],
-    /// The tick of the layer.
     pub tick: usize,
     /// By tick, the places where the player can be.
     pub allowed: &'a [TileSet<N>],
-    /// By automaton, its projection; empty for those without one.
+    /// By automaton; empty if it has none.
     pub projections: &'a [Projection<N>],
 }
 
-/// Places that lead from one combination to another.
+/// Moves to the next combination, `key`: the player's places before and after them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Group<const N: usize> {
     pub key: Combination,
-    /// Where the player was.
     pub from: TileSet<N>,
-    /// Where it is then.
     pub to: TileSet<N>,
 }
 
 impl<const N: usize> JoinContext<'_, N> {
-    /// The threat with the most keys.
     pub fn widest(&self) -> Option<&Slot> {
         self.slots.last()
     }
 
-    /// The threat with the most keys, and the others.
     pub fn split(&self) -> (Option<&Slot>, &[Slot]) {
         self.slots.split_last().map_or((None, &[]), |(slot, others)| (Some(slot), others))
     }
@@ -44,24 +38,22 @@ impl<const N: usize> JoinContext<'_, N> {
         &self.model.automata[slot.automaton]
     }
 
-    /// Whether the player may not step onto the place of a threat before its move.
+    /// Whether the tile that a threat has before its move is closed to the player.
     #[inline]
-    fn leaves_own(&self) -> bool {
-        self.model.rules.no_jump || !self.model.moves[self.tick]
+    fn excludes_own_tile(&self) -> bool {
+        self.model.rules.no_jump || !self.model.times.moves[self.tick]
     }
 
-    /// Takes the place of a threat before its move from those where the player can go, if it may
-    /// not.
     #[inline]
-    fn leave_own(&self, slot: &Slot, key: u32, to: &mut TileSet<N>) {
-        if self.leaves_own() {
+    fn exclude_own_tile(&self, slot: &Slot, key: u32, to: &mut TileSet<N>) {
+        if self.excludes_own_tile() {
             to.remove(self.model.place(self.automaton(slot), key));
         }
     }
 
-    /// Keeps the places that a threat's next key leaves to the player.
+    /// Removes the places where the player does not survive a threat with this next key.
     #[inline]
-    fn leave_next(&self, slot: &Slot, key_next: u32, to: &mut TileSet<N>) {
+    fn exclude_next_tile(&self, slot: &Slot, key_next: u32, to: &mut TileSet<N>) {
         match self.projections[slot.automaton].get(self.tick + 1) {
             Some(layer) => *to = to.and(&layer[key_next as usize]),
             None => to.remove(self.model.place(self.automaton(slot), key_next)),
@@ -69,8 +61,7 @@ impl<const N: usize> JoinContext<'_, N> {
     }
 }
 
-/// Every next combination of the keys of some threats with the places where the player can be then,
-/// into `groups`.
+/// Fills `groups` with the next combinations of `slots` and their places. `spare` is a buffer.
 pub(super) fn successors<const N: usize>(
     context: &JoinContext<'_, N>,
     slots: &[Slot],
@@ -83,21 +74,20 @@ pub(super) fn successors<const N: usize>(
     let &JoinContext { model, tick, .. } = context;
     groups.clear();
     let (mut free, mut fixed) = (*landing, 0);
-    // By slot, one bit each: the threats that use the player's previous position, and those whose
-    // moves depend on its next one.
+    // Bit sets of slots: threats that act on the player's previous place, and on its next one.
     let (mut chasers, mut watchers) = (0u32, 0u32);
     for (index, slot) in slots.iter().enumerate() {
         let key_now = slot.key(key);
-        context.leave_own(slot, key_now, &mut free);
+        context.exclude_own_tile(slot, key_now, &mut free);
         match context.automaton(slot) {
-            _ if !model.moves[tick] => {
+            _ if !model.times.moves[tick] => {
                 fixed |= key & slot.own_mask();
-                context.leave_next(slot, key_now, &mut free);
+                context.exclude_next_tile(slot, key_now, &mut free);
             }
-            Automaton::Owl { .. } if !model.looks[tick] => {
+            Automaton::Owl { .. } if !model.times.looks[tick] => {
                 let key_next = model.owl_step(key_now, model.forgets(tick + 1));
                 fixed |= slot.place(key_next);
-                context.leave_next(slot, key_next, &mut free);
+                context.exclude_next_tile(slot, key_next, &mut free);
             }
             Automaton::Chaser { .. } => chasers |= 1 << index,
             Automaton::Owl { .. } | Automaton::Hawk { .. } => watchers |= 1 << index,
@@ -106,14 +96,14 @@ pub(super) fn successors<const N: usize>(
     let those = |bits: u32| slots.iter().enumerate().filter(move |(index, _)| bits >> index & 1 == 1).map(|(_, s)| s);
     groups.push(Group { key: fixed, from: *set, to: free });
     for slot in those(chasers) {
-        let Automaton::Chaser { branches, .. } = context.automaton(slot) else { continue };
+        let branches = context.automaton(slot).branches(tick, slot.key(key));
         spare.clear();
         for group in groups.iter() {
-            for branch in &branches[slot.key(key) as usize] {
+            for branch in branches {
                 let from = group.from.and(&branch.when);
                 if !from.is_empty() {
                     let mut to = group.to;
-                    context.leave_next(slot, branch.key, &mut to);
+                    context.exclude_next_tile(slot, branch.key, &mut to);
                     spare.push(Group { key: group.key | slot.place(branch.key), from, to });
                 }
             }
@@ -127,7 +117,7 @@ pub(super) fn successors<const N: usize>(
     for slot in those(watchers) {
         spare.clear();
         for group in groups.iter() {
-            land(context, slot, slot.own(key), &group.to, |own, to| {
+            watcher_successors(context, slot, slot.own(key), &group.to, |own, to| {
                 spare.push(Group { key: group.key | slot.place(own), from: group.from, to });
             });
         }
@@ -135,9 +125,8 @@ pub(super) fn successors<const N: usize>(
     }
 }
 
-/// Adds the widest threat to a group of the others, for the combinations of a run: `push` gets the
-/// number in the run, the threat's next key with a hawk's draws, and the player's places before and
-/// after.
+/// Adds the widest threat to a group of the others, for each combination of a run. `push` gets the
+/// index in the run, the threat's next own key, and the player's places before and after.
 #[inline]
 pub(super) fn extend<const N: usize>(
     context: &JoinContext<'_, N>,
@@ -159,12 +148,11 @@ pub(super) fn extend<const N: usize>(
         }
         return;
     };
-    let leaves_own = context.leaves_own();
+    let excludes_own_tile = context.excludes_own_tile();
     let projection = context.projections[slot.automaton].get(tick + 1).map(|layer| &layer[..]);
-    // What is left of the places where the player can go, with the threat on these tiles before and
-    // after its move.
+    // Removes the places that the threat denies the player by its tiles before and after its move.
     let leave = |to: &mut TileSet<N>, key_next: u32, tile: usize, tile_next: usize| {
-        if leaves_own {
+        if excludes_own_tile {
             to.remove(places[tile]);
         }
         match projection {
@@ -173,17 +161,17 @@ pub(super) fn extend<const N: usize>(
         }
     };
     let automaton = context.automaton(slot);
-    // Of each combination that leads anywhere: its number, the player's places, and the threat's key.
+    // The combinations with a move: index, the player's places before and after, and own key.
     let starts = keys.iter().zip(sets).enumerate().filter_map(|(number, (&key, set))| {
         let from = group_from.and(set);
         let to = reach(&from);
         (!to.is_empty()).then(|| (number, from, to, slot.own(key)))
     });
     match automaton {
-        Automaton::Chaser { branches, .. } if model.moves[tick] => {
+        Automaton::Chaser { .. } if model.times.moves[tick] => {
             for (number, from, _, key) in starts {
                 let tile = model.tile(automaton, key);
-                for branch in &branches[key as usize] {
+                for branch in automaton.branches(tick, key) {
                     let from = from.and(&branch.when);
                     let mut to = reach(&from);
                     leave(&mut to, branch.key, tile, model.tile(automaton, branch.key));
@@ -193,7 +181,7 @@ pub(super) fn extend<const N: usize>(
                 }
             }
         }
-        Automaton::Owl { .. } if model.moves[tick] && !model.looks[tick] => {
+        Automaton::Owl { .. } if model.times.moves[tick] && !model.times.looks[tick] => {
             let forgets = model.forgets(tick + 1);
             for (number, from, mut to, key) in starts {
                 let key_next = model.owl_step(key, forgets);
@@ -203,7 +191,7 @@ pub(super) fn extend<const N: usize>(
                 }
             }
         }
-        _ if !model.moves[tick] => {
+        _ if !model.times.moves[tick] => {
             for (number, from, mut to, own) in starts {
                 let tile = model.tile(automaton, slot.own_key(own));
                 leave(&mut to, slot.own_key(own), tile, tile);
@@ -214,17 +202,16 @@ pub(super) fn extend<const N: usize>(
         }
         _ => {
             for (number, from, mut to, own) in starts {
-                context.leave_own(slot, slot.own_key(own), &mut to);
-                land(context, slot, own, &to, |own, to| push(number, own, from, to));
+                context.exclude_own_tile(slot, slot.own_key(own), &mut to);
+                watcher_successors(context, slot, own, &to, |own, to| push(number, own, from, to));
             }
         }
     }
 }
 
-/// Every next key of an owl that looks, or of a hawk with its draws, with the places of the player
-/// for it.
+/// Every next own key of an owl that looks, or of a hawk, with the player's places for it.
 #[inline]
-fn land<const N: usize>(
+fn watcher_successors<const N: usize>(
     context: &JoinContext<'_, N>,
     slot: &Slot,
     own: u32,
@@ -234,7 +221,7 @@ fn land<const N: usize>(
     let &JoinContext { model, tick, .. } = context;
     let key = slot.own_key(own);
     let mut push = |key: u32, draws: u32, mut to: TileSet<N>| {
-        context.leave_next(slot, key, &mut to);
+        context.exclude_next_tile(slot, key, &mut to);
         if !to.is_empty() {
             push(key | draws, to);
         }
@@ -242,13 +229,13 @@ fn land<const N: usize>(
     match context.automaton(slot) {
         Automaton::Chaser { .. } => unreachable!("sharks and deer have moved before the player"),
         Automaton::Owl { .. } => {
-            for branch in &model.owl_branches[model.owl_tile(key)] {
+            for branch in &model.paths.owl_branches[model.owl_tile(key)] {
                 let to = to.and(&branch.when);
                 if model.forgets(tick + 1) {
                     push(model.owl_key(branch.key, 0, tick + 1), 0, to);
                     continue;
                 }
-                // Memories that lead to the same moves are one.
+                // Memories that lead to the same moves share a key.
                 let mut ends: Vec<(u32, TileSet<N>)> = Vec::new();
                 for place in to.iter() {
                     let seen = model.board.tiles[usize::from(place)];
@@ -262,7 +249,7 @@ fn land<const N: usize>(
             }
         }
         Automaton::Hawk { .. } => {
-            let (sees, draws) = (&model.sees[model.hawk_tile(key)], own - key);
+            let (sees, draws) = (&model.paths.sees[model.hawk_tile(key)], own - key);
             for place in to.and(sees).iter() {
                 push(model.hawk_seeing(key, place), draws, TileSet::of(place));
             }

@@ -1,7 +1,6 @@
-//! Sets of tiles as bits, and the one operation that the player's moves need: the places where it
-//! can be one move later.
+//! Sets of places as bits.
 
-/// A set of at most `64 * N` places of a [`Board`](super::model::Board).
+/// A set of at most `64 * N` places of a [`Board`](super::board::Board).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TileSet<const N: usize>([u64; N]);
 
@@ -11,7 +10,7 @@ impl<const N: usize> TileSet<N> {
     /// The set of one place.
     #[inline]
     pub fn of(place: u16) -> Self {
-        // A word at a time: an index that is not known would keep sets out of registers.
+        // Indexing the array by a run-time value would keep sets out of registers.
         Self(std::array::from_fn(|word| u64::from(usize::from(place) / 64 == word) << (place % 64)))
     }
 
@@ -71,7 +70,7 @@ impl<const N: usize> TileSet<N> {
         })
     }
 
-    /// The set moved up by `by` places, from 1 to 63.
+    /// Adds `by`, from 1 to 63, to every place.
     #[inline]
     fn up(&self, by: u32) -> Self {
         Self(std::array::from_fn(|index| {
@@ -80,7 +79,6 @@ impl<const N: usize> TileSet<N> {
         }))
     }
 
-    /// The set moved down by `by` places, from 1 to 63.
     #[inline]
     fn down(&self, by: u32) -> Self {
         Self(std::array::from_fn(|index| {
@@ -89,7 +87,7 @@ impl<const N: usize> TileSet<N> {
         }))
     }
 
-    /// The set with all neighbours of its places, in columns `stride` places apart.
+    /// The set and all neighbours of its places. Columns are `stride` places apart.
     #[inline]
     pub fn spread(&self, stride: u32) -> Self {
         let (up, down, left, right) = (self.up(1), self.down(1), self.down(stride), self.up(stride));

@@ -1,8 +1,4 @@
-//! Several threats at once: layers of the states in which the player can be, for each combination
-//! of their keys, stepped forwards and back.
-//!
-//! What the other threats do is found once for all combinations of a run, and their successors are
-//! looked up in the same small part of the next layer.
+//! Steps layers forwards and backwards, run by run.
 
 #[cfg(test)]
 use std::collections::HashMap;
@@ -13,67 +9,69 @@ use super::combination::{Combination, MemorySlots, Slot};
 use super::layer::{Chains, Cursor, Index, Layer, Lookup};
 use super::moves::{Group, JoinContext, extend, successors};
 use super::tile_set::TileSet;
-use crate::search::BudgetMeter;
+use crate::search::{BudgetMeter, StopReason};
 
-/// Combinations between two checks of the budget: about a hundred microseconds.
+/// Combinations between two checks of the budget, about 100 microseconds.
 pub(super) const CHUNK: usize = 512;
-/// Combinations followed between two checks.
-const FOLLOWED_SLICE: usize = 2 * CHUNK;
+/// Combinations between two checks while edges are followed.
+const FOLLOWED_SLICE: usize = CHUNK / 2;
 
-/// The buffers of joins, kept from layer to layer.
 #[derive(Debug, Default)]
 pub(super) struct Join<const N: usize> {
     index: Index,
     builder: Builder<N>,
     groups: Vec<Group<N>>,
     spare: Vec<Group<N>>,
-    /// What is left of each combination of a run.
+    /// The remaining places of each combination of a run.
     lives: Vec<TileSet<N>>,
-    /// How many combinations of a layer have been advanced, and how many of these are left if the
-    /// threats do not move.
+    /// Combinations of the layer processed so far.
     done: usize,
-    kept: usize,
 }
 
 impl<const N: usize> Join<N> {
-    /// Bytes of a combination of a new layer while it is under construction, beside those in the
-    /// layer itself.
     pub const KEY_BYTES: usize = Builder::<N>::KEY_BYTES;
 
-    /// The number of combinations that the layer under construction has at least.
+    /// A lower bound on the combinations of the layer under construction.
     pub fn len(&self) -> usize {
         self.builder.len()
     }
 
-    /// Whether a part of a layer has been advanced.
     pub fn is_advancing(&self) -> bool {
         self.done > 0
     }
 
     /// Drops the layer under construction.
     pub fn restart(&mut self) {
-        (self.done, self.kept) = (0, 0);
+        self.done = 0;
         self.builder.begin();
     }
 
-    /// Replaces a part of a layer by its successors: each call continues with the next part, or follows
-    /// more of the edges to the next layer. Returns true once the layer is that of the next tick; it may
-    /// not be used before.
-    pub fn advance(&mut self, context: &JoinContext<'_, N>, layer: &mut Layer<N>, meter: &mut BudgetMeter) -> bool {
-        let has_moves = context.model.moves[context.tick];
-        if self.done == 0 {
+    /// Builds a part of the next layer; returns true once `next` is complete and may be used.
+    pub fn advance(
+        &mut self,
+        context: &JoinContext<'_, N>,
+        layer: &Layer<N>,
+        next: &mut Layer<N>,
+        meter: &mut BudgetMeter,
+    ) -> bool {
+        let has_moves = context.model.times.moves[context.tick];
+        if !self.is_advancing() {
             self.builder.begin();
+            next.clear();
         }
         if !self.builder.is_following() {
-            let end = layer.len().min(self.done + CHUNK);
-            if has_moves {
-                self.step(context, layer, self.done..end);
-            } else {
-                self.wait(context, layer, self.done..end);
+            let chunk = self.chunk(self.done, layer.len(), meter);
+            while self.done < chunk {
+                let from = self.done;
+                let stepped = if has_moves {
+                    self.step(context, layer, from..chunk, meter)
+                } else {
+                    self.wait(context, layer, from..chunk, next, meter)
+                };
+                let Ok(end) = stepped else { return false };
+                self.done = end;
             }
-            meter.add_ticks((end - self.done) as u64);
-            self.done = end;
-            if has_moves && (end == layer.len() || self.builder.is_full()) {
+            if has_moves && (self.done == layer.len() || self.builder.is_full()) {
                 self.builder.begin_following(context);
             }
         }
@@ -84,51 +82,65 @@ impl<const N: usize> Join<N> {
             return false;
         }
         if has_moves {
-            layer.clear();
-            self.builder.finish(context.widest().map_or(0, |slot| slot.shift), layer);
-        } else {
-            layer.truncate(self.kept);
+            self.builder.finish(context.widest().map_or(0, |slot| slot.shift), next);
         }
         self.restart();
         true
     }
 
-    /// Adds the edges from some of the layer's combinations to the layer under construction.
-    fn step(&mut self, context: &JoinContext<'_, N>, layer: &Layer<N>, places: Range<usize>) {
-        let mut start = places.start;
-        while start < places.end {
-            let end = self.branch(context, layer, start..places.end);
-            self.groups.iter().for_each(|group| self.builder.add(group, &(start..end)));
-            start = end;
+    /// The end of the chunk after `done` combinations. A chunk is counted as work when it begins.
+    pub fn chunk(&self, done: usize, len: usize, meter: &mut BudgetMeter) -> usize {
+        let end = len.min((done / CHUNK + 1) * CHUNK);
+        if done.is_multiple_of(CHUNK) {
+            meter.add_ticks((end - done) as u64);
         }
+        end
     }
 
-    /// Moves the player in some of the layer's combinations in a tick in which the threats do not
-    /// move. The combinations stay as they are; those that are left come first.
-    fn wait(&mut self, context: &JoinContext<'_, N>, layer: &mut Layer<N>, places: Range<usize>) {
-        let mut start = places.start;
-        while start < places.end {
-            let end = self.branch(context, layer, start..places.end);
-            self.leave(context, layer, start..end, |_, _, to| to);
-            for (place, lives) in (start..end).zip(&self.lives) {
-                if !lives.is_empty() {
-                    (layer.keys[self.kept], layer.sets[self.kept]) = (layer.keys[place], *lives);
-                    self.kept += 1;
-                }
+    /// Adds the edges from the first run in `places` to the builder; returns the end of the run.
+    fn step(
+        &mut self,
+        context: &JoinContext<'_, N>,
+        layer: &Layer<N>,
+        places: Range<usize>,
+        meter: &mut BudgetMeter,
+    ) -> Result<usize, StopReason> {
+        let start = places.start;
+        let end = self.branch(context, layer, places, meter)?;
+        self.groups.iter().for_each(|group| self.builder.add(group, &(start..end)));
+        Ok(end)
+    }
+
+    /// Moves the player in the first run in `places`, in a tick without moves; returns its end.
+    fn wait(
+        &mut self,
+        context: &JoinContext<'_, N>,
+        layer: &Layer<N>,
+        places: Range<usize>,
+        next: &mut Layer<N>,
+        meter: &mut BudgetMeter,
+    ) -> Result<usize, StopReason> {
+        let start = places.start;
+        let end = self.branch(context, layer, places, meter)?;
+        self.leave(context, layer, start..end, meter, |_, _, to| to)?;
+        for (place, lives) in (start..end).zip(&self.lives) {
+            if !lives.is_empty() {
+                next.push(layer.keys[place], *lives);
             }
-            start = end;
         }
+        Ok(end)
     }
 
-    /// Finds what is left of each combination of a run, whose other threats have been branched:
-    /// `leave` returns the places for a next combination and the player's places before and after.
+    /// Fills `lives` for a run after [`Self::branch`]. `leave` gets a next combination and the
+    /// player's places before and after, and returns the remaining ones.
     fn leave(
         &mut self,
         context: &JoinContext<'_, N>,
         layer: &Layer<N>,
         run: Range<usize>,
+        meter: &mut BudgetMeter,
         mut leave: impl FnMut(Combination, TileSet<N>, TileSet<N>) -> TileSet<N>,
-    ) {
+    ) -> Result<(), StopReason> {
         let widest = context.widest();
         let shift = widest.map_or(0, |slot| slot.shift);
         let combinations = (&layer.keys[run.clone()], &layer.sets[run.clone()]);
@@ -139,12 +151,19 @@ impl<const N: usize> Join<N> {
                 let lives = leave(group.key | Combination::from(own) << shift, from, to);
                 self.lives[number] = self.lives[number].or(&lives);
             });
+            meter.step(1 + run.len())?;
         }
+        Ok(())
     }
 
-    /// Finds what the threats but the widest do, for all combinations of the first run of a part of
-    /// the layer; returns its end.
-    fn branch(&mut self, context: &JoinContext<'_, N>, layer: &Layer<N>, places: Range<usize>) -> usize {
+    /// Finds the moves of all but the widest threat for the first run in `places`; returns its end.
+    fn branch(
+        &mut self,
+        context: &JoinContext<'_, N>,
+        layer: &Layer<N>,
+        places: Range<usize>,
+        meter: &mut BudgetMeter,
+    ) -> Result<usize, StopReason> {
         let (widest, others) = context.split();
         let run_mask = widest.map_or(0, Slot::own_mask);
         let end = layer.run_end(places.start, run_mask, places.end);
@@ -152,26 +171,31 @@ impl<const N: usize> Join<N> {
         let any = layer.sets[places.start..end].iter().fold(TileSet::EMPTY, |any, set| any.or(set));
         let rest = layer.keys[places.start] & !run_mask;
         successors(context, others, &landing, rest, &any, &mut self.groups, &mut self.spare);
-        end
+        meter.step(1 + self.groups.len())?;
+        Ok(end)
     }
 
-    /// Adds those of some of the layer's states to `left` that lead into the layer after it.
+    /// Adds the states in `places` that lead into `after` to `left`. Returns the end of the
+    /// processed part, which is shorter at the deadline.
     pub fn trim(
         &mut self,
         context: &JoinContext<'_, N>,
         layer: &Layer<N>,
         places: Range<usize>,
-        after: &Lookup<N>,
-        left: &mut Layer<N>,
-    ) {
+        (after, left): (&Lookup<N>, &mut Layer<N>),
+        meter: &mut BudgetMeter,
+    ) -> usize {
         let mut after = Cursor::new(after);
         let mut start = places.start;
         while start < places.end {
-            let end = self.branch(context, layer, start..places.end);
-            self.leave(context, layer, start..end, |key, from, to| {
+            let Ok(end) = self.branch(context, layer, start..places.end, meter) else { break };
+            let trimmed = self.leave(context, layer, start..end, meter, |key, from, to| {
                 let to = to.and(&after.places(key));
                 if to.is_empty() { to } else { context.model.board.reach(&to).and(&from) }
             });
+            if trimmed.is_err() {
+                break;
+            }
             for (place, lives) in (start..end).zip(&self.lives) {
                 if !lives.is_empty() {
                     left.push(layer.keys[place], *lives);
@@ -179,32 +203,34 @@ impl<const N: usize> Join<N> {
             }
             start = end;
         }
+        start
     }
 
-    /// A state in this part of a layer that leads to a state of the next layer, which is given by
-    /// its combination and the player's place.
+    /// A state in `places` that leads to a state of the next layer, given as combination and place.
     pub fn predecessor(
         &mut self,
         context: &JoinContext<'_, N>,
         layer: &Layer<N>,
         places: Range<usize>,
         (key, place): (Combination, u16),
-    ) -> Option<(Combination, u16)> {
+        meter: &mut BudgetMeter,
+    ) -> Result<Option<(Combination, u16)>, StopReason> {
         let landing = context.model.landing(context.tick, context.allowed);
         let near = context.model.board.reach(&TileSet::of(place));
         for index in places {
             let (own, set) = (layer.keys[index], &layer.sets[index]);
             successors(context, context.slots, &landing, own, set, &mut self.groups, &mut self.spare);
+            meter.step(1 + self.groups.len())?;
             let group = self.groups.iter().find(|group| group.key == key && group.to.contains(place));
             if let Some(from) = group.and_then(|group| group.from.and(&near).iter().next()) {
-                return Some((own, from));
+                return Ok(Some((own, from)));
             }
         }
-        None
+        Ok(None)
     }
 
-    /// The layer after another one, and of that one the states that lead into `after`: each
-    /// combination by itself. The slow twin of [`Self::step`], [`Self::wait`] and [`Self::trim`].
+    /// The next layer, and the states of this one that lead into `after`, by combination. The slow
+    /// twin of [`Self::step`], [`Self::wait`] and [`Self::trim`].
     #[cfg(test)]
     pub fn step_each(
         &mut self,
@@ -231,41 +257,49 @@ impl<const N: usize> Join<N> {
         [next, left]
     }
 
-    /// The layer without the threats whose bits are not in the mask.
-    pub fn project(&mut self, layer: &Layer<N>, mask: Combination) -> Layer<N> {
+    /// The layer over the threats of a mask alone.
+    pub fn project(
+        &mut self,
+        layer: &Layer<N>,
+        mask: Combination,
+        meter: &mut BudgetMeter,
+    ) -> Result<Layer<N>, StopReason> {
         let mut narrow = Layer::default();
         self.index.clear(0);
         for (&key, set) in layer.keys.iter().zip(&layer.sets) {
+            meter.step(1)?;
             self.index.add(key & mask, set, &mut narrow);
         }
-        narrow
+        Ok(narrow)
     }
 
-    /// The states of a layer with one more threat, whose bits are `added`, in each key for which
-    /// `known` has a state that can be the same; `None` if there would be more than `max_len`
-    /// combinations. `memories` are those in what both have in common, `common`.
-    pub fn natural(
+    /// Adds a threat with the bits `added`, in each key for which `known` has a state that can be
+    /// the same. `common` are the bits in both layers, and `memories` the memories among these.
+    /// `None` if there would be more than `max_len` combinations.
+    pub fn join_known(
         &mut self,
         layer: &Layer<N>,
         known: &Layer<N>,
         (common, added): (Combination, Combination),
         memories: MemorySlots,
         max_len: usize,
-    ) -> Option<Layer<N>> {
-        let chains = Chains::new(&known.keys, common, memories);
+        meter: &mut BudgetMeter,
+    ) -> Result<Option<Layer<N>>, StopReason> {
+        let chains = Chains::new(&known.keys, common, memories, meter)?;
         let mut both = Layer::default();
         self.index.clear(layer.len());
         for (&key, set) in layer.keys.iter().zip(&layer.sets) {
             for at in chains.matches(key & common, &known.keys) {
+                meter.step(1)?;
                 let set = set.and(&known.sets[at]);
                 if !set.is_empty() {
                     self.index.add(key | known.keys[at] & added, &set, &mut both);
                 }
             }
             if both.len() > max_len {
-                return None;
+                return Ok(None);
             }
         }
-        Some(both)
+        Ok(Some(both))
     }
 }

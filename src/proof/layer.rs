@@ -1,32 +1,28 @@
-//! Layers: the states of a tick, as the places of the player for each combination of threats' keys.
-//!
-//! Combinations that differ only in the key of one threat, the one with the most keys, stand side by
-//! side in a layer, a *run*.
+//! Layers and lookups in them. The combinations of a run are adjacent.
 
 use std::ops::Range;
 
 use super::combination::{Combination, MemorySlots, Slot};
 use super::tile_set::TileSet;
+use crate::search::{BudgetMeter, StopReason};
 
-/// The states of a tick: for each combination of keys, the places of the player.
+/// The states of a tick: for each combination, the player's places.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Layer<const N: usize> {
-    /// Distinct combinations.
+    /// Distinct.
     pub keys: Vec<Combination>,
-    /// For each of them the places, at least one.
+    /// By combination; none is empty.
     pub sets: Vec<TileSet<N>>,
 }
 
 impl<const N: usize> Layer<N> {
-    /// Bytes of a combination with its places.
+    /// Bytes per combination.
     pub const KEY_BYTES: usize = size_of::<Combination>() + size_of::<TileSet<N>>();
 
-    /// The number of combinations.
     pub fn len(&self) -> usize {
         self.keys.len()
     }
 
-    /// Whether no state is left.
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty()
     }
@@ -36,18 +32,16 @@ impl<const N: usize> Layer<N> {
         self.sets.iter().map(|set| u64::from(set.len())).sum()
     }
 
-    /// Every place that occurs in a state.
+    /// The union of the places of all combinations.
     pub fn places(&self) -> TileSet<N> {
         self.sets.iter().fold(TileSet::EMPTY, |any, set| any.or(set))
     }
 
-    /// Keeps the first combinations.
     pub fn truncate(&mut self, len: usize) {
         self.keys.truncate(len);
         self.sets.truncate(len);
     }
 
-    /// Removes everything but keeps the allocation.
     pub fn clear(&mut self) {
         self.keys.clear();
         self.sets.clear();
@@ -58,82 +52,141 @@ impl<const N: usize> Layer<N> {
         self.sets.push(set);
     }
 
-    /// Restricts the places of each combination to those that `keep` returns.
-    pub fn retain(&mut self, mut keep: impl FnMut(Combination) -> TileSet<N>) {
-        let mut kept = 0;
+    /// The states with the player at one of these places.
+    pub fn within(&self, places: &TileSet<N>) -> Self {
+        let mut layer = Self::default();
+        for (&key, set) in self.keys.iter().zip(&self.sets) {
+            let set = set.and(places);
+            if !set.is_empty() {
+                layer.push(key, set);
+            }
+        }
+        layer
+    }
+
+    /// Intersects the places of each combination with those that `keep` returns. At the deadline,
+    /// the remaining combinations stay as they are.
+    pub fn retain(
+        &mut self,
+        mut keep: impl FnMut(Combination) -> TileSet<N>,
+        meter: &mut BudgetMeter,
+    ) -> Result<(), StopReason> {
+        let (mut kept, mut result) = (0, Ok(()));
         for place in 0..self.keys.len() {
-            let set = self.sets[place].and(&keep(self.keys[place]));
+            result = result.and_then(|()| meter.step(1));
+            let mut set = self.sets[place];
+            if result.is_ok() {
+                set = set.and(&keep(self.keys[place]));
+            }
             if !set.is_empty() {
                 (self.keys[kept], self.sets[kept]) = (self.keys[place], set);
                 kept += 1;
             }
         }
         self.truncate(kept);
+        result
     }
 
-    /// The end of the run that begins at a place: the combinations that differ only in these bits.
+    /// The end of the run that starts at an index, at most `end`.
     pub fn run_end(&self, start: usize, run_mask: Combination, end: usize) -> usize {
         let rest = self.keys[start] & !run_mask;
         (start + 1..end).find(|&place| self.keys[place] & !run_mask != rest).unwrap_or(end)
     }
 
-    /// Puts the combinations of each run side by side, in ascending order.
-    pub fn arrange(&mut self, run_mask: Combination) {
+    /// Makes the combinations of each run adjacent and ascending. At the deadline, the layer stays
+    /// as it was.
+    pub fn arrange(&mut self, run_mask: Combination, meter: &mut BudgetMeter) -> Result<(), StopReason> {
         let rank = |key: Combination| (key & !run_mask, key);
         if self.keys.is_sorted_by_key(|&key| rank(key)) {
-            return;
+            return Ok(());
         }
-        let mut order: Vec<u32> = (0..self.len() as u32).collect();
-        order.sort_unstable_by_key(|&place| rank(self.keys[place as usize]));
+        let order = sorted(self.len(), |place| rank(self.keys[place as usize]), meter)?;
         self.keys = order.iter().map(|&place| self.keys[place as usize]).collect();
         self.sets = order.iter().map(|&place| self.sets[place as usize]).collect();
+        Ok(())
     }
 
-    /// Adds a threat in each of these keys, with the places from which the player can survive
-    /// against it; `None` if there would be more than `max_len` combinations.
-    pub fn widen(&self, slot: Slot, keys: &[(u32, TileSet<N>)], max_len: usize) -> Option<Self> {
+    /// Adds a threat in each of these keys, with the places from which the player survives it.
+    /// `None` if there would be more than `max_len` combinations.
+    pub fn widen(
+        &self,
+        slot: Slot,
+        keys: &[(u32, TileSet<N>)],
+        max_len: usize,
+        meter: &mut BudgetMeter,
+    ) -> Result<Option<Self>, StopReason> {
         let mut wide = Self::default();
         for (&key, set) in self.keys.iter().zip(&self.sets) {
+            meter.step(1 + keys.len() / 16)?;
             for (own, lives) in keys {
                 let set = set.and(lives);
                 if set.is_empty() {
                     continue;
                 }
                 if wide.len() == max_len {
-                    return None;
+                    return Ok(None);
                 }
                 wide.push(key | slot.place(*own), set);
             }
         }
-        Some(wide)
+        Ok(Some(wide))
     }
 }
 
-/// A layer with an index for lookups.
+/// The numbers below `len`, sorted by rank. A merge sort, to check the deadline on the way.
+fn sorted<R: Ord>(len: usize, rank: impl Fn(u32) -> R, meter: &mut BudgetMeter) -> Result<Vec<u32>, StopReason> {
+    const PART_LEN: usize = 1024;
+    let mut order: Vec<u32> = (0..len as u32).collect();
+    for part in order.chunks_mut(PART_LEN) {
+        part.sort_unstable_by_key(|&number| rank(number));
+        meter.step(part.len())?;
+    }
+    let mut part_len = PART_LEN;
+    while part_len < len {
+        let mut merged = Vec::with_capacity(len);
+        for parts in order.chunks(2 * part_len) {
+            let (mut left, mut right) = parts.split_at(part_len.min(parts.len()));
+            while let (Some(one), Some(other)) = (left.first(), right.first()) {
+                meter.step(1)?;
+                let from = if rank(*other) < rank(*one) { &mut right } else { &mut left };
+                merged.push(from[0]);
+                *from = &from[1..];
+            }
+            merged.extend_from_slice(left);
+            merged.extend_from_slice(right);
+        }
+        order = merged;
+        part_len *= 2;
+    }
+    Ok(order)
+}
+
+/// A layer with an index.
 #[derive(Debug, Default)]
 pub(super) struct Lookup<const N: usize> {
     layer: Layer<N>,
     runs: Runs,
-    /// Where combinations can stand for the same state without being equal.
+    /// For layers in which different combinations can stand for the same state.
     chains: Option<Chains>,
 }
 
-/// The runs of a layer whose combinations are in order.
+/// The runs of a layer with sorted combinations.
 #[derive(Debug, Default)]
 struct Runs {
     /// The bits in which the combinations of a run differ.
     mask: Combination,
     index: Index,
-    /// What the combinations of each run have in common, and where the run ends.
+    /// By run: the *run key*, the bits that its combinations share, and the end of the run.
     keys: Vec<Combination>,
     ends: Vec<u32>,
 }
 
 impl Runs {
-    fn new(keys: &[Combination], mask: Combination) -> Self {
+    fn new(keys: &[Combination], mask: Combination, meter: &mut BudgetMeter) -> Result<Self, StopReason> {
         let mut runs = Self { mask, ..Self::default() };
         runs.index.clear(0);
         for (place, key) in keys.iter().enumerate() {
+            meter.step(1)?;
             let rest = key & !mask;
             if runs.keys.last() == Some(&rest) {
                 *runs.ends.last_mut().expect("one for each run") = place as u32 + 1;
@@ -144,10 +197,10 @@ impl Runs {
         }
         runs.keys.shrink_to_fit();
         runs.ends.shrink_to_fit();
-        runs
+        Ok(runs)
     }
 
-    /// The places of the run that has this in common; none if there is no such run.
+    /// The indices of the run with this run key; empty if there is none.
     #[inline]
     fn find(&self, rest: Combination) -> Range<usize> {
         match self.index.find(rest, &self.keys) {
@@ -164,12 +217,12 @@ impl Runs {
     }
 }
 
-/// The combinations of a layer that are equal in some bits but for their memories.
+/// Combinations that are equal in some bits, apart from memories, form a chain.
 #[derive(Debug)]
 pub(super) struct Chains {
-    /// The first combination of each chain.
+    /// A hash table of the first combinations of the chains.
     entries: Vec<u32>,
-    /// The bits by which combinations are looked up.
+    /// The bits in which the combinations of a chain are equal.
     mask: Combination,
     memories: MemorySlots,
     /// By combination, the next one of its chain.
@@ -179,23 +232,29 @@ pub(super) struct Chains {
 impl Chains {
     const FREE: u32 = u32::MAX;
 
-    pub fn new(keys: &[Combination], mask: Combination, memories: MemorySlots) -> Self {
+    pub fn new(
+        keys: &[Combination],
+        mask: Combination,
+        memories: MemorySlots,
+        meter: &mut BudgetMeter,
+    ) -> Result<Self, StopReason> {
         let entries = vec![Self::FREE; (3 * keys.len() / 2 + 1).next_power_of_two()];
         let mut chains = Self { entries, mask, memories, next: vec![Self::FREE; keys.len()] };
         for (place, &key) in keys.iter().enumerate() {
-            let at = chains.entry(chains.coarse(key), keys);
+            meter.step(1)?;
+            let at = chains.entry(chains.without_memories(key), keys);
             chains.next[place] = std::mem::replace(&mut chains.entries[at], place as u32);
         }
-        chains
+        Ok(chains)
     }
 
-    /// What the combinations of a chain have in common.
+    /// The bits that the combinations of a chain share.
     #[inline]
-    fn coarse(&self, key: Combination) -> Combination {
+    fn without_memories(&self, key: Combination) -> Combination {
         self.memories.without(key & self.mask)
     }
 
-    /// The entry of what the combinations of a chain have in common, or the free one for it.
+    /// The entry of the chain with these bits, or the free entry for it.
     #[inline]
     fn entry(&self, key: Combination, keys: &[Combination]) -> usize {
         let mask = self.entries.len() - 1;
@@ -203,16 +262,16 @@ impl Chains {
         loop {
             match self.entries[at] {
                 Self::FREE => return at,
-                place if self.coarse(keys[place as usize]) == key => return at,
+                place if self.without_memories(keys[place as usize]) == key => return at,
                 _ => at = (at + 1) & mask,
             }
         }
     }
 
-    /// The places of every combination that can stand for the same state of the game as this one in
-    /// the bits by which they are looked up.
+    /// The indices of the combinations that can stand for the same state as `key`, by the bits of
+    /// the mask.
     pub fn matches(&self, key: Combination, keys: &[Combination]) -> impl Iterator<Item = usize> {
-        let first = self.entries[self.entry(self.coarse(key), keys)];
+        let first = self.entries[self.entry(self.without_memories(key), keys)];
         let next = |&at: &u32| Some(self.next[at as usize]).filter(|&at| at != Self::FREE);
         let places = std::iter::successors(Some(first).filter(|&at| at != Self::FREE), next);
         places.map(|at| at as usize).filter(move |&at| self.memories.overlap(key, keys[at]))
@@ -224,41 +283,46 @@ impl Chains {
 }
 
 impl<const N: usize> Lookup<N> {
-    /// `run_mask` is that of the layer's threats.
-    pub fn new(mut layer: Layer<N>, run_mask: Combination, memories: MemorySlots) -> Self {
-        layer.arrange(run_mask);
+    /// Takes the combinations out of the layer. At the deadline, the layer keeps them.
+    pub fn new(
+        layer: &mut Layer<N>,
+        run_mask: Combination,
+        memories: MemorySlots,
+        meter: &mut BudgetMeter,
+    ) -> Result<Self, StopReason> {
+        layer.arrange(run_mask, meter)?;
+        let runs = Runs::new(&layer.keys, run_mask, meter)?;
+        let has_memories = !memories.is_empty();
+        let chains =
+            if has_memories { Some(Chains::new(&layer.keys, Combination::MAX, memories, meter)?) } else { None };
+        let mut layer = std::mem::take(layer);
         layer.keys.shrink_to_fit();
         layer.sets.shrink_to_fit();
-        let runs = Runs::new(&layer.keys, run_mask);
-        let chains = (!memories.is_empty()).then(|| Chains::new(&layer.keys, Combination::MAX, memories));
-        Self { layer, runs, chains }
+        Ok(Self { layer, runs, chains })
     }
 
     pub fn layer(&self) -> &Layer<N> {
         &self.layer
     }
 
-    /// The bytes in use.
     pub fn bytes(&self) -> usize {
         let chains = self.chains.as_ref().map_or(0, Chains::bytes);
         self.layer.len() * Layer::<N>::KEY_BYTES + self.runs.bytes() + chains
     }
 
-    /// The places of the combinations that can stand for the same state of the game as this one.
     pub fn places(&self, key: Combination) -> TileSet<N> {
         Cursor::new(self).places(key)
     }
 }
 
-/// Looks up one combination after the other, often of the same run.
+/// Looks up successive combinations, faster if they are in the same run.
 #[derive(Debug)]
 pub(super) struct Cursor<'a, const N: usize> {
     lookup: &'a Lookup<N>,
-    /// The last combination, and its places.
     last: Option<(Combination, TileSet<N>)>,
-    /// What the last run has in common, and its places in the layer.
+    /// The last run key, and the indices of its run.
     run: Option<(Combination, Range<usize>)>,
-    /// The place in the layer after the one that was found last.
+    /// The index after the last one found.
     next: usize,
 }
 
@@ -267,7 +331,7 @@ impl<'a, const N: usize> Cursor<'a, N> {
         Self { lookup, last: None, run: None, next: 0 }
     }
 
-    /// The places of the combinations that can stand for the same state of the game as this one.
+    /// The places of all combinations that can stand for the same state as `key`.
     #[inline]
     pub fn places(&mut self, key: Combination) -> TileSet<N> {
         if let Some((last, places)) = &self.last
@@ -289,7 +353,7 @@ impl<'a, const N: usize> Cursor<'a, N> {
                     run
                 }
             };
-            // Combinations are often looked up in their order.
+            // Combinations are often looked up in order.
             let at = if layer.keys.get(self.next) == Some(&key) {
                 Some(self.next)
             } else {
@@ -303,7 +367,7 @@ impl<'a, const N: usize> Cursor<'a, N> {
     }
 }
 
-/// Finds a combination in a list: open addressing; an entry is valid if it has the list's stamp.
+/// A hash table of the indices of combinations in a list. An entry with an old stamp is free.
 #[derive(Debug, Default)]
 pub(super) struct Index {
     entries: Vec<(u32, u32)>,
@@ -324,7 +388,7 @@ impl Index {
         self.entries.len() * size_of::<(u32, u32)>()
     }
 
-    /// The place of a combination in the list, or the entry for a new one.
+    /// The index of a combination, or the entry for a new one.
     #[inline]
     fn find(&self, key: Combination, keys: &[Combination]) -> Result<usize, usize> {
         let Some(mask) = self.entries.len().checked_sub(1) else { return Err(0) };
@@ -341,7 +405,7 @@ impl Index {
         }
     }
 
-    /// The place of a combination in the list, to which it is added if it is new.
+    /// The index of a combination, which is appended to the list if it is new.
     #[inline]
     pub fn place(&mut self, key: Combination, keys: &mut Vec<Combination>) -> usize {
         self.find(key, keys).unwrap_or_else(|at| {
@@ -354,10 +418,9 @@ impl Index {
         })
     }
 
-    /// Adds places to a combination of a layer.
     #[inline]
     pub fn add<const N: usize>(&mut self, key: Combination, set: &TileSet<N>, layer: &mut Layer<N>) {
-        // Equal combinations often come one after the other.
+        // Equal combinations often follow one another.
         if layer.keys.last() == Some(&key) {
             let place = layer.len() - 1;
             layer.sets[place] = layer.sets[place].or(set);

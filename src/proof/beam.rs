@@ -1,13 +1,10 @@
-//! A beam search over combinations of keys: like the survival search, but an entry of a layer is a
-//! combination of the keys of all threats, with every place where the player can be then, and one
-//! step moves the player from all of these places at once. A layer so holds many times as many
-//! states of the game.
+//! A beam search over combinations of the keys of all threats. A step moves the player from all of
+//! its places at once, so a layer holds many states of the game.
 //!
-//! Combinations that the knowledge about the target rules out are dropped; of the others, a random
-//! part is kept, spread evenly over features that the game seldom changes. Where no combination is
-//! left, the search backtracks, further and with a wider beam each time that it dies near the same
-//! place, and after a few times starts over: what decides over life and death often lies far before
-//! the dead end.
+//! Combinations outside the known sets are dropped. Of the others, a random part is kept, spread
+//! evenly over features that seldom change. If no combination is left, the search backtracks,
+//! further and with a wider beam each time it dies near the same tick, and after a few times starts
+//! over: the decisive move often lies far before the dead end.
 
 use super::combination::{Combination, Slot};
 use super::join::{CHUNK, Join};
@@ -20,37 +17,36 @@ use super::tile_set::TileSet;
 use crate::game::{LAST_TICK, Move, State, Style, World};
 use crate::search::{BudgetMeter, Generator};
 
-/// The initial width of the beam, in combinations. The first starts find easy lines soon; from round
-/// to round of the features it quadruples, up to the other width.
+/// Initial width of the beam, in combinations: a narrow beam soon finds easy lines. The width
+/// quadruples after each round of the features, up to `WIDTH_LATER`.
 const WIDTH_MIN: usize = 4;
 const WIDTH_LATER: usize = 64;
-/// It doubles when the number of starts does, from this number of doublings on.
+/// The width doubles with the number of starts, once that has doubled this many times.
 const NARROW_DOUBLINGS: u32 = 7;
-/// How many ticks the search backtracks when it first dies at a place, and at most.
+/// Ticks of the first backtracking at a dead end, and maximum.
 const BACKTRACK_TICKS_MIN: usize = 16;
 const BACKTRACK_TICKS_MAX: usize = 256;
-/// How many ticks past a dead end the beam stays wide.
+/// Ticks past a dead end for which the beam stays wide.
 const WIDE_TICKS: usize = 8;
 
-/// What few moves of a threat change, so that a beam which has lost the right one does not find it
-/// again. A layer keeps as many combinations of each kind, if there are as many. Hawks' draws always
-/// count, because they decide which posts come next; the others take turns from start to start,
-/// because more kinds at a time leave few combinations of each.
+/// A property that few moves change, so that a beam that has lost the right value does not find it
+/// again. A layer keeps equally many combinations of each value, where there are enough. Hawks'
+/// draws always count, because they decide the next posts. The other features take turns from start
+/// to start: more values at a time would leave few combinations of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Feature {
     HawkDraws,
-    /// The colours of the tiles of hawks or of owls, as on a chessboard: every move changes them, and
-    /// only a threat that waits falls behind.
+    /// The colours of the tiles of hawks or owls, as on a chessboard. Every move changes the
+    /// colour, so a threat that waits falls out of step.
     HawkColours,
     OwlColours,
-    /// The tiles of sharks.
     SharkTiles,
 }
 
 impl Feature {
     const TURNS: [Self; 4] = [Self::HawkDraws, Self::HawkColours, Self::SharkTiles, Self::OwlColours];
 
-    /// What a combination has of this feature, and its hawks' draws.
+    /// The value of the feature in a combination, with its hawks' draws.
     fn of<const N: usize>(self, model: &Model<N>, slots: &[Slot], key: Combination) -> Combination {
         slots.iter().fold(0, |features, slot| {
             let automaton = &model.automata[slot.automaton];
@@ -68,28 +64,28 @@ impl Feature {
     }
 }
 
-/// The way back from the last layer to the root.
+/// A line being traced from the last layer to the root.
 #[derive(Debug)]
 struct Trace {
-    /// A state of the layer at this depth: its combination, and the player's place.
+    /// A state of the layer at this depth: its combination and the player's place.
     depth: usize,
     key: Combination,
     place: u16,
-    /// The moves from there on, the last one first.
+    /// The moves after that state, last first.
     moves: Vec<Move>,
-    /// How many combinations of the layer before have been tried.
+    /// Combinations of the layer before that have been tried.
     done: usize,
 }
 
-/// The width of a start, the first of which has number 1, where nothing is known to be hard.
+/// The width away from dead ends. The first start has number 1.
 fn width_at(start: usize) -> usize {
     let round = (start - 1) / Feature::TURNS.len();
     let width = WIDTH_MIN.saturating_mul(4_usize.saturating_pow(round as u32)).min(WIDTH_LATER);
     width << start.ilog2().saturating_sub(NARROW_DOUBLINGS)
 }
 
-/// The first places of each kind in an order: as many of each as there are, or as fit into `width`,
-/// which is less than there are places.
+/// Keeps `width` items of an order: the first ones of each kind, equally many or all there are. The
+/// order must have more than `width` items.
 pub(super) fn keep_evenly(order: &[usize], width: usize, kind: impl Fn(usize) -> Combination) -> Vec<usize> {
     let (mut index, mut kinds, mut counts) = (Index::default(), Vec::new(), Vec::new());
     index.clear(0);
@@ -105,39 +101,53 @@ pub(super) fn keep_evenly(order: &[usize], width: usize, kind: impl Fn(usize) ->
     ranked.into_iter().map(|(.., place)| place).collect()
 }
 
+#[derive(Debug)]
+struct Pace {
+    /// Starts at the root so far.
+    starts: usize,
+    width: usize,
+    backtrack_ticks: usize,
+    /// The beam becomes narrow again beyond this layer.
+    wide_until: usize,
+}
+
+impl Pace {
+    /// The first start has number 1.
+    fn start(number: usize) -> Self {
+        Self { starts: number, width: width_at(number), backtrack_ticks: BACKTRACK_TICKS_MIN, wide_until: 0 }
+    }
+}
+
+#[derive(Debug)]
+struct Stack<const N: usize> {
+    layers: Vec<Layer<N>>,
+    /// Combinations in all layers, and their maximum.
+    len: usize,
+    len_max: usize,
+    /// Whether memory has limited a layer's width since the last backtracking.
+    is_limited: bool,
+}
+
 /// A search that can be interrupted at any time.
 #[derive(Debug)]
 pub(super) struct SetBeam<const N: usize> {
     root: State,
-    /// The slots of the target, with the draws of hawks counted.
+    /// The target's slots with hawks' draws counted.
     slots: Vec<Slot>,
     random: Generator,
-    width: usize,
-    /// How often the search has started at the root.
-    starts: usize,
-    backtrack_ticks: usize,
-    /// The beam becomes narrow again beyond this layer.
-    wide_until: usize,
-    /// The layers from the root on, a stack.
-    layers: Vec<Layer<N>>,
-    /// Combinations in all layers, and how many fit.
-    len: usize,
-    len_max: usize,
-    /// Whether memory limited the width of a layer since the last backtracking.
-    is_memory_limited: bool,
+    pace: Pace,
+    stack: Stack<N>,
     join: Join<N>,
-    /// The layer under construction.
     next: Layer<N>,
-    /// A line that is being traced.
     trace: Option<Trace>,
-    /// What the trace needs: places and projections without knowledge, which may have grown since
-    /// a layer was built.
+    /// For the trace: not restricted by a target, because knowledge may have grown since a layer
+    /// was built.
     allowed: Vec<TileSet<N>>,
     projections: Vec<Projection<N>>,
 }
 
 impl<const N: usize> SetBeam<N> {
-    /// A search from a state, or `None` if the threats do not fit into a combination.
+    /// A search from `root`. `None` if a combination is too small for all threats.
     pub fn new(
         model: &Model<N>,
         target: &Target<N>,
@@ -157,14 +167,13 @@ impl<const N: usize> SetBeam<N> {
             root: root.clone(),
             slots,
             random: Generator::from_seed(seed),
-            width: width_at(1),
-            starts: 1,
-            backtrack_ticks: BACKTRACK_TICKS_MIN,
-            wide_until: 0,
-            layers: vec![first],
-            len: 1,
-            len_max: memory_max_bytes / Layer::<N>::KEY_BYTES,
-            is_memory_limited: false,
+            pace: Pace::start(1),
+            stack: Stack {
+                layers: vec![first],
+                len: 1,
+                len_max: memory_max_bytes / Layer::<N>::KEY_BYTES,
+                is_limited: false,
+            },
             join: Join::default(),
             next: Layer::default(),
             trace: None,
@@ -173,13 +182,12 @@ impl<const N: usize> SetBeam<N> {
         })
     }
 
-    /// Whether this is the root of the search.
     pub fn starts_at(&self, root: &State) -> bool {
         self.root == *root
     }
 
-    /// Continues for about this many combinations, or until the budget is used up. Returns the
-    /// moves of a line as soon as one is alive at `longest_tick` or later; they end where every
+    /// Continues for about `slice` combinations, or until the budget is used up. Returns the moves
+    /// of the first line that is alive at `longest_tick` or later. The line ends where every
     /// successor is caught or known not to reach the target.
     pub fn advance(
         &mut self,
@@ -208,9 +216,9 @@ impl<const N: usize> SetBeam<N> {
             if !self.next.is_empty() {
                 self.push(model);
             } else if self.tick() >= usize::from(longest_tick) {
-                let last = &self.layers[self.layers.len() - 1];
+                let last = &self.stack.layers[self.stack.layers.len() - 1];
                 let place = last.sets[0].iter().next().expect("no set is empty");
-                let depth = self.layers.len() - 1;
+                let depth = self.stack.layers.len() - 1;
                 self.trace = Some(Trace { depth, key: last.keys[0], place, moves: Vec::new(), done: 0 });
             } else {
                 self.backtrack();
@@ -221,38 +229,38 @@ impl<const N: usize> SetBeam<N> {
 
     /// The tick of the last layer.
     fn tick(&self) -> usize {
-        usize::from(self.root.tick()) + self.layers.len() - 1
+        usize::from(self.root.tick()) + self.stack.layers.len() - 1
     }
 
     /// Builds a part of the next layer; returns true once it is complete.
     fn step(&mut self, model: &Model<N>, target: &Target<N>, meter: &mut BudgetMeter) -> bool {
         let tick = self.tick();
-        let layer = &self.layers[self.layers.len() - 1];
+        let layer = &self.stack.layers[self.stack.layers.len() - 1];
         let context = target.context(model, &self.slots, tick);
-        if !self.join.is_advancing() {
-            self.next = layer.clone();
-        }
-        if !self.join.advance(&context, &mut self.next, meter) {
+        if !self.join.advance(&context, layer, &mut self.next, meter) {
             return false;
         }
         if tick < target.tick {
             for known in target.known(tick + 1) {
                 let mut cursor = Cursor::new(&known.lookup);
-                self.next.retain(|key| cursor.places(key & known.mask));
+                // After the deadline the layer is rebuilt, which is cheap because beams are narrow.
+                if self.next.retain(|key| cursor.places(key & known.mask), meter).is_err() {
+                    return false;
+                }
             }
         }
         true
     }
 
-    /// Keeps a random part of the new layer, spread evenly over the feature whose turn it is.
+    /// Adds a random part of the new layer, spread evenly over the current feature.
     fn push(&mut self, model: &Model<N>) {
-        let affordable = (self.len_max.saturating_sub(self.len) / 2).max(1);
-        self.is_memory_limited |= affordable < self.width;
-        let (len, width) = (self.next.len(), self.width.min(affordable));
+        let affordable = (self.stack.len_max.saturating_sub(self.stack.len) / 2).max(1);
+        self.stack.is_limited |= affordable < self.pace.width;
+        let (len, width) = (self.next.len(), self.pace.width.min(affordable));
         let mut order: Vec<usize> = (0..len).collect();
         if len > width {
             self.random.shuffle(&mut order);
-            let wanted = Feature::TURNS[(self.starts - 1) % Feature::TURNS.len()];
+            let wanted = Feature::TURNS[(self.pace.starts - 1) % Feature::TURNS.len()];
             let (keys, slots) = (&self.next.keys, &self.slots[..]);
             order = keep_evenly(&order, width, |place| wanted.of(model, slots, keys[place]));
             order.sort_unstable();
@@ -263,39 +271,39 @@ impl<const N: usize> SetBeam<N> {
             sets: order.iter().map(|&place| self.next.sets[place]).collect(),
         };
         self.next.clear();
-        self.len += kept;
-        self.layers.push(layer);
-        if self.layers.len() > self.wide_until {
-            (self.width, self.backtrack_ticks) = (width_at(self.starts), BACKTRACK_TICKS_MIN);
+        self.stack.len += kept;
+        self.stack.layers.push(layer);
+        if self.stack.layers.len() > self.pace.wide_until {
+            (self.pace.width, self.pace.backtrack_ticks) = (width_at(self.pace.starts), BACKTRACK_TICKS_MIN);
         }
     }
 
     fn backtrack(&mut self) {
-        let depth = self.layers.len() - 1;
-        let is_memory_limited = std::mem::take(&mut self.is_memory_limited);
-        if self.backtrack_ticks > BACKTRACK_TICKS_MAX || is_memory_limited {
-            self.starts += 1;
-            (self.width, self.backtrack_ticks, self.wide_until) = (width_at(self.starts), BACKTRACK_TICKS_MIN, 0);
-            self.layers.truncate(1);
+        let depth = self.stack.layers.len() - 1;
+        let is_memory_limited = std::mem::take(&mut self.stack.is_limited);
+        if self.pace.backtrack_ticks > BACKTRACK_TICKS_MAX || is_memory_limited {
+            self.pace = Pace::start(self.pace.starts + 1);
+            self.stack.layers.truncate(1);
         } else {
-            self.wide_until = self.wide_until.max(depth + WIDE_TICKS);
-            self.layers.truncate(depth.saturating_sub(self.backtrack_ticks) + 1);
-            self.width *= 2;
-            self.backtrack_ticks *= 2;
+            self.pace.wide_until = self.pace.wide_until.max(depth + WIDE_TICKS);
+            self.stack.layers.truncate(depth.saturating_sub(self.pace.backtrack_ticks) + 1);
+            self.pace.width *= 2;
+            self.pace.backtrack_ticks *= 2;
         }
-        self.len = self.layers.iter().map(Layer::len).sum();
+        self.stack.len = self.stack.layers.iter().map(Layer::len).sum();
     }
 
-    /// Looks for the state before the one that the trace has reached.
+    /// Looks for a state that leads to the traced one.
     fn trace_back(&mut self, model: &Model<N>, meter: &mut BudgetMeter) {
         let Some(trace) = &mut self.trace else { return };
         let depth = trace.depth - 1;
-        let layer = &self.layers[depth];
+        let layer = &self.stack.layers[depth];
         let end = layer.len().min(trace.done + CHUNK);
         let tick = usize::from(self.root.tick()) + depth;
         let (slots, allowed, projections) = (&self.slots[..], &self.allowed[..], &self.projections[..]);
         let context = JoinContext { model, slots, tick, allowed, projections };
-        let before = self.join.predecessor(&context, layer, trace.done..end, (trace.key, trace.place));
+        let state = (trace.key, trace.place);
+        let Ok(before) = self.join.predecessor(&context, layer, trace.done..end, state, meter) else { return };
         meter.add_ticks((end - trace.done) as u64);
         trace.done = end;
         let Some((key, place)) = before else {

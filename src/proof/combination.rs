@@ -1,103 +1,95 @@
-//! Combinations of the keys of some threats: each has its own bits, which are the same in every layer.
-//! A threat is left out by clearing its bits.
+//! Combinations. Clearing the bits of a threat leaves it out.
 
 use std::sync::Arc;
 
-use super::model::{Automaton, Memories, Model};
+use super::hawk::Memories;
+use super::model::{Automaton, Model};
 use crate::game::{State, World};
 
-/// The keys of some threats, each at its own bits.
 pub(super) type Combination = u128;
 
-/// The position of a threat's key in a combination.
+/// The bits of a threat in a combination.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slot {
-    /// The automaton's index in the model.
     pub automaton: usize,
     pub shift: u32,
     pub bits: u32,
-    /// The bits of a memory of which only a part may be known; none for most threats.
+    /// The bits of a hawk's memory; 0 for other threats.
     memory_bits: Combination,
-    /// For a hawk: the position of the number of its random draws since the root.
+    /// For a hawk: the position of its number of draws since the root.
     draws_shift: Option<u32>,
-    /// For a hawk whose draws are counted: how many it had made at the root. Otherwise a draw counts
-    /// as any.
+    /// For a hawk whose draws are counted: its number of draws at the root.
     pub draws: Option<u16>,
 }
 
-/// Bits of a hawk's number of draws since the root: a hawk moves at most 1,300 times in a game, and
-/// at least seven times for a draw.
-const DRAW_BITS: u32 = 8;
+/// Bits of a hawk's number of draws since the root. On the server, a hawk makes at most 1,300 moves
+/// per game, and at least seven per draw.
+pub(super) const DRAW_BITS: u32 = 8;
 
 impl Slot {
-    /// The threat's key.
     #[inline]
     pub fn key(&self, combination: Combination) -> u32 {
         (combination >> self.shift & ((1 << self.bits) - 1)) as u32
     }
 
-    /// The key at its place.
+    /// The key, shifted to its bits.
     #[inline]
     pub fn place(&self, key: u32) -> Combination {
         Combination::from(key) << self.shift
     }
 
-    /// The bits of the key, and of a hawk's number of draws if they are counted.
     #[inline]
     pub fn own_bits(&self) -> u32 {
         self.bits + if self.draws.is_some() { DRAW_BITS } else { 0 }
     }
 
-    /// The threat's key, and above it a hawk's number of draws if they are counted.
+    /// The *own key*: a threat's key and, above it, a hawk's number of draws if they are counted.
     #[inline]
     pub fn own(&self, combination: Combination) -> u32 {
         (combination >> self.shift) as u32 & ((1 << self.own_bits()) - 1)
     }
 
-    /// The key in such a number.
     #[inline]
     pub fn own_key(&self, own: u32) -> u32 {
         own & ((1 << self.bits) - 1)
     }
 
-    /// The bits of the slot.
+    /// The bits of the key, without draws.
     pub fn mask(&self) -> Combination {
         ((1 << self.bits) - 1) << self.shift
     }
 
-    /// A hawk's number of draws since the root at its place; other threats have none.
+    /// A hawk's number of draws since the root, shifted to its bits; 0 for other threats.
     #[inline]
     fn draws_place(&self, draws: impl FnOnce() -> u16) -> Combination {
         self.draws_shift.map_or(0, |shift| Combination::from(draws()) << shift)
     }
 
-    /// The bits of a hawk's number of draws; none for other threats.
+    /// The bits of a hawk's number of draws; 0 for other threats.
     pub fn draws_mask(&self) -> Combination {
         self.draws_shift.map_or(0, |shift| ((1 << DRAW_BITS) - 1) << shift)
     }
 
-    /// The bits of the threat's key, with a hawk's number of draws if they are counted.
     pub fn own_mask(&self) -> Combination {
         self.mask() | if self.draws.is_some() { self.draws_mask() } else { 0 }
     }
 
-    /// The threat's part of the combination of a state, a hawk's draws since the first tick included.
+    /// The threat's bits of a state's combination, with a hawk's draws since the root.
     pub fn part_of<const N: usize>(&self, model: &Model<N>, world: &World, state: &State) -> Combination {
         let automaton = &model.automata[self.automaton];
-        // Without posts, a hawk's draws do not matter and are not counted.
-        let draws_since = || world.threat(state, automaton.index()).draws - model.start_draws[self.automaton];
-        let draws = || if model.posts.is_empty() { 0 } else { draws_since() };
+        // Without posts, a hawk's draws have no effect.
+        let draws_since = || world.threat(state, automaton.index()).draws - model.origins[self.automaton].draws;
+        let draws = || if model.hawks.posts.is_empty() { 0 } else { draws_since() };
         self.place(model.key_in(world, state, automaton)) | self.draws_place(draws)
     }
 
-    /// The slot with a hawk's draws counted as the game does: a random pick is then the one that it
-    /// makes. `at_root` is the number that it had made at the root.
+    /// The slot with a hawk's draws counted. `at_root` is its number of draws at the root.
     pub fn counting(self, at_root: u16) -> Self {
         Self { draws: self.draws_shift.map(|_| at_root), ..self }
     }
 }
 
-/// The memories in a combination of which only a part may be known.
+/// The memories in a combination that can be sets of memories.
 #[derive(Clone, Debug, Default)]
 pub(super) struct MemorySlots {
     /// The position of each, and its bits.
@@ -106,18 +98,17 @@ pub(super) struct MemorySlots {
 }
 
 impl MemorySlots {
-    /// Those in a mask. Where draws are counted, memories are fully known.
+    /// The memories in a mask. Where draws are counted, every memory is exact and none is included.
     pub fn new(memories: &Arc<Memories>, slots: &[Slot], mask: Combination) -> Self {
         let slots = slots.iter().filter(|slot| slot.memory_bits & mask != 0 && slot.draws_mask() & mask == 0);
         Self { slots: slots.map(|slot| (slot.shift, slot.memory_bits)).collect(), memories: memories.clone() }
     }
 
-    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.slots.is_empty()
     }
 
-    /// The combination with every memory left out.
+    /// The combination with all bits of each memory set, which leaves the memories out.
     #[inline]
     pub fn without(&self, key: Combination) -> Combination {
         self.slots.iter().fold(key, |key, (_, bits)| key | bits)
@@ -131,12 +122,12 @@ impl MemorySlots {
     }
 }
 
-/// Bits of a combination that threats share. The verifier needs the others for the player.
+/// Bits of a combination for all threats. The verifier needs the others for the player.
 const SLOT_BITS: u32 = 115;
-/// The fewest bits of a hawk: the verifier needs as many.
+/// Minimum bits of a hawk, as many as the verifier needs.
 const HAWK_BITS_MIN: u32 = 26;
 
-/// A slot for each automaton in this order that still fits, with room for the draws of hawks.
+/// A slot for each automaton in `order` that still fits. Hawks get bits for their draws.
 pub(super) fn slots_of<const N: usize>(model: &Model<N>, order: &[usize]) -> Vec<Slot> {
     let mut shift = 0;
     let mut slots = Vec::new();
@@ -154,12 +145,11 @@ pub(super) fn slots_of<const N: usize>(model: &Model<N>, order: &[usize]) -> Vec
     slots
 }
 
-/// Puts the threat with the most keys last: combinations that differ only in its key form a run.
 pub(super) fn put_widest_last(slots: &mut [Slot]) {
     slots.sort_by_key(|slot| slot.bits);
 }
 
-/// The bits in which the combinations of a run differ, for the threats whose bits are in a mask.
+/// The bits in which the combinations of a run over the threats of a mask differ.
 pub(super) fn run_mask(slots: &[Slot], mask: Combination) -> Combination {
     let widest = slots.iter().filter(|slot| slot.mask() & mask != 0).max_by_key(|slot| slot.bits);
     widest.map_or(0, |slot| (slot.mask() | slot.draws_mask()) & mask)

@@ -1,5 +1,5 @@
-//! A new layer under construction. What leads from one layer to the next is noted first, run by run;
-//! then each run of the new layer is collected from all that leads to it.
+//! Builds the next layer in two steps: collects the edges from the runs of the layer, then fills
+//! the runs of the next layer one by one, each from all of its edges.
 
 use std::ops::Range;
 
@@ -8,25 +8,24 @@ use super::layer::{Index, Layer};
 use super::moves::{Group, JoinContext, extend};
 use super::tile_set::TileSet;
 
-/// What leads from a run of a layer to one of the next layer: the moves of the threats but the widest.
+/// The moves from a run of the layer to one of the next, without those of the widest threat.
 #[derive(Clone, Copy, Debug)]
 struct Edge<const N: usize> {
-    /// The places of the run's combinations in the layer.
+    /// The run's indices in the layer.
     start: u32,
     end: u32,
-    /// The edge to the same run that was added before.
+    /// The index of the edge to the same run that was added before this one.
     before: u32,
     from: TileSet<N>,
     to: TileSet<N>,
 }
 
-/// The combinations of a run, by what each has of its own.
+/// The combinations of a run by own key.
 #[derive(Debug, Default)]
 struct Table<const N: usize> {
-    /// Open addressing: a stamp and a place in the lists. An entry is valid if it has the table's stamp.
+    /// A hash table of stamps and indices in the lists. An entry with an old stamp is free.
     entries: Vec<(u32, u32)>,
     stamp: u32,
-    /// Keys of so few bits that each has its own entry are not hashed.
     is_hashed: bool,
     own: Vec<u32>,
     sets: Vec<TileSet<N>>,
@@ -37,10 +36,10 @@ struct Table<const N: usize> {
 impl<const N: usize> Table<N> {
     /// Keys of at most this many bits are not hashed.
     const DIRECT_BITS: u32 = 16;
-    /// The entries of a table of other keys, at first.
+    /// Initial length of a table with hashed keys.
     const HASHED_LEN: usize = 1 << 10;
 
-    /// Starts anew for keys of this many bits.
+    /// Empties the table, for keys of this many bits.
     fn begin(&mut self, bits: u32) {
         self.is_hashed = bits > Self::DIRECT_BITS;
         self.reserve(if self.is_hashed { Self::HASHED_LEN } else { 1 << bits });
@@ -65,7 +64,7 @@ impl<const N: usize> Table<N> {
         }
     }
 
-    /// The place of a key in the lists, or the entry for a new one.
+    /// The index of a key in the lists, or the entry for a new one.
     #[inline(always)]
     fn find(&self, own: u32) -> Result<usize, usize> {
         let mask = self.entries.len() - 1;
@@ -83,7 +82,6 @@ impl<const N: usize> Table<N> {
         }
     }
 
-    /// Adds places to a key.
     #[inline(always)]
     fn add(&mut self, own: u32, set: TileSet<N>) {
         match self.find(own) {
@@ -111,7 +109,7 @@ impl<const N: usize> Table<N> {
         }
     }
 
-    /// Every key in ascending order.
+    /// Passes the keys to `push` in ascending order.
     fn drain(&mut self, mut push: impl FnMut(u32, TileSet<N>)) {
         if self.is_ascending {
             self.own.iter().zip(&self.sets).for_each(|(own, set)| push(*own, *set));
@@ -124,23 +122,24 @@ impl<const N: usize> Table<N> {
     }
 }
 
-/// Collects the combinations of a new layer, run by run.
 #[derive(Debug, Default)]
 pub(super) struct Builder<const N: usize> {
     index: Index,
-    /// What the combinations of each run have in common.
+    /// The run keys.
     runs: Vec<Combination>,
-    /// The edges that are still to be followed, and by run the last one.
+    /// The edges that are not yet followed and, by run, the index of the last one.
     edges: Vec<Edge<N>>,
     heads: Vec<u32>,
-    /// What each combination so far has of its own, its places, and the end of each run.
+    /// The own keys and the places of the combinations so far, and the end of each run.
     own: Vec<u32>,
     sets: Vec<TileSet<N>>,
     ends: Vec<u32>,
-    /// Whether edges are being followed; how many runs of the new layer have all of theirs, and the
-    /// combinations from before, with the end of those that have been used.
+    /// While edges are followed: `followed` runs are complete. The combinations from before are in
+    /// `old_own` and `old_sets`, and those below `old_end` have been used.
     is_following: bool,
     followed: usize,
+    /// The edge at which a run was interrupted.
+    next_edge: Option<u32>,
     old_own: Vec<u32>,
     old_sets: Vec<TileSet<N>>,
     old_end: usize,
@@ -149,23 +148,21 @@ pub(super) struct Builder<const N: usize> {
 
 impl<const N: usize> Builder<N> {
     const NO_EDGE: u32 = u32::MAX;
-    /// Edges that are added before they are followed, or half the number of combinations so far.
+    /// Minimum number of edges to collect before they are followed.
     const EDGES_MIN: usize = 1 << 16;
 
-    /// Bytes of a combination while it is under construction, beside those in the layer itself.
+    /// Bytes per combination under construction, in addition to [`Layer::KEY_BYTES`].
     pub const KEY_BYTES: usize = 2 * (size_of::<TileSet<N>>() + size_of::<u32>()) + size_of::<Edge<N>>() / 2;
 
-    /// The number of combinations that the layer has at least.
+    /// A lower bound on the combinations of the next layer.
     pub fn len(&self) -> usize {
         self.own.len()
     }
 
-    /// Whether edges are being followed.
     pub fn is_following(&self) -> bool {
         self.is_following
     }
 
-    /// Starts a new layer.
     pub fn begin(&mut self) {
         self.index.clear(0);
         self.runs.clear();
@@ -177,7 +174,7 @@ impl<const N: usize> Builder<N> {
         self.is_following = false;
     }
 
-    /// Adds what leads from some of the layer's combinations to a run.
+    /// Adds an edge from these combinations of the layer.
     pub fn add(&mut self, group: &Group<N>, places: &Range<usize>) {
         let run = self.index.place(group.key, &mut self.runs);
         self.heads.resize(self.runs.len(), Self::NO_EDGE);
@@ -186,12 +183,10 @@ impl<const N: usize> Builder<N> {
         self.edges.push(Edge { start, end, before, from: group.from, to: group.to });
     }
 
-    /// Whether there are so many edges that they should be followed before more are added.
     pub fn is_full(&self) -> bool {
         self.edges.len() > Self::EDGES_MIN.max(self.own.len() / 2)
     }
 
-    /// Begins to follow the edges from a layer.
     pub fn begin_following(&mut self, context: &JoinContext<'_, N>) {
         self.table.begin(context.widest().map_or(0, Slot::own_bits));
         std::mem::swap(&mut self.own, &mut self.old_own);
@@ -199,13 +194,12 @@ impl<const N: usize> Builder<N> {
         self.own.clear();
         self.sets.clear();
         self.ends.resize(self.runs.len(), self.old_own.len() as u32);
-        (self.followed, self.old_end) = (0, 0);
+        (self.followed, self.old_end, self.next_edge) = (0, 0, None);
         self.is_following = true;
     }
 
-    /// Adds the combinations to which the edges lead, run by run, for about this many combinations of
-    /// the layer that they come from; each call continues with the next runs. Returns true once all
-    /// edges have been followed.
+    /// Follows the edges, run by run, for about `slice` combinations of the layer. Each call
+    /// continues where the last one ended; returns true once all edges have been followed.
     pub fn follow(&mut self, context: &JoinContext<'_, N>, layer: &Layer<N>, slice: usize) -> bool {
         let widest = context.widest();
         let mut work = 0;
@@ -217,16 +211,24 @@ impl<const N: usize> Builder<N> {
                 return true;
             }
             let old = self.old_end..self.ends[run] as usize;
-            self.old_end = old.end;
-            let mut at = std::mem::replace(&mut self.heads[run], Self::NO_EDGE);
-            work += 1 + old.len() / 8;
-            if at == Self::NO_EDGE {
-                self.own.extend_from_slice(&self.old_own[old.clone()]);
-                self.sets.extend_from_slice(&self.old_sets[old]);
-            } else {
-                self.table.clear();
-                old.for_each(|place| self.table.add(self.old_own[place], self.old_sets[place]));
+            let mut at = self.next_edge.take().unwrap_or_else(|| {
+                let head = std::mem::replace(&mut self.heads[run], Self::NO_EDGE);
+                work += 1 + old.len() / 8;
+                if head == Self::NO_EDGE {
+                    self.own.extend_from_slice(&self.old_own[old.clone()]);
+                    self.sets.extend_from_slice(&self.old_sets[old.clone()]);
+                } else {
+                    self.table.clear();
+                    old.clone().for_each(|place| self.table.add(self.old_own[place], self.old_sets[place]));
+                }
+                head
+            });
+            if at != Self::NO_EDGE {
                 while let Some(edge) = self.edges.get(at as usize) {
+                    if work >= slice {
+                        self.next_edge = Some(at);
+                        return false;
+                    }
                     let places = edge.start as usize..edge.end as usize;
                     work += places.len();
                     let combinations = (&layer.keys[places.clone()], &layer.sets[places]);
@@ -240,14 +242,14 @@ impl<const N: usize> Builder<N> {
                     self.sets.push(set);
                 });
             }
+            self.old_end = old.end;
             self.ends[run] = self.own.len() as u32;
             self.followed += 1;
         }
         false
     }
 
-    /// Adds everything to a layer. `shift` is the place of what the combinations of a run have of
-    /// their own.
+    /// Adds the combinations to a layer. `shift` is the position of the own key.
     pub fn finish(&mut self, shift: u32, layer: &mut Layer<N>) {
         let mut start = 0;
         for (run, &end) in self.runs.iter().zip(&self.ends) {

@@ -1,0 +1,49 @@
+//! The open tiles of a map as places.
+
+use super::tile_set::TileSet;
+use crate::game::Position;
+
+/// A step of a threat: to `key`, if the player's place is in `when`.
+#[derive(Clone, Debug)]
+pub(super) struct Branch<const N: usize> {
+    pub when: TileSet<N>,
+    pub key: u32,
+}
+
+/// The open tiles and their places. Places run along the columns, or along the rows if the map is
+/// higher than wide, with one unused place between two columns or rows.
+#[derive(Clone, Debug)]
+pub(super) struct Board<const N: usize> {
+    pub positions: Vec<Position>,
+    /// Tile -> place.
+    pub places: Vec<u16>,
+    /// Place -> tile.
+    pub tiles: Vec<u16>,
+    pub stride: u32,
+    /// The places that the player can enter.
+    pub open: TileSet<N>,
+}
+
+impl<const N: usize> Board<N> {
+    /// Groups a threat's steps by the next key. `next` returns the key for each tile of the player.
+    pub fn branches(&self, next: impl Fn(usize) -> u32) -> Vec<Branch<N>> {
+        let mut branches: Vec<Branch<N>> = Vec::new();
+        for (target, &place) in self.places.iter().enumerate() {
+            if !self.open.contains(place) {
+                continue;
+            }
+            let key = next(target);
+            match branches.iter_mut().find(|branch| branch.key == key) {
+                Some(branch) => branch.when.insert(place),
+                None => branches.push(Branch { when: TileSet::of(place), key }),
+            }
+        }
+        branches
+    }
+
+    /// The places that the player can reach from these by one move or by staying.
+    #[inline]
+    pub fn reach(&self, from: &TileSet<N>) -> TileSet<N> {
+        from.spread(self.stride).and(&self.open)
+    }
+}

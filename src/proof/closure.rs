@@ -1,0 +1,110 @@
+//! The closure of a threat: the keys that it can have, wherever the player goes.
+
+use super::model::{Automaton, Model};
+use super::tile_set::TileSet;
+use crate::game::FIRST_TICK;
+
+/// The keys of a threat by its number of moves. Sharks and deer stay only on the player's tile or
+/// without a path to it, so half of their tiles are possible at a time.
+#[derive(Clone, Debug)]
+pub(super) struct Closure {
+    /// The keys before the first move, if that differs from the others.
+    first: Option<Vec<u32>>,
+    /// By number of moves, without that one.
+    layers: Vec<Vec<u32>>,
+    /// Layers from this index on repeat after the last one.
+    repeats_from: usize,
+}
+
+impl Closure {
+    /// Maximum number of layers, followed by one with all possible keys.
+    const LAYERS_MAX: usize = 256;
+
+    pub fn after(&self, moves: usize) -> &[u32] {
+        let moves = match &self.first {
+            Some(first) if moves == 0 => return first,
+            Some(_) => moves - 1,
+            None => moves,
+        };
+        let period = self.layers.len() - self.repeats_from;
+        let layer =
+            if moves < self.layers.len() { moves } else { self.repeats_from + (moves - self.repeats_from) % period };
+        &self.layers[layer]
+    }
+}
+
+/// Finds the closure of an automaton. An owl has the keys without memory, and a hawk the keys with
+/// the set of all memories that are possible on a tile.
+#[derive(Debug)]
+pub(super) struct ClosureBuilder {
+    pub closure: Closure,
+    /// By key, the last number of moves after which it was found.
+    found: Vec<usize>,
+}
+
+impl ClosureBuilder {
+    pub fn new<const N: usize>(model: &Model<N>, automaton: &Automaton<N>, start: u32) -> Self {
+        let mut closure = Closure { first: None, layers: Vec::new(), repeats_from: 0 };
+        let tiles = model.tiles() as u32;
+        let layer = match automaton {
+            Automaton::Owl { .. } => (0..tiles).map(|tile| tile * (tiles + 1) + tiles).collect(),
+            Automaton::Hawk { .. } => {
+                let keys = model.hawks.memories.on.iter().enumerate();
+                keys.map(|(tile, &memory)| model.hawk_key(tile, memory.into())).collect()
+            }
+            Automaton::Chaser { .. }
+                if model.first_tick == usize::from(FIRST_TICK) && model.times.moves[model.first_tick] =>
+            {
+                closure.first = Some(vec![start]);
+                vec![automaton.branches(model.first_tick, start)[0].key]
+            }
+            Automaton::Chaser { .. } => vec![start],
+        };
+        closure.layers.push(layer);
+        let is_chaser = matches!(automaton, Automaton::Chaser { .. });
+        Self { closure, found: if is_chaser { vec![0; model.keys(automaton)] } else { Vec::new() } }
+    }
+
+    /// Finds the keys after one more move; returns true once the closure is complete.
+    pub fn advance<const N: usize>(&mut self, model: &Model<N>, automaton: &Automaton<N>) -> bool {
+        let Automaton::Chaser { branches, .. } = automaton else { return true };
+        // A player on the threat's tile is caught.
+        let next = |key: u32| {
+            let own = TileSet::of(model.place(automaton, key));
+            let branches = branches[key as usize].iter();
+            branches.filter(move |branch| !branch.when.without(&own).is_empty()).map(|branch| branch.key)
+        };
+        let (layers, found) = (&mut self.closure.layers, &mut self.found);
+        let moves = layers.len();
+        let mut layer = Vec::new();
+        for key in layers[moves - 1].iter().flat_map(|&key| next(key)) {
+            if std::mem::replace(&mut found[key as usize], moves) != moves {
+                layer.push(key);
+            }
+        }
+        layer.sort_unstable();
+        if let Some(repeats_from) = layers.iter().rposition(|earlier| *earlier == layer) {
+            self.closure.repeats_from = repeats_from;
+            return true;
+        }
+        layers.push(layer);
+        if layers.len() < Closure::LAYERS_MAX {
+            return false;
+        }
+        // All keys so far, and all that follow from them.
+        let mut any: Vec<u32> = (0..).zip(&*found).filter(|(_, moves)| **moves > 0).map(|(key, _)| key).collect();
+        let mut at = 0;
+        while at < any.len() {
+            for key in next(any[at]) {
+                if std::mem::replace(&mut found[key as usize], moves) == 0 {
+                    any.push(key);
+                }
+            }
+            at += 1;
+        }
+        any.sort_unstable();
+        self.closure.repeats_from = layers.len();
+        layers.push(any);
+        true
+    }
+}

@@ -1,0 +1,184 @@
+//! Alternates searches for lines with sweeps for proofs. Each uses the other's results.
+
+use super::combination::slots_of;
+use super::lines::Lines;
+use super::model::{Automaton, Model};
+use super::reach::Reach;
+use super::schedule::{EARLY_TICK, Situation};
+use super::sweep::End;
+use super::targets::Targets;
+use super::{Bracket, Proof, Resources};
+use crate::game::{State, Style, World};
+use crate::search::BudgetMeter;
+
+/// The first slices alternate between lines and sweeps. Afterwards one slice in `LINE_SHARE` is for
+/// lines, unless a combination is too small for all threats.
+const EVEN_SLICES: u64 = 400;
+const LINE_SHARE: u64 = 5;
+
+/// The automata in the order in which they join, for early and late targets.
+#[derive(Debug)]
+pub(super) struct Orders {
+    early: Vec<usize>,
+    late: Vec<usize>,
+}
+
+impl Orders {
+    pub fn at(&self, tick: usize) -> &[usize] {
+        if tick > EARLY_TICK { &self.late } else { &self.early }
+    }
+}
+
+/// Decides targets until the longest line and the bound meet.
+#[derive(Debug)]
+pub(super) struct Engine<const N: usize> {
+    model: Model<N>,
+    orders: Orders,
+    /// Whether a combination is too small for all automata.
+    has_excess_threats: bool,
+    memory_max_bytes: usize,
+    lines: Lines<N>,
+    targets: Targets<N>,
+    reachable: Vec<Reach<N>>,
+    slices: u64,
+    proof: Option<Proof>,
+}
+
+impl<const N: usize> Engine<N> {
+    pub fn new(model: Model<N>, resources: Resources) -> Self {
+        let orders = orders(&model);
+        let has_excess_threats = slots_of(&model, &orders.late).len() < model.automata.len();
+        let memory_max_bytes = resources.memory_max_bytes;
+        Self {
+            model,
+            orders,
+            has_excess_threats,
+            memory_max_bytes,
+            lines: Lines::new(resources),
+            targets: Targets::default(),
+            reachable: Vec::new(),
+            slices: 0,
+            proof: None,
+        }
+    }
+
+    pub fn run(&mut self, world: &World, root: &State, best: &mut Bracket, meter: &mut BudgetMeter) {
+        while best.final_tick < best.bound && meter.check().is_ok() {
+            if self.targets.choose(&self.model, &self.orders, self.memory_max_bytes / 8, best) {
+                self.lines.restart();
+            }
+            let before = meter.ticks();
+            let Some(attempt) = &mut self.targets.current else { return };
+            if attempt.target.project(&self.model, meter) {
+                self.slices += 1;
+                let line_share = if self.slices <= EVEN_SLICES || self.has_excess_threats { 2 } else { LINE_SHARE };
+                if self.slices % line_share == 1 {
+                    let is_ruled_out = self.lines.advance(&self.model, &attempt.target, world, root, best, meter);
+                    let tick = attempt.target.tick;
+                    if is_ruled_out && usize::from(best.final_tick) <= tick {
+                        self.bound(best, tick, true);
+                    }
+                } else {
+                    self.prove(best, meter);
+                }
+            }
+            if let Some(attempt) = &mut self.targets.current {
+                attempt.work += meter.ticks() - before;
+            }
+        }
+    }
+
+    /// Records that a tick cannot be reached, with the proof.
+    fn bound(&mut self, best: &mut Bracket, tick: usize, ends_with_search: bool) {
+        best.bound = tick as u16;
+        let Some(attempt) = &mut self.targets.current else { return };
+        let mut steps = attempt.target.steps.clone();
+        if tick > attempt.target.tick {
+            steps.extend(attempt.target.beyond.take());
+        }
+        self.proof = Some(Proof { bound_tick: best.bound, steps, ends_with_search });
+    }
+
+    fn prove(&mut self, best: &mut Bracket, meter: &mut BudgetMeter) {
+        self.targets.share_knowledge(&self.orders);
+        let Some(attempt) = &mut self.targets.current else { return };
+        let situation = Situation {
+            model: &self.model,
+            memory_max_bytes: self.memory_max_bytes,
+            final_tick: best.final_tick.into(),
+            bound: best.bound.into(),
+            work: attempt.work,
+        };
+        let end = attempt.schedule.advance(&situation, &mut attempt.target, &mut self.reachable, meter);
+        let (tick, work) = (attempt.target.tick, attempt.work);
+        match end {
+            // New knowledge may exclude states of the line searches.
+            Some(End::Recorded) => self.lines.restart_after(work),
+            Some(End::Empty(_)) => self.bound(best, tick, false),
+            // The bound may have fallen since the sweep began.
+            Some(End::EmptyBeyond(tick)) if tick < usize::from(best.bound) => self.bound(best, tick, false),
+            _ => {}
+        }
+    }
+
+    pub fn proof(&self) -> Option<&Proof> {
+        self.proof.as_ref()
+    }
+}
+
+#[cfg(test)]
+impl<const N: usize> Engine<N> {
+    /// Switches to a target and skips the delay of wide sweeps.
+    pub fn begin(&mut self, target_tick: usize) {
+        let best = Bracket { moves: Vec::new(), final_tick: 0, bound: crate::game::LAST_TICK + 1 };
+        self.targets.set(&self.model, &self.orders, self.memory_max_bytes / 8, target_tick, &best);
+        let attempt = self.targets.current.as_mut().expect("just set");
+        attempt.work = super::schedule::WIDE_DELAY_END;
+        let meter = &mut BudgetMeter::new(crate::search::Budget::UNLIMITED);
+        assert!(attempt.target.project(&self.model, meter));
+    }
+
+    /// Runs one slice of the sweeps; returns the proven bound.
+    pub fn prove_slice(&mut self, meter: &mut BudgetMeter) -> u16 {
+        let attempt = self.targets.current.as_ref().expect("a target is set");
+        let tick = attempt.target.tick as u16;
+        let mut best =
+            Bracket { moves: Vec::new(), final_tick: tick, bound: (crate::game::LAST_TICK + 1).max(tick + 1) };
+        self.prove(&mut best, meter);
+        best.bound
+    }
+
+    pub fn is_hopeless(&self, world: &World, state: &State) -> bool {
+        let attempt = self.targets.current.as_ref().expect("a target is set");
+        attempt.target.is_hopeless(&self.model, world, state)
+    }
+}
+
+/// Sharks come first: they follow the player most closely, and soon one another. Next comes one
+/// threat of each other style, then the rest, styles with few keys first. If a combination is too
+/// small for all, the threats that start near the player come first for early targets.
+fn orders<const N: usize>(model: &Model<N>) -> Orders {
+    let rank = |automaton: &Automaton<N>| match automaton {
+        Automaton::Chaser { style: Style::Deer, .. } => 2,
+        Automaton::Chaser { .. } => 0,
+        Automaton::Owl { .. } => 1,
+        Automaton::Hawk { .. } => 3,
+    };
+    let nth = |index: usize| {
+        let own = rank(&model.automata[index]);
+        model.automata[..index].iter().filter(|other| rank(other) == own).count()
+    };
+    let mut late: Vec<usize> = (0..model.automata.len()).collect();
+    late.sort_by_key(|&index| {
+        let rank = rank(&model.automata[index]);
+        if rank == 0 { (0, rank) } else { (nth(index), rank) }
+    });
+    let mut early = late.clone();
+    if slots_of(model, &late).len() < late.len() {
+        let distances = model.distances(model.player);
+        early.sort_by_key(|&index| {
+            distances[usize::from(model.place(&model.automata[index], model.origins[index].key))]
+        });
+    }
+    Orders { early, late }
+}

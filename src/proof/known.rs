@@ -1,0 +1,74 @@
+//! Known sets.
+
+use std::sync::Arc;
+
+use super::combination::Combination;
+use super::layer::Lookup;
+
+/// The known set of a tick over the threats of a mask.
+#[derive(Debug)]
+pub(super) struct Known<const N: usize> {
+    pub mask: Combination,
+    pub states: u64,
+    /// States of the projection to the first threat; `states` if the mask does not contain it.
+    pub first_states: u64,
+    pub lookup: Arc<Lookup<N>>,
+}
+
+/// The known sets of all ticks.
+#[derive(Clone, Debug)]
+pub(super) struct Knowledge<const N: usize> {
+    by_tick: Vec<Vec<Arc<Known<N>>>>,
+    bytes: usize,
+    max_bytes: usize,
+}
+
+impl<const N: usize> Knowledge<N> {
+    /// No sets, for ticks up to `until_tick`. Sets may take `max_bytes`.
+    pub fn new(until_tick: usize, max_bytes: usize) -> Self {
+        Self { by_tick: vec![Vec::new(); until_tick + 1], bytes: 0, max_bytes }
+    }
+
+    pub fn extend(&mut self, until_tick: usize) {
+        self.by_tick.resize(until_tick + 1, Vec::new());
+    }
+
+    /// Empty after the last tick.
+    pub fn at(&self, tick: usize) -> &[Arc<Known<N>>] {
+        self.by_tick.get(tick).map_or(&[], |sets| &sets[..])
+    }
+
+    /// Adds a set in place of those over fewer threats; returns whether it fits into memory.
+    pub fn keep(&mut self, tick: usize, known: Arc<Known<N>>) -> bool {
+        let is_replaced = |other: &Arc<Known<N>>| other.mask & !known.mask == 0;
+        let replaced = self.by_tick[tick].iter().filter(|other| is_replaced(other));
+        let replaced_bytes: usize = replaced.map(|other| other.lookup.bytes()).sum();
+        let bytes = self.bytes + known.lookup.bytes() - replaced_bytes;
+        let has_room = bytes <= self.max_bytes;
+        if has_room {
+            self.bytes = bytes;
+            self.by_tick[tick].retain(|other| !is_replaced(other));
+            self.by_tick[tick].push(known);
+        }
+        has_room
+    }
+
+    /// Adds sets over threats that no set of their tick covers; returns whether there were any.
+    pub fn adopt(&mut self, other: &Self) -> bool {
+        let mut is_adopted = false;
+        for (tick, sets) in other.by_tick.iter().enumerate() {
+            for known in sets {
+                let is_new = self.by_tick[tick].iter().all(|own| known.mask & !own.mask != 0);
+                is_adopted |= is_new && self.keep(tick, known.clone());
+            }
+        }
+        is_adopted
+    }
+
+    /// Replaces a set, by its index in the tick, by a smaller one over the same threats.
+    pub fn restrict(&mut self, tick: usize, place: usize, known: Known<N>) {
+        let before = &mut self.by_tick[tick][place];
+        self.bytes = self.bytes + known.lookup.bytes() - before.lookup.bytes();
+        *before = Arc::new(known);
+    }
+}

@@ -1,0 +1,103 @@
+//! Searches for a line that reaches the target. They skip states outside the known sets.
+
+use super::beam::SetBeam;
+use super::model::Model;
+use super::schedule::SLICE;
+use super::target::Target;
+use super::{Bracket, Found, LineSearch, Resources};
+use crate::game::{Move, State, World};
+use crate::search::{Budget, BudgetMeter};
+
+/// One slice in this many is for the search over states, the others for the beam over combinations.
+const PLAIN_SHARE: u64 = 8;
+/// The first slices are for the search over states alone, which is exhaustive on small maps.
+const PLAIN_SLICES: u64 = 4;
+/// Reciprocal of the share of the work on a target that its searches do before a restart.
+const RESTART_SHARE: u64 = 5;
+
+#[derive(Debug)]
+pub(super) struct Lines<const N: usize> {
+    /// The search over states.
+    plain: Box<dyn LineSearch>,
+    /// The beam over combinations, once it has begun. Its layers serve all targets.
+    sets: Option<SetBeam<N>>,
+    seed: u64,
+    memory_max_bytes: usize,
+    /// Slices so far, and work since the last restart.
+    slices: u64,
+    work: u64,
+}
+
+impl<const N: usize> Lines<N> {
+    pub fn new(resources: Resources) -> Self {
+        let Resources { seed, memory_max_bytes, lines } = resources;
+        Self { plain: lines, sets: None, seed, memory_max_bytes: memory_max_bytes / 8, slices: 0, work: 0 }
+    }
+
+    pub fn restart(&mut self) {
+        self.plain.restart();
+        self.work = 0;
+    }
+
+    /// Restarts with new knowledge, unless the last restart is recent for the `work` on the target.
+    pub fn restart_after(&mut self, work: u64) {
+        if RESTART_SHARE * self.work >= work {
+            self.restart();
+        }
+    }
+
+    /// Runs a slice of one of the searches. Returns true if it was exhaustive.
+    pub fn advance(
+        &mut self,
+        model: &Model<N>,
+        target: &Target<N>,
+        world: &World,
+        root: &State,
+        best: &mut Bracket,
+        meter: &mut BudgetMeter,
+    ) -> bool {
+        self.slices += 1;
+        let is_plain = self.slices <= PLAIN_SLICES || self.slices.is_multiple_of(PLAIN_SHARE);
+        if !is_plain && self.search_sets(model, target, world, root, best, meter) {
+            return false;
+        }
+        let is_hopeless = |world: &World, state: &State| target.is_hopeless(model, world, state);
+        let budget = meter.remaining().and(Budget::ticks(SLICE));
+        let Found { moves, final_tick, is_exhausted, simulated_ticks } =
+            self.plain.search(world, root, &is_hopeless, budget);
+        meter.add_search(simulated_ticks);
+        self.work += simulated_ticks;
+        best.adopt(moves, final_tick);
+        is_exhausted
+    }
+
+    /// Runs a slice of the beam; returns false if a combination is too small for all threats.
+    fn search_sets(
+        &mut self,
+        model: &Model<N>,
+        target: &Target<N>,
+        world: &World,
+        root: &State,
+        best: &mut Bracket,
+        meter: &mut BudgetMeter,
+    ) -> bool {
+        if self.sets.as_ref().is_none_or(|beam| !beam.starts_at(root)) {
+            self.sets = SetBeam::new(model, target, world, root, self.seed, self.memory_max_bytes);
+        }
+        let Some(beam) = &mut self.sets else { return false };
+        let before = meter.ticks();
+        let found = beam.advance(model, target, best.final_tick, SLICE, meter);
+        self.work += meter.ticks() - before;
+        let Some(mut moves) = found else { return true };
+        let mut state = root.clone();
+        // Threats that the model leaves out may end the line earlier.
+        let played = world.play_moves(&mut state, &moves);
+        moves.truncate(played);
+        while !state.is_over() {
+            world.step(&mut state, Move::Stay);
+            moves.push(Move::Stay);
+        }
+        best.adopt(moves, state.tick());
+        true
+    }
+}

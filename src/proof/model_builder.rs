@@ -1,0 +1,304 @@
+//! Builds the model of a game in slices, because a large map takes longer than one decision may.
+
+use std::sync::Arc;
+
+use super::board::{Board, Branch};
+use super::closure::ClosureBuilder;
+use super::combination::DRAW_BITS;
+use super::hawk::{Hawks, MOVES_PER_DRAW, MemoriesBuilder, POSTS_MAX};
+use super::model::{Automaton, DIRECTIONS, Model, OWL_SHIFT, Origin, Paths, Timetable};
+use super::tile_set::TileSet;
+use crate::game::{Direction, LAST_TICK, Position, Rules, State, Style, Threat, World};
+use crate::search::BudgetMeter;
+
+impl<const N: usize> Model<N> {
+    fn without_tables(world: &World, state: &State) -> Option<Self> {
+        if !is_modelled(world) {
+            return None;
+        }
+        let layout = world.layout();
+        let positions: Vec<Position> = layout.open_positions().collect();
+        let (left, right) = (positions.iter().map(|p| p.x).min()?, positions.iter().map(|p| p.x).max()?);
+        let (top, bottom) = (positions.iter().map(|p| p.y).min()?, positions.iter().map(|p| p.y).max()?);
+        let (width, height) = (right - left + 1, bottom - top + 1);
+        let upright = height <= width;
+        let stride = width.min(height) + 1;
+        if stride > 63 || stride * width.max(height) > 64 * N as i32 {
+            return None;
+        }
+        let place_of = |p: &Position| {
+            let (x, y) = (p.x - left, p.y - top);
+            (if upright { x * stride + y } else { y * stride + x }) as u16
+        };
+        let places: Vec<u16> = positions.iter().map(place_of).collect();
+        let mut tile_at = vec![u16::MAX; 64 * N];
+        let mut open = TileSet::EMPTY;
+        for (tile, &place) in places.iter().enumerate() {
+            tile_at[usize::from(place)] = tile as u16;
+            if layout.tile(positions[tile]) == crate::game::Tile::Open {
+                open.insert(place);
+            }
+        }
+        let tile_of = |p: Position| positions.binary_search(&p).ok().map(|tile| tile as u16);
+        let player = places[usize::from(tile_of(world.player(state))?)];
+
+        let last = usize::from(LAST_TICK);
+        let (mut moves, mut looks) = (vec![false; last + 2], vec![false; last + 2]);
+        for tick in 1..=last {
+            moves[tick] = world.clock().threats_move(tick as u16);
+            looks[tick] = world.clock().owls_look(tick as u16);
+        }
+        let first_tick = usize::from(state.tick());
+        let mut moves_before = vec![0; last + 2];
+        for tick in first_tick..=last {
+            moves_before[tick + 1] = moves_before[tick] + usize::from(moves[tick]);
+        }
+        let mut owl_moves = vec![0; last + 2];
+        for tick in (1..=last).rev() {
+            let looks = moves[tick] && looks[tick];
+            owl_moves[tick] = if looks { 0 } else { owl_moves[tick + 1] + u16::from(moves[tick]) };
+        }
+        let posts: Vec<u16> = world.best_intersections().into_iter().filter_map(tile_of).collect();
+        let post_drawn = |draws| {
+            let tile = world.hawk_post_drawn(draws);
+            posts.iter().position(|&post| post == tile).unwrap_or(0) as u8
+        };
+        let picks = (0..=LAST_TICK).map(post_drawn).collect();
+        let times = Timetable { moves, moves_before, looks, owl_moves, taken: vec![TileSet::EMPTY; last + 2] };
+        let owl_reciprocal = (1u64 << OWL_SHIFT).div_ceil(positions.len() as u64 + 1);
+        Some(Self {
+            board: Board { places, tiles: tile_at, stride: stride as u32, open, positions },
+            rules: *world.rules(),
+            first_tick,
+            player,
+            times,
+            paths: Paths { owl_reciprocal, ..Paths::default() },
+            hawks: Hawks { posts, picks, ..Hawks::default() },
+            automata: Vec::new(),
+            origins: Vec::new(),
+            closures: Vec::new(),
+        })
+    }
+
+    /// Adds the rows of a tile to the tables of paths and sight.
+    fn add_tile(&mut self, world: &World, tile: usize) {
+        let (positions, tiles) = (&self.board.positions, self.tiles());
+        let tile_of = |p: Position| positions.binary_search(&p).ok();
+        let from = positions[tile];
+        let next: Vec<u16> = (0..=tiles)
+            .map(|target| {
+                let step = positions.get(target).and_then(|&to| world.shared_step(from, to));
+                step.map_or(tile, |direction| tile_of(from.towards(direction)).expect("a path keeps to open tiles"))
+                    as u16
+            })
+            .collect();
+        let seen = (0..tiles).filter(|&other| world.sees(from, positions[other]));
+        let seen = seen.fold(TileSet::EMPTY, |set, other| set.or(&TileSet::of(self.board.places[other])));
+        self.paths.owl_branches.push(self.board.branches(|target| u32::from(next[target])));
+        self.paths.sees.push(seen);
+        self.paths.next.extend(next);
+    }
+
+    fn automaton(index: usize, style: Style) -> Automaton<N> {
+        match style {
+            Style::Shark | Style::Deer => Automaton::Chaser { index, style, branches: Vec::new(), first: Vec::new() },
+            Style::Owl => Automaton::Owl { index },
+            Style::Hawk => Automaton::Hawk { index },
+            Style::Bull | Style::Goldfish => unreachable!("bulls and goldfish do not see the player"),
+        }
+    }
+
+    fn branches_of(&self, world: &World, threat: Threat, home: Position, key: usize) -> (Vec<Branch<N>>, Branch<N>) {
+        let positions = &self.board.positions;
+        let tile_of = |p: Position| positions.binary_search(&p).expect("threats keep to open tiles") as u32;
+        let first = |key: u32| Branch { when: self.board.open, key };
+        if threat.style == Style::Shark {
+            let from = positions[key];
+            let step = |to: Position| {
+                world.shark_step(from, to).map_or(key as u32, |direction| tile_of(from.towards(direction)))
+            };
+            // In tick 1 the shark's stale player is off the grid, so it has no path and stays.
+            return (self.board.branches(|target| step(positions[target])), first(key as u32));
+        }
+        let (from, direction) = (positions[key / DIRECTIONS], Direction::ALL[key % DIRECTIONS]);
+        let step = |tick: usize, stale: Position| {
+            let deer = Threat { position: from, direction, ..threat };
+            let next = world.deer_after(&deer, home, tick as u16, stale, stale).expect("open tiles");
+            tile_of(next.position) * DIRECTIONS as u32 + next.direction as u32
+        };
+        // After tick 1 the step does not depend on the tick, as long as threats move in it.
+        let later = self.times.moves.iter().rposition(|&moves| moves).unwrap_or(1);
+        (self.board.branches(|target| step(later, positions[target])), first(step(1, from)))
+    }
+
+    /// Adds the path of a bull or goldfish. If a step fails, the threat is left out from then on.
+    fn add_fixed(&mut self, world: &World, index: usize, mut threat: Threat) {
+        let player = self.board.positions[usize::from(self.board.tiles[usize::from(self.player)])];
+        for tick in self.first_tick..=usize::from(LAST_TICK) + 1 {
+            let Ok(tile) = self.board.positions.binary_search(&threat.position) else { return };
+            self.times.taken[tick].insert(self.board.places[tile]);
+            if tick <= usize::from(LAST_TICK) {
+                let Ok(next) = world.threat_after(index, &threat, tick as u16, player, player) else { return };
+                threat = next;
+            }
+        }
+    }
+
+    /// The key of a threat at the start of a tick. `None` for a hawk on its way to a tile that is
+    /// not a post, which occurs only in states built by hand.
+    fn key_of(&self, threat: &Threat, tick: usize) -> Option<u32> {
+        let tile_of = |p: Position| self.board.positions.binary_search(&p).expect("an open tile") as u32;
+        let tile = tile_of(threat.position);
+        Some(match threat.style {
+            Style::Shark | Style::Bull | Style::Goldfish => tile,
+            Style::Deer => tile * DIRECTIONS as u32 + threat.direction as u32,
+            Style::Owl => self.owl_key(tile, threat.remembered.map_or(self.tiles() as u32, tile_of), tick),
+            Style::Hawk => {
+                let memory = match (threat.seen, threat.post) {
+                    (Some(seen), _) => tile_of(seen),
+                    (None, Some(post)) => {
+                        let post = tile_of(post) as u16;
+                        (self.tiles() + self.hawks.posts.iter().position(|&other| other == post)?) as u32
+                    }
+                    (None, None) => self.idle_memory(threat.idle_rounds),
+                };
+                self.hawk_key(tile as usize, memory)
+            }
+        })
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct ModelBuilder<const N: usize> {
+    model: Model<N>,
+    root: State,
+    /// Finds the memories of hawks; `None` before and after.
+    memories: Option<MemoriesBuilder>,
+    /// Threats added so far.
+    threats: usize,
+    /// Whether the last added threat still lacks branches.
+    is_branching: bool,
+    closure: Option<ClosureBuilder>,
+}
+
+impl<const N: usize> ModelBuilder<N> {
+    /// The game from `state` on. `None` if the automata do not implement the rules, or if the map
+    /// does not fit into sets of `64 * N` places.
+    pub fn new(world: &World, state: &State) -> Option<Self> {
+        let model = Model::without_tables(world, state)?;
+        Some(Self { model, root: state.clone(), memories: None, threats: 0, is_branching: false, closure: None })
+    }
+
+    /// Continues until the budget is used up; returns true once the model is complete.
+    pub fn advance(&mut self, world: &World, meter: &mut BudgetMeter) -> bool {
+        while meter.check().is_ok() {
+            let (model, threats) = (&mut self.model, world.threat_count());
+            if model.paths.sees.len() < model.tiles() {
+                model.add_tile(world, model.paths.sees.len());
+                meter.add_ticks((model.tiles() / 8) as u64);
+            } else if model.hawks.bits == 0 && world.layout().threats.iter().any(|spawn| spawn.style == Style::Hawk) {
+                let memories = self.memories.get_or_insert_with(|| MemoriesBuilder::new(model));
+                if memories.advance(model) {
+                    let memories = self.memories.take().expect("just built").memories;
+                    // All bits set stand for a memory that is left out.
+                    let count = memories.sets.len() / memories.words;
+                    model.hawks.bits = u32::BITS - (count as u32).leading_zeros();
+                    model.hawks.memories = Arc::new(memories);
+                }
+                meter.add_ticks(1);
+            } else if self.is_branching {
+                self.add_branches(world, meter);
+            } else if self.threats < threats {
+                self.add_threat(world);
+                meter.add_ticks(1);
+            } else if let Some(automaton) = model.automata.get(model.closures.len()) {
+                let start = model.origins[model.closures.len()].key;
+                let closure = self.closure.get_or_insert_with(|| ClosureBuilder::new(model, automaton, start));
+                if closure.advance(model, automaton)
+                    && let Some(closure) = self.closure.take()
+                {
+                    model.closures.push(closure.closure);
+                }
+            } else {
+                return true;
+            }
+        }
+        false
+    }
+
+    pub fn finish(self) -> Model<N> {
+        self.model
+    }
+
+    fn add_threat(&mut self, world: &World) {
+        let (model, index) = (&mut self.model, self.threats);
+        let threat = world.threat(&self.root, index);
+        self.threats += 1;
+        if matches!(threat.style, Style::Bull | Style::Goldfish) {
+            model.add_fixed(world, index, threat);
+        } else if let Some(key) = model.key_of(&threat, model.first_tick) {
+            // A threat without a key is left out: the game becomes easier, so proofs stay valid.
+            model.origins.push(Origin { key, draws: threat.draws });
+            model.automata.push(Model::automaton(index, threat.style));
+            self.is_branching = matches!(threat.style, Style::Shark | Style::Deer);
+        }
+    }
+
+    fn add_branches(&mut self, world: &World, meter: &mut BudgetMeter) {
+        let index = self.threats - 1;
+        let (threat, home) = (world.threat(&self.root, index), world.layout().threats[index].position);
+        let keys_per_tile = if threat.style == Style::Deer { DIRECTIONS } else { 1 };
+        let Some(Automaton::Chaser { branches, .. }) = self.model.automata.last() else { return };
+        let tiles = self.model.tiles();
+        let (row, first_branch) = self.model.branches_of(world, threat, home, branches.len());
+        if let Some(Automaton::Chaser { branches, first, .. }) = self.model.automata.last_mut() {
+            branches.push(row);
+            first.push(first_branch);
+            if branches.len().is_multiple_of(keys_per_tile) {
+                meter.add_ticks((tiles / 8) as u64);
+            }
+            self.is_branching = branches.len() < tiles * keys_per_tile;
+        }
+    }
+}
+
+/// Whether the automata implement the rules of a world.
+fn is_modelled(world: &World) -> bool {
+    let server = Rules::BLITZ_2025;
+    let Rules {
+        // Moves exclude the tiles of threats before their move.
+        no_jump: _,
+        // The clock provides the ticks in which threats move and owls look.
+        period_ticks: _,
+        phase_clocks: _,
+        owl_minute_ticks: _,
+        owl_window_ticks: _,
+        // The world provides steps, paths, posts and draws.
+        option_order: _,
+        shared_path_order: _,
+        shark_path_order: _,
+        spawn_order: _,
+        first_seed: _,
+        pick_scale: _,
+        deer_shy_distance_squared: _,
+        // Chasers act on the player's place before its move, the others on the one after.
+        deer_view,
+        shark_view,
+        owl_view,
+        hawk_view,
+        // Memories have room for these idle rounds and at most `POSTS_MAX` posts.
+        hawk_patience_moves,
+        hawk_rest_moves,
+        hawk_posts,
+        // Does not affect the game.
+        wire: _,
+    } = *world.rules();
+    let has_hawk = world.layout().threats.iter().any(|spawn| spawn.style == Style::Hawk);
+    // The number of draws must fit into its bits.
+    let counts_draws = usize::from(world.clock().moves_before(LAST_TICK + 1)) / MOVES_PER_DRAW < 1 << DRAW_BITS;
+    (shark_view, deer_view, owl_view, hawk_view)
+        == (server.shark_view, server.deer_view, server.owl_view, server.hawk_view)
+        && (hawk_patience_moves, hawk_rest_moves) == (server.hawk_patience_moves, server.hawk_rest_moves)
+        && usize::from(hawk_posts) <= POSTS_MAX
+        && (counts_draws || !has_hawk)
+}

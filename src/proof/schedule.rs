@@ -1,0 +1,356 @@
+//! The order of the sweeps for a target. Narrow and wide sweeps take turns. Wide ones begin with
+//! two threats: the results limit the states with which threats join larger sweeps.
+
+use super::combination::Combination;
+use super::join::Join;
+use super::layer::Layer;
+use super::model::Model;
+use super::reach::{REACH_TICKS, Reach};
+use super::starts::Start;
+use super::sweep::{End, Sweep, SweepLimits};
+use super::target::Target;
+use crate::game::LAST_TICK;
+use crate::search::{BudgetMeter, StopReason};
+
+/// Work per slice.
+pub(super) const SLICE: u64 = 50_000;
+/// A threat joins a running sweep if at most this many combinations result: the work on the target
+/// divided by `JOIN_LEN_SHARE`, within limits.
+const JOIN_LEN_SHARE: u64 = 400;
+const JOIN_LEN_MIN: u64 = 2_000;
+const JOIN_LEN_MAX: u64 = 40_000;
+/// Maximum estimated states at the start of a narrow sweep.
+const START_STATES_MAX: u64 = 8_000_000;
+/// An interrupted sweep with more bytes is dropped when another target gets its turn.
+const RESTING_SWEEP_MAX_BYTES: usize = 32 << 20;
+/// Initial ticks from the *floor*, the earliest start of narrow sweeps, to the target.
+const FLOOR_TICKS: usize = 100;
+/// Ticks by which the floor falls once no start is left.
+const FLOOR_STEP_TICKS: usize = 120;
+/// The first narrow sweep starts at most this many ticks after the floor.
+const WINDOW_TICKS: usize = 130;
+/// From this tick on threats move in every tick. It is the first floor for targets far after it.
+const INSANE_TICK: usize = 903;
+/// Minimum ticks from the last reachable layer to a *late* target.
+const LATE_TICKS: usize = 50;
+/// Initial work limit of a narrow sweep.
+const SWEEP_WORK_MIN: u64 = 40_000_000;
+/// Work on a target before the first wide sweep. It is higher for the end of the game, because
+/// narrow sweeps may prove that out of reach sooner.
+const WIDE_DELAY: u64 = 1_000_000;
+pub(super) const WIDE_DELAY_END: u64 = 6_000_000;
+/// While a wide sweep runs, one slice in this many is for narrow sweeps, and the floor falls by at
+/// most this many ticks.
+const NARROW_SHARE: u64 = 4;
+const NARROW_TICKS: usize = 240;
+/// The share of narrow sweeps while the end of the game is open.
+const NARROW_SHARE_END: u64 = 2;
+/// Once a line passes this tick, the end of the game has its own limits.
+pub(super) const EARLY_TICK: usize = 600;
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Situation<'a, const N: usize> {
+    pub model: &'a Model<N>,
+    pub memory_max_bytes: usize,
+    /// The last tick of the longest line.
+    pub final_tick: usize,
+    pub bound: usize,
+    pub work: u64,
+}
+
+impl<const N: usize> Situation<'_, N> {
+    /// Whether a line has passed the early ticks and the end of the game is still open.
+    fn is_end_open(&self) -> bool {
+        self.bound > usize::from(LAST_TICK) && self.final_tick > EARLY_TICK
+    }
+
+    /// The limits of a narrow sweep. It shares the memory with the known sets, the line searches
+    /// and a wide sweep, which may need twice as much.
+    fn limits(&self) -> SweepLimits {
+        let eighth = self.memory_max_bytes / 8;
+        let layer_bytes = Layer::<N>::KEY_BYTES + Join::<N>::KEY_BYTES;
+        SweepLimits {
+            join_len: (self.work / JOIN_LEN_SHARE).clamp(JOIN_LEN_MIN, JOIN_LEN_MAX) as usize,
+            layer_len: eighth / layer_bytes,
+            kept_bytes: eighth / 2,
+            // Nothing is left to prove beyond the bound.
+            beyond_tick: self.bound - 1,
+            left_out: 0,
+            is_whole: false,
+            counts_draws: false,
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Schedule<const N: usize> {
+    narrow: Narrow<N>,
+    wide: Wide<N>,
+    slices: u64,
+}
+
+impl<const N: usize> Schedule<N> {
+    pub fn new(model: &Model<N>, target: &Target<N>) -> Self {
+        Self { narrow: Narrow::new(model, target.tick), wide: Wide::new(model, target), slices: 0 }
+    }
+
+    /// The sweeps for a later target, without those already made for this one. If a line reaches
+    /// this target, a wide sweep on its way forwards continues to the later one.
+    pub fn later(&mut self, model: &Model<N>, target: &Target<N>, is_reached: bool) -> Self {
+        let mut later = Self::new(model, target);
+        later.wide.sweep = self.wide.sweep.take_if(|sweep| is_reached && !sweep.has_turned());
+        later.wide.whole_masks = self.wide.whole_masks.clone();
+        later
+    }
+
+    /// Frees memory while other targets have their turn.
+    pub fn rest(&mut self) {
+        if self.narrow.sweep.as_ref().is_some_and(|sweep| sweep.bytes() > RESTING_SWEEP_MAX_BYTES) {
+            self.narrow.sweep = None;
+            self.narrow.tried.pop();
+        }
+    }
+
+    /// Whether knowledge about another target can be added now.
+    pub fn is_between_sweeps(&self) -> bool {
+        self.narrow.sweep.is_none()
+    }
+
+    /// Lets narrow sweeps start again, after new knowledge.
+    pub fn revive(&mut self) {
+        self.narrow.is_exhausted = false;
+    }
+
+    /// Runs a slice of a sweep; returns how it ended if it did.
+    pub fn advance(
+        &mut self,
+        situation: &Situation<'_, N>,
+        target: &mut Target<N>,
+        reachable: &mut Vec<Reach<N>>,
+        meter: &mut BudgetMeter,
+    ) -> Option<End> {
+        let tick = target.tick;
+        self.narrow.begin(situation, target);
+        if self.wide.sweep.is_none()
+            && self.is_wide_due(situation, tick)
+            && !self.wide.begin(situation, target, reachable, meter)
+        {
+            return None;
+        }
+        self.slices += 1;
+        // The narrow sweep starts over to use the results of the wide sweep's way back.
+        if self.wide.sweep.as_ref().is_some_and(|wide| wide.tick() == tick && !wide.has_turned())
+            && self.narrow.sweep.take_if(|sweep| !sweep.has_turned()).is_some()
+        {
+            self.narrow.tried.pop();
+        }
+        let share = if situation.is_end_open() { NARROW_SHARE_END } else { NARROW_SHARE };
+        let is_due = !self.slices.is_multiple_of(share);
+        let is_wide = self.wide.sweep.as_ref().is_some_and(|wide| match &self.narrow.sweep {
+            None => is_due || wide.has_turned() || self.narrow.is_exhausted,
+            Some(_) => is_due && wide.tick() < tick,
+        });
+        if !is_wide {
+            let has_wide = self.wide.sweep.is_some();
+            return self.narrow.advance(situation, target, has_wide, meter);
+        }
+        let can_turn = self.narrow.sweep.is_none();
+        let end = self.wide.advance(situation, target, can_turn, meter);
+        if end.is_some_and(End::is_over) {
+            self.revive();
+        }
+        end
+    }
+
+    fn is_wide_due(&self, situation: &Situation<'_, N>, target_tick: usize) -> bool {
+        if situation.is_end_open() {
+            target_tick == usize::from(LAST_TICK) && situation.work >= WIDE_DELAY_END
+        } else {
+            situation.work >= WIDE_DELAY
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Narrow<const N: usize> {
+    sweep: Option<Sweep<N>>,
+    /// Whether the first sweep has begun. It applies the projections only, and no threat joins.
+    has_begun: bool,
+    /// Starts tried so far.
+    tried: Vec<Start>,
+    /// The current and the first floor.
+    floor: usize,
+    first_floor: usize,
+    /// Work limit of a sweep, and whether a sweep was abandoned at it.
+    work_max: u64,
+    has_abandoned: bool,
+    /// Whether no start is left.
+    is_exhausted: bool,
+}
+
+impl<const N: usize> Narrow<N> {
+    fn new(model: &Model<N>, target_tick: usize) -> Self {
+        let far =
+            if target_tick > INSANE_TICK + FLOOR_TICKS { INSANE_TICK } else { target_tick.saturating_sub(FLOOR_TICKS) };
+        let floor = far.max(model.first_tick);
+        Self {
+            sweep: None,
+            has_begun: false,
+            tried: Vec::new(),
+            floor,
+            first_floor: floor,
+            work_max: SWEEP_WORK_MIN,
+            has_abandoned: false,
+            is_exhausted: false,
+        }
+    }
+
+    fn begin(&mut self, situation: &Situation<'_, N>, target: &Target<N>) {
+        if !std::mem::replace(&mut self.has_begun, true) {
+            let limits = SweepLimits { join_len: 0, beyond_tick: 0, ..situation.limits() };
+            self.sweep = Some(Sweep::new(target, situation.model.first_tick, 0, limits));
+        }
+    }
+
+    fn advance(
+        &mut self,
+        situation: &Situation<'_, N>,
+        target: &mut Target<N>,
+        has_wide: bool,
+        meter: &mut BudgetMeter,
+    ) -> Option<End> {
+        if self.sweep.is_none() && !self.is_exhausted {
+            let start = self.next_start(situation.model, target, has_wide, meter).ok()?;
+            self.is_exhausted = start.is_none();
+            self.sweep = start.map(|start| Sweep::new(target, start.tick, start.mask, situation.limits()));
+        }
+        let sweep = self.sweep.as_mut()?;
+        let mut end = sweep.advance(situation.model, target, SLICE, true, meter);
+        if end.is_none() && sweep.work > self.work_max {
+            self.has_abandoned = true;
+            end = Some(End::TooBig);
+        }
+        if end.is_some_and(End::is_over) {
+            self.sweep = None;
+        }
+        end
+    }
+
+    fn next_start(
+        &mut self,
+        model: &Model<N>,
+        target: &Target<N>,
+        has_wide: bool,
+        meter: &mut BudgetMeter,
+    ) -> Result<Option<Start>, StopReason> {
+        loop {
+            // Knowledge about early ticks restricts all that follow.
+            let mut found = None;
+            if self.tried.is_empty() {
+                let early = self.floor..self.floor + WINDOW_TICKS;
+                found = target.bottleneck(model, early, &self.tried, meter)?;
+            }
+            if found.is_none() {
+                found = target.bottleneck(model, self.floor..usize::MAX, &self.tried, meter)?;
+            }
+            if let Some((start, _)) = found.filter(|&(_, states)| states < START_STATES_MAX) {
+                self.tried.push(start);
+                return Ok(Some(start));
+            }
+            if has_wide && self.floor + NARROW_TICKS < self.first_floor {
+                return Ok(None);
+            }
+            if self.floor == model.first_tick {
+                if !std::mem::take(&mut self.has_abandoned) {
+                    return Ok(None);
+                }
+                self.work_max = self.work_max.saturating_mul(4);
+                self.tried.clear();
+                continue;
+            }
+            self.floor = self.floor.saturating_sub(FLOOR_STEP_TICKS).max(model.first_tick);
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Wide<const N: usize> {
+    sweep: Option<Sweep<N>>,
+    /// The masks of whole sweeps not yet made.
+    whole_masks: Vec<Combination>,
+    /// The current index in [`REACH_TICKS`], and the masks of the sweeps to make from it.
+    stage: usize,
+    reach_masks: Vec<Combination>,
+}
+
+impl<const N: usize> Wide<N> {
+    fn new(model: &Model<N>, target: &Target<N>) -> Self {
+        Self {
+            sweep: None,
+            whole_masks: target.whole_masks(),
+            stage: 0,
+            reach_masks: if is_late(model, target.tick) { target.reach_masks() } else { Vec::new() },
+        }
+    }
+
+    /// Begins the next sweep, if any. Returns false if it built that sweep's reachable layers.
+    fn begin(
+        &mut self,
+        situation: &Situation<'_, N>,
+        target: &Target<N>,
+        reachable: &mut Vec<Reach<N>>,
+        meter: &mut BudgetMeter,
+    ) -> bool {
+        let model = situation.model;
+        let limits = situation.limits().doubled();
+        let is_late = is_late(model, target.tick);
+        // Knowledge about early ticks helps lines more than proofs.
+        let is_early_due = target.tick == situation.final_tick;
+        loop {
+            if let Some(&mask) = self.reach_masks.first() {
+                let place = reachable.iter().position(|reach| reach.mask == mask).unwrap_or_else(|| {
+                    reachable.push(Reach::new(model, mask, target.slots_in(model, mask)));
+                    reachable.len() - 1
+                });
+                if !reachable[place].advance(model, limits.layer_len, SLICE, meter) {
+                    return false;
+                }
+                self.reach_masks.remove(0);
+                let tick = REACH_TICKS[self.stage];
+                if let Some(layer) = reachable[place].layer_at(tick) {
+                    let limits = limits.over(target, mask);
+                    self.sweep = Some(Sweep::onwards(model, target, mask, tick, layer, limits));
+                    return true;
+                }
+            } else if is_late && is_early_due && self.stage + 1 < REACH_TICKS.len() {
+                self.stage += 1;
+                self.reach_masks = target.reach_masks();
+            } else {
+                if !self.whole_masks.is_empty() {
+                    let limits = limits.over(target, self.whole_masks.remove(0));
+                    self.sweep = Some(Sweep::new(target, model.first_tick, 0, limits));
+                }
+                return true;
+            }
+        }
+    }
+
+    fn advance(
+        &mut self,
+        situation: &Situation<'_, N>,
+        target: &mut Target<N>,
+        can_turn: bool,
+        meter: &mut BudgetMeter,
+    ) -> Option<End> {
+        let end = self.sweep.as_mut()?.advance(situation.model, target, SLICE, can_turn, meter);
+        if end.is_some_and(End::is_over) {
+            self.sweep = None;
+        }
+        end
+    }
+}
+
+/// Whether sweeps for a target start from reachable layers.
+fn is_late<const N: usize>(model: &Model<N>, tick: usize) -> bool {
+    tick >= REACH_TICKS[0] + LATE_TICKS && model.first_tick + LATE_TICKS < REACH_TICKS[0]
+}

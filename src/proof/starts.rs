@@ -1,0 +1,99 @@
+//! The starts of sweeps, and their threats.
+
+use std::ops::Range;
+
+use super::combination::{Combination, Slot};
+use super::known::Known;
+use super::model::Model;
+use super::target::{KEPT_TICKS, Target};
+use crate::search::{BudgetMeter, StopReason};
+
+/// Minimum ticks from the start of a sweep to the target: shorter sweeps prove little.
+const START_MARGIN_TICKS: usize = 20;
+/// Minimum ticks between the starts of sweeps over the same threats.
+const START_DISTANCE_TICKS: usize = 30;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Start {
+    pub tick: usize,
+    /// The threats with which it starts.
+    pub mask: Combination,
+}
+
+impl<const N: usize> Target<N> {
+    /// The masks of whole sweeps, in order: the first threat with each other but hawks; each hawk,
+    /// with draws counted, alone and then with the first threat; all but hawks, whose memories make
+    /// layers wide; the first threat with a hawk and one more; and all.
+    pub fn whole_masks(&self) -> Vec<Combination> {
+        let Some((first, others)) = self.slots.split_first() else { return Vec::new() };
+        let is_hawk = |slot: &&Slot| slot.draws_mask() != 0;
+        let pair = |slot: &Slot| first.mask() | slot.mask();
+        let (all, draws) = self.masks();
+        let hawks = others.iter().filter(is_hawk);
+        let mut masks: Vec<Combination> = others.iter().filter(|slot| !is_hawk(slot)).map(pair).collect();
+        masks.extend(hawks.clone().map(|slot| slot.mask() | slot.draws_mask()));
+        masks.extend(hawks.map(|slot| pair(slot) | slot.draws_mask()));
+        masks.push(self.slots.iter().filter(|slot| !is_hawk(slot)).fold(0, |mask, slot| mask | slot.mask()));
+        for hawk in others.iter().filter(is_hawk) {
+            let with_hawk = |slot: &Slot| pair(hawk) | hawk.draws_mask() | slot.mask();
+            masks.extend(others.iter().filter(|slot| !is_hawk(slot)).map(with_hawk));
+        }
+        masks.push(all | draws);
+        let mut distinct = Vec::new();
+        for mask in masks.into_iter().filter(|mask| *mask != 0) {
+            if !distinct.contains(&mask) {
+                distinct.push(mask);
+            }
+        }
+        distinct
+    }
+
+    /// The masks of reachable layers, in order: the first threat with each other but hawks; then
+    /// each hawk alone, with draws counted.
+    pub fn reach_masks(&self) -> Vec<Combination> {
+        let (hawks, others): (Vec<&Slot>, Vec<&Slot>) = self.slots.iter().partition(|slot| slot.draws_mask() != 0);
+        let pairs = others.iter().skip(1).map(|slot| others[0].mask() | slot.mask());
+        pairs.chain(hawks.iter().map(|hawk| hawk.mask() | hawk.draws_mask())).collect()
+    }
+
+    /// The next bottleneck in a range of ticks, where one more threat gives the fewest states, and
+    /// their estimated number. Starts near those in `tried` are skipped.
+    pub fn bottleneck(
+        &self,
+        model: &Model<N>,
+        ticks: Range<usize>,
+        tried: &[Start],
+        meter: &mut BudgetMeter,
+    ) -> Result<Option<(Start, u64)>, StopReason> {
+        let size = |tick: usize, known: &Known<N>| {
+            let was_tried =
+                |start: &Start| start.mask == known.mask && tick.abs_diff(start.tick) < START_DISTANCE_TICKS;
+            if tried.iter().any(was_tried) {
+                return None;
+            }
+            // If more threats are known soon after this tick, a sweep from here would end there.
+            let covers = |other: &Known<N>| known.mask & !other.mask == 0 && other.mask != known.mask;
+            if (tick + 1..=(tick + KEPT_TICKS).min(self.tick)).any(|after| self.known(after).any(covers)) {
+                return None;
+            }
+            let start = Start { tick, mask: known.mask };
+            let missing = *self.slots.iter().find(|slot| slot.mask() & known.mask == 0)?;
+            let with_missing = self.known(tick).filter(|other| other.mask & missing.mask() != 0);
+            let joined = |other: &Known<N>| known.states * other.states / other.first_states.max(1);
+            if let Some(states) = with_missing.map(joined).min() {
+                return Some((start, states));
+            }
+            let keys = if tick == model.first_tick { 1 } else { self.closure_len(model, missing, tick) as u64 };
+            self.can_join(model, missing, tick).then_some((start, known.states * keys))
+        };
+        let end = ticks.end.min(self.tick.saturating_sub(START_MARGIN_TICKS));
+        let starts = (ticks.start..end).flat_map(|tick| self.known(tick).map(move |known| (tick, known)));
+        let mut result = Ok(());
+        let sized = |(tick, known): (usize, &Known<N>)| {
+            result = result.and_then(|()| meter.step(KEPT_TICKS));
+            result.ok().and_then(|()| size(tick, known))
+        };
+        let best = starts.filter_map(sized).min_by_key(|&(_, states)| states);
+        result.map(|()| best)
+    }
+}

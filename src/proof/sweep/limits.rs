@@ -1,0 +1,53 @@
+//! The limits of a sweep, and how it ends.
+
+use crate::proof::combination::Combination;
+use crate::proof::target::Target;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::proof) enum End {
+    /// No state is left at this tick: the target cannot be reached.
+    Empty(usize),
+    /// The remaining states have been recorded.
+    Recorded,
+    /// A layer exceeded its limit, or the sweep took too much work.
+    TooBig,
+    /// No state is left at this tick beyond the target. The sweep turns back and continues.
+    EmptyBeyond(usize),
+}
+
+impl End {
+    pub fn is_over(self) -> bool {
+        !matches!(self, Self::EmptyBeyond(_))
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(in crate::proof) struct SweepLimits {
+    /// Maximum combinations after a threat joins on the way. At 0, none joins.
+    pub join_len: usize,
+    /// Maximum combinations of a layer.
+    pub layer_len: usize,
+    /// Maximum bytes of the checkpoints, and also of the layers between two of them.
+    pub kept_bytes: usize,
+    /// Before it turns back, the sweep goes on beyond the target up to this tick. If it runs out of
+    /// states there, a later target is out of reach.
+    pub beyond_tick: usize,
+    /// The threats that do not join.
+    pub left_out: Combination,
+    /// Whether the threats start in their initial states at the first tick, and none joins later.
+    pub is_whole: bool,
+    /// Whether a whole sweep counts the draws of hawks.
+    pub counts_draws: bool,
+}
+
+impl SweepLimits {
+    pub fn doubled(self) -> Self {
+        Self { layer_len: 2 * self.layer_len, kept_bytes: 2 * self.kept_bytes, ..self }
+    }
+
+    /// For a whole sweep against the threats of a mask.
+    pub fn over<const N: usize>(self, target: &Target<N>, mask: Combination) -> Self {
+        let (all, draws) = target.masks();
+        Self { left_out: all & !mask, is_whole: true, counts_draws: mask & draws != 0, ..self }
+    }
+}

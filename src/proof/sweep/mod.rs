@@ -1,0 +1,459 @@
+//! A sweep. Missing threats join as soon as few states are left. Layers between two checkpoints are
+//! rebuilt on the way back.
+
+mod backwards;
+mod limits;
+
+use std::sync::Arc;
+
+use super::Step;
+use super::combination::Combination;
+use super::join::Join;
+use super::known::Known;
+use super::layer::{Layer, Lookup};
+use super::model::Model;
+use super::target::Target;
+use crate::search::{BudgetMeter, StopReason};
+pub(super) use limits::{End, SweepLimits};
+
+/// Initial ticks between two checkpoints, and maximum number of layers in a segment.
+const CHECKPOINT_TICKS: usize = 16;
+/// Minimum work for which a sweep goes on beyond the target.
+const BEYOND_WORK_MIN: u64 = 200_000;
+/// A whole sweep goes on beyond the target for its work so far divided by this.
+const WHOLE_BEYOND_SHARE: u64 = 4;
+#[derive(Debug)]
+struct StoredLayer<const N: usize> {
+    tick: usize,
+    mask: Combination,
+    layer: Layer<N>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Phase {
+    /// Forwards to new layers.
+    Forwards,
+    /// Forwards beyond the target, until the work there exceeds this.
+    Beyond { work_max: u64 },
+    /// Forwards again, from a checkpoint to the tick before this one.
+    Rebuild { until: usize },
+    /// Backwards over the rebuilt layers.
+    Backwards,
+    /// Back at the first tick, or no longer worthwhile.
+    Over,
+}
+
+#[derive(Debug)]
+struct Begin {
+    from: usize,
+    /// The first tick of the proof: that of the game if the sweep starts from a reachable layer.
+    origin: usize,
+    /// The threats with which it starts.
+    base: Combination,
+}
+
+#[derive(Debug)]
+struct Front<const N: usize> {
+    tick: usize,
+    mask: Combination,
+    layer: Layer<N>,
+    /// Under construction; on the way back, from `done` combinations of the segment's last layer.
+    next: Layer<N>,
+    done: usize,
+    /// Whether known sets have been applied to the layer and threats have joined.
+    is_ready: bool,
+    /// Whether the deadline interrupted an operation on a whole layer. The next attempt ignores it.
+    is_interrupted: bool,
+}
+
+#[derive(Debug)]
+struct Kept<const N: usize> {
+    checkpoints: Vec<StoredLayer<N>>,
+    checkpoint_bytes: usize,
+    /// Ticks between two checkpoints, doubled whenever they take too much memory.
+    checkpoint_ticks: usize,
+    /// The layers rebuilt from the last checkpoint on, and their bytes.
+    segment: Vec<StoredLayer<N>>,
+    segment_bytes: usize,
+    /// On the way back: the states of the processed layers of the segment, before and after.
+    segment_states: u64,
+    segment_kept: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Joined {
+    tick: usize,
+    /// The index of its slot in the target.
+    slot: usize,
+    /// Whether a hawk's draws are counted from then on.
+    counts_draws: bool,
+}
+
+/// The state of a sweep at its target, from which it turns back after it went on beyond.
+#[derive(Debug)]
+struct Turning<const N: usize> {
+    stored: StoredLayer<N>,
+    /// The number of joins, and the work, up to the target.
+    joins: usize,
+    work: u64,
+}
+
+#[derive(Debug)]
+pub(super) struct Sweep<const N: usize> {
+    begin: Begin,
+    limits: SweepLimits,
+    /// Combinations processed so far.
+    pub work: u64,
+    join: Join<N>,
+    phase: Phase,
+    front: Front<N>,
+    joins: Vec<Joined>,
+    turning: Option<Turning<N>>,
+    kept: Kept<N>,
+    /// On the way back: the mask and the states of the following tick.
+    after: Option<(Combination, Arc<Lookup<N>>)>,
+}
+
+impl<const N: usize> Sweep<N> {
+    /// Starts at the tick `from` with the threats of `known`, which have a known set there.
+    pub fn new(target: &Target<N>, from: usize, known: Combination, limits: SweepLimits) -> Self {
+        let layer = Layer { keys: vec![0], sets: vec![target.allowed[from]] };
+        Self {
+            begin: Begin { from, origin: from, base: known },
+            limits,
+            work: 0,
+            join: Join::default(),
+            phase: Phase::Forwards,
+            front: Front {
+                tick: from,
+                mask: 0,
+                layer,
+                next: Layer::default(),
+                done: 0,
+                is_ready: false,
+                is_interrupted: false,
+            },
+            joins: Vec::new(),
+            turning: None,
+            kept: Kept {
+                checkpoints: Vec::new(),
+                checkpoint_bytes: 0,
+                checkpoint_ticks: CHECKPOINT_TICKS,
+                segment: Vec::new(),
+                segment_bytes: 0,
+                segment_states: 0,
+                segment_kept: 0,
+            },
+            after: None,
+        }
+    }
+
+    /// A whole sweep that starts from a reachable layer over the threats of a mask.
+    pub fn onwards(
+        model: &Model<N>,
+        target: &Target<N>,
+        mask: Combination,
+        tick: usize,
+        layer: &Layer<N>,
+        limits: SweepLimits,
+    ) -> Self {
+        let layer = layer.within(&target.allowed[tick]);
+        let threats = (0..target.slots.len()).filter(|&index| target.slots[index].mask() & mask != 0);
+        let counts_draws = limits.counts_draws;
+        let joins = threats.map(|slot| Joined { tick: model.first_tick, slot, counts_draws }).collect();
+        let mut sweep = Self { joins, ..Self::new(target, tick, mask, limits) };
+        sweep.begin.origin = model.first_tick;
+        (sweep.front.mask, sweep.front.layer) = (mask, layer);
+        sweep
+    }
+
+    pub fn bytes(&self) -> usize {
+        let stored = self.kept.segment.iter().chain(self.turning.iter().map(|turning| &turning.stored));
+        let layers = [&self.front.layer, &self.front.next].into_iter().chain(stored.map(|stored| &stored.layer));
+        let after = self.after.as_ref().map_or(0, |(_, after)| after.bytes());
+        layers.map(|layer| layer.len() * Layer::<N>::KEY_BYTES).sum::<usize>() + self.kept.checkpoint_bytes + after
+    }
+
+    pub fn tick(&self) -> usize {
+        self.front.tick
+    }
+
+    /// Whether it has reached the target or turned back.
+    pub fn has_turned(&self) -> bool {
+        self.phase != Phase::Forwards
+    }
+
+    /// Continues until the sweep ends, for about `slice` combinations, or until the budget is used
+    /// up. If `can_turn` is false, the sweep waits at the target.
+    pub fn advance(
+        &mut self,
+        model: &Model<N>,
+        target: &mut Target<N>,
+        slice: u64,
+        can_turn: bool,
+        meter: &mut BudgetMeter,
+    ) -> Option<End> {
+        let (begin, work) = (meter.ticks(), self.work);
+        let stop = begin + slice;
+        while meter.check().is_ok() && meter.ticks() < stop {
+            if self.phase == Phase::Forwards && self.front.tick == target.tick && !can_turn {
+                return None;
+            }
+            meter.set_patient(std::mem::take(&mut self.front.is_interrupted));
+            let end = match self.phase {
+                Phase::Forwards => self.forwards(model, target, can_turn, meter),
+                Phase::Beyond { work_max } => self.beyond(model, target, work_max, meter),
+                Phase::Rebuild { until } => self.rebuild(model, target, until, meter),
+                Phase::Backwards => self.backwards(model, target, meter),
+                Phase::Over => self.finish(target, meter),
+            };
+            meter.set_patient(false);
+            let end = end.unwrap_or_else(|_| {
+                self.front.is_interrupted = true;
+                None
+            });
+            // A phase must see only the work before its own start.
+            self.work = work + meter.ticks() - begin;
+            if end.is_some() {
+                return end;
+            }
+        }
+        None
+    }
+
+    fn forwards(
+        &mut self,
+        model: &Model<N>,
+        target: &mut Target<N>,
+        can_turn: bool,
+        meter: &mut BudgetMeter,
+    ) -> Result<Option<End>, StopReason> {
+        if !self.front.is_ready {
+            self.narrow(model, target, meter)?;
+            self.widen(model, target, meter)?;
+            if self.front.layer.is_empty() {
+                self.note(model, target);
+                return Ok(Some(End::Empty(self.front.tick)));
+            }
+            // If the layer is nearly the known set, the following ticks yield nothing new.
+            let is_repeating = self.limits.join_len > 0
+                && can_turn
+                && self.front.tick > self.begin.from
+                && target
+                    .known_over(self.front.tick, self.front.mask)
+                    .is_some_and(|known| known.states * 19 <= self.front.layer.states() * 20);
+            if self.front.tick == target.tick && self.limits.beyond_tick > self.front.tick {
+                let stored =
+                    StoredLayer { tick: self.front.tick, mask: self.front.mask, layer: self.front.layer.clone() };
+                self.turning = Some(Turning { stored, joins: self.joins.len(), work: self.work });
+                let work = if self.limits.is_whole { self.work / WHOLE_BEYOND_SHARE } else { self.work };
+                self.phase = Phase::Beyond { work_max: BEYOND_WORK_MIN.max(work) };
+                self.front.is_ready = true;
+                return Ok(None);
+            }
+            if self.front.tick == target.tick || is_repeating {
+                self.after = Some((self.front.mask, target.index(&mut self.front.layer, self.front.mask, meter)?));
+                self.note(model, target);
+                self.phase = Phase::Backwards;
+                return Ok(None);
+            }
+            if !self.keep() {
+                return Ok(Some(End::TooBig));
+            }
+            self.front.is_ready = true;
+        }
+        self.step(model, target, meter);
+        Ok(self.is_wide().then_some(End::TooBig))
+    }
+
+    /// Goes on beyond the target. Nothing is known there, so no known set restricts the layers.
+    fn beyond(
+        &mut self,
+        model: &Model<N>,
+        target: &mut Target<N>,
+        work_max: u64,
+        meter: &mut BudgetMeter,
+    ) -> Result<Option<End>, StopReason> {
+        let work_at_target = self.turning.as_ref().map_or(0, |turning| turning.work);
+        let is_too_much = self.work > work_at_target + work_max || self.is_wide();
+        if !self.front.is_ready && !is_too_much {
+            self.widen(model, target, meter)?;
+            self.front.is_ready = true;
+        }
+        let is_empty = self.front.layer.is_empty();
+        if !is_empty && !is_too_much && self.front.tick < self.limits.beyond_tick {
+            self.step(model, target, meter);
+            return Ok(None);
+        }
+        let end = is_empty.then(|| {
+            target.beyond = Some(self.parameters(model, target, self.front.tick));
+            End::EmptyBeyond(self.front.tick)
+        });
+        let Turning { stored, joins, .. } = self.turning.as_mut().expect("kept at the target");
+        self.after = Some((stored.mask, target.index(&mut stored.layer, stored.mask, meter)?));
+        (self.front.tick, self.front.mask) = (stored.tick, stored.mask);
+        self.joins.truncate(*joins);
+        self.note(model, target);
+        (self.front.layer, self.turning) = (Layer::default(), None);
+        self.join.restart();
+        (self.front.is_ready, self.phase) = (false, Phase::Backwards);
+        Ok(end)
+    }
+
+    /// Whether the layer, or the one under construction, exceeds its limit.
+    fn is_wide(&self) -> bool {
+        self.front.layer.len().max(self.join.len()) > self.limits.layer_len
+    }
+
+    /// Restricts the layer to the known sets of its tick, if threats have moved.
+    fn narrow(&mut self, model: &Model<N>, target: &Target<N>, meter: &mut BudgetMeter) -> Result<(), StopReason> {
+        if self.front.tick == self.begin.from || model.times.moves[self.front.tick - 1] {
+            target.narrow(self.front.tick, self.front.mask, &mut self.join, &mut self.front.layer, meter)?;
+        }
+        Ok(())
+    }
+
+    /// Adds missing threats: at the first tick those of `begin` and one more, later those of a
+    /// known set that includes all present ones, and others once few states are left.
+    fn widen(&mut self, model: &Model<N>, target: &Target<N>, meter: &mut BudgetMeter) -> Result<(), StopReason> {
+        let limits = self.limits;
+        if !limits.is_whole {
+            let has_more = |known: &&Known<N>| self.front.mask & !known.mask == 0 && known.mask != self.front.mask;
+            let more = target.known(self.front.tick).filter(|known| limits.join_len > 0 && has_more(known));
+            let adopted = match more.min_by_key(|known| known.states) {
+                _ if self.front.tick == self.begin.from => self.begin.base,
+                Some(known) => known.mask,
+                None => 0,
+            };
+            for index in 0..target.slots.len() {
+                if target.slots[index].mask() & adopted & !self.front.mask != 0 {
+                    self.join_slot(model, target, index, usize::MAX, meter)?;
+                }
+            }
+        }
+        let is_base = |joined: &Joined| target.slots[joined.slot].mask() & self.begin.base != 0;
+        let mut is_first = self.front.tick == self.begin.from && self.joins.iter().all(is_base);
+        for index in 0..target.slots.len() {
+            let slot = target.slots[index];
+            if slot.mask() & (self.front.mask | limits.left_out) != 0 {
+                continue;
+            }
+            let is_exact = self.front.tick == model.first_tick;
+            let is_known = target.is_known(self.front.tick, slot);
+            let can_join = is_exact || !limits.is_whole && (is_known || target.can_join(model, slot, self.front.tick));
+            // At the first tick each threat has one key. Elsewhere many keys are excluded for each
+            // place of the player, hence the division by 4.
+            let keys = if is_exact || is_known { 1 } else { target.closure_len(model, slot, self.front.tick) };
+            if !can_join || !(is_first || self.front.layer.len() * keys / 4 <= limits.join_len) {
+                return Ok(());
+            }
+            let max_len = if is_first { limits.layer_len } else { limits.join_len };
+            if !self.join_slot(model, target, index, max_len, meter)? {
+                return Ok(());
+            }
+            is_first = false;
+        }
+        Ok(())
+    }
+
+    /// Lets a threat join and notes it; returns false above `max_len` combinations.
+    fn join_slot(
+        &mut self,
+        model: &Model<N>,
+        target: &Target<N>,
+        index: usize,
+        max_len: usize,
+        meter: &mut BudgetMeter,
+    ) -> Result<bool, StopReason> {
+        let has_joined = self.add_slot(model, target, (index, true), max_len, meter)?;
+        if has_joined {
+            let counts_draws = self.front.mask & target.slots[index].draws_mask() != 0;
+            self.joins.push(Joined { tick: self.front.tick, slot: index, counts_draws });
+            target.narrow(self.front.tick, self.front.mask, &mut self.join, &mut self.front.layer, meter)?;
+        }
+        Ok(has_joined)
+    }
+
+    /// Adds a threat to the layer; returns false above `max_len` combinations. A hawk's draws are
+    /// counted from here on if they are known and `counts_known`.
+    fn add_slot(
+        &mut self,
+        model: &Model<N>,
+        target: &Target<N>,
+        (index, counts_known): (usize, bool),
+        max_len: usize,
+        meter: &mut BudgetMeter,
+    ) -> Result<bool, StopReason> {
+        let slot = target.slots[index];
+        let layer = (self.front.mask, &self.front.layer);
+        let joining = (self.front.tick, slot, counts_known);
+        let Some((mask, wide)) = target.join(model, joining, layer, &mut self.join, max_len, meter)? else {
+            return Ok(false);
+        };
+        // Draws can be counted from the first tick on.
+        let counts = self.limits.counts_draws && self.front.tick == model.first_tick;
+        (self.front.mask, self.front.layer) = (if counts { mask | slot.draws_mask() } else { mask }, wide);
+        Ok(true)
+    }
+
+    /// Makes a checkpoint if one is due; returns false if the layer does not fit into memory.
+    fn keep(&mut self) -> bool {
+        let bytes = self.front.layer.len() * Layer::<N>::KEY_BYTES;
+        let last = self.kept.checkpoints.last().map(|checkpoint| checkpoint.tick);
+        if last.is_none_or(|last| self.front.tick - last >= self.kept.checkpoint_ticks) {
+            self.kept.checkpoint_bytes += bytes;
+            self.kept.checkpoints.push(StoredLayer {
+                tick: self.front.tick,
+                mask: self.front.mask,
+                layer: self.front.layer.clone(),
+            });
+        }
+        while self.kept.checkpoint_bytes > self.limits.kept_bytes && self.kept.checkpoints.len() > 1 {
+            self.thin();
+        }
+        bytes <= self.limits.kept_bytes
+    }
+
+    /// Drops every second checkpoint, but not the first.
+    fn thin(&mut self) {
+        self.kept.checkpoint_ticks *= 2;
+        let mut place = 0..;
+        self.kept.checkpoints.retain(|_| place.next().is_some_and(|place: usize| place.is_multiple_of(2)));
+        let bytes = self.kept.checkpoints.iter().map(|checkpoint| checkpoint.layer.len() * Layer::<N>::KEY_BYTES);
+        self.kept.checkpoint_bytes = bytes.sum();
+    }
+
+    /// Builds a part of the next layer, which replaces the current one once it is complete.
+    fn step(&mut self, model: &Model<N>, target: &Target<N>, meter: &mut BudgetMeter) {
+        let slots = target.slots_in(model, self.front.mask);
+        let context = target.context(model, &slots, self.front.tick);
+        // If the segment holds this layer, `front.layer` is empty.
+        let stored = self.kept.segment.last().filter(|stored| stored.tick == self.front.tick);
+        let layer = stored.map_or(&self.front.layer, |stored| &stored.layer);
+        if self.join.advance(&context, layer, &mut self.front.next, meter) {
+            std::mem::swap(&mut self.front.layer, &mut self.front.next);
+            self.front.next.clear();
+            (self.front.tick, self.front.is_ready) = (self.front.tick + 1, false);
+        }
+    }
+
+    /// Adds the sweep to the target's proof.
+    fn note(&self, model: &Model<N>, target: &mut Target<N>) {
+        let step = self.parameters(model, target, target.tick);
+        target.steps.push(step);
+    }
+
+    fn parameters(&self, model: &Model<N>, target: &Target<N>, target_tick: usize) -> Step {
+        let joins = self.joins.iter().map(|joined| {
+            let automaton = target.slots[joined.slot].automaton;
+            (joined.tick as u16, model.automata[automaton].index() as u16)
+        });
+        Step {
+            target_tick: target_tick as u16,
+            from_tick: self.begin.origin as u16,
+            until_tick: self.front.tick as u16,
+            counts_draws: self.limits.counts_draws,
+            joins: joins.collect(),
+        }
+    }
+}
