@@ -1,15 +1,14 @@
-//! The predict and update stages for threats: where each one was observed, and every hidden state
-//! consistent with the observations.
+//! Predict and update for threats: each threat's observed pose, and every hidden state consistent
+//! with the observations.
 //!
 //! Messages show a threat's position and direction, but not its draws or memory. In a game tracked
 //! from tick 1 there is a single *hypothesis*, the truth. Otherwise there is one hypothesis per
-//! possible hidden state; each is predicted by the rules of its style, and those that disagree with
-//! the observation are dropped. The first remaining one, the *best* hypothesis, is used for
-//! planning.
+//! possible hidden state. Each is predicted by the rules of its style and dropped if it disagrees
+//! with the observation. Planning uses the first remaining one, the *best* hypothesis.
 //!
-//! A threat that is mispredicted too often, or whose style is unknown, is *unmodelled*: nothing
-//! about it is predicted. Its moves are still compared with all six styles, and it is given the
-//! first style that explains enough of them.
+//! A threat of unknown style, or with too many mispredictions, is *unmodelled*: its moves are not
+//! predicted. They are compared with all six styles, and the threat gets the first style that
+//! explains enough of them.
 
 use std::cell::OnceCell;
 use std::collections::HashSet;
@@ -19,80 +18,77 @@ use crate::game::{
 };
 use crate::inference::IDENTIFY_MOVES;
 use crate::planner::ObservedThreat;
-use crate::search::Generator;
+use crate::search::{Deadline, Generator};
 
-use super::deadline::{Deadline, Deadlines};
+use super::deadline::Deadlines;
 use super::observation::{Observation, ObservedPose};
 use super::records::KnownMap;
 
-/// Number of mispredictions after which a threat is unmodelled: planned against without
-/// predictions.
+/// Mispredictions after which a threat is unmodelled.
 const MISPREDICTIONS_MAX: u32 = 3;
-/// Maximum number of hypotheses per threat: more than a hawk can have on the largest map.
+/// Maximum hypotheses per threat: more than a hawk can have on the largest map.
 const HYPOTHESES_MAX: usize = 10_000;
-/// Maximum number of hypotheses of all threats together; predicting them takes a few milliseconds
-/// per tick.
+/// Maximum hypotheses of all threats; predicting them takes a few milliseconds per tick.
 const HYPOTHESES_TOTAL_MAX: usize = 50_000;
-/// Maximum number of hypotheses per threat after the deadline: sixty threats then take less than a
-/// millisecond.
+/// Maximum hypotheses per threat after the deadline: sixty threats then take under a millisecond.
 const HYPOTHESES_MAX_LATE: usize = 64;
-/// How often the best hypothesis may be wrong while another is right before that counts as a
-/// misprediction.
+/// The best hypothesis may be wrong this often while another is right.
 const BEST_WRONG_MAX: u32 = 8;
 
-/// How many hidden states of a threat a path is checked against: about a millisecond.
+/// Maximum hidden states of a threat checked against a path, in about a millisecond.
 const STATES_TRIED_MAX: usize = 600;
-/// How many numbers of draws are tried where the number is unknown: enough for every pick.
+/// Maximum draw counts to try when the count is unknown: enough for every pick.
 const DRAWS_TRIED_MAX: u16 = 24;
-/// How many catches of a threat such a check reports.
 const CATCHES_MAX: usize = 3;
 
-/// The largest map, in open tiles, on which unmodelled threats are compared with the styles; on
-/// larger ones this takes too long.
+/// The largest map, in open tiles, on which there is time to identify styles.
 const IDENTIFY_TILES_MAX: usize = 1024;
 
-/// The beliefs about all threats, and the world in which the predictable ones are.
 #[derive(Debug)]
 pub(super) struct Beliefs {
     /// In message order.
     threats: Vec<ThreatBelief>,
-    /// The map with the predictable threats only.
+    /// The map with only the predictable threats.
     pub world: World,
-    /// Number of the current world: data derived from a world is stored with this number.
+    /// Identifies the current world in data derived from it.
     pub world_count: u32,
     /// Index in the world -> index in the message.
     pub message_indices: Vec<usize>,
-    /// The best hypotheses about the predictable threats, in the world's order.
+    /// The best hypotheses about the predictable threats, in world order.
     pub best: Vec<Threat>,
-    /// The threats that cannot be predicted.
     pub unmodelled: Vec<ObservedThreat>,
-    /// A world for comparing unmodelled threats with the styles.
+    /// The world for comparing unmodelled threats with the styles.
     scratch_world: Option<World>,
+    trial: Option<StyleTrial>,
 }
 
-/// The transition from one processed observation to the next.
+#[derive(Debug)]
+struct StyleTrial {
+    index: usize,
+    style: usize,
+    /// The belief if the threat has the style.
+    assumed: ThreatBelief,
+    tick: u16,
+}
+
 pub(super) struct Step<'a> {
     pub first_tick: u16,
     /// The player's positions from the earlier observation to the later one. Empty if there is
     /// nothing to predict.
     pub path: &'a [Position],
-    /// The latest observations, of consecutive ticks; the last one is the one to update with.
+    /// The latest observations, of consecutive ticks. The last one is used for the update.
     pub log: &'a [Observation],
-    /// The threats whose style a message has changed, by message index, with the new style.
+    /// Message index and new style of each threat whose style a message changed.
     pub restyled: &'a [(usize, Option<Style>)],
-    /// Whether a disagreement counts as a misprediction; otherwise it is attributed to missing
-    /// information.
+    /// True if a disagreement counts as a misprediction, false if missing information explains it.
     pub counts_mispredictions: bool,
-    /// Whether the gap was so long that no earlier hypothesis is valid.
+    /// True after a gap so long that no earlier hypothesis is valid.
     pub is_rejoin: bool,
 }
 
 impl Beliefs {
-    /// The beliefs after the first observation. `world` was built from the map's layout; unknown
-    /// styles are `None`. After `deadline` only a few hypotheses are kept.
-    ///
-    /// # Errors
-    /// When the world cannot be built; the caller has checked that it can.
+    /// `world` was built from the map's layout; unknown styles are `None`. After `deadline` only a
+    /// few hypotheses are kept. Fails if the world cannot be built, which the caller has ruled out.
     pub fn new(
         world: World,
         map: &mut KnownMap,
@@ -112,19 +108,18 @@ impl Beliefs {
             best: Vec::new(),
             unmodelled: Vec::new(),
             scratch_world: None,
+            trial: None,
         };
         beliefs.rebuild_world(map)?;
         beliefs.summarize();
         Ok(beliefs)
     }
 
-    /// Number of mispredictions per threat, in message order.
     pub fn mispredictions(&self) -> Vec<u32> {
         self.threats.iter().map(|threat| threat.mispredictions).collect()
     }
 
-    /// Whether more than one hidden state of some predictable threat is consistent with the
-    /// observations.
+    /// True if several hidden states of a predictable threat are possible.
     pub fn is_ambiguous(&self) -> bool {
         let is_ambiguous = |threat: &ThreatBelief| {
             threat.hypotheses.len() > 1 || threat.hypotheses.iter().any(|hypothesis| !hypothesis.are_draws_known)
@@ -132,13 +127,13 @@ impl Beliefs {
         self.message_indices.iter().any(|&index| is_ambiguous(&self.threats[index]))
     }
 
-    /// The predictable threats in the world's order, each by a randomly drawn hypothesis. A deer's
-    /// home is that of the best one, since it belongs to the world.
+    /// A random hypothesis per predictable threat. A deer keeps the home of its best one, because
+    /// the home belongs to the world.
     pub fn draw(&self, tick: u16, random: &mut Generator) -> Vec<Threat> {
         let draws_max = usize::from(self.world.clock().moves_before(tick)) + 1;
         let mut draw = |&index: &usize| {
             let hypotheses = &self.threats[index].hypotheses;
-            // The first are the likeliest.
+            // Earlier hypotheses are likelier.
             let most = 1 + random.below(hypotheses.len().max(1));
             let drawn = hypotheses.get(random.below(most))?;
             let draws = if drawn.are_draws_known { drawn.threat.draws } else { 1 + random.below(draws_max) as u16 };
@@ -147,8 +142,7 @@ impl Beliefs {
         self.message_indices.iter().filter_map(&mut draw).collect()
     }
 
-    /// The predictable threats by their best hypotheses, in the world's order, each with a spawn,
-    /// which is a deer's home.
+    /// The best hypothesis and the spawn (a deer's home) of each predictable threat.
     pub fn likeliest(&self) -> Vec<(Spawn, Threat)> {
         let hypotheses = self.message_indices.iter().filter_map(|&index| {
             let threat = &self.threats[index];
@@ -157,28 +151,28 @@ impl Beliefs {
         hypotheses.collect()
     }
 
-    /// The threats, in hidden states consistent with the observations, that would catch a player on
-    /// this path, whose first position is the one in `tick`: each with the number of moves before
-    /// the fatal one and a spawn, which is a deer's home. Of each threat only a few, and the number
-    /// of hidden states that are tried is limited.
-    pub fn catches(&self, tick: u16, path: &[Position]) -> Vec<(usize, Spawn, Threat)> {
-        let of_threat =
-            |(world_index, &index): (usize, &usize)| self.threats[index].catches(&self.world, world_index, tick, path);
-        self.message_indices.iter().enumerate().flat_map(of_threat).collect()
+    /// A few threats in consistent hidden states that would catch a player on this path, which
+    /// starts in `tick`: the moves before the catch, the spawn (a deer's home), and the threat.
+    /// `None` if the deadline passes.
+    pub fn catches(&self, tick: u16, path: &[Position], deadline: Deadline) -> Option<Vec<(usize, Spawn, Threat)>> {
+        let mut catches = Vec::new();
+        for (world_index, &index) in self.message_indices.iter().enumerate() {
+            catches.extend(self.threats[index].catches(&self.world, world_index, tick, path, deadline)?);
+        }
+        Some(catches)
     }
 
-    /// Changes the styles of threats whose style a message has changed.
     fn set_styles(&mut self, step: &Step<'_>, player: Position, map: &mut KnownMap, deadline: Deadline) {
         let limit = HypothesisLimit::new(self.threats.len(), deadline);
         let context = PriorContext::new(&map.layout, &self.world, step.first_tick, player, limit);
         for &(index, style) in step.restyled {
             self.threats[index].set_style(style, &context);
+            self.trial.take_if(|trial| trial.index == index);
         }
         self.refresh(map);
     }
 
-    /// Adopts changed styles, predicts the threats along the player's path, updates every belief
-    /// with what was observed, and identifies unmodelled threats.
+    /// Predicts along the player's path, updates the beliefs, and identifies unmodelled threats.
     pub fn step(&mut self, step: &Step<'_>, map: &mut KnownMap, deadlines: Deadlines) {
         let Some(observation) = step.log.last() else { return };
         if !step.restyled.is_empty() {
@@ -204,23 +198,57 @@ impl Beliefs {
         self.refresh(map);
     }
 
-    /// Compares unmodelled threats with the known styles.
+    /// Adopts the first style that explains every move of an unmodelled threat.
     fn identify_styles(&mut self, log: &[Observation], layout: &Layout, deadline: Deadline) {
-        let Some(tick) = log.last().map(|observation| observation.tick) else { return };
-        let moves = self.world.clock().moves_before(tick);
-        let is_due = |threat: &ThreatBelief| threat.is_identification_due(moves);
-        if !self.threats.iter().any(is_due) || self.world.open_tiles() > IDENTIFY_TILES_MAX {
-            return;
-        }
-        let scratch = self.scratch_world.get_or_insert_with(|| self.world.clone());
-        for (index, threat) in self.threats.iter_mut().enumerate() {
-            if is_due(threat) {
-                threat.identify_style(index, log, layout, scratch, deadline);
+        let Some(last) = log.last().filter(|_| self.world.open_tiles() <= IDENTIFY_TILES_MAX) else { return };
+        let moves = self.world.clock().moves_before(last.tick);
+        while !deadline.is_past() {
+            let Some(trial) = &mut self.trial else {
+                let Some(index) = self.threats.iter().position(|threat| threat.is_identification_due(moves)) else {
+                    return;
+                };
+                self.threats[index].moves_at_last_attempt = moves;
+                self.try_style(index, 0, log, layout);
+                continue;
+            };
+            let scratch = self.scratch_world.as_ref().expect("a trial has a world");
+            match trial.advance(log, scratch) {
+                None => {}
+                Some(true) => {
+                    let StyleTrial { index, assumed: ThreatBelief { style, hypotheses, .. }, .. } =
+                        self.trial.take().expect("the trial that has ended");
+                    (self.threats[index].style, self.threats[index].hypotheses) = (style, hypotheses);
+                }
+                Some(false) => {
+                    let (index, style) = (trial.index, trial.style + 1);
+                    self.try_style(index, style, log, layout);
+                }
             }
         }
     }
 
-    /// Rebuilds the world if the set of predictable threats or the streets have changed.
+    /// Starts a comparison if the style exists and the threat has moved often enough.
+    fn try_style(&mut self, index: usize, style: usize, log: &[Observation], layout: &Layout) {
+        self.trial = None;
+        let (threat, number) = (&self.threats[index], style);
+        let Some(style) = identify_order().nth(number) else { return };
+        let first = log.partition_point(|observation| observation.tick < threat.unexplained_since);
+        let Some(first) = log.get(first) else { return };
+        let scratch = self.scratch_world.get_or_insert_with(|| self.world.clone());
+        let Some(direction) = first.threats[index].direction else { return };
+        let is_short = scratch.clock().moves_before(first.tick) + IDENTIFY_MOVES > threat.moves_at_last_attempt;
+        let spawn = Spawn { style, position: threat.spawn() };
+        if is_short || scratch.set_layout(&Layout { threats: vec![spawn], ..layout.clone() }).is_err() {
+            return;
+        }
+        let position = first.threats[index].position;
+        let mut assumed = ThreatBelief { style: Some(style), position, direction, ..threat.clone() };
+        let limit = HypothesisLimit::new(1, Deadline::NEVER);
+        let context = PriorContext::new(scratch.layout(), scratch, first.tick, first.player, limit);
+        assumed.hypotheses = assumed.prior(&context, false);
+        self.trial = Some(StyleTrial { index, style: number, assumed, tick: first.tick });
+    }
+
     pub fn refresh(&mut self, map: &mut KnownMap) {
         let is_outdated = || {
             let spawns = &self.world.layout().threats;
@@ -231,7 +259,7 @@ impl Beliefs {
         };
         if map.layout.tiles != self.world.layout().tiles || self.message_indices != self.predictable() || is_outdated()
         {
-            // The streets and spawns come from a world that was built before, so this cannot fail.
+            // The streets and spawns come from a valid world, so this cannot fail.
             self.rebuild_world(map).expect("a world like the one before");
         }
         self.summarize();
@@ -252,7 +280,6 @@ impl Beliefs {
         self.world.set_layout(&map.layout)
     }
 
-    /// Derives what planning uses.
     fn summarize(&mut self) {
         let best = self.message_indices.iter().filter_map(|&index| self.threats[index].best().copied());
         self.best = best.collect();
@@ -265,33 +292,29 @@ impl Beliefs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Hypothesis {
     threat: Threat,
-    /// Whether the number of draws is known; otherwise every number is tried at the next draw.
+    /// False if the draws are unknown; the next draw then tries every count.
     are_draws_known: bool,
-    /// The home of a deer, if it is hypothetical.
+    /// The home of a deer, if it is a guess.
     home: Option<Position>,
 }
 
 impl Hypothesis {
-    /// Whether the hypothesis agrees with the observation.
     fn agrees(&self, observed: ObservedPose) -> bool {
         observed.agrees(&self.threat)
     }
 }
 
-/// The context in which hypotheses are generated.
 #[derive(Clone, Debug)]
 struct PriorContext<'a> {
     layout: &'a Layout,
     world: &'a World,
-    /// The tick that is about to be played.
+    /// The next tick to be played.
     tick: u16,
     player: Position,
     limit: HypothesisLimit,
-    /// The open tiles, nearest to the player first; computed only when needed.
+    /// The open tiles, nearest to the player first.
     tiles_by_distance: OnceCell<Vec<Position>>,
-    /// The player's steps to each tile; computed only when needed.
     player_steps: OnceCell<Vec<u16>>,
-    /// The tick in which owls looked for the last time; computed only when needed.
     last_look: OnceCell<Option<u16>>,
 }
 
@@ -309,13 +332,11 @@ impl<'a> PriorContext<'a> {
         }
     }
 
-    /// The number of moves a threat has made before a tick.
     fn moves_before(&self, tick: u16) -> u16 {
         self.world.clock().moves_before(tick)
     }
 
-    /// Whether a threat on a tile, facing in the direction of its last step, may have made that
-    /// step on the shared path to a target.
+    /// True if the shared path to a target may have led a threat that faces in `direction` here.
     fn is_led_to(&self, position: Position, direction: Direction, target: Position) -> bool {
         let (graph, before) = (self.world.graph(), position.towards(direction.reverse()));
         let (Some(before), Some(target)) = (graph.tile(before), graph.tile(target)) else { return false };
@@ -324,8 +345,7 @@ impl<'a> PriorContext<'a> {
         order.find(|&step| nearer >> step as u8 & 1 == 1) == Some(direction)
     }
 
-    /// Whether an owl may remember the player on a tile: the player has made at most one step per
-    /// tick since it looked for the last time.
+    /// True if the player can have reached a tile by the owls' last look.
     fn could_be_seen(&self, tile: Position) -> bool {
         let Some(looked) = *self.last_look.get_or_init(|| self.find_last_look()) else { return false };
         let graph = self.world.graph();
@@ -348,7 +368,6 @@ impl<'a> PriorContext<'a> {
     }
 }
 
-/// The maximum number of hypotheses per threat.
 #[derive(Clone, Copy, Debug)]
 struct HypothesisLimit {
     hypotheses_max: usize,
@@ -356,45 +375,54 @@ struct HypothesisLimit {
 }
 
 impl HypothesisLimit {
-    /// The limit for this many predictions: the number of threats, or threats times ticks.
+    /// `threats` is the number of predictions: threats, or threats times ticks.
     fn new(threats: usize, deadline: Deadline) -> Self {
         Self { hypotheses_max: (HYPOTHESES_TOTAL_MAX / threats.max(1)).clamp(1, HYPOTHESES_MAX), deadline }
     }
 
-    /// The current maximum.
     fn now(&self) -> usize {
         let is_late = self.hypotheses_max > HYPOTHESES_MAX_LATE && self.deadline.is_past();
         if is_late { HYPOTHESES_MAX_LATE } else { self.hypotheses_max }
     }
 }
 
-/// The belief about one threat.
+impl StyleTrial {
+    /// Returns true if the style explains every move, false if not, `None` if undecided.
+    fn advance(&mut self, log: &[Observation], scratch: &World) -> Option<bool> {
+        let next = log.partition_point(|observation| observation.tick <= self.tick);
+        let Some(before) = next.checked_sub(1).map(|before| &log[before]) else { return Some(false) };
+        let Some(now) = log.get(next) else { return Some(true) };
+        if before.tick != self.tick {
+            return Some(false);
+        }
+        let limit = HypothesisLimit::new(1, Deadline::NEVER);
+        self.assumed.predict(scratch, 0, (before.tick, before.player, now.player), limit);
+        let observed = now.threats[self.index];
+        self.assumed.hypotheses.retain(|hypothesis| hypothesis.agrees(observed));
+        self.tick = now.tick;
+        if self.assumed.hypotheses.is_empty() { Some(false) } else { None }
+    }
+}
+
 #[derive(Clone, Debug)]
 struct ThreatBelief {
-    /// `None` if the style is unknown.
     style: Option<Style>,
-    /// Its first observed position.
     first_position: Position,
-    /// Whether it was first observed in tick 1, so that this is its spawn.
+    /// True if it was first observed in tick 1, at its spawn.
     is_spawn_known: bool,
-    /// Its last observed position.
     position: Position,
-    /// Its last observed direction.
     direction: Direction,
-    /// The best first. Empty if the threat is unmodelled.
+    /// Best first. Empty if the threat is unmodelled.
     hypotheses: Vec<Hypothesis>,
-    /// How often it did something that no hypothesis predicted, or that the best one failed to
-    /// predict too often.
+    /// Moves that no hypothesis predicted, plus repeated failures of the best one.
     mispredictions: u32,
     best_wrong_count: u32,
-    /// If unmodelled: the tick from which its moves must be explained, and the number of moves at
-    /// the last attempt.
+    /// The first tick that a style must explain, and the moves at the last attempt.
     unexplained_since: u16,
     moves_at_last_attempt: u16,
 }
 
 impl ThreatBelief {
-    /// Creates the belief about a threat seen for the first time.
     fn new(style: Option<Style>, observed: ObservedPose, context: &PriorContext<'_>) -> Self {
         let mut belief = Self {
             style,
@@ -412,30 +440,32 @@ impl ThreatBelief {
         belief
     }
 
-    /// Where the threat spawned: by its best hypothesis, or else where it was first seen.
     fn spawn(&self) -> Position {
         self.hypotheses.first().and_then(|best| best.home).unwrap_or(self.first_position)
     }
 
-    /// Whether the threat is unmodelled.
     fn is_unmodelled(&self) -> bool {
         self.hypotheses.is_empty()
     }
 
-    /// The hypothesis used for planning; `None` if unmodelled.
     fn best(&self) -> Option<&Threat> {
         self.hypotheses.first().map(|hypothesis| &hypothesis.threat)
     }
 
-    /// A hypothesis with a number of draws, as a threat of a world.
     fn variant(&self, hypothesis: &Hypothesis, draws: u16) -> (Spawn, Threat) {
         let position = hypothesis.home.unwrap_or_else(|| self.spawn());
         let threat = Threat { draws, ..hypothesis.threat };
         (Spawn { style: threat.style, position }, threat)
     }
 
-    /// See [`Beliefs::catches`].
-    fn catches(&self, world: &World, world_index: usize, tick: u16, path: &[Position]) -> Vec<(usize, Spawn, Threat)> {
+    fn catches(
+        &self,
+        world: &World,
+        world_index: usize,
+        tick: u16,
+        path: &[Position],
+        deadline: Deadline,
+    ) -> Option<Vec<(usize, Spawn, Threat)>> {
         let draws_max = (1 + world.clock().moves_before(tick)).min(DRAWS_TRIED_MAX);
         let states: usize = self
             .hypotheses
@@ -449,22 +479,24 @@ impl ThreatBelief {
                 true => hypothesis.threat.draws..=hypothesis.threat.draws,
                 false => 1..=draws_max,
             };
+            if deadline.is_past() {
+                return None;
+            }
             for draws in draws {
                 let (spawn, threat) = self.variant(hypothesis, draws);
                 let moves = moves_before_catch(world, world_index, (threat, hypothesis.home), tick, path);
                 catches.extend(moves.map(|moves| (moves, spawn, threat)));
             }
         }
-        // The earliest, and others that catch the player elsewhere.
+        // Keep the earliest catches, in different ticks.
         catches.sort_by_key(|&(moves, _, _)| moves);
         catches.dedup_by_key(|&mut (moves, _, _)| moves);
         catches.truncate(CATCHES_MAX);
-        catches
+        Some(catches)
     }
 
-    /// Predicts every hypothesis one tick ahead, the player having moved from `stale` to `now`.
-    /// `world_index` is the threat's index in the world. Hypotheses beyond the allowed number are
-    /// dropped.
+    /// Predicts every hypothesis one tick ahead, while the player goes from `stale` to `now`. Drops
+    /// hypotheses beyond the limit.
     fn predict(
         &mut self,
         world: &World,
@@ -489,8 +521,7 @@ impl ThreatBelief {
                 predicted.push(Hypothesis { threat, ..*hypothesis });
                 continue;
             }
-            // It drew, and the number of draws is unknown: replace it with one hypothesis per
-            // number.
+            // Replace a hypothesis with an unknown number of draws by one per number.
             let threats = draws.clone().map(|draws| step(&Threat { draws, ..hypothesis.threat }));
             let hypotheses = threats.map(|threat| Hypothesis { threat, are_draws_known: true, home: None });
             predicted.extend(hypotheses.take(hypotheses_max - predicted.len()));
@@ -498,8 +529,8 @@ impl ThreatBelief {
         self.hypotheses = predicted;
     }
 
-    /// Keeps the hypotheses that agree with the observation. `counts` says whether a disagreement
-    /// counts as a misprediction; otherwise it is attributed to missing information.
+    /// Drops the hypotheses that disagree with the observation. A disagreement is a misprediction
+    /// if `counts` is true; otherwise missing information explains it.
     fn update(&mut self, observed: ObservedPose, context: &PriorContext<'_>, counts: bool) {
         self.position = observed.position;
         self.direction = observed.direction.or(self.best().map(|best| best.direction)).unwrap_or(self.direction);
@@ -511,7 +542,7 @@ impl ThreatBelief {
         if self.hypotheses.iter().any(agrees) {
             self.hypotheses.retain(agrees);
             if self.hypotheses.len() > 1 {
-                // Some may have become the same: owls that have looked remember one tile.
+                // Hypotheses can become equal: owls that have looked remember one tile.
                 let mut known = HashSet::new();
                 self.hypotheses.retain(|hypothesis| known.insert(*hypothesis));
             }
@@ -524,7 +555,7 @@ impl ThreatBelief {
         self.mispredictions += u32::from(counts);
         if self.mispredictions >= MISPREDICTIONS_MAX {
             self.hypotheses.clear();
-            // Its last move is the first one that needs another explanation.
+            // Its last move is the first that needs another explanation.
             self.unexplained_since = context.tick - 1;
             self.moves_at_last_attempt = context.moves_before(context.tick - 1);
             return;
@@ -532,74 +563,11 @@ impl ThreatBelief {
         self.regenerate(context);
     }
 
-    /// Whether an unmodelled threat has moved often enough for another identification attempt,
-    /// after `moves` moves.
     fn is_identification_due(&self, moves: u16) -> bool {
         self.is_unmodelled() && moves >= self.moves_at_last_attempt + IDENTIFY_MOVES
     }
 
-    /// Looks for a style that explains every move of an unmodelled threat and adopts it. `index` is
-    /// its index in the observations, which are of consecutive ticks; `scratch` is a scratch world
-    /// with the same streets.
-    fn identify_style(
-        &mut self,
-        index: usize,
-        log: &[Observation],
-        layout: &Layout,
-        scratch: &mut World,
-        deadline: Deadline,
-    ) {
-        let Some(last) = log.last() else { return };
-        self.moves_at_last_attempt = scratch.clock().moves_before(last.tick);
-        let first = log.partition_point(|observation| observation.tick < self.unexplained_since);
-        let log = &log[first..];
-        let moves_before = |first: &Observation| scratch.clock().moves_before(first.tick);
-        if log.first().is_none_or(|first| moves_before(first) + IDENTIFY_MOVES > self.moves_at_last_attempt) {
-            return;
-        }
-        for style in identify_order() {
-            let spawn = Spawn { style, position: self.spawn() };
-            let layout = Layout { threats: vec![spawn], ..layout.clone() };
-            if scratch.set_layout(&layout).is_err() {
-                return;
-            }
-            if let Some(hypotheses) = self.test_style(style, index, log, scratch, deadline) {
-                self.style = Some(style);
-                self.hypotheses = hypotheses;
-                return;
-            }
-        }
-    }
-
-    /// The hypotheses that remain for this style after all observed moves, if any.
-    fn test_style(
-        &self,
-        style: Style,
-        index: usize,
-        log: &[Observation],
-        scratch: &World,
-        deadline: Deadline,
-    ) -> Option<Vec<Hypothesis>> {
-        let mut assumed = Self { style: Some(style), ..self.clone() };
-        let first = log.first()?;
-        assumed.position = first.threats[index].position;
-        assumed.direction = first.threats[index].direction?;
-        let limit = HypothesisLimit::new(1, deadline);
-        let context = PriorContext::new(scratch.layout(), scratch, first.tick, first.player, limit);
-        assumed.hypotheses = assumed.prior(&context, false);
-        for pair in log.windows(2) {
-            assumed.predict(scratch, 0, (pair[0].tick, pair[0].player, pair[1].player), limit);
-            let observed = pair[1].threats[index];
-            assumed.hypotheses.retain(|hypothesis| hypothesis.agrees(observed));
-            if assumed.hypotheses.is_empty() || deadline.is_past() {
-                return None;
-            }
-        }
-        Some(assumed.hypotheses)
-    }
-
-    /// Takes the observed pose as true. The current hypotheses, moved to that pose, come first,
-    /// then all other possible ones.
+    /// Moves the hypotheses to the observed pose and appends all other possible ones.
     fn regenerate(&mut self, context: &PriorContext<'_>) {
         let (position, direction) = (self.position, self.direction);
         let kept = self.hypotheses.iter().map(|hypothesis| Hypothesis {
@@ -612,7 +580,7 @@ impl ThreatBelief {
         self.hypotheses = all.take(context.limit.now()).collect();
     }
 
-    /// Re-initialises after a gap so long that no earlier hypothesis is valid.
+    /// Restarts after a gap so long that no earlier hypothesis is valid.
     fn reinitialise(&mut self, observed: ObservedPose, context: &PriorContext<'_>) {
         self.position = observed.position;
         self.direction = observed.direction.unwrap_or(self.direction);
@@ -621,7 +589,6 @@ impl ThreatBelief {
         }
     }
 
-    /// Changes the style, as reported by the messages.
     fn set_style(&mut self, style: Option<Style>, context: &PriorContext<'_>) {
         self.style = style;
         self.best_wrong_count = 0;
@@ -630,9 +597,8 @@ impl ThreatBelief {
         self.hypotheses = self.prior(context, false);
     }
 
-    /// The prior: every hidden state that a threat of this style may have, the most likely first.
-    /// `draws_on_schedule` says that its draws followed the schedule, which gives the
-    /// number of draws of styles that draw on every move.
+    /// Every possible hidden state of a threat, likeliest first. With `draws_on_schedule`, the
+    /// number of draws is known for styles that draw on every move.
     fn prior(&self, context: &PriorContext<'_>, draws_on_schedule: bool) -> Vec<Hypothesis> {
         let Some(style) = self.style else { return Vec::new() };
         let moves = context.moves_before(context.tick);
@@ -651,9 +617,9 @@ impl ThreatBelief {
         if moves == 0 && self.is_spawn_known {
             return vec![hypothesis(blank)];
         }
-        // Threats look at the player, so tiles near its current position are more likely. A threat
-        // that has not yet done anything unexpected remembers what the rules allow; tiles to which
-        // its last step leads are more likely.
+        // Threats look at the player, so tiles near it are likelier, and so are tiles on the line
+        // of the last step. A threat that has done nothing unexpected remembers a position that the
+        // rules allow.
         let keeps_rules = draws_on_schedule;
         let max = context.limit.now();
         let tiles = || context.tiles_by_distance().iter();
@@ -692,8 +658,7 @@ impl ThreatBelief {
     }
 }
 
-/// The number of moves on a path before the one after which a threat catches the player; `None` if
-/// it does not. `home` is a deer's.
+/// The number of moves on a path before a catch; `None` if there is no catch.
 fn moves_before_catch(
     world: &World,
     world_index: usize,
@@ -718,7 +683,7 @@ fn moves_before_catch(
     None
 }
 
-/// The styles in the order in which they are tried: the most specific first.
+/// Most specific first.
 fn identify_order() -> impl Iterator<Item = Style> {
     let mut order = Style::ALL;
     order.sort_by_key(|style| style.specificity_rank());
@@ -731,7 +696,7 @@ mod tests {
 
     use super::*;
     use crate::game::Rules;
-    use crate::search::{ManualTimeSource, TimeSource};
+    use crate::search::{ManualTimeSource, TimeSource, install};
 
     #[test]
     fn late_tracker_keeps_few_hypotheses_and_threats_share_the_limit() {
@@ -743,8 +708,8 @@ mod tests {
             let context = PriorContext::new(&layout, &world, 500, layout.player, limit);
             ThreatBelief::new(Some(Style::Hawk), observed, &context).hypotheses.len()
         };
-        let clock = ManualTimeSource::leak();
-        let deadline = |ms| Deadline { at: clock.now() + Duration::from_millis(ms), time_source: clock };
+        let clock = install(ManualTimeSource::new());
+        let deadline = |ms| Deadline::new(clock.now() + Duration::from_millis(ms), clock.now());
         let (now, later) = (deadline(0), deadline(1));
         // Eleven idle-round values, ten posts, and every tile as the last sighting.
         assert_eq!(hypotheses(6, later), 11 + 10 + 900);

@@ -1,10 +1,9 @@
-//! Conformant moves: checks a planned move against everything else that may be true.
+//! Conformant moves: checks a planned move against all other explanations of the game.
 //!
-//! A plan is made for the best explanation of the game. Where others are open, other rules or other
-//! hidden memories of the threats, each of them is a *future* with a world and a state of its own.
-//! A move is fatal in a future if no line that begins with it survives there for a while. What
-//! follows the move need not be the same in all futures, because the threats' next moves tell them
-//! apart.
+//! A plan is made for the best explanation. Every other one, with its own rules or hidden memories,
+//! is a *future* with a world and a state. A move is fatal in a future if no line that begins with
+//! it survives there for a while. The lines may differ between futures: the threats' next moves
+//! will reveal the true one.
 
 use crate::game::{LAST_TICK, Move, State, World};
 use crate::planner::{Choice, Source};
@@ -12,16 +11,13 @@ use crate::search::BudgetMeter;
 
 use super::lines::longest_survival;
 
-/// How far ahead a move is checked in a future, in ticks.
 const FUTURE_TICKS: u16 = 40;
-/// Maximum number of states for a check: a few times what most need, because a line that is not
-/// found counts as fatal.
+/// Several times as many states as most checks need, because a line not found counts as fatal.
 const FUTURE_STATES_MAX: u64 = 1_000;
-/// Maximum number of states for a line to the end of the game.
 const END_STATES_MAX: u64 = 20_000;
 
-/// Replaces a move by one that is fatal in fewer futures, if there is one that survives to the end
-/// of the game in the first of them, the best explanation.
+/// Replaces a move by one that is fatal in fewer futures and survives to the end of the game in the
+/// first future, the best explanation.
 pub(super) fn check(choice: Choice, futures: &[(&World, &State)], meter: &mut BudgetMeter) -> Choice {
     let Some(&(world, state)) = futures.first() else { return choice };
     let mut best = (count(choice.player_move, futures, meter), choice.player_move);
@@ -44,14 +40,12 @@ pub(super) fn check(choice: Choice, futures: &[(&World, &State)], meter: &mut Bu
     Choice { player_move: best.1, source: Source::Search, ..choice }
 }
 
-/// In how many futures a move is not fatal.
 fn count(player_move: Move, futures: &[(&World, &State)], meter: &mut BudgetMeter) -> usize {
     let limits = (FUTURE_TICKS, FUTURE_STATES_MAX);
     futures.iter().filter(|(world, state)| lives(world, state, player_move, limits, meter)).count()
 }
 
-/// Whether a line that begins with a move survives for a number of ticks, as far as a search within
-/// the given number of states finds one; true once the game is over.
+/// True if the game is over, or if a line that begins with a move and survives is found.
 fn lives(
     world: &World,
     state: &State,
@@ -76,7 +70,6 @@ mod tests {
     fn move_into_a_dead_end_is_replaced_where_an_owl_may_be_on_its_way_there() {
         let layout = Layout::parse(".....##\n.###.##\n..o.P..").expect("a drawing");
         let world = World::new(&layout, &Rules::NO_JUMP).expect("a map");
-        // The owl has just looked, and looks again in 50 ticks.
         let state = |remembered: Option<Position>| {
             let owl = Threat {
                 style: Style::Owl,

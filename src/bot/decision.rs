@@ -1,14 +1,14 @@
-//! The answer to a message, and why there may be none.
+//! The answer to a message, or the error.
 
 use std::time::Duration;
 
 use thiserror::Error;
 
 use crate::game::{Action, Move, Position};
-use crate::planner::Source;
+use crate::planner::{PlannerFailure, Source};
 use crate::protocol::ProtocolError;
 
-/// Why a message cannot be answered with a decision.
+/// The reason a message gets no decision.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum BotError {
@@ -19,8 +19,8 @@ pub enum BotError {
     #[error("invalid message: yourCharacter.position: expected an EMPTY tile, found {0}")]
     PlayerNotOpen(Position),
     /// An external planner failed.
-    #[error("{0}")]
-    Planner(String),
+    #[error(transparent)]
+    Planner(#[from] PlannerFailure),
 }
 
 /// An answer to a message.
@@ -28,25 +28,24 @@ pub enum BotError {
 pub struct Decision {
     /// The tick of the message.
     pub tick: u32,
-    /// The move.
+    /// The chosen move.
     pub player_move: Move,
-    /// How it was chosen.
+    /// The origin of the move.
     pub source: Source,
-    /// The last tick that the bot's plan survives to, if it planned: 2001 for the whole game.
+    /// The last tick that the bot's plan survives to, if it planned; 2001 for the whole game.
     pub planned_tick: Option<u16>,
-    /// How many threats moved differently from the prediction since the previous message.
+    /// The number of mispredicted threats since the previous message.
     pub mispredictions: u32,
-    /// States that the planner stepped for this decision.
+    /// States that the planner simulated for this decision.
     pub simulated_ticks: u64,
-    /// The time from the message's arrival to the decision.
+    /// The time from arrival to decision.
     pub elapsed: Duration,
-    /// How the rules differ from the bot's options, as far as it has learnt, in sentences. Empty
-    /// unless this message has changed what it has learnt.
+    /// The learnt differences from the expected rules, in sentences; empty if unchanged.
     pub learnt: Vec<String>,
 }
 
 impl Decision {
-    /// The action to send, or `None` to stay.
+    /// The action to send; `None` to stay.
     pub fn action(&self) -> Option<Action> {
         self.player_move.direction().map(Action::Move)
     }

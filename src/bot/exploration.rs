@@ -1,15 +1,15 @@
-//! Exploration: finding tiles that the player cannot enter, before it matters.
+//! Exploration: finds tiles that the player cannot enter before a plan depends on them.
 //!
-//! Messages do not distinguish see-through tiles from open ones, so a plan may lead over water.
-//! Once a tile has refused the player, every unvisited tile is an *unknown tile*, and the player
-//! explores the nearest ones early, while threats are slow. Before each exploring step the player
-//! must be able to survive for some time on visited tiles, whether or not the step succeeds. As
-//! soon as the visited tiles suffice to survive the rest of the game, they are the *safe set*: all
-//! other tiles are excluded and exploration stops.
+//! Messages do not distinguish see-through tiles from open ones, so a plan may lead over a
+//! see-through tile. Once a tile has refused the player, every unvisited tile is an *unknown tile*,
+//! and the player explores the nearest ones early, while threats are slow. Before each exploring
+//! step it must be able to survive for some time on visited tiles, even if the step is refused.
+//! Once the visited tiles suffice for the rest of the game, they are the *safe set*: all other
+//! tiles are excluded and exploration stops.
 //!
-//! Where no exploring step is safe, the plan is kept if it survives in the optimistic world
-//! (unknown tiles open) and is not much worse than another step in the pessimistic world (only
-//! visited tiles open).
+//! If no exploring step is safe, the plan is kept if it survives in the optimistic world (unknown
+//! tiles open) and is not much worse than another step in the pessimistic world (only visited tiles
+//! open).
 
 use std::cell::{OnceCell, RefCell};
 
@@ -21,34 +21,28 @@ use super::lines::longest_survival;
 use super::records::KnownMap;
 use super::tracker::Tracker;
 
-/// The tick after which threats are too fast to make a detour for exploration.
+/// Threats are too fast for exploring detours after this tick.
 const EXPLORE_UNTIL_TICK: u16 = 700;
-/// How long the player must be able to survive on visited tiles.
+/// The ticks that the player must be able to survive on visited tiles.
 const PESSIMISTIC_TICKS: u16 = 60;
-/// How long the player must be able to survive after a detour if unknown tiles are open.
+/// The ticks that the player must be able to survive after a detour, with unknown tiles open.
 const OPTIMISTIC_TICKS: u16 = 300;
-/// Maximum number of states for a search in the optimistic world: several times what the known maps
-/// need.
+/// Several times as many states as a search on the known maps needs.
 const OPTIMISTIC_STATES_MAX: u64 = 30_000;
-/// Maximum number of states for a search in the pessimistic world, whose horizon is short.
 const PESSIMISTIC_STATES_MAX: u64 = 4_000;
-/// Maximum number of states for an attempt to survive on visited tiles: well below a millisecond.
+/// Takes well below a millisecond.
 const SAFE_SET_STATES_MAX: u64 = 8_000;
-/// When to look for a safe set again: once at least this many tiles have been added to the visited
-/// ones, and at least an eighth of them, or after this many ticks.
+/// A new search needs this many more visited tiles, and one part in `SAFE_SET_GROWTH_SHARE` more.
 const SAFE_SET_GROWTH_MIN: usize = 8;
 const SAFE_SET_GROWTH_SHARE: usize = 8;
 const SAFE_SET_RETRY_TICKS: u16 = 50;
 
-/// The limits of searches that share a budget.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SearchLimits<'a> {
-    /// Counts the work of all of them.
     pub meter: &'a RefCell<BudgetMeter>,
     pub seed: u64,
 }
 
-/// The number of visited tiles at the last search for a safe set, and the tick of the next one.
 #[derive(Debug, Default)]
 pub(super) struct Exploration {
     visited_count: usize,
@@ -56,9 +50,8 @@ pub(super) struct Exploration {
 }
 
 impl Exploration {
-    /// Looks for a safe set if one is due; once found, the tracker excludes all other tiles.
-    /// Otherwise returns a step onto an unknown tile, or towards one, while threats are slow;
-    /// `None` if no such step is safe.
+    /// Searches for a safe set if one is due. Otherwise returns a safe step onto or towards an
+    /// unknown tile while threats are slow.
     pub fn explore(&mut self, tracker: &mut Tracker, state: &State, limits: SearchLimits<'_>) -> Option<Choice> {
         if !tracker.map.should_explore() {
             return None;
@@ -76,7 +69,6 @@ impl Exploration {
         Explorer::new(tracker, state, limits).exploring_step()
     }
 
-    /// Whether a search for a safe set was due and found one.
     fn find_safe_set(&mut self, tracker: &Tracker, state: &State, limits: SearchLimits<'_>) -> bool {
         let visited_count = tracker.map.visited.len();
         let growth = (self.visited_count / SAFE_SET_GROWTH_SHARE).max(SAFE_SET_GROWTH_MIN);
@@ -85,7 +77,7 @@ impl Exploration {
         }
         self.visited_count = visited_count;
         self.retry_tick = state.tick() + SAFE_SET_RETRY_TICKS;
-        // Use another seed for each attempt.
+        // Each attempt needs another seed.
         let limits = SearchLimits { seed: limits.seed.wrapping_add(state.tick().into()), ..limits };
         let explorer = Explorer::new(tracker, state, limits);
         explorer.visited_world(Move::Stay).is_some_and(|(world, state)| {
@@ -94,8 +86,7 @@ impl Exploration {
     }
 }
 
-/// Replaces `choice` if needed on a map where a tile has refused the player; a plan that does not
-/// claim to survive is left unchanged.
+/// Replaces an unsafe planned move once a tile has refused the player.
 pub(super) fn check_plan(tracker: &Tracker, choice: Choice, limits: SearchLimits<'_>) -> Choice {
     if !choice.survives() || !tracker.map.should_explore() {
         return choice;
@@ -108,13 +99,13 @@ pub(super) fn check_plan(tracker: &Tracker, choice: Choice, limits: SearchLimits
 }
 
 impl KnownMap {
-    /// Whether some tile has refused the player while others are still unknown.
+    /// True if a tile has refused the player and others are still unknown.
     pub fn should_explore(&self) -> bool {
         let has_refused = !self.refusals.is_empty() || self.layout.tiles.contains(&Tile::SeeThrough);
         has_refused && self.unvisited().next().is_some()
     }
 
-    /// Unvisited tiles that are not treated as closed.
+    /// Unvisited tiles, except those treated as closed.
     fn unvisited(&self) -> impl Iterator<Item = Position> + '_ {
         let open = self.layout.open_positions().filter(|&position| self.layout.tile(position) == Tile::Open);
         open.filter(|position| !self.visited.contains(position))
@@ -122,7 +113,6 @@ impl KnownMap {
 }
 
 impl SearchLimits<'_> {
-    /// See [`longest_survival`].
     fn longest_survival(&self, world: &World, state: &State, states_max: u64, target_tick: u16) -> u16 {
         longest_survival(world, state, target_tick, (states_max, self.seed), &mut self.meter.borrow_mut())
     }
@@ -132,8 +122,7 @@ struct Explorer<'a> {
     tracker: &'a Tracker,
     state: &'a State,
     limits: SearchLimits<'a>,
-    /// How long the player survives on visited tiles if it stays; a refused step has the same
-    /// effect.
+    /// The survival on visited tiles if the player stays or its step is refused.
     survival_staying: OnceCell<u16>,
 }
 
@@ -142,12 +131,11 @@ impl<'a> Explorer<'a> {
         Self { tracker, state, limits, survival_staying: OnceCell::new() }
     }
 
-    /// The tick that the player must be able to reach on visited tiles.
     fn target_tick(&self) -> u16 {
         (self.state.tick() + PESSIMISTIC_TICKS).min(LAST_TICK + 1)
     }
 
-    /// A step onto an unknown tile, else towards one, that is safe in both worlds.
+    /// A step onto or towards an unknown tile that is safe in both worlds.
     fn exploring_step(&self) -> Option<Choice> {
         let moves = self.tracker.beliefs.world.moves(self.state);
         let onto = moves.filter(|&player_move| self.unknown_target(player_move).is_some());
@@ -162,12 +150,12 @@ impl<'a> Explorer<'a> {
         Some(Choice { player_move, source: Source::Search, planned_tick: Some(target_tick), simulated_ticks: 0 })
     }
 
-    /// Tries the planned step first, then the others. Returns the first one that is safe in both
-    /// worlds; otherwise, of those that survive in the optimistic world, the one that survives
-    /// longest in the pessimistic world.
+    /// The first step that is safe in both worlds, starting with the planned one. If there is none,
+    /// the step with the longest pessimistic survival of those that survive in the optimistic
+    /// world.
     fn choose(&self, planned: Move) -> Option<Move> {
         let others = self.tracker.beliefs.world.moves(self.state).filter(|&player_move| player_move != planned);
-        // The plan survives on visited tiles only, so this check can be skipped.
+        // The plan survives on visited tiles, so it needs no check.
         let is_known = |player_move| player_move == planned && self.unknown_target(planned).is_none();
         let survives = |player_move| is_known(player_move) || self.survives_optimistic(player_move, LAST_TICK + 1);
         let mut too_short: Vec<(u16, Move)> = Vec::new();
@@ -183,8 +171,7 @@ impl<'a> Explorer<'a> {
         too_short.into_iter().map(|(_, player_move)| player_move).find(|&player_move| survives(player_move))
     }
 
-    /// Whether a tick can be reached after a move in the optimistic world, whether or not the move
-    /// itself succeeds.
+    /// Requires survival even if the move is refused.
     fn survives_optimistic(&self, player_move: Move, until_tick: u16) -> bool {
         let survives = |world: &World, state: State, player_move: Move| {
             self.survival_after(world, state, player_move, OPTIMISTIC_STATES_MAX, until_tick) >= until_tick
@@ -196,8 +183,7 @@ impl<'a> Explorer<'a> {
         self.world_without(std::iter::once(target)).is_some_and(|(world, state)| survives(&world, state, Move::Stay))
     }
 
-    /// How long the player survives after a move if it can enter visited tiles only, whether or not
-    /// the move itself succeeds.
+    /// The survival after a move, even if the move is refused.
     fn pessimistic_survival(&self, player_move: Move) -> u16 {
         let survival = |player_move: Move| {
             let Some((world, state)) = self.visited_world(player_move) else { return 0 };
@@ -225,13 +211,11 @@ impl<'a> Explorer<'a> {
         self.limits.longest_survival(world, &state, states_max, target_tick)
     }
 
-    /// The tile that a move leads to, if it is unvisited.
     fn unknown_target(&self, player_move: Move) -> Option<Position> {
         let target = self.tracker.player.towards(player_move.direction()?);
         (!self.tracker.map.visited.contains(&target)).then_some(target)
     }
 
-    /// The first step of a shortest path over visited tiles to an unvisited one.
     fn approach(&self) -> Option<Move> {
         let Tracker { player, map, beliefs, .. } = self.tracker;
         let graph = beliefs.world.graph();
@@ -246,15 +230,13 @@ impl<'a> Explorer<'a> {
         ways.find(is_on_path).map(|(direction, _)| Move::from(direction))
     }
 
-    /// The world in which only visited tiles, and the target of a move, are open, and the current
-    /// state in it.
+    /// The world in which only visited tiles and the target of a move are open.
     fn visited_world(&self, player_move: Move) -> Option<(World, State)> {
         let player = self.tracker.player;
         let target = player.after(player_move);
         self.world_without(self.tracker.map.unvisited().filter(|&position| position != target))
     }
 
-    /// The world with these tiles see-through as well, and the current state in it.
     fn world_without(&self, tiles: impl Iterator<Item = Position>) -> Option<(World, State)> {
         let Tracker { tick, player, map, beliefs, .. } = self.tracker;
         let mut layout = map.layout.clone();

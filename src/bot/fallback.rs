@@ -1,4 +1,4 @@
-//! Fallback: decides from the positions alone, without predictions.
+//! Fallback: decides from positions alone, without predictions.
 
 use crate::game::{Layout, Position};
 use crate::planner::{CautiousRules, Choice, ObservedThreat, Sighting};
@@ -6,11 +6,9 @@ use crate::protocol::MessageMap;
 
 use super::observation::Decoded;
 
-/// Side of the window used where the whole map is too large.
 const WINDOW_SIDE: i32 = 64;
 
-/// Decides with the cautious planner: on `layout`, the map as known so far, or else on a window of
-/// the message's map.
+/// Decides on `layout`, the known map, or else on a window of the message's map.
 pub(super) fn decide_from_positions(
     cautious: &mut CautiousRules,
     decoded: &Decoded<'_>,
@@ -29,8 +27,7 @@ pub(super) fn decide_from_positions(
     cautious.choose(&layout, &Sighting { tick: observation.tick, player, threats: &threats })
 }
 
-/// The streets around the player, at most 64 x 64 tiles, and the position of the window's first
-/// tile. A map that fits is returned whole.
+/// At most 64 x 64 tiles of streets around the player, and the window's first tile.
 fn window(map: &MessageMap, player: Position) -> (Layout, Position) {
     let start = |at: i32, side: i32| (at - WINDOW_SIDE / 2).clamp(0, (side - WINDOW_SIDE).max(0));
     let from = Position::new(start(player.x, map.width), start(player.y, map.height));

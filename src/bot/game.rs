@@ -1,7 +1,4 @@
 //! Observe: records a game's messages and the bot's answers.
-//!
-//! Only this stage writes the record. Later stages read it; the tracker moves observations from the
-//! queue to the log as it processes them.
 
 use crate::game::{LAST_TICK, Rules, Style};
 use crate::protocol::MessageMap;
@@ -15,10 +12,9 @@ use super::plan::Planning;
 use super::records::{History, Sent};
 use super::tracker::{Tracker, Tracking, track};
 
-/// Maximum number of moves kept while no message can be observed.
+/// Maximum moves kept while no message can be observed.
 const SENT_MAX: usize = 16;
 
-/// A game: the record of its messages and the state of the later stages.
 pub(super) struct Game {
     pub map: MessageMap,
     /// The tick of the last playable message.
@@ -32,27 +28,23 @@ pub(super) struct Game {
     pub learning: Learning,
 }
 
-/// An answer to a message.
 #[derive(Clone, Debug)]
 pub(super) struct Answer {
     pub observation: Observation,
     pub decision: Decision,
-    /// Whether it was given within the budget.
+    /// True if it was given within the budget.
     pub is_timely: bool,
 }
 
-/// What a message is to its game.
 pub(super) enum Observed {
-    /// The last message again, with the decision on it.
+    /// A repetition of the last message, with the decision on it.
     Repeated(Decision),
-    /// Another message, with what the bot has learnt from it, in sentences.
+    /// Any other message, with the sentences learnt from it.
     New { learnt: Vec<String> },
 }
 
-/// Records a message and passes it on to the tracker. A message that does not continue the game
-/// starts a new one.
-///
-/// A repeated message changes nothing. Of a message that is not playable, only the answer is kept.
+/// Records a message and passes it to the tracker. A message that does not continue the game starts
+/// a new one; a repeated message changes nothing.
 pub(super) fn observe(
     game: &mut Option<Game>,
     decoded: &Decoded<'_>,
@@ -84,10 +76,10 @@ pub(super) fn observe(
         && current.history.queue.is_empty()
     {
         let words = learning::named(decoded);
-        learnt = current.learning.learn(tracker, (&current.map, &words), options, deadlines);
+        learnt = current.learning.learn(tracker, (&current.map, &words), options, deadlines.learning);
     }
     if current.tracking.is_none() {
-        // No world can be built of this map, so the next message starts over.
+        // No world can be built from this map, so the next message starts over.
         *game = None;
     }
     Observed::New { learnt }
@@ -107,8 +99,7 @@ impl Game {
         }
     }
 
-    /// The tracker and the planning, if the tracker is up to date: only then does it know more than
-    /// the message.
+    /// The tracker and the planning, if the tracker is up to date.
     pub fn tracked(&mut self, decoded: &Decoded<'_>) -> Option<(&mut Tracker, &mut Planning, &Learning)> {
         match &mut self.tracking {
             Some(Tracking::Following(tracker)) if self.history.queue.is_empty() && self.map == *decoded.map => {
@@ -118,8 +109,7 @@ impl Game {
         }
     }
 
-    /// Whether the messages stopped although the bot's plan went on: a threat has probably caught the
-    /// player in a way that the rules do not allow.
+    /// True if the messages stopped although the plan went on: probably an unexpected catch.
     pub fn has_ended_unexpectedly(&self) -> bool {
         self.answer.as_ref().is_some_and(|Answer { decision, .. }| {
             decision.tick < LAST_TICK.into()
@@ -127,15 +117,13 @@ impl Game {
         })
     }
 
-    /// Rules that explain a game that has ended unexpectedly, and the words that were learnt: see
-    /// [`Learning::explain_loss`].
+    /// See [`Learning::explain_loss`].
     pub fn explain_loss(&self, options: &BotOptions) -> Option<(Rules, Vec<(String, Style)>)> {
         let Answer { observation, decision, .. } = self.answer.as_ref()?;
         let is_observed = self.history.queue.is_empty() && self.message_tick == observation.message_tick;
         is_observed.then(|| self.learning.explain_loss(&self.map, options, decision.player_move))?
     }
 
-    /// Whether a message continues the game.
     fn is_continued_by(&self, decoded: &Decoded<'_>) -> bool {
         self.message_tick <= decoded.observation.message_tick
             && self.history.styles.len() == decoded.styles.len()
@@ -144,7 +132,6 @@ impl Game {
 }
 
 impl History {
-    /// Records the move of an answer, replacing an earlier one in the same tick.
     fn keep_sent(&mut self, answer: &Answer) {
         let Answer { ref observation, decision: Decision { player_move, .. }, is_timely } = *answer;
         let is_up_to_date = self.queue.is_empty();

@@ -1,50 +1,46 @@
-//! Hedged plans: lines that survive whatever the threats remember.
+//! Hedged plans: lines that survive under several possible memories of the threats.
 //!
 //! A bot that joins a running game does not know the threats' memories, and a plan for the
-//! likeliest ones may be lost under others. Given the player's path the threats are independent of
-//! one another, so a line survives under *every* combination of memories if it survives in a *crowd*: a
-//! world in which each threat stands once for each of its memories. Few of them matter to a line:
-//! the crowd begins with the likeliest memories, and whenever a line is found, the memories under
-//! which it is lost join the crowd, until there are none or no line survives for longer
-//! (counterexample-guided refinement).
+//! likeliest ones may fail under others. Given the player's path, the threats are independent of
+//! one another. So a line survives under *every* combination of memories if it survives in a
+//! *crowd*: a world with a copy of each threat for each of its memories. Few memories matter to a
+//! line. The crowd begins with the likeliest ones; after each search, the memories that defeat the
+//! line found are added, until there are none or no line survives longer (counterexample-guided
+//! refinement).
 //!
-//! A hedged plan is such a line for some time ahead, followed by one to the end of the game for the
-//! likeliest memories. It is renewed before its hedged part ends; by then the threats' moves have
-//! ruled more memories out.
+//! A hedged plan is such a line for some ticks, followed by a line to the end of the game for the
+//! likeliest memories. It is renewed before its hedged part ends, when the threats' moves have
+//! ruled out more memories.
 
 use crate::game::{LAST_TICK, Layout, MAX_THREATS, Move, Position, Spawn, State, Threat, World};
 use crate::planner::{Choice, Outcome, Source, SurvivalOptions, SurvivalSearch};
-use crate::search::BudgetMeter;
+use crate::search::{BudgetMeter, Deadline};
 
 use super::deadline::part;
 use super::tracker::Tracker;
 
-/// For how many ticks a plan is hedged, if possible, and at least.
+/// Target and minimum length of the hedged part.
 const HEDGED_TICKS: u16 = 100;
 const HEDGED_TICKS_MIN: u16 = 12;
-/// A plan is renewed when fewer hedged ticks than this are left, if possible.
+/// A plan is renewed if fewer hedged ticks than this are left.
 const RENEW_TICKS: u16 = 40;
-/// Ticks after a failure to renew a plan before the next attempt.
+/// Ticks from a failed renewal to the next attempt.
 const RETRY_TICKS: u16 = 4;
-/// Under the likeliest memories it survives for this long, or to the end of the game.
+/// Under the likeliest memories a plan survives for this long, or to the end of the game.
 const LIKELY_TICKS: u16 = 300;
-/// How often the crowd grows before the best plan so far is taken.
 const ROUNDS_MAX: u64 = 20;
-/// The share of what is left of the budget that each search gets (one over).
+/// Each search gets the remaining budget divided by this.
 const SEARCH_SHARE: u32 = 6;
 
-/// Finds and follows hedged plans.
 #[derive(Default)]
 pub(super) struct HedgedPlanner {
     plan: Option<HedgedPlan>,
     retry_tick: u16,
-    /// The world of the crowd, for the streets of the last one.
     world: Option<World>,
 }
 
-/// A line and the tick up to which it is hedged.
 struct HedgedPlan {
-    /// The tick in which the moves begin, and where the player is then.
+    /// The first tick of the moves, and the player's position in it.
     tick: u16,
     player: Position,
     moves: Vec<Move>,
@@ -53,7 +49,6 @@ struct HedgedPlan {
 }
 
 impl HedgedPlanner {
-    /// The next move of a hedged plan for the tracked state; `None` if there is none.
     pub fn decide(&mut self, tracker: &Tracker, state: &State, seed: u64, meter: &mut BudgetMeter) -> Option<Choice> {
         let tick = state.tick();
         self.plan = self.plan.take().and_then(|plan| plan.after(tick, tracker.player));
@@ -79,25 +74,22 @@ impl HedgedPlanner {
 }
 
 impl HedgedPlan {
-    /// By which plans are compared: whether it is hedged for long enough, whether it survives under
-    /// the likeliest memories, and the tick up to which it is hedged.
+    /// Orders plans by sufficient hedging, survival under the likeliest memories, and last hedged
+    /// tick.
     fn rank(&self) -> (u16, bool, u16) {
         let enough_tick = (self.tick + RENEW_TICKS).min(LAST_TICK);
         (self.hedged_until_tick.min(enough_tick), self.final_tick > LAST_TICK, self.hedged_until_tick)
     }
 
-    /// Whether no other plan is needed.
     fn is_fresh(&self) -> bool {
         self.final_tick > LAST_TICK && self.hedged_until_tick >= (self.tick + RENEW_TICKS).min(LAST_TICK)
     }
 
-    /// Whether it survives for a while under the likeliest memories.
     fn is_likely(&self) -> bool {
         self.final_tick >= (self.tick + LIKELY_TICKS).min(LAST_TICK + 1)
     }
 
-    /// The rest of the plan in a later tick, if the player has followed it and enough of that is
-    /// hedged.
+    /// The rest of the plan at a later tick, if the player has followed it and it is still hedged.
     fn after(mut self, tick: u16, player: Position) -> Option<Self> {
         let played = usize::from(tick.checked_sub(self.tick)?).min(self.moves.len());
         self.player = self.moves.drain(..played).fold(self.player, |at, player_move| at.after(player_move));
@@ -107,7 +99,7 @@ impl HedgedPlan {
     }
 }
 
-/// Looks for the plan that is hedged for the longest time. `world` is for the crowd.
+/// Finds the plan with the longest hedged part. `world` is reused for the crowd.
 fn find(world: &mut World, tracker: &Tracker, state: &State, seed: u64, meter: &mut BudgetMeter) -> Option<HedgedPlan> {
     let (tick, beliefs) = (state.tick(), &tracker.beliefs);
     let enough_tick = (tick + HEDGED_TICKS).min(LAST_TICK + 1);
@@ -132,7 +124,7 @@ fn find(world: &mut World, tracker: &Tracker, state: &State, seed: u64, meter: &
         let survived = states.iter().take_while(|state| !state.is_caught()).count() - 1;
         moves.truncate(survived);
         let path: Vec<Position> = states[..=survived].iter().map(|state| world.player(state)).collect();
-        let catches = beliefs.catches(tick, &path);
+        let Some(catches) = beliefs.catches(tick, &path, Deadline::of(meter.remaining())) else { break };
         let hedged = catches.iter().map(|&(moves, _, _)| moves).min().unwrap_or(survived);
         let hedged_until_tick = tick + hedged as u16;
         if hedged >= min_moves {
@@ -154,7 +146,7 @@ fn find(world: &mut World, tracker: &Tracker, state: &State, seed: u64, meter: &
             break;
         }
         crowd.extend(catches.into_iter().map(|(_, spawn, threat)| (spawn, threat)));
-        // The oldest make way.
+        // The oldest members make room.
         let surplus = crowd.len().saturating_sub(MAX_THREATS);
         crowd.drain(likeliest..(likeliest + surplus).min(crowd.len()));
     }
@@ -163,14 +155,10 @@ fn find(world: &mut World, tracker: &Tracker, state: &State, seed: u64, meter: &
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
-    use super::super::deadline::Deadline;
     use super::super::observation::{Observation, ObservedPose};
     use super::*;
     use crate::game::{Direction, Rules, Style};
     use crate::planner::Budget;
-    use crate::search::{ManualTimeSource, TimeSource};
 
     #[test]
     fn hedged_part_of_a_plan_survives_whatever_an_owl_and_a_hawk_remember() {
@@ -188,7 +176,6 @@ mod tests {
         )
         .expect("a drawing");
         let world = World::new(&layout, &Rules::NO_JUMP).expect("a map");
-        // Owls have just stopped looking.
         let tick = 1031;
         let poses: Vec<ObservedPose> = layout
             .threats
@@ -197,10 +184,8 @@ mod tests {
             .collect();
         let first =
             Observation { message_tick: tick.into(), tick, player: layout.player, threats: poses, personality: None };
-        let clock = ManualTimeSource::leak();
-        let deadline = Deadline { at: clock.now() + Duration::from_secs(60), time_source: clock };
         let styles: Vec<Option<Style>> = layout.threats.iter().map(|spawn| Some(spawn.style)).collect();
-        let tracker = Tracker::new(layout.clone(), world.clone(), &styles, &first, deadline).expect("a tracker");
+        let tracker = Tracker::new(layout.clone(), world.clone(), &styles, &first, Deadline::NEVER).expect("a tracker");
         let state = world.state_at(tick, layout.player, &tracker.beliefs.best).expect("a state");
         let mut meter = BudgetMeter::new(Budget::ticks(200_000));
         let plan = find(&mut world.clone(), &tracker, &state, 1, &mut meter).expect("a plan");
@@ -217,7 +202,7 @@ mod tests {
                 let threats: Vec<Threat> = tracker.beliefs.best.iter().map(recall).collect();
                 let mut state = world.state_at(tick, layout.player, &threats).expect("a state");
                 world.play_moves(&mut state, hedged);
-                // The owl looked in the tick before, since when the player has made at most a step.
+                // The owl looked in the tick before; the player has made at most one step since.
                 let is_possible = style == Style::Hawk || tile.manhattan_distance(layout.player) <= 1;
                 assert!(!state.is_caught() || !is_possible, "a {style} that remembers {tile}");
                 memories += 1;

@@ -1,49 +1,50 @@
-//! Learning: works out the server's rules once the threats break the expected ones.
+//! Learning: infers the server's rules once the threats break the expected ones.
 //!
-//! Guarantees: while every threat does what was predicted, only the observations are kept. From the
-//! first misprediction on, or if a style has an unknown name, a [`Learner`] is shown the whole game
-//! and every later message. Whenever its best explanation changes, the tracker replays the game
-//! under those rules, and keeps them if that leaves fewer mispredictions. A threat of a known style
-//! whose moves no rules explain means that the server breaks its rules rather than having others:
-//! the bot returns to the expected rules, and learns nothing more in the game. Other rules that
-//! also explain the game are kept with their states: moves are checked against them (`conformant`).
+//! While every prediction holds, only the observations are kept. After the first misprediction, or
+//! if a style has an unknown name, a [`Learner`] follows the game. Whenever its best explanation
+//! changes, the tracker replays the game under those rules and keeps them if that reduces the
+//! mispredictions. If no rules explain a threat of known style, the server breaks its own rules:
+//! the bot returns to the expected rules and stops learning for the game. Moves are checked against
+//! other rules that also explain the game (`conformant`).
 
 use crate::game::{FIRST_TICK, Layout, Move, Rules, Spawn, State, Style, World};
-use crate::inference::{Learner, Named, Sight, differences};
+use crate::inference::{Learner, Named, Sight, Streets, differences};
 use crate::protocol::MessageMap;
+use crate::search::Deadline;
 
+use super::BotOptions;
 use super::observation::{Decoded, Observation, ObservedPose};
-use super::tracker::Tracker;
-use super::{BotOptions, Deadlines};
+use super::tracker::{Replay, Tracker};
 
-/// Maximum number of other explanations that a move is checked against.
 const ALTERNATIVES_MAX: usize = 6;
-/// Maximum number of other explanations that are tried for a lost game.
 const LOSS_ALTERNATIVES_MAX: usize = 400;
-/// The largest map, in open tiles, on which tables are built within a decision.
+/// The largest map, in open tiles, on which there is time to build tables.
 const LEARNING_TILES_MAX: usize = 1024;
 
-/// What has been learnt in a game.
 #[derive(Default)]
 pub(super) struct Learning {
-    /// Every observation, as long as none was missed since tick 1.
+    /// Every observation, if none was missed since tick 1.
     log: Vec<Observation>,
-    /// Whether nothing more is learnt in this game: a message was missed, or no rules explain a
-    /// known style.
+    /// True after a missed message, or if no rules explain a known style.
     has_stopped: bool,
     learner: Option<Box<Learner>>,
-    /// Observations that the learner has been shown.
+    /// Observations that the learner has processed.
     shown: usize,
-    /// The rules and styles of the tracker, once they are learnt.
-    learnt: Option<(Rules, Vec<Option<Style>>)>,
+    /// The best explanation when the learner last reached the latest observation.
+    best: Option<(Rules, Vec<(String, Style)>)>,
+    /// The learnt rules and styles of the tracker.
+    learnt: Option<Explanation>,
     /// The latest explanation that did not reduce the mispredictions.
-    rejected: Option<(Rules, Vec<Option<Style>>)>,
+    rejected: Option<Explanation>,
+    /// A replay under another explanation, or under the expected rules after learning has stopped.
+    replay: Option<(Explanation, Box<Replay>)>,
     alternatives: Vec<Alternative>,
     /// The words for the threats' styles in the last message.
     words: Vec<Named>,
 }
 
-/// Other rules that explain the game, and the state under them.
+type Explanation = (Rules, Vec<Option<Style>>);
+
 struct Alternative {
     rules: Rules,
     world: World,
@@ -51,17 +52,14 @@ struct Alternative {
 }
 
 impl Learning {
-    /// Whether the bot plays by rules that it has learnt in this game.
     pub fn is_learning(&self) -> bool {
         self.learnt.is_some()
     }
 
-    /// Whether rules that explain the game are being looked for.
     pub fn is_looking(&self) -> bool {
         self.learner.is_some()
     }
 
-    /// Keeps an observation.
     pub fn keep(&mut self, observation: &Observation) {
         let is_next = match self.log.last() {
             Some(last) => observation.tick == last.tick + 1,
@@ -71,25 +69,32 @@ impl Learning {
         if is_repeated {
             return;
         }
-        self.has_stopped |= !is_next;
-        if !self.has_stopped {
+        if !is_next {
+            self.has_stopped = true;
+            self.replay = None;
+        }
+        if !self.has_stopped || self.replay.is_some() {
             self.log.push(observation.clone());
         }
     }
 
-    /// Learns from the latest observation; replaces the tracker if its rules or styles have
-    /// changed. Returns what is new, in sentences.
+    /// Learns until the deadline. Replaces the tracker if its rules or styles have changed. Returns
+    /// new findings in sentences.
     pub fn learn(
         &mut self,
         tracker: &mut Tracker,
         (map, words): (&MessageMap, &[Named]),
         options: &BotOptions,
-        deadlines: Deadlines,
+        deadline: Deadline,
     ) -> Vec<String> {
         if self.words != words {
             self.words = words.to_vec();
         }
-        if !options.learns || self.has_stopped || tracker.beliefs.world.open_tiles() > LEARNING_TILES_MAX {
+        if self.has_stopped {
+            self.return_to_expected(tracker, deadline);
+            return Vec::new();
+        }
+        if !options.learns || tracker.beliefs.world.open_tiles() > LEARNING_TILES_MAX {
             return Vec::new();
         }
         if self.learner.is_none() {
@@ -97,78 +102,117 @@ impl Learning {
             if is_expected && words.iter().all(|named| named.style.is_some()) {
                 return Vec::new();
             }
-            let Some(learner) = self.begin(map, words, options) else {
+            let Some(learner) = self.begin(map, words, options, Some(&tracker.beliefs.world)) else {
                 self.has_stopped = true;
                 return Vec::new();
             };
             self.shown = 1;
             self.learner = Some(Box::new(learner));
         }
+        self.play_alternatives();
         let Some(learner) = &mut self.learner else { return Vec::new() };
-        for observation in &self.log[self.shown..] {
-            learner.observe(&sight(observation));
+        loop {
+            if !learner.advance() {
+                let Some(observation) = self.log.get(self.shown) else { break };
+                learner.show(&sight(observation));
+                self.shown += 1;
+            }
+            if deadline.is_past() {
+                return Vec::new();
+            }
         }
-        self.shown = self.log.len();
         let unexplained = learner.unexplained();
         if let Some(first) = unexplained.iter().find(|unexplained| words[unexplained.threat].style.is_some()) {
             let news = format!("no rules explain what the {} did in tick {}", first.style, first.tick);
-            self.give_up(tracker, words, options, deadlines);
+            self.give_up(tracker, words, options);
+            self.return_to_expected(tracker, deadline);
             return vec![news];
         }
-        let explanation = (learner.best(), learner.styles());
+        let Some(best) = learner.best_until(deadline) else { return Vec::new() };
+        let explanation = (best, learner.styles());
+        self.best = Some((explanation.0, learner.words()));
         let is_new = match &self.learnt {
             Some(learnt) => *learnt != explanation,
-            // While the rules hold, the tracker itself finds the styles of unknown words.
+            // Under the expected rules, the tracker itself finds the styles of unknown words.
             None => Rules { wire: options.rules.wire, ..explanation.0 } != options.rules,
         };
         let mut news = Vec::new();
-        if is_new && self.rejected.as_ref() != Some(&explanation) {
-            let (rules, styles) = &explanation;
-            let followed = tracker.followed(rules, styles, &self.log, deadlines);
-            let count = |tracker: &Tracker| tracker.beliefs.mispredictions().iter().sum::<u32>();
-            match followed {
-                Ok(followed) if count(&followed) == 0 || count(&followed) < count(tracker) => {
-                    *tracker = followed;
+        if !is_new || self.rejected.as_ref() == Some(&explanation) {
+            self.replay = None;
+        } else if self.follow_again(tracker, &explanation, deadline) {
+            let before = tracker.beliefs.mispredictions().iter().sum();
+            let is_better = |replay: &Replay| replay.mispredictions() == 0 || replay.mispredictions() < before;
+            match self.replay.take().filter(|(_, replay)| is_better(replay)) {
+                Some((_, replay)) => {
+                    *tracker = replay.finish(tracker);
                     self.learnt = Some(explanation);
                     news = self.sentences(&options.rules);
                 }
-                _ => self.rejected = Some(explanation),
+                None => self.rejected = Some(explanation),
             }
         }
-        self.update_alternatives(tracker, deadlines);
+        self.add_alternatives(tracker, deadline);
         news
     }
 
-    /// A learner that has been shown the first observation; `None` if the map cannot be played.
-    fn begin(&self, map: &MessageMap, words: &[Named], options: &BotOptions) -> Option<Learner> {
+    /// A learner with the first observation; `None` if the map cannot be played.
+    fn begin(&self, map: &MessageMap, words: &[Named], options: &BotOptions, world: Option<&World>) -> Option<Learner> {
         let first = self.log.first()?;
+        let streets = match world {
+            Some(world) => Streets::of(world),
+            None => Streets::new(&map.layout(first.player)),
+        };
         let mut learner = Learner::new(&options.rules);
-        learner.begin(&map.layout(first.player), words.to_vec(), sight(first)).ok()?;
+        learner.begin_on(streets.ok()?, words.to_vec(), sight(first));
         Some(learner)
     }
 
-    /// Returns to the expected rules, and learns nothing more in this game.
-    fn give_up(&mut self, tracker: &mut Tracker, words: &[Named], options: &BotOptions, deadlines: Deadlines) {
-        self.has_stopped = true;
-        self.learner = None;
-        self.alternatives.clear();
-        let styles: Vec<Option<Style>> = words.iter().map(|named| named.style).collect();
-        if self.learnt.take().is_some()
-            && let Ok(followed) = tracker.followed(&options.rules, &styles, &self.log, deadlines)
-        {
-            *tracker = followed;
+    /// Replays the game under an explanation until the deadline. Returns true once it reaches the
+    /// latest observation.
+    fn follow_again(&mut self, tracker: &Tracker, explanation: &Explanation, deadline: Deadline) -> bool {
+        if self.replay.as_ref().is_none_or(|(known, _)| known != explanation) {
+            self.begin_replay(tracker, explanation.clone());
         }
-        self.log.clear();
+        self.replay.as_mut().is_none_or(|(_, replay)| replay.advance(&self.log, deadline))
     }
 
-    /// Updates the other explanations and their current states.
-    fn update_alternatives(&mut self, tracker: &Tracker, deadlines: Deadlines) {
-        let Some(learner) = &self.learner else { return };
-        let best = tracker.beliefs.world.rules();
-        let rules = learner.alternatives(best, ALTERNATIVES_MAX);
-        self.alternatives.retain(|alternative| rules.contains(&alternative.rules));
+    fn begin_replay(&mut self, tracker: &Tracker, explanation: Explanation) {
+        let (rules, styles) = &explanation;
+        let replay = Replay::new(tracker, rules, styles, &self.log[0]).ok();
+        self.replay = replay.map(|replay| (explanation, Box::new(replay)));
+    }
+
+    /// Stops learning for this game and begins to return to the expected rules.
+    fn give_up(&mut self, tracker: &Tracker, words: &[Named], options: &BotOptions) {
+        self.has_stopped = true;
+        self.learner = None;
+        self.best = None;
+        self.alternatives.clear();
+        self.replay = None;
+        if self.learnt.is_some() {
+            let styles: Vec<Option<Style>> = words.iter().map(|named| named.style).collect();
+            self.begin_replay(tracker, (options.rules, styles));
+        }
+        if self.replay.is_none() {
+            self.learnt = None;
+            self.log.clear();
+        }
+    }
+
+    fn return_to_expected(&mut self, tracker: &mut Tracker, deadline: Deadline) {
+        if self.replay.as_mut().is_some_and(|(_, replay)| replay.advance(&self.log, deadline))
+            && let Some((_, replay)) = self.replay.take()
+        {
+            *tracker = replay.finish(tracker);
+            self.learnt = None;
+            self.log.clear();
+        }
+    }
+
+    /// Advances the other explanations by one tick and drops those that the observation
+    /// contradicts.
+    fn play_alternatives(&mut self) {
         let Some([before, now]) = self.log.last_chunk::<2>() else { return };
-        // A state is advanced by the player's step; it must then agree with the observation.
         self.alternatives.retain_mut(|alternative| {
             let Alternative { world, state, .. } = alternative;
             if state.tick() == before.tick && !state.is_over() {
@@ -176,8 +220,14 @@ impl Learning {
             }
             state.tick() == now.tick && agrees(world, state, now)
         });
+    }
+
+    fn add_alternatives(&mut self, tracker: &Tracker, deadline: Deadline) {
+        let Some(learner) = &self.learner else { return };
+        let rules = learner.alternatives_until(tracker.beliefs.world.rules(), ALTERNATIVES_MAX, deadline);
+        self.alternatives.retain(|alternative| rules.contains(&alternative.rules));
         for rules in rules {
-            if self.alternatives.iter().any(|alternative| alternative.rules == rules) || deadlines.inference.is_past() {
+            if self.alternatives.iter().any(|alternative| alternative.rules == rules) || deadline.is_past() {
                 continue;
             }
             if let Some(alternative) = self.alternative(rules, tracker) {
@@ -186,21 +236,20 @@ impl Learning {
         }
     }
 
-    /// The state under other rules, found by playing the game again; `None` if they do not explain
-    /// it.
+    /// The state under other rules; `None` if they do not explain the game.
     fn alternative(&self, rules: Rules, tracker: &Tracker) -> Option<Alternative> {
         let first = self.log.first()?;
         let styles = &self.learnt.as_ref()?.1;
         if styles.iter().any(Option::is_none) {
             return None;
         }
-        let world = world_of(&tracker.map.layout, styles, first, &rules)?;
-        let state = self.replayed(&world)?;
+        let layout = layout_of(&tracker.map.layout, styles, first)?;
+        let world = tracker.beliefs.world.rebuilt(&layout, &rules).ok()?;
+        let state = self.state_in(&world)?;
         Some(Alternative { rules, world, state })
     }
 
-    /// The state of a world after the whole game; `None` if it differs from the last observation.
-    fn replayed(&self, world: &World) -> Option<State> {
+    fn state_in(&self, world: &World) -> Option<State> {
         let mut state = world.start();
         for pair in self.log.windows(2) {
             let [before, now] = pair else { continue };
@@ -212,10 +261,8 @@ impl Learning {
         agrees(world, &state, self.log.last()?).then_some(state)
     }
 
-    /// Rules that explain the game and, other than the best ones, that the player was caught after
-    /// its last move, with the words that were learnt: for a game that ended there. A catch is not
-    /// followed by a message, so that the last moves of the threats are not seen. `None` if no
-    /// rules do.
+    /// Rules that explain both the game and a catch after its last move, with the learnt words. No
+    /// message follows a catch, so the threats' last moves are not observed.
     pub fn explain_loss(
         &self,
         map: &MessageMap,
@@ -225,17 +272,17 @@ impl Learning {
         let last = self.log.last().filter(|_| options.learns && !self.has_stopped)?;
         let mut learner = match &self.learner {
             Some(learner) => (**learner).clone(),
-            None => self.begin(map, &self.words, options)?,
+            None => self.begin(map, &self.words, options, None)?,
         };
         self.log.iter().for_each(|observation| learner.observe(&sight(observation)));
         let (best, styles, first) = (learner.best(), learner.styles(), self.log.first()?);
-        let streets = map.layout(first.player);
-        let mut world = world_of(&streets, &styles, first, &best)?;
+        let layout = layout_of(&map.layout(first.player), &styles, first)?;
+        let mut world = World::new(&layout, &best).ok()?;
         let mut is_caught = |rules: &Rules| {
             if world.rules() != rules {
-                world = world_of(&streets, &styles, first, rules)?;
+                world = world.rebuilt(&layout, rules).ok()?;
             }
-            let mut state = self.replayed(&world).filter(|state| !state.is_over())?;
+            let mut state = self.state_in(&world).filter(|state| !state.is_over())?;
             world.step(&mut state, last_move);
             Some(state.is_caught())
         };
@@ -244,26 +291,22 @@ impl Learning {
         }
         let early = learner.early_phases(&best, last.tick);
         let others = learner.alternatives(&best, LOSS_ALTERNATIVES_MAX);
-        // A phase that is overdue begins before long; otherwise any other rule is as likely.
+        // An overdue phase begins soon; otherwise every other rule is equally likely.
         let (first, second) = if learner.is_overdue(last.tick) { (early, others) } else { (others, early) };
         let rules = first.into_iter().chain(second).find(|rules| is_caught(rules) == Some(true))?;
         Some((rules, learner.words()))
     }
 
-    /// The current states under other rules that also explain the game, with their worlds.
     pub fn futures(&self, tick: u16) -> impl Iterator<Item = (&World, &State)> {
         let current = self.alternatives.iter().filter(move |alternative| alternative.state.tick() == tick);
         current.map(|alternative| (&alternative.world, &alternative.state))
     }
 
-    /// The rules and words of the best explanation; `None` while every threat does what is expected,
-    /// and once no rules explain the game.
+    /// The best explanation; `None` while the expected rules hold, or if no rules explain the game.
     pub fn memory(&self) -> Option<(Rules, Vec<(String, Style)>)> {
-        let learner = self.learner.as_ref()?;
-        Some((learner.best(), learner.words()))
+        self.best.clone()
     }
 
-    /// What was learnt, in sentences.
     pub fn sentences(&self, expected: &Rules) -> Vec<String> {
         let Some((rules, words)) = self.memory() else { return Vec::new() };
         let words = words.into_iter().map(|(word, style)| format!("{word} is the {style}"));
@@ -274,7 +317,6 @@ impl Learning {
     }
 }
 
-/// The part of an observation that the learner is shown.
 fn sight(observation: &Observation) -> Sight {
     Sight {
         tick: observation.tick,
@@ -284,7 +326,6 @@ fn sight(observation: &Observation) -> Sight {
     }
 }
 
-/// The words for the threats' styles.
 pub(super) fn named(decoded: &Decoded<'_>) -> Vec<Named> {
     let name = |(index, style): (usize, &Option<Style>)| Named {
         word: decoded.words.get(index).cloned().or(style.map(|style| style.to_string())).unwrap_or_default(),
@@ -293,17 +334,15 @@ pub(super) fn named(decoded: &Decoded<'_>) -> Vec<Named> {
     decoded.styles.iter().enumerate().map(name).collect()
 }
 
-/// The world of the whole game under these rules; `None` if a style is unknown or the rules cannot
-/// be played.
-fn world_of(streets: &Layout, styles: &[Option<Style>], first: &Observation, rules: &Rules) -> Option<World> {
+/// The map at the start of the game; `None` if a style is unknown.
+fn layout_of(streets: &Layout, styles: &[Option<Style>], first: &Observation) -> Option<Layout> {
     let spawn = |(style, threat): (&Option<Style>, &ObservedPose)| {
         style.map(|style| Spawn { style, position: threat.position })
     };
     let threats = styles.iter().zip(&first.threats).map(spawn).collect::<Option<Vec<Spawn>>>()?;
-    World::new(&Layout { player: first.player, threats, ..streets.clone() }, rules).ok()
+    Some(Layout { player: first.player, threats, ..streets.clone() })
 }
 
-/// Whether the threats of a state are where they were observed.
 fn agrees(world: &World, state: &State, observation: &Observation) -> bool {
     world.player(state) == observation.player
         && world.threats(state).zip(&observation.threats).all(|(threat, observed)| observed.agrees(&threat))
@@ -319,7 +358,7 @@ mod tests {
     #[test]
     fn catch_that_no_message_shows_is_explained_by_a_phase_that_began() {
         let layout = Layout::parse("P.s..").expect("a drawing");
-        // The shark comes near in tick 5, and is expected to move again in tick 10.
+        // The shark approaches in tick 5; the expected rules move it again in tick 10.
         let expected = Rules::BLITZ_2025;
         let truth = Rules {
             period_ticks: PeriodTicks { tease: 1, ..expected.period_ticks },

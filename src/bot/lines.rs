@@ -1,11 +1,10 @@
-//! Lines: how long the player can survive from a state.
+//! The player's longest survival from a state.
 
 use crate::game::{LAST_TICK, State, World};
 use crate::planner::{Budget, Outcome, SurvivalOptions, SurvivalSearch};
 use crate::search::BudgetMeter;
 
-/// The last tick of the longest line that a search of at most `states_max` states finds, at most
-/// `target_tick`; 2001 for a line to the end of the game. The search counts against the meter.
+/// The last tick of the longest line found in at most `states_max` states, up to `target_tick`.
 pub(super) fn longest_survival(
     world: &World,
     state: &State,

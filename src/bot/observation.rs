@@ -1,5 +1,4 @@
-//! Decode: a message after validation. Code that uses an observation can rely on valid positions
-//! and ticks.
+//! Decode: validates a message. The positions and ticks of an observation are valid.
 
 use crate::game::{
     Direction, FIRST_TICK, LAST_TICK, MAX_OPEN_TILES, MAX_THREATS, Personality, Position, Style, Threat,
@@ -8,55 +7,46 @@ use crate::protocol::{GameMessage, MessageMap, MessageThreat, MessageTile, Name}
 
 use super::decision::BotError;
 
-/// A message as later stages see it.
 pub(super) struct Decoded<'a> {
     pub map: &'a MessageMap,
     pub observation: Observation,
-    /// The threats' styles, in message order; `None` if the message's word is unknown.
+    /// The threats' styles, in message order; `None` for an unknown word.
     pub styles: Vec<Option<Style>>,
-    /// The words for the threats' styles, in message order, if any of them is unexpected; otherwise
-    /// empty.
+    /// The words for the threats' styles, in message order; empty if all of them are expected.
     pub words: Vec<String>,
-    /// Whether the rules apply: the tick is in range, every threat is on an open tile, and the map
-    /// is within a world's limits. A message that fails this check is played without predictions.
+    /// False if the tick is out of range, a threat is not on an open tile, or the map exceeds a
+    /// world's limits. The bot then plays without predictions.
     pub is_playable: bool,
 }
 
-/// The positions of the player and the threats at the start of a tick. The player is on an open
-/// tile.
+/// The positions at the start of a tick. The player is on an open tile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Observation {
-    /// The tick given in the message.
     pub message_tick: u32,
     /// The tick, clamped to the range of the rules.
     pub tick: u16,
     pub player: Position,
     /// In message order.
     pub threats: Vec<ObservedPose>,
-    /// The personality that all threats are reported to have, if there is one.
+    /// The personality reported for all threats, if it is the same.
     pub personality: Option<Personality>,
 }
 
-/// A threat as observed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ObservedPose {
     pub position: Position,
-    /// The direction it faces; `None` if the message's word is unknown.
+    /// The direction it faces; `None` for an unknown word.
     pub direction: Option<Direction>,
 }
 
 impl ObservedPose {
-    /// Whether a threat can be the observed one: on the same tile, and facing the same way if that
-    /// is known.
     pub fn agrees(self, threat: &Threat) -> bool {
         self.position == threat.position && self.direction.is_none_or(|direction| direction == threat.direction)
     }
 }
 
-/// Reads a message; `words` are the server's other names for styles.
-///
-/// # Errors
-/// When the sizes disagree or the player is not on an open tile: no decision is possible then.
+/// Reads a message; `words` are the server's other names for styles. Fails if the sizes disagree or
+/// the player is not on an open tile: no decision is possible.
 pub(super) fn decode<'a>(message: &'a GameMessage, words: &[(String, Style)]) -> Result<Decoded<'a>, BotError> {
     message.validate()?;
     let player = message.your_character.position;
@@ -84,7 +74,6 @@ pub(super) fn decode<'a>(message: &'a GameMessage, words: &[(String, Style)]) ->
     Ok(Decoded { map: &message.map, observation, styles, words, is_playable })
 }
 
-/// The personality that all threats are reported to have, if there is one.
 fn personality(threats: &[MessageThreat]) -> Option<Personality> {
     let (first, others) = threats.split_first()?;
     let is_shared = others.iter().all(|threat| threat.personality == first.personality);

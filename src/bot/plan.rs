@@ -1,36 +1,34 @@
 //! Plan and decide: chooses the move for the tracked state, in this order:
 //!
 //! 1. from the positions alone, if there is no time or no state to plan for (`fallback`);
-//! 2. with `smitsimax`, alongside predictions, if some threats are unmodelled; with the cautious
-//!    planner if they are many, or the map is large;
+//! 2. with `smitsimax` and predictions, if some threats are unmodelled; with the cautious planner
+//!    if many are, or the map is large;
 //! 3. an exploring step, if one is due and safe (`exploration`);
-//! 4. the planner's move, with as much slack as it finds, checked by `exploration` where tiles have
-//!    refused the player.
+//! 4. the planner's move, with the most slack found, checked by `exploration` if a tile has refused
+//!    the player.
 //!
-//! A plan without slack may pass a threat by a single tick, and then one late command is fatal. In
-//! a plan with slack `n` the player survives standing still through the threats' next `n` moves at
-//! any time (see [`SurvivalOptions::slack_moves`]), so the plan can lose `n` commands in a row.
-//! Nearly every map can be survived with a slack of 4. There is one planner per slack level; the
-//! plan with the most slack that survives is followed.
+//! A plan without slack may pass a threat by a single tick, so one late command can be fatal. In a
+//! plan with slack `n` the player can stand still for the threats' next `n` moves at any time (see
+//! [`SurvivalOptions::slack_moves`]), so it can lose `n` commands in a row. Nearly every map can be
+//! survived with a slack of 4. The bot follows the surviving plan with the most slack.
 //!
-//! Where the rules are in doubt, because some of them were learnt in this game or an earlier game
-//! was lost despite a plan, or a threat has just done something unexpected, the threats' next moves
-//! are in doubt too: plans then keep out of the threats' reach (see [`Guard`]) as long as they can,
-//! so that the bot survives a move against the rules and learns from it. Where the rules are in
-//! doubt, their next ticks are also ready for the threats' next phase (`readiness`). A move within
-//! reach is checked against other explanations (`conformant`), and so is every move while the
-//! threats' memories are ambiguous, because the bot joined a running game, unless its plan is hedged
-//! against them (`hedge`).
+//! The threats' next moves are in doubt if rules were learnt in this game, if an earlier game was
+//! lost despite a plan, or after an unexpected move. Plans then avoid the threats' reach (see
+//! [`Guard`]) as long as possible, so that the bot survives an unexpected move and learns from it.
+//! In the first two cases, plans are also ready for an early next phase (`readiness`). A move
+//! within reach is checked against other explanations (`conformant`). So is every move while the
+//! threats' memories are ambiguous after joining a running game, unless the plan is hedged against
+//! them (`hedge`).
 
 use std::cell::RefCell;
 use std::time::Instant;
 
 use crate::game::{LAST_TICK, PlacementError, State, Tile, World};
 use crate::planner::{
-    self, Budget, CautiousRules, Choice, Guard, Outcome, Planner, SmitsimaxRules, Source, SurvivalOptions,
-    SurvivalPlanner, SurvivalSearch,
+    Budget, CautiousRules, Choice, Guard, Outcome, Planner, PlannerFailure, PlannerSpec, SmitsimaxRules, Source,
+    SurvivalOptions, SurvivalPlanner, SurvivalSearch,
 };
-use crate::search::{BudgetMeter, Generator};
+use crate::search::{BudgetMeter, Generator, now};
 
 use super::belief::Beliefs;
 use super::conformant;
@@ -45,25 +43,22 @@ use super::options::BotOptions;
 use super::readiness::EarlyPhase;
 use super::tracker::Tracker;
 
-/// The largest map, in open tiles, on which the time of a decision suffices for more than a plan:
-/// for copies of the world's tables to explore in, for plans with slack, and for playouts.
+/// The largest map, in open tiles, on which a decision has time for exploration, slack and
+/// playouts.
 const COPIED_TILES_MAX: usize = 1024;
-/// The maximum number of states for the first attempt at the highest slack level: several times
-/// what most maps need.
+/// Several times as many states as most maps need.
 const FIRST_STATES_MAX: u64 = 40_000;
-/// Ticks between a failed attempt at more slack and the next attempt; the interval is multiplied by
-/// four after each failure.
+/// The first retry interval for more slack; each failed attempt multiplies it by four.
 const RETRY_TICKS: u16 = 16;
-/// The most unmodelled threats against which `smitsimax` plays: with more, a playout takes long.
+/// With more unmodelled threats, a `smitsimax` playout takes too long.
 const PLAYED_OUT_MAX: usize = 32;
-/// The most ticks that it simulates for a decision, which takes about five milliseconds.
+/// Takes about five milliseconds.
 const PLAYED_OUT_TICKS_MAX: u64 = 4_000;
-/// How many states with other memories of the threats a move is checked against.
+/// The number of states with other memories against which a move is checked.
 const DRAWS: usize = 16;
-/// The share of a budget that is kept for this (one over).
 const CHECK_SHARE: u32 = 4;
-/// Plans out of the threats' reach, in the order in which they are tried: in which ticks they keep
-/// out of it, and for how many ticks from now.
+/// Plans that avoid the threats' reach, in the order tried: the guarded ticks and the plan's
+/// length.
 const GUARDS: [(Guard, u16); 5] = [
     (Guard::Always, LAST_TICK),
     (Guard::Always, 120),
@@ -71,22 +66,17 @@ const GUARDS: [(Guard, u16); 5] = [
     (Guard::Always, 30),
     (Guard::OnMoves, 30),
 ];
-/// Plans out of reach whose next ticks are also ready for the threats' next phase (see
-/// `readiness`), in the order in which they are tried.
+/// Guarded plans that are also ready for an early next phase (`readiness`), in the order tried.
 const READY_GUARDS: [(Guard, u16); 3] =
     [(Guard::Always, LAST_TICK), (Guard::Always, READY_PLAN_TICKS), (Guard::OnMoves, READY_PLAN_TICKS)];
-/// For how many ticks they are.
 const READY_PLAN_TICKS: u16 = 60;
-/// Each attempt at such a plan gets this share of the remaining budget (one over).
+/// Each attempt at a guarded plan gets the remaining budget divided by this.
 const GUARD_SHARE: u32 = 6;
-/// Ticks between a failure of all attempts and the next ones.
 const GUARD_RETRY_TICKS: u16 = 4;
 
-/// The state of planning between a game's messages.
 #[derive(Default)]
 pub(super) struct Planning {
-    /// The planner for the current world, with that world's number (see
-    /// [`Beliefs`](super::belief::Beliefs)) and what is in doubt.
+    /// The planner, with its world's number (see [`Beliefs`](super::belief::Beliefs)) and doubt.
     planner: Option<((u32, Doubt), ActivePlanner)>,
     exploration: Exploration,
     hedged: HedgedPlanner,
@@ -95,18 +85,16 @@ pub(super) struct Planning {
     smitsimax: SmitsimaxRules,
 }
 
-/// What the plan may be wrong about.
+/// The part of the bot's knowledge that may be wrong.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Doubt {
-    /// Nothing: there is one explanation of the game.
+    /// There is one explanation of the game.
     #[default]
     None,
     /// The threats' hidden memories, because the bot joined a running game.
     Memories,
-    /// The threats' hidden memories, because one of them did something unexpected, while rules that
-    /// explain it are being looked for.
+    /// The same after an unexpected move, while the search for rules that explain it continues.
     Surprise,
-    /// The rules.
     Rules,
 }
 
@@ -127,20 +115,15 @@ impl Doubt {
     }
 }
 
-/// The planner in use.
 enum ActivePlanner {
-    /// Any planner.
     Plain(Box<dyn Planner>),
-    /// `survival`, with slack.
+    /// `survival` with slack.
     WithSlack(SlackPlanner),
-    /// `survival`, out of the threats' reach.
+    /// `survival` outside the threats' reach.
     Guarded(Box<GuardedPlanner>),
 }
 
-/// Decides on a message within the budget, whose deadline is set.
-///
-/// # Errors
-/// When an external planner fails.
+/// Fails if an external planner fails.
 pub(super) fn decide(
     tracked: Option<(&mut Tracker, &mut Planning, &Learning)>,
     cautious: &mut CautiousRules,
@@ -151,11 +134,10 @@ pub(super) fn decide(
     let Some((tracker, planning, learning)) = tracked else {
         return Ok(decide_from_positions(cautious, decoded, None));
     };
-    let is_late = budget.deadline.is_some_and(|deadline| budget.time_source.now() >= deadline);
+    let is_late = budget.deadline.is_some_and(|deadline| now() >= deadline);
     let state = tracked_state(tracker).ok().filter(|state| !state.is_over());
     let (true, false, Some(state)) = (decoded.is_playable, is_late, state) else {
-        // Out of time, or a threat stands on the player and the game goes on, which the rules do
-        // not allow.
+        // Out of time; or a threat stands on the player and the game goes on, against the rules.
         return Ok(decide_from_positions(cautious, decoded, Some(&tracker.map.layout)));
     };
     let Beliefs { world, unmodelled, .. } = &tracker.beliefs;
@@ -185,8 +167,8 @@ pub(super) fn decide(
             planned
         }
     };
-    if let Some(failure) = planning.failure() {
-        return Err(BotError::Planner(failure.to_owned()));
+    if let Some(failure) = planning.take_failure() {
+        return Err(BotError::Planner(failure));
     }
     Ok(match planned {
         Ok(choice) => {
@@ -198,20 +180,18 @@ pub(super) fn decide(
     })
 }
 
-/// Whether hedged plans are made: not with other planners, and not while tiles are unknown.
 fn may_hedge(tracker: &Tracker, options: &BotOptions) -> bool {
     is_survival(options) && tracker.beliefs.world.open_tiles() <= COPIED_TILES_MAX && !tracker.map.should_explore()
 }
 
-/// The part of the remaining time and ticks that is left for plans if some is kept for a check.
+/// The part of the remaining budget for plans, after the reserve for a check.
 fn most(budget: Budget) -> Budget {
-    let now = budget.time_source.now();
+    let now = now();
     let earlier = |deadline: Instant| deadline - deadline.saturating_duration_since(now) / CHECK_SHARE;
     let fewer = |ticks: u64| ticks - ticks / u64::from(CHECK_SHARE);
     Budget { deadline: budget.deadline.map(earlier), ticks: budget.ticks.map(fewer), ..budget }
 }
 
-/// Checks a move against the other explanations of the game.
 fn check(tracker: &Tracker, choice: Choice, learning: &Learning, meter: &mut BudgetMeter) -> Choice {
     let Tracker { tick, player, beliefs, .. } = tracker;
     let Ok(state) = tracked_state(tracker) else { return choice };
@@ -225,29 +205,26 @@ fn check(tracker: &Tracker, choice: Choice, learning: &Learning, meter: &mut Bud
     conformant::check(choice, &futures, meter)
 }
 
-/// The predictable threats at their current positions, in the tracker's world; placement fails only
-/// in games that break the rules.
+/// Placement fails only in games that break the rules.
 fn tracked_state(tracker: &Tracker) -> Result<State, PlacementError> {
     let Tracker { tick, player, beliefs, .. } = tracker;
     beliefs.world.state_at(*tick, *player, &beliefs.best)
 }
 
 impl Planning {
-    /// See [`Planner::failure`].
-    fn failure(&self) -> Option<&str> {
-        match &self.planner {
-            Some((_, ActivePlanner::Plain(planner))) => planner.failure(),
-            _ => None,
-        }
+    /// The planner's failure (see [`Planner::failure`]). The next decision creates a new planner.
+    fn take_failure(&mut self) -> Option<PlannerFailure> {
+        let Some((_, ActivePlanner::Plain(planner))) = &self.planner else { return None };
+        let failure = planner.failure()?.clone();
+        self.planner = None;
+        Some(failure)
     }
 
-    /// Whether the plan keeps out of the threats' reach in a state.
     fn is_guarded(&self, state: &State) -> bool {
         matches!(&self.planner, Some((_, ActivePlanner::Guarded(planner))) if planner.is_guarded(state))
     }
 
-    /// Explores, or follows a plan. All searches of a decision count against one meter; exploration
-    /// and attempts that may fail get half of what is left, so that a plan can still be made.
+    /// Exploration and attempts that may fail get half of the remaining budget.
     fn decide(
         &mut self,
         tracker: &mut Tracker,
@@ -256,7 +233,7 @@ impl Planning {
         meter: &mut BudgetMeter,
     ) -> Result<Choice, PlacementError> {
         let explores = is_survival(options) && tracker.beliefs.world.open_tiles() <= COPIED_TILES_MAX;
-        // While tiles are excluded, none of the others is unknown.
+        // While tiles are excluded, no other tile is unknown.
         let has_safe_set = !tracker.map.excluded.is_empty();
         if explores && !has_safe_set {
             let share = Budget { ticks: halved(meter.remaining()).ticks, ..meter.remaining() };
@@ -280,7 +257,6 @@ impl Planning {
         Ok(within(meter, left, options.seed, |limits| check_plan(tracker, choice, limits)))
     }
 
-    /// Runs the planner for the tracker's world, creating it first if the world has changed.
     fn plan(
         &mut self,
         tracker: &Tracker,
@@ -305,9 +281,8 @@ impl Planning {
     }
 }
 
-/// Whether the planner is the survival search.
 fn is_survival(options: &BotOptions) -> bool {
-    options.planner == planner::DEFAULT_NAME
+    options.planner == PlannerSpec::default()
 }
 
 impl ActivePlanner {
@@ -320,23 +295,21 @@ impl ActivePlanner {
                 return Self::WithSlack(SlackPlanner::new(options));
             }
         }
-        Self::Plain(planner::by_name(&options.planner, options.seed).expect("a name that Bot::new has checked"))
+        Self::Plain(options.planner.build(options.seed))
     }
 }
 
-/// Planners by slack level: level 0 plans by the rules themselves.
+/// Planners by slack level; level 0 has no slack.
 struct SlackPlanner {
     levels: Vec<SurvivalPlanner>,
-    /// The level in use.
     current_level: usize,
-    /// The tick at which more slack is tried again, and the current retry interval.
+    /// The tick of the next attempt at more slack, and the current retry interval.
     retry_tick: u16,
     retry_interval_ticks: u16,
     has_begun: bool,
 }
 
 impl SlackPlanner {
-    /// Creates one planner per slack level from 0 to the maximum of the options.
     fn new(options: &BotOptions) -> Self {
         let seed = options.seed;
         let level =
@@ -350,7 +323,7 @@ impl SlackPlanner {
         }
     }
 
-    /// Decides by the plan with the most slack that survives; if none does, by level 0.
+    /// Decides by the surviving plan with the most slack; if none survives, by level 0.
     fn decide(&mut self, world: &World, state: &State, budget: Budget) -> Choice {
         let mut meter = BudgetMeter::new(budget);
         let choice = self.decide_within(world, state, &mut meter);
@@ -370,15 +343,14 @@ impl SlackPlanner {
         }
     }
 
-    /// Runs a level within `share`, and counts its work.
     fn run(&mut self, level: usize, world: &World, state: &State, share: Budget, meter: &mut BudgetMeter) -> Choice {
         let choice = self.levels[level].decide(world, state, share);
         meter.add_search(choice.simulated_ticks);
         choice
     }
 
-    /// Tries the highest level first, which makes the others unnecessary if it survives; with a
-    /// small limit, because it may not.
+    /// Tries the highest level with a small limit: if its plan survives, the others are
+    /// unnecessary.
     fn try_highest(&mut self, world: &World, state: &State, meter: &mut BudgetMeter) -> Option<Choice> {
         let highest = self.levels.len() - 1;
         let share = halved(meter.remaining()).and(Budget::ticks(FIRST_STATES_MAX));
@@ -389,7 +361,6 @@ impl SlackPlanner {
         })
     }
 
-    /// Runs the current level, and lower ones until a plan survives.
     fn reduce_slack(&mut self, world: &World, state: &State, meter: &mut BudgetMeter) -> Choice {
         loop {
             let left = meter.remaining();
@@ -404,7 +375,7 @@ impl SlackPlanner {
         }
     }
 
-    /// Tries higher levels as long as they survive, within half of what is left.
+    /// Tries higher levels within half of the remaining budget.
     fn increase_slack(&mut self, world: &World, state: &State, mut choice: Choice, meter: &mut BudgetMeter) -> Choice {
         let mut share = BudgetMeter::new(halved(meter.remaining()));
         while self.current_level + 1 < self.levels.len() {
@@ -422,26 +393,21 @@ impl SlackPlanner {
     }
 }
 
-/// Follows plans that keep out of the threats' reach while one can be found, then plans with slack.
+/// Follows guarded plans, or plans with slack if there is none.
 struct GuardedPlanner {
     seed: u64,
-    /// Whether plans are to be ready for the threats' next phase.
+    /// True if plans must be ready for the threats' next phase.
     is_ready: bool,
     guarded: Option<GuardedPlan>,
-    /// The tick at which a plan out of reach is looked for again.
     retry_tick: u16,
-    /// The threats' next phase.
     early: Option<EarlyPhase>,
-    /// Plans without a guard.
     slack: SlackPlanner,
 }
 
-/// A plan out of the threats' reach.
 struct GuardedPlan {
     planner: SurvivalPlanner,
-    /// From this tick on, another plan is looked for.
     renew_tick: u16,
-    /// From this tick on, the plan may come within a threat's reach.
+    /// The plan may enter the threats' reach from this tick on.
     until_tick: u16,
 }
 
@@ -457,12 +423,10 @@ impl GuardedPlanner {
         }
     }
 
-    /// Whether the plan followed in a state keeps out of reach.
     fn is_guarded(&self, state: &State) -> bool {
         self.guarded.as_ref().is_some_and(|guarded| state.tick() < guarded.until_tick)
     }
 
-    /// Follows or finds a plan out of reach; if there is none, one with slack.
     fn decide(&mut self, world: &World, state: &State, budget: Budget) -> Choice {
         let mut meter = BudgetMeter::new(budget);
         let choice = self.decide_within(world, state, &mut meter);
@@ -490,7 +454,6 @@ impl GuardedPlanner {
         choice
     }
 
-    /// The next move of the plan out of reach, if there is one that survives.
     fn follow(&mut self, world: &World, state: &State, meter: &mut BudgetMeter) -> Option<Choice> {
         let guarded = self.guarded.as_mut()?;
         let choice = guarded.planner.decide(world, state, part(meter.remaining(), GUARD_SHARE));
@@ -501,8 +464,7 @@ impl GuardedPlanner {
         choice.survives().then_some(choice)
     }
 
-    /// Looks for a plan out of reach whose next ticks are ready for the next phase, if that is
-    /// quicker.
+    /// Finds a guarded plan that is ready for the next phase, if that phase is quicker.
     fn find_ready(&mut self, world: &World, state: &State, meter: &mut BudgetMeter) -> Option<Choice> {
         if !self.early.as_ref().is_some_and(|early| early.is_next(world, state.tick())) {
             self.early = EarlyPhase::new(world, state.tick());
@@ -519,7 +481,8 @@ impl GuardedPlanner {
                 ..SurvivalOptions::default()
             });
             let budget = part(left, GUARD_SHARE);
-            let solution = search.solve_pruned(world, state, LAST_TICK + 1, budget, Some(&readiness));
+            let is_hopeless = |world: &World, state: &State| readiness.is_hopeless(world, state);
+            let solution = search.solve_pruned(world, state, LAST_TICK + 1, budget, Some(&is_hopeless));
             let simulated_ticks = solution.simulated_ticks + readiness.ticks();
             meter.add_search(simulated_ticks);
             if solution.outcome != Outcome::Survives {
@@ -535,7 +498,6 @@ impl GuardedPlanner {
         None
     }
 
-    /// Looks for another plan out of reach.
     fn find(&mut self, world: &World, state: &State, meter: &mut BudgetMeter) -> Option<Choice> {
         for (guard, ticks) in GUARDS {
             let until_tick = state.tick().saturating_add(ticks);
@@ -565,7 +527,6 @@ fn within<T>(meter: &mut BudgetMeter, share: Budget, seed: u64, search: impl FnO
     found
 }
 
-/// Half of the remaining time and ticks.
 fn halved(budget: Budget) -> Budget {
     part(budget, 2)
 }

@@ -1,36 +1,33 @@
-//! Readiness: whether the player would survive if the threats' next phase began at once.
+//! Readiness: survival if the threats' next phase began at once.
 //!
-//! Nothing shows beforehand when a phase begins. Where the rules are in doubt it may be any tick,
-//! and a plan that counts on slow threats would be lost with their first early move. A state is
-//! *ready* if some line from it survives for a while although the threats have the period of a
-//! quicker phase from its tick on. A plan whose next ticks are all ready can be given up in any of
-//! them.
+//! The start of a phase cannot be foreseen if the rules are in doubt, and a plan for slow threats
+//! may fail at their first early move. A state is *ready* if a line from it survives for a while
+//! with the period of a quicker phase. A plan whose next ticks are all ready can be abandoned in
+//! any of them.
 
 use std::cell::RefCell;
 
 use crate::game::{PeriodTicks, Personality, PhaseClocks, Rules, State, World};
-use crate::planner::{Budget, Prune};
+use crate::planner::Budget;
 use crate::search::BudgetMeter;
 
 use super::lines::longest_survival;
 
-/// How long the player must survive in the next phase, in ticks.
 const READY_TICKS: u16 = 40;
-/// Maximum number of states of the search for a line that does.
 const READY_STATES_MAX: u64 = 400;
+/// There is one world for each tick of a period.
+const PERIOD_MAX: u8 = 8;
 
-/// The worlds in which the threats have the period of the next quicker phase all the time.
+/// Worlds in which the threats always have the period of the next quicker phase.
 #[derive(Debug)]
 pub(super) struct EarlyPhase {
-    /// That period.
     period_ticks: u8,
-    /// By the tick of the threats' first move, from 1 to the period.
+    /// Indexed by the tick of the threats' first move, from 1 to the period.
     worlds: Vec<World>,
 }
 
 impl EarlyPhase {
-    /// The worlds for the phase that follows the one of a tick, or the first after it that is
-    /// quicker; `None` if none is.
+    /// The worlds for the first quicker phase after that of a tick; `None` if there is none.
     pub fn new(world: &World, tick: u16) -> Option<Self> {
         let period_ticks = Self::period_after(world, tick)?;
         let early = |first_tick: u8| {
@@ -46,40 +43,38 @@ impl EarlyPhase {
                 phase_clocks: PhaseClocks { tease: clock, awake: clock, hungry: clock, insane: clock },
                 ..*world.rules()
             };
-            World::new(world.layout(), &rules).ok()
+            world.rebuilt(world.layout(), &rules).ok()
         };
         let worlds = (1..=period_ticks).map(early).collect::<Option<Vec<World>>>()?;
         Some(Self { period_ticks, worlds })
     }
 
-    /// The period of the first phase after that of a tick that is quicker.
     fn period_after(world: &World, tick: u16) -> Option<u8> {
         let clock = world.clock();
         let (phase, period_ticks) = (clock.personality_at(tick - 1), clock.period_ticks_at(tick - 1));
         let later = Personality::ALL.into_iter().filter(|&later| later as u8 > phase as u8);
-        later.map(|later| world.rules().period_ticks.of(later)).find(|&later| later < period_ticks)
+        let quicker = later.map(|later| world.rules().period_ticks.of(later)).find(|&later| later < period_ticks);
+        quicker.filter(|&period_ticks| period_ticks <= PERIOD_MAX)
     }
 
-    /// Whether these are the worlds for the phase that follows the one of a tick.
     pub fn is_next(&self, world: &World, tick: u16) -> bool {
         Self::period_after(world, tick) == Some(self.period_ticks)
     }
 
-    /// The world that goes on from a state of `world` as if the phase began in its tick.
+    /// The world that continues a state of `world` as if the phase began in its tick.
     fn world_from(&self, world: &World, state: &State) -> &World {
         let waiting = (self.period_ticks - 1).saturating_sub(world.ticks_since_move(state));
         let first_move = state.tick() + u16::from(waiting);
         &self.worlds[usize::from((first_move - 1) % u16::from(self.period_ticks))]
     }
 
-    /// Recognises states before `until_tick` that are not ready. All searches for it share the
-    /// budget; once that is used up, no state counts as ready.
+    /// Detects states before `until_tick` that are not ready. No state counts as ready once the
+    /// budget is used up.
     pub fn until(&self, until_tick: u16, budget: Budget) -> Readiness<'_> {
         Readiness { early: self, until_tick, meter: RefCell::new(BudgetMeter::new(budget)) }
     }
 }
 
-/// Recognises states that are not ready.
 pub(super) struct Readiness<'a> {
     early: &'a EarlyPhase,
     until_tick: u16,
@@ -87,21 +82,19 @@ pub(super) struct Readiness<'a> {
 }
 
 impl Readiness<'_> {
-    /// The simulated ticks of all searches.
     pub fn ticks(&self) -> u64 {
         self.meter.borrow().ticks()
     }
 
-    /// Whether the player would survive if the phase began in the tick of this state.
+    /// True if the player would survive if the phase began in the tick of this state.
     pub fn is_ready(&self, world: &World, state: &State) -> bool {
         let until = state.tick().saturating_add(READY_TICKS);
         let early = self.early.world_from(world, state);
         longest_survival(early, state, until, (READY_STATES_MAX, 0), &mut self.meter.borrow_mut()) >= until
     }
-}
 
-impl Prune for Readiness<'_> {
-    fn is_hopeless(&self, world: &World, state: &State) -> bool {
+    /// True if a line that must stay ready cannot go through this state.
+    pub fn is_hopeless(&self, world: &World, state: &State) -> bool {
         !state.is_over() && state.tick() < self.until_tick && !self.is_ready(world, state)
     }
 }
@@ -119,7 +112,7 @@ mod tests {
         const NEVER: u16 = 3000;
         let expected = Rules::BLITZ_2025.phase_clocks;
         for tick in 2..=901 {
-            // The clock is the tick less one; the phase begins once it exceeds this.
+            // The phase begins when the clock (tick - 1) exceeds this value.
             let clock = tick - 2;
             let phase_clocks = match world.clock().personality_at(tick - 1) {
                 Personality::Lazy => PhaseClocks { tease: clock, awake: NEVER, hungry: NEVER, insane: NEVER },
@@ -143,7 +136,6 @@ mod tests {
 
     #[test]
     fn corner_is_not_ready_for_quick_threats_and_a_ring_is() {
-        // The shark needs five ticks per step now, and one in the next phase.
         let rules =
             Rules { period_ticks: PeriodTicks { lazy: 5, tease: 1, awake: 1, hungry: 1, insane: 1 }, ..Rules::NO_JUMP };
         for (drawing, is_ready) in [("P....s", false), ("P....\n.###.\n.###s\n.###.\n.....", true)] {

@@ -1,25 +1,21 @@
-//! Reconstructs the player's path through ticks whose messages were missed.
+//! Reconstructs the player's path through ticks with missed messages.
 
 use crate::game::{Direction, Layout, Move, Mover, Position, Threat, Tile, World};
-use crate::search::Generator;
+use crate::search::{Deadline, Generator};
 
-use super::deadline::Deadline;
 use super::observation::ObservedPose;
 use super::records::Sent;
 
-/// Number of random paths tried after the likely ones have failed.
+/// Random paths tried after the likely ones have failed.
 const RANDOM_PATHS_MAX: usize = 256;
-/// Maximum delay, in ticks, that is considered for a command.
 const DELAY_TICKS_MAX: usize = 16;
 
-/// The player's position at the start of each tick, from the last observed tick to the next.
+/// The player's position at the start of each tick, from one observation to the next.
 pub(super) type Path = Vec<Position>;
 
-/// A run of unobserved ticks between two observations.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Gap<'a> {
     pub layout: &'a Layout,
-    /// A world with this layout.
     pub world: &'a World,
     pub from: Position,
     pub to: Position,
@@ -27,12 +23,10 @@ pub(super) struct Gap<'a> {
     pub ticks: usize,
 }
 
-/// Returns the first path that explains all `threats`, else the path that explains the most. Paths
-/// are tried in this order: all commands as sent, no command, one command late, random paths. If no
-/// path connects the two positions, the player is assumed to stay and then jump.
-///
-/// `threats` pairs each threat of the world, as it was before the gap, with its observation after
-/// the gap.
+/// Returns the first path that explains all `threats`, or else the path that explains the most. The
+/// order is: all commands as sent, no command, one command late, random paths. If no path connects
+/// the two positions, the player stays and then jumps. `threats` pairs each threat before the gap,
+/// in world order, with its observation after it.
 pub(super) fn reconstruct(
     gap: &Gap<'_>,
     sent: &[Sent],
@@ -43,7 +37,6 @@ pub(super) fn reconstruct(
 }
 
 impl Gap<'_> {
-    /// Like [`reconstruct`], with any function that counts the explained threats.
     fn find_path(
         &self,
         sent: &[Sent],
@@ -70,8 +63,6 @@ impl Gap<'_> {
         best.map_or_else(|| self.jump(), |(_, path)| path)
     }
 
-    /// The number of threats whose predicted pose matches their observation if the player took this
-    /// path.
     fn count_explained(&self, path: &Path, threats: &[(Threat, ObservedPose)]) -> usize {
         let is_explained = |&(index, &(threat, observed)): &(usize, &(Threat, ObservedPose))| {
             let ticks = path.windows(2).zip(self.first_tick..);
@@ -103,7 +94,7 @@ impl Gap<'_> {
         paths
     }
 
-    /// The path that a sequence of moves gives; an impossible move counts as a stay.
+    /// An impossible move counts as staying.
     fn walk(&self, moves: &[Move]) -> Path {
         let mut path = vec![self.from];
         let mut position = self.from;
@@ -117,10 +108,9 @@ impl Gap<'_> {
         path
     }
 
-    /// Random paths that arrive in time, each step drawn from those from which that is still
-    /// possible; `None` if there is no such path.
+    /// Random paths that arrive in time; `None` if there are none.
     fn random_paths(&self) -> impl Iterator<Item = Option<Path>> {
-        // Created only when the likely paths have failed.
+        // Created only after the likely paths have failed.
         let mut drawn: Option<(Vec<u16>, Generator)> = None;
         (0..RANDOM_PATHS_MAX).map(move |_| {
             let (distances, random) =
@@ -148,14 +138,13 @@ impl Gap<'_> {
         Some(path)
     }
 
-    /// Distance in steps from each tile to the player's next observed position.
     fn distances(&self) -> Vec<u16> {
         let graph = self.world.graph();
         let to = graph.tile(self.to).expect("the player is observed on an open tile");
         graph.distances(Mover::Player, to)
     }
 
-    /// Stays, then jumps: used when no path exists.
+    /// Stays, then jumps; used if no path exists.
     fn jump(&self) -> Path {
         let mut path = vec![self.from; self.ticks + 1];
         path[self.ticks] = self.to;
@@ -165,16 +154,8 @@ impl Gap<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
     use crate::game::Rules;
-    use crate::search::{ManualTimeSource, TimeSource};
-
-    fn far_deadline() -> Deadline {
-        let clock = ManualTimeSource::leak();
-        Deadline { at: clock.now() + Duration::from_secs(60), time_source: clock }
-    }
 
     fn world(drawing: &str) -> World {
         World::new(&Layout::parse(drawing).expect("a drawing"), &Rules::BLITZ_2025).expect("a map")
@@ -190,9 +171,9 @@ mod tests {
         let gap = gap(&world, Position::new(1, 0), 3);
         let sent = [Sent { tick: 7, player_move: Move::Right, is_timely: true }];
         let here = gap.from;
-        assert_eq!(gap.find_path(&sent, 1, |_| 1, far_deadline()), [here, gap.to, gap.to, gap.to]);
+        assert_eq!(gap.find_path(&sent, 1, |_| 1, Deadline::NEVER), [here, gap.to, gap.to, gap.to]);
         let late = |path: &Path| usize::from(path[2] == here);
-        assert_eq!(gap.find_path(&sent, 1, late, far_deadline()), [here, here, here, gap.to]);
+        assert_eq!(gap.find_path(&sent, 1, late, Deadline::NEVER), [here, here, here, gap.to]);
     }
 
     #[test]
@@ -200,7 +181,7 @@ mod tests {
         let world = world("P...\n.##.\n....");
         let gap = gap(&world, Position::new(0, 2), 4);
         let waited = |path: &Path| usize::from(path[1] == gap.from && path[3] == Position::new(0, 1));
-        let path = gap.find_path(&[], 1, waited, far_deadline());
+        let path = gap.find_path(&[], 1, waited, Deadline::NEVER);
         assert_eq!(waited(&path), 1, "{path:?}");
     }
 
@@ -208,6 +189,6 @@ mod tests {
     fn unreachable_position_is_a_jump() {
         let world = world("P#.");
         let gap = gap(&world, Position::new(2, 0), 2);
-        assert_eq!(reconstruct(&gap, &[], &[], far_deadline()), [gap.from, gap.from, gap.to]);
+        assert_eq!(reconstruct(&gap, &[], &[], Deadline::NEVER), [gap.from, gap.from, gap.to]);
     }
 }

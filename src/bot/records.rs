@@ -1,4 +1,4 @@
-//! The record of a game that the stages share: its messages, the moves sent, and its known map.
+//! The record of a game shared by the stages: messages, sent moves, and the known map.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -6,47 +6,41 @@ use crate::game::{Layout, Move, Position, Style};
 
 use super::observation::Observation;
 
-/// The record of playable messages and of the moves sent.
 #[derive(Debug, Default)]
 pub(super) struct History {
-    /// The threats' styles in the last message, and in the one before; `None` if unknown.
+    /// The threats' styles in the last message and the one before; `None` if unknown.
     pub styles: Vec<Option<Style>>,
     pub styles_before: Vec<Option<Style>>,
-    /// Observations that the tracker has not processed yet, the latest last.
+    /// Observations that the tracker has not processed yet, oldest first.
     pub queue: VecDeque<Observation>,
     /// The latest processed observations, of consecutive ticks.
     pub log: Vec<Observation>,
-    /// Moves that were sent and whose effect the tracker has not seen yet.
+    /// Sent moves whose effect the tracker has not seen yet.
     pub sent: Vec<Sent>,
 }
 
 impl History {
-    /// The threats whose style the last message has changed, by message index, with the new style.
     pub fn restyled(&self) -> Vec<(usize, Option<Style>)> {
         let styles = self.styles_before.iter().zip(&self.styles).enumerate();
         styles.filter(|(_, (before, now))| before != now).map(|(index, (_, now))| (index, *now)).collect()
     }
 }
 
-/// A move that was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sent {
     pub tick: u16,
     pub player_move: Move,
-    /// Whether it was sent within the budget while the bot was up to date.
+    /// True if it was sent within the budget while the bot was up to date.
     pub is_timely: bool,
 }
 
-/// The known map: where the player can go.
 #[derive(Debug)]
 pub(super) struct KnownMap {
-    /// The map as known so far: tiles that refused the player are see-through. Its threats are the
-    /// predictable ones.
+    /// The map with the predictable threats; tiles that refused the player are see-through.
     pub layout: Layout,
-    /// Tiles where the player has been.
     pub visited: BTreeSet<Position>,
-    /// For each tile, the number of consecutive commands into it that had no effect.
+    /// For each tile, the number of consecutive commands into it without effect.
     pub refusals: BTreeMap<Position, u32>,
-    /// Tiles treated as see-through only because the player has never visited them.
+    /// Unvisited tiles treated as see-through.
     pub excluded: Vec<Position>,
 }

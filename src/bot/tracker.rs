@@ -1,12 +1,11 @@
 //! Predict and update: tracks a game through its observations.
 //!
-//! Guarantees: a game that keeps the rules is tracked exactly, even if our commands are late or
-//! lost. The player's position shows which move was played, so a late command is simply a tick
-//! without a command. For ticks whose messages were missed, the tracker tries the commands as sent,
-//! no commands, and other paths to the player's observed position, until the predicted threats
-//! match the observed ones. A game that breaks the rules is tracked by its observed positions.
+//! A game that keeps the rules is tracked exactly, even if commands are late or lost: the player's
+//! position shows the played move. For missed messages, the tracker tries the commands as sent, no
+//! commands, and other paths to the player's observed position, until the predicted threats match
+//! the observed ones. A game that breaks the rules is tracked by its observed positions.
 //!
-//! The tracker itself follows the player and the map; `belief` follows the threats.
+//! The tracker follows the player and the map; `belief` follows the threats.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,61 +13,51 @@ use crate::game::{
     Direction, FIRST_TICK, Layout, Position, Rules, Spawn, Style, Tile, World, WorldBuilder, WorldError,
 };
 use crate::protocol::MessageMap;
+use crate::search::Deadline;
 
 use super::belief::{Beliefs, Step};
-use super::deadline::{Deadline, Deadlines};
+use super::deadline::Deadlines;
 use super::observation::{Observation, ObservedPose};
 use super::options::BotOptions;
 use super::reconstruct::{Gap, Path, reconstruct};
 use super::records::{History, KnownMap, Sent};
 
-/// Number of processed observations that are kept.
 const LOG_TICKS_MAX: usize = 200;
-/// Ticks after joining a running game during which mispredictions are attributed to missing
-/// information.
+/// Ticks after joining a running game in which missing information explains mispredictions.
 const GRACE_TICKS: u16 = 100;
-/// A tile counts as closed once the probability that every refused command into it was merely late
-/// falls below this. With the initial estimate of the late share, this takes two refusals.
+/// A tile counts as closed if the probability that all refused commands into it were late falls
+/// below this. With the initial late share, this takes two refusals.
 const LATE_CHANCE_MIN: f64 = 1e-3;
 /// Prior of the late share: this many timely commands and one late one.
 const PRIOR_COMMANDS: u32 = 50;
-/// The shortest gap, in ticks, that is not reconstructed: the tracker joins the game again instead.
+/// The shortest gap, in ticks, after which the tracker rejoins instead of reconstructing.
 const REJOIN_TICKS: u16 = 200;
-/// Tiles whose routes are built between two checks of the clock: about half a millisecond on the
-/// largest map.
+/// Tiles whose routes are built between two clock checks: half a millisecond on the largest map.
 const TILES_PER_SLICE: usize = 16;
-/// The minimum number of observations processed per message while the bot catches up, however late
-/// it is: more than arrive in the meantime.
+/// Minimum observations processed per message while the bot catches up: more than arrive meanwhile.
 const CATCH_UP_MESSAGES_MIN: usize = 4;
 
-/// How far the bot has processed a game.
 pub(super) enum Tracking {
-    /// The world is being built; observations and moves are queued meanwhile.
+    /// The world is being built; observations and moves are queued.
     Building(Box<WorldBuilder>),
-    /// The world is ready. While observations are queued, the tracker is behind.
+    /// The tracker is behind while observations are queued.
     Following(Box<Tracker>),
 }
 
-/// The state of a tracked game.
 #[derive(Debug)]
 pub(super) struct Tracker {
     pub tick: u16,
     pub player: Position,
     pub map: KnownMap,
     pub beliefs: Beliefs,
-    /// The tick up to which mispredictions are attributed to missing information.
+    /// The last tick in which missing information explains mispredictions.
     grace_until: u16,
-    /// Commands that took effect.
     effective_commands: u32,
-    /// Commands into tiles that the player can enter, but that had no effect.
+    /// Commands without effect into tiles that the player can enter.
     late_commands: u32,
 }
 
-/// Processes what is queued: builds the world if it is not there yet, then predicts and updates,
-/// observation by observation. What does not fit before the deadline stays queued for the next
-/// message.
-///
-/// Returns `None` if the world cannot be built.
+/// Processes queued observations until the deadline. Returns `None` if the world cannot be built.
 pub(super) fn track(
     tracking: Option<Tracking>,
     map: &MessageMap,
@@ -116,14 +105,11 @@ pub(super) fn track(
     Some(Tracking::Following(tracker))
 }
 
-/// The layout of a game's first observation, with the player's and the threats' current positions
-/// as their spawns.
 fn layout_of(map: &MessageMap, observation: &Observation, styles: &[Option<Style>]) -> Layout {
     Layout { threats: spawns(styles, observation), ..map.layout(observation.player) }
 }
 
-/// The positions of the threats as their spawns; a threat of unknown style gets a placeholder
-/// style.
+/// A threat of unknown style gets a placeholder style.
 fn spawns(styles: &[Option<Style>], observation: &Observation) -> Vec<Spawn> {
     let spawn = |(style, threat): (&Option<Style>, &ObservedPose)| Spawn {
         style: style.unwrap_or(Style::Goldfish),
@@ -133,41 +119,8 @@ fn spawns(styles: &[Option<Style>], observation: &Observation) -> Vec<Spawn> {
 }
 
 impl Tracker {
-    /// A tracker that has followed the game from its first observation under other rules and
-    /// styles. `log` holds every observation so far.
-    ///
-    /// # Errors
-    /// When the world cannot be built.
-    pub fn followed(
-        &self,
-        rules: &Rules,
-        styles: &[Option<Style>],
-        log: &[Observation],
-        deadlines: Deadlines,
-    ) -> Result<Self, WorldError> {
-        let first = log.first().expect("a game has a first observation");
-        let layout = Layout { player: first.player, threats: spawns(styles, first), ..self.map.layout.clone() };
-        let world = World::new(&layout, rules)?;
-        let mut tracker = Self::new(layout, world, styles, first, deadlines.decision)?;
-        let mut history = History::default();
-        keep_processed(&mut history, first.clone(), false);
-        for observation in &log[1..] {
-            tracker.process(observation.clone(), &[], &mut history, deadlines);
-        }
-        tracker.map.visited.extend(&self.map.visited);
-        tracker.map.refusals = self.map.refusals.clone();
-        tracker.map.excluded = self.map.excluded.clone();
-        tracker.effective_commands = self.effective_commands;
-        tracker.late_commands = self.late_commands;
-        tracker.beliefs.world_count += self.beliefs.world_count + 1;
-        Ok(tracker)
-    }
-
-    /// Starts from the first message of a game, or the first that arrived. `world` was built from
-    /// `layout`; unknown styles are `None`. After `deadline` only a few hypotheses are kept.
-    ///
-    /// # Errors
-    /// When the world cannot be built; the caller has checked that it can.
+    /// `world` was built from `layout`; unknown styles are `None`. After `deadline` only a few
+    /// hypotheses are kept. Fails if the world cannot be built, which the caller has ruled out.
     pub fn new(
         layout: Layout,
         world: World,
@@ -190,14 +143,13 @@ impl Tracker {
         })
     }
 
-    /// Whether it has joined a running game, or joined it again after many missed messages.
+    /// True if it joined a running game, or rejoined after many missed messages.
     pub fn has_joined(&self) -> bool {
         self.grace_until > 0
     }
 
-    /// Updates the tracker with an observation of a later tick, or of the same one, since which
-    /// messages have given the threats in `restyled` another style. Gap reconstruction and style
-    /// identification stop at the deadline for inference; after the one for the decision only a few
+    /// `restyled` lists the threats whose style has changed. Gap reconstruction and style
+    /// identification stop at the deadline for inference; after the decision's deadline only a few
     /// hypotheses are kept.
     fn process(
         &mut self,
@@ -219,8 +171,7 @@ impl Tracker {
         (self.tick, self.player) = (observation.tick, observation.player);
         self.map.visited.insert(self.player);
         self.map.refusals.remove(&self.player);
-        // Where the path is a guess, so are the hypotheses predicted along it: mispredictions do
-        // not count.
+        // On a guessed path the hypotheses are guesses too, so mispredictions do not count.
         let counts_mispredictions = ticks == 1 && self.tick > self.grace_until;
         let is_rejoin = ticks >= REJOIN_TICKS;
         if is_rejoin {
@@ -231,7 +182,6 @@ impl Tracker {
         self.beliefs.step(&step, &mut self.map, deadlines);
     }
 
-    /// The player's path through missed ticks.
     fn reconstruct_gap(&self, sent: &[Sent], observation: &Observation, deadline: Deadline) -> Path {
         let Beliefs { world, best, message_indices, .. } = &self.beliefs;
         let gap = Gap {
@@ -247,9 +197,8 @@ impl Tracker {
         reconstruct(&gap, sent, &threats, deadline)
     }
 
-    /// Handles a command into an open tile that the player did not reach: it was late, or the tile
-    /// is see-through, which messages do not show. A visited tile is never see-through; an
-    /// unvisited one that refuses the player repeatedly is.
+    /// The player did not reach an open tile: its command was late, or the tile is see-through. A
+    /// visited tile is never see-through; an unvisited one that refuses the player repeatedly is.
     fn note_refusal(&mut self, sent: &[Sent], player: Position) {
         let Some(sent) = sent.iter().find(|sent| sent.tick == self.tick) else { return };
         let Some(target) = sent.player_move.direction().map(|direction| self.player.towards(direction)) else { return };
@@ -262,15 +211,14 @@ impl Tracker {
             *refusals += 1;
             let commands = self.effective_commands + self.late_commands + PRIOR_COMMANDS;
             let late_share = f64::from(self.late_commands + 1) / f64::from(commands + 1);
-            // Not the standard library's power, whose last bit depends on the platform.
+            // The last bit of the standard library's power depends on the platform.
             if libm::pow(late_share, f64::from(*refusals)) < LATE_CHANCE_MIN {
                 self.close(target);
             }
         }
     }
 
-    /// Marks a tile as see-through, unless that would leave the player no exit: in that case the
-    /// commands themselves must have been lost.
+    /// Keeps a tile open if closing it would leave the player no exit: the commands were then lost.
     fn close(&mut self, position: Position) {
         let neighbours = Direction::ALL.map(|direction| self.player.towards(direction));
         if !neighbours.iter().any(|&next| next != position && self.map.layout.tile(next) == Tile::Open) {
@@ -281,7 +229,63 @@ impl Tracker {
     }
 }
 
-/// Moves an observation that has been processed to the log. After missed ticks the log starts over.
+/// A tracker that replays a game under other rules and styles.
+#[derive(Debug)]
+pub(super) struct Replay {
+    tracker: Tracker,
+    history: History,
+    processed: usize,
+}
+
+impl Replay {
+    /// `tracker` has followed the same game. Fails if the world cannot be built.
+    pub fn new(
+        tracker: &Tracker,
+        rules: &Rules,
+        styles: &[Option<Style>],
+        first: &Observation,
+    ) -> Result<Self, WorldError> {
+        let layout = Layout { player: first.player, threats: spawns(styles, first), ..tracker.map.layout.clone() };
+        let world = tracker.beliefs.world.rebuilt(&layout, rules)?;
+        let tracker = Tracker::new(layout, world, styles, first, Deadline::NEVER)?;
+        let mut history = History::default();
+        keep_processed(&mut history, first.clone(), false);
+        Ok(Self { tracker, history, processed: 1 })
+    }
+
+    /// Returns true once it reaches the last observation.
+    pub fn advance(&mut self, log: &[Observation], deadline: Deadline) -> bool {
+        while let Some(observation) = log.get(self.processed) {
+            if deadline.is_past() {
+                return false;
+            }
+            let deadlines = Deadlines { inference: deadline, learning: deadline, decision: deadline };
+            self.tracker.process(observation.clone(), &[], &mut self.history, deadlines);
+            self.processed += 1;
+        }
+        true
+    }
+
+    pub fn mispredictions(&self) -> u32 {
+        self.tracker.beliefs.mispredictions().iter().sum()
+    }
+
+    pub fn finish(self, before: &mut Tracker) -> Tracker {
+        let mut tracker = self.tracker;
+        tracker.map.visited.append(&mut before.map.visited);
+        tracker.map.refusals = std::mem::take(&mut before.map.refusals);
+        tracker.map.excluded = std::mem::take(&mut before.map.excluded);
+        // Tiles may have been found closed since the replay began.
+        tracker.map.layout.tiles.clone_from(&before.map.layout.tiles);
+        tracker.beliefs.refresh(&mut tracker.map);
+        tracker.effective_commands = before.effective_commands;
+        tracker.late_commands = before.late_commands;
+        tracker.beliefs.world_count += before.beliefs.world_count + 1;
+        tracker
+    }
+}
+
+/// The log starts over after missed ticks.
 fn keep_processed(history: &mut History, observation: Observation, is_next: bool) {
     if !is_next {
         history.log.clear();
@@ -295,11 +299,9 @@ fn keep_processed(history: &mut History, observation: Observation, is_next: bool
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
     use crate::game::{Move, State};
-    use crate::search::{Generator, ManualTimeSource, TimeSource};
+    use crate::search::Generator;
 
     const DRAWING: &str = "
         #################
@@ -325,7 +327,6 @@ mod tests {
         }
     }
 
-    /// A tracker and its records.
     struct Tracked {
         tracker: Tracker,
         history: History,
@@ -356,14 +357,11 @@ mod tests {
     }
 
     fn far_deadlines() -> Deadlines {
-        let clock = ManualTimeSource::leak();
-        let far = Deadline { at: clock.now() + Duration::from_secs(60), time_source: clock };
-        Deadlines { inference: far, decision: far }
+        Deadlines { inference: Deadline::NEVER, learning: Deadline::NEVER, decision: Deadline::NEVER }
     }
 
-    /// Plays random games in which `delivery` decides what happens to each command: the moves
-    /// actually played in this tick and in the following ticks without messages. After every
-    /// message that arrives, the tracked state must equal the server's.
+    /// `delivery` turns each command into the moves played in this tick and in following ticks
+    /// without messages. After every message, the tracked state must equal the server's.
     fn track_games(delivery: impl Fn(&mut Generator, Move) -> Vec<Move>) {
         let layout = Layout::parse(DRAWING).expect("a drawing");
         let world = World::new(&layout, &Rules::BLITZ_2025).expect("a map");
@@ -414,7 +412,7 @@ mod tests {
         let mut state = world.start();
         let mut tracked = Tracked::new(&layout, &world, &state);
         for (sent, played) in [
-            // Late twice, but it works in between.
+            // Late twice, with a success in between.
             (Move::Right, Move::Stay),
             (Move::Right, Move::Right),
             (Move::Left, Move::Left),
@@ -427,7 +425,7 @@ mod tests {
             tracked.observe(&world, &state);
             assert!(!tracked.tracker.map.layout.tiles.contains(&Tile::SeeThrough));
         }
-        // Commands have been late before, so two refusals are not enough evidence yet.
+        // After late commands, two refusals are not enough evidence.
         for _ in 0..2 {
             tracked.send(state.tick(), Move::Down);
             world.step(&mut state, Move::Stay);
