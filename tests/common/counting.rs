@@ -1,18 +1,16 @@
-//! An allocator that counts allocations and measures the peak memory of a piece of code.
-//!
-//! Counters are per thread, because the threads of the test harness allocate at any time.
+//! An allocator that counts allocations and measures the peak memory of a piece of code. Counters
+//! are per thread, because the threads of the test harness allocate at any time.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-/// The system's allocator with counters.
 pub struct Counting;
 
 thread_local! {
     static COUNTS: Cell<Counts> = const { Cell::new(Counts { allocations: 0, now_bytes: 0, peak_bytes: 0 }) };
 }
 
-/// Allocations of this thread so far; the bytes are negative if it freed memory of other threads.
+/// Allocations of this thread. The bytes are negative if it freed memory of other threads.
 #[derive(Clone, Copy)]
 struct Counts {
     allocations: usize,
@@ -20,7 +18,6 @@ struct Counts {
     peak_bytes: isize,
 }
 
-/// Changes this thread's counters; does nothing while the thread is shutting down.
 fn count(change: impl FnOnce(&mut Counts)) {
     let _ = COUNTS.try_with(|cell| {
         let mut counts = cell.get();
@@ -30,7 +27,7 @@ fn count(change: impl FnOnce(&mut Counts)) {
     });
 }
 
-// SAFETY: every call is forwarded to the system allocator unchanged; the counters neither allocate
+// SAFETY: every call is forwarded to the system allocator unchanged. The counters neither allocate
 // nor need to be dropped.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
@@ -49,10 +46,9 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// Allocations of a piece of code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Allocations {
-    /// Number of allocations, including reallocations.
+    /// Includes reallocations.
     pub allocations: usize,
     /// Peak memory above the initial level.
     pub peak_bytes: usize,

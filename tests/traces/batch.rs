@@ -1,4 +1,4 @@
-//! The comparison of a batch with recorded traces.
+//! Compares a batch with recorded traces.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -12,14 +12,13 @@ use getaway::protocol::{Trace, TraceTick};
 
 use crate::common;
 
-/// Plays all traces of a folder in one batch, one game per trace, and compares every line.
 pub fn check(folder: &Path, map_folder: &dyn Fn(&str) -> PathBuf) {
     let files = common::files_ending(folder, ".trace.jsonl.gz");
     let traces: Vec<Trace> = files.iter().map(|path| read_trace(path)).collect();
     assert!(!traces.is_empty(), "no traces in {}", folder.display());
     let world = |trace: &Trace| {
         let map = Map::load(map_folder(&trace.header.map)).unwrap_or_else(|error| panic!("{error}"));
-        Arc::new(World::new(&map.layout, &trace.header.rules).expect("the maps of the traces are within the limits"))
+        Arc::new(World::new(&map.layout, &trace.header.rules()).expect("the maps of the traces are within the limits"))
     };
     let mut batch = Batch::new(traces.iter().map(world).collect(), (0..traces.len()).collect());
     let (mut rewards, mut terminations) = (vec![0.0; traces.len()], vec![false; traces.len()]);

@@ -1,4 +1,4 @@
-//! The comparison of a model of the rules with recorded traces.
+//! Compares a model of the rules with recorded traces.
 
 use std::fmt::Debug;
 use std::fs::File;
@@ -13,11 +13,8 @@ use getaway_reference as reference;
 
 use crate::common;
 
-/// A model of the rules that can be compared with a trace.
 pub trait Model {
-    /// The game before its first tick.
     fn new(layout: &Layout, rules: &Rules) -> Self;
-    /// Plays one tick.
     fn step(&mut self, actions: &[Action]);
     /// The state in trace format, without actions.
     fn observe(&self) -> TraceTick;
@@ -49,7 +46,6 @@ impl Model for reference::Game {
     }
 }
 
-/// The fast model.
 pub struct FastModel {
     world: World,
     state: State,
@@ -71,7 +67,6 @@ impl Model for FastModel {
     }
 }
 
-/// Runs a model over the traces of a folder.
 pub fn follow_traces<M: Model>(folder: &Path, map_folder: &dyn Fn(&str) -> PathBuf) {
     let traces = common::files_ending(folder, ".trace.jsonl.gz");
     assert!(!traces.is_empty(), "no traces in {}", folder.display());
@@ -79,13 +74,12 @@ pub fn follow_traces<M: Model>(folder: &Path, map_folder: &dyn Fn(&str) -> PathB
     println!("{} traces, {lines} lines", traces.len());
 }
 
-/// Runs a model over one trace and returns how many lines it has.
 fn follow<M: Model>(path: &Path, map_folder: &dyn Fn(&str) -> PathBuf) -> usize {
     let trace = parse(path, &read_gz(path));
     let header = &trace.header;
     let layout = load_layout(&map_folder(&header.map));
     let file = path.file_name().unwrap_or_default().to_string_lossy();
-    let mut model = M::new(&layout, &header.rules);
+    let mut model = M::new(&layout, &header.rules());
     check_header(&Place { file: &file, line: 1 }, header, &layout, &model.observe());
     for (tick, line) in trace.ticks.iter().zip(2..) {
         model.step(tick.actions.as_deref().unwrap_or_default());
@@ -94,7 +88,7 @@ fn follow<M: Model>(path: &Path, map_folder: &dyn Fn(&str) -> PathBuf) -> usize 
     trace.ticks.len() + 1
 }
 
-/// Every trace of a folder is written as it was read.
+/// Checks that every trace of a folder is written as it was read.
 pub fn round_trip(folder: &Path) {
     let traces = common::files_ending(folder, ".trace.jsonl.gz");
     assert!(!traces.is_empty(), "no traces in {}", folder.display());
@@ -111,19 +105,16 @@ pub fn round_trip(folder: &Path) {
     }
 }
 
-/// Loads a layout that must be valid.
 pub fn load_layout(folder: &Path) -> Layout {
     Map::load(folder).unwrap_or_else(|error| panic!("{error}")).layout
 }
 
-/// The position in the recordings, for error messages.
 struct Place<'a> {
     file: &'a str,
     line: usize,
 }
 
 impl Place<'_> {
-    /// Fails if a field differs.
     #[track_caller]
     fn same<T: PartialEq + Debug>(&self, field: &str, expected: T, found: T) {
         let Self { file, line } = self;
@@ -131,9 +122,8 @@ impl Place<'_> {
     }
 }
 
-/// Compares the header of a trace with the map and the model's first state.
 fn check_header(place: &Place, expected: &TraceHeader, layout: &Layout, first: &TraceTick) {
-    let world = World::new(layout, &expected.rules).expect("the maps of the traces are within the limits");
+    let world = World::new(layout, &expected.rules()).expect("the maps of the traces are within the limits");
     let found = TraceHeader::new(expected.map.clone(), &world);
     place.same("width", expected.width, found.width);
     place.same("height", expected.height, found.height);
@@ -150,7 +140,6 @@ fn check_header(place: &Place, expected: &TraceHeader, layout: &Layout, first: &
     place.same("tick", 1, first.tick);
 }
 
-/// Compares a tick of a trace with the model's state after that tick.
 fn check_tick(place: &Place, expected: &TraceTick, found: &TraceTick) {
     place.same("tick", expected.tick, found.tick);
     place.same("player", expected.player, found.player);
@@ -165,7 +154,6 @@ fn check_tick(place: &Place, expected: &TraceTick, found: &TraceTick) {
     place.same("caught", expected.caught, found.caught);
 }
 
-/// The text of a gzipped file.
 pub fn read_gz(path: &Path) -> String {
     let file = File::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let mut text = String::new();
@@ -173,12 +161,10 @@ pub fn read_gz(path: &Path) -> String {
     text
 }
 
-/// Parses a trace that must be valid.
 fn parse(path: &Path, text: &str) -> Trace {
     Trace::parse(text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// A value as a line of a trace, without the newline.
 pub fn line_of(value: &impl serde::Serialize) -> String {
     let mut line = Vec::new();
     write_line(&mut line, value).expect("memory can be written to");

@@ -1,5 +1,4 @@
-//! The learner's findings are right, as judged by replaying the games under the rules that it
-//! found.
+//! The learner's findings are right, as checked by replaying games under the rules that it found.
 //!
 //! `GETAWAY_VARIANTS=200 cargo test --release --test inference` is the long run.
 
@@ -11,7 +10,7 @@ use getaway::map::{Map, MapLibrary};
 use getaway::planner::{Budget, SurvivalOptions, SurvivalSearch};
 use getaway::protocol::{GameMessage, Name};
 
-/// The maps of the short run: all styles are on them.
+/// The maps of the short run, which have all styles.
 const MAPS: [&str; 4] = ["roundabout", "old-town", "harbour", "market-square"];
 
 fn maps() -> Vec<Map> {
@@ -19,13 +18,11 @@ fn maps() -> Vec<Map> {
     MAPS.iter().map(|name| library.find(name).expect("a bundled map")).collect()
 }
 
-/// The moves of a random walker that avoids being caught.
 fn walk(world: &World, seed: u64) -> Vec<Move> {
     let options = SurvivalOptions { seed, ..SurvivalOptions::default() };
     SurvivalSearch::new(options).solve(world, &world.start(), Budget::ticks(200_000)).moves
 }
 
-/// Shows the learner a game, message by message.
 fn show(learner: &mut Learner, world: &World, moves: &[Move]) {
     let mut state = world.start();
     let sight =
@@ -45,7 +42,7 @@ fn show(learner: &mut Learner, world: &World, moves: &[Move]) {
     }
 }
 
-/// The first tick after which the threats of two sets of rules differ, for the same moves.
+/// The first tick after which the threats differ under two sets of rules, for the same moves.
 fn first_difference(map: &Map, left: &Rules, right: &Rules, moves: &[Move]) -> Option<u16> {
     let worlds = [left, right].map(|rules| World::new(&map.layout, rules).expect("a map"));
     let mut states = [worlds[0].start(), worlds[1].start()];
@@ -69,7 +66,6 @@ fn first_difference(map: &Map, left: &Rules, right: &Rules, moves: &[Move]) -> O
     None
 }
 
-/// The rules with one parameter taken from other rules.
 fn with(rules: &Rules, parameter: Parameter, from: &Rules) -> Rules {
     let (mut target, source) = (serde_json::to_value(rules).unwrap(), serde_json::to_value(from).unwrap());
     let name = parameter.name();
@@ -78,7 +74,7 @@ fn with(rules: &Rules, parameter: Parameter, from: &Rules) -> Rules {
     serde_json::from_value(target).expect("rules")
 }
 
-/// Checks everything that is called certain: it equals the truth, or plays like it everywhere.
+/// Checks all certain findings: each equals the truth or plays like it on every map.
 fn judge(truth: &Rules, findings: &Findings, all: &[(Map, Vec<Move>)], context: &str) -> Vec<String> {
     let mut wrong = Vec::new();
     for (finding, parameter) in findings.parameters.iter().zip(Parameter::ALL) {
@@ -108,11 +104,10 @@ fn judge(truth: &Rules, findings: &Findings, all: &[(Map, Vec<Move>)], context: 
     wrong
 }
 
-/// Variants in which the values for a hawk must be chosen together, because not every patience and
-/// number of posts goes with every rest; in the first, hypotheses have been dropped.
+/// Variants in which the parameters of a hawk must be chosen together, because not every patience
+/// and number of posts goes with every rest. In the first, hypotheses are dropped.
 const SEEDS_OF_HAWKS: [u64; 2] = [53, 151];
 
-/// The number of variants: a dozen, or as many as the environment says.
 fn variants() -> u64 {
     std::env::var("GETAWAY_VARIANTS").ok().and_then(|text| text.parse().ok()).unwrap_or(12)
 }

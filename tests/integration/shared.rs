@@ -1,20 +1,12 @@
-//! Tests that need the shared folder: recordings of the real server and the challenge's maps.
+//! Tests with the recordings of the real server and the real maps in the shared folder.
 //!
-//! The traces were recorded by an independent implementation on the server's own JavaScript engine:
-//! whole games on the real maps, on mazes, and on unusual maps, under unusual actions. A mismatch
-//! reports the file, the line and the field; if rules and recordings disagree, the recordings are
-//! right.
+//! An independent implementation on the server's JavaScript engine recorded the traces: whole games
+//! on the real maps, on mazes, and on unusual maps, under unusual actions. A mismatch reports the
+//! file, the line and the field. Where rules and recordings disagree, the recordings are right.
 
-#[path = "traces/batch.rs"]
-mod batch_traces;
-mod common;
-#[path = "common/shared.rs"]
-mod harness;
-mod traces;
-
-use std::path::Path;
-use std::process::ExitCode;
-
+use crate::batch_traces;
+use crate::common::{self, shared_folder};
+use crate::traces::{FastModel, Model, follow_traces, read_gz, round_trip};
 use getaway::bot::{Bot, BotOptions};
 use getaway::game::{Rules, World};
 use getaway::map::{MapLibrary, decode_layout, encode_layout};
@@ -22,29 +14,40 @@ use getaway::protocol::GameMessage;
 use getaway::search::Budget;
 use getaway_reference as reference;
 
-use traces::{FastModel, Model, follow_traces, read_gz, round_trip};
-
-fn main() -> ExitCode {
-    harness::run(&[
-        ("game_agrees_with_every_trace", follow_every_trace::<FastModel>),
-        ("reference_agrees_with_every_trace", follow_every_trace::<reference::Game>),
-        ("batch_agrees_with_every_trace", batch_agrees_with_every_trace),
-        ("traces_round_trip_byte_for_byte", |shared| round_trip(&shared.join("golden/traces"))),
-        ("recorded_messages_round_trip", recorded_messages_round_trip),
-        ("shared_maps_load_and_round_trip", shared_maps_load_and_round_trip),
-        ("whole_games_are_survived_on_the_real_maps", whole_games_are_survived_on_the_real_maps),
-    ])
+#[test]
+#[ignore = "needs ../shared"]
+fn game_agrees_with_every_trace() {
+    follow_every_trace::<FastModel>();
 }
 
-fn follow_every_trace<M: Model>(shared: &Path) {
+#[test]
+#[ignore = "needs ../shared"]
+fn reference_agrees_with_every_trace() {
+    follow_every_trace::<reference::Game>();
+}
+
+#[test]
+#[ignore = "needs ../shared"]
+fn traces_round_trip_byte_for_byte() {
+    round_trip(&shared_folder().join("golden/traces"));
+}
+
+fn follow_every_trace<M: Model>() {
+    let shared = &shared_folder();
     follow_traces::<M>(&shared.join("golden/traces"), &|map| common::map_folder(shared, map));
 }
 
-fn batch_agrees_with_every_trace(shared: &Path) {
+#[test]
+#[ignore = "needs ../shared"]
+fn batch_agrees_with_every_trace() {
+    let shared = &shared_folder();
     batch_traces::check(&shared.join("golden/traces"), &|map| common::map_folder(shared, map));
 }
 
-fn recorded_messages_round_trip(shared: &Path) {
+#[test]
+#[ignore = "needs ../shared"]
+fn recorded_messages_round_trip() {
+    let shared = &shared_folder();
     let recordings = common::files_ending(&shared.join("golden/recordings"), ".jsonl.gz");
     assert!(!recordings.is_empty());
     for path in recordings {
@@ -59,8 +62,10 @@ fn recorded_messages_round_trip(shared: &Path) {
     }
 }
 
-/// The real challenge's maps and those of the traces.
-fn shared_maps_load_and_round_trip(shared: &Path) {
+#[test]
+#[ignore = "needs ../shared"]
+fn shared_maps_load_and_round_trip() {
+    let shared = &shared_folder();
     let entries = MapLibrary::new([shared.join("maps"), shared.join("golden/maps")]).list().unwrap();
     assert!(entries.len() > 6);
     for entry in entries {
@@ -70,7 +75,10 @@ fn shared_maps_load_and_round_trip(shared: &Path) {
     }
 }
 
-fn whole_games_are_survived_on_the_real_maps(shared: &Path) {
+#[test]
+#[ignore = "needs ../shared"]
+fn whole_games_are_survived_on_the_real_maps() {
+    let shared = &shared_folder();
     let maps = common::maps_in(&shared.join("maps"));
     assert!(!maps.is_empty());
     for map in maps {

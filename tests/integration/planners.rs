@@ -1,13 +1,12 @@
-//! Tests of every planner in short games on the bundled maps.
+//! Every planner in short games on the bundled maps.
 //!
-//! Guarantees: moves are legal; the same seed gives the same game; a move is returned even after
-//! the deadline; on average the planners rank as expected; and every result of the survival search
-//! is confirmed by the reference model.
-
-mod common;
+//! Guarantees: moves are legal. The same seed gives the same game. Planners return a move even
+//! after the deadline. Planners rank as expected on average. The reference model confirms every
+//! result of the survival search.
 
 use std::time::Instant;
 
+use crate::common;
 use getaway::game::{Action, Direction, Layout, Move, POINTS_PER_TICK, Rules, State, World};
 use getaway::map::{GeneratorKind, GeneratorOptions, Map, generate_nth};
 use getaway::planner::{
@@ -16,7 +15,6 @@ use getaway::planner::{
 };
 use getaway_reference as reference;
 
-/// The bundled map with this name.
 fn our_map(name: &str) -> Map {
     let maps = common::our_maps();
     maps.into_iter().find(|map| map.name == name).unwrap_or_else(|| panic!("no map {name}"))
@@ -26,7 +24,7 @@ fn world(layout: &Layout, rules: &Rules) -> World {
     World::new(layout, rules).expect("a map within the limits")
 }
 
-/// Plays at most `ticks` ticks from `state`; every move must be one of the distinct moves.
+/// Plays at most `ticks` ticks from `state`. Every move must be one of the distinct moves.
 fn play(world: &World, planner: &mut dyn Planner, state: &mut State, limit: Budget, ticks: usize) -> Vec<Choice> {
     let mut choices = Vec::new();
     while !state.is_over() && choices.len() < ticks {
@@ -38,7 +36,6 @@ fn play(world: &World, planner: &mut dyn Planner, state: &mut State, limit: Budg
     choices
 }
 
-/// The score of a whole game.
 fn score(world: &World, name: &str, seed: u64, limit: Budget) -> u32 {
     let mut state = world.start();
     let mut planner = by_name(name, seed).expect("a planner");
@@ -46,7 +43,6 @@ fn score(world: &World, name: &str, seed: u64, limit: Budget) -> u32 {
     world.score(&state)
 }
 
-/// All planner names and some expressions.
 fn all_planners() -> impl Iterator<Item = &'static str> {
     let expressions = ["step(repeat(3, select(1, simulate(greedy, 30))))", "lookahead(simulate)"];
     NAMES.into_iter().map(|(name, _)| name).chain(expressions)
@@ -76,7 +72,7 @@ fn every_planner_adapts_to_an_unexpected_state() {
         let mut planner = by_name(name, 1).expect("a planner");
         let mut state = world.start();
         play(&world, planner.as_mut(), &mut state, Budget::ticks(400), 20);
-        // Other moves are played for a while, then the game restarts, then it jumps ahead.
+        // Plays other moves for a while, restarts the game, and then jumps ahead.
         for player_move in [Move::Left, Move::Up, Move::Stay, Move::Right] {
             world.step(&mut state, player_move);
         }
@@ -101,8 +97,7 @@ fn non_fatal_move_is_returned_after_the_deadline() {
         let limit = Budget::until(Instant::now());
         let choice = by_name(name, 1).expect("a planner").decide(&world, &state, limit);
         world.step(&mut state, choice.player_move);
-        // Cautious does not know that the goldfish must come, and may go left or pass through it;
-        // both are fine.
+        // Cautious does not know that the goldfish must come; it may go left or pass through it.
         assert!(!state.is_caught(), "{name}: {choice:?}");
     }
 }
@@ -167,7 +162,7 @@ fn show_off_survives_and_gets_closer_to_threats_than_survival() {
             let player = world.player(&state);
             let distances = world.threats(&state).map(|threat| threat.position.manhattan_distance(player));
             sum += distances.min().expect("a threat");
-            // The later ticks take longest and add no information.
+            // Later ticks take longest and add no information.
             if state.tick() > 1000 {
                 break;
             }
@@ -188,7 +183,7 @@ fn cautious_outlives_random_against_lawless_threats() {
     assert!(careful > 2 * careless, "{careful} against {careless}");
 }
 
-/// How many ticks the player survives against threats that move at random in every second tick.
+/// Survived ticks against threats that move at random in every second tick.
 fn survival_against_lawless(layout: &Layout, seed: u64, cautious: bool) -> u32 {
     use rand::{RngExt, SeedableRng};
     let mut random = rand_pcg::Pcg32::seed_from_u64(seed);
@@ -230,8 +225,7 @@ fn fewer_unpredictable_threats_mean_longer_survival() {
     assert!(none > one && 2 * one > 3 * all, "{none}, {one}, {all}");
 }
 
-/// How many ticks the player survives if it treats the first `unpredictable` threats as
-/// unpredictable and predicts the others.
+/// Survived ticks of a player that predicts all but the first `unpredictable` threats.
 fn survival_with_unpredictable(layout: &Layout, unpredictable: usize) -> u32 {
     let full = world(layout, &Rules::NO_JUMP);
     let mut known_layout = layout.clone();
@@ -277,7 +271,6 @@ fn every_solution_is_confirmed_by_the_reference_model() {
     }
 }
 
-/// Solves a map and plays the moves in the reference model.
 fn check_solution(map: &Map, rules: &Rules, limit: Budget) -> Outcome {
     let world = world(&map.layout, rules);
     let solution = SurvivalSearch::new(SurvivalOptions::default()).solve(&world, &world.start(), limit);
@@ -292,7 +285,7 @@ fn check_solution(map: &Map, rules: &Rules, limit: Budget) -> Outcome {
     match solution.outcome {
         Outcome::Survives => assert!(game.over() && !game.caught()),
         Outcome::Doomed => assert!(game.caught()),
-        // The moves may end in a catch, or where the search stopped.
+        // The moves may end in a catch or at the search limit.
         Outcome::Undecided => assert!(game.caught() || !game.over()),
     }
     solution.outcome

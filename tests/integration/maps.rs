@@ -1,8 +1,8 @@
-//! Tests of maps on disk and generated maps through the public interface.
+//! Maps on disk and generated maps through the public interface.
 //!
-//! Guarantees: the same image in every PNG kind gives the same layout; colours, alpha and order
-//! have the server's meaning; limits are exact; maps round-trip; a seed gives the same bytes on
-//! every machine; no input makes the loader panic.
+//! Guarantees: the same image in every PNG kind gives the same layout. Colours, alpha and order
+//! have the server's meaning. Limits are exact. Maps round-trip. A seed gives the same bytes on
+//! every machine. No input makes the loader panic.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -26,7 +26,6 @@ const ALL_PIXELS: &str = "
     ###########
 ";
 
-/// The server's palette, by the letters of `Layout::rows`.
 fn color(letter: char) -> [u8; 3] {
     match letter {
         '#' => [0, 0, 0],
@@ -65,12 +64,11 @@ fn write_png(
     bytes
 }
 
-/// An 8-bit RGBA image.
 fn rgba_png(size: (u32, u32), pixels: &[[u8; 4]]) -> Vec<u8> {
     write_png(size, ColorType::Rgba, BitDepth::Eight, &pixels.concat(), |_| {})
 }
 
-/// The layout of a row that starts with a player and an open tile, followed by these pixels.
+/// The layout of a row of a player, an open tile, and these pixels.
 fn tiles_after_player(pixels: &[[u8; 4]]) -> Layout {
     let mut row = vec![[0, 0, 255, 255], [255; 4]];
     row.extend(pixels);
@@ -151,7 +149,7 @@ fn transparency_is_see_through_in_every_kind() {
 
 #[test]
 fn colour_key_is_compared_with_all_16_bits() {
-    // The second red differs from the key by one: opaque, a bull.
+    // The second red differs from the transparent colour by one, so it is opaque: a bull.
     let row: Vec<u8> = [[0, 0, 65535], [65535; 3], [65535, 0, 0], [65534, 0, 0_u16]]
         .iter()
         .flatten()
@@ -166,7 +164,7 @@ fn colour_key_is_compared_with_all_16_bits() {
 
 #[test]
 fn sixteen_bit_samples_are_rounded() {
-    // An alpha of 0xFF7E rounds to 254; truncated to its high byte it would be opaque.
+    // An alpha of 0xFF7E rounds to 254; its high byte alone would be opaque.
     let pixels: [[u16; 4]; 4] = [[0, 0, 65535, 65535], [65535; 4], [0, 0, 0, 0xFF7F], [0, 0, 0, 0xFF7E]];
     let data: Vec<u8> = pixels.iter().flatten().flat_map(|sample| sample.to_be_bytes()).collect();
     let layout = decode_layout(&write_png((4, 1), ColorType::Rgba, BitDepth::Sixteen, &data, |_| {})).unwrap();
@@ -516,7 +514,6 @@ fn count_dead_ends(layout: &Layout) -> usize {
     layout.open_positions().filter(|&position| options(position) < 2).count()
 }
 
-/// Distance in steps over open tiles to every tile, row by row.
 fn steps_from(layout: &Layout, start: Position) -> Vec<Option<u32>> {
     let index = |position: Position| (position.y * layout.width + position.x) as usize;
     let mut steps = vec![None; layout.tiles.len()];

@@ -1,28 +1,20 @@
-//! Guarantees: a game is played without allocating, a state is small, and a map's tables stay
-//! within their bounds.
-
-#[path = "common/counting.rs"]
-mod counting;
+//! Guarantees: playing a game allocates nothing, a state is small, and a map's tables stay within
+//! their bounds.
 
 use std::time::{Duration, Instant};
 
-use counting::{Counting, measure};
+use crate::counting::measure;
 use getaway::game::{Action, Direction, Layout, Position, Rules, Spawn, State, Style, Tile, World};
-
-#[global_allocator]
-static COUNTING: Counting = Counting;
 
 /// Maximum size of a state: one and a half cache lines.
 const MAX_STATE_BYTES: usize = 96;
-/// Maximum size of the tables of the largest map.
 const MAX_HALL_BYTES: usize = 100_000_000;
 /// Maximum time to build the largest map in a release build on an idle machine.
 const MAX_HALL_TIME: Duration = Duration::from_millis(200);
-/// Unoptimised builds and busy machines are slower; this detects a change by an order of magnitude,
-/// not by percents.
+/// Allows for slow builds and machines; the limit detects an order of magnitude.
 const SLOWDOWN: u32 = if cfg!(debug_assertions) { 20 } else { 3 };
 
-/// A map with every style; for sixteen threats, each of them twice.
+/// A map with every style, and with every style twice for sixteen threats.
 fn layout_with(threats: usize) -> Layout {
     let drawing =
         "#############\n#P..........#\n#.##.###.##.#\n#...........#\n#.##.###.##.#\n#b.g.s.o.d.h#\n#############";
@@ -32,7 +24,6 @@ fn layout_with(threats: usize) -> Layout {
     layout
 }
 
-/// A hall with the maximum number of open tiles and threats of every style.
 fn hall() -> Layout {
     let threat = |(index, style)| Spawn { style, position: Position::new(60 - index, 60) };
     Layout {
@@ -44,7 +35,6 @@ fn hall() -> Layout {
     }
 }
 
-/// One command of every kind.
 fn commands() -> Vec<Vec<Action>> {
     let to = |x, y| Action::MoveTo { x, y };
     let mut commands: Vec<Vec<Action>> =
@@ -57,8 +47,6 @@ fn commands() -> Vec<Vec<Action>> {
     commands
 }
 
-/// Plays whole games repeatedly until `ticks` are played, and combines the fingerprints of all
-/// states.
 fn play(world: &World, commands: &[Vec<Action>], ticks: usize) -> u64 {
     let start = world.start();
     let (mut state, mut checksum) = (start.clone(), 0);

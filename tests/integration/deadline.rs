@@ -1,20 +1,18 @@
-//! Every planner keeps to its deadline, whatever it is doing when the deadline is reached.
+//! Every planner keeps to its deadline.
 //!
-//! Time is a manual clock that advances by a fixed time at each reading, so that nothing here
-//! depends on the machine. The tests check that a planner stops at the first reading past its
-//! deadline, and that it never simulates many ticks without a reading. How long those ticks take on
-//! a real machine is measured by the soak test and the benches.
-
-mod common;
+//! A manual clock advances by a fixed time per reading, so the tests do not depend on the machine.
+//! A planner must stop at the first reading past its deadline, and never simulate many ticks
+//! without a reading. The soak test and the benches measure the real time of those ticks.
 
 use std::time::Duration;
 
+use crate::common;
 use getaway::game::{Rules, World};
 use getaway::planner::{Budget, NAMES, by_name};
-use getaway::search::{ManualTimeSource, TimeSource};
+use getaway::search::{ManualTimeSource, TimeSource, install};
 
 const DECISIONS: usize = 12;
-/// Time per reading: about as long as planners should work between two readings.
+/// Time per reading: about the work that planners should do between readings.
 const READING: Duration = Duration::from_micros(15);
 /// Simulated ticks between two readings, plus a fallback rule that is not interrupted.
 const TICKS_PER_READING_MAX: u64 = 512 + 10;
@@ -33,13 +31,12 @@ fn every_planner_stops_at_the_first_reading_past_its_deadline() {
                 if state.is_over() {
                     break;
                 }
-                let clock = ManualTimeSource::leak_with_reading(READING);
+                let clock = install(ManualTimeSource::with_reading(READING));
                 let start = clock.now();
-                let budget = Budget::until(start + time).with_time_source(clock);
+                let budget = Budget::until(start + time);
                 let choice = planner.decide(&world, &state, budget);
                 let (readings, elapsed) = (clock.readings(), clock.now() - start);
-                // One reading at the deadline, one by this test, and the first two of a second
-                // meter.
+                // One reading at the deadline, one by this test, two by a second meter.
                 assert!(elapsed <= time + 4 * READING, "{name}: {elapsed:?} of {time:?}");
                 let ticks_max = readings * TICKS_PER_READING_MAX;
                 assert!(

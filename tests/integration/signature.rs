@@ -1,12 +1,10 @@
-//! Checks the search signature on all bundled maps, to detect unintended changes of a search.
-//!
-//! A change that keeps the signature is not a functional change; one that changes it must update
-//! `tests/signature.txt` by `GETAWAY_UPDATE_SIGNATURE=1 cargo test --test signature` and commit it.
-
-mod common;
+//! Checks the search signature on all bundled maps, which detects unintended changes of a search. A
+//! functional change must update `tests/signature.txt` by `GETAWAY_UPDATE_SIGNATURE=1 cargo test
+//! --test integration signature` and commit it.
 
 use std::path::Path;
 
+use crate::common;
 use getaway::game::Layout;
 use getaway::planner::signature;
 

@@ -1,17 +1,15 @@
-//! The bot signature: one number for the bot's decisions, on all bundled maps, against servers that
-//! behave and servers that do not. It detects unintended changes of the bot's behaviour.
+//! The bot signature: one number for the bot's decisions on all bundled maps, against servers that
+//! follow the rules and servers that do not. It detects unintended changes of the bot's behaviour.
 //!
-//! There are two, because whole games take minutes. The first is of a sample, and part of every
-//! test run: each script on a quarter of the maps, each map with a quarter of the scripts, up to
-//! tick 1200. The second is of every script on every map to the end of the game:
-//! `cargo test --test bot_signature -- --ignored`.
+//! Whole games take minutes, so there are two signatures. Every test run computes the first: each
+//! script on a quarter of the maps and each map with a quarter of the scripts, up to tick 1200. The
+//! second covers every script on every map: `cargo test --test integration bot_signature --
+//! --ignored`.
 //!
-//! Guarantees: the number depends on the code alone. No script reads the clock: the time is either
-//! plentiful or has run out before the bot is called. A change that keeps the signature is not a
-//! functional change; one that changes it must update `tests/bot_signature.txt` by
-//! `GETAWAY_UPDATE_SIGNATURE=1 cargo test --test bot_signature -- --include-ignored` and commit it.
-
-mod common;
+//! Guarantees: the number depends on the code alone. No script reads the clock: the bot has either
+//! plenty of time or none. A functional change must update `tests/bot_signature.txt` by
+//! `GETAWAY_UPDATE_SIGNATURE=1 cargo test --test integration bot_signature -- --include-ignored`
+//! and commit it.
 
 use std::hash::Hasher;
 use std::path::Path;
@@ -19,7 +17,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::our_maps;
+use crate::common::our_maps;
 use getaway::bot::{Bot, BotOptions, Decision};
 use getaway::fnv::FnvHasher;
 use getaway::game::{Direction, LAST_TICK, Layout, Move, Position, Rules, State, Style, Threat, World};
@@ -28,47 +26,44 @@ use getaway::search::Budget;
 use getaway::search::Generator;
 
 const SEED: u64 = 2025;
-/// Enough for a plan on most maps, and too little on some.
+/// Enough for a plan on most maps, but not on all.
 const TICKS: u64 = 20_000;
-/// Never used up.
 const BUDGET: Duration = Duration::from_secs(600);
 
-/// How a game differs from one without disturbances.
+/// The disturbances of a game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Script {
     /// Every message arrives and every command is in time.
     Prompt,
-    /// The same, by the rules of the no-jump variant.
+    /// `Prompt` in the no-jump variant.
     NoJump,
-    /// The same, without slack.
+    /// `Prompt` without slack.
     WithoutSlack,
-    /// One command in twenty comes too late.
+    /// One command in twenty is late.
     LateCommands,
-    /// Occasionally up to five messages are missed.
+    /// Sometimes up to five messages in a row are lost.
     MissedMessages,
-    /// 210 messages are missed in a row, while another bot plays.
+    /// 210 messages in a row are lost while another bot plays.
     LongSilence,
-    /// Occasionally the bot is called when its time has already run out.
+    /// Sometimes the bot has no time left when it is called.
     LateBot,
     /// The bot joins in tick 30, 400 or 1100.
     Join(u16),
-    /// A threat's style is a name that the bot does not know.
+    /// A threat's style has an unknown name.
     UnknownStyle,
-    /// A threat changes its style, and the messages report the new one.
+    /// A threat changes its style and messages report the new one.
     AnnouncedStyle,
-    /// A threat changes its style and the messages keep reporting the old one, another threat is
-    /// moved by a tile, and messages are missed.
+    /// Messages report a threat's old style, a threat is moved by a tile, and messages are lost.
     Liar,
-    /// Occasionally a message places a threat in a wall.
+    /// Sometimes a message places a threat in a wall.
     ThreatInWall,
-    /// Occasionally a message is repeated, unchanged or with another position of a threat.
+    /// Sometimes a message is repeated, unchanged or with another position of a threat.
     Repeated,
     /// Some tiles that look open are see-through.
     Water,
 }
 
 impl Script {
-    /// The rules of its games.
     fn rules(self) -> Rules {
         Rules { no_jump: self == Self::NoJump, ..Rules::BLITZ_2025 }
     }
@@ -93,27 +88,26 @@ const SCRIPTS: [Script; 16] = [
     Script::Water,
 ];
 
-/// The games that a signature covers.
 #[derive(Clone, Copy, Debug)]
 struct Coverage {
-    /// Of the pairs of a map and a script, one in this many is played.
+    /// The reciprocal of the share of (map, script) pairs that are played.
     one_in: usize,
-    /// The tick after which a game is left, unless the bot has not joined it yet.
+    /// The tick after which a game is abandoned, unless the bot has not joined it yet.
     last_tick: u16,
 }
 
 const SAMPLE: Coverage = Coverage { one_in: 4, last_tick: 1200 };
 const EVERYTHING: Coverage = Coverage { one_in: 1, last_tick: LAST_TICK };
 
-/// Planners other than the default, which play the first ticks of a prompt game.
+/// Planners other than the default, which play the start of a `Prompt` game.
 const PLANNERS: [&str; 3] = ["safest", "lookahead:4", "cautious"];
 const PLANNER_TICKS: u16 = 200;
 
 fn options(planner: &str, script: Script) -> BotOptions {
     let mut options = BotOptions {
-        // With an unknown word the learner is at work from the first tick: tests/inference.rs.
+        // An unknown style would start the learner in the first tick: see tests/inference.rs.
         learns: script != Script::UnknownStyle,
-        planner: planner.to_owned(),
+        planner: planner.parse().expect("a planner"),
         budget: Budget::time(BUDGET).and(Budget::ticks(TICKS)),
         seed: SEED,
         rules: script.rules(),
@@ -125,7 +119,6 @@ fn options(planner: &str, script: Script) -> BotOptions {
     options
 }
 
-/// The server's side of a game, and a record of the bot's decisions.
 struct Game {
     script: Script,
     layout: Layout,
@@ -187,7 +180,6 @@ impl Game {
         }
     }
 
-    /// Changes threats, and switches to a world in which they may have other styles.
     fn set_threats(&mut self, change: impl FnOnce(&Layout, Position, &mut [Threat])) {
         let player = self.world.player(&self.state);
         let mut threats: Vec<Threat> = self.world.threats(&self.state).collect();
@@ -212,8 +204,7 @@ impl Game {
         }
     }
 
-    /// Plays a game by the script, to its end or past `last_tick`; returns the record of the
-    /// decisions.
+    /// Plays a game by the script, to its end or past `last_tick`. Returns the record of decisions.
     fn record(mut self, last_tick: u16) -> Vec<u8> {
         let threats = self.layout.threats.len();
         let odd = self.draw(threats);
@@ -265,7 +256,7 @@ impl Game {
         self.record
     }
 
-    /// Plays up to six ticks without a message; the command sent may be in time, late, or lost.
+    /// Plays up to six ticks without a message. The sent command may be in time, late, or lost.
     fn miss(&mut self, player_move: Move) {
         let missed = 1 + self.draw(5);
         let applied_at = self.draw(4);
@@ -275,7 +266,6 @@ impl Game {
     }
 }
 
-/// Makes one open tile in twelve see-through.
 fn flood(layout: &mut Layout, random: &mut Generator) {
     for position in layout.open_positions().collect::<Vec<_>>() {
         if position != layout.player && random.below(12) == 0 {
@@ -284,14 +274,12 @@ fn flood(layout: &mut Layout, random: &mut Generator) {
     }
 }
 
-/// Moves a threat to a neighbouring tile that is free of the player.
 fn shift(layout: &Layout, player: Position, threat: &mut Threat) {
     let neighbours = Direction::ALL.map(|direction| threat.position.towards(direction));
     let free = neighbours.into_iter().find(|&next| layout.is_open(next) && next != player);
     threat.position = free.unwrap_or(threat.position);
 }
 
-/// Plays the first ticks of a game with this planner.
 fn record_planner(layout: &Layout, planner: &str) -> Vec<u8> {
     let mut game = Game::new(layout, planner, Script::Prompt);
     while !game.state.is_over() && game.state.tick() < PLANNER_TICKS {
@@ -301,8 +289,7 @@ fn record_planner(layout: &Layout, planner: &str) -> Vec<u8> {
     game.record
 }
 
-/// Plays a bot without any time, in a hall whose tables take 49 messages, until it has caught up
-/// with the game.
+/// Plays a bot without time until it has caught up, in a hall whose tables take 49 messages.
 fn record_hall() -> Vec<u8> {
     let mut drawing: Vec<String> = vec![".".repeat(28); 28];
     drawing[2].replace_range(2..3, "P");
@@ -318,10 +305,8 @@ fn record_hall() -> Vec<u8> {
     game.record
 }
 
-/// What is played on each map: the scripts, and the other planners.
 const KINDS: usize = SCRIPTS.len() + PLANNERS.len();
 
-/// Plays one kind of game; returns its name and the record of the decisions.
 fn record((name, layout): &(String, Layout), kind: usize, coverage: Coverage) -> (String, Vec<u8>) {
     match SCRIPTS.get(kind) {
         Some(&script) => {
@@ -340,7 +325,6 @@ fn hash<'a>(records: impl IntoIterator<Item = &'a [u8]>) -> u64 {
     fnv.finish()
 }
 
-/// Plays the games of a coverage on all processors; returns their hash.
 fn signature(coverage: Coverage) -> String {
     let layouts: Vec<(String, Layout)> = our_maps().into_iter().map(|map| (map.name, map.layout)).collect();
     let pairs = (0..layouts.len()).flat_map(|map| (0..KINDS).map(move |kind| (map, kind)));
@@ -359,7 +343,7 @@ fn signature(coverage: Coverage) -> String {
     records.sort_unstable_by_key(|&(number, _)| number);
     assert_eq!(records.len(), games.len());
     records.push((games.len(), ("hall".to_owned(), record_hall())));
-    // Shown if the test fails, to find the game that is played differently.
+    // If the test fails, this shows which game has changed.
     for (_, (name, record)) in &records {
         println!("{:016x} {name}", hash([record.as_slice()]));
     }

@@ -1,16 +1,14 @@
 //! Guarantees: `game` and the reference model agree on every field of every tick and on every pair
 //! of tiles.
 //!
-//! The games here are a short, reproducible sample; the long run is
-//! `cargo run --release --example lockstep -- --ticks 10000000 --seed 1`. Bugs found by lockstep
-//! have their own tests below.
+//! These games are a short, reproducible sample; the long run is `cargo run --release --example
+//! lockstep -- --ticks 10000000 --seed 1`. Bugs found by lockstep have their own tests below.
 
 use getaway::game::{Action, Direction, Layout, Rules, World};
 use getaway_reference::Game;
 use getaway_reference::lockstep::{Coverage, Dice, RulesDraw, play, play_seed};
 use proptest::prelude::*;
 
-/// Number of ticks played here: a few seconds.
 const TICKS: u64 = 150_000;
 /// The first seed, far from those of the long run.
 const FIRST_SEED: u64 = 1_000_000_000;
@@ -41,14 +39,13 @@ fn both_models_agree_on_games_from_bytes() {
     assert!(coverage.ticks > 1000, "{coverage}");
 }
 
-/// A map with a wall, an island, and see-through tiles that block the player.
 fn odd_streets() -> Layout {
     Layout::parse("P..~.#.\n.#.#.##\n...~...").expect("a drawing")
 }
 
 #[test]
 fn move_to_rounds_the_largest_number_below_one_half_down() {
-    // Found by lockstep: `(x + 0.5).floor()` gives 1, `Math.round` gives 0.
+    // `(x + 0.5).floor()` would give 1, `Math.round` gives 0.
     let below_half = 0.5_f64.next_down();
     let layout = odd_streets();
     let world = World::new(&layout, &Rules::BLITZ_2025).expect("a map");

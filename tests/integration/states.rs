@@ -1,12 +1,11 @@
 //! Guarantees: a state is a value. Equal states have equal futures, a fingerprint identifies the
-//! future, and a state that is taken apart and rebuilt is the same state.
+//! future, and a state rebuilt from its parts is the same state.
 
 use std::collections::HashMap;
 
 use getaway::game::{Direction, Layout, Move, Position, Rules, State, Status, Style, Threat, World};
 use getaway_reference::lockstep::{Dice, random_layout, surviving_plan};
 
-/// Worlds of unusual random maps, each with the states of a long game where possible.
 fn random_games(seeds: std::ops::Range<u64>) -> impl Iterator<Item = (World, Vec<State>)> {
     seeds.map(|seed| {
         let mut dice = Dice::from_seed(seed);
@@ -17,7 +16,6 @@ fn random_games(seeds: std::ops::Range<u64>) -> impl Iterator<Item = (World, Vec
     })
 }
 
-/// The fingerprints of a state and its successors under random moves.
 fn future(world: &World, state: &State, seed: u64, ticks: usize) -> Vec<(bool, u64)> {
     let (mut state, mut dice) = (state.clone(), Dice::from_seed(seed));
     let mut future = vec![(state.is_caught(), world.fingerprint(&state))];
@@ -31,7 +29,6 @@ fn future(world: &World, state: &State, seed: u64, ticks: usize) -> Vec<(bool, u
     future
 }
 
-/// A state rebuilt after a change to its threats.
 fn rebuilt(world: &World, state: &State, change: impl FnOnce(&mut [Threat])) -> State {
     let mut threats: Vec<Threat> = world.threats(state).collect();
     change(&mut threats);
@@ -63,8 +60,7 @@ fn clone_is_equal_and_independent() {
 fn different_states_have_different_fingerprints() {
     let mut states = 0;
     for (world, games) in random_games(200..300) {
-        // Everything that determines the future: all fields except the direction of styles that
-        // ignore it.
+        // Everything that determines the future; some styles ignore the direction.
         let mut known: HashMap<u64, (u16, Position, bool, Vec<Threat>)> = HashMap::new();
         let branches = games.iter().flat_map(|state| world.successors(state).map(|(_, next)| next));
         for state in branches {
@@ -96,8 +92,7 @@ fn fingerprints_and_futures_ignore_irrelevant_directions() {
     }
 }
 
-/// A crossing with one threat of each style, all about to move, and the player out of the hawk's
-/// sight.
+/// A crossing with one threat of each style, all about to move. The hawk does not see the player.
 fn crossing() -> (World, State) {
     let layout = Layout::parse("b.g.s.o\n.#.#.#.\nd.....h\n.#.#.#.\n....P..").expect("a valid drawing");
     let world = World::new(&layout, &Rules::BLITZ_2025).expect("a map");

@@ -1,16 +1,10 @@
-//! Guarantees: the loader never uses more than 100 MB, whatever the file contains. Every allocation
-//! is counted.
+//! Guarantees: loading any file allocates at most 100 MB. Every allocation is counted.
 
 use std::io::Write;
 
+use crate::counting;
 use flate2::{Compression, Crc, write::ZlibEncoder};
 use getaway::map::decode_layout;
-
-#[path = "common/counting.rs"]
-mod counting;
-
-#[global_allocator]
-static COUNTING: counting::Counting = counting::Counting;
 
 /// Peak memory of loading these bytes, without the bytes themselves; they need not be a valid map.
 fn peak_bytes(bytes: &[u8]) -> usize {

@@ -1,31 +1,25 @@
-//! Guarantees: a state that is stepped in a world other than its own is rejected with a panic or
-//! stays a valid state of that world. No table is read out of bounds; run under AddressSanitizer,
-//! these tests show it.
-//!
-//! Found: a state with a hawk on its way to a post, stepped in a world with an owl on the same
-//! streets, read far outside the table of routes.
+//! Guarantees: a state stepped in a world other than its own is rejected with a panic or stays a
+//! valid state of that world. No table is read out of bounds, which AddressSanitizer checks.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use getaway::game::{Direction, Layout, Move, Position, Rules, Spawn, State, Style, Threat, Tile, World};
 use proptest::prelude::*;
 
-/// Threats have the personality `insane` and owls are outside their window: a lane's memory is used
-/// before it is written.
+/// Threats are `insane` and owls do not look, so a lane's memory is used before it is written.
 const TICK: u16 = 1001;
 
 fn world(layout: &Layout) -> World {
     World::new(layout, &Rules::BLITZ_2025).expect("a map")
 }
 
-/// The street map of every test without random maps, with one threat.
 fn streets(style: Style) -> World {
     let mut layout = Layout::parse("#####\n#P..#\n#.#.#\n#..b#\n#####").expect("a drawing");
     layout.threats[0].style = style;
     world(&layout)
 }
 
-/// Whether the state could be stepped; otherwise the panic must give the reason.
+/// True if the state could be stepped. Otherwise, the panic must give the reason.
 fn steps(world: &World, state: &mut State) -> bool {
     let stepped = catch_unwind(AssertUnwindSafe(|| world.step(state, Move::Stay)));
     if let Err(panic) = &stepped {
@@ -99,7 +93,6 @@ fn order_of_threats_in_the_map_does_not_affect_the_lanes() {
     }
 }
 
-/// A map of up to `6 x 6` tiles, and a variation of it.
 fn layouts() -> impl Strategy<Value = (Layout, Layout)> {
     let spawns = prop::collection::vec((0..Style::ALL.len(), any::<prop::sample::Index>()), 0..12);
     let tiles = (1..7_i32, 1..7_i32).prop_flat_map(|(width, height)| {
@@ -127,7 +120,7 @@ fn layouts() -> impl Strategy<Value = (Layout, Layout)> {
                 Layout { width, height, tiles, player: at(spot), threats }
             };
             let one = map(&tiles, &spawns);
-            // Mostly similar worlds: the same streets, or as many tiles, or one style exchanged.
+            // Mostly similar worlds: the same streets, or as many tiles, or one style replaced.
             let mut cast = spawns.clone();
             if kinship % 2 == 1 && !cast.is_empty() {
                 let odd_one = odd_one.index(cast.len());
@@ -143,7 +136,6 @@ fn layouts() -> impl Strategy<Value = (Layout, Layout)> {
     )
 }
 
-/// Threats with arbitrary memories, within what a state can hold.
 fn arbitrary_threats(world: &World, numbers: &[u32]) -> Vec<Threat> {
     let open: Vec<Position> = world.layout().open_positions().collect();
     let place = |number: u32| open.get(number as usize % (open.len() + 1)).copied();

@@ -2,15 +2,12 @@
 //! moves as in the game, a world with a new layout equals one built from that layout, and a plan
 //! with slack can wait.
 
-mod common;
-
-use common::our_maps;
+use crate::common::our_maps;
 use getaway::game::{Layout, Move, Position, Rules, State, Style, Threat, Tile, World, WorldBuilder};
 use getaway::planner::{Budget, Outcome, SurvivalOptions, SurvivalSearch};
 use getaway::search::Generator;
 
-/// Plays random games on the bundled maps and calls `see` in every tick with the world, the state
-/// before, the move, and the state after.
+/// Plays random games on the bundled maps; `see` gets world, state, move and next state.
 fn for_each_tick(mut see: impl FnMut(&World, &State, Move, &State)) {
     for map in our_maps() {
         let world = World::new(&map.layout, &Rules::BLITZ_2025).unwrap();
@@ -74,7 +71,6 @@ fn invalid_queries_are_rejected() {
     assert!(world.deer_after(&Threat { position: wall, ..shark }, open, 1, open, open).is_err());
 }
 
-/// Plays the same random game in two worlds.
 fn assert_same_game(one: &World, other: &World) {
     assert_eq!(one.layout(), other.layout());
     let mut random = Generator::from_seed(5);
@@ -95,8 +91,7 @@ fn world_with_a_new_layout_equals_one_built_from_it() {
     let mut world = World::new(&maps[0].layout, &Rules::NO_JUMP).unwrap();
     for map in &maps {
         let mut layout = map.layout.clone();
-        // Another map; the same with one threat less, with another style, and with a tile closed to
-        // the player.
+        // Another map; the same map with one threat fewer, another style, or a closed tile.
         for change in 0..4 {
             match change {
                 1 => drop(layout.threats.pop()),
@@ -129,7 +124,6 @@ fn world_built_in_slices_equals_one_built_at_once() {
         let world = World::new(&map.layout, &Rules::BLITZ_2025).unwrap();
         assert_eq!(slices, world.open_tiles().div_ceil(7));
         assert_same_game(&builder.finish(), &world);
-        // `finish` builds the missing tables.
         assert_same_game(&WorldBuilder::new(&map.layout, &Rules::BLITZ_2025).unwrap().finish(), &world);
     }
 }

@@ -1,12 +1,10 @@
-//! Guarantees: a game in a batch equals the game stepped alone, whatever the other games are and
-//! however the batch is divided; observations agree with the state.
-
-#[path = "traces/batch.rs"]
-mod batch_traces;
-mod common;
+//! Guarantees: a game in a batch equals the same game stepped alone, for any other games and any
+//! division of the batch. Observations agree with the state.
 
 use std::sync::Arc;
 
+use crate::batch_traces;
+use crate::common;
 use getaway::batch::{Batch, CLEARANCE, COMPACT_HEADER, COMPACT_THREAT, FAR_STEPS, PLANES, STATE_HEADER, STATE_THREAT};
 use getaway::game::{Layout, Move, Mover, Rules, State, Style, UNREACHED, World};
 use getaway_reference::lockstep::{Dice, random_layout};
@@ -16,7 +14,6 @@ fn batch_agrees_with_the_bundled_traces() {
     batch_traces::check(&common::root().join("tests/golden"), &|map| common::root().join("maps").join(map));
 }
 
-/// Worlds of unusual random maps, in both variants.
 fn random_worlds(seeds: std::ops::Range<u64>) -> Vec<Arc<World>> {
     let world = |seed| {
         let mut dice = Dice::from_seed(seed);
@@ -138,7 +135,7 @@ fn observations_agree_with_the_state() {
     }
 }
 
-/// Steps from a threat to a tile, by an independent count.
+/// Steps from a threat to a tile, counted independently.
 fn steps(world: &World, from: u16, to: u16) -> i16 {
     let steps = world.graph().distances(Mover::Threat, from)[usize::from(to)];
     if steps == UNREACHED { FAR_STEPS } else { steps as i16 }
@@ -170,7 +167,6 @@ fn check_compact(world: &World, state: &State, found: &[i16]) {
     assert!(rows.flatten().all(|&number| number == -1), "rows of threats that the map does not have");
 }
 
-/// Checks that the state can be rebuilt from the numbers.
 fn check_state(world: &World, state: &State, found: &[i16]) {
     let position = |x: i16, y: i16| getaway::game::Position::new(i32::from(x), i32::from(y));
     let rows = found[STATE_HEADER..].chunks_exact(STATE_THREAT).take(world.threat_count());

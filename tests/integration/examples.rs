@@ -1,8 +1,10 @@
 //! The examples for users run to their end.
 
-#[path = "../examples/custom_planner.rs"]
+#[path = "../../examples/custom_planner.rs"]
 mod custom_planner;
-#[path = "../examples/solve.rs"]
+#[path = "../../examples/own_problem.rs"]
+mod own_problem;
+#[path = "../../examples/solve.rs"]
 mod solve;
 
 #[test]
@@ -13,4 +15,9 @@ fn solve_verifies_its_solution() {
 #[test]
 fn custom_planner_plays_against_the_library() {
     custom_planner::main().expect("scores");
+}
+
+#[test]
+fn discovery_works_for_a_problem_that_it_has_never_heard_of() {
+    own_problem::main().expect("a ranking");
 }

@@ -1,5 +1,4 @@
-//! Tests the grammar on trees small enough to inspect: every component finds the best leaf, and the
-//! bookkeeping is exact.
+//! Tests the search grammar on small trees: every component finds the best leaf and counts exactly.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -7,11 +6,11 @@ use std::time::{Duration, Instant};
 use proptest::prelude::*;
 
 use getaway::search::{
-    Budget, Component, Expression, Generator, Line, ManualTimeSource, Outcome, Policy, Problem, Search, StopReason,
-    TimeSource,
+    Budget, Component, Expression, Generator, Installed, Line, ManualTimeSource, Outcome, Policy, Problem, Search,
+    StopReason, TimeSource, install,
 };
 
-/// An explicit tree: a leaf has a reward, a fork has one child per action.
+/// A tree: a leaf has a reward, a fork has one child per action.
 #[derive(Clone, Debug)]
 enum Tree {
     Leaf(f64),
@@ -21,7 +20,6 @@ enum Tree {
 use Tree::{Fork, Leaf};
 
 impl Problem for Tree {
-    /// The actions played.
     type State = Vec<u8>;
     type Action = u8;
 
@@ -40,7 +38,7 @@ impl Problem for Tree {
         matches!(self.at(state), Leaf(_))
     }
 
-    /// For a fork, where a rollout reached its horizon: its depth.
+    /// The reward of a leaf, or the depth of a fork at which a rollout reached its horizon.
     fn reward(&self, state: &Vec<u8>) -> f64 {
         match self.at(state) {
             Leaf(reward) => *reward,
@@ -48,7 +46,6 @@ impl Problem for Tree {
         }
     }
 
-    /// The last action.
     fn greedy(&self, state: &Vec<u8>, actions: &mut Vec<u8>, _: &mut Generator, _: &mut u64) -> u8 {
         actions.clear();
         self.actions(state, actions);
@@ -79,8 +76,7 @@ impl Tree {
     }
 }
 
-/// Eleven leaves at depths 1 to 3; the best, 9, is behind actions whose other leaves have low
-/// rewards.
+/// Eleven leaves at depths 1 to 3. The best, 9, is behind actions with otherwise low rewards.
 fn literal() -> Tree {
     Fork(vec![
         Fork(vec![Leaf(5.0), Leaf(6.0), Fork(vec![Leaf(4.0), Leaf(5.5)])]),
@@ -145,14 +141,13 @@ fn each_component_evaluates_as_often_as_defined() {
         ("lookahead(lookahead(simulate))", 12),
         ("lookahead(lookahead(lookahead(simulate)))", 12),
         ("step(simulate)", 2),
-        // What has been played to the end is not evaluated again: three at the root, four below the
-        // chosen action.
+        // Finished games are not evaluated again: three at the root, four below the chosen action.
         ("step(lookahead(simulate))", 7),
         ("step(repeat(5, simulate))", 10),
         ("select(1, repeat(5, simulate))", 5),
         ("step(select(1, simulate))", 2),
         ("beam(1, simulate)", 7),
-        // Three successors, then four of each of the two kept.
+        // Three successors, then four for each of the two kept.
         ("beam(2, simulate)", 11),
         ("adapt(2, 5, 1)", 25),
         ("adapt(1, 5, 1, 4)", 20),
@@ -164,12 +159,11 @@ fn each_component_evaluates_as_often_as_defined() {
     }
 }
 
-/// A walk of ten steps that can be left at any time; the policy `greedy` stays on it for ten calls
-/// only.
+/// A walk of ten steps with an exit at each. The policy `greedy` stays on it for ten calls only.
 struct Guided(Cell<u32>);
 
 impl Problem for Guided {
-    /// The distance walked, and whether the walk was left.
+    /// The distance walked, and whether the player has left.
     type State = (u32, bool);
     type Action = bool;
 
@@ -205,7 +199,7 @@ fn beam_of_one_state_is_nested_search() {
         ("beam(1, beam(1, simulate))", "step(lookahead(step(lookahead(simulate))))"),
     ] {
         for seed in 0..20 {
-            // A step replays the action that it plays, a beam keeps the state.
+            // A step replays the action that it plays; a beam keeps the state.
             let of = |expression| Outcome { simulated_ticks: 0, ..run(&tree, expression, seed, Budget::passes(2)) };
             assert_eq!(of(beam), of(nested), "{beam}, seed {seed}");
         }
@@ -223,7 +217,7 @@ fn wider_beams_find_more_in_one_pass() {
     assert!(wide > narrow + 5.0, "{wide}, {narrow}");
 }
 
-/// Forty bits; the reward is how many of them match a hidden word.
+/// Forty bits; the reward is the number of bits that match a hidden word.
 struct Password;
 
 impl Problem for Password {
@@ -273,14 +267,14 @@ fn adapted_and_annealed_sequences_are_better_than_sampled_ones() {
 
 #[test]
 fn prior_guides_the_first_rollouts() {
-    // Each bit is right with probability e / (e + 1/e), 0.88.
+    // Each bit is right with probability e / (e + 1/e) = 0.88.
     let (plain, prior) = (mean_of_password("adapt(1, 1, 1)", 1), mean_of_password("adapt(1, 1, 1, prior)", 1));
     assert!((prior - 0.88 * 40.0).abs() < 2.0 && (plain - 20.0).abs() < 3.0, "{prior}, {plain}");
 }
 
 #[test]
 fn annealing_continues_from_the_best_known_sequence() {
-    // Fifty invocations of twenty changes each; independent ones would stay near 33 right bits.
+    // Fifty invocations of twenty changes each. Independent ones would stay near 33 right bits.
     let mean = mean_of_password("repeat(50, anneal(20, 0, 0))", 1000);
     assert!(mean > 36.0, "{mean}");
 }
@@ -353,8 +347,7 @@ fn forest(depth: u32, width: usize) -> Tree {
 
 #[test]
 fn results_are_pinned() {
-    // A change here means that the generator, the order of the draws or the definition of a component
-    // has changed.
+    // Changes with the generator, the order of the draws or the definition of a component.
     let tree = forest(8, 3);
     let signature: Vec<_> = [
         "simulate",
@@ -389,7 +382,7 @@ fn fully_explored_tree_ends_the_search() {
         let tree = literal();
         let outcome = run(&tree, "select(1, simulate)", seed, Budget::evaluations(1_000_000));
         assert_eq!(outcome.ending, StopReason::Exhausted);
-        // No leaf is entered twice as a tree node; a rollout may have visited it before.
+        // No leaf is entered twice as a tree node, but a rollout may have visited it before.
         assert!(outcome.evaluations <= 2 * tree.leaves() as u64, "{}", outcome.evaluations);
         for nested in [
             "step(repeat(2, select(1, simulate)))",
@@ -445,8 +438,7 @@ fn reward_scale_and_offset_do_not_matter() {
 
 #[test]
 fn select_finds_more_than_sampling_with_the_same_evaluations() {
-    // Rewards that guide the search: each action 1 adds one, so the tree quickly finds the best
-    // direction.
+    // Each action 1 adds one to the reward, so the tree quickly finds the best direction.
     struct Ladder;
     impl Problem for Ladder {
         type State = (u32, u32);
@@ -501,7 +493,6 @@ fn best_sequence_is_kept_after_its_first_action() {
             assert!(search.advance(action));
             state.push(action);
             best.actions.remove(0);
-            // No further evaluation is needed.
             assert_eq!(search.run(&tree, &state, Budget::evaluations(0)).best.as_ref(), Some(&best));
         }
     }
@@ -524,7 +515,7 @@ fn unplayable_sequence_resets_the_search() {
     let tree = literal();
     let mut search = search("select(1, simulate)", 1);
     search.run(&tree, &vec![], Budget::evaluations(300));
-    // The search was not told of the action, so its sequence does not fit the state.
+    // The search did not see the action, so its sequence does not fit the state.
     let outcome = search.run(&tree, &vec![2, 1], Budget::evaluations(300));
     assert_eq!(outcome.best, Some(Line { reward: 2.0, actions: vec![0] }));
     search.reset();
@@ -551,13 +542,12 @@ fn run_from(tree: &Tree, state: &Vec<u8>) -> Outcome<u8> {
 
 #[test]
 fn rollout_ends_at_its_horizon_and_is_evaluated_there() {
-    // At every fork of a deep tree a step sees one action further, so it reaches the end.
+    // At every fork of a deep tree, a step sees one action further, so it reaches the end.
     let deep = forest(5, 2);
     let outcome = run(&deep, "simulate(greedy, 2)", 1, Budget::passes(1));
     assert_eq!(outcome.best, Some(Line { reward: 2.0, actions: vec![1, 1] }));
     let outcome = run(&deep, "step(simulate(greedy, 2))", 1, Budget::passes(1));
     assert_eq!(outcome.best.expect("a pass").actions.len(), 5);
-    // A horizon beyond the end has no effect.
     let (near, far) =
         (run(&deep, "simulate", 1, Budget::passes(9)), run(&deep, "simulate(random, 6)", 1, Budget::passes(9)));
     assert_eq!(near, far);
@@ -597,10 +587,10 @@ fn best_possible_reward_ends_the_search() {
     }
 }
 
-/// A walk that never ends, with a fixed time per step.
+/// A walk without an end that takes a fixed time per step.
 struct Endless {
     step_time: Duration,
-    clock: &'static ManualTimeSource,
+    clock: Installed<ManualTimeSource>,
     steps: Cell<u64>,
 }
 
@@ -630,10 +620,10 @@ impl Problem for Endless {
 fn deadline_discards_the_interrupted_rollout() {
     for step_time_us in [1, 5, 100] {
         let step_time = Duration::from_micros(step_time_us);
-        let walk = Endless { step_time, clock: ManualTimeSource::leak(), steps: Cell::new(0) };
+        let walk = Endless { step_time, clock: install(ManualTimeSource::new()), steps: Cell::new(0) };
         let mut search: Search<u8> = search("step(repeat(3, select(1, simulate)))", 1);
         let deadline = walk.clock.now() + Duration::from_millis(20);
-        let budget = Budget::until(deadline).with_time_source(walk.clock);
+        let budget = Budget::until(deadline);
         let outcome = search.run(&walk, &(), budget);
         assert_eq!((outcome.best, outcome.evaluations, outcome.ending), (None, 0, StopReason::Deadline));
         let overrun = walk.clock.now() - deadline;
@@ -644,7 +634,7 @@ fn deadline_discards_the_interrupted_rollout() {
 
 #[test]
 fn tick_budget_is_met_exactly_and_discards_the_interrupted_rollout() {
-    let walk = Endless { step_time: Duration::ZERO, clock: ManualTimeSource::leak(), steps: Cell::new(0) };
+    let walk = Endless { step_time: Duration::ZERO, clock: install(ManualTimeSource::new()), steps: Cell::new(0) };
     for expression in ["simulate", "step(repeat(3, select(1, simulate)))", "lookahead(simulate)"] {
         walk.steps.set(0);
         let outcome = search(expression, 1).run(&walk, &(), Budget::ticks(1234));
@@ -661,8 +651,8 @@ fn expired_deadline_allows_no_search() {
 
 #[test]
 fn deadline_ends_a_search_of_short_rollouts() {
-    let clock = ManualTimeSource::leak_with_reading(Duration::from_micros(15));
-    let budget = Budget::time(Duration::from_millis(20)).with_time_source(clock);
+    let clock = install(ManualTimeSource::with_reading(Duration::from_micros(15)));
+    let budget = Budget::time(Duration::from_millis(20));
     let outcome = run(&forest(8, 3), "step(lookahead(simulate))", 1, budget);
     assert!(outcome.evaluations > 20 && outcome.best.is_some() && outcome.ending == StopReason::Deadline);
     assert!(clock.readings() > 1000, "{} readings", clock.readings());
@@ -674,7 +664,6 @@ fn any_tree() -> impl Strategy<Value = Tree> {
         .prop_recursive(5, 60, 4, |inner| proptest::collection::vec(inner, 1..4).prop_map(Fork))
 }
 
-/// Up to four components around a rollout, with small numbers.
 fn any_expression() -> impl Strategy<Value = Expression> {
     let component = prop_oneof![
         (1_u32..4).prop_map(Component::Repeat),
@@ -719,8 +708,7 @@ proptest! {
             }
             ending => prop_assert!(false, "{:?}", ending),
         }
-        // Following the best sequence to its end, with a few evaluations per action, never makes it
-        // worse.
+        // Following the best sequence to its end never lowers its reward.
         let mut state = vec![];
         let mut best = best;
         while !tree.is_final(&state) {

@@ -1,0 +1,282 @@
+//! Every decision keeps to its budget, whatever the server does.
+//!
+//! Games are played on real, bundled and generated maps, on a server that breaks its rules at
+//! random ticks. A decision may take its budget and five milliseconds. The bot's clock is the
+//! processor time of its thread, so other load does not count.
+
+use std::cell::Cell;
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use crate::common::our_maps;
+use crate::disturbed::{Disturbance, Maps, Server, draw_disturbances};
+use getaway::bot::{Bot, BotOptions};
+use getaway::game::{LAST_TICK, Layout, Rules, World};
+use getaway::inference::variant;
+use getaway::map::{GeneratorKind, GeneratorOptions, generate_nth};
+use getaway::planner::{Decider, SurvivalOptions};
+use getaway::search::{Budget, Generator, TimeSource, install};
+
+const OVERRUN_MAX: Duration = Duration::from_millis(5);
+const BUDGETS: [Duration; 2] = [Duration::from_millis(20), Duration::from_millis(75)];
+
+#[derive(Debug)]
+struct ThreadClock;
+
+thread_local! {
+    static ORIGIN: (Instant, Duration) = (Instant::now(), thread_time());
+    /// The last reading, and the longest time between two readings.
+    static GAPS: Cell<(Duration, Duration)> = const { Cell::new((Duration::ZERO, Duration::ZERO)) };
+}
+
+fn thread_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
+impl TimeSource for ThreadClock {
+    fn now(&self) -> Instant {
+        let (instant, origin) = ORIGIN.with(|origin| *origin);
+        let now = thread_time();
+        GAPS.with(|gaps| {
+            let (last, longest) = gaps.get();
+            gaps.set((thread_time(), longest.max(now - last)));
+        });
+        instant + (now - origin)
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Record {
+    seed: u64,
+    map: String,
+    tick: u16,
+    budget: Duration,
+    time: Duration,
+    gap: Duration,
+    /// The last disturbance, and the ticks since.
+    last: Option<(Disturbance, u16)>,
+    source: &'static str,
+    learnt: Vec<String>,
+}
+
+impl Record {
+    fn overrun(&self) -> Duration {
+        self.time.saturating_sub(self.budget)
+    }
+}
+
+impl fmt::Display for Record {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { seed, map, tick, budget, time, gap, last, source, learnt } = self;
+        write!(f, "seed {seed}, {map}, tick {tick}: {time:.1?} of {budget:?}, longest gap {gap:.1?}, {source}, ")?;
+        write!(f, "{last:?} {learnt:?}")
+    }
+}
+
+#[derive(Default)]
+struct Report {
+    games: usize,
+    decisions: u64,
+    /// By budget: the number of decisions by milliseconds.
+    histogram: [Vec<u64>; BUDGETS.len()],
+    total: Duration,
+    worst: Vec<Record>,
+    late: u64,
+}
+
+const WORST: usize = 25;
+const BOUNDS_MS: [f64; 11] = [0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 25.0, 75.0, 80.0];
+
+impl Report {
+    fn add(&mut self, record: Record) {
+        self.decisions += 1;
+        self.late += u64::from(record.overrun() > OVERRUN_MAX);
+        self.total += record.time;
+        let index = BUDGETS.iter().position(|&budget| budget == record.budget).expect("one of the budgets");
+        let histogram = &mut self.histogram[index];
+        histogram.resize(BOUNDS_MS.len() + 1, 0);
+        let ms = record.time.as_secs_f64() * 1e3;
+        histogram[BOUNDS_MS.iter().take_while(|&&bound| ms > bound).count()] += 1;
+        if self.worst.len() < WORST
+            || record.overrun().max(record.gap) > self.worst[WORST - 1].overrun().max(self.worst[WORST - 1].gap)
+        {
+            let place = self
+                .worst
+                .iter()
+                .take_while(|worst| worst.overrun().max(worst.gap) >= record.overrun().max(record.gap))
+                .count();
+            self.worst.insert(place, record);
+            self.worst.truncate(WORST);
+        }
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{} games, {} decisions, {:?}", self.games, self.decisions, self.total)?;
+        for (budget, histogram) in BUDGETS.iter().zip(&self.histogram) {
+            write!(f, "budget {budget:?}:")?;
+            for (index, count) in histogram.iter().enumerate() {
+                match BOUNDS_MS.get(index) {
+                    Some(bound) => write!(f, " <={bound}: {count}")?,
+                    None => write!(f, " more: {count}")?,
+                }
+            }
+            writeln!(f)?;
+        }
+        for record in &self.worst {
+            writeln!(f, "{record}")?;
+        }
+        Ok(())
+    }
+}
+
+fn play(seed: u64, maps: &Maps, kept: &mut Option<Bot>, report: &mut Report) {
+    let mut random = Generator::from_seed(seed);
+    let (map, layout) = maps.draw(&mut random);
+    let budget = BUDGETS[random.below(2)];
+    let rules = if random.below(2) == 0 { Rules::BLITZ_2025 } else { Rules::NO_JUMP };
+    // One game in six starts with other rules than expected.
+    let truth = if random.below(6) == 0 { variant(seed, 1 + random.below(3)) } else { rules };
+    let truth = Rules { no_jump: rules.no_jump, ..truth };
+    let goes_on = random.below(2) == 0;
+    let mut disturbances = draw_disturbances(&mut random);
+    let new_bot = |random: &mut Generator| {
+        Bot::new(BotOptions {
+            budget: Budget::time(budget),
+            rules,
+            seed,
+            doubts_rules: random.below(8) == 0,
+            slack_moves: [4, 4, 4, 0][random.below(4)],
+            ..BotOptions::default()
+        })
+        .expect("options")
+    };
+    let may_keep =
+        kept.as_ref().is_some_and(|bot| bot.options().rules == rules && bot.options().budget.time == Some(budget));
+    let mut bot = kept.take().filter(|_| may_keep).unwrap_or_else(|| new_bot(&mut random));
+    let mut server = Server::new(layout, &truth, random.clone());
+    let mut last: Option<(Disturbance, u16)> = None;
+    while server.tick() <= LAST_TICK && (!server.state.is_over() || goes_on) {
+        if server.state.is_over() {
+            server.revive();
+            if server.state.is_over() {
+                break;
+            }
+        }
+        while let Some(&(_, disturbance)) = disturbances.first().filter(|&&(tick, _)| tick <= server.tick()) {
+            disturbances.remove(0);
+            server.disturb(disturbance);
+            last = Some((disturbance, server.tick()));
+            if disturbance == Disturbance::Rejoin {
+                bot = new_bot(&mut random);
+            }
+        }
+        if server.state.is_over() {
+            continue;
+        }
+        let message = server.message();
+        let start = thread_time();
+        GAPS.with(|gaps| gaps.set((start, Duration::ZERO)));
+        let decision = bot.next_action(&message).expect("a decision");
+        let time = thread_time() - start;
+        let (_, gap) = GAPS.get();
+        report.add(Record {
+            seed,
+            map: map.clone(),
+            tick: server.tick(),
+            budget,
+            time,
+            gap,
+            last: last.map(|(disturbance, tick)| (disturbance, server.tick() - tick)),
+            source: decision.source.name(),
+            learnt: decision.learnt,
+        });
+        server.play(decision.player_move);
+    }
+    report.games += 1;
+    *kept = Some(bot);
+}
+
+/// The longest decision of a game in which one message places a threat one tile off.
+fn longest_decision(layout: &Layout, at: u16, budget: Duration) -> Duration {
+    let options = BotOptions { budget: Budget::time(budget), ..BotOptions::default() };
+    let mut bot = Bot::new(options).expect("options");
+    let mut server = Server::new(layout.clone(), &Rules::BLITZ_2025, Generator::from_seed(at.into()));
+    let mut longest = Duration::ZERO;
+    while !server.state.is_over() && server.tick() < at + 50 {
+        if server.tick() == at {
+            server.disturb(Disturbance::Misplace);
+        }
+        let message = server.message();
+        let start = thread_time();
+        let decision = bot.next_action(&message).expect("a decision");
+        longest = longest.max(thread_time() - start);
+        server.play(decision.player_move);
+    }
+    assert!(server.tick() > at, "the game ended in tick {}", server.tick());
+    longest
+}
+
+#[test]
+fn decision_keeps_to_its_budget_after_a_threat_was_placed_one_tile_off() {
+    let _clock = install(ThreadClock);
+    for map in our_maps().into_iter().filter(|map| ["roundabout", "ring-road"].contains(&map.name.as_str())) {
+        for at in [500, 1500] {
+            for budget in BUDGETS {
+                let longest = longest_decision(&map.layout, at, budget);
+                assert!(longest <= budget + OVERRUN_MAX, "{}, tick {at}: {longest:?} of {budget:?}", map.name);
+            }
+        }
+    }
+}
+
+fn number(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn decisions_keep_to_their_budgets_in_many_disturbed_games() {
+    let _clock = install(ThreadClock);
+    let maps = Maps::new();
+    let mut report = Report::default();
+    let mut kept = None;
+    let first = number("GETAWAY_SEED", 1);
+    for seed in first..first + number("GETAWAY_GAMES", 1000) {
+        play(seed, &maps, &mut kept, &mut report);
+    }
+    println!("{report}");
+    assert_eq!(report.late, 0, "decisions more than {OVERRUN_MAX:?} over their budgets");
+}
+
+/// Proofs about large maps and many threats can be interrupted at any point.
+#[test]
+fn proofs_keep_to_their_budgets() {
+    const BUDGET: Duration = Duration::from_millis(5);
+    let _clock = install(ThreadClock);
+    let (mut calls, mut late) = (0, 0);
+    for (kind, width, height, threats) in [
+        (GeneratorKind::Labyrinth, 21, 17, 60),
+        (GeneratorKind::City, 31, 31, 60),
+        (GeneratorKind::Maze, 15, 13, 6),
+        (GeneratorKind::Labyrinth, 21, 17, 6),
+    ] {
+        let options = GeneratorOptions { kind, width, height, threats, ..GeneratorOptions::default() };
+        let map = generate_nth(&options, 3, 1).expect("a map");
+        let world = World::new(&map.layout, &Rules::NO_JUMP).expect("a map within the limits");
+        let mut decider = Decider::for_play(SurvivalOptions::default()).without_search();
+        for _ in 0..100 {
+            let start = thread_time();
+            let solution = decider.solve(&world, &world.start(), Budget::time(BUDGET));
+            calls += 1;
+            late += usize::from(thread_time() - start > BUDGET + BUDGET / 10);
+            if solution.is_optimal() {
+                break;
+            }
+        }
+    }
+    assert!(calls > 200, "{calls} calls");
+    assert!(late * 50 <= calls, "{late} of {calls} calls more than half a millisecond over their budget");
+}

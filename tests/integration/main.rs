@@ -1,0 +1,35 @@
+//! The library's integration tests, in one program that is linked once and overlaps waiting tests.
+
+mod allocation;
+mod batch;
+#[path = "../traces/batch.rs"]
+mod batch_traces;
+mod bot;
+mod bot_signature;
+#[path = "../common/mod.rs"]
+mod common;
+#[path = "../common/counting.rs"]
+mod counting;
+mod deadline;
+mod decision_time;
+#[path = "../common/disturbed.rs"]
+mod disturbed;
+mod examples;
+mod golden;
+mod inference;
+mod lockstep;
+mod map_memory;
+mod maps;
+mod mixed_worlds;
+mod observer;
+mod planners;
+mod protocol;
+mod search_toy;
+mod shared;
+mod signature;
+mod states;
+#[path = "../traces/mod.rs"]
+mod traces;
+
+#[global_allocator]
+static COUNTING: counting::Counting = counting::Counting;
