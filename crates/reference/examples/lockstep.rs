@@ -1,8 +1,8 @@
-//! The long lockstep run: compares `game` with the reference for a given number of ticks.
+//! The long lockstep run: compares `game` with the reference model for a given number of ticks.
 //!
 //! `cargo run --release --example lockstep -- --ticks 10000000 --seed 1` plays the games of seeds
-//! 1, 2, 3, ... until that many ticks have been compared, with random rules or with the server's
-//! (`--server-rules`); `--seed S --games 1` plays a single game. The run stops at the first
+//! 1, 2, 3, ... until that many ticks have been compared, under random rules or the server's
+//! (`--server-rules`). `--seed S --games 1` plays a single game. The run stops at the first
 //! divergence with exit code 1.
 
 use std::io::{IsTerminal, Write, stderr};
@@ -31,7 +31,6 @@ struct Args {
     server_rules: bool,
 }
 
-/// Interval between updates of the progress line.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(500);
 
 fn main() -> ExitCode {
@@ -58,7 +57,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// A progress line on standard error, rewritten in place, if that is a terminal.
+/// A progress line, rewritten in place, if standard error is a terminal.
 struct Progress {
     last_shown: Option<Instant>,
 }
@@ -69,7 +68,7 @@ impl Progress {
         if is_due && stderr().is_terminal() {
             let seconds = start.elapsed().as_secs_f64();
             eprint!("\r{} of {ticks} ticks, {} games, {seconds:.0} s ", coverage.ticks, coverage.games);
-            // Failing to show progress is not an error.
+            // A failure to show progress is not an error.
             let _ = stderr().flush();
             self.last_shown = Some(Instant::now());
         }

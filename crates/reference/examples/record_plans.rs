@@ -1,5 +1,5 @@
-//! Writes the plans in `benches/plans/`: one letter per tick (`L R U D .`), a whole game that
-//! survives in both variants. Only needed when the maps change: `cargo run --release --example
+//! Writes the plans in `benches/plans/`: whole games that survive in both variants, one letter per
+//! tick (`L R U D .`). Only needed when the maps change: `cargo run --release --example
 //! record_plans`.
 
 use std::fs;
@@ -14,11 +14,8 @@ use getaway_reference::lockstep::surviving_plan;
 #[allow(dead_code, reason = "only the names of the maps are needed")]
 mod games;
 
-/// Number of states that the beam search keeps per tick.
 const BEAM_WIDTH: usize = 512;
-/// Attempts, each with a different seed.
 const MAX_ATTEMPTS: u64 = 20;
-/// Letters per line.
 const LINE_LENGTH: usize = 100;
 
 fn main() -> ExitCode {

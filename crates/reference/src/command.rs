@@ -3,8 +3,7 @@
 use super::paths::shared_path_step;
 use getaway::game::{Action, ActionError, Layout, Position, Rules, Tile};
 
-/// The tile that `action` takes the player to, or `None` where the server refuses silently: a wall,
-/// the edge of the grid, or a tile that the player may not enter.
+/// The tile that `action` takes the player to, or `None` if the server refuses the move silently.
 pub(super) fn destination(
     layout: &Layout,
     rules: &Rules,
@@ -23,12 +22,10 @@ pub(super) fn destination(
             shared_path_step(layout, rules, player, target).ok_or(ActionError::Unreachable(target))?
         }
     };
-    // Paths cross see-through tiles, the player does not: the step is refused like a step into a
-    // wall.
+    // Paths cross see-through tiles, but the player cannot: a step onto one is refused like a wall.
     Ok((layout.tile(next) == Tile::Open).then_some(next))
 }
 
-/// The tile that the coordinates of a `MOVE_TO` denote.
 fn target(layout: &Layout, x: f64, y: f64) -> Result<Position, ActionError> {
     if !x.is_finite() || !y.is_finite() {
         return Err(ActionError::NoPosition);
@@ -44,11 +41,10 @@ fn target(layout: &Layout, x: f64, y: f64) -> Result<Position, ActionError> {
     Ok(target)
 }
 
-/// JavaScript's `Math.round`: halves are rounded up, also for negative numbers, where `f64::round`
-/// rounds away from zero.
+/// JavaScript's `Math.round`, which rounds halves up. `f64::round` rounds them away from zero.
 fn math_round(value: f64) -> f64 {
     let floor = value.floor();
-    // Not `(value + 0.5).floor()`, which lifts the largest number below one half to 1.
+    // `(value + 0.5).floor()` would round the largest number below one half to 1.
     if value - floor >= 0.5 { floor + 1.0 } else { floor }
 }
 
@@ -88,7 +84,7 @@ mod tests {
 
     #[test]
     fn move_to_steps_along_the_shared_path() {
-        // Right and down are both on a shortest path to (1, 1); right comes first.
+        // Right and down both start a shortest path to (1, 1); right comes first.
         assert_eq!(move_to(1.0, 1.0), Ok(Some(Position::new(1, 0))));
         assert_eq!(move_to(0.5, 2.0), Ok(Some(Position::new(1, 0))), "0.5 means 1");
         assert_eq!(move_to(-0.5, 1.0), Ok(Some(Position::new(0, 1))), "-0.5 means 0");

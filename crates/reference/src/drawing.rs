@@ -2,8 +2,8 @@
 
 use getaway::game::{Layout, Position, Spawn, Style, Tile};
 
-/// A layout from its rows: `#` wall, `~` see-through, `P` the player, the first letter of a style
-/// for a threat, and anything else is open. Without a `P` the player is at (0, 0).
+/// A layout from its rows: `#` is a wall, `~` see-through, `P` the player, the first letter of a
+/// style a threat, anything else open. Without a `P`, the player is at (0, 0).
 pub(super) fn draw(rows: &[&str]) -> Layout {
     let mut layout = Layout {
         width: rows[0].len() as i32,

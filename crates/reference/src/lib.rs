@@ -1,13 +1,11 @@
 //! The slow, literal reference model of the rules, against which `game` is tested.
 //!
-//! It is the rules written out, sentence by sentence, in the order in which the server applies
-//! them: no tables, no shared work, no memory that the server does not have. It borrows only the
-//! nouns of [`game`](getaway::game) (positions, directions, layouts, actions) and none of its
-//! logic, so that a mistake there cannot hide here. Where speed and faithfulness to the server
-//! conflict, faithfulness wins.
-//!
-//! Only [`lockstep`], which plays both side by side, depends on both.
+//! It applies the rules in the server's order, without tables, shared work or memory that the
+//! server does not have. It borrows only the types of [`game`](getaway::game) (positions,
+//! directions, layouts, actions) and none of its logic, so a mistake there cannot hide here.
+//! Faithfulness to the server wins over speed. Only [`lockstep`] uses the logic of both.
 
+pub mod audit;
 mod command;
 pub mod lockstep;
 mod paths;
@@ -25,26 +23,55 @@ use getaway::game::{Action, ActionError, Layout, Position, Rules};
 pub use paths::{shared_path_step, shared_path_steps, shark_path, shark_path_steps};
 pub use sight::{best_intersections, line_of_sight};
 pub use threat::{Memory, Threat};
-pub use verify::{VerifyError, verify, verify_within};
+pub use verify::{STEPS_MAX, VerifyError, verify, verify_within};
 
-/// A game in progress, as the server holds it between two ticks.
+/// A game between two ticks, with the fields of the server's game.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Game {
-    /// The map being played.
+    /// The map.
     pub layout: Layout,
-    /// The rules being played.
+    /// The rules.
     pub rules: Rules,
-    /// The tick about to be played, from 1.
+    /// The tick to be played, from 1.
     pub tick: u16,
-    /// Where the player is.
+    /// The player's position.
     pub player: Position,
-    /// The threats in the map's order.
+    /// The threats in map order.
     pub threats: Vec<Threat>,
 }
 
 impl Game {
-    /// The game before its first tick, with every threat at its spawn.
+    /// Creates the game before its first tick, with every threat at its spawn.
     pub fn new(layout: &Layout, rules: &Rules) -> Self {
+        // Where each rule is used. A new rule does not compile until it is added here.
+        let Rules {
+            // `Game::step`
+            no_jump: _,
+            // `Threat::update`
+            period_ticks: _,
+            phase_clocks: _,
+            owl_minute_ticks: _,
+            owl_window_ticks: _,
+            // `paths`, `ways` and `Threat::update`
+            option_order: _,
+            shared_path_order: _,
+            shark_path_order: _,
+            deer_shy_distance_squared: _,
+            hawk_posts: _,
+            // `Threat::new` and `random`
+            spawn_order: _,
+            first_seed: _,
+            pick_scale: _,
+            // `Threat::update`
+            deer_view: _,
+            shark_view: _,
+            owl_view: _,
+            hawk_view: _,
+            hawk_patience_moves: _,
+            hawk_rest_moves: _,
+            // Does not affect the game.
+            wire: _,
+        } = rules;
         Self {
             layout: layout.clone(),
             rules: *rules,
@@ -54,7 +81,7 @@ impl Game {
         }
     }
 
-    /// Whether a threat stands on the player's tile.
+    /// True if a threat is on the player's tile.
     pub fn caught(&self) -> bool {
         self.threats.iter().any(|threat| threat.position == self.player)
     }
@@ -69,8 +96,7 @@ impl Game {
         5 * u32::from(self.tick)
     }
 
-    /// The effect of a single action: the tile the player would step onto, or `None` where the
-    /// server refuses silently.
+    /// The tile that a single action takes the player to, or `None` if the server refuses silently.
     ///
     /// # Errors
     /// The error that the server would log.
@@ -80,24 +106,27 @@ impl Game {
 
     /// Plays one tick: the command, then the threats. A game that is over stays as it is.
     pub fn step(&mut self, actions: &[Action]) {
+        self.step_by(actions, Threat::update);
+    }
+
+    /// [`step`](Self::step) with a different update of a threat.
+    fn step_by(&mut self, actions: &[Action], update: impl Fn(&mut Threat, &Layout, u16, Position)) {
         if self.over() {
             return;
         }
         self.apply(actions);
-        // Our variant, not the server's: a threat on the player's tile ends the game before the
-        // threats move.
+        // Only in our variant, a threat on the player's tile ends the game before threats move.
         if self.rules.no_jump && self.caught() {
             return;
         }
         let clock = self.tick - 1;
         for threat in &mut self.threats {
-            threat.update(&self.layout, clock, self.player);
+            update(threat, &self.layout, clock, self.player);
         }
         self.tick += 1;
     }
 
-    /// The first action that moves the player counts; failures before it are skipped, whatever
-    /// follows is ignored.
+    /// Applies the first action that moves the player.
     fn apply(&mut self, actions: &[Action]) {
         for &action in actions {
             if let Ok(Some(tile)) = self.try_action(action) {
@@ -114,8 +143,7 @@ mod tests {
     use super::*;
     use getaway::game::{Direction, Personality};
 
-    /// The ticks of a complete game without actions on which the only threat chose a move, and its
-    /// personality after each tick.
+    /// A game without actions: the ticks with a move, and the personality after each tick.
     fn quiet_game() -> (Vec<u16>, Vec<Personality>) {
         let mut game = Game::new(&draw(&["P#B"]), &Rules::BLITZ_2025);
         let (mut moves, mut personalities) = (Vec::new(), Vec::new());
@@ -145,7 +173,7 @@ mod tests {
     #[test]
     fn personalities_change_at_clocks_301_501_701_and_901() {
         let (_, personalities) = quiet_game();
-        // The clock is the tick minus one, so it is the index.
+        // The index is the clock, which is the tick minus one.
         let at = |clock: usize| personalities[clock];
         assert_eq!([at(0), at(300)], [Personality::Lazy; 2]);
         assert_eq!([at(301), at(500)], [Personality::Tease; 2]);
@@ -170,8 +198,7 @@ mod tests {
 
     #[test]
     fn player_and_threat_can_swap_tiles_except_in_the_no_jump_variant() {
-        // The goldfish has one option, so on tick 5 it certainly steps left, onto the tile the
-        // player leaves.
+        // The goldfish's only option is left, onto the tile that the player leaves on tick 5.
         let layout = draw(&["P.G"]);
         for rules in [Rules::BLITZ_2025, Rules::NO_JUMP] {
             let mut game = Game::new(&layout, &rules);

@@ -1,23 +1,20 @@
-//! The server's two path searches: the shared path and the shark path.
-//!
-//! Both give shortest paths; they differ in which shortest path they choose.
+//! The server's two path searches: the shared path and the shark path. They choose different
+//! shortest paths.
 
 use std::collections::VecDeque;
 use std::ops::{Index, IndexMut};
 
 use getaway::game::{Direction, Layout, Position, Rules};
 
-/// The open neighbours of a tile, in an order of directions.
 fn open_neighbours(layout: &Layout, order: [Direction; 4], position: Position) -> impl Iterator<Item = Position> {
     order.into_iter().map(move |direction| position.towards(direction)).filter(|&tile| layout.is_open(tile))
 }
 
-/// One value per tile, indexed `[x][y]` as on the server.
+/// One value per tile, indexed `[x][y]` like the server's tiles.
 #[derive(Debug, PartialEq)]
 struct Columns<T>(Vec<Vec<T>>);
 
 impl<T: Copy> Columns<T> {
-    /// A grid with the same value for every tile.
     fn filled(layout: &Layout, value: T) -> Self {
         Self(vec![vec![value; layout.height as usize]; layout.width as usize])
     }
@@ -37,7 +34,7 @@ impl<T> IndexMut<Position> for Columns<T> {
     }
 }
 
-/// Distance in steps from every tile to `target`, or `None` if there is no path.
+/// The distance in steps from every tile to `target`; `None` without a path.
 fn distances(layout: &Layout, target: Position) -> Columns<Option<u32>> {
     let mut distances = Columns::filled(layout, None);
     if !layout.is_open(target) {
@@ -57,9 +54,8 @@ fn distances(layout: &Layout, target: Position) -> Columns<Option<u32>> {
     distances
 }
 
-/// The next tile on the shared path (owl, hawk, `MOVE_TO`): the first neighbour, on the server in
-/// the order left, right, up, down, that is one step nearer to `to`. `None` if there is no path or
-/// `from` is already there.
+/// The next tile on the shared path (owl, hawk, `MOVE_TO`): the first neighbour in the order of the
+/// rules that is one step nearer to `to`. `None` without a path, or if `from` is `to`.
 pub fn shared_path_step(layout: &Layout, rules: &Rules, from: Position, to: Position) -> Option<Position> {
     if !layout.is_open(from) {
         return None;
@@ -67,14 +63,12 @@ pub fn shared_path_step(layout: &Layout, rules: &Rules, from: Position, to: Posi
     nearer_neighbour(layout, rules, &distances(layout, to), from)
 }
 
-/// [`shared_path_step`] from every open tile to `to`, computed by a single search: the search does
-/// not depend on the start.
+/// [`shared_path_step`] from every open tile to `to`, with a single search.
 pub fn shared_path_steps(layout: &Layout, rules: &Rules, to: Position) -> Vec<(Position, Option<Position>)> {
     let distances = distances(layout, to);
     layout.open_positions().map(|from| (from, nearer_neighbour(layout, rules, &distances, from))).collect()
 }
 
-/// The first neighbour that is one step nearer.
 fn nearer_neighbour(
     layout: &Layout,
     rules: &Rules,
@@ -85,8 +79,7 @@ fn nearer_neighbour(
     open_neighbours(layout, rules.shared_path_order, from).find(|&tile| distances[tile] == Some(nearer))
 }
 
-/// The shark path: the tiles after `from` up to and including `to`. Empty if `from` is already
-/// there, `None` if there is no path.
+/// The tiles of the shark path after `from`, up to and including `to`; `None` without a path.
 pub fn shark_path(layout: &Layout, rules: &Rules, from: Position, to: Position) -> Option<Vec<Position>> {
     if !layout.is_open(from) || !layout.is_open(to) {
         return None;
@@ -94,15 +87,13 @@ pub fn shark_path(layout: &Layout, rules: &Rules, from: Position, to: Position) 
     follow_back(&shark_search(layout, rules, from), from, to)
 }
 
-/// The first tile of [`shark_path`] to every open tile, computed by a single search: the search
-/// does not depend on the target.
+/// The first tile of [`shark_path`] to every open tile, with a single search.
 pub fn shark_path_steps(layout: &Layout, rules: &Rules, from: Position) -> Vec<(Position, Option<Position>)> {
     let came_from = shark_search(layout, rules, from);
     let first = |to| follow_back(&came_from, from, to).and_then(|path| path.first().copied());
     layout.open_positions().map(|to| (to, first(to))).collect()
 }
 
-/// Reconstructs the path from `came_from`, starting at its end.
 fn follow_back(came_from: &Columns<Option<Position>>, from: Position, to: Position) -> Option<Vec<Position>> {
     let mut path = Vec::new();
     let mut tile = to;
@@ -114,11 +105,8 @@ fn follow_back(came_from: &Columns<Option<Position>>, from: Position, to: Positi
     Some(path)
 }
 
-/// The shark's search from `from`: for every tile, the tile it was reached from.
-///
-/// The server's search has no explicit order of directions, but it amounts to right, down, up,
-/// left. Rules with this order use the server's own search; rules with another order use a plain
-/// search in that order.
+/// For every tile, the tile from which the shark's search reached it. Rules with the order right,
+/// down, up, left use the server's literal search, other rules a plain search in their order.
 fn shark_search(layout: &Layout, rules: &Rules, from: Position) -> Columns<Option<Position>> {
     if rules.shark_path_order == Rules::BLITZ_2025.shark_path_order {
         listed_search(layout, from)
@@ -127,7 +115,6 @@ fn shark_search(layout: &Layout, rules: &Rules, from: Position) -> Columns<Optio
     }
 }
 
-/// Breadth first, first in, first out.
 fn ordered_search(layout: &Layout, order: [Direction; 4], from: Position) -> Columns<Option<Position>> {
     let mut came_from = Columns::filled(layout, None);
     let mut queue = VecDeque::from([from]);
@@ -142,7 +129,7 @@ fn ordered_search(layout: &Layout, order: [Direction; 4], from: Position) -> Col
     came_from
 }
 
-/// The server's search: for every tile, the tile it was last reached from more cheaply than before.
+/// The server's search. The parent of a tile is the last tile that lowered its cost.
 fn listed_search(layout: &Layout, from: Position) -> Columns<Option<Position>> {
     let mut came_from = Columns::filled(layout, None);
     let mut cost = Columns::filled(layout, f64::INFINITY);
@@ -156,9 +143,8 @@ fn listed_search(layout: &Layout, from: Position) -> Columns<Option<Position>> {
         }
     }
     while !unseen.is_empty() {
-        // The server sorts the whole list again before each pop, highest cost first. The sort is
-        // stable and treats infinite costs as equal, so among equal costs the tile listed last is
-        // popped first: this determines the shark's preference.
+        // The server sorts again before each pop, highest cost first. Its stable sort treats
+        // infinite costs as equal, so the last-listed tile of the lowest cost is popped.
         unseen.sort_by(|&a, &b| cost[b].total_cmp(&cost[a]));
         let Some(tile) = unseen.pop() else { break };
         let next_cost = cost[tile] + 1.0;
@@ -192,7 +178,7 @@ mod tests {
         assert_eq!(step(p(0, 2)), Some(p(0, 1)), "left before down");
         assert_eq!(step(p(2, 0)), Some(p(2, 1)), "right before up");
         assert_eq!(step(p(2, 2)), Some(p(2, 1)), "right before down");
-        // Around a block both ways are equally long: up comes before down.
+        // Both ways around a block are equally long: up comes before down.
         let ring = draw(&[".....", ".###.", "....."]);
         assert_eq!(shared_path_step(&ring, &Rules::BLITZ_2025, p(0, 1), p(4, 1)), Some(p(0, 0)));
     }

@@ -1,18 +1,15 @@
 //! The server's random numbers: the sine of a counter.
 
-/// The next number from 0 to 1; the seed goes up by one. With the server's scale of 10,000 it is
-/// always below 1.
+/// The next number: at least 0 and, with the server's scale, below 1. Advances the seed.
 pub(super) fn next(seed: &mut i32, scale: f64) -> f64 {
     let x = libm::sin(f64::from(*seed)) * scale;
     *seed += 1;
-    // Not `fract`, which is negative for negative numbers.
+    // `fract` is negative for negative numbers.
     x - x.floor()
 }
 
-/// A pick from a list. The server draws before it checks the list, so an empty list also uses up a
-/// number.
-///
-/// Other scales than the server's can round the number up to 1: that picks the last entry.
+/// A pick from a list. The server draws before it checks the list, so an empty list also uses a
+/// number. Other scales can round the number up to 1, which picks the last entry.
 pub(super) fn pick<T: Copy>(seed: &mut i32, scale: f64, list: &[T]) -> Option<T> {
     let index = (next(seed, scale) * list.len() as f64).floor() as usize;
     list.get(index).or(list.last()).copied()
@@ -22,15 +19,13 @@ pub(super) fn pick<T: Copy>(seed: &mut i32, scale: f64, list: &[T]) -> Option<T>
 mod tests {
     use super::*;
 
-    /// The server's.
     const SCALE: f64 = 10_000.0;
 
     #[test]
     fn next_is_the_fraction_above_the_floor() {
         let mut seed = 0;
         assert_eq!(next(&mut seed, SCALE), 0.0);
-        // sin(1) = 0.8414709848..., sin(4) = -0.7568024953...: the second shows the floor below
-        // zero.
+        // sin(1) = 0.8414709848..., sin(4) = -0.7568024953..., whose floor is below zero.
         assert!((next(&mut seed, SCALE) - 0.709_848_078_965).abs() < 1e-9);
         seed = 4;
         assert!((next(&mut seed, SCALE) - 0.975_046_920_718).abs() < 1e-9);

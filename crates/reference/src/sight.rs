@@ -1,11 +1,10 @@
-//! Lines of sight, and the intersections with the widest views, where hawks wait.
+//! Lines of sight, and the intersections with the widest views, which are the hawks' posts.
 
 use std::cmp::Reverse;
 
 use getaway::game::{Direction, Layout, Position, Rules};
 
-/// Whether two tiles share a row or a column with only open tiles from one to the other, both ends
-/// included.
+/// True if two tiles share a row or a column with only open tiles between them, ends included.
 pub fn line_of_sight(layout: &Layout, from: Position, to: Position) -> bool {
     if from.x != to.x && from.y != to.y {
         return false;
@@ -15,11 +14,8 @@ pub fn line_of_sight(layout: &Layout, from: Position, to: Position) -> bool {
     (left..=right).all(|x| (top..=bottom).all(|y| layout.is_open(Position::new(x, y))))
 }
 
-/// The intersections that see most tiles, on the server ten, fewer if there are fewer: the posts a
-/// hawk picks from.
-///
-/// Intersections have at least three open neighbours and do not lie on the map's edge. They are in
-/// the order of x, then y, and the sort keeps ties in that order.
+/// The posts of hawks: the intersections with the widest views, on the server ten. They have at
+/// least three open neighbours and are not on the map's edge. Ties keep the order of x, then y.
 pub fn best_intersections(layout: &Layout, rules: &Rules) -> Vec<Position> {
     let mut intersections = Vec::new();
     for x in 1..=layout.width - 2 {
@@ -37,7 +33,7 @@ pub fn best_intersections(layout: &Layout, rules: &Rules) -> Vec<Position> {
     intersections
 }
 
-/// The number of tiles visible up, down, left and right up to a wall or the map's edge.
+/// Number of tiles visible up, down, left and right before a wall or the map's edge.
 fn tiles_in_view(layout: &Layout, position: Position) -> usize {
     [Direction::Up, Direction::Down, Direction::Left, Direction::Right]
         .into_iter()
@@ -75,7 +71,7 @@ mod tests {
 
     #[test]
     fn intersections_need_three_exits_and_an_inner_tile() {
-        // (2, 0) also has three, but is on the edge.
+        // (2, 0) also has three open neighbours, but is on the edge.
         let layout = draw(&[".....", "##.##", ".....", "#.###"]);
         assert_eq!(best_intersections(&layout, &Rules::BLITZ_2025), [p(2, 2), p(1, 2)]);
         assert_eq!(
@@ -88,8 +84,7 @@ mod tests {
 
     #[test]
     fn intersections_are_sorted_by_view_and_ties_keep_their_order() {
-        // Each column of the comb is a junction with three exits; the deeper the tooth, the larger
-        // the view.
+        // Each tooth of the comb starts at a junction with three exits. Deeper teeth see more.
         let layout = draw(&[
             "#########", //
             ".........",
@@ -102,9 +97,8 @@ mod tests {
 
     #[test]
     fn only_ten_intersections_are_kept() {
-        // In a hall every inner tile sees its whole row and column, except where the central pillar
-        // blocks it: all other tiles tie, and there are enough of them to expose a sort that is
-        // stable for short lists only.
+        // In a hall, all inner tiles outside the central pillar's row and column tie. They are
+        // enough to expose a sort that is stable only for short lists.
         let row = ".........";
         let hall = draw(&[row, row, row, row, "....#....", row, row, row, row]);
         let whole_view = (1..=7).flat_map(|x| (1..=7).map(move |y| p(x, y))).filter(|tile| tile.x != 4 && tile.y != 4);

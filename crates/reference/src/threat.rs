@@ -8,13 +8,13 @@ use getaway::game::{Direction, Layout, Personality, PhaseClocks, Position, Rules
 /// A threat, with everything that the server stores about it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Threat {
-    /// The rules; on the server they are constants in the code.
+    /// The rules, which are constants on the server.
     pub rules: Rules,
-    /// How it chooses its moves.
+    /// The rule by which it chooses its moves.
     pub style: Style,
-    /// Where it is.
+    /// Its position.
     pub position: Position,
-    /// Where it started.
+    /// Its first position.
     pub spawn: Position,
     /// The direction of its last move, or its initial direction.
     pub direction: Direction,
@@ -22,30 +22,29 @@ pub struct Threat {
     pub seed: i32,
     /// Ticks since it last chose a move.
     pub ticks_since_move: u8,
-    /// How often it moves.
+    /// Sets how often it moves.
     pub personality: Personality,
     /// The player's position at this threat's last update; (-1, -1) before the first.
     pub stale_player: Position,
-    /// What its style remembers.
+    /// The memory of its style.
     pub memory: Memory,
 }
 
 /// The memory of owls and hawks; the other styles do not use it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Memory {
-    /// Owl: where it last looked at the player.
+    /// Owl: the player's position at its last look.
     pub remembered: Option<Position>,
     /// Hawk: where it last saw the player.
     pub seen: Option<Position>,
     /// Hawk: the intersection it is going to.
     pub post: Option<Position>,
-    /// Hawk: number of moves without a target, negative after reaching a post.
+    /// Hawk: moves without a target; negative after reaching a post.
     pub idle_rounds: i32,
 }
 
 impl Threat {
-    /// A threat that has just spawned. Its direction is picked at random like any other, so the
-    /// first seed is already used.
+    /// Creates a threat at its spawn. Picking its direction uses the first seed.
     pub fn new(spawn: Spawn, rules: &Rules) -> Self {
         let mut seed = rules.first_seed;
         let direction = pick(&mut seed, rules.pick_scale, &rules.spawn_order).unwrap_or(Direction::Up);
@@ -63,26 +62,66 @@ impl Threat {
         }
     }
 
-    /// The threat's part of a tick, after the player's command: `clock` is the tick less one.
+    /// Updates the threat after the player's command; `clock` is the tick minus one.
     pub fn update(&mut self, layout: &Layout, clock: u16, player: Position) {
         self.update_by(&Literal::new(layout, &self.rules), layout, clock, player);
     }
 
-    /// The same with ways that may have been worked out before.
+    /// [`update`](Self::update) with a given source of paths.
     pub(crate) fn update_by(&mut self, ways: &impl Ways, layout: &Layout, clock: u16, player: Position) {
-        self.personality = personality_at(self.rules.phase_clocks, clock);
-        self.ticks_since_move += 1;
-        if self.ticks_since_move >= self.period_ticks() {
-            self.ticks_since_move = 0;
-            if let Some(direction) = self.choose(ways, layout, clock, player) {
-                self.take(layout, direction);
-            }
+        if self.is_due(clock) {
+            let seen = match self.view() {
+                Some(View::Stale) => self.stale_player,
+                Some(View::Present) | None => player,
+            };
+            let noticed = self.notices(layout, owls_look(&self.rules, clock), seen);
+            self.act(ways, layout, noticed);
         }
-        // Last: deer and sharks chase the player's position at the end of the previous tick.
+        // Updated last: deer and sharks read the player's position at the end of the previous tick.
         self.stale_player = player;
     }
 
-    /// Ticks between two moves.
+    /// Counts a tick and returns whether the threat chooses a move in it.
+    pub(crate) fn is_due(&mut self, clock: u16) -> bool {
+        self.personality = personality_at(self.rules.phase_clocks, clock);
+        self.ticks_since_move += 1;
+        let is_due = self.ticks_since_move >= self.period_ticks();
+        if is_due {
+            self.ticks_since_move = 0;
+        }
+        is_due
+    }
+
+    /// The player's position that its style reads: on the server, deer and shark the stale one, owl
+    /// and hawk the present one. Bulls and goldfish read none.
+    pub(crate) fn view(&self) -> Option<View> {
+        match self.style {
+            Style::Bull | Style::Goldfish => None,
+            Style::Deer => Some(self.rules.deer_view),
+            Style::Shark => Some(self.rules.shark_view),
+            Style::Owl => Some(self.rules.owl_view),
+            Style::Hawk => Some(self.rules.hawk_view),
+        }
+    }
+
+    /// The part of the player's position that the threat notices when it moves.
+    pub(crate) fn notices(&self, layout: &Layout, owls_look: bool, player: Position) -> Option<Position> {
+        let notices = match self.style {
+            Style::Bull | Style::Goldfish => false,
+            Style::Deer | Style::Shark => true,
+            Style::Owl => owls_look,
+            Style::Hawk => line_of_sight(layout, self.position, player),
+        };
+        notices.then_some(player)
+    }
+
+    /// Chooses and makes a move, knowing only `noticed` of the player and the clock.
+    pub(crate) fn act(&mut self, ways: &impl Ways, layout: &Layout, noticed: Option<Position>) {
+        if let Some(direction) = self.choose(ways, layout, noticed) {
+            self.take(layout, direction);
+        }
+    }
+
     fn period_ticks(&self) -> u8 {
         match self.personality {
             Personality::Lazy => self.rules.period_ticks.lazy,
@@ -93,29 +132,20 @@ impl Threat {
         }
     }
 
-    /// The direction in which the threat wants to go, if any. Memory changes only here, and so only
-    /// on ticks on which the threat moves.
-    fn choose(&mut self, ways: &impl Ways, layout: &Layout, clock: u16, player: Position) -> Option<Direction> {
+    /// The direction in which the threat wants to go, if any. Only this function changes its
+    /// memory, and only on ticks on which the threat moves.
+    fn choose(&mut self, ways: &impl Ways, layout: &Layout, noticed: Option<Position>) -> Option<Direction> {
         match self.style {
             Style::Goldfish => self.choose_goldfish(layout),
             Style::Bull => self.choose_bull(layout),
-            Style::Deer => self.choose_deer(layout, self.player_in(self.rules.deer_view, player)),
-            Style::Shark => self.choose_shark(ways, self.player_in(self.rules.shark_view, player)),
-            Style::Owl => self.choose_owl(ways, clock, self.player_in(self.rules.owl_view, player)),
-            Style::Hawk => self.choose_hawk(ways, layout, self.player_in(self.rules.hawk_view, player)),
+            Style::Deer => self.choose_deer(layout, noticed?),
+            Style::Shark => self.choose_shark(ways, noticed?),
+            Style::Owl => self.choose_owl(ways, noticed),
+            Style::Hawk => self.choose_hawk(ways, noticed),
         }
     }
 
-    /// The player as a style sees it: on the server, deer and shark read the stale position, owl
-    /// and hawk the present one.
-    fn player_in(&self, view: View, player: Position) -> Position {
-        match view {
-            View::Stale => self.stale_player,
-            View::Present => player,
-        }
-    }
-
-    /// Position and direction change together, or not at all in front of a wall.
+    /// Changes position and direction together, or neither in front of a wall.
     fn take(&mut self, layout: &Layout, direction: Direction) {
         let next = self.position.towards(direction);
         if layout.is_open(next) {
@@ -133,13 +163,13 @@ impl Threat {
             .collect()
     }
 
-    /// Picks from the options; draws even if there are none.
+    /// Picks from the options; draws a number even without options.
     fn choose_goldfish(&mut self, layout: &Layout) -> Option<Direction> {
         let options = self.options(layout);
         pick(&mut self.seed, self.rules.pick_scale, &options)
     }
 
-    /// Straight ahead; a number is drawn only in front of a wall.
+    /// Goes straight ahead; draws a number only in front of a wall.
     fn choose_bull(&mut self, layout: &Layout) -> Option<Direction> {
         let options = self.options(layout);
         if options.contains(&self.direction) {
@@ -148,40 +178,37 @@ impl Threat {
         pick(&mut self.seed, self.rules.pick_scale, &options)
     }
 
-    /// Minimises the straight-line distance to its target, without turning back except in a dead
-    /// end.
+    /// Minimises the straight-line distance to its target. Turns back only in a dead end.
     fn choose_deer(&self, layout: &Layout, player: Position) -> Option<Direction> {
         let options = self.options(layout);
         if options.len() == 1 {
             return Some(options[0]);
         }
-        // Shy: near the player it heads for its spawn instead.
+        // Shy: near the player, it heads for its spawn.
         let is_far = squared_distance(self.position, player) > i64::from(self.rules.deer_shy_distance_squared);
         let target = if is_far { player } else { self.spawn };
         options
             .into_iter()
             .filter(|&direction| direction != self.direction.reverse())
-            // `min_by_key` returns the first of equal minima, as the server does.
+            // Like the server, `min_by_key` returns the first of equal minima.
             .min_by_key(|&direction| squared_distance(self.position.towards(direction), target))
     }
 
-    /// Along the shark path to the player.
     fn choose_shark(&self, ways: &impl Ways, player: Position) -> Option<Direction> {
         self.direction_to(ways.shark_step(self.position, player)?)
     }
 
-    /// To where it last looked at the player, which it does in ten of every sixty ticks.
-    fn choose_owl(&mut self, ways: &impl Ways, clock: u16, player: Position) -> Option<Direction> {
-        if clock % self.rules.owl_minute_ticks < self.rules.owl_window_ticks {
-            self.memory.remembered = Some(player);
+    fn choose_owl(&mut self, ways: &impl Ways, looked_at: Option<Position>) -> Option<Direction> {
+        if looked_at.is_some() {
+            self.memory.remembered = looked_at;
         }
         self.step_to(ways, self.memory.remembered?)
     }
 
-    /// Chases what it sees, then goes to its post, then waits for a new one.
-    fn choose_hawk(&mut self, ways: &impl Ways, layout: &Layout, player: Position) -> Option<Direction> {
-        if line_of_sight(layout, self.position, player) {
-            self.memory.seen = Some(player);
+    /// Chases the player it sees, then goes to its post, then waits for a new one.
+    fn choose_hawk(&mut self, ways: &impl Ways, seen: Option<Position>) -> Option<Direction> {
+        if seen.is_some() {
+            self.memory.seen = seen;
             self.memory.post = None;
             self.memory.idle_rounds = 0;
         }
@@ -199,7 +226,7 @@ impl Threat {
                 self.memory.idle_rounds = -i32::from(self.rules.hawk_rest_moves);
                 return None;
             }
-            // The server never drops a post: a hawk whose post is unreachable stays where it is.
+            // The server never drops a post, so a hawk with an unreachable post stays.
             return self.step_to(ways, post);
         }
         self.memory.idle_rounds += 1;
@@ -210,18 +237,20 @@ impl Threat {
         None
     }
 
-    /// The direction of the next tile on the shared path to `target`.
     fn step_to(&self, ways: &impl Ways, target: Position) -> Option<Direction> {
         self.direction_to(ways.shared_step(self.position, target)?)
     }
 
-    /// The direction of a neighbouring tile.
     fn direction_to(&self, neighbour: Position) -> Option<Direction> {
         Direction::ALL.into_iter().find(|&direction| self.position.towards(direction) == neighbour)
     }
 }
 
-/// The personality at a clock value.
+/// True if owls that move at this clock look: on the server, in ten of every sixty ticks.
+pub(crate) fn owls_look(rules: &Rules, clock: u16) -> bool {
+    clock % rules.owl_minute_ticks < rules.owl_window_ticks
+}
+
 fn personality_at(phases: PhaseClocks, clock: u16) -> Personality {
     if clock > phases.insane {
         Personality::Insane
@@ -236,7 +265,6 @@ fn personality_at(phases: PhaseClocks, clock: u16) -> Personality {
     }
 }
 
-/// Squared straight-line distance.
 fn squared_distance(a: Position, b: Position) -> i64 {
     i64::from(a.x - b.x).pow(2) + i64::from(a.y - b.y).pow(2)
 }
@@ -246,17 +274,15 @@ mod tests {
     use super::super::drawing::draw;
     use super::*;
 
-    /// A clock value at which every update is a move, outside the owl's window.
+    /// A clock at which every update is a move and owls do not look.
     const INSANE: u16 = 930;
 
-    /// The stale player of a threat that was never updated.
     const NOWHERE: Position = Position::new(-1, -1);
 
     fn p(x: i32, y: i32) -> Position {
         Position::new(x, y)
     }
 
-    /// The layout's first threat, facing `direction`.
     fn threat(layout: &Layout, direction: Direction) -> Threat {
         Threat { direction, ..Threat::new(layout.threats[0], &Rules::BLITZ_2025) }
     }
@@ -294,7 +320,7 @@ mod tests {
 
     #[test]
     fn goldfish_picks_among_its_options_in_their_order() {
-        // Seed 1 draws 0.7098: of left, right, up, down that is up; of left, down it is down.
+        // Seed 1 draws 0.7098: up of (left, right, up, down), down of (left, down).
         let layout = draw(&["...", ".G.", "..."]);
         assert_eq!(threat(&layout, Direction::Left).choose_goldfish(&layout), Some(Direction::Up));
         let layout = draw(&["###", ".G#", "#.#"]);
@@ -434,8 +460,7 @@ mod tests {
         assert_eq!((owl.position, owl.memory.remembered), (p(1, 0), Some(p(6, 0))), "unreachable: it stays");
     }
 
-    /// A hawk at (1, 1) of a cross whose only intersection is (3, 1); the closed cell on the right
-    /// is not visible.
+    /// A hawk at (1, 1) of a cross with one intersection, (3, 1), and a hidden cell on the right.
     fn hawk_layout() -> Layout {
         draw(&["###.#####", "#H...##.#", "###.#####"])
     }
@@ -456,11 +481,7 @@ mod tests {
         );
         hawk.memory.idle_rounds = 3;
         hawk.update(&layout, INSANE, p(7, 1));
-        assert_eq!(
-            (hawk.position, hawk.memory.clone()),
-            (p(3, 1), Memory::default()),
-            "it has arrived and found nothing"
-        );
+        assert_eq!((hawk.position, hawk.memory), (p(3, 1), Memory::default()), "it has arrived and found nothing");
     }
 
     #[test]
@@ -506,7 +527,7 @@ mod tests {
         for _ in 0..50 {
             hawk.update(&layout, INSANE, p(3, 0));
         }
-        assert_eq!((hawk.position, hawk.memory.clone(), hawk.seed), (before.position, before.memory, before.seed));
+        assert_eq!((hawk.position, hawk.memory, hawk.seed), (before.position, before.memory, before.seed));
         hawk.update(&layout, INSANE, p(4, 1));
         assert_eq!((hawk.position, hawk.memory.post), (p(2, 1), None), "until it sees the player");
     }
@@ -518,7 +539,7 @@ mod tests {
         for _ in 0..12 {
             hawk.update(&layout, INSANE, p(3, 0));
         }
-        assert_eq!((hawk.memory.clone(), hawk.seed, hawk.position), (Memory::default(), 3, p(0, 0)));
+        assert_eq!((hawk.memory, hawk.seed, hawk.position), (Memory::default(), 3, p(0, 0)));
     }
 
     #[test]

@@ -1,23 +1,20 @@
-//! The ways for the threats: computed from scratch each time, or once for all tiles.
+//! Path and post queries of the threats: computed from scratch each time, or once per tile.
 
 use std::borrow::Cow;
+use std::cell::{Cell, OnceCell};
 
 use getaway::game::{Layout, Position, Rules};
 
 use super::paths::{shared_path_step, shared_path_steps, shark_path, shark_path_steps};
 use super::sight::best_intersections;
 
-/// The threats' queries about a map.
 pub(crate) trait Ways {
-    /// The first tile of the shark path.
     fn shark_step(&self, from: Position, to: Position) -> Option<Position>;
-    /// The next tile on the shared path.
     fn shared_step(&self, from: Position, to: Position) -> Option<Position>;
-    /// The intersections that a hawk picks from.
     fn posts(&self) -> Cow<'_, [Position]>;
 }
 
-/// Works every answer out from scratch, as the server does.
+/// Computes every answer from scratch, like the server.
 pub(crate) struct Literal<'a> {
     layout: &'a Layout,
     rules: Rules,
@@ -43,17 +40,22 @@ impl Ways for Literal<'_> {
     }
 }
 
-/// The same answers from one search for each tile.
+/// Computes each search at most once per tile, on demand.
 pub(crate) struct Surveyed {
-    /// Position, as `y * width + x` -> open tile.
+    layout: Layout,
+    rules: Rules,
+    /// By position, as `y * width + x`: the index of the open tile.
     tiles: Vec<Option<usize>>,
-    width: i32,
-    /// From -> to -> first tile.
-    shark: Vec<Vec<Option<Position>>>,
-    /// To -> from -> next tile.
-    shared: Vec<Vec<Option<Position>>>,
+    /// By start and target.
+    shark: Vec<OnceCell<Steps>>,
+    /// By target and start.
+    shared: Vec<OnceCell<Steps>>,
     posts: Vec<Position>,
+    /// Work of the searches since the last query: about one step per tile of a search.
+    work: Cell<u64>,
 }
+
+type Steps = Vec<Option<Position>>;
 
 impl Surveyed {
     pub fn new(layout: &Layout, rules: &Rules) -> Self {
@@ -61,29 +63,46 @@ impl Surveyed {
         for (tile, position) in layout.open_positions().enumerate() {
             tiles[(position.y * layout.width + position.x) as usize] = Some(tile);
         }
-        let steps = |steps: Vec<(Position, Option<Position>)>| steps.into_iter().map(|(_, step)| step).collect();
+        let searches = vec![OnceCell::new(); layout.open_positions().count()];
         Self {
+            layout: layout.clone(),
+            rules: *rules,
             tiles,
-            width: layout.width,
-            shark: layout.open_positions().map(|from| steps(shark_path_steps(layout, rules, from))).collect(),
-            shared: layout.open_positions().map(|to| steps(shared_path_steps(layout, rules, to))).collect(),
+            shark: searches.clone(),
+            shared: searches,
             posts: best_intersections(layout, rules),
+            work: Cell::new(0),
         }
     }
 
+    pub fn take_work(&self) -> u64 {
+        self.work.take()
+    }
+
     fn tile(&self, position: Position) -> Option<usize> {
-        let is_inside = (0..self.width).contains(&position.x) && position.y >= 0;
-        self.tiles.get((position.y * self.width + position.x) as usize).copied().flatten().filter(|_| is_inside)
+        let is_inside = (0..self.layout.width).contains(&position.x) && position.y >= 0;
+        let place = position.y * self.layout.width + position.x;
+        self.tiles.get(place as usize).copied().flatten().filter(|_| is_inside)
+    }
+
+    /// The steps of a search that takes `work` per tile.
+    fn steps(&self, work: usize, search: impl FnOnce() -> Vec<(Position, Option<Position>)>) -> Steps {
+        self.work.set(self.work.get() + (work * self.shared.len()) as u64);
+        search().into_iter().map(|(_, step)| step).collect()
     }
 }
 
 impl Ways for Surveyed {
     fn shark_step(&self, from: Position, to: Position) -> Option<Position> {
-        self.shark[self.tile(from)?][self.tile(to)?]
+        // The server sorts the list of all tiles for each of them.
+        let work = self.shark.len();
+        let search = || self.steps(work, || shark_path_steps(&self.layout, &self.rules, from));
+        self.shark[self.tile(from)?].get_or_init(search)[self.tile(to)?]
     }
 
     fn shared_step(&self, from: Position, to: Position) -> Option<Position> {
-        self.shared[self.tile(to)?][self.tile(from)?]
+        let search = || self.steps(1, || shared_path_steps(&self.layout, &self.rules, to));
+        self.shared[self.tile(to)?].get_or_init(search)[self.tile(from)?]
     }
 
     fn posts(&self) -> Cow<'_, [Position]> {

@@ -1,14 +1,13 @@
-//! Certificates: those of the decider are accepted, and altered ones are refused or still true.
-//!
-//! Guarantees: a certificate that `verify` accepts says nothing false about its map.
+//! Certificates of the decider are accepted; altered ones are refused or still true.
 
-use getaway::game::{Layout, Rules, Style, World};
+use getaway::game::{Layout, PeriodTicks, Rules, Style, World};
 use getaway::map::{GeneratorKind, GeneratorOptions, generate_nth};
 use getaway::planner::{Budget, Certificate, Decider, Outcome, ProofEnd, SurvivalOptions};
+use getaway_reference::audit::{Audit, Counts, change};
+use getaway_reference::lockstep::Dice;
 use getaway_reference::{verify, verify_within};
-use rand_pcg::rand_core::{Rng, SeedableRng};
 
-/// A map of the kinds that are mostly doomed, with the decider's result.
+/// A generated map of a kind that is mostly doomed, with the decider's result.
 fn decide(index: u64, ticks: u64) -> (Layout, Certificate, Outcome) {
     let options = GeneratorOptions {
         kind: if index.is_multiple_of(2) { GeneratorKind::Labyrinth } else { GeneratorKind::Maze },
@@ -39,6 +38,27 @@ fn every_certificate_verifies() {
 }
 
 #[test]
+fn line_on_which_a_hawk_draws_more_often_than_is_counted_verifies() {
+    let drawing = "...#..H..\n##.###.##\n.........\n.#######.\n.#.#P....\n##.#####.\n.........";
+    let layout = Layout::parse(drawing).expect("a drawing");
+    let server = Rules::NO_JUMP;
+    let rules = Rules {
+        period_ticks: PeriodTicks { lazy: 1, tease: 1, ..server.period_ticks },
+        hawk_patience_moves: 1,
+        hawk_rest_moves: 0,
+        ..server
+    };
+    let world = World::new(&layout, &rules).expect("a world");
+    let mut decider = Decider::new(SurvivalOptions::default());
+    let solution = decider.solve(&world, &world.start(), Budget::ticks(400_000));
+    let certificate = Certificate::new(&rules, &solution, decider.proof());
+    let mut state = world.start();
+    certificate.moves.iter().for_each(|&player_move| world.step(&mut state, player_move));
+    assert!(world.threats(&state).any(|hawk| hawk.draws > 256), "tick {}", state.tick());
+    assert_eq!(verify(&certificate, &layout), Ok(()));
+}
+
+#[test]
 fn a_sweep_after_the_one_that_proves_does_no_harm() {
     let mut changed = 0;
     for index in 0..6 {
@@ -52,7 +72,6 @@ fn a_sweep_after_the_one_that_proves_does_no_harm() {
     assert!(changed > 0);
 }
 
-/// The certificate of a map that the search decides alone.
 fn search(options: &GeneratorOptions, index: u64, rules: &Rules) -> (Layout, Certificate) {
     let layout = generate_nth(options, 11, index).expect("a map").layout;
     let world = World::new(&layout, rules).expect("a world");
@@ -94,9 +113,8 @@ fn a_thousand_changed_certificates_are_refused_or_still_true() {
     check_changed(1000, 40);
 }
 
-/// Makes this many changes to certificates of doomed maps, some to each.
 fn check_changed(changes: usize, changes_per_map: usize) {
-    let mut random = rand_pcg::Pcg32::seed_from_u64(3);
+    let mut dice = Dice::from_seed(3);
     let (mut refused, mut accepted) = (0, 0);
     for index in 0.. {
         if refused + accepted == changes {
@@ -107,13 +125,13 @@ fn check_changed(changes: usize, changes_per_map: usize) {
             continue;
         }
         for _ in 0..changes_per_map.min(changes - refused - accepted) {
-            let text = change(&certificate.to_string(), &mut random);
+            let text = change(&certificate.to_string(), &mut dice);
             let verdict = text.parse::<Certificate>().map_err(|error| error.line).and_then(|changed| {
-                verify_within(&changed, &layout, 3_000_000).map(|()| changed).map_err(|error| error.line)
+                verify_within(&changed, &layout, 300_000_000).map(|_| changed).map_err(|error| error.line)
             });
             match verdict {
                 Ok(changed) => {
-                    // The line of the original is a fact about the map under its own rules.
+                    // The original line is a fact about the map under its own rules.
                     let is_true = changed.rules != certificate.rules || changed.bound_tick >= certificate.final_tick;
                     assert!(is_true, "map {index}: a bound of {} was accepted", changed.bound_tick);
                     accepted += 1;
@@ -129,33 +147,73 @@ fn check_changed(changes: usize, changes_per_map: usize) {
     assert!(refused > accepted, "{refused} refused, {accepted} still true");
 }
 
-/// Changes a digit or a letter, or drops, doubles or moves a line.
-fn change(text: &str, random: &mut impl Rng) -> String {
-    let mut below = |limit: usize| random.next_u64() as usize % limit;
-    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
-    let line = below(lines.len());
-    match below(6) {
-        0 => drop(lines.remove(line)),
-        1 => lines.insert(line, lines[line].clone()),
-        2 => {
-            let other = below(lines.len());
-            lines.swap(line, other);
-        }
-        _ => {
-            let places: Vec<usize> = lines[line]
-                .bytes()
-                .enumerate()
-                .filter(|(_, byte)| byte.is_ascii_alphanumeric())
-                .map(|(place, _)| place)
-                .collect();
-            let place = places[below(places.len())];
-            let new = char::from(if lines[line].as_bytes()[place].is_ascii_digit() {
-                b'0' + below(10) as u8
-            } else {
-                b"LRUDetrs"[below(8)]
-            });
-            lines[line].replace_range(place..=place, &new.to_string());
-        }
+#[test]
+fn random_pairs_of_map_and_rules_have_no_false_proof() {
+    let (audit, mut counts) = (Audit::SMALL, Counts::default());
+    for seed in 0..40 {
+        audit.check(seed, &mut counts).unwrap_or_else(|failure| panic!("{failure}"));
     }
-    lines.join("\n")
+    assert!(counts.exhausted >= 10 && counts.by_sweeps > 0 && counts.by_search > 0, "{counts}");
+    let audit = Audit { verify_steps: 20_000_000, ..audit };
+    for seed in 0..12 {
+        audit.check_changed(seed, 10, &mut counts).unwrap_or_else(|failure| panic!("{failure}"));
+        audit.check_forged(seed, &mut counts).unwrap_or_else(|failure| panic!("{failure}"));
+    }
+    assert!(counts.refused > counts.accepted, "{counts}");
+}
+
+/// Proofs on these maps once treated threats that move in tick 1 as if they had seen the player.
+#[test]
+fn threats_that_move_in_tick_1_have_not_seen_the_player() {
+    let period_ticks = PeriodTicks { lazy: 1, tease: 2, awake: 1, hungry: 1, insane: 1 };
+    let rules = Rules { period_ticks, ..Rules::NO_JUMP };
+    for (index, final_tick) in [(108, 85), (117, 41), (139, 46), (153, 36), (162, 28), (198, 15)] {
+        let options = GeneratorOptions {
+            kind: [GeneratorKind::Maze, GeneratorKind::Labyrinth, GeneratorKind::City][index as usize % 3],
+            width: [9, 11, 13][index as usize / 3 % 3],
+            height: [7, 9, 11][index as usize / 3 % 3],
+            threats: [2, 3, 4, 5][index as usize % 4],
+            styles: vec![Style::Shark, Style::Deer, Style::Shark, Style::Owl],
+            braid_permille: [250, 500, 1000][index as usize % 3],
+        };
+        let layout = generate_nth(&options, 5, index).expect("a map").layout;
+        let world = World::new(&layout, &rules).expect("a world");
+        let mut decider = Decider::new(SurvivalOptions::default()).without_search();
+        let solution = decider.solve(&world, &world.start(), Budget::ticks(2_000_000));
+        assert_eq!((solution.final_tick, solution.bound), (final_tick, final_tick), "map {index}");
+        let certificate = Certificate::new(&rules, &solution, decider.proof());
+        assert_eq!(verify(&certificate, &layout), Ok(()), "map {index}");
+    }
+}
+
+fn searched(drawing: &str, rules: &Rules) -> (Layout, Certificate) {
+    let layout = Layout::parse(drawing).expect("a drawing");
+    let world = World::new(&layout, rules).expect("a world");
+    let solution = Decider::new(SurvivalOptions::default()).solve(&world, &world.start(), Budget::UNLIMITED);
+    (layout, Certificate::new(rules, &solution, None))
+}
+
+#[test]
+fn extreme_rules_and_a_game_that_is_over_at_the_start_verify() {
+    let window = |owl_window_ticks, owl_minute_ticks| Rules { owl_window_ticks, owl_minute_ticks, ..Rules::NO_JUMP };
+    for rules in [window(1, 60), window(0, 1), window(60, 60), window(1, u16::MAX), window(1, 1)] {
+        let (layout, certificate) = searched("P.....s\n##.####\n##o####", &rules);
+        assert_eq!(certificate.end, ProofEnd::Search);
+        assert_eq!(verify(&certificate, &layout), Ok(()), "{rules:?}");
+    }
+    let (mut layout, _) = searched("P.s", &Rules::BLITZ_2025);
+    layout.threats[0].position = layout.player;
+    let world = World::new(&layout, &Rules::BLITZ_2025).expect("a world");
+    let solution = Decider::new(SurvivalOptions::default()).solve(&world, &world.start(), Budget::UNLIMITED);
+    let certificate = Certificate::new(&Rules::BLITZ_2025, &solution, None);
+    assert_eq!((certificate.bound_tick, verify(&certificate, &layout)), (1, Ok(())));
+}
+
+#[test]
+fn work_is_counted_and_limited() {
+    let (layout, certificate, _) = decide(0, 400_000);
+    let steps = verify_within(&certificate, &layout, u64::MAX).expect("it is true");
+    assert_eq!(verify_within(&certificate, &layout, steps), Ok(steps));
+    let error = verify_within(&certificate, &layout, steps - 1).expect_err("one step less");
+    assert_eq!(error.message, format!("checking it takes more than {} steps", steps - 1));
 }

@@ -1,13 +1,12 @@
-//! Random commands for lockstep games, and a plan that stays alive long enough to meet the insane
-//! threats.
+//! Random commands for lockstep games. Commands that follow a surviving plan keep the player alive
+//! until the threats are insane.
 
 use super::Dice;
 use getaway::game::{Action, Direction, Layout, Move, Position, State, World};
 
-/// Fractions that distinguish different ways of rounding.
+/// Fractions on which ways of rounding differ.
 const FRACTIONS: [f64; 8] = [0.0, 0.5, -0.5, 0.499_999_999_999_999_94, -0.51, 0.25, -0.499_999_999_999_999_94, 0.49];
 
-/// Coordinates that are not on any map.
 const WILD_COORDINATES: [f64; 10] = [
     f64::NAN,
     f64::INFINITY,
@@ -21,15 +20,13 @@ const WILD_COORDINATES: [f64; 10] = [
     -0.0,
 ];
 
-/// A command of any number of random actions, unusual ones included: a player that follows such
-/// commands is soon caught, unless no threat can reach it.
+/// A command of any number of random actions, including unusual ones.
 pub fn random_command(world: &World, state: &State, dice: &mut Dice) -> Vec<Action> {
     let player = world.player(state);
     (0..dice.below(5)).map(|_| random_action(world.layout(), player, dice)).collect()
 }
 
-/// A random action: plain moves, open or blocked; `MOVE_TO` a near or distant tile, a fraction, off
-/// the grid or without a position; and unknown types.
+/// A random action: a plain move, a `MOVE_TO` of any kind, or an unknown type.
 pub fn random_action(layout: &Layout, player: Position, dice: &mut Dice) -> Action {
     let to = |position: Position| Action::MoveTo { x: f64::from(position.x), y: f64::from(position.y) };
     let anywhere = |dice: &mut Dice| Position::new(dice.between(-1, layout.width), dice.between(-1, layout.height));
@@ -49,7 +46,7 @@ pub fn random_action(layout: &Layout, player: Position, dice: &mut Dice) -> Acti
     }
 }
 
-/// A command that resolves to `wanted`: failing actions before it, arbitrary ones after it.
+/// A command that resolves to `wanted`, with failing actions before it and arbitrary ones after it.
 pub fn disguise(wanted: Move, world: &World, state: &State, dice: &mut Dice) -> Vec<Action> {
     let (layout, player) = (world.layout(), world.player(state));
     let mut command: Vec<Action> = (0..dice.below(4)).map(|_| random_action(layout, player, dice)).collect();

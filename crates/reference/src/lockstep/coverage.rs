@@ -1,4 +1,4 @@
-//! Coverage of the lockstep games: a run without an insane hawk has not tested one.
+//! Coverage of the lockstep games. For example, a run without an insane hawk has not tested one.
 
 use std::fmt;
 
@@ -20,8 +20,7 @@ pub struct Coverage {
     pub complete_games: u64,
     /// Games that ended because a threat moved onto the player or started there.
     pub caught_games: u64,
-    /// Games that ended between the player's move and the threats', which only happens in the
-    /// no-jump variant.
+    /// Games of the no-jump variant that ended between the player's move and the threats' moves.
     pub no_jump_catches: u64,
     /// Ticks by personality, in the order of [`Personality::ALL`].
     pub personality_ticks: [u64; Personality::ALL.len()],
@@ -29,13 +28,13 @@ pub struct Coverage {
     pub style_steps: [u64; Style::ALL.len()],
     /// Updates of threats: every threat on every tick.
     pub updates: u64,
-    /// How often an owl's look changed the position it remembers.
+    /// Owl looks that changed the remembered position.
     pub looks: u64,
-    /// How often a hawk newly saw the player.
+    /// Hawk sightings after which the hawk chases a new position.
     pub sightings: u64,
-    /// How often a hawk picked a post.
+    /// Posts that hawks picked.
     pub posts: u64,
-    /// How often a hawk reached its post.
+    /// Posts that hawks reached.
     pub rests: u64,
     /// Steps of the player.
     pub player_steps: u64,
@@ -50,7 +49,6 @@ pub struct Coverage {
 }
 
 impl Coverage {
-    /// Counts a tick, given the reference game before and after it.
     pub(super) fn count_tick(&mut self, before: &Game, after: &Game) {
         self.ticks += 1;
         self.player_steps += u64::from(before.player != after.player);
@@ -74,7 +72,6 @@ impl Coverage {
         self.rests += u64::from(is_at_post);
     }
 
-    /// Counts how a game ended.
     pub(super) fn count_end(&mut self, game: &Game, is_no_jump_catch: bool) {
         self.games += 1;
         self.no_jump_games += u64::from(game.rules.no_jump);
@@ -85,7 +82,7 @@ impl Coverage {
         self.complete_games += u64::from(!game.caught() && game.tick == 2001);
     }
 
-    /// The names of the counters that are zero: rules that were not tested.
+    /// The names of the counters that are zero: rules without a test.
     pub fn gaps(&self) -> Vec<String> {
         let personalities = Personality::ALL.map(|p| (format!("{p} ticks"), self.personality_ticks[p as usize]));
         let styles = Style::ALL.map(|s| (format!("{s} steps"), self.style_steps[s as usize]));

@@ -3,34 +3,34 @@
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 
-/// A source of choices. The same seed or the same bytes give the same choices on every machine.
+/// A source of choices. The same seed or bytes give the same choices on every machine.
 #[derive(Debug)]
 pub struct Dice<'a>(Source<'a>);
 
 #[derive(Debug)]
 enum Source<'a> {
     Generator(Pcg64Mcg),
-    /// Unused bytes: changing one byte changes only the choices made from it.
+    /// The bytes not used yet. Changing one byte changes only the choices made from it.
     Bytes(&'a [u8]),
 }
 
 impl<'a> Dice<'a> {
-    /// An endless source.
+    /// Creates an endless source.
     pub fn from_seed(seed: u64) -> Self {
         Self(Source::Generator(Pcg64Mcg::seed_from_u64(seed)))
     }
 
-    /// A source that ends when the bytes are used up; every later choice is 0.
+    /// Creates a source that ends with its bytes; every later choice is 0.
     pub fn from_bytes(bytes: &'a [u8]) -> Self {
         Self(Source::Bytes(bytes))
     }
 
-    /// Whether the source has ended.
+    /// True if all bytes are used.
     pub fn is_exhausted(&self) -> bool {
         matches!(self.0, Source::Bytes([]))
     }
 
-    /// A number from 0 to `count - 1`, for counts up to 65,536; 0 when `count` is 0.
+    /// A number from 0 to `count - 1`, or 0 if `count` is 0; `count` is at most 65,536.
     pub fn below(&mut self, count: usize) -> usize {
         match &mut self.0 {
             Source::Generator(generator) => ((u64::from(generator.next_u32()) * count as u64) >> 32) as usize,
@@ -47,20 +47,20 @@ impl<'a> Dice<'a> {
         low + self.below((high - low + 1) as usize) as i32
     }
 
-    /// True with probability 1 / `count`.
+    /// True with probability `1 / count`.
     pub fn one_in(&mut self, count: usize) -> bool {
         self.below(count) == 0
     }
 
-    /// An entry of a list.
+    /// A random entry of a list.
     ///
     /// # Panics
-    /// When the list is empty.
+    /// If the list is empty.
     pub fn pick<T: Copy>(&mut self, list: &[T]) -> T {
         list[self.below(list.len())]
     }
 
-    /// Fisher-Yates, from the back.
+    /// Shuffles by Fisher-Yates, from the back.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             items.swap(last, self.below(last + 1));

@@ -1,27 +1,37 @@
-//! Random maps for lockstep games: small, and stranger than the real maps.
+//! Random maps for lockstep games: smaller and stranger than the real maps.
 
 use super::Dice;
 use getaway::game::{Direction, Layout, MAX_THREATS, Position, Spawn, Style, Tile};
 use getaway::map::{GeneratorKind, GeneratorOptions, generate};
 
-/// A map with more threats than this is kept small, because the reference model is slow.
+/// Maps with more threats than this are kept small, because the reference model is slow.
 const CROWD: usize = 8;
-/// Maximum number of open tiles on a map with many threats.
+const SIDE_MAX: i32 = 15;
+/// Maximum number of open tiles of a map with more than [`CROWD`] threats.
 const CROWD_MAX_OPEN_TILES: usize = 48;
 
-/// A random map with the player and the threats anywhere on its open tiles. Anything that
-/// [`World`](getaway::game::World) accepts can occur.
+/// A random map. Any map that [`World`](getaway::game::World) accepts can occur.
 pub fn random_layout(dice: &mut Dice) -> Layout {
+    layout_of(dice, SIDE_MAX)
+}
+
+/// A random map of at most 8 x 8 tiles, which an exhaustive search can often finish.
+pub fn small_layout(dice: &mut Dice) -> Layout {
+    layout_of(dice, 8)
+}
+
+fn layout_of(dice: &mut Dice, side_max: i32) -> Layout {
+    let blank = |dice: &mut Dice| blank(dice, side_max);
     let mut layout = match dice.below(12) {
-        0 => noise(dice, 40),
-        1 => noise(dice, 60),
-        2 => noise(dice, 85),
-        3 => shape(dice, |_, _, _| true),
-        4 => shape(dice, |p, width, height| p.x == 0 || p.y == 0 || p.x == width - 1 || p.y == height - 1),
-        5 => shape(dice, |p, _, _| p.x % 2 == 1 && p.y % 2 == 1),
-        6..=7 => shape(dice, |p, _, _| p.x % 3 == 1 || p.y % 3 == 1),
-        8..=9 => generated(dice),
-        _ => maze(dice),
+        0 => noise(dice, blank, 40),
+        1 => noise(dice, blank, 60),
+        2 => noise(dice, blank, 85),
+        3 => shape(dice, blank, |_, _, _| true),
+        4 => shape(dice, blank, |p, width, height| p.x == 0 || p.y == 0 || p.x == width - 1 || p.y == height - 1),
+        5 => shape(dice, blank, |p, _, _| p.x % 2 == 1 && p.y % 2 == 1),
+        6..=7 => shape(dice, blank, |p, _, _| p.x % 3 == 1 || p.y % 3 == 1),
+        8..=9 if side_max == SIDE_MAX => generated(dice),
+        _ => maze(dice, blank),
     };
     if dice.one_in(2) {
         wall_in(&mut layout);
@@ -34,15 +44,15 @@ pub fn random_layout(dice: &mut Dice) -> Layout {
     layout
 }
 
-/// An empty map of random size; single rows, columns and tiles occur.
-fn blank(dice: &mut Dice) -> Layout {
-    let side = |dice: &mut Dice| if dice.one_in(12) { dice.between(1, 3) } else { dice.between(5, 15) };
+/// An empty map of random size, down to single rows, columns and tiles.
+fn blank(dice: &mut Dice, side_max: i32) -> Layout {
+    let side =
+        |dice: &mut Dice| if dice.one_in(12) { dice.between(1, 3) } else { dice.between(side_max / 3, side_max) };
     let (width, height) = (side(dice), side(dice));
     let tiles = vec![Tile::Wall; (width * height) as usize];
     Layout { width, height, tiles, player: Position::new(0, 0), threats: Vec::new() }
 }
 
-/// Every position of the grid, row by row, in the order of `tiles`.
 fn positions(layout: &Layout) -> impl Iterator<Item = Position> + use<> {
     let (width, height) = (layout.width, layout.height);
     (0..height).flat_map(move |y| (0..width).map(move |x| Position::new(x, y)))
@@ -52,8 +62,8 @@ fn set(layout: &mut Layout, position: Position, tile: Tile) {
     layout.tiles[(position.y * layout.width + position.x) as usize] = tile;
 }
 
-/// Independently random tiles: a few open ones form islands, many form halls with pillars.
-fn noise(dice: &mut Dice, open_percent: usize) -> Layout {
+/// Independent random tiles: few open ones form islands, many form halls with pillars.
+fn noise(dice: &mut Dice, blank: impl Fn(&mut Dice) -> Layout, open_percent: usize) -> Layout {
     let mut layout = blank(dice);
     for tile in &mut layout.tiles {
         if dice.below(100) < open_percent {
@@ -63,12 +73,12 @@ fn noise(dice: &mut Dice, open_percent: usize) -> Layout {
     layout
 }
 
-/// Tiles opened by a pattern: a hall, a ring without intersections, single-tile cells, blocks.
-fn shape(dice: &mut Dice, is_open: impl Fn(Position, i32, i32) -> bool) -> Layout {
+/// A regular pattern: a hall, a ring without intersections, single-tile cells, or blocks.
+fn shape(dice: &mut Dice, blank: impl Fn(&mut Dice) -> Layout, is_open: impl Fn(Position, i32, i32) -> bool) -> Layout {
     let mut layout = blank(dice);
     let (width, height) = (layout.width, layout.height);
     for position in positions(&layout) {
-        // Occasionally a tile is inverted, which joins cells and cuts streets.
+        // Inverting an occasional tile joins cells and cuts streets.
         if is_open(position, width, height) != dice.one_in(25) {
             set(&mut layout, position, Tile::Open);
         }
@@ -76,7 +86,6 @@ fn shape(dice: &mut Dice, is_open: impl Fn(Position, i32, i32) -> bool) -> Layou
     layout
 }
 
-/// The streets of a generated map.
 fn generated(dice: &mut Dice) -> Layout {
     let options = GeneratorOptions {
         kind: dice.pick(&[GeneratorKind::Maze, GeneratorKind::Labyrinth, GeneratorKind::City]),
@@ -91,7 +100,7 @@ fn generated(dice: &mut Dice) -> Layout {
 }
 
 /// A maze with loops: each cell is opened towards up to three of its neighbours.
-fn maze(dice: &mut Dice) -> Layout {
+fn maze(dice: &mut Dice, blank: impl Fn(&mut Dice) -> Layout) -> Layout {
     let mut layout = blank(dice);
     for position in positions(&layout).filter(|p| p.x % 2 == 1 && p.y % 2 == 1) {
         set(&mut layout, position, Tile::Open);
@@ -105,7 +114,6 @@ fn maze(dice: &mut Dice) -> Layout {
     layout
 }
 
-/// Adds walls all around, as on the real maps; other maps have an open border.
 fn wall_in(layout: &mut Layout) {
     let (width, height) = (layout.width, layout.height);
     for position in positions(layout) {
@@ -115,7 +123,6 @@ fn wall_in(layout: &mut Layout) {
     }
 }
 
-/// Makes some of the open tiles see-through: a few, or most of them.
 fn cloud(layout: &mut Layout, dice: &mut Dice) {
     let percent = dice.pick(&[5, 20, 60]);
     for tile in &mut layout.tiles {
@@ -125,7 +132,6 @@ fn cloud(layout: &mut Layout, dice: &mut Dice) {
     }
 }
 
-/// Places the player on an open tile; if there is none, opens one.
 fn place_player(layout: &mut Layout, dice: &mut Dice) {
     let opaque: Vec<Position> = positions(layout).filter(|&p| layout.tile(p) == Tile::Open).collect();
     if opaque.is_empty() {
@@ -136,8 +142,7 @@ fn place_player(layout: &mut Layout, dice: &mut Dice) {
     }
 }
 
-/// Adds the threats: usually as many as on the real maps, sometimes many, sometimes one next to the
-/// player.
+/// Adds threats: usually as on the real maps, sometimes many or one next to the player.
 fn place_threats(layout: &mut Layout, dice: &mut Dice) {
     let (player, mut open): (_, Vec<Position>) = (layout.player, layout.open_positions().collect());
     let count = match dice.below(32) {
@@ -146,7 +151,7 @@ fn place_threats(layout: &mut Layout, dice: &mut Dice) {
         4..=7 => dice.below(CROWD + 1),
         _ => 1 + dice.below(4),
     };
-    // An image cannot have two spawns on one pixel, but the rules allow it.
+    // An image cannot have two spawns on one pixel, but the rules allow them.
     if !dice.one_in(64) {
         open.retain(|&position| position != player);
     }

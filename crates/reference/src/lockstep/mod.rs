@@ -1,11 +1,11 @@
 //! Plays `game` and the reference model side by side on random maps with random commands, and stops
 //! at the first difference.
 //!
-//! A game is determined by its seed (or by the bytes of a fuzzer), so a failing seed fails again.
-//! Compared are, before the first tick, both paths and the line of sight for every pair of tiles,
-//! and the hawks' posts; before every tick, the effect of each action of its command and the list
-//! of legal moves; after every tick, every field of the game and of every threat, memory and seeds
-//! included.
+//! The seed or a fuzzer's bytes determine a game, so a failure is reproducible. Compared are
+//!
+//! - before the first tick, the paths and the line of sight of every pair of tiles, and the posts
+//! - before every tick, the effect of each action and the legal moves
+//! - after every tick, every field of the game and of every threat, including memory and seeds
 
 use std::fmt::{self, Debug};
 
@@ -24,19 +24,18 @@ mod survival;
 pub use commands::{disguise, random_action, random_command};
 pub use coverage::Coverage;
 pub use dice::Dice;
-pub use layouts::random_layout;
+pub use layouts::{random_layout, small_layout};
 pub use rules::{RulesDraw, random_rules};
 pub use survival::surviving_plan;
 
-/// The beam width of the search for a game's plan: enough for most maps that can be survived at
-/// all.
+/// Beam width of the search for a plan, enough for most survivable maps.
 const PLAN_WIDTH: usize = 48;
 
-/// The first difference between the two models.
+/// The first difference between the models.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[error("tick {tick}, {field}: game {game}, reference {reference}; actions of the tick: {actions}")]
 pub struct Divergence {
-    /// The tick that was played; 0 for the tables of the map.
+    /// The tick that was played, or 0 for the map's tables.
     pub tick: u16,
     /// The field that differs.
     pub field: String,
@@ -44,22 +43,22 @@ pub struct Divergence {
     pub game: String,
     /// The value in the reference model.
     pub reference: String,
-    /// The actions sent in that tick.
+    /// The actions of that tick.
     pub actions: String,
 }
 
-/// A [`Divergence`] with the seed of its game.
+/// A [`Divergence`] and the game in which it occurred.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[error(
     "seed {seed}, {divergence}\nto see it again: \
     cargo run --release --example lockstep -- --seed {seed} --games 1{}", if *draw == RulesDraw::Server { " --server-rules" } else { "" }
 )]
 pub struct Failure {
-    /// The rules that it was drawn with.
+    /// The kind of rules.
     pub draw: RulesDraw,
-    /// The game's own seed.
+    /// The seed of the game.
     pub seed: u64,
-    /// The divergence.
+    /// The first difference.
     pub divergence: Divergence,
 }
 
@@ -71,8 +70,7 @@ pub fn play_seed(seed: u64, draw: RulesDraw, coverage: &mut Coverage) -> Result<
     play(&mut Dice::from_seed(seed), draw, coverage).map_err(|divergence| Failure { draw, seed, divergence })
 }
 
-/// Plays one game to its end, or until the dice are exhausted: map, rules and commands all come
-/// from the dice.
+/// Plays one game, drawn from the dice, to its end or until the dice are exhausted.
 ///
 /// # Errors
 /// The first divergence.
@@ -102,8 +100,7 @@ pub fn play(dice: &mut Dice, draw: RulesDraw, coverage: &mut Coverage) -> Result
     Ok(())
 }
 
-/// The player's plan; after it ends, commands are random. Most plans are followed to the end, some
-/// are truncated, so that games end in every personality, and some games have none.
+/// The player's plan, sometimes truncated or empty, so games end in every personality.
 fn make_plan(world: &World, dice: &mut Dice) -> Vec<Move> {
     if dice.one_in(6) {
         return Vec::new();
@@ -115,7 +112,6 @@ fn make_plan(world: &World, dice: &mut Dice) -> Vec<Move> {
     plan
 }
 
-/// A difference, before its tick is known.
 struct Difference {
     field: String,
     game: String,
@@ -135,7 +131,7 @@ impl From<Difference> for Divergence {
     }
 }
 
-/// Fails if the two values differ; only then is the field's name formatted.
+/// Compares two values. The field's name is only formatted if they differ.
 fn same<T: PartialEq + Debug>(field: impl fmt::Display, game: T, reference: T) -> Result<(), Difference> {
     if game == reference {
         return Ok(());
@@ -143,8 +139,7 @@ fn same<T: PartialEq + Debug>(field: impl fmt::Display, game: T, reference: T) -
     Err(Difference { field: field.to_string(), game: format!("{game:?}"), reference: format!("{reference:?}") })
 }
 
-/// Compares both paths and the line of sight for every pair of tiles, and the posts; returns the
-/// number of pairs.
+/// Compares paths and lines of sight of all pairs of tiles, and the posts. Returns the pair count.
 fn compare_tables(world: &World) -> Result<u64, Difference> {
     let (layout, rules) = (world.layout(), world.rules());
     let neighbour = |from: Position, step: Option<Direction>| step.map(|direction| from.towards(direction));
@@ -167,7 +162,6 @@ fn compare_tables(world: &World) -> Result<u64, Difference> {
     Ok(pairs)
 }
 
-/// One game played in both models.
 struct Pair<'a> {
     world: &'a World,
     state: State,
@@ -175,7 +169,6 @@ struct Pair<'a> {
 }
 
 impl Pair<'_> {
-    /// Plays a tick in both models and compares the results.
     fn tick(&mut self, command: &[Action], coverage: &mut Coverage) -> Result<(), Difference> {
         self.compare_moves()?;
         for (index, action) in command.iter().enumerate() {
@@ -189,7 +182,6 @@ impl Pair<'_> {
         self.compare()
     }
 
-    /// Compares the effect of one action.
     fn compare_action(&self, index: usize, action: &Action, coverage: &mut Coverage) -> Result<(), Difference> {
         let found = self.world.attempt(&self.state, action);
         let found = found.map(|step| step.map(|direction| self.judge.player.towards(direction)));
@@ -199,7 +191,6 @@ impl Pair<'_> {
         same(format_args!("action {index}"), found, self.judge.try_action(*action))
     }
 
-    /// Compares the list of legal moves.
     fn compare_moves(&self) -> Result<(), Difference> {
         let open = |&direction: &Direction| matches!(self.judge.try_action(Action::Move(direction)), Ok(Some(_)));
         let open = Direction::ALL.into_iter().filter(open).map(Move::from).chain([Move::Stay]);
@@ -207,7 +198,6 @@ impl Pair<'_> {
         same("moves", found, open.collect())
     }
 
-    /// Compares every field of the game and its threats.
     fn compare(&self) -> Result<(), Difference> {
         let Self { world, state, judge } = self;
         same("tick", state.tick(), judge.tick)?;
@@ -238,22 +228,19 @@ impl Pair<'_> {
         same(field("seed"), world.rules().first_seed + i32::from(found.draws), expected.seed)?;
         same(field("ticks_since_move"), world.ticks_since_move(state), expected.ticks_since_move)?;
         same(field("personality"), world.personality(state), expected.personality)?;
-        // Before the first tick the stale player is off the grid: `game` treats a look at it as
-        // none.
+        // Before the first tick the stale player is off the grid. `game` ignores a look at it.
         let remembered = memory.remembered.filter(|&place| judge.layout.is_open(place));
         same(field("remembered"), found.remembered, remembered)?;
         same(field("seen"), found.seen, memory.seen)?;
         same(field("post"), found.post, memory.post)?;
         same(field("idle_rounds"), i32::from(found.idle_rounds), memory.idle_rounds)?;
-        // `game` does not store the stale player: it uses the player's position before the move.
-        // Before the first tick there is none; a no-jump catch ends the game before it is updated.
+        // `game` uses the position before the move; a first tick or a no-jump catch has none.
         if judge.tick > 1 && !(judge.rules.no_jump && judge.over()) {
             same(field("stale player"), world.player(state), expected.stale_player)?;
         }
         Ok(())
     }
 
-    /// In both models a game that is over must not change.
     fn compare_end(&mut self) -> Result<(), Difference> {
         let (state, judge) = (self.state.clone(), self.judge.clone());
         let command = Direction::ALL.map(Action::Move);
@@ -264,7 +251,6 @@ impl Pair<'_> {
     }
 }
 
-/// A field of a threat, for error messages.
 struct Field<'a> {
     index: usize,
     threat: &'a Threat,

@@ -9,14 +9,13 @@ use super::Dice;
 /// The kind of rules in lockstep games.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RulesDraw {
-    /// The server's, and occasionally their no-jump variant.
+    /// The server's rules, sometimes in the no-jump variant.
     Server,
-    /// Any that [`Rules::validate`] accepts.
+    /// Any rules that [`Rules::validate`] accepts.
     Any,
 }
 
 impl RulesDraw {
-    /// The rules of a game.
     pub(super) fn draw(self, dice: &mut Dice) -> Rules {
         let no_jump = dice.one_in(3);
         match self {
@@ -26,11 +25,10 @@ impl RulesDraw {
     }
 }
 
-/// Scales that make numbers of every kind: with many digits after the point, with few, with none,
-/// and ones that round to 1.
+/// Scales of random numbers with many, few or no decimals, and of numbers that round to 1.
 const PICK_SCALES: [f64; 8] = [1.0, 3.5, -12.0, 100.0, -9_999.5, 1e15, 0.0, -1e-30];
 
-/// The fields that are drawn individually below; all others are drawn by their kind.
+/// The fields with a draw of their own in `random_rules`; all others are drawn by their kind.
 const OWN_DRAWS: [&str; 20] = [
     "no_jump",
     "period_ticks",
@@ -54,12 +52,13 @@ const OWN_DRAWS: [&str; 20] = [
     "wire",
 ];
 
-/// Any rules. About half of the fields are the server's: this keeps games long, and helps to find
-/// the field that causes a divergence.
+/// Any rules. One, four or seven eighths of the fields are the server's, which keeps games long and
+/// helps to find the field that causes a divergence.
 pub fn random_rules(dice: &mut Dice) -> Rules {
     let blitz = Rules::BLITZ_2025;
     let mut rules = blitz;
-    let changes = |dice: &mut Dice| dice.one_in(2);
+    let changed_eighths = dice.pick(&[1, 4, 7]);
+    let changes = |dice: &mut Dice| dice.below(8) < changed_eighths;
     if changes(dice) {
         rules.period_ticks = period_ticks(dice);
     }
@@ -87,8 +86,10 @@ pub fn random_rules(dice: &mut Dice) -> Rules {
         rules.deer_shy_distance_squared = dice.pick(&[0, 1, 2, 9, 37, 100, u32::MAX]);
     }
     if changes(dice) {
-        rules.owl_minute_ticks = dice.between(1, 120) as u16;
-        rules.owl_window_ticks = dice.between(0, rules.owl_minute_ticks.into()) as u16;
+        let minute = dice.between(1, 120) as u16;
+        rules.owl_minute_ticks = dice.pick(&[minute, minute, 1, 60, u16::MAX]);
+        let window = dice.between(0, rules.owl_minute_ticks.into()) as u16;
+        rules.owl_window_ticks = dice.pick(&[window, window, 0, 1, rules.owl_minute_ticks]);
     }
     if changes(dice) {
         rules.hawk_patience_moves = dice.pick(&[0, 1, 4, 6, 12, 100]);
@@ -112,8 +113,7 @@ pub fn random_rules(dice: &mut Dice) -> Rules {
     draw_others(rules, dice)
 }
 
-/// Draws the fields that are not drawn individually: switches, small numbers and orders. So a new
-/// rule is fuzzed from the start.
+/// Draws the other fields (switches, small numbers and orders), so a new rule is fuzzed at once.
 fn draw_others(mut rules: Rules, dice: &mut Dice) -> Rules {
     let names = fields(&rules).into_iter().map(|(name, _)| name).filter(|name| !OWN_DRAWS.contains(&&**name));
     for name in names.collect::<Vec<_>>() {
@@ -136,7 +136,6 @@ fn draw_others(mut rules: Rules, dice: &mut Dice) -> Rules {
     rules
 }
 
-/// The rules as the fields of a JSON object.
 fn fields(rules: &Rules) -> Map<String, Value> {
     match serde_json::to_value(rules) {
         Ok(Value::Object(fields)) => fields,
@@ -145,13 +144,17 @@ fn fields(rules: &Rules) -> Map<String, Value> {
 }
 
 fn period_ticks(dice: &mut Dice) -> PeriodTicks {
-    let mut period = || if dice.one_in(20) { dice.between(1, 255) as u8 } else { dice.between(1, 7) as u8 };
+    let mut period = || match dice.below(20) {
+        0 => dice.between(1, 255) as u8,
+        1..4 => dice.pick(&[1, 255]),
+        _ => dice.between(1, 7) as u8,
+    };
     PeriodTicks { lazy: period(), tease: period(), awake: period(), hungry: period(), insane: period() }
 }
 
 fn phase_clocks(dice: &mut Dice) -> PhaseClocks {
-    let longest = dice.pick(&[10, 300, 1200, 3000]);
-    let mut clocks = [0; 4].map(|_: u16| dice.between(0, longest) as u16);
+    let longest = dice.pick(&[0, 10, 300, 1200, 3000, u16::MAX]);
+    let mut clocks = [0; 4].map(|_: u16| dice.between(0, longest.into()) as u16);
     clocks.sort_unstable();
     let [tease, awake, hungry, insane] = clocks;
     PhaseClocks { tease, awake, hungry, insane }

@@ -1,20 +1,18 @@
-//! Long games for tests and benches: the simplest search that survives.
+//! Long games for tests and benches, from a beam search without a heuristic.
 //!
-//! Games of random moves end within a few hundred ticks, while more than half of a full game is
-//! played against insane threats. This search has no heuristic, which suits tests: it does not
-//! prefer any move or place.
+//! Games of random moves end within a few hundred ticks, but more than half of a full game is
+//! played against insane threats. Without a heuristic, the search prefers no move or place.
 
 use std::collections::HashSet;
 
 use super::Dice;
 use getaway::game::{Move, State, World};
 
-/// A step of a line: the index of its parent in the previous tick, and the move.
+/// The index of the parent in the previous tick, and the move.
 type Step = (u32, Move);
 
-/// A plan found by a beam search of `width` random states: after every tick, a uniform sample of
-/// the distinct surviving states is kept. The plan reaches the end of the game, or the last tick
-/// that any of them survived.
+/// Finds a plan with a beam search that keeps, per tick, a uniform sample of `width` distinct
+/// surviving states. The plan ends with the game or with the last tick that any of them survived.
 pub fn surviving_plan(world: &World, width: usize, seed: u64) -> Vec<Move> {
     let mut dice = Dice::from_seed(seed);
     let mut beam = vec![world.start()];
@@ -48,7 +46,6 @@ fn expand(world: &World, beam: &[State]) -> Vec<(State, Step)> {
     survivors
 }
 
-/// The moves that lead to the first state of the last tick.
 fn trace_back(history: &[Vec<Step>]) -> Vec<Move> {
     let mut node = 0;
     let mut plan: Vec<Move> = history
@@ -69,7 +66,6 @@ mod tests {
     use super::*;
     use getaway::game::{Layout, Rules};
 
-    /// Plays a plan and returns the state it ends in.
     fn follow(world: &World, plan: &[Move]) -> State {
         let mut state = world.start();
         for &player_move in plan {

@@ -1,157 +1,203 @@
-//! What is the same in every game on a map: its tiles, the ticks in which threats move and owls
-//! look, and the paths of the threats that do not see the player.
+//! Tables of a map from the literal model: where the player can go, when threats move and owls
+//! look, and the paths of threats that do not see the player. Counts the work.
 
-use std::collections::BTreeSet;
+use std::cell::Cell;
 
-use getaway::game::{Layout, Move, Position, Rules, Spawn, Style, Tile};
+use getaway::game::{Action, Direction, Layout, Position, Rules};
 
 use super::LAST_TICK;
 use super::tiles::Tiles;
-use crate::Threat;
+use crate::threat::owls_look;
 use crate::ways::Surveyed;
+use crate::{Game, Threat};
+
+/// Work of one move of a literal threat, in steps.
+const ACT_STEPS: u64 = 16;
 
 pub(super) struct Board<const N: usize> {
     pub layout: Layout,
-    pub rules: Rules,
+    pub no_jump: bool,
     pub ways: Surveyed,
-    /// By tile.
     pub positions: Vec<Position>,
-    /// The tiles where the player can stand.
+    /// The tiles on which the player can stand.
     pub open: Tiles<N>,
-    /// Tile -> where the player can be one tick later. Between tiles where it can stand, it can go
-    /// either way.
+    /// By tile: where the player can be one tick later. Every move can be reversed.
     landings: Vec<Tiles<N>>,
     pub start: u16,
-    /// By tick: whether threats move, and whether owls that move look.
+    /// By tick: whether threats move.
     pub moves: Vec<bool>,
-    pub looks: Vec<bool>,
-    /// By tick: how often owls move before they look again, and each of these numbers that occurs
-    /// after a look.
+    looks: Vec<bool>,
+    /// By tick: number of moves of an owl before it looks again.
     pub owl_moves: Vec<u16>,
-    owl_moves_after_look: Vec<u16>,
-    /// By tick: where threats stand that do not see the player.
+    owl_moments: Vec<Moment>,
+    /// By tick: the tiles of the threats that do not see the player.
     pub taken: Vec<Tiles<N>>,
+    steps_max: u64,
+    steps_left: Cell<u64>,
 }
 
-/// What a threat's step in a tick depends on, apart from the player.
-#[derive(Clone, Copy, Debug)]
+/// Everything besides the threat and the player that a step depends on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Moment {
-    /// Steps in the same case are the same; see [`Board::moment`].
-    pub case: usize,
-    pub clock: u16,
-    /// Owl: moves that are left after the step before it looks again.
+    /// True if the threat reads the stale player of the first tick, which is off the grid.
+    pub is_nowhere: bool,
+    pub looks: bool,
+    /// Owl: moves left before it looks again; only zero or not matters if it does not look now.
     pub moves_left: u16,
-    /// Whether an owl does not look, or no threat has seen the player yet.
-    pub is_blind: bool,
 }
 
 impl<const N: usize> Board<N> {
-    pub fn new(layout: &Layout, rules: &Rules) -> Self {
+    /// # Errors
+    /// If the board cannot express what the literal model does, or the work exceeds `steps_max`.
+    pub fn new(layout: &Layout, rules: &Rules, steps_max: u64) -> Result<Self, String> {
+        let Rules {
+            no_jump,
+            // The literal threats, which the board and the pursuers ask, handle all other rules.
+            period_ticks: _,
+            phase_clocks: _,
+            option_order: _,
+            shared_path_order: _,
+            shark_path_order: _,
+            spawn_order: _,
+            first_seed: _,
+            pick_scale: _,
+            deer_shy_distance_squared: _,
+            deer_view: _,
+            shark_view: _,
+            owl_minute_ticks: _,
+            owl_window_ticks: _,
+            owl_view: _,
+            hawk_patience_moves: _,
+            hawk_rest_moves: _,
+            hawk_posts: _,
+            hawk_view: _,
+            wire: _,
+        } = *rules;
         let positions: Vec<Position> = layout.open_positions().collect();
         let tile_of = |position: Position| positions.binary_search(&position).ok().map(|tile| tile as u16);
-        let can_stand = |position: Position| layout.tile(position) == Tile::Open;
-        let landings = positions.iter().enumerate().map(|(tile, &position)| {
-            let ways = Move::ALL.into_iter().filter_map(|player_move| {
-                let next = position.towards(player_move.direction()?);
-                can_stand(next).then(|| tile_of(next)).flatten()
-            });
-            ways.chain([tile as u16]).collect()
-        });
-        let landings = landings.collect();
-        // A threat that is never able to leave its tile shows when threats move.
-        let any = Spawn { style: Style::Shark, position: layout.player };
-        let mut watch = Threat::new(layout.threats.first().copied().unwrap_or(any), rules);
-        let (mut moves, mut looks) = (vec![false; LAST_TICK + 2], vec![false; LAST_TICK + 2]);
-        let ways = Surveyed::new(layout, rules);
-        for tick in 1..=LAST_TICK {
-            let clock = tick as u16 - 1;
-            watch.update_by(&ways, layout, clock, layout.player);
-            moves[tick] = watch.ticks_since_move == 0;
-            looks[tick] = clock % rules.owl_minute_ticks < rules.owl_window_ticks;
-        }
-        let mut owl_moves = vec![0; LAST_TICK + 2];
-        for tick in (1..=LAST_TICK).rev() {
-            let is_overwritten = moves[tick] && looks[tick];
-            owl_moves[tick] = if is_overwritten { 0 } else { owl_moves[tick + 1] + u16::from(moves[tick]) };
-        }
-        let after_looks = (1..=LAST_TICK).filter(|&tick| moves[tick] && looks[tick]).map(|tick| owl_moves[tick + 1]);
-        let owl_moves_after_look = BTreeSet::from_iter(after_looks).into_iter().collect();
-        let open = (0..positions.len()).filter(|&tile| can_stand(positions[tile])).map(|tile| tile as u16).collect();
         let mut board = Self {
-            layout: layout.clone(),
-            rules: *rules,
-            ways,
-            open,
-            landings,
-            start: tile_of(layout.player).expect("the player starts on an open tile"),
-            moves,
-            looks,
-            owl_moves,
-            owl_moves_after_look,
+            no_jump,
+            ways: Surveyed::new(layout, rules),
+            open: Tiles::EMPTY,
+            landings: Vec::new(),
+            start: tile_of(layout.player).ok_or("the player starts in a wall")?,
+            moves: vec![false; LAST_TICK + 2],
+            looks: (0..LAST_TICK as u16 + 2).map(|tick| tick > 0 && owls_look(rules, tick - 1)).collect(),
+            owl_moves: vec![0; LAST_TICK + 2],
+            owl_moments: Vec::new(),
             taken: vec![Tiles::EMPTY; LAST_TICK + 2],
+            steps_max,
+            steps_left: Cell::new(steps_max),
+            layout: layout.clone(),
             positions,
         };
-        board.add_paths();
-        board
+        board.add_landings(&mut Game::new(layout, rules))?;
+        for (index, &spawn) in layout.threats.iter().enumerate() {
+            board.add_threat(Threat::new(spawn, rules), index == 0)?;
+        }
+        for tick in (1..=LAST_TICK).rev() {
+            let is_overwritten = board.moves[tick] && board.looks[tick];
+            board.owl_moves[tick] =
+                if is_overwritten { 0 } else { board.owl_moves[tick + 1] + u16::from(board.moves[tick]) };
+        }
+        let moments = (1..=LAST_TICK).flat_map(|tick| [false, true].map(|is_stale| board.owl_moment(tick, is_stale)));
+        board.owl_moments = moments.collect();
+        board.owl_moments.sort_unstable();
+        board.owl_moments.dedup();
+        Ok(board)
     }
 
-    fn add_paths(&mut self) {
-        for &spawn in self.layout.threats.iter().filter(|spawn| !sees_player(spawn.style)) {
-            let mut threat = Threat::new(spawn, &self.rules);
+    fn add_landings(&mut self, game: &mut Game) -> Result<(), String> {
+        for (tile, &position) in self.positions.iter().enumerate() {
+            game.player = position;
+            let mut landings = Tiles::of(tile as u16);
+            for direction in Direction::ALL {
+                if let Ok(Some(next)) = game.try_action(Action::Move(direction)) {
+                    landings.insert(self.tile(next));
+                    self.open.insert(self.tile(next));
+                }
+            }
+            self.landings.push(landings);
+        }
+        self.open.insert(self.start);
+        let open: Vec<u16> = self.open.iter().collect();
+        let has = |from: u16, to: u16| !self.landings[usize::from(from)].and(&Tiles::of(to)).is_empty();
+        let is_two_way = |&tile: &u16| self.landings[usize::from(tile)].iter().all(|next| has(next, tile));
+        if open.iter().all(is_two_way) { Ok(()) } else { Err("the player cannot go back the way it came".to_owned()) }
+    }
+
+    /// Records when threats move, and the path of a threat that does not see the player.
+    fn add_threat(&mut self, mut threat: Threat, is_first: bool) -> Result<(), String> {
+        let mut clock = threat.clone();
+        for tick in 1..=LAST_TICK {
+            let moves = clock.is_due(tick as u16 - 1);
+            if !is_first && moves != self.moves[tick] {
+                return Err(format!("not all threats move in the same ticks, such as {tick}"));
+            }
+            self.moves[tick] = moves;
+        }
+        if threat.view().is_none() {
             for tick in 1..=LAST_TICK + 1 {
                 let tile = self.tile(threat.position);
                 self.taken[tick].insert(tile);
                 threat.update_by(&self.ways, &self.layout, tick as u16 - 1, self.layout.player);
             }
         }
+        Ok(())
     }
 
     pub fn tile(&self, position: Position) -> u16 {
-        self.positions.binary_search(&position).expect("threats keep to open tiles") as u16
+        self.positions.binary_search(&position).expect("threats and players keep to open tiles") as u16
     }
 
-    /// Where the player can be one tick later, or one tick earlier.
+    /// The tiles where the player can be one tick later, which are also those one tick earlier.
     pub fn reach(&self, from: &Tiles<N>) -> Tiles<N> {
         from.union(&self.landings)
     }
 
-    /// Where the threats that do not see the player let it go in a tick, if it may be in `allowed`
-    /// afterwards.
+    /// The part of `allowed` that the threats that do not see the player leave to it.
     pub fn landing(&self, tick: usize, allowed: &Tiles<N>) -> Tiles<N> {
-        if self.rules.no_jump { allowed.without(&self.taken[tick]) } else { *allowed }
+        if self.no_jump { allowed.without(&self.taken[tick]) } else { *allowed }
     }
 
-    /// How often threats have moved before a tick.
-    pub fn moves_before(&self, tick: usize) -> usize {
-        self.moves[..tick].iter().filter(|moves| **moves).count()
-    }
-
-    /// The number of cases.
-    pub fn cases(&self) -> usize {
-        3 + self.owl_moves_after_look.len()
-    }
-
-    /// A tick in which threats move, for a threat of a style. An owl that looks depends on the
-    /// moves until it looks again; one that does not, on whether its memory matters afterwards. In
-    /// the first tick, threats may see the player where it was before the game: nowhere.
-    pub fn moment(&self, tick: usize, style: Style, is_stale: bool) -> Moment {
+    fn owl_moment(&self, tick: usize, is_stale: bool) -> Moment {
         let (looks, moves_left) = (self.looks[tick], self.owl_moves[tick + 1]);
-        let is_nowhere = tick == 1 && is_stale;
-        let case = if is_nowhere {
-            2 + self.owl_moves_after_look.len()
-        } else if style != Style::Owl {
-            0
-        } else if looks {
-            2 + self.owl_moves_after_look.binary_search(&moves_left).expect("the moves after a look")
-        } else {
-            usize::from(moves_left == 0)
-        };
-        let clock = if looks { 0 } else { self.rules.owl_window_ticks };
-        Moment { case, clock, moves_left, is_blind: is_nowhere || (style == Style::Owl && !looks) }
+        let moves_left = if looks { moves_left } else { moves_left.min(1) };
+        Moment { is_nowhere: tick == 1 && is_stale, looks, moves_left }
     }
-}
 
-/// Whether threats of a style see the player.
-pub(super) fn sees_player(style: Style) -> bool {
-    !matches!(style, Style::Bull | Style::Goldfish)
+    /// The moment of a tick for a threat, and its case. Steps in the same case are equal.
+    pub fn moment(&self, tick: usize, is_owl: bool, is_stale: bool) -> (Moment, usize) {
+        if !is_owl {
+            let is_nowhere = tick == 1 && is_stale;
+            return (Moment { is_nowhere, ..Moment::default() }, is_nowhere.into());
+        }
+        let moment = self.owl_moment(tick, is_stale);
+        (moment, self.owl_moments.binary_search(&moment).expect("the moments of all ticks"))
+    }
+
+    pub fn steps(&self) -> u64 {
+        self.steps_max - self.steps_left.get()
+    }
+
+    #[inline]
+    pub fn spend(&self, sets: usize) -> Result<(), String> {
+        self.spend_steps(sets as u64 * N as u64)
+    }
+
+    /// Counts moves of literal threats and the searches behind them.
+    pub fn spend_acts(&self, acts: usize) -> Result<(), String> {
+        self.spend_steps(acts as u64 * ACT_STEPS + self.ways.take_work())
+    }
+
+    #[inline]
+    fn spend_steps(&self, steps: u64) -> Result<(), String> {
+        match self.steps_left.get().checked_sub(steps) {
+            Some(left) => {
+                self.steps_left.set(left);
+                Ok(())
+            }
+            None => Err(format!("checking it takes more than {} steps", self.steps_max)),
+        }
+    }
 }

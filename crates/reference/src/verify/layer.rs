@@ -1,14 +1,12 @@
-//! Sets of states: for each combination of some threats' numbers, the tiles where the player can
-//! be.
+//! Sets of states: for each combination of threat numbers, the tiles where the player can be.
 
 use super::pursuer::Pursuer;
 use super::tiles::Tiles;
 
-/// The numbers of some threats, each at its own bits; zero at those of the others.
+/// The numbers of some threats, each in its own bits. The bits of other threats are zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Combination<const W: usize>([u64; W]);
 
-/// The bits of a threat's number in a combination.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slot {
     shift: u32,
@@ -16,7 +14,6 @@ pub(super) struct Slot {
 }
 
 impl Slot {
-    /// Slots of these numbers of bits, one after the other.
     pub fn row(bits: impl IntoIterator<Item = u32>) -> Vec<Self> {
         let mut end = 0;
         let next = |bits: u32| {
@@ -26,12 +23,10 @@ impl Slot {
         bits.into_iter().map(next).collect()
     }
 
-    /// Its last bits.
     pub fn upper(self, bits: u32) -> Self {
         Self { shift: self.end() - bits, bits }
     }
 
-    /// Where its bits end.
     pub fn end(self) -> u32 {
         self.shift + self.bits
     }
@@ -41,7 +36,6 @@ impl<const W: usize> Combination<W> {
     pub const EMPTY: Self = Self([0; W]);
     pub const BITS: u32 = W as u32 * u64::BITS;
 
-    /// A threat's number.
     pub fn number(&self, slot: Slot) -> u32 {
         let (word, shift) = ((slot.shift / u64::BITS) as usize, slot.shift % u64::BITS);
         let low = self.0[word] >> shift;
@@ -50,7 +44,6 @@ impl<const W: usize> Combination<W> {
         ((low | high) & ((1 << slot.bits) - 1)) as u32
     }
 
-    /// With the number of one more threat.
     pub fn with(mut self, slot: Slot, number: u32) -> Self {
         let (word, shift) = ((slot.shift / u64::BITS) as usize, slot.shift % u64::BITS);
         self.0[word] |= u64::from(number) << shift;
@@ -60,7 +53,6 @@ impl<const W: usize> Combination<W> {
         self
     }
 
-    /// The bits of some threats, all set.
     pub fn mask(slots: impl IntoIterator<Item = Slot>) -> Self {
         slots.into_iter().fold(Self::EMPTY, |mask, slot| mask.with(slot, ((1_u64 << slot.bits) - 1) as u32))
     }
@@ -81,7 +73,6 @@ impl<const W: usize> Combination<W> {
         *self == Self::EMPTY
     }
 
-    /// Whether all bits are set in the other, too.
     pub fn is_within(&self, other: &Self) -> bool {
         self.without(other).is_empty()
     }
@@ -95,19 +86,16 @@ impl<const W: usize> Combination<W> {
     }
 }
 
-/// A combination with the tiles where the player can be.
 pub(super) type Group<const N: usize, const W: usize> = (Combination<W>, Tiles<N>);
 
 /// The states of some threats in a tick: distinct combinations, each with at least one tile.
 #[derive(Clone, Debug)]
 pub(super) struct Layer<const N: usize, const W: usize> {
-    /// The bits of the threats.
     pub mask: Combination<W>,
     pub groups: Vec<Group<N, W>>,
 }
 
 impl<const N: usize, const W: usize> Layer<N, W> {
-    /// Without threats.
     pub fn players(tiles: Tiles<N>) -> Self {
         let groups = if tiles.is_empty() { Vec::new() } else { vec![(Combination::EMPTY, tiles)] };
         Self { mask: Combination::EMPTY, groups }
@@ -121,12 +109,11 @@ impl<const N: usize, const W: usize> Layer<N, W> {
         self.groups.len() * size_of::<Group<N, W>>()
     }
 
-    /// Every tile of the player.
     pub fn tiles(&self) -> Tiles<N> {
         self.groups.iter().fold(Tiles::EMPTY, |all, (_, tiles)| all.or(tiles))
     }
 
-    /// The states without the numbers of threats whose bits are not in the mask.
+    /// The states without the threats outside the mask.
     pub fn project(&self, mask: Combination<W>, merger: &mut Merger) -> Self {
         let mut groups = Vec::new();
         merger.begin(self.groups.len());
@@ -136,8 +123,7 @@ impl<const N: usize, const W: usize> Layer<N, W> {
         Self { mask, groups }
     }
 
-    /// Restricts the tiles of each combination to those that `keep` returns; returns whether this
-    /// removes a state.
+    /// Restricts the tiles of each combination by `keep`; returns whether this removes a state.
     pub fn retain(&mut self, mut keep: impl FnMut(&Combination<W>, Tiles<N>) -> Tiles<N>) -> bool {
         let mut is_changed = false;
         self.groups.retain_mut(|(numbers, tiles)| {
@@ -150,18 +136,17 @@ impl<const N: usize, const W: usize> Layer<N, W> {
     }
 }
 
-/// Collects groups into one for each combination: a hash table of their places.
+/// Merges groups with the same combination: a hash table of indices into the groups.
 #[derive(Default)]
 pub(super) struct Merger {
-    /// The upper half of the combination's hash, and its place in the groups, plus one; zero if
-    /// free.
+    /// The upper half of the combination's hash, and its index plus one; 0 if free.
     entries: Vec<u64>,
 }
 
 const HASH_MASK: u64 = 0xffff_ffff_0000_0000;
 
 impl Merger {
-    /// Begins with no groups, of which about this many are expected.
+    /// Clears the table and prepares it for about `len` groups.
     pub fn begin(&mut self, len: usize) {
         self.entries.clear();
         self.entries.resize((2 * len).next_power_of_two().max(64), 0);
@@ -211,32 +196,29 @@ impl Merger {
     }
 }
 
-/// A hawk's place in the lists of threats.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Hawk {
     pub threat: usize,
     pub slot: Slot,
 }
 
-/// States that can be looked up by the numbers of some of their threats. Two numbers of a hawk
-/// match if they may stand for the same of its states; those of other threats, if they are the
-/// same.
+/// States that can be looked up by the numbers of some threats. Two numbers of a hawk match if they
+/// can stand for the same state, other numbers only if they are equal.
 #[derive(Clone, Debug)]
 pub(super) struct Cover<const N: usize, const W: usize> {
     layer: Layer<N, W>,
-    /// The bits of the threats that are looked up, and the hawks among these.
+    /// The bits of the threats that are looked up, and the hawks among them.
     by: Combination<W>,
     hawks: Vec<Hawk>,
-    /// A hash table of the first group for each combination with the tiles of hawks in place of
-    /// their numbers; each group's next one. Places plus one, zero for none.
+    /// A hash table of the first group of each combination whose hawk numbers are replaced by
+    /// tiles, and each group's successor. Indices plus one; 0 for none.
     entries: Vec<u32>,
     next: Vec<u32>,
 }
 
-/// By threat of the map.
 pub(super) type Pursuers<const N: usize> = [Option<Pursuer<N>>];
 
-/// A combination with the tiles of these hawks in place of their numbers.
+/// The combination with the numbers of these hawks replaced by their tiles.
 fn coarse<const N: usize, const W: usize>(
     numbers: Combination<W>,
     hawks: &[Hawk],
@@ -249,7 +231,7 @@ fn coarse<const N: usize, const W: usize>(
 }
 
 impl<const N: usize, const W: usize> Cover<N, W> {
-    /// A layer for lookups by the numbers of its threats in a mask, of which these are hawks.
+    /// A layer for lookups by the threats in the mask `by`; `hawks` are the hawks among them.
     pub fn new(mut layer: Layer<N, W>, by: Combination<W>, hawks: Vec<Hawk>, pursuers: &Pursuers<N>) -> Self {
         layer.groups.shrink_to_fit();
         let is_distinct = by == layer.mask && hawks.is_empty();
@@ -271,7 +253,6 @@ impl<const N: usize, const W: usize> Cover<N, W> {
         &self.layer
     }
 
-    /// The entry of a coarse combination, or the free one for it.
     fn entry(&self, key: &Combination<W>, pursuers: &Pursuers<N>) -> usize {
         let mask = self.entries.len() - 1;
         let mut at = key.hash() & mask;
@@ -301,7 +282,7 @@ impl<const N: usize, const W: usize> Cover<N, W> {
         })
     }
 
-    /// The tiles of the player in the groups that match a combination.
+    /// The player's tiles in the groups that match a combination.
     pub fn tiles(&self, numbers: &Combination<W>, pursuers: &Pursuers<N>) -> Tiles<N> {
         self.matches(numbers, pursuers).fold(Tiles::EMPTY, |all, (_, tiles)| all.or(tiles))
     }

@@ -1,37 +1,55 @@
 //! Checks certificates: replays the line in the literal model, and repeats every sweep of the proof
 //! with the literal threats.
 //!
-//! What a sweep claims, and why repeating it is a proof:
+//! The claim of a sweep, and why repeating it is a proof:
 //!
-//! - A *relaxation* keeps some of the threats. Bulls and goldfish do not see the player, so all of
-//!   them are always kept. A game that survives a tick survives it in every relaxation.
-//! - For a target tick, the verifier *knows*, for some ticks, sets of states of relaxations. Each
-//!   holds every state of a game that reaches the target, and so does its projection on fewer of
-//!   its threats. For every tick, it knows the tiles where the player can be.
+//! - A *relaxation* keeps some of the threats, and always the bulls and goldfish, which do not see
+//!   the player. A game that survives a tick survives it in every relaxation.
+//! - For a target tick, the verifier *knows* sets of states of relaxations at some ticks. Each set
+//!   contains every state of a game that reaches the target, and so does its projection to fewer
+//!   threats. For every tick, the verifier also knows the tiles where the player can be.
 //! - A sweep begins at a tick with the tiles of the player. It steps its states with the literal
-//!   threats, and drops what is caught or known not to reach the target: each known set of a tick
-//!   is compared by the threats that it has in common with the sweep. A threat joins in the states
-//!   in which it is known together with others, or else in every state that it can ever have; in
-//!   the first tick, in the one that it has. So the layers hold every state of a game that reaches
-//!   the target. From its last layer the sweep goes back and drops the states that do not lead on;
-//!   what is left is known from then on. Where it covers fewer threats than a known set, it
-//!   restricts that one; it replaces those that cover fewer.
+//!   threats, and drops caught states and states known not to reach the target: it compares each
+//!   known set of a tick by the threats they share. A threat joins in the states that are known
+//!   together with others, otherwise in all its possible states; in the first tick, in its initial
+//!   state. The layers therefore contain every state of a game that reaches the target. From its
+//!   last layer the sweep goes back and drops states without a successor. The rest becomes known:
+//!   it restricts known sets of more threats and replaces those of fewer.
 //! - If a layer is empty before the target, no game reaches the target. An exhaustive search is a
-//!   sweep from the first tick that all threats join there.
+//!   sweep from the first tick that all threats join in that tick.
 //!
-//! A layer holds, for each combination of the threats' numbers, the tiles where the player can be:
-//! a step splits these by what the threats do, each as the literal threat does it when it sees the
-//! player on one of the tiles. Layers are too large to keep all of them for the way back of a long
-//! sweep: some are kept, and the others repeated.
+//! A layer maps each combination of the threats' numbers to the tiles where the player can be. A
+//! step splits these tiles by the moves of the threats, each made by the literal threat that sees
+//! the player on one of them. The layers of a long sweep do not fit into memory: some are kept for
+//! the way back, and the others are repeated.
 //!
-//! A hawk joins with every memory that it can have on its tile. While it does not see the player, a
-//! key holds the memories that agree with the tiles it has taken since, and a state stands for
-//! every state that differs from it only in which of these memories it is. A hawk's random pick
-//! counts as any of its posts, unless a sweep from the first tick counts its draws; what is known
-//! from such a sweep keeps their number. What an owl remembers is replaced by the tile to which it
-//! leads before the owl looks again. Everything else about the threats is as on the server. Since
-//! each step is repeated, a certificate cannot make a false claim: a wrong one ends with states
-//! left over.
+//! A hawk joins with every memory that is possible on its tile. Until it sees the player, one key
+//! holds all memories that agree with its path since, and a state stands for every state that
+//! differs only in these memories. A hawk's random pick counts as any of its posts, unless a sweep
+//! from the first tick counts its draws; sets known from such a sweep keep the counts. An owl's
+//! remembered position is replaced by the tile that the owl reaches before it looks again.
+//!
+//! The following assumptions are checked against the literal model, and a certificate is refused
+//! where one fails:
+//!
+//! - All threats move in the same ticks ([`Board::new`] checks this), and the player can reverse
+//!   its moves.
+//! - A move depends on what the literal threat notices of the player, and on its key: for each used
+//!   step, a twin that differs in everything outside the key makes the same move
+//!   ([`Pursuer::ask`]). Bulls and goldfish notice nothing.
+//! - A stale view is the player's tile at the start of a tick; in the first tick, it is off the
+//!   grid.
+//! - A threat that moves is not on the player's tile, because the game would be over. This holds
+//!   for a stale view after the first tick, and for a present view if jumps are forbidden.
+//! - Both memories of an owl, original and replaced, lead along the same tiles until it looks.
+//! - The memories with which a hawk joins are closed under the steps of the literal hawk.
+//! - A hawk picks one of its posts; where draws are counted, the literal hawk picks.
+//!
+//! Finally, the numbers of all threats are followed along the certificate's line beside the literal
+//! game, and sets known for a target that the line reaches must contain it.
+//!
+//! Since each step is repeated, a certificate cannot make a false claim: a wrong one ends with
+//! states left over. All work is counted in steps and limited.
 
 mod board;
 mod layer;
@@ -39,144 +57,113 @@ mod pursuer;
 mod target;
 mod tiles;
 
-use getaway::game::{Action, Layout, Style, Tile};
+use getaway::game::{Action, Layout, Style, World};
 use getaway::planner::{Certificate, ProofEnd, Step};
 use thiserror::Error;
 
 use super::{Game, Threat};
-use board::{Board, sees_player};
-use layer::{Combination, Cover, Hawk, Layer, Merger, Slot};
+use board::Board;
+use layer::{Combination, Cover, Group, Hawk, Layer, Merger, Slot};
 use pursuer::{DRAW_BITS, KEY_BITS, Pursuer};
 use target::{Path, Paths, Target};
 use tiles::Tiles;
 
 const LAST_TICK: usize = 2000;
-/// Interval in ticks at which a layer becomes known; layers with few states always do.
+/// Every layer at this interval in ticks becomes known, and so do all layers with few states.
 const KNOWN_TICKS: usize = 5;
 const KNOWN_STATES: usize = 512;
-/// Maximum number of combinations in a layer; a certificate that needs more is refused.
-const COMBINATIONS_MAX: usize = 40_000_000;
-/// Maximum number of open tiles.
-const TILES_MAX: usize = 128 * 64;
-/// Bytes of layers that wait for the way back.
-const TRAIL_BYTES: usize = 1_000_000_000;
+/// Memory limit, in bytes, each for a layer, for layers that wait for the way back, for all known
+/// sets, and for sets about single sharks. A certificate that needs a larger layer is refused; the
+/// others are partly repeated or left out.
+const BYTES_MAX: usize = 1 << 29;
+/// Maximum work of [`verify`], in steps on sets of up to 64 tiles.
+pub const STEPS_MAX: u64 = 100_000_000_000;
 
-/// Why a certificate is refused.
+/// The reason for refusing a certificate.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("line {line}: {message}")]
 pub struct VerifyError {
-    /// The line of the certificate, from 1.
+    /// The line number in the certificate, from 1.
     pub line: usize,
-    /// What is wrong there.
+    /// The error in that line.
     pub message: String,
 }
 
-impl VerifyError {
-    fn new(line: usize, message: impl Into<String>) -> Self {
-        Self { line, message: message.into() }
-    }
-}
-
-/// Checks a certificate for a map.
+/// Checks a certificate for a map in at most [`STEPS_MAX`] steps.
 ///
 /// # Errors
-/// When the line does not do what it says, or the proof does not prove the bound.
+/// If the line does not do what it claims, or the proof does not prove the bound within the limit.
 pub fn verify(certificate: &Certificate, layout: &Layout) -> Result<(), VerifyError> {
-    verify_within(certificate, layout, u64::MAX)
+    verify_within(certificate, layout, STEPS_MAX).map(drop)
 }
 
-/// Checks a certificate for a map, but steps at most about this many states.
+/// Checks a certificate for a map in at most `steps_max` steps. Returns the number of steps.
 ///
 /// # Errors
-/// When the line does not do what it says, or the proof does not prove the bound, or not within the
-/// limit.
-pub fn verify_within(certificate: &Certificate, layout: &Layout, states_max: u64) -> Result<(), VerifyError> {
-    certificate.rules.validate().map_err(|error| VerifyError::new(1, error.to_string()))?;
-    if layout.tile(layout.player) != Tile::Open || layout.threats.iter().any(|spawn| !layout.is_open(spawn.position)) {
-        return Err(VerifyError::new(1, "the map's player or a threat starts in a wall"));
-    }
-    replay(certificate, layout).map_err(|message| VerifyError::new(1, message))?;
-    let last_line = certificate.steps.len() + 2;
+/// As for [`verify`].
+pub fn verify_within(certificate: &Certificate, layout: &Layout, steps_max: u64) -> Result<u64, VerifyError> {
+    let refuse = |message: String| VerifyError { line: 1, message };
+    World::new(layout, &certificate.rules).map_err(|error| refuse(error.to_string()))?;
     let bound_tick = usize::from(certificate.bound_tick);
-    if certificate.end == ProofEnd::None {
-        let is_whole = bound_tick == LAST_TICK + 1;
-        return if is_whole { Ok(()) } else { Err(VerifyError::new(last_line, "a bound without a proof")) };
+    let (expected, is_expected) = match certificate.end {
+        ProofEnd::None => ("2001, as nothing is proven".to_owned(), bound_tick == LAST_TICK + 1),
+        _ => (format!("1 to {LAST_TICK}"), (1..=LAST_TICK).contains(&bound_tick)),
+    };
+    if !is_expected {
+        return Err(refuse(format!("bound_tick {bound_tick}: expected {expected}")));
     }
-    if !(2..=LAST_TICK).contains(&bound_tick) {
-        return Err(VerifyError::new(1, format!("bound_tick {bound_tick}: expected 2 to {LAST_TICK}")));
-    }
-    // A search is over all threats, which may need wide combinations. Each size of a set of tiles
-    // is compiled separately.
+    // A search over all threats may need wide combinations.
     let bits = bits(layout).iter().sum::<u32>();
     let is_wide = certificate.end == ProofEnd::Search && bits > Combination::<2>::BITS;
-    let tiles = layout.open_positions().count();
-    let check = match (is_wide, tiles.div_ceil(64)) {
+    let check = match (is_wide, layout.open_positions().count().div_ceil(64)) {
         (false, 0..=2) => check::<2, 2>,
         (false, 3) => check::<3, 2>,
         (false, 4..=6) => check::<6, 2>,
         (false, 7..=16) => check::<16, 2>,
-        (false, _) => check::<128, 2>,
+        (false, _) => check::<64, 2>,
         (true, 0..=6) => check::<6, 32>,
         (true, 7..=16) => check::<16, 32>,
-        (true, _) => check::<128, 32>,
+        (true, _) => check::<64, 32>,
     };
-    if tiles > TILES_MAX {
-        return Err(VerifyError::new(1, format!("{tiles} open tiles: expected at most {TILES_MAX}")));
-    }
-    check(certificate, layout, states_max)
+    check(certificate, layout, steps_max)
 }
 
-/// Plays the line.
-fn replay(certificate: &Certificate, layout: &Layout) -> Result<(), String> {
-    let mut game = Game::new(layout, &certificate.rules);
-    for (index, &player_move) in certificate.moves.iter().enumerate() {
-        if game.over() {
-            return Err(format!("the game is over before move {}", index + 1));
-        }
-        let action: Vec<Action> = player_move.direction().map(Action::Move).into_iter().collect();
-        game.step(&action);
-    }
-    let (found, claimed) = (game.tick, certificate.final_tick);
-    if found != claimed {
-        return Err(format!("the line ends in tick {found}, not in {claimed}"));
-    }
-    if claimed > certificate.bound_tick {
-        return Err(format!("the line ends in tick {claimed}, after the bound of {}", certificate.bound_tick));
-    }
-    Ok(())
-}
-
-/// Checks the proof, with room for these numbers of words in a set of tiles and in a combination.
+/// Checks with `N` words per set of tiles and `W` per combination. Returns the number of steps.
 fn check<const N: usize, const W: usize>(
     certificate: &Certificate,
     layout: &Layout,
-    states_max: u64,
-) -> Result<(), VerifyError> {
-    let last_line = certificate.steps.len() + 2;
+    steps_max: u64,
+) -> Result<u64, VerifyError> {
+    let refuse = |line: usize| move |message: String| VerifyError { line, message };
+    let mut verifier = Verifier::<N, W>::new(certificate, layout, steps_max).map_err(refuse(1))?;
+    verifier.replay(certificate).map_err(refuse(1))?;
+    // The literal threats may leave fewer states than the prover's, so an earlier sweep may be
+    // enough, or one for an earlier target, which proves more.
     let bound_tick = usize::from(certificate.bound_tick);
-    let mut verifier = Verifier::<N, W>::new(certificate, layout, states_max);
-    // The literal threats may leave fewer states than the prover's: an earlier sweep may be enough,
-    // and one for an earlier target, which then proves more.
-    let mut is_proven = false;
-    for (index, step) in certificate.steps.iter().enumerate() {
+    let mut is_proven = certificate.end == ProofEnd::None;
+    let steps = if is_proven { &[] } else { &certificate.steps[..] };
+    for (index, step) in steps.iter().enumerate() {
         // No sweep follows one that must run out of states, so its layers are not kept.
-        let is_last = index + 1 == certificate.steps.len() && certificate.end == ProofEnd::Empty;
-        let ran_out = verifier.sweep(step, is_last).map_err(|message| VerifyError::new(index + 2, message))?;
-        is_proven |= ran_out.is_some_and(|tick| tick <= bound_tick);
-        verifier.check_keys().map_err(|message| VerifyError::new(index + 2, message))?;
-    }
-    match certificate.end {
-        ProofEnd::Empty if is_proven => Ok(()),
-        ProofEnd::Empty => Err(VerifyError::new(last_line, format!("no sweep proves a bound of {bound_tick}"))),
-        _ => {
-            let searched = verifier.search(bound_tick).and_then(|()| verifier.check_keys());
-            searched.map_err(|message| VerifyError::new(last_line, message))
+        let is_last = index + 1 == steps.len() && certificate.end == ProofEnd::Empty;
+        let line = refuse(index + 2);
+        match verifier.sweep(step, is_last).map_err(line)? {
+            Some(tick) if verifier.is_reached(tick) => {
+                return Err(line(format!("it rules out tick {tick}, which the line reaches")));
+            }
+            Some(tick) => is_proven |= tick <= bound_tick,
+            None => {}
         }
     }
+    let last_line = refuse(certificate.steps.len() + 2);
+    match certificate.end {
+        _ if is_proven => {}
+        ProofEnd::Search => verifier.search(bound_tick).map_err(last_line)?,
+        _ => return Err(last_line(format!("no sweep proves a bound of {bound_tick}"))),
+    }
+    Ok(verifier.board.steps())
 }
 
-/// By threat of the map, the bits of its number: deer have four times as many keys as sharks, owls
-/// a memory.
+/// By threat, the bits of its number. Deer have four times as many keys as sharks.
 fn bits(layout: &Layout) -> Vec<u32> {
     let tiles = layout.open_positions().count();
     let bits_of = |keys: usize| usize::BITS - keys.leading_zeros();
@@ -190,24 +177,28 @@ fn bits(layout: &Layout) -> Vec<u32> {
     layout.threats.iter().map(|spawn| bits_of_style(spawn.style)).collect()
 }
 
-/// What is known about a tick: every state of the game that reaches the target has one of these.
+/// A set known for a tick: it contains every state of a game that reaches the target.
 struct Known<const N: usize, const W: usize> {
     cover: Cover<N, W>,
-    /// The bits of its threats, without those for the draws of hawks that are not counted.
+    /// The bits of its threats, without the draws of hawks that are not counted.
     detail: Combination<W>,
-    /// Its projection on fewer threats that was used last.
     projection: Option<Cover<N, W>>,
 }
 
-/// Threats that join a sweep, each in a tick.
+impl<const N: usize, const W: usize> Known<N, W> {
+    /// Bytes of the states, and at most as many for the projection.
+    fn bytes(&self) -> usize {
+        self.cover.layer().bytes()
+    }
+}
+
 #[derive(Clone, Copy)]
 struct Joins<'a> {
     joins: &'a [(u16, u16)],
-    /// Whether the draws of hawks that join in the first tick are counted.
     counts_draws: bool,
 }
 
-/// Layers of a sweep that wait for the way back, in equal distances.
+/// Layers of a sweep at equal distances, kept for the way back.
 struct Trail<const N: usize, const W: usize> {
     layers: Vec<(usize, Layer<N, W>)>,
     distance: usize,
@@ -219,7 +210,7 @@ impl<const N: usize, const W: usize> Trail<N, W> {
         Self { layers: Vec::new(), distance: 1, bytes_max }
     }
 
-    /// Adds the layer of the next tick, unless it is between two that are kept.
+    /// Adds the layer of the next tick, unless it is between two kept layers.
     fn push(&mut self, tick: usize, layer: Layer<N, W>) {
         let from = self.layers.first().map_or(tick, |(from, _)| *from);
         if !(tick - from).is_multiple_of(self.distance) {
@@ -236,84 +227,128 @@ impl<const N: usize, const W: usize> Trail<N, W> {
     }
 }
 
+/// A living tick of the line: the player's tile, and the numbers of the pursuers.
+struct Place {
+    player: u16,
+    numbers: Vec<Option<u32>>,
+}
+
 struct Verifier<const N: usize, const W: usize> {
     board: Board<N>,
-    /// By threat of the map: those that see the player, and where their numbers are.
+    /// By threat of the map: the pursuer and the slot of its number, if it sees the player.
     pursuers: Vec<Option<Pursuer<N>>>,
     slots: Vec<Slot>,
+    line: Vec<Place>,
     target: Target<N>,
-    /// By tick, what is known over different threats: none of these sets of threats is part of
-    /// another.
+    /// By tick, the known sets. No set's threats are a subset of another's.
     known: Vec<Vec<Known<N, W>>>,
-    /// States that may still be stepped.
-    states_left: u64,
-    /// Bytes of layers that wait for the way back; beyond them, only some are kept and the others
-    /// repeated.
+    known_bytes: usize,
     trail_bytes: usize,
     merger: Merger,
     paths: Paths<N, W>,
 }
 
 impl<const N: usize, const W: usize> Verifier<N, W> {
-    fn new(certificate: &Certificate, layout: &Layout, states_max: u64) -> Self {
-        let board = Board::new(layout, &certificate.rules);
-        let pursuer = |threat: Threat| sees_player(threat.style).then(|| Pursuer::new(threat));
+    fn new(certificate: &Certificate, layout: &Layout, steps_max: u64) -> Result<Self, String> {
+        let board = Board::new(layout, &certificate.rules, steps_max)?;
+        let bits = bits(layout);
         let threats = layout.threats.iter().map(|&spawn| Threat::new(spawn, &certificate.rules));
-        let pursuers: Vec<Option<Pursuer<N>>> = threats.map(pursuer).collect();
-        // Threats that join come first in a combination, which may not have room for all.
+        let pursuers: Vec<Option<Pursuer<N>>> =
+            threats.zip(&bits).map(|(threat, &bits)| Pursuer::new(threat, bits)).collect();
+        // Joining threats come first in a combination, which may not have room for all.
         let joined = |threat: usize| {
             certificate.steps.iter().flat_map(|step| &step.joins).any(|&(_, other)| usize::from(other) == threat)
         };
         let mut order: Vec<usize> = (0..pursuers.len()).collect();
-        order.sort_by_key(|&threat| !joined(threat));
-        let bits = bits(layout);
+        order.sort_by_cached_key(|&threat| !joined(threat));
         let row = Slot::row(order.iter().map(|&threat| bits[threat]));
         let mut slots = row.clone();
         order.iter().zip(row).for_each(|(&threat, slot)| slots[threat] = slot);
-        Self {
+        Ok(Self {
             pursuers,
             slots,
+            line: Vec::new(),
             target: Target::none(),
             known: (0..=LAST_TICK).map(|_| Vec::new()).collect(),
-            states_left: states_max,
-            trail_bytes: TRAIL_BYTES,
+            known_bytes: 0,
+            trail_bytes: BYTES_MAX,
             merger: Merger::default(),
             paths: Paths::default(),
             board,
-        }
+        })
     }
 
-    /// Switches to a target; the knowledge about earlier targets holds for later ones.
-    fn set_target(&mut self, tick: usize) {
+    /// Plays the line in the literal model, and follows the number of each pursuer beside it.
+    fn replay(&mut self, certificate: &Certificate) -> Result<(), String> {
+        let Self { board, pursuers, line, .. } = self;
+        let mut game = Game::new(&board.layout, &certificate.rules);
+        let first = |pursuer: &mut Option<Pursuer<N>>| {
+            let number = pursuer.as_mut().map(|pursuer| (pursuer.first(board), pursuer.is_hawk()));
+            number.map(|(first, is_hawk)| {
+                first.map(|first| if is_hawk { Pursuer::<N>::begin_counting(first) } else { first })
+            })
+        };
+        let first: Vec<Option<u32>> =
+            pursuers.iter_mut().map(|pursuer| first(pursuer).transpose()).collect::<Result<_, _>>()?;
+        let mut numbers = first;
+        for (index, &player_move) in certificate.moves.iter().enumerate() {
+            if game.over() {
+                return Err(format!("the game is over before move {}", index + 1));
+            }
+            board.spend_acts(1 + game.threats.len())?;
+            let (tick, from) = (usize::from(game.tick), board.tile(game.player));
+            let action: Vec<Action> = player_move.direction().map(Action::Move).into_iter().collect();
+            game.step_by(&action, |threat, layout, clock, player| threat.update_by(&board.ways, layout, clock, player));
+            let to = board.tile(game.player);
+            line.push(Place { player: from, numbers: numbers.clone() });
+            if usize::from(game.tick) == tick {
+                continue;
+            }
+            for (threat, number) in numbers.iter_mut().enumerate() {
+                let (Some(number), Some(pursuer)) = (number, &mut pursuers[threat]) else { continue };
+                if board.moves[tick] {
+                    let read = Tiles::of(if pursuer.is_stale() { from } else { to });
+                    let next = pursuer.follow(board, *number, tick, &read)?;
+                    // Draws exceed the count: the line's own hawk gives the picked post.
+                    *number = pursuer.resolve(next, &game.threats[threat]);
+                }
+                if board.positions[usize::from(pursuer.tile(*number))] != game.threats[threat].position {
+                    return Err(format!("threat {threat} is not where its number says after tick {tick}"));
+                }
+            }
+        }
+        let (found, claimed) = (game.tick, certificate.final_tick);
+        if found != claimed {
+            return Err(format!("the line ends in tick {found}, not in {claimed}"));
+        }
+        if claimed > certificate.bound_tick {
+            return Err(format!("the line ends in tick {claimed}, after the bound of {}", certificate.bound_tick));
+        }
+        Ok(())
+    }
+
+    fn is_reached(&self, tick: usize) -> bool {
+        tick <= self.line.len()
+    }
+
+    /// Switches to a target. Sets known for earlier targets remain valid.
+    fn set_target(&mut self, tick: usize) -> Result<(), String> {
         if tick == self.target.tick {
-            return;
+            return Ok(());
         }
         let earlier = (tick > self.target.tick).then_some(&self.target);
         if earlier.is_none() {
             self.known.iter_mut().for_each(Vec::clear);
+            self.known_bytes = 0;
         }
-        self.target = Target::new(&self.board, &mut self.pursuers, tick, earlier);
-    }
-
-    /// Counts states that are stepped.
-    fn spend(&mut self, states: usize) -> Result<(), String> {
-        let left = self.states_left.checked_sub(states as u64);
-        self.states_left = left.ok_or_else(|| "more states than the limit allows".to_owned())?;
+        self.target = Target::new(&self.board, &mut self.pursuers, tick, earlier)?;
         Ok(())
     }
 
-    /// Whether the numbers of keys fit into a combination.
-    fn check_keys(&self) -> Result<(), String> {
-        let is_over = self.pursuers.iter().flatten().any(Pursuer::has_too_many_keys);
-        if is_over { Err(format!("a threat has more than {} keys", 1 << KEY_BITS)) } else { Ok(()) }
-    }
-
-    /// The bits of a threat.
     fn mask(&self, threat: usize) -> Combination<W> {
         Combination::mask([self.slots[threat]])
     }
 
-    /// The threats whose bits are in a mask.
     fn threats(&self, mask: Combination<W>) -> impl Iterator<Item = usize> {
         let sees = (0..self.pursuers.len()).filter(|&threat| self.pursuers[threat].is_some());
         sees.filter(move |&threat| {
@@ -321,13 +356,12 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         })
     }
 
-    /// The hawks whose bits are in a mask.
     fn hawks(&self, mask: Combination<W>) -> Vec<Hawk> {
         let is_hawk = |&threat: &usize| self.pursuers[threat].as_ref().is_some_and(Pursuer::is_hawk);
         self.threats(mask).filter(is_hawk).map(|threat| Hawk { threat, slot: self.slots[threat] }).collect()
     }
 
-    /// The bits of a layer's threats, without those for the draws of hawks that are not counted.
+    /// The bits of a layer's threats, without the draws of hawks that are not counted.
     fn detail(&self, layer: &Layer<N, W>) -> Combination<W> {
         self.hawks(layer.mask).into_iter().fold(layer.mask, |detail, Hawk { slot, .. }| {
             let is_counted = layer.groups.iter().all(|(numbers, _)| Pursuer::<N>::is_counted(numbers.number(slot)));
@@ -336,12 +370,10 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         })
     }
 
-    /// A layer for lookups by the numbers of its threats in a mask.
     fn cover_by(&self, layer: Layer<N, W>, by: Combination<W>) -> Cover<N, W> {
         Cover::new(layer, by, self.hawks(by), &self.pursuers)
     }
 
-    /// A layer for lookups by all of its threats.
     fn cover(&self, layer: Layer<N, W>) -> Cover<N, W> {
         let by = layer.mask;
         self.cover_by(layer, by)
@@ -356,13 +388,12 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
                 "ticks {from}, {until}, {target_tick}: expected from <= until <= target <= {LAST_TICK}"
             ));
         }
-        self.set_target(target_tick);
+        self.set_target(target_tick)?;
         let joins = Joins { joins: &step.joins, counts_draws: step.counts_draws };
         self.run(from, until, joins, is_last).map(|ran_out| ran_out.then_some(target_tick))
     }
 
-    /// Steps from a tick until another one, and back unless it is the last sweep. Returns whether
-    /// it runs out of states.
+    /// Steps from tick `from` to `until`, and back unless last. Returns whether states run out.
     fn run(&mut self, from: usize, until: usize, joins: Joins<'_>, is_last: bool) -> Result<bool, String> {
         let mut trail = Trail::new(self.trail_bytes);
         let mut layer = Layer::players(self.target.allowed[from]);
@@ -389,40 +420,36 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
 
     /// Searches the whole game, picks included: a sweep that all threats join in the first tick.
     fn search(&mut self, target_tick: usize) -> Result<(), String> {
-        self.set_target(target_tick);
+        self.set_target(target_tick)?;
         let threats = (0..self.pursuers.len()).filter(|&threat| self.pursuers[threat].is_some());
         let joins: Vec<(u16, u16)> = threats.map(|threat| (1, threat as u16)).collect();
         let joins = Joins { joins: &joins, counts_draws: true };
-        let mut layer = Layer::players(self.target.allowed[1]);
-        self.prepare(1, joins, &mut layer)?;
-        for tick in 1..target_tick {
-            layer = self.forwards(tick, &layer)?;
-            self.prepare(tick + 1, joins, &mut layer)?;
-            if layer.groups.is_empty() {
-                return Ok(());
-            }
+        if self.run(1, target_tick, joins, true)? {
+            Ok(())
+        } else {
+            Err(format!("the search reaches tick {target_tick}"))
         }
-        Err(format!("the search reaches tick {target_tick} with {} states", layer.states()))
     }
 
-    /// Applies what is known about a tick, and lets threats join.
     fn prepare(&mut self, tick: usize, joins: Joins<'_>, layer: &mut Layer<N, W>) -> Result<(), String> {
-        self.narrow(tick, layer);
+        self.board.spend(1 + joins.joins.len())?;
+        self.narrow(tick, layer)?;
         for &(_, threat) in joins.joins.iter().filter(|(at, _)| usize::from(*at) == tick) {
             self.join(tick, usize::from(threat), joins.counts_draws, layer)?;
-            self.narrow(tick, layer);
+            self.narrow(tick, layer)?;
         }
         Ok(())
     }
 
-    /// Applies the known states of a tick, each set by the threats that it has in common with the
-    /// layer.
-    fn narrow(&mut self, tick: usize, layer: &mut Layer<N, W>) {
+    /// Applies each known set of a tick by the threats that it shares with the layer.
+    fn narrow(&mut self, tick: usize, layer: &mut Layer<N, W>) -> Result<(), String> {
         let mut known = std::mem::take(&mut self.known[tick]);
         for known in &mut known {
             let own = known.cover.layer();
             let common = own.mask.and(&layer.mask);
+            self.board.spend(layer.groups.len())?;
             if common != own.mask && known.projection.as_ref().is_none_or(|other| other.layer().mask != common) {
+                self.board.spend(own.groups.len())?;
                 let projection = own.project(common, &mut self.merger);
                 known.projection = Some(self.cover(projection));
             }
@@ -439,10 +466,10 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
             })
         });
         self.known[tick] = known;
+        Ok(())
     }
 
-    /// Lets a threat join: in the states in which it is known together with most of the others, or
-    /// in every state that it can have.
+    /// Lets a threat join in its known states with most other threats, or in all possible states.
     fn join(&mut self, tick: usize, threat: usize, counts_draws: bool, layer: &mut Layer<N, W>) -> Result<(), String> {
         let pursuer = self.pursuers.get_mut(threat).and_then(Option::as_mut);
         let pursuer = pursuer.ok_or_else(|| format!("threat {threat} does not see the player or does not exist"))?;
@@ -455,91 +482,86 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
             return Ok(());
         }
         let numbers = if tick == 1 {
-            let first = pursuer.first(&self.board);
+            let first = pursuer.first(&self.board)?;
             let is_counting = pursuer.is_hawk() && counts_draws;
             vec![if is_counting { Pursuer::<N>::begin_counting(first) } else { first }]
         } else {
             let known = self.known[tick].iter().filter(|known| mask.is_within(&known.cover.layer().mask));
             let use_of = |known: &&Known<N, W>| {
-                // A hawk whose draws are counted is known exactly.
+                // The state of a hawk with counted draws is exact.
                 let is_exact = mask.is_within(&known.detail);
                 (is_exact, self.threats(known.cover.layer().mask.and(&layer.mask)).count())
             };
             if let Some(known) = known.max_by_key(use_of) {
                 let common = known.cover.layer().mask.and(&layer.mask);
                 let both = common.or(&mask);
+                self.board.spend(known.cover.layer().groups.len())?;
                 let known = known.cover.layer().project(both, &mut self.merger);
-                return self.join_known(tick, threat, self.cover_by(known, common), layer);
+                return self.join_known(tick, slot, &self.cover_by(known, common), layer);
             }
             let pursuer = self.pursuers[threat].as_mut().expect("it sees the player");
-            let numbers = pursuer.anywhere(&self.board, tick);
-            numbers.ok_or_else(|| {
-                format!("threat {threat} is an owl: it cannot join in tick {tick}, in which it remembers")
-            })?
+            let numbers = pursuer.anywhere(&self.board, tick)?;
+            let own = self.line.get(tick - 1).and_then(|place| place.numbers[threat]);
+            if own.is_some_and(|own| !numbers.iter().any(|&number| pursuer.overlap(number, own))) {
+                return Err(format!("threat {threat} is not where it can be in tick {tick}"));
+            }
+            numbers
         };
-        if numbers.len() * layer.groups.len() > COMBINATIONS_MAX {
-            return Err(format!("threat {threat} makes more than {COMBINATIONS_MAX} combinations in tick {tick}"));
-        }
-        self.spend(numbers.len() * layer.states() / 8)?;
         let pursuer = self.pursuers[threat].as_ref().expect("it sees the player");
         let lives = |&number: &u32| (number, self.target.lives(tick, threat, pursuer.tile(number)));
         let numbers: Vec<(u32, Tiles<N>)> = numbers.iter().map(lives).collect();
         let mut groups = Vec::new();
         for (others, tiles) in &layer.groups {
+            self.board.spend(numbers.len())?;
             let wide = numbers.iter().map(|(number, lives)| (others.with(slot, *number), tiles.and(lives)));
             groups.extend(wide.filter(|(_, tiles)| !tiles.is_empty()));
+            check_size(tick, &groups)?;
         }
         *layer = Layer { mask: layer.mask.or(&mask), groups };
         Ok(())
     }
 
-    /// Lets a threat join in the states in which it is known.
     fn join_known(
         &mut self,
         tick: usize,
-        threat: usize,
-        known: Cover<N, W>,
+        slot: Slot,
+        known: &Cover<N, W>,
         layer: &mut Layer<N, W>,
     ) -> Result<(), String> {
-        let slot = self.slots[threat];
         let mut groups = Vec::new();
         self.merger.begin(layer.groups.len());
         for (numbers, tiles) in &layer.groups {
+            self.board.spend(1)?;
             for (other, lives) in known.matches(numbers, &self.pursuers) {
+                self.board.spend(1)?;
                 let tiles = tiles.and(lives);
                 if !tiles.is_empty() {
                     self.merger.add(numbers.with(slot, other.number(slot)), tiles, &mut groups);
                 }
             }
-            if groups.len() > COMBINATIONS_MAX {
-                return Err(format!("threat {threat} makes more than {COMBINATIONS_MAX} combinations in tick {tick}"));
-            }
+            check_size(tick, &groups)?;
         }
         *layer = Layer { mask: layer.mask.or(&known.layer().mask), groups };
-        self.spend(layer.states())
+        Ok(())
     }
 
-    /// The layer after another one: every state that follows and may reach the target.
+    /// The layer of the next tick: every successor that may reach the target.
     fn forwards(&mut self, tick: usize, layer: &Layer<N, W>) -> Result<Layer<N, W>, String> {
-        self.spend(2 * layer.states())?;
         let threats: Vec<usize> = self.threats(layer.mask).collect();
         let moment = self.target.moment(&self.board, &self.pursuers, &self.slots, tick, &threats);
         let mut groups = Vec::new();
         self.merger.begin(layer.groups.len());
         for (numbers, tiles) in &layer.groups {
-            self.paths.find(&moment, &mut self.pursuers, numbers, tiles);
+            self.paths.find(&moment, &mut self.pursuers, numbers, tiles)?;
             for path in &self.paths.found {
                 self.merger.add(path.numbers, path.to, &mut groups);
             }
-            if groups.len() > COMBINATIONS_MAX {
-                return Err(format!("more than {COMBINATIONS_MAX} combinations in tick {tick}"));
-            }
+            check_size(tick + 1, &groups)?;
         }
         Ok(Layer { mask: layer.mask, groups })
     }
 
-    /// Goes back from a layer, drops the states of each layer that do not lead into the next, and
-    /// keeps what is left. Between the layers of the trail, the others are repeated.
+    /// Goes back and keeps only states with a successor. Repeats layers that the trail lacks.
     fn go_back(
         &mut self,
         until: usize,
@@ -550,7 +572,7 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         let (mut after_tick, mut after) = (until, self.cover(layer));
         while let Some((tick, mut layer)) = trail.pop() {
             if tick + 1 == after_tick {
-                (after_tick, after) = (tick, self.trim(tick, layer, after));
+                (after_tick, after) = (tick, self.trim(tick, layer, after)?);
                 continue;
             }
             let mut repeated = Trail::new(self.trail_bytes);
@@ -562,72 +584,104 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
             repeated.push(after_tick - 1, layer);
             trail.append(&mut repeated.layers);
         }
-        self.note(after_tick, after);
+        self.note(after_tick, after)?;
         Ok(())
     }
 
-    /// The states of a layer that lead into the layer after it, which is known from then on.
-    fn trim(&mut self, tick: usize, mut layer: Layer<N, W>, after: Cover<N, W>) -> Cover<N, W> {
+    /// Restricts a layer to the states that lead into the next one, and records them as known.
+    fn trim(&mut self, tick: usize, mut layer: Layer<N, W>, after: Cover<N, W>) -> Result<Cover<N, W>, String> {
         let (mut after, mut is_noted) = (after, false);
         if after.layer().mask != layer.mask {
-            // Threats that have joined between the two are left out again.
+            // Drop the threats that joined between the two.
+            self.board.spend(after.layer().groups.len())?;
             let narrow = after.layer().project(layer.mask, &mut self.merger);
             let narrow = self.cover(narrow);
-            is_noted = self.note(tick + 1, std::mem::replace(&mut after, narrow));
+            is_noted = self.note(tick + 1, std::mem::replace(&mut after, narrow))?;
         }
         let threats: Vec<usize> = self.threats(layer.mask).collect();
         let moment = self.target.moment(&self.board, &self.pursuers, &self.slots, tick, &threats);
+        let mut found = Ok(());
         layer.retain(|numbers, tiles| {
-            self.paths.find(&moment, &mut self.pursuers, numbers, &tiles);
+            if found.is_ok() {
+                found = self.paths.find(&moment, &mut self.pursuers, numbers, &tiles);
+            }
             self.paths.found.iter().fold(Tiles::EMPTY, |lives, Path { numbers, from, to }| {
                 let to = to.and(&after.tiles(numbers, &self.pursuers));
                 if to.is_empty() { lives } else { lives.or(&self.board.reach(&to).and(from)) }
             })
         });
+        found?;
         if !is_noted {
-            self.note(tick + 1, after);
+            self.note(tick + 1, after)?;
         }
-        self.cover(layer)
+        Ok(self.cover(layer))
     }
 
-    /// Records the known states of a tick, in place of those over fewer threats; if some over more
-    /// threats are known, these are restricted. Counted draws are more than others. Returns whether
-    /// that was done.
-    fn note(&mut self, tick: usize, cover: Cover<N, W>) -> bool {
+    /// Records a known set in place of sets over fewer threats. A set over more threats is
+    /// restricted instead; counted draws rank as more. Returns whether a set was restricted.
+    fn note(&mut self, tick: usize, cover: Cover<N, W>) -> Result<bool, String> {
+        self.board.spend(cover.layer().groups.len())?;
         let allowed = &mut self.target.allowed[tick];
         *allowed = allowed.and(&cover.layer().tiles());
         if tick % KNOWN_TICKS != 1 && cover.layer().states() >= KNOWN_STATES {
-            return false;
+            return Ok(false);
         }
         let detail = self.detail(cover.layer());
         let known = std::mem::take(&mut self.known[tick]);
-        let kept = known.into_iter().filter(|known| !known.detail.is_within(&detail));
-        let mut known: Vec<Known<N, W>> = kept.collect();
+        let (replaced, mut known): (Vec<_>, Vec<_>) =
+            known.into_iter().partition(|known| known.detail.is_within(&detail));
+        self.known_bytes -= replaced.iter().map(Known::bytes).sum::<usize>();
         let mut is_covered = false;
         for known in known.iter_mut().filter(|known| detail.is_within(&known.detail)) {
             is_covered = true;
             let mut layer = known.cover.layer().clone();
+            self.board.spend(2 * layer.groups.len())?;
+            self.known_bytes -= known.bytes();
             if layer.retain(|numbers, _| cover.tiles(numbers, &self.pursuers)) {
                 (known.cover, known.projection) = (self.cover(layer), None);
             }
+            self.known_bytes += known.bytes();
         }
-        if !is_covered {
+        if !is_covered && self.known_bytes + cover.layer().bytes() <= BYTES_MAX {
             known.push(Known { cover, detail, projection: None });
+            self.known_bytes += known[known.len() - 1].bytes();
         }
         self.known[tick] = known;
-        true
+        self.check_line(tick)?;
+        Ok(true)
     }
+
+    /// Checks that the known sets contain the certificate's line if it reaches the target.
+    fn check_line(&self, tick: usize) -> Result<(), String> {
+        let Some(place) = self.line.get(tick - 1).filter(|_| self.is_reached(self.target.tick)) else { return Ok(()) };
+        let player = Tiles::of(place.player);
+        let mut is_kept = !self.target.allowed[tick].and(&player).is_empty();
+        for known in &self.known[tick] {
+            let mask = known.cover.layer().mask;
+            let numbers = self.threats(mask).fold(Combination::EMPTY, |numbers, threat| {
+                numbers.with(self.slots[threat], place.numbers[threat].unwrap_or(0))
+            });
+            is_kept &= !known.cover.tiles(&numbers, &self.pursuers).and(&player).is_empty();
+        }
+        if is_kept { Ok(()) } else { Err(format!("it rules out the line in tick {tick}")) }
+    }
+}
+
+fn check_size<const N: usize, const W: usize>(tick: usize, groups: &[Group<N, W>]) -> Result<(), String> {
+    if size_of_val(groups) <= BYTES_MAX {
+        return Ok(());
+    }
+    Err(format!("in tick {tick}, more than {} combinations of threats", BYTES_MAX / size_of::<Group<N, W>>()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use getaway::game::Rules;
+    use getaway::game::{PeriodTicks, Rules, View};
     use getaway::map::{GeneratorKind, GeneratorOptions, generate_nth};
 
     const TARGET_TICK: usize = 200;
 
-    /// A verifier for a map with a shark, an owl, a deer and a hawk, in this order.
     fn verifier() -> Verifier<3, 2> {
         let options = GeneratorOptions {
             kind: GeneratorKind::Maze,
@@ -647,19 +701,17 @@ mod tests {
             steps: Vec::new(),
             end: ProofEnd::Empty,
         };
-        let mut verifier = Verifier::new(&certificate, &layout, u64::MAX);
-        verifier.set_target(TARGET_TICK);
+        let mut verifier = Verifier::new(&certificate, &layout, u64::MAX).expect("a map");
+        verifier.set_target(TARGET_TICK).expect("enough steps");
         verifier
     }
 
-    /// Runs a sweep from tick 1 until another one, which these threats join at once.
     fn sweep(verifier: &mut Verifier<3, 2>, threats: &[u16], until: usize, counts_draws: bool) {
         let joins: Vec<(u16, u16)> = threats.iter().map(|&threat| (1, threat)).collect();
         let joins = Joins { joins: &joins, counts_draws };
         assert_eq!(verifier.run(1, until, joins, false), Ok(false), "the player lives until then");
     }
 
-    /// By known set of a tick, its threats and the number of its states.
     fn known(verifier: &Verifier<3, 2>, tick: usize) -> Vec<(Vec<usize>, usize)> {
         let layers = verifier.known[tick].iter().map(|known| known.cover.layer());
         layers.map(|layer| (verifier.threats(layer.mask).collect(), layer.states())).collect()
@@ -672,7 +724,7 @@ mod tests {
         for verifier in [&mut all, &mut few] {
             sweep(verifier, &[0, 2], 100, false);
         }
-        assert!(all.states_left > few.states_left, "layers are repeated");
+        assert!(all.board.steps() < few.board.steps(), "layers are repeated");
         for tick in 1..=100 {
             assert_eq!(all.target.allowed[tick], few.target.allowed[tick], "tick {tick}");
             assert_eq!(known(&all, tick), known(&few, tick), "tick {tick}");
@@ -716,6 +768,21 @@ mod tests {
     }
 
     #[test]
+    fn threats_that_have_not_seen_the_player_are_where_they_have_spawned() {
+        let layout = Layout::parse("P..s..").expect("a drawing");
+        let period_ticks = PeriodTicks { lazy: 1, ..PeriodTicks::default() };
+        for (shark_view, expected) in [(View::Stale, vec![3]), (View::Present, vec![2, 4])] {
+            let rules = Rules { period_ticks, shark_view, ..Rules::NO_JUMP };
+            let board = Board::<2>::new(&layout, &rules, u64::MAX).expect("a map");
+            let mut shark = Pursuer::new(Threat::new(layout.threats[0], &rules), 3).expect("it sees the player");
+            let numbers = shark.anywhere(&board, 2).expect("enough steps");
+            let mut tiles: Vec<u16> = numbers.into_iter().map(|number| shark.tile(number)).collect();
+            tiles.sort_unstable();
+            assert_eq!(tiles, expected, "{shark_view:?}");
+        }
+    }
+
+    #[test]
     fn owl_joins_while_it_remembers_if_it_is_known() {
         let mut verifier = verifier();
         let remembers = (21..60).find(|&tick| tick % KNOWN_TICKS == 1 && verifier.board.owl_moves[tick] > 0);
@@ -723,7 +790,7 @@ mod tests {
         let joins = [(tick as u16, 1)];
         let joins = Joins { joins: &joins, counts_draws: false };
         let error = verifier.run(tick, 70, joins, false).expect_err("it can remember anything");
-        assert!(error.contains("it cannot join in tick"), "{error}");
+        assert!(error.contains("an owl cannot join in tick"), "{error}");
         sweep(&mut verifier, &[1], 80, false);
         assert_eq!(verifier.run(tick, 70, joins, false), Ok(false));
     }

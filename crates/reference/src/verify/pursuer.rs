@@ -1,5 +1,5 @@
-//! Threats that see the player: what determines their future as one number, and the steps from
-//! number to number, each made by the literal threat.
+//! Pursuers: threats that see the player. A number encodes everything that determines a pursuer's
+//! future, and the literal threat makes the steps from number to number.
 
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
@@ -8,108 +8,103 @@ use getaway::game::{Direction, Position, Style, View};
 
 use super::board::{Board, Moment};
 use super::tiles::Tiles;
-use crate::random::pick;
-use crate::sight::line_of_sight;
 use crate::ways::Ways;
 use crate::{Memory, Threat};
 
-/// Bits of a key's number.
 pub(super) const KEY_BITS: u32 = 18;
-/// A hawk's number has the number of its draws above its key's number, plus one; zero if they are
-/// not counted.
+/// A hawk's number holds its draw count plus one above its key, or 0 without a count.
 pub(super) const DRAW_BITS: u32 = 8;
 
-/// The number of a hawk's key.
 fn key_number(number: u32) -> u32 {
     number & ((1 << KEY_BITS) - 1)
 }
 
-/// What determines the future of a threat.
+/// The part of a threat that determines its future.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Key {
     position: Position,
-    /// Deer: where it looks.
-    direction: u8,
-    remembered: Option<Position>,
-    seen: Option<Position>,
-    post: Option<Position>,
-    idle_rounds: i32,
-    /// Hawk: for a key that stands for several memories, their place in the list of these, from 1.
+    direction: Direction,
+    memory: Memory,
+    /// Hawk: for a key that stands for several memories, their index in the list of these, from 1.
     several: usize,
 }
 
-/// A step of a threat: the number that can follow when it sees the player on one of these tiles.
+/// A step of a threat: the next number, and the tiles of the player that lead to it.
 #[derive(Clone, Debug)]
 pub(super) struct Way<const N: usize> {
     pub when: Tiles<N>,
     pub next: u32,
-    /// The tile of the next number.
     pub tile: u16,
 }
 
-/// The steps from a number in a case, as far as they have been needed.
+/// The steps from a number in a case, as far as they were needed.
 #[derive(Clone, Debug)]
 struct Row<const N: usize> {
     asked: Tiles<N>,
     ways: Vec<Way<N>>,
 }
 
-/// A threat that sees the player: its keys by number, and what follows from them.
+/// A tick in which a threat may move, and the number of its case.
+pub(super) type Case = (Moment, usize);
+
+/// A threat that sees the player: its keys by number, and their steps.
 pub(super) struct Pursuer<const N: usize> {
-    pub spawned: Threat,
-    pub view: View,
-    /// A clock at which owls do not look.
-    blind_clock: u16,
+    spawned: Threat,
+    is_stale: bool,
     keys: Vec<Key>,
+    keys_max: usize,
     tiles: Vec<u16>,
     numbers: HashMap<Key, u32>,
-    /// Number -> case -> steps.
     rows: Vec<Vec<Row<N>>>,
-    /// Hawk: keys, by their numbers in ascending order, for which one key stands.
+    /// Hawk: the lists of keys for which one key stands, as ascending numbers.
     several: Vec<Rc<[u32]>>,
     several_places: HashMap<Rc<[u32]>, usize>,
-    /// By number of moves, every key that it can then have, as far as they have been needed.
+    /// Hawk: by tile, the key that stands for every possible memory.
+    anywhere: Vec<u32>,
+    /// Shark, deer: by number of moves, every possible key, as far as they were needed.
     closures: Vec<Vec<u32>>,
 }
 
 impl<const N: usize> Pursuer<N> {
-    pub fn new(spawned: Threat) -> Self {
-        let rules = &spawned.rules;
-        let view = match spawned.style {
-            Style::Shark => rules.shark_view,
-            Style::Deer => rules.deer_view,
-            Style::Owl => rules.owl_view,
-            _ => rules.hawk_view,
-        };
-        Self {
-            view,
-            blind_clock: rules.owl_window_ticks,
+    /// `None` for a threat that does not see the player. Its numbers have at most `bits` bits.
+    pub fn new(spawned: Threat, bits: u32) -> Option<Self> {
+        Some(Self {
+            is_stale: spawned.view()? == View::Stale,
             spawned,
             keys: Vec::new(),
+            keys_max: 1 << bits.min(KEY_BITS),
             tiles: Vec::new(),
             numbers: HashMap::new(),
             rows: Vec::new(),
             several: Vec::new(),
             several_places: HashMap::new(),
+            anywhere: Vec::new(),
             closures: Vec::new(),
-        }
+        })
+    }
+
+    pub fn style(&self) -> Style {
+        self.spawned.style
     }
 
     pub fn is_hawk(&self) -> bool {
-        self.spawned.style == Style::Hawk
+        self.style() == Style::Hawk
     }
 
-    /// Whether there are more keys than their bits can tell apart.
-    pub fn has_too_many_keys(&self) -> bool {
-        self.keys.len() > 1 << KEY_BITS
+    /// True if it reads the player's position before the player's move.
+    pub fn is_stale(&self) -> bool {
+        self.is_stale
     }
 
-    /// The tile of a number.
+    pub fn case(&self, board: &Board<N>, tick: usize) -> Case {
+        board.moment(tick, self.style() == Style::Owl, self.is_stale)
+    }
+
     pub fn tile(&self, number: u32) -> u16 {
         self.tiles[key_number(number) as usize]
     }
 
-    /// The keys for which one key stands, by their numbers.
+    /// The numbers of the exact keys for which a number stands.
     fn exact<'a>(&'a self, number: &'a u32) -> &'a [u32] {
         match self.keys[*number as usize].several {
             0 => std::slice::from_ref(number),
@@ -117,124 +112,182 @@ impl<const N: usize> Pursuer<N> {
         }
     }
 
-    /// The steps from a number in a tick in which threats move, for a player that it sees on one of
-    /// the tiles that have been asked for, or on others. The number of draws plays no part.
-    pub fn ways(&self, number: u32, moment: Moment) -> &[Way<N>] {
-        &self.rows[key_number(number) as usize][moment.case].ways
+    /// The steps from a number, at least for tiles given to [`ask`](Self::ask); ignores draws.
+    pub fn ways(&self, number: u32, (_, case): Case) -> &[Way<N>] {
+        &self.rows[key_number(number) as usize][case].ways
     }
 
-    /// Adds the steps from a number for a player that it sees on one of these tiles.
-    pub fn ask(&mut self, board: &Board<N>, number: u32, moment: Moment, seen: &Tiles<N>) {
-        let number = key_number(number) as usize;
-        if self.rows.len() <= number {
-            self.rows.resize(self.keys.len().max(number + 1), Vec::new());
-        }
-        if self.rows[number].is_empty() {
-            self.rows[number] = vec![Row { asked: Tiles::EMPTY, ways: Vec::new() }; board.cases()];
-        }
-        if !seen.without(&self.rows[number][moment.case].asked).is_empty() {
-            self.add_ways(board, number as u32, moment, seen);
+    /// Adds the steps from a number for a player on the tiles `read`.
+    #[inline]
+    pub fn ask(&mut self, board: &Board<N>, number: u32, case: Case, read: &Tiles<N>) -> Result<(), String> {
+        let key = key_number(number);
+        let row = self.rows.get(key as usize).and_then(|row| row.get(case.1));
+        if row.is_some_and(|row| read.without(&row.asked).is_empty()) {
+            Ok(())
+        } else {
+            self.add_ways(board, key, case, read)
         }
     }
 
     #[cold]
-    fn add_ways(&mut self, board: &Board<N>, number: u32, moment: Moment, seen: &Tiles<N>) {
-        let mut row = std::mem::replace(
-            &mut self.rows[number as usize][moment.case],
-            Row { asked: Tiles::EMPTY, ways: Vec::new() },
-        );
-        if moment.is_blind {
-            let all: Tiles<N> = (0..board.positions.len() as u16).collect();
-            let found = self.step(board, number, moment, Position::new(-1, -1));
-            row.ways = found.into_iter().map(|next| Way { when: all, next, tile: self.tile(next) }).collect();
-            row.asked = all;
+    fn add_ways(&mut self, board: &Board<N>, number: u32, (moment, case): Case, read: &Tiles<N>) -> Result<(), String> {
+        if self.rows.len() <= number as usize {
+            self.rows.resize(self.keys.len(), Vec::new());
         }
-        for tile in seen.without(&row.asked).iter() {
-            for next in self.step(board, number, moment, board.positions[usize::from(tile)]) {
-                match row.ways.iter_mut().find(|way| way.next == next) {
-                    Some(way) => way.when.insert(tile),
-                    None => row.ways.push(Way { when: Tiles::of(tile), next, tile: self.tile(next) }),
+        let cases = &mut self.rows[number as usize];
+        if cases.len() <= case {
+            cases.resize(case + 1, Row { asked: Tiles::EMPTY, ways: Vec::new() });
+        }
+        let Row { mut asked, mut ways } = cases[case].clone();
+        // For everything that the threat can notice of the player, the tiles that show it.
+        let threat = self.threat(number);
+        let mut noticed: Vec<(Option<Position>, Tiles<N>)> = Vec::new();
+        if moment.is_nowhere {
+            asked = board.open;
+            noticed.push((threat.notices(&board.layout, moment.looks, self.spawned.stale_player), asked));
+        }
+        for tile in read.without(&asked).iter() {
+            let position = threat.notices(&board.layout, moment.looks, board.positions[usize::from(tile)]);
+            match noticed.iter_mut().find(|(other, _)| *other == position && position.is_none()) {
+                Some((_, tiles)) => tiles.insert(tile),
+                None => noticed.push((position, Tiles::of(tile))),
+            }
+        }
+        for (noticed, tiles) in noticed {
+            for next in self.step(board, number, moment, noticed)? {
+                match ways.iter_mut().find(|way| way.next == next) {
+                    Some(way) => way.when = way.when.or(&tiles),
+                    None => ways.push(Way { when: tiles, next, tile: self.tile(next) }),
                 }
             }
         }
-        row.asked = row.asked.or(seen);
-        self.rows[number as usize][moment.case] = row;
+        self.rows[number as usize][case] = Row { asked: asked.or(read), ways };
+        Ok(())
     }
 
-    /// The number that follows another if its draws are counted, for a step of its key: it picks
-    /// the post that it picks in the game.
-    pub fn counted(&self, board: &Board<N>, number: u32, next: u32) -> u32 {
+    /// The number after a tick in which threats move and this one reads a single tile.
+    pub fn follow(&mut self, board: &Board<N>, number: u32, tick: usize, read: &Tiles<N>) -> Result<u32, String> {
+        let case = self.case(board, tick);
+        self.ask(board, number, case, read)?;
+        let way = self.ways(number, case).iter().find(|way| !way.when.and(read).is_empty());
+        let next = way.map(|way| way.next).ok_or("a step is missing")?;
+        self.counted(board, number, next)
+    }
+
+    /// The exact number of `threat` within `number`, if its draws are not counted.
+    pub fn resolve(&self, number: u32, threat: &Threat) -> u32 {
+        if Self::is_counted(number) {
+            return number;
+        }
+        let key = self.key(threat);
+        self.exact(&number).iter().copied().find(|&exact| self.keys[exact as usize] == key).unwrap_or(number)
+    }
+
+    /// The next number with a draw count, for a step of its key. The literal hawk picks the post.
+    pub fn counted(&self, board: &Board<N>, number: u32, next: u32) -> Result<u32, String> {
         let (key, counted) = (key_number(number), number >> KEY_BITS);
-        if counted == 0 {
-            return next;
+        if counted == 0 || self.keys[key as usize].several != 0 {
+            return Ok(next);
         }
-        if !self.picks(key, next) {
-            return next | counted << KEY_BITS;
+        if !self.draws(key, next) {
+            return Ok(next | counted << KEY_BITS);
         }
-        let mut seed = self.spawned.seed + counted as i32 - 1;
-        let post = pick(&mut seed, board.rules.pick_scale, &board.ways.posts());
-        let is_picked = |&&number: &&u32| self.keys[number as usize].post == post;
-        let picked = *self.exact(&next).iter().find(is_picked).expect("a pick is one of the posts");
-        // Draws beyond what the bits can hold are not counted from here on.
+        board.spend_acts(1)?;
+        let mut hawk = Threat { seed: self.spawned.seed + counted as i32 - 1, ..self.threat(key) };
+        hawk.act(&board.ways, &board.layout, None);
+        let is_picked = |&&number: &&u32| self.keys[number as usize] == self.key(&hawk);
+        let picked = *self.exact(&next).iter().find(is_picked).ok_or("a hawk picks none of its posts")?;
+        // A count that exceeds the bits ends the counting.
         let counted = if counted + 1 < 1 << DRAW_BITS { counted + 1 } else { 0 };
-        picked | counted << KEY_BITS
+        Ok(picked | counted << KEY_BITS)
     }
 
-    /// The number of a hawk that has not drawn yet and counts from here on.
+    /// The number of a hawk that has not drawn yet and counts its draws.
     pub fn begin_counting(number: u32) -> u32 {
         number | 1 << KEY_BITS
     }
 
-    /// Whether a hawk's number counts its draws.
     pub fn is_counted(number: u32) -> bool {
         number >> KEY_BITS != 0
     }
 
-    /// Whether a hawk draws a post between these two of its keys. Without posts, its draws do not
-    /// matter.
-    fn picks(&self, before: u32, after: u32) -> bool {
-        let has_post = |number: &u32| self.keys[*number as usize].post.is_some();
+    /// True if a hawk draws a post between these keys. On a map without posts, draws do not matter.
+    fn draws(&self, before: u32, after: u32) -> bool {
+        let has_post = |number: &u32| self.keys[*number as usize].memory.post.is_some();
         !self.exact(&before).iter().any(has_post) && self.exact(&after).iter().all(has_post)
     }
 
-    /// Whether two of a hawk's numbers on the same tile may stand for the same of its states.
+    /// True if two numbers on the same tile may stand for the same state.
     pub fn overlap(&self, one: u32, other: u32) -> bool {
+        if !self.is_hawk() {
+            return one == other;
+        }
         let (key, other_key) = (key_number(one), key_number(other));
         have_same_draws(one, other) && (key == other_key || intersect(self.exact(&key), self.exact(&other_key)))
     }
 
-    /// The number of a threat in its current state, without an owl's memory where no move is left
-    /// before it looks.
-    fn add(&mut self, threat: &Threat, moves_left: u16, board: &Board<N>) -> u32 {
-        let memory = &threat.memory;
-        let key = Key {
-            position: threat.position,
-            direction: if threat.style == Style::Deer { threat.direction as u8 } else { 0 },
-            remembered: memory.remembered.filter(|_| moves_left > 0),
-            seen: memory.seen,
-            post: memory.post,
-            idle_rounds: memory.idle_rounds,
-            several: 0,
+    fn key(&self, threat: &Threat) -> Key {
+        let Memory { remembered, seen, post, idle_rounds } = threat.memory;
+        let nothing = Memory::default();
+        let memory = match threat.style {
+            Style::Owl => Memory { remembered, ..nothing },
+            Style::Hawk => Memory { seen, post, idle_rounds, ..nothing },
+            Style::Shark | Style::Deer | Style::Bull | Style::Goldfish => nothing,
         };
-        self.add_key(key, board)
+        let direction = if threat.style == Style::Deer { threat.direction } else { Direction::Up };
+        Key { position: threat.position, direction, memory, several: 0 }
     }
 
-    fn add_key(&mut self, key: Key, board: &Board<N>) -> u32 {
-        *self.numbers.entry(key).or_insert_with(|| {
-            self.keys.push(key);
-            self.tiles.push(board.tile(key.position));
-            (self.keys.len() - 1) as u32
-        })
+    fn threat(&self, number: u32) -> Threat {
+        let Key { position, direction, memory, .. } = self.keys[number as usize];
+        Threat { position, direction, memory, ..self.spawned.clone() }
     }
 
-    /// The number of a key that stands for these, which are on one tile.
-    fn add_several(&mut self, mut numbers: Vec<u32>, board: &Board<N>) -> u32 {
+    /// A threat that differs in everything outside its key, which the next key must not depend on.
+    /// An owl that looks differs in its memory, too.
+    fn twin(&self, threat: &Threat, noticed: Option<Position>) -> Threat {
+        let elsewhere = Some(self.spawned.spawn);
+        let mut twin = Threat {
+            seed: threat.seed + 1,
+            ticks_since_move: 1,
+            stale_player: self.spawned.spawn,
+            memory: Memory { remembered: elsewhere, seen: elsewhere, post: elsewhere, idle_rounds: 1 },
+            ..threat.clone()
+        };
+        if threat.style != Style::Deer {
+            twin.direction = threat.direction.reverse();
+            twin.spawn = threat.position;
+        }
+        match threat.style {
+            Style::Owl if noticed.is_none() => twin.memory.remembered = threat.memory.remembered,
+            Style::Hawk => twin.memory = Memory { remembered: elsewhere, ..threat.memory },
+            _ => {}
+        }
+        twin
+    }
+
+    fn add(&mut self, key: Key, board: &Board<N>) -> Result<u32, String> {
+        if let Some(&number) = self.numbers.get(&key) {
+            return Ok(number);
+        }
+        if self.keys.len() == self.keys_max {
+            return Err(format!("a {} has more than {} keys", self.style(), self.keys_max));
+        }
+        let number = self.keys.len() as u32;
+        self.keys.push(key);
+        self.tiles.push(board.tile(key.position));
+        self.numbers.insert(key, number);
+        Ok(number)
+    }
+
+    fn add_several(&mut self, mut numbers: Vec<u32>, board: &Board<N>) -> Result<u32, String> {
         numbers.sort_unstable();
         numbers.dedup();
         if numbers.len() == 1 {
-            return numbers[0];
+            return Ok(numbers[0]);
         }
-        let position = self.keys[numbers[0] as usize].position;
+        board.spend(numbers.len())?;
+        let Key { position, direction, .. } = self.keys[numbers[0] as usize];
         let place = match self.several_places.get(numbers.as_slice()) {
             Some(&place) => place,
             None => {
@@ -244,75 +297,96 @@ impl<const N: usize> Pursuer<N> {
                 self.several.len()
             }
         };
-        let key =
-            Key { position, direction: 0, remembered: None, seen: None, post: None, idle_rounds: 0, several: place };
-        self.add_key(key, board)
+        self.add(Key { position, direction, memory: Memory::default(), several: place }, board)
     }
 
-    /// The number of the threat as it has spawned. An owl that sees the player in tick 1 has this
-    /// many moves left before that.
-    pub fn first(&mut self, board: &Board<N>) -> u32 {
-        let (first, moves_left) = (self.spawned.clone(), board.owl_moves[1]);
-        if first.style == Style::Owl { self.add_ahead(board, first, moves_left) } else { self.add(&first, 0, board) }
+    /// The number of the threat at its spawn.
+    pub fn first(&mut self, board: &Board<N>) -> Result<u32, String> {
+        let first = self.spawned.clone();
+        match first.style {
+            Style::Owl => self.add_owl(board, first, board.owl_moves[1]),
+            _ => self.add(self.key(&first), board),
+        }
     }
 
-    /// The number of a shark on a tile.
-    pub fn shark_on(&mut self, board: &Board<N>, tile: u16) -> u32 {
+    pub fn shark_on(&mut self, board: &Board<N>, tile: u16) -> Result<u32, String> {
         let shark = Threat { position: board.positions[usize::from(tile)], ..self.spawned.clone() };
-        self.add(&shark, 0, board)
+        self.add(self.key(&shark), board)
     }
 
-    /// Every number that it can have in a tick, if these are known: an owl's memory must not
-    /// matter.
-    pub fn anywhere(&mut self, board: &Board<N>, tick: usize) -> Option<Vec<u32>> {
-        match self.spawned.style {
-            Style::Owl if board.owl_moves[tick] != 0 => None,
+    /// Every possible number in a tick, if known. The memory of an owl must not matter.
+    pub fn anywhere(&mut self, board: &Board<N>, tick: usize) -> Result<Vec<u32>, String> {
+        match self.style() {
+            Style::Owl if board.owl_moves[tick] != 0 => {
+                Err(format!("an owl cannot join in tick {tick}, in which it remembers"))
+            }
             Style::Owl => {
                 let owl = |&position: &Position| Threat { position, ..self.spawned.clone() };
                 let owls: Vec<Threat> = board.positions.iter().map(owl).collect();
-                Some(owls.iter().map(|owl| self.add(owl, 0, board)).collect())
+                owls.into_iter().map(|owl| self.add_owl(board, owl, 0)).collect()
             }
-            Style::Hawk => Some(self.hawks_anywhere(board)),
-            _ => Some(self.closure(board, board.moves_before(tick))),
+            Style::Hawk => {
+                if self.anywhere.is_empty() {
+                    self.anywhere = self.hawks_anywhere(board)?;
+                }
+                Ok(self.anywhere.clone())
+            }
+            _ => self.closure(board, board.moves[..tick].iter().filter(|moves| **moves).count()),
         }
     }
 
-    /// For each tile, a key that stands for every memory that a hawk can have there. It has seen
-    /// the player in a straight line from there, or is sent to a post, or rests: for longer on a
-    /// post.
-    fn hawks_anywhere(&mut self, board: &Board<N>) -> Vec<u32> {
-        let (positions, rules) = (&board.positions, &board.rules);
+    /// By tile, a key that stands for every possible memory of a hawk. Checks that no step of the
+    /// literal hawk leads to another memory.
+    fn hawks_anywhere(&mut self, board: &Board<N>) -> Result<Vec<u32>, String> {
+        let (positions, rules) = (&board.positions, self.spawned.rules);
         let posts = board.ways.posts().into_owned();
         let (patience, rest) = (i32::from(rules.hawk_patience_moves), i32::from(rules.hawk_rest_moves));
-        let on_tile = |&position: &Position| {
-            let seen = positions.iter().copied();
-            let seen = seen.filter(|&seen| seen == position || line_of_sight(&board.layout, position, seen));
+        let none = Memory::default();
+        let mut hawks = Vec::new();
+        for &position in positions {
+            let hawk = Threat { position, ..self.spawned.clone() };
+            board.spend(positions.len())?;
+            let seen = positions.iter().filter_map(|&seen| hawk.notices(&board.layout, false, seen));
+            let seen = seen.map(|seen| Memory { seen: Some(seen), ..none });
+            let sent = posts.iter().map(|&post| Memory { post: Some(post), ..none });
             let first = if posts.contains(&position) { -rest } else { 0 };
-            let none = Memory { remembered: None, seen: None, post: None, idle_rounds: 0 };
-            let seen = seen.map(|seen| Memory { seen: Some(seen), ..none.clone() });
-            let sent = posts.iter().map(|&post| Memory { post: Some(post), ..none.clone() });
-            let rests = (first..=patience).map(|idle_rounds| Memory { idle_rounds, ..none.clone() });
-            let memories = seen.chain(sent).chain(rests);
-            memories.map(|memory| Threat { position, memory, ..self.spawned.clone() }).collect()
+            let rests = (first..=patience).map(|idle_rounds| Memory { idle_rounds, ..none });
+            let memories: Vec<Memory> = seen.chain(sent).chain(rests).collect();
+            let keys = memories.into_iter().map(|memory| self.add(self.key(&Threat { memory, ..hawk.clone() }), board));
+            let keys: Vec<u32> = keys.collect::<Result<_, _>>()?;
+            hawks.push(self.add_several(keys, board)?);
+        }
+        let is_covered = |pursuer: &Self, next: u32| {
+            let all = pursuer.exact(&hawks[usize::from(pursuer.tile(next))]);
+            pursuer.exact(&next).iter().all(|number| all.binary_search(number).is_ok())
         };
-        let hawks: Vec<Vec<Threat>> = positions.iter().map(on_tile).collect();
-        let number = |hawks: Vec<Threat>| {
-            let numbers: Vec<u32> = hawks.iter().map(|hawk| self.add(hawk, 0, board)).collect();
-            self.add_several(numbers, board)
-        };
-        hawks.into_iter().map(number).collect()
+        let first = self.first(board)?;
+        let mut covered = is_covered(self, first);
+        for &number in &hawks {
+            for case in [self.case(board, 1), self.case(board, 2)] {
+                self.ask(board, number, case, &board.open)?;
+                covered &= self.ways(number, case).iter().all(|way| is_covered(self, way.next));
+            }
+        }
+        if covered { Ok(hawks) } else { Err("a hawk has a memory that it should not have".to_owned()) }
     }
 
-    /// The numbers that follow a number when the threat moves and sees the player at a position.
-    fn step(&mut self, board: &Board<N>, number: u32, moment: Moment, sees: Position) -> Vec<u32> {
+    /// The next numbers when the threat moves and notices `noticed`.
+    fn step(
+        &mut self,
+        board: &Board<N>,
+        number: u32,
+        moment: Moment,
+        noticed: Option<Position>,
+    ) -> Result<Vec<u32>, String> {
         let mut found: Vec<u32> = Vec::new();
         for exact in self.exact(&number).to_vec() {
-            found.extend(self.step_exact(board, exact, moment, sees));
+            self.step_exact(board, exact, moment, noticed, &mut found)?;
         }
-        if !self.is_hawk() {
-            return found;
+        if found.len() == 1 {
+            return Ok(found);
         }
-        // One key for each tile stands for all that the hawk may remember there.
+        // One key per tile stands for every memory that the hawk may have on it.
         let mut by_tile: BTreeMap<u16, Vec<u32>> = BTreeMap::new();
         for number in found {
             by_tile.entry(self.tile(number)).or_default().push(number);
@@ -320,82 +394,116 @@ impl<const N: usize> Pursuer<N> {
         by_tile.into_values().map(|numbers| self.add_several(numbers, board)).collect()
     }
 
-    /// The numbers that follow one exact key; for a hawk that draws, one for each post.
-    fn step_exact(&mut self, board: &Board<N>, number: u32, moment: Moment, sees: Position) -> Vec<u32> {
-        let key = self.keys[number as usize];
-        let mut threat = self.spawned.clone();
-        threat.position = key.position;
-        threat.direction =
-            Direction::ALL.into_iter().find(|&direction| direction as u8 == key.direction).unwrap_or(Direction::Up);
-        threat.memory =
-            Memory { remembered: key.remembered, seen: key.seen, post: key.post, idle_rounds: key.idle_rounds };
-        // High enough for a move under every period.
-        threat.ticks_since_move = u8::MAX - 1;
-        threat.stale_player = sees;
-        threat.update_by(&board.ways, &board.layout, moment.clock, sees);
-        if key.post.is_none() && threat.memory.post.is_some() {
-            let picks = board.ways.posts().into_owned().into_iter().map(|post| {
-                let mut picked = threat.clone();
-                picked.memory.post = Some(post);
-                picked
-            });
-            return picks.map(|picked| self.add(&picked, 0, board)).collect();
+    /// The next numbers of an exact key; for a hawk that draws, one per post.
+    fn step_exact(
+        &mut self,
+        board: &Board<N>,
+        number: u32,
+        moment: Moment,
+        noticed: Option<Position>,
+        found: &mut Vec<u32>,
+    ) -> Result<(), String> {
+        board.spend_acts(2)?;
+        let mut threat = self.threat(number);
+        let mut twin = self.twin(&threat, noticed);
+        let before = threat.memory;
+        threat.act(&board.ways, &board.layout, noticed);
+        twin.act(&board.ways, &board.layout, noticed);
+        let posts = board.ways.posts();
+        let drawn = threat.memory.post.filter(|_| before.post.is_none());
+        if drawn.is_some() {
+            if ![threat.memory.post, twin.memory.post].iter().flatten().all(|post| posts.contains(post)) {
+                return Err("a hawk is sent to a tile that is not one of its posts".to_owned());
+            }
+            twin.memory.post = drawn;
         }
-        if threat.style == Style::Owl && moment.clock != self.blind_clock {
-            return vec![self.add_ahead(board, threat, moment.moves_left)];
+        if self.key(&threat) != self.key(&twin) {
+            return Err(format!("the step of a {} depends on more than its key", self.style()));
         }
-        vec![self.add(&threat, moment.moves_left, board)]
+        if drawn.is_some() {
+            for &post in posts.iter() {
+                threat.memory.post = Some(post);
+                found.push(self.add(self.key(&threat), board)?);
+            }
+        } else if threat.style == Style::Owl && (moment.looks || moment.moves_left == 0) {
+            found.push(self.add_owl(board, threat, moment.moves_left)?);
+        } else {
+            found.push(self.add(self.key(&threat), board)?);
+        }
+        Ok(())
     }
 
-    /// The number of an owl that has this many moves left before it looks again, with the tile that
-    /// these lead to in place of the one that it remembers: the moves are the same.
-    fn add_ahead(&mut self, board: &Board<N>, mut threat: Threat, moves_left: u16) -> u32 {
-        let mut ahead = threat.clone();
+    /// The number of an owl with `moves_left` moves before it looks again. The tile that these
+    /// moves lead to replaces the remembered position; checks that this makes no difference.
+    fn add_owl(&mut self, board: &Board<N>, owl: Threat, moves_left: u16) -> Result<u32, String> {
+        let mut same = owl.clone();
+        same.memory.remembered = None;
+        if moves_left == 0 {
+            return self.add(self.key(&same), board);
+        }
+        let mut ahead = owl.clone();
+        let mut path = Vec::new();
         for _ in 0..moves_left {
-            ahead.ticks_since_move = u8::MAX - 1;
-            ahead.update_by(&board.ways, &board.layout, self.blind_clock, ahead.position);
+            board.spend_acts(2)?;
+            let before = ahead.position;
+            ahead.act(&board.ways, &board.layout, None);
+            path.push(ahead.position);
+            // The owl has arrived and stays.
+            if ahead.position == before {
+                break;
+            }
         }
-        threat.memory.remembered = Some(ahead.position);
-        self.add(&threat, moves_left, board)
+        same.memory.remembered = Some(ahead.position);
+        let key = self.key(&same);
+        for position in path {
+            same.act(&board.ways, &board.layout, None);
+            if same.position != position {
+                return Err("an owl's way depends on more than where it leads to".to_owned());
+            }
+        }
+        self.add(key, board)
     }
 
-    /// Every number that a shark or a deer can have after some moves, wherever the player goes. The
-    /// player is never on its tile, or it is caught.
-    fn closure(&mut self, board: &Board<N>, moves: usize) -> Vec<u32> {
+    /// Every number of a shark or a deer after some moves, for any moves of the player.
+    fn closure(&mut self, board: &Board<N>, moves: usize) -> Result<Vec<u32>, String> {
         if self.closures.is_empty() {
-            let first = self.first(board);
+            let first = self.first(board)?;
             self.closures.push(vec![first]);
         }
-        let moment = Moment { case: 0, clock: 0, moves_left: 0, is_blind: false };
-        while self.closures.len() <= moves {
+        let ticks = (1..).filter(|&tick| board.moves[tick]).skip(self.closures.len() - 1);
+        for tick in ticks.take((moves + 1).saturating_sub(self.closures.len())) {
+            let case = self.case(board, tick);
             let mut found: Vec<u32> = Vec::new();
             let mut is_found = Vec::new();
             for number in self.closures[self.closures.len() - 1].clone() {
-                let mut elsewhere: Tiles<N> = (0..board.positions.len() as u16).collect();
-                elsewhere.remove(self.tile(number));
-                self.ask(board, number, moment, &elsewhere);
-                for way in self.ways(number, moment) {
+                board.spend(1)?;
+                // A living player is not on the threat's tile at the start or after a no-jump move.
+                let mut elsewhere = board.open;
+                if self.is_stale || board.no_jump {
+                    elsewhere.remove(self.tile(number));
+                }
+                self.ask(board, number, case, &elsewhere)?;
+                for way in self.ways(number, case) {
                     let next = way.next as usize;
                     is_found.resize(is_found.len().max(next + 1), false);
-                    if !way.when.and(&elsewhere).is_empty() && !std::mem::replace(&mut is_found[next], true) {
+                    let can_follow = case.0.is_nowhere || !way.when.and(&elsewhere).is_empty();
+                    if can_follow && !std::mem::replace(&mut is_found[next], true) {
                         found.push(way.next);
                     }
                 }
             }
             self.closures.push(found);
         }
-        self.closures[moves].clone()
+        Ok(self.closures[moves].clone())
     }
 }
 
-/// Whether two numbers of a hawk may have the same number of draws: one that is not counted can be
-/// any.
+/// True if two numbers of a hawk may have the same draw count; one without a count may have any.
 fn have_same_draws(one: u32, other: u32) -> bool {
     let (one, other) = (one >> KEY_BITS, other >> KEY_BITS);
     one == other || one == 0 || other == 0
 }
 
-/// Whether two ascending lists have a number in common.
 fn intersect(one: &[u32], other: &[u32]) -> bool {
     let mut rest = other.iter().peekable();
     one.iter().any(|number| {

@@ -1,29 +1,34 @@
-//! What is known about the player on its way to a target tick, and the steps of the game on this
-//! way.
+//! The possible tiles of the player on its way to a target tick, and the game's steps on this way.
 
-use getaway::game::{Style, View};
+use getaway::game::Style;
 
-use super::board::{self, Board};
+use super::BYTES_MAX;
+use super::board::Board;
 use super::layer::{Combination, Pursuers, Slot};
+use super::pursuer::Case;
 use super::tiles::Tiles;
 
 pub(super) struct Target<const N: usize> {
     pub tick: usize,
-    /// By tick, where the player can be.
     pub allowed: Vec<Tiles<N>>,
-    /// By threat, by tick, by the shark's tile: where the player can be against this shark alone.
-    /// Empty for other threats.
+    /// By shark, tick and its tile: where the player can be against this shark alone.
     alone: Vec<Vec<Vec<Tiles<N>>>>,
 }
 
 impl<const N: usize> Target<N> {
-    /// None that any sweep has.
+    /// A target for which nothing is known.
     pub fn none() -> Self {
         Self { tick: 0, allowed: Vec::new(), alone: Vec::new() }
     }
 
-    /// A target; what is known about an earlier one holds for it, too.
-    pub fn new(board: &Board<N>, pursuers: &mut Pursuers<N>, tick: usize, earlier: Option<&Self>) -> Self {
+    /// A target that keeps the knowledge about an earlier one, which remains valid.
+    pub fn new(
+        board: &Board<N>,
+        pursuers: &mut Pursuers<N>,
+        tick: usize,
+        earlier: Option<&Self>,
+    ) -> Result<Self, String> {
+        board.spend(tick)?;
         let allowed = board.taken.iter().map(|taken| board.open.without(taken)).collect();
         let mut target = Self { tick, allowed, alone: Vec::new() };
         target.allowed[1] = target.allowed[1].and(&Tiles::of(board.start));
@@ -32,7 +37,7 @@ impl<const N: usize> Target<N> {
             target.allowed[tick] = target.allowed[tick].and(&board.reach(&landing));
         }
         for threat in 0..pursuers.len() {
-            let layers = target.project(board, pursuers, threat);
+            let layers = target.project(board, pursuers, threat)?;
             target.alone.push(layers);
         }
         if let Some(earlier) = earlier {
@@ -40,27 +45,37 @@ impl<const N: usize> Target<N> {
                 *allowed = allowed.and(earlier);
             }
         }
-        target
+        Ok(target)
     }
 
-    /// By tick, by a shark's tile: where the player can be, so that the target can be reached
-    /// against this shark alone. Empty for other threats.
-    fn project(&mut self, board: &Board<N>, pursuers: &mut Pursuers<N>, threat: usize) -> Vec<Vec<Tiles<N>>> {
+    /// By tick and tile: where the player can still reach the target against this shark alone.
+    fn project(
+        &mut self,
+        board: &Board<N>,
+        pursuers: &mut Pursuers<N>,
+        threat: usize,
+    ) -> Result<Vec<Vec<Tiles<N>>>, String> {
         let pursuer = pursuers[threat].as_mut();
-        let Some(shark) = pursuer.filter(|it| it.spawned.style == Style::Shark && it.view == View::Stale) else {
-            return Vec::new();
+        let Some(shark) = pursuer.filter(|it| it.style() == Style::Shark && it.is_stale()) else {
+            return Ok(Vec::new());
         };
-        // For each tile of the shark: where it goes, and where the player is then.
-        let mut steps_in = |tick: usize| -> Vec<Vec<(Tiles<N>, u16)>> {
-            let moment = board.moment(tick, Style::Shark, true);
-            let mut steps = |tile: u16| {
-                let number = shark.shark_on(board, tile);
-                shark.ask(board, number, moment, &board.open);
-                shark.ways(number, moment).iter().map(|way| (way.when, way.tile)).collect()
-            };
-            (0..board.positions.len() as u16).map(&mut steps).collect()
+        let sets = self.tick * board.positions.len();
+        let others = self.alone.iter().flatten().flatten().count();
+        if (others + sets) * size_of::<Tiles<N>>() > BYTES_MAX {
+            return Ok(Vec::new());
+        }
+        board.spend(sets)?;
+        // By tile of the shark: its next tile, and where the player is at that time.
+        let mut steps_in = |tick: usize| -> Result<Vec<Vec<(Tiles<N>, u16)>>, String> {
+            let case = shark.case(board, tick);
+            let steps = (0..board.positions.len() as u16).map(|tile| {
+                let number = shark.shark_on(board, tile)?;
+                shark.ask(board, number, case, &board.open)?;
+                Ok(shark.ways(number, case).iter().map(|way| (way.when, way.tile)).collect())
+            });
+            steps.collect()
         };
-        let (first_steps, later_steps) = (steps_in(1), steps_in(2));
+        let (first_steps, later_steps) = (steps_in(1)?, steps_in(2)?);
         let tiles = board.positions.len() as u16;
         let mut layers = vec![Vec::new(); self.tick + 1];
         let free = |shark: u16, tiles: Tiles<N>| tiles.without(&Tiles::of(shark));
@@ -69,10 +84,10 @@ impl<const N: usize> Target<N> {
             let landing = board.landing(tick, &self.allowed[tick + 1]);
             let next: &[Tiles<N>] = &layers[tick + 1];
             let steps = if tick == 1 { &first_steps } else { &later_steps };
-            // Where the player comes from if the shark goes from one tile to another.
+            // The tiles that the player comes from if the shark goes from `shark` to `moved`.
             let before = |shark: u16, moved: u16| {
                 let to = next[usize::from(moved)].and(&landing);
-                board.reach(&if board.rules.no_jump { free(shark, to) } else { to })
+                board.reach(&if board.no_jump { free(shark, to) } else { to })
             };
             let layer = |shark: u16| {
                 let lives = if board.moves[tick] {
@@ -87,10 +102,10 @@ impl<const N: usize> Target<N> {
             self.allowed[tick] = layer.iter().fold(Tiles::EMPTY, |all, lives| all.or(lives));
             layers[tick] = layer;
         }
-        layers
+        Ok(layers)
     }
 
-    /// Where the player may be at the start of a tick in which a threat is on a tile.
+    /// The possible tiles of the player at the start of a tick with a threat on `tile`.
     pub fn lives(&self, tick: usize, threat: usize, tile: u16) -> Tiles<N> {
         match self.alone[threat].get(tick) {
             Some(layer) => layer[usize::from(tile)],
@@ -98,7 +113,6 @@ impl<const N: usize> Target<N> {
         }
     }
 
-    /// A tick for layers over some threats.
     pub fn moment<'a>(
         &'a self,
         board: &'a Board<N>,
@@ -109,12 +123,11 @@ impl<const N: usize> Target<N> {
     ) -> Moment<'a, N> {
         let part = |&threat: &usize| {
             let pursuer = pursuers[threat].as_ref().expect("it sees the player");
-            let is_stale = pursuer.view == View::Stale;
             Part {
                 threat,
                 slot: slots[threat],
-                is_stale,
-                moment: board.moment(tick, pursuer.spawned.style, is_stale),
+                is_stale: pursuer.is_stale(),
+                case: pursuer.case(board, tick),
                 alone: self.alone[threat].get(tick + 1).map(Vec::as_slice),
             }
         };
@@ -123,29 +136,25 @@ impl<const N: usize> Target<N> {
     }
 }
 
-/// A tick of a relaxation.
 pub(super) struct Moment<'a, const N: usize> {
     board: &'a Board<N>,
-    /// Whether threats move.
     moves: bool,
-    /// Where the threats that do not see the player let it go.
+    /// The tiles that the threats that do not see the player leave to it.
     landing: Tiles<N>,
     parts: Vec<Part<'a, N>>,
 }
 
-/// A threat of a relaxation in a tick.
 struct Part<'a, const N: usize> {
     threat: usize,
     slot: Slot,
-    /// Whether it sees the player where it was before its move.
+    /// True if it sees the player's position before the player's move.
     is_stale: bool,
-    moment: board::Moment,
+    case: Case,
     /// By the shark's tile after the tick.
     alone: Option<&'a [Tiles<N>]>,
 }
 
 impl<const N: usize> Part<'_, N> {
-    /// Where the player may be after the tick, if the threat is on a tile then.
     fn leave(&self, to: &Tiles<N>, tile: u16) -> Tiles<N> {
         match self.alone {
             Some(layer) => to.and(&layer[usize::from(tile)]),
@@ -154,16 +163,14 @@ impl<const N: usize> Part<'_, N> {
     }
 }
 
-/// The tiles from which the player may go on to others, so that the threats take these steps.
+/// The tiles from which the player may go on to `to` while the threats take these steps.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Path<const N: usize, const W: usize> {
-    /// The numbers of the threats after the tick.
     pub numbers: Combination<W>,
     pub from: Tiles<N>,
     pub to: Tiles<N>,
 }
 
-/// Buffers for what follows from a combination.
 #[derive(Default)]
 pub(super) struct Paths<const N: usize, const W: usize> {
     pub found: Vec<Path<N, W>>,
@@ -178,14 +185,14 @@ impl<const N: usize, const W: usize> Paths<N, W> {
         pursuers: &mut Pursuers<N>,
         numbers: &Combination<W>,
         tiles: &Tiles<N>,
-    ) {
+    ) -> Result<(), String> {
         let (board, parts) = (moment.board, &moment.parts);
         self.found.clear();
         let mut free = moment.landing;
         for part in parts {
             let pursuer = pursuers[part.threat].as_ref().expect("it sees the player");
             let tile = pursuer.tile(numbers.number(part.slot));
-            if board.rules.no_jump {
+            if board.no_jump {
                 free.remove(tile);
             }
             if !moment.moves {
@@ -197,13 +204,13 @@ impl<const N: usize, const W: usize> Paths<N, W> {
             if !to.is_empty() {
                 self.found.push(Path { numbers: *numbers, from: *tiles, to });
             }
-            return;
+            return board.spend(2 + self.found.len());
         }
-        // Threats that see where the player was split the tiles that it comes from. Until all have,
-        // `to` are those that they leave to it.
+        // Threats with a stale view split the tiles that the player comes from. Until all have done
+        // so, `to` is the set that they leave to it.
         self.found.push(Path { numbers: Combination::EMPTY, from: *tiles, to: free });
         for part in parts.iter().filter(|part| part.is_stale) {
-            self.split(part, board, pursuers, numbers, tiles, |path| &mut path.from);
+            self.split(part, board, pursuers, numbers, tiles, |path| &mut path.from)?;
         }
         self.found.retain_mut(|path| {
             path.to = path.to.and(&board.reach(&path.from));
@@ -211,11 +218,12 @@ impl<const N: usize, const W: usize> Paths<N, W> {
         });
         for part in parts.iter().filter(|part| !part.is_stale) {
             let seen = self.found.iter().fold(Tiles::EMPTY, |all, path| all.or(&path.to));
-            self.split(part, board, pursuers, numbers, &seen, |path| &mut path.to);
+            self.split(part, board, pursuers, numbers, &seen, |path| &mut path.to)?;
         }
+        Ok(())
     }
 
-    /// Splits the paths by the steps of a threat that sees the player on a side of them.
+    /// Splits the paths by the steps of a threat that sees the player on one side of them.
     #[inline]
     fn split(
         &mut self,
@@ -225,11 +233,12 @@ impl<const N: usize, const W: usize> Paths<N, W> {
         numbers: &Combination<W>,
         seen: &Tiles<N>,
         side: impl Fn(&mut Path<N, W>) -> &mut Tiles<N>,
-    ) {
+    ) -> Result<(), String> {
         let number = numbers.number(part.slot);
         let pursuer = pursuers[part.threat].as_mut().expect("it sees the player");
-        pursuer.ask(board, number, part.moment, seen);
-        let ways = pursuer.ways(number, part.moment);
+        pursuer.ask(board, number, part.case, seen)?;
+        let ways = pursuer.ways(number, part.case);
+        board.spend(1 + self.found.len() * ways.len())?;
         self.spare.clear();
         for path in &self.found {
             for way in ways {
@@ -241,11 +250,12 @@ impl<const N: usize, const W: usize> Paths<N, W> {
                 }
                 split.to = part.leave(&split.to, way.tile);
                 if !split.to.is_empty() {
-                    split.numbers = split.numbers.with(part.slot, pursuer.counted(board, number, way.next));
+                    split.numbers = split.numbers.with(part.slot, pursuer.counted(board, number, way.next)?);
                     self.spare.push(split);
                 }
             }
         }
         std::mem::swap(&mut self.found, &mut self.spare);
+        Ok(())
     }
 }

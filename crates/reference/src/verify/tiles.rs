@@ -7,7 +7,7 @@ pub(super) struct Tiles<const N: usize>([u64; N]);
 impl<const N: usize> Tiles<N> {
     pub const EMPTY: Self = Self([0; N]);
 
-    /// Words are compared rather than indexed: the set stays in registers.
+    /// Comparing words instead of indexing keeps the set in registers.
     #[inline]
     pub fn of(tile: u16) -> Self {
         Self(std::array::from_fn(|word| u64::from(word == usize::from(tile / 64)) << (tile % 64)))
@@ -48,7 +48,7 @@ impl<const N: usize> Tiles<N> {
         Self(std::array::from_fn(|word| self.0[word] & !other.0[word]))
     }
 
-    /// The union of the sets of its tiles.
+    /// The union of `sets[tile]` over its tiles.
     #[inline]
     pub fn union(&self, sets: &[Self]) -> Self {
         let mut union = Self::EMPTY;

@@ -1,0 +1,68 @@
+//! The long audit of proofs: `cargo run --release --package getaway-reference --example audit`.
+//!
+//! Solves 100,000 pairs of small map and rules four times each, verifies every certificate, and
+//! then changes and forges some. `--seed S --pairs 1 --changed 0 --forged 0` repeats a single pair.
+//! The run stops at the first failure with exit code 1, or goes on with `--go-on`.
+
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use clap::Parser;
+use getaway_reference::audit::{Audit, Counts, Failure};
+
+/// Solve random small maps under random rules, verify every certificate, and compare the claims
+/// with one another and with exhaustive searches
+#[derive(Parser)]
+struct Args {
+    /// Number of pairs of map and rules
+    #[arg(long, default_value_t = 100_000)]
+    pairs: u64,
+    /// Number of changed certificates
+    #[arg(long, default_value_t = 10_000)]
+    changed: u64,
+    /// Number of forged certificates
+    #[arg(long, default_value_t = 500)]
+    forged: u64,
+    /// The seed of the first pair; the next pair has the next seed
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Number of times each map is solved
+    #[arg(long, default_value_t = 4)]
+    solves: u64,
+    /// Print all failures instead of stopping at the first
+    #[arg(long)]
+    go_on: bool,
+}
+
+const CHANGES: u64 = 10;
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let start = Instant::now();
+    let audit = Audit { solves: args.solves, ..Audit::SMALL };
+    let (mut counts, mut failures, mut slowest) = (Counts::default(), 0, Duration::ZERO);
+    let mut has_failed = |result: Result<(), Failure>| {
+        if let Err(failure) = &result {
+            println!("{failure}\n");
+            failures += 1;
+        }
+        result.is_err() && !args.go_on
+    };
+    let mut stopped = (0..args.pairs).any(|index| has_failed(audit.check(args.seed + index, &mut counts)));
+    stopped = stopped
+        || (0..args.changed.div_ceil(CHANGES)).any(|index| {
+            let changes = CHANGES.min(args.changed - index * CHANGES) as usize;
+            has_failed(audit.check_changed(args.seed + index, changes, &mut counts))
+        });
+    stopped = stopped
+        || (0..args.forged).any(|index| {
+            let begun = Instant::now();
+            let is_over = has_failed(audit.check_forged(args.seed + index, &mut counts));
+            slowest = slowest.max(begun.elapsed());
+            is_over
+        });
+    println!("from seed {}: {failures} failures{}", args.seed, if stopped { ", stopped" } else { "" });
+    println!("{counts}");
+    println!("{:.1} s, {:.1} s for the slowest forgery", start.elapsed().as_secs_f64(), slowest.as_secs_f64());
+    if failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}

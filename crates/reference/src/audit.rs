@@ -1,0 +1,332 @@
+//! Audits proofs: solves random small maps under random rules with several seeds, checks every
+//! certificate, and compares the claims with one another and with an exhaustive search. Changed and
+//! forged certificates must be refused unless they are true.
+//!
+//! The exhaustive search keeps a set of whole states per tick, without abstraction, fingerprint or
+//! pruning, and shares no code with the prover or the verifier. Seeds determine everything, so a
+//! failure is reproducible.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use getaway::game::{LAST_TICK, Layout, Rules, State, Style, World};
+use getaway::map::{GeneratorKind, GeneratorOptions, generate};
+use getaway::planner::{Budget, Certificate, Decider, Outcome, ProofEnd, Solution, Step, SurvivalOptions};
+use thiserror::Error;
+
+use crate::lockstep::{Dice, random_rules, small_layout};
+use crate::verify_within;
+
+/// The limits of an audit.
+#[derive(Clone, Copy, Debug)]
+pub struct Audit {
+    /// Number of times each map is solved, each with another seed.
+    pub solves: u64,
+    /// Limit of each solve, in simulated ticks.
+    pub solve_ticks: u64,
+    /// Limit of an exhaustive search, in steps.
+    pub search_steps: usize,
+    /// Limit of verifying a certificate, in steps; a valid one of a small map must need fewer.
+    pub verify_steps: u64,
+}
+
+/// Counts over all pairs of map and rules.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counts {
+    /// Pairs checked.
+    pub pairs: u64,
+    /// Pairs decided by the exhaustive search.
+    pub exhausted: u64,
+    /// Pairs that some certificate proves to be doomed.
+    pub doomed: u64,
+    /// Certificates without a proof.
+    pub unproven: u64,
+    /// Certificates whose proof ends with a sweep that runs out of states.
+    pub by_sweeps: u64,
+    /// Certificates whose proof ends with a search.
+    pub by_search: u64,
+    /// Certificates in `by_search` with sweeps before the search.
+    pub by_both: u64,
+    /// Changed or forged certificates that are true and were accepted.
+    pub accepted: u64,
+    /// Changed or forged certificates that were refused.
+    pub refused: u64,
+    /// Certificates in `refused` that needed too many steps.
+    pub exceeded: u64,
+}
+
+/// A contradiction or a wrong answer about one pair.
+#[derive(Clone, Debug, Error)]
+#[error("seed {seed}: {what}\nrules: {rules}\n{map}")]
+pub struct Failure {
+    /// The seed of the pair.
+    pub seed: u64,
+    /// The failure in one sentence, and the certificate.
+    pub what: String,
+    /// The rules as JSON.
+    pub rules: String,
+    /// The map as a drawing.
+    pub map: String,
+}
+
+/// The end of the longest line found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Longest {
+    /// The tick in which the line ends.
+    pub tick: u16,
+    /// True if no line is longer.
+    pub is_exact: bool,
+}
+
+/// Searches all lines of a game in at most `steps_max` steps.
+pub fn search(world: &World, steps_max: usize) -> Longest {
+    let mut layer = vec![world.start()];
+    let (mut tick, mut steps) = (1, 0);
+    while !layer.is_empty() {
+        let mut next: HashSet<State> = HashSet::new();
+        for (_, state) in layer.iter().flat_map(|state| world.successors(state)) {
+            tick = tick.max(state.tick());
+            steps += 1;
+            if tick > LAST_TICK || steps == steps_max {
+                return Longest { tick, is_exact: tick > LAST_TICK };
+            }
+            if !state.is_over() {
+                next.insert(state);
+            }
+        }
+        layer = next.into_iter().collect();
+    }
+    Longest { tick, is_exact: true }
+}
+
+/// Draws the map and the rules of a seed.
+pub fn pair(seed: u64) -> (Layout, Rules) {
+    let mut dice = Dice::from_seed(seed);
+    let layout = if dice.one_in(2) { small_layout(&mut dice) } else { streets(&mut dice, 1) };
+    (layout, rules(&mut dice))
+}
+
+/// A generated map of up to `11 * size` x `9 * size` tiles.
+fn streets(dice: &mut Dice, size: i32) -> Layout {
+    loop {
+        let options = GeneratorOptions {
+            kind: dice.pick(&[GeneratorKind::Maze, GeneratorKind::Labyrinth, GeneratorKind::City]),
+            width: 5 + 2 * dice.between(0, 3 * size),
+            height: 5 + 2 * dice.between(0, 2 * size),
+            threats: 1 + dice.below(4 * size as usize),
+            styles: Style::ALL.to_vec(),
+            braid_permille: dice.pick(&[0, 250, 500, 1000]),
+        };
+        if let Ok(map) = generate(&options, dice.below(1 << 16) as u64) {
+            return map.layout;
+        }
+    }
+}
+
+/// Any rules, with a bias to those that are hard to prove: threats that move before they have seen
+/// the player, and views, patience and rest that some provers do not support.
+fn rules(dice: &mut Dice) -> Rules {
+    let no_jump = dice.one_in(2);
+    let mut rules = Rules { no_jump, ..random_rules(dice) };
+    if dice.one_in(4) {
+        rules.period_ticks.lazy = 1;
+    }
+    if dice.one_in(2) {
+        let Rules { shark_view, deer_view, owl_view, hawk_view, hawk_patience_moves, hawk_rest_moves, .. } =
+            Rules::BLITZ_2025;
+        rules = Rules { shark_view, deer_view, owl_view, hawk_view, hawk_patience_moves, hawk_rest_moves, ..rules };
+    }
+    rules
+}
+
+/// Solves a map. Every other seed proves first, because a search decides most small maps.
+fn solve(world: &World, seed: u64, ticks: u64) -> (Solution, Certificate) {
+    let mut decider = Decider::new(SurvivalOptions { seed, ..SurvivalOptions::default() });
+    if seed.is_multiple_of(2) {
+        decider = decider.without_search();
+    }
+    let solution = decider.solve(world, &world.start(), Budget::ticks(ticks));
+    let certificate = Certificate::new(world.rules(), &solution, decider.proof());
+    (solution, certificate)
+}
+
+/// Changes a digit or a letter of a certificate, or drops, doubles or moves a line.
+pub fn change(text: &str, dice: &mut Dice) -> String {
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    let line = dice.below(lines.len());
+    match dice.below(6) {
+        0 => drop(lines.remove(line)),
+        1 => lines.insert(line, lines[line].clone()),
+        2 => {
+            let other = dice.below(lines.len());
+            lines.swap(line, other);
+        }
+        _ => {
+            let places: Vec<usize> =
+                lines[line].char_indices().filter(|(_, old)| old.is_ascii_alphanumeric()).map(|(at, _)| at).collect();
+            let at = dice.pick(&places);
+            let new = if lines[line].as_bytes()[at].is_ascii_digit() { b"0123456789" } else { b"LRUDetrsfa" };
+            lines[line].replace_range(at..=at, &char::from(dice.pick(new)).to_string());
+        }
+    }
+    lines.join("\n")
+}
+
+/// An invented proof: sweeps between arbitrary ticks with arbitrary threats.
+fn forge(honest: &Certificate, threats: usize, dice: &mut Dice) -> Certificate {
+    let tick = |dice: &mut Dice, from: u16| {
+        let any = dice.between(from.min(LAST_TICK).into(), LAST_TICK.into()) as u16;
+        dice.pick(&[from, any, any, LAST_TICK])
+    };
+    let bound_tick = tick(dice, honest.final_tick.min(LAST_TICK));
+    let mut steps = Vec::new();
+    for _ in 0..dice.pick(&[1, 1, 3, 15]) {
+        let any = tick(dice, 2);
+        let target_tick = dice.pick(&[bound_tick, any]);
+        let any = tick(dice, 1);
+        let from_tick = dice.pick(&[1, any]).min(target_tick);
+        let any = tick(dice, from_tick);
+        let until_tick = dice.pick(&[target_tick, any]).min(target_tick);
+        let joins = (0..dice.below(2 * threats + 2)).map(|_| {
+            let any = tick(dice, from_tick);
+            (dice.pick(&[from_tick, from_tick, any]), dice.below(threats + 1) as u16)
+        });
+        let joins = joins.collect();
+        steps.push(Step { target_tick, from_tick, until_tick, counts_draws: dice.one_in(2), joins });
+    }
+    let end = dice.pick(&[ProofEnd::Empty, ProofEnd::Empty, ProofEnd::Search]);
+    Certificate { bound_tick, steps, end, ..honest.clone() }
+}
+
+impl Audit {
+    /// Limits for many pairs, at a few milliseconds each.
+    pub const SMALL: Self = Self { solves: 4, solve_ticks: 120_000, search_steps: 20_000, verify_steps: 1_000_000_000 };
+
+    /// Solves the pair of a seed several times.
+    ///
+    /// # Errors
+    /// The first contradiction, accepted false certificate, refused true certificate, or panic.
+    pub fn check(&self, seed: u64, counts: &mut Counts) -> Result<(), Failure> {
+        let (layout, rules) = pair(seed);
+        self.check_pair(&layout, &rules, counts).map_err(|what| failure(seed, what, &layout, &rules))
+    }
+
+    /// Changes a certificate of the pair of a seed `changes` times.
+    ///
+    /// # Errors
+    /// The first accepted false certificate, or panic.
+    pub fn check_changed(&self, seed: u64, changes: usize, counts: &mut Counts) -> Result<(), Failure> {
+        let (layout, rules) = pair(seed);
+        let (world, mut dice) = (world(&layout, &rules), Dice::from_seed(seed));
+        let (_, certificate) = solve(&world, seed, self.solve_ticks);
+        let longest = search(&world, self.search_steps).tick.max(certificate.final_tick);
+        let text = certificate.to_string();
+        for _ in 0..changes {
+            let Ok(changed) = change(&text, &mut dice).parse() else {
+                counts.refused += 1;
+                continue;
+            };
+            self.judge(&changed, &layout, &rules, longest, counts)
+                .map_err(|what| failure(seed, what, &layout, &rules))?;
+        }
+        Ok(())
+    }
+
+    /// Forges a certificate for a map of a seed; every other map is larger.
+    ///
+    /// # Errors
+    /// As for [`Audit::check_changed`].
+    pub fn check_forged(&self, seed: u64, counts: &mut Counts) -> Result<(), Failure> {
+        let mut dice = Dice::from_seed(seed);
+        let (layout, rules) = if dice.one_in(2) { pair(seed) } else { (streets(&mut dice, 4), rules(&mut dice)) };
+        let world = world(&layout, &rules);
+        let (_, honest) = solve(&world, seed, self.solve_ticks);
+        let longest = search(&world, self.search_steps).tick.max(honest.final_tick);
+        let forged = forge(&honest, layout.threats.len(), &mut dice);
+        self.judge(&forged, &layout, &rules, longest, counts).map_err(|what| failure(seed, what, &layout, &rules))
+    }
+
+    fn check_pair(&self, layout: &Layout, rules: &Rules, counts: &mut Counts) -> Result<(), String> {
+        let world = world(layout, rules);
+        let longest = search(&world, self.search_steps);
+        counts.pairs += 1;
+        counts.exhausted += u64::from(longest.is_exact);
+        let (mut tick, mut bound) = (longest.tick, if longest.is_exact { longest.tick } else { LAST_TICK + 1 });
+        let mut is_doomed = false;
+        for seed in 0..self.solves {
+            let solved = catch_unwind(AssertUnwindSafe(|| solve(&world, seed, self.solve_ticks)));
+            let (solution, certificate) = solved.map_err(|_| format!("solve panics with seed {seed}"))?;
+            let text = certificate.to_string();
+            let context = |what: &str| format!("{what}, with seed {seed} of the search\n{text}");
+            let read = text.parse::<Certificate>().map_err(|error| context(&error.to_string()))?;
+            let verified = catch_unwind(AssertUnwindSafe(|| verify_within(&read, layout, self.verify_steps)));
+            let verified = verified.map_err(|_| context("verify panics"))?;
+            (tick, bound) = (tick.max(solution.final_tick), bound.min(solution.bound));
+            if tick > bound {
+                let verdict = verified.map_or_else(|error| format!("refused, {error}"), |_| "accepted".to_owned());
+                return Err(context(&format!("a line ends in tick {tick}, after the bound of {bound}: {verdict}")));
+            }
+            verified.map_err(|error| context(&format!("a true certificate is refused, {error}")))?;
+            is_doomed |= solution.outcome == Outcome::Doomed;
+            match certificate.end {
+                ProofEnd::None => counts.unproven += 1,
+                ProofEnd::Empty => counts.by_sweeps += 1,
+                ProofEnd::Search => {
+                    counts.by_search += 1;
+                    counts.by_both += u64::from(!certificate.steps.is_empty());
+                }
+            }
+        }
+        counts.doomed += u64::from(is_doomed);
+        Ok(())
+    }
+
+    /// Verifies a certificate that may be false. `longest` is the end of the longest line.
+    fn judge(
+        &self,
+        certificate: &Certificate,
+        layout: &Layout,
+        rules: &Rules,
+        longest: u16,
+        counts: &mut Counts,
+    ) -> Result<(), String> {
+        let verified = catch_unwind(AssertUnwindSafe(|| verify_within(certificate, layout, self.verify_steps)));
+        match verified.map_err(|_| format!("verify panics\n{certificate}"))? {
+            Ok(_) => {
+                let is_same = certificate.rules == *rules;
+                let longest =
+                    if is_same { longest } else { search(&world(layout, &certificate.rules), self.search_steps).tick };
+                if certificate.bound_tick < longest {
+                    return Err(format!("accepted, but a line ends in tick {longest}\n{certificate}"));
+                }
+                counts.accepted += 1;
+            }
+            Err(error) => {
+                counts.refused += 1;
+                counts.exceeded += u64::from(error.message.contains("takes more than"));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn world(layout: &Layout, rules: &Rules) -> World {
+    World::new(layout, rules).expect("random maps and rules are valid")
+}
+
+fn failure(seed: u64, what: String, layout: &Layout, rules: &Rules) -> Failure {
+    let rules = serde_json::to_string(rules).unwrap_or_else(|error| error.to_string());
+    Failure { seed, what, rules, map: layout.rows().join("\n") }
+}
+
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { pairs, exhausted, doomed, unproven, by_sweeps, by_search, by_both, .. } = self;
+        writeln!(f, "{pairs} pairs, {exhausted} of them searched exhaustively, {doomed} doomed")?;
+        write!(f, "{} certificates verified: {unproven} without a proof, ", unproven + by_sweeps + by_search)?;
+        writeln!(f, "{by_sweeps} by sweeps, {by_search} by search, {by_both} of them after sweeps")?;
+        let Self { accepted, refused, exceeded, .. } = self;
+        write!(f, "changed or forged: {accepted} accepted as true, {refused} refused, {exceeded} of them at the limit")
+    }
+}
