@@ -1,5 +1,4 @@
-//! Passes a hash of the sources that games and plays depend on, by which a cluster tells builds of
-//! the same version apart.
+//! Passes a hash of all sources that results depend on, by which a cluster distinguishes builds.
 
 #[path = "../../src/fnv.rs"]
 mod fnv;
@@ -10,8 +9,7 @@ use std::path::{Path, PathBuf};
 
 use fnv::FnvHasher;
 
-/// Relative to this crate: everything between a series, or a discovery, and its results. The lock
-/// file stands for the dependencies.
+/// Paths relative to this crate. The lock file stands for the dependencies.
 const SOURCES: [&str; 5] = ["../../src", "src", "../discover/src", "../problems/src", "../../Cargo.lock"];
 
 fn main() {
@@ -26,7 +24,7 @@ fn main() {
     println!("cargo::rustc-env=GETAWAY_BUILD={:016x}", hash.finish());
 }
 
-/// The files below a path, or the path itself if it is one, in a fixed order.
+/// The files in a folder, recursively and in a fixed order, or the file itself.
 fn files(path: &Path) -> Vec<PathBuf> {
     let Ok(folder) = fs::read_dir(path) else { return vec![path.to_owned()] };
     let mut entries: Vec<PathBuf> = folder.filter_map(|entry| Some(entry.ok()?.path())).collect();

@@ -1,10 +1,9 @@
 //! Games per second in the arena, and its overhead over plain games.
 //!
-//! `series/threads-N` plays the same series with one thread and with two; `overhead/play` plays its
-//! games one after the other without the arena, `overhead/series` plays them in the arena with one
-//! thread. First, the three variants are run alternately, and the medians of the ratios within a
-//! round are printed: these are stable on a shared machine, absolute times are not. Asserts that
-//! every series has the same scores as the plain games.
+//! `series/threads-N` plays one series with one and two threads. `overhead/play` plays its games
+//! without the arena, `overhead/series` in the arena with one thread. The variants first run
+//! alternately, and the median ratios are printed: ratios within a round are stable even on a
+//! shared machine. Every series must have the scores of the plain games.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -23,7 +22,7 @@ const PLANNERS: [&str; 2] = ["safest", "survival"];
 const SAMPLES: u32 = 2;
 const BUDGET: Budget = Budget::ticks(10_000);
 const THREADS: [usize; 2] = [1, 2];
-/// Rounds of which the median is taken; as a test, the bench runs one.
+/// Rounds; as a test, the bench runs one.
 const ROUNDS: usize = 41;
 
 fn maps() -> Vec<Map> {
@@ -44,11 +43,10 @@ fn scores_in_series(series: &Series, threads: usize) -> Vec<u32> {
     games.into_iter().map(|game| game.expect("every game was played").score).collect()
 }
 
-/// The scores of the same games, played without the arena.
 fn plain_scores(series: &Series, worlds: &[World]) -> Vec<u32> {
     let score = |index| {
         let key = series.key(index);
-        let planner = PLANNERS[key.planner].to_owned();
+        let planner = PLANNERS[key.planner].parse().expect("a planner");
         let seed = series.seed(key.map, key.sample);
         let options = BotOptions { planner, seed, budget: BUDGET, ..BotOptions::default() };
         let (world, mut bot) = (&worlds[key.map], Bot::new(options).expect("a planner"));
@@ -60,7 +58,7 @@ fn plain_scores(series: &Series, worlds: &[World]) -> Vec<u32> {
     (0..series.len()).map(score).collect()
 }
 
-/// Runs the variants alternately; returns the seconds per round and variant.
+/// Runs the variants alternately; returns seconds by round and variant.
 fn run_alternately<const N: usize>(rounds: usize, variants: [&dyn Fn(); N]) -> Vec<[f64; N]> {
     let time = |variant: &dyn Fn()| {
         let begun = Instant::now();

@@ -1,9 +1,10 @@
-//! Measures how often the arena's statistics are right: tournaments between ten pairs of equal
-//! planners, synthetic and played. A row is printed as soon as its tournaments are played; `--pair
-//! N` measures only the pair of that number, from 1, so that a long run can be continued.
+//! Measures how often the arena's statistics are right, in tournaments between ten pairs of equal
+//! planners, synthetic and played. Prints each row when its tournaments are finished. `--pair N`
+//! measures only that pair, from 1.
 //!
 //! ```text
-//! cargo run --release --package getaway-arena --example calibration -- [--synthetic N] [--real N] [--threads N] [--pair N]
+//! cargo run --release --package getaway-arena --example calibration -- \
+//!     [--synthetic N] [--real N] [--threads N] [--pair N]
 //! ```
 
 #[path = "../tests/calibration/mod.rs"]

@@ -1,11 +1,11 @@
-//! Threats that the library does not model: hunters that work together, look ahead, sleep or lurk.
+//! Games against threats that the library does not model: hunters that cooperate, look ahead, sleep
+//! or lurk.
 //!
-//! Games are paired: the same map and the same hunters for every planner, which sees positions only.
-//! They begin when the threats have become awake: before that every planner survives. For every
-//! hunter the mean last tick of `smitsimax`, `cautious` and `safest` is printed, with the pairs won
-//! and lost; then the same for a player that predicts the known half of the threats and one that
-//! treats all of them as unmodelled; then for the bot, which is told the style of the known half
-//! and of no other, and the player that treats all of them as unmodelled.
+//! All planners play the same maps and hunters, and see positions only. Games begin when the
+//! threats are awake; before that, every planner survives. For each hunter the example prints the
+//! mean last tick and the wins and losses of `smitsimax`, `cautious` and `safest`. It then compares
+//! two players, one that predicts the known half of the threats and one that treats all threats as
+//! unmodelled; and finally the latter with the bot, which knows the styles of the known half only.
 //!
 //! ```sh
 //! cargo run --release -p getaway-arena --example hunters -- --pairs 100 --budget-ticks 4000
@@ -22,35 +22,29 @@ use getaway::protocol::{GameMessage, MessageThreat, Name};
 use getaway::search::Generator;
 use getaway_arena::stats::{WinDrawLoss, sign_test};
 
-/// The tick in which games begin, with every threat at its spawn: the first in which they are
-/// awake.
+/// The first tick of a game: the first in which the threats are awake. All start at their spawns.
 const TICK_FIRST: u16 = 502;
-/// Games are left after this tick.
 const TICK_MAX: u16 = 1500;
-/// Moves that a minimax hunter looks ahead.
+/// Search depth of minimax hunters, in moves.
 const MINIMAX_DEPTH: u16 = 4;
 
-/// How a hunter chooses its step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Hunter {
-    /// Goes for the crossing nearest to the player that no other hunter is nearer to; for the
-    /// player itself once it is near.
+    /// Goes to the crossing nearest to the player that it reaches first, or to a near player.
     Pincer,
-    /// Minimax over [`MINIMAX_DEPTH`] of its own moves, the player fleeing.
+    /// Searches [`MINIMAX_DEPTH`] moves ahead, with the player fleeing.
     Minimax,
-    /// Does not move until the player comes near or a tick drawn at random has come; then it hunts
-    /// like [`Self::Minimax`] to the end.
+    /// Stays until the player is near or until a random tick, then hunts like [`Self::Minimax`].
     Sleeper,
-    /// Does not move while the player is far away, and chases it while it is near.
+    /// Chases the player while it is near, otherwise stays.
     Lurker,
 }
 
 const HUNTERS: [Hunter; 4] = [Hunter::Pincer, Hunter::Minimax, Hunter::Sleeper, Hunter::Lurker];
 
-/// The largest distance at which the player is near.
 const NEAR: u16 = 8;
 
-/// The streets, and the distances between any two tiles.
+/// The streets, with the distances between all tiles.
 struct Streets {
     graph: StreetGraph,
     distances: Vec<Vec<u16>>,
@@ -74,13 +68,11 @@ impl Streets {
         self.graph.ways(Mover::Threat, tile).map(|(_, next)| next)
     }
 
-    /// The first step of a shortest path.
     fn towards(&self, from: u16, to: u16) -> u16 {
         self.next_tiles(from).find(|&next| self.distance(next, to) < self.distance(from, to)).unwrap_or(from)
     }
 
-    /// The value of a position for a hunter whose move it is, `depth` moves of either side ahead:
-    /// how near it gets to the player.
+    /// The distance to the player that a hunter can reach with `depth` moves of each side.
     fn minimax(&self, hunter: u16, player: u16, depth: u16) -> u16 {
         if hunter == player || depth == 0 {
             return self.distance(hunter, player);
@@ -88,8 +80,7 @@ impl Streets {
         self.next_tiles(hunter).map(|next| self.value_of_step(next, player, depth)).min().unwrap_or(u16::MAX)
     }
 
-    /// The value of a hunter's step onto a tile, its first of `depth` moves, after each of which the
-    /// player flees.
+    /// The value of a hunter's step, the first of `depth` moves; the player flees after each.
     fn value_of_step(&self, next: u16, player: u16, depth: u16) -> u16 {
         if next == player {
             return 0;
@@ -100,7 +91,7 @@ impl Streets {
 }
 
 impl Hunter {
-    /// Makes the hunters' moves in a tick; `player` is where the player is now.
+    /// Moves the hunters; `player` is its current tile.
     fn step(self, streets: &Streets, hunters: &mut [Hunting], tick: u16, player: u16) {
         let tiles: Vec<u16> = hunters.iter().map(|hunter| hunter.tile).collect();
         let step = |(index, hunter): (usize, &mut Hunting)| {
@@ -123,7 +114,7 @@ impl Hunter {
     }
 }
 
-/// Where one of several hunters goes that cut off the player's ways.
+/// The step of one pincer hunter; together they cut off the player.
 fn step_of_pincer(streets: &Streets, tiles: &[u16], index: usize, player: u16) -> u16 {
     let tile = tiles[index];
     if streets.distance(tile, player) <= 3 || index == 0 {
@@ -139,18 +130,17 @@ fn step_of_pincer(streets: &Streets, tiles: &[u16], index: usize, player: u16) -
     streets.towards(tile, *nearest.filter(|&&crossing| crossing != tile).unwrap_or(&player))
 }
 
-/// A hunter in a game.
 struct Hunting {
     tile: u16,
-    /// The tick in which a sleeper wakes in any case.
+    /// The tick in which a sleeper wakes at the latest.
     wake_tick: u16,
     is_awake: bool,
 }
 
-/// A game on a map of which the last threats are hunters, and the first `known` are the server's.
+/// A game whose first `known` threats are the server's and whose others are hunters.
 struct Game {
     streets: Streets,
-    /// The world with the server's threats only.
+    /// The world without the hunters.
     world: World,
     state: State,
     clock: Clock,
@@ -162,7 +152,7 @@ impl Game {
     fn new(layout: &Layout, hunter: Hunter, known: usize) -> Self {
         let (modelled, hunters) = layout.threats.split_at(known.min(layout.threats.len()));
         let streets = Streets::new(layout);
-        // The same for every planner: by the map alone.
+        // The seed depends only on the map, so that all planners meet the same hunters.
         let crossings = streets.crossings.iter().map(|&tile| u64::from(tile));
         let mut random = Generator::from_seed(crossings.fold(0, |seed, tile| seed.wrapping_mul(31) + tile));
         let tiles = hunters.iter().filter_map(|threat| streets.graph.tile(threat.position));
@@ -183,7 +173,6 @@ impl Game {
         self.hunters.iter().map(|hunter| self.streets.graph.position(hunter.tile)).collect()
     }
 
-    /// Plays to the end; returns the last tick.
     fn play(&mut self, mut choose: impl FnMut(&World, &State, &[Position]) -> Move) -> u16 {
         loop {
             let player = self.world.player(&self.state);
@@ -202,7 +191,7 @@ impl Game {
     }
 }
 
-/// The state that a planner of the ladder sees: the hunters as threats of some style.
+/// The state that a ladder planner sees: hunters appear as threats of some style.
 fn disguised(world: &World, state: &State, hunters: &[Position]) -> (World, State) {
     let spawns = hunters.iter().map(|&position| Spawn { style: Style::Goldfish, position }).collect();
     let layout = Layout { threats: spawns, ..world.layout().clone() };
@@ -212,14 +201,13 @@ fn disguised(world: &World, state: &State, hunters: &[Position]) -> (World, Stat
     (seen, state)
 }
 
-/// What is compared.
 struct Settings {
     hunters: Vec<Hunter>,
-    /// The number of the first map, and the number of maps.
+    /// Number of the first map; `pairs` is the number of maps.
     first: u64,
     pairs: u64,
     budget: Budget,
-    /// The only comparison to make; `None` for all of [`COMPARISONS`].
+    /// The only comparison to run; `None` for all [`COMPARISONS`].
     only: Option<String>,
 }
 
@@ -236,7 +224,6 @@ impl Settings {
             .map(move |number| generate_nth(&options, 7, number).expect("a map").layout)
     }
 
-    /// The last tick of a game of a planner of the ladder.
     fn play(&self, layout: &Layout, hunter: Hunter, planner: &mut dyn Planner) -> u16 {
         Game::new(layout, hunter, 0).play(|world, state, hunters| {
             let (world, state) = disguised(world, state, hunters);
@@ -244,8 +231,7 @@ impl Settings {
         })
     }
 
-    /// The last tick of a game of `smitsimax`, which treats all threats as unmodelled, the server's
-    /// too.
+    /// Plays `smitsimax` with all threats unmodelled, even the server's; returns the last tick.
     fn guess_all(&self, layout: &Layout, hunter: Hunter, known: usize) -> Result<u16, Box<dyn Error>> {
         let mut planner = by_name("smitsimax", 1)?;
         Ok(Game::new(layout, hunter, known).play(|world, state, hunters| {
@@ -257,7 +243,6 @@ impl Settings {
     }
 }
 
-/// Pairs won and lost, and the sums of the last ticks.
 #[derive(Default)]
 struct Pairs {
     counts: WinDrawLoss,
@@ -309,7 +294,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Plays against hunters beside threats of the server.
 fn compare_known(settings: &Settings) -> Result<Pairs, Box<dyn Error>> {
     let mut pairs = Pairs::default();
     for (number, layout) in settings.layouts().enumerate() {
@@ -325,7 +309,6 @@ fn compare_known(settings: &Settings) -> Result<Pairs, Box<dyn Error>> {
     Ok(pairs)
 }
 
-/// Plays the bot against hunters beside threats of the server.
 fn compare_bot(settings: &Settings) -> Result<Pairs, Box<dyn Error>> {
     let mut pairs = Pairs::default();
     for (number, layout) in settings.layouts().enumerate() {

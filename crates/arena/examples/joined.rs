@@ -1,5 +1,5 @@
-//! Joins running games: one bot plays to a tick, then another takes over that has seen nothing of
-//! the game, so that the threats' memories, draws and idle rounds are hidden from it.
+//! Joins running games: one bot plays up to a tick, and another takes over. The second bot has not
+//! seen the game, so it does not know the threats' memories, draws and idle rounds.
 //!
 //! ```sh
 //! cargo run --release -p getaway-arena --example joined -- --maps path/to/maps
@@ -14,11 +14,10 @@ use getaway::map::{Map, MapEntry, MapLibrary};
 use getaway::planner::{Budget, SurvivalOptions, SurvivalSearch};
 use getaway::protocol::GameMessage;
 
-/// The ticks at which the second bot takes over.
+/// Ticks at which the second bot takes over.
 const TICKS: [u16; 5] = [50, 300, 700, 901, 1200];
 const SEEDS: u64 = 3;
-/// For lost games: the budget of a search that knows the threats' memories at joining, about that
-/// of one decision.
+/// Budget of the solver for lost games; the solver knows the threats' memories when the bot joins.
 const SOLVER_BUDGET: Budget = Budget::ticks(300_000);
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -1,12 +1,11 @@
-//! Plays games on servers whose rules the bot does not know: seeded variants of the rules with one
-//! to three changes, on every map given, a first game without and a second with memory.
+//! Plays on servers whose rules the bot does not know: seeded variants with one to three changed
+//! rules, on each map one game without memory and one with.
 //!
-//! Only games that the solver survives with the true rules count. One line per game is printed, and
-//! at the end a table by changed parameter, with the median of the ticks from which the bot had the
-//! right value in the first game. `--true-rules` also plays a game with a bot that is told the
-//! rules, as a measure of what is possible; `--trace` prints what the bot takes the rules to be
-//! whenever that changes. `--known` compares the times of decisions with and without learning on
-//! the unchanged server instead.
+//! Only games that the solver survives with the true rules count. Prints one line per game, and
+//! then a table by changed parameter, with the median tick from which the bot had the right value
+//! in the first game. `--true-rules` adds games of a bot that is given the rules. `--trace` prints
+//! the bot's estimate of the rules whenever it changes. `--known` instead compares decision times
+//! with and without learning on the unchanged server.
 //!
 //! ```sh
 //! cargo run --release -p getaway-arena --example variants -- --variants 100 --maps path/to/maps
@@ -23,11 +22,9 @@ use getaway::map::{Map, MapEntry, MapLibrary};
 use getaway::planner::{Budget, Outcome, SurvivalOptions, SurvivalSearch};
 use getaway::protocol::GameMessage;
 
-/// Limit of the solver with the true rules.
+/// Budget of the solver, in simulated ticks.
 const SOLVER_TICKS: u64 = 3_000_000;
-/// Rounds of the comparison of times.
 const ROUNDS: usize = 10;
-/// The bundled maps of the test.
 const OURS: [&str; 10] = [
     "roundabout",
     "old-town",
@@ -41,21 +38,19 @@ const OURS: [&str; 10] = [
     "canal-quarter",
 ];
 
-/// Games survived, out of those that can be survived.
+/// Games survived, of those that can be survived.
 #[derive(Clone, Default)]
 struct Tally {
     games: u32,
     first: u32,
     second: u32,
-    /// Games survived by bots that were told the rules.
+    /// Games survived by bots that were given the rules.
     told: u32,
-    /// Points of the first games.
     points: u64,
-    /// The ticks from which the parameter was known, for the games in which it was.
+    /// Ticks from which the parameter was known, one per game in which it was.
     known: Vec<u16>,
 }
 
-/// The last ticks of the games of one variant on one map.
 #[derive(Clone, Copy)]
 struct LastTicks {
     first: u16,
@@ -135,8 +130,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Plays the unchanged server on every map with and without learning, alternately; prints the mean
-/// decision times and their ratio.
+/// Compares decision times with and without learning on the unchanged server.
 fn compare_times(settings: &Settings) -> Result<(), Box<dyn Error>> {
     let mut times = [Duration::ZERO; 2];
     let mut decisions = [0u32; 2];
@@ -171,7 +165,6 @@ fn compare_times(settings: &Settings) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// A game that was played.
 struct Played {
     last_tick: u16,
     bot: Bot,
@@ -179,7 +172,6 @@ struct Played {
     known: Vec<Option<u16>>,
 }
 
-/// Plays a game.
 fn play(world: &World, options: BotOptions, changed: &[Parameter], traces: bool) -> Result<Played, Box<dyn Error>> {
     let (truth, expected) = (world.rules(), options.rules);
     let mut bot = Bot::new(options)?;
@@ -278,7 +270,6 @@ fn settings() -> Result<Settings, Box<dyn Error>> {
     Ok(settings)
 }
 
-/// Reads a setting that has a value.
 fn read_setting(settings: &mut Settings, name: &str, value: Option<String>) -> Result<(), Box<dyn Error>> {
     let value = value.ok_or_else(|| format!("{name}: expected a value"))?;
     match name {

@@ -3,13 +3,11 @@
 use super::game::GameRecord;
 use super::series::{Games, Series};
 
-/// The columns.
 const HEADER: &str = "planner,map,layout,sample,seed,score,final_tick,caught,moves,simulated_ticks,mispredictions,\
     missed_ticks,late_commands,invalid_commands,failure,failure_tick";
 
-/// One line per game in the order of the series, under a line of headings; RFC 4180. It contains no
-/// times, so it is the same, byte for byte, for every run with a budget in simulated ticks, on any
-/// number of threads or machines.
+/// One line per game in the order of the series, with a header; RFC 4180. Times are left out, so
+/// the bytes are the same for every run with a budget in simulated ticks.
 pub fn csv(series: &Series, games: &Games) -> String {
     let lines = games.iter().flatten().map(|game| line(game) + "\r\n");
     debug_assert!(games.len() <= series.len());
@@ -40,7 +38,6 @@ fn line(game: &GameRecord) -> String {
     cells.join(",")
 }
 
-/// A cell in quotes if it needs them.
 fn quoted(text: &str) -> String {
     if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
 }

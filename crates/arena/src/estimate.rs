@@ -1,5 +1,3 @@
-//! Estimates how long a series will take.
-
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
@@ -8,11 +6,9 @@ use super::series::{Games, Series, SeriesError};
 use getaway::game::LAST_TICK;
 
 impl Series {
-    /// Estimates how long the games missing from `games` take on `threads` threads. The first
-    /// missing game of each planner is played until it ends, or until all of them have taken
-    /// `limit`; a game that is still running is assumed to be complete in the end, so that the
-    /// estimate errs on the high side. Games on other maps may take longer. Games of external bots
-    /// are left out.
+    /// Estimates how long the missing games take on `threads` threads, from the first missing game
+    /// of each planner, played for an equal share of `limit`. An unfinished game counts as
+    /// complete, so the estimate tends to be high. External bots are left out.
     ///
     /// # Errors
     /// When a game is aborted.
@@ -30,17 +26,12 @@ impl Series {
         Ok(total / threads.max(1) as u32)
     }
 
-    /// Estimates how long a game takes, within `limit` plus one decision.
     fn estimate_game(&self, index: usize, limit: Duration) -> Result<Duration, SeriesError> {
-        if self.external_bot(self.key(index).planner).is_some() {
-            // Starting it only for an estimate would have effects that the caller does not expect.
-            return Ok(Duration::ZERO);
-        }
+        // Starting an external bot only for an estimate could have side effects.
+        let Some(mut bot) = self.bot(index)? else { return Ok(Duration::ZERO) };
         let world = &self.maps()[self.key(index).map].world;
-        let mut bot = self.bot(index)?;
         let start = Instant::now();
-        // The first decision may take much longer than the others, because some planners plan the
-        // whole game in it.
+        // Some planners plan the whole game in their first decision.
         let (mut decisions, mut first) = (0, Duration::ZERO);
         let played = play(world, &mut bot, |_, _| {
             decisions += 1;
@@ -57,7 +48,7 @@ impl Series {
     }
 }
 
-/// The time of a complete game whose first decisions took `elapsed`, the very first one `first`.
+/// Extrapolates a game from its first decisions: `elapsed` in total, `first` for the first one.
 fn whole_game(decisions: u32, first: Duration, elapsed: Duration) -> Duration {
     if decisions == 1 {
         return elapsed * LAST_TICK.into();
@@ -85,13 +76,12 @@ mod tests {
 
     #[test]
     fn long_game_is_extrapolated_from_its_start() {
-        // The threat is too far away to end the game within the limit.
         let drawing = "###############\n#P...........S#\n#.###########.#\n#.............#\n###############";
         let series = series(drawing, 3, Budget::time(Duration::from_millis(5)));
         let start = Instant::now();
         let estimate = series.estimate(&Games::new(), 1, LIMIT).expect("a time");
         let played = start.elapsed();
-        // On a busy machine a decision takes longer, but then so does the start that was played.
+        // On a busy machine the games that are timed slow down as well.
         assert!(estimate > played && estimate < played * 3 * 2000, "{estimate:?} after {played:?}");
     }
 

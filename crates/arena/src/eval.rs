@@ -1,5 +1,3 @@
-//! Summarises the games of a planner.
-
 use std::collections::HashSet;
 
 use serde::Serialize;
@@ -9,7 +7,7 @@ use super::series::{Games, Series};
 use super::stats::{self, CONFIDENCE, Interval};
 use getaway::game::{FIRST_TICK, LAST_TICK, POINTS_PER_TICK};
 
-/// The lowest score that a game can have, and the highest.
+/// The lowest and the highest possible score.
 pub(super) const SCORE_MIN: u32 = FIRST_TICK as u32 * POINTS_PER_TICK;
 pub(super) const SCORE_MAX: u32 = (LAST_TICK as u32 + 1) * POINTS_PER_TICK;
 
@@ -18,12 +16,12 @@ pub(super) const SCORE_MAX: u32 = (LAST_TICK as u32 + 1) * POINTS_PER_TICK;
 pub struct Summary {
     /// Number of games.
     pub games: u64,
-    /// Number of games that differ from all others on their map.
+    /// Number of distinct games per map, summed over the maps.
     pub distinct_games: u64,
     /// The mean score; `None` without games.
     pub score_mean: Option<f64>,
-    /// The mean score with its confidence interval, clustered by map; `None` with fewer than two
-    /// games, or if all of them are identical on a single map.
+    /// The mean score, clustered by map; `None` with fewer than two games, or if all games are
+    /// identical and on one map.
     pub score_interval: Option<Interval>,
     /// The lowest score.
     pub score_min: u32,
@@ -31,7 +29,7 @@ pub struct Summary {
     pub score_max: u32,
     /// Number of complete games.
     pub survived: u64,
-    /// Share of complete games, with its confidence interval, clustered by map.
+    /// Share of complete games, clustered by map.
     pub survived_share: Interval,
     /// Median decision time in milliseconds.
     pub decision_p50_ms: f64,
@@ -61,7 +59,7 @@ impl Summary {
             maps.iter().map(|games| games.iter().map(|game| score(game)).collect()).collect();
         let mut survivals: Vec<(u64, u64)> = maps.iter().map(|games| survivals(games)).collect();
         if let ([1], [scores], [survival]) = (&distinct[..], &mut clusters[..], &mut survivals[..]) {
-            // One game, however often it was played.
+            // Repetitions on one map carry no information about the spread.
             scores.truncate(1);
             *survival = (survival.0.min(1), 1);
         }
@@ -88,17 +86,16 @@ fn score(game: &GameRecord) -> f64 {
     f64::from(game.score)
 }
 
-/// Number of complete games, and of games.
 fn survivals(games: &[&GameRecord]) -> (u64, u64) {
     (games.iter().filter(|game| game.survived()).count() as u64, games.len() as u64)
 }
 
-/// Number of games on one map that differ in at least one move.
+/// Number of distinct games on one map.
 pub(super) fn distinct(games: &[&GameRecord]) -> usize {
     games.iter().map(|game| game.moves.as_str()).collect::<HashSet<&str>>().len()
 }
 
-/// Values by map, in the order in which the maps were first seen.
+/// Values by map, in order of first appearance.
 #[derive(Debug)]
 pub(super) struct ByMap<'a, T>(Vec<(&'a str, Vec<T>)>);
 
@@ -109,9 +106,7 @@ impl<T> Default for ByMap<'_, T> {
 }
 
 impl<'a, T> ByMap<'a, T> {
-    /// The values of a map.
     pub fn of(&mut self, map: &'a str) -> &mut Vec<T> {
-        // Games come ordered by sample, so the same few maps follow one another.
         let index = self.0.iter().position(|(name, _)| *name == map).unwrap_or_else(|| {
             self.0.push((map, Vec::new()));
             self.0.len() - 1
@@ -124,18 +119,18 @@ impl<'a, T> ByMap<'a, T> {
     }
 }
 
-/// Statistics of a planner.
+/// Statistics of a planner's games.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PlannerEvaluation {
-    /// Its name, or its expression.
+    /// Its name or expression.
     pub planner: String,
-    /// Statistics of its games on all maps.
+    /// On all maps.
     pub overall: Summary,
-    /// Statistics of its games on each map.
+    /// On each map.
     pub maps: Vec<MapEvaluation>,
 }
 
-/// Statistics of a planner on one map.
+/// Statistics of a planner's games on one map.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MapEvaluation {
     /// The name of the map.

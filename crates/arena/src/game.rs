@@ -1,4 +1,4 @@
-//! Plays one whole game locally, message by message as a server would, and records its result.
+//! Plays a game locally with the messages of a server, and records its result.
 
 use std::collections::BTreeMap;
 use std::hash::Hasher;
@@ -12,7 +12,7 @@ use super::external::{ExternalRecord, Failure};
 use super::stats::nearest_rank;
 use getaway::bot::{Bot, BotError, Decision};
 use getaway::fnv::FnvHasher;
-use getaway::game::{LAST_TICK, Plan, Position, Rules, State, World, variant};
+use getaway::game::{LAST_TICK, Plan, Position, Rules, State, World, rules_fields};
 use getaway::planner::Source;
 use getaway::protocol::GameMessage;
 use getaway::search::Budget;
@@ -20,18 +20,17 @@ use getaway::search::Budget;
 /// The team in the messages.
 pub const TEAM: &str = "local";
 
-/// Why a game was aborted.
+/// The error that aborted a game.
 #[derive(Debug, Error)]
 #[error("tick {tick}: {source}")]
 pub struct GameError {
-    /// The tick of the message that could not be answered.
+    /// The tick of the message that the bot rejected.
     pub tick: u16,
     /// The reason.
     pub source: BotError,
 }
 
-/// Plays a game to its end, or until `watch` stops it. `watch` is called with each state and the
-/// decision on it.
+/// Plays a game until it ends or `watch` breaks. `watch` gets each state and the decision in it.
 ///
 /// # Errors
 /// When the bot rejects a message.
@@ -53,8 +52,8 @@ pub fn play<B>(
     Ok(ControlFlow::Continue(state))
 }
 
-/// A fingerprint of the player's positions, tick by tick. The threats follow from them, so two
-/// games on a map with equal fingerprints are equal.
+/// A fingerprint of the player's positions by tick. Threats follow deterministically, so games on
+/// one map with equal fingerprints are equal.
 #[derive(Clone, Debug, Default)]
 pub struct MovesFingerprint(FnvHasher);
 
@@ -99,20 +98,17 @@ impl SourceCounts {
 }
 
 impl From<&ExternalRecord> for SourceCounts {
-    /// The sources of an external bot's moves: a command counts as a search, a tick without one as
-    /// a fallback.
+    /// Counts commands of an external bot as searches, and ticks without one as fallbacks.
     fn from(record: &ExternalRecord) -> Self {
         Self { plan: 0, search: record.commands, fallback: record.missed_ticks }
     }
 }
 
-/// Histogram of decision times, rounded to two digits, which is more precise than a busy machine
-/// can repeat; the maximum is exact.
+/// Histogram of decision times, rounded to two digits; the maximum is exact.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Times {
     /// Time in nanoseconds -> number of decisions.
     counts_ns: BTreeMap<u64, u64>,
-    /// The maximum.
     max_ns: u64,
 }
 
@@ -130,12 +126,12 @@ impl Times {
         self.max_ns = self.max_ns.max(other.max_ns);
     }
 
-    /// Time in milliseconds and number of decisions, shortest first.
+    /// Times in milliseconds with their number of decisions, in ascending order.
     pub fn counts_ms(&self) -> impl Iterator<Item = (f64, u64)> + '_ {
         self.counts_ns.iter().map(|(&ns, &count)| (ns as f64 / 1e6, count))
     }
 
-    /// The quantile in milliseconds; 0 without decisions.
+    /// The quantile `share` in milliseconds; 0 without decisions.
     pub fn quantile_ms(&self, share: f64) -> f64 {
         let total: u64 = self.counts_ns.values().sum();
         if total == 0 {
@@ -150,7 +146,7 @@ impl Times {
         reached.map_or(0.0, |(ms, _)| ms)
     }
 
-    /// The milliseconds of the longest decision; 0 without decisions.
+    /// The longest decision time in milliseconds; 0 without decisions.
     pub fn max_ms(&self) -> f64 {
         self.max_ns as f64 / 1e6
     }
@@ -162,75 +158,65 @@ fn two_digits(number: u64) -> u64 {
     (number / unit + u64::from(number % unit >= unit.div_ceil(2))) * unit
 }
 
-/// The record of a complete game: map, planner, seed, budget, and result.
+/// The record of a complete game.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GameRecord {
     /// The name of the map.
     pub map: String,
-    /// A fingerprint of the map's tiles and spawns, because a map may change while keeping its
-    /// name.
+    /// A fingerprint of tiles and spawns, which detects changes to a map under the same name.
     pub layout: String,
-    /// The name of the planner, or its expression.
+    /// The name or expression of the planner.
     pub planner: String,
-    /// The number of this game among the planner's games on this map, from 0.
+    /// The number of the game among the planner's games on this map, from 0.
     pub sample: u32,
     /// The seed of the random number generator.
     pub seed: u64,
     /// The rules that were played.
-    #[serde(rename = "no_jump", with = "variant")]
+    #[serde(flatten, with = "rules_fields")]
     pub rules: Rules,
-    /// The budget of a decision.
+    /// The budget per decision.
     #[serde(flatten)]
     pub budget: Budget,
     /// 5 points per tick.
     pub score: u32,
     /// The last tick: 2001 if the game is complete.
     pub final_tick: u16,
-    /// Whether the player was caught.
+    /// True if the player was caught.
     pub caught: bool,
-    /// A fingerprint of the player's positions: two games on a map are equal move for move if it is
-    /// equal.
+    /// The fingerprint of the player's positions; see [`MovesFingerprint`].
     pub moves: String,
-    /// The player's moves, with which the game can be shown again; empty in the results of earlier
-    /// versions.
-    #[serde(default, skip_serializing_if = "is_empty")]
+    /// The player's moves, which reproduce the game.
     pub line: Plan,
     /// Ticks that the planner simulated over the game.
     pub simulated_ticks: u64,
     /// The number of decisions by source.
     pub sources: SourceCounts,
-    /// How often a threat moved differently from the bot's prediction.
+    /// Number of threat moves that differed from the bot's prediction.
     pub mispredictions: u32,
-    /// How long the decisions took.
+    /// The decision times.
     pub times: Times,
-    /// How the bot behaved, if it is an external one.
+    /// Statistics of an external bot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub external: Option<ExternalRecord>,
 }
 
-fn is_empty(line: &Plan) -> bool {
-    line.0.is_empty()
-}
-
 impl GameRecord {
-    /// Whether the game was complete. A player that is caught at the start of tick 2001 has still
-    /// survived.
+    /// True if the game is complete. A player caught at the start of tick 2001 has survived.
     pub fn survived(&self) -> bool {
         self.final_tick > LAST_TICK
     }
 
-    /// Why the bot failed, if it is an external one and did.
+    /// The failure of an external bot, if any.
     pub fn failure(&self) -> Option<&Failure> {
         self.external.as_ref()?.failure.as_ref()
     }
 
-    /// What decides a pair of games: a game without a failure wins against one with, and then the
-    /// higher score wins.
+    /// The rank of the game in a pair: games without a failure first, and then the higher score.
     pub fn rank(&self) -> (bool, u32) {
         if self.failure().is_some() { (false, 0) } else { (true, self.score) }
     }
 
-    /// How many decisions were made.
+    /// The number of decisions.
     pub fn decisions(&self) -> u32 {
         self.sources.total()
     }
@@ -292,10 +278,6 @@ mod tests {
         let line = serde_json::to_string(&record).expect("a record");
         assert!(line.contains(r#""budget_ms":5,"score":10005"#), "{line}");
         assert_eq!(serde_json::from_str::<GameRecord>(&line).expect("a record"), record);
-        let earlier = line.replace(r#""line":"U.","#, "");
-        assert_ne!(earlier, line);
-        let earlier = serde_json::from_str::<GameRecord>(&earlier).expect("a record of an earlier version");
-        assert_eq!(earlier, GameRecord { line: Plan::default(), ..record.clone() });
         assert!(record.survived() && record.decisions() == 2000);
     }
 }

@@ -1,10 +1,9 @@
-//! Measures which planner is better, and with what confidence: changes are accepted on the evidence
-//! of games only.
+//! Compares planners by the games that they play, with confidence intervals and tests.
 //!
-//! A [`Series`] has a game for every sample, map and planner. [`evaluate`] summarises each
-//! planner's scores, [`Match`] compares two planners on pairs of games with the same map and seed,
-//! [`stats`] provides the intervals and tests, [`ResultsFile`] stores the games, and [`report()`]
-//! renders an HTML page. This crate returns data and prints nothing.
+//! A [`Series`] has one game per sample, map and planner. [`evaluate`] summarises each planner's
+//! scores, [`Match`] compares two planners on games with the same map and seed, [`stats`] has the
+//! statistics, [`resume()`] stores games, and [`report()`] renders an HTML page. The crate prints
+//! nothing.
 //!
 //! ```
 //! use std::ops::ControlFlow;
@@ -33,6 +32,8 @@ mod estimate;
 mod eval;
 mod external;
 mod game;
+mod jobs;
+mod journal;
 mod matches;
 mod rating;
 mod remote;
@@ -50,10 +51,11 @@ pub use external::{
     external_summaries, play_external,
 };
 pub use game::{GameError, GameRecord, MovesFingerprint, SourceCounts, TEAM, Times, play};
+pub use jobs::{BUILD, Channel, Jobs, RemoteError, check_build};
+pub use journal::{FileKind, Journal, JournalError};
 pub use matches::{Comparison, MapComparison, Match, SprtMonitor, SprtReport, p_value, pairs};
 pub use rating::{RatedPairs, ratings};
-pub use remote::BUILD;
 pub use report::{ReportReplays, ReportResult, ReportText, report};
-pub use results::{ResultsError, ResultsFile};
+pub use results::resume;
 pub use series::{GameKey, Games, Series, SeriesError, SeriesMap, SeriesOptions};
 pub use tournament::{RATING_MODEL, Standing, Tournament, TournamentMonitor, TournamentOptions, TournamentPair};

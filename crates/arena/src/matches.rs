@@ -9,38 +9,35 @@ use super::game::GameRecord;
 use super::series::{GameKey, Games, Series, SeriesMap};
 use super::stats::{self, CONFIDENCE, Interval, Sprt, SprtDecision, WinDrawLoss};
 
-/// The significance level of a difference.
 const SIGNIFICANCE: f64 = 1.0 - CONFIDENCE;
-/// Smaller p-values are printed as below this one.
+/// Smaller p-values are printed as `p < 0.0001`.
 const P_VALUE_MIN: f64 = 1e-4;
 
 /// Statistics of paired games.
 ///
-/// Identical pairs count once in `counts`, and in everything else but the mean score difference.
-/// The sign test takes as its unit the pairs that share games: if both planners are random that is
-/// a single pair, map and seed; if one of them is deterministic it is the map, because its game is
-/// then the same in every pair.
+/// Identical pairs count once, except in the mean score difference. The unit of the sign test is
+/// the group of pairs that share a game: a single pair if both planners are random, and all pairs
+/// on a map if one planner is deterministic.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
-    /// Numbers of wins, ties and losses in distinct pairs.
+    /// Wins, ties and losses in distinct pairs.
     #[serde(flatten)]
     pub counts: WinDrawLoss,
-    /// Number of pairs played, repetitions included.
+    /// Number of pairs played, including repetitions.
     pub pairs_played: u64,
-    /// Number of units of the sign test, ties included.
+    /// Number of units of the sign test, including ties.
     pub units: u64,
     /// The p-value of the exact two-sided sign test.
     pub p_value: f64,
-    /// Wins plus half the ties, as a share of the distinct pairs, clustered by map.
+    /// Wins plus half the ties, as a share of distinct pairs, clustered by map.
     pub win_share: Interval,
     /// Mean score difference, left minus right; `None` without pairs.
     pub score_difference_mean: Option<f64>,
-    /// The mean score difference with its confidence interval, clustered by map; `None` with fewer
-    /// than two pairs, or if all of them are identical on a single map.
+    /// The mean score difference, clustered by map; `None` with fewer than two pairs, or if all
+    /// pairs are identical and on one map.
     pub score_difference: Option<Interval>,
 }
 
-/// The pairs of games on one map.
 type MapPairs<'a> = Vec<(&'a GameRecord, &'a GameRecord)>;
 
 impl Comparison {
@@ -58,7 +55,7 @@ impl Comparison {
         if let ([differences], [distinct]) = (&mut differences[..], &distinct[..])
             && distinct.len() == 1
         {
-            // One pair, however often it was played.
+            // Repetitions on one map carry no information about the spread.
             differences.truncate(1);
         }
         let all: Vec<f64> = maps.iter().flatten().map(difference).collect();
@@ -75,7 +72,6 @@ impl Comparison {
         }
     }
 
-    /// The number of distinct pairs, in words.
     fn pairs_text(&self) -> String {
         match (self.counts.pairs(), self.has_repetitions()) {
             (1, true) => "1 distinct pair".to_owned(),
@@ -85,7 +81,7 @@ impl Comparison {
         }
     }
 
-    /// Whether some pairs were identical to others.
+    /// True if some pairs are identical.
     pub fn has_repetitions(&self) -> bool {
         self.counts.pairs() < self.pairs_played
     }
@@ -95,7 +91,7 @@ fn difference(&(left, right): &(&GameRecord, &GameRecord)) -> f64 {
     f64::from(left.score) - f64::from(right.score)
 }
 
-/// The first pair of each kind.
+/// The first of each group of identical pairs.
 fn distinct_pairs<'a>(pairs: &MapPairs<'a>) -> MapPairs<'a> {
     let mut seen = HashSet::new();
     pairs.iter().copied().filter(|(left, right)| seen.insert((&left.moves, &right.moves))).collect()
@@ -107,11 +103,9 @@ fn count(pairs: &[(&GameRecord, &GameRecord)]) -> WinDrawLoss {
     counts
 }
 
-/// The units of the sign test on one map: wins minus losses of each group of distinct pairs that
-/// share games. If both planners are random, that is each pair; if one of them always plays the
-/// same game, all pairs.
+/// Wins minus losses of each unit on one map. Pairs that share a game are one unit.
 fn units(distinct: &MapPairs<'_>) -> Vec<i64> {
-    // The unit of the first pair with each game.
+    // Index of the first pair with each game.
     let (mut of_left, mut of_right) = (HashMap::new(), HashMap::new());
     let mut units: Vec<usize> = Vec::new();
     for (index, (left, right)) in distinct.iter().enumerate() {
@@ -129,15 +123,13 @@ fn units(distinct: &MapPairs<'_>) -> Vec<i64> {
     nets.into_values().collect()
 }
 
-/// The win share, clustered by map.
 fn win_share(map_counts: &[WinDrawLoss], units: &[i64]) -> Interval {
     let mut unit_counts = WinDrawLoss::default();
     units.iter().for_each(|unit| unit_counts.add(u32::from(*unit > 0), u32::from(*unit < 0)));
     stats::clustered_win_share(map_counts, unit_counts, CONFIDENCE)
 }
 
-/// The pairs of two planners of a series, on one map or on all, for which both games were played,
-/// in order.
+/// The pairs of two planners in order, on one map or on all, for which both games were played.
 pub fn pairs<'a>(
     series: &'a Series,
     games: &'a Games,
@@ -153,36 +145,34 @@ pub fn pairs<'a>(
     games.iter().enumerate().filter_map(pair)
 }
 
-/// Monitors the sequential test over a series of two planners. Pairs are tested in the order of the
-/// series, not in the order in which games finish, so the result does not depend on the number of
-/// threads. A pair that is identical to an earlier one on its map is skipped.
+/// Runs the sequential test on a series of two planners. Pairs are tested in the order of the
+/// series, so the result does not depend on the number of threads. Repeated pairs are skipped.
 #[derive(Clone, Debug)]
 pub struct SprtMonitor {
     sprt: Sprt,
     sides: [usize; 2],
     counts: WinDrawLoss,
-    /// Pairs passed so far, repetitions included.
+    /// Pairs passed so far, including repetitions.
     passed: usize,
-    /// Map and moves of the pairs tested so far.
+    /// Map and moves of each tested pair.
     seen: HashSet<(usize, String, String)>,
-    /// The log-likelihood ratio after each tested pair.
     ratios: Vec<f64>,
     decision: SprtDecision,
 }
 
 impl SprtMonitor {
-    /// Creates a monitor of a series' first two planners.
+    /// Creates a monitor of the first two planners of a series.
     pub fn new(sprt: Sprt) -> Self {
         Self::of(sprt, [0, 1])
     }
 
-    /// Creates a monitor of any two planners of a series.
+    /// Creates a monitor of two planners of a series.
     pub fn of(sprt: Sprt, sides: [usize; 2]) -> Self {
         let (counts, decision) = (WinDrawLoss::default(), SprtDecision::Undecided);
         Self { sprt, sides, counts, passed: 0, seen: HashSet::new(), ratios: Vec::new(), decision }
     }
 
-    /// Tests the next pairs, up to the first one that is missing.
+    /// Tests the next pairs, up to the first missing one.
     pub fn update(&mut self, series: &Series, games: &Games) -> SprtDecision {
         while self.decision == SprtDecision::Undecided
             && let Some([left, right]) = self.next(series, games)
@@ -198,7 +188,6 @@ impl SprtMonitor {
         self.decision
     }
 
-    /// The next pair, if both games were played.
     fn next<'a>(&self, series: &Series, games: &'a Games) -> Option<[&'a GameRecord; 2]> {
         let game = |planner: usize| games.get(series.options().planners.len() * self.passed + planner)?.as_ref();
         Some([game(self.sides[0])?, game(self.sides[1])?])
@@ -209,8 +198,7 @@ impl SprtMonitor {
         self.decision
     }
 
-    /// Number of pairs up to the decision in the order of the series, repetitions included; `None`
-    /// before it.
+    /// Number of pairs up to the decision, including repetitions; `None` before it.
     pub fn pairs_needed(&self) -> Option<usize> {
         (self.decision != SprtDecision::Undecided).then_some(self.passed)
     }
@@ -223,7 +211,7 @@ impl SprtMonitor {
         SprtReport { sprt: self.sprt, decision: self.decision, pairs, log_likelihood_ratio: ratio, ratios, low, high }
     }
 
-    /// Discards the games of a series of two planners after the pair that decided the test.
+    /// Discards the games after the deciding pair, in a series of two planners.
     pub fn discard_unused(&self, games: &mut Games) {
         if let Some(pairs) = self.pairs_needed() {
             games.iter_mut().skip(2 * pairs).for_each(|game| *game = None);
@@ -231,10 +219,10 @@ impl SprtMonitor {
     }
 }
 
-/// A sequential test and its result.
+/// The result of a sequential test.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SprtReport {
-    /// The test.
+    /// The parameters.
     #[serde(flatten)]
     pub sprt: Sprt,
     /// The decision.
@@ -258,13 +246,13 @@ pub struct SprtReport {
 pub struct Match {
     /// The planner whose wins are counted.
     pub left: String,
-    /// The other one.
+    /// The other planner.
     pub right: String,
-    /// On all maps.
+    /// The pairs on all maps.
     pub overall: Comparison,
-    /// On each map.
+    /// The pairs on each map.
     pub maps: Vec<MapComparison>,
-    /// The planners whose games on each map are all identical.
+    /// The deterministic planners: those whose games on each map are all identical.
     #[serde(rename = "draw_nothing")]
     pub deterministic: Vec<String>,
     /// The sequential test, if one was requested.
@@ -277,7 +265,7 @@ pub struct Match {
 pub struct MapComparison {
     /// The name of the map.
     pub map: String,
-    /// The pairs on it.
+    /// The pairs on the map.
     #[serde(flatten)]
     pub comparison: Comparison,
 }
@@ -304,8 +292,7 @@ impl Match {
         }
     }
 
-    /// Which planners are deterministic, and how many distinct pairs that leaves; `None` if all
-    /// pairs differ.
+    /// Names deterministic planners and the number of distinct pairs; `None` if all pairs differ.
     pub fn note(&self) -> Option<String> {
         if !self.overall.has_repetitions() {
             return None;
@@ -318,7 +305,7 @@ impl Match {
         })
     }
 
-    /// The result as one quotable sentence.
+    /// The result as one sentence.
     pub fn sentence(&self) -> String {
         let Self { left, right, overall, .. } = self;
         let counts = overall.counts;
@@ -379,20 +366,19 @@ fn wins_ties_losses(counts: WinDrawLoss) -> String {
     format!("{wins}, {ties} and {}", count(counts.losses, "loss", "losses"))
 }
 
-/// Whether a planner's games on each map are all equal; unknown, and so false, if it played none
-/// twice.
+/// True if a planner's games on each map are all equal, and it played some map twice.
 pub(crate) fn is_deterministic(series: &Series, games: &Games, planner: usize) -> bool {
     let on_map = |map: usize| series.games_of(games, planner, Some(map)).collect::<Vec<&GameRecord>>();
     let maps: Vec<Vec<&GameRecord>> = (0..series.maps().len()).map(on_map).collect();
     maps.iter().any(|games| games.len() > 1) && maps.iter().all(|games| distinct(games) <= 1)
 }
 
-/// A share as a percentage, rounded to its significant digits.
+/// A share as a percentage, without trailing zeros.
 fn percent(share: f64) -> String {
     format!("{}%", (share * 1e6).round() / 1e4)
 }
 
-/// `p = 0.0123`, with more digits only for small values.
+/// `p = 0.0123`: four digits below 0.1, and two above.
 pub fn p_value(p_value: f64) -> String {
     match p_value {
         p if p < P_VALUE_MIN => format!("p < {P_VALUE_MIN}"),
@@ -412,7 +398,6 @@ mod tests {
     use getaway::map::Map;
     use getaway::search::Budget;
 
-    /// Two planners on two maps; the scores are made up.
     fn series(samples: u32) -> Series {
         let map = |name: &str| Map {
             name: name.to_owned(),
@@ -425,7 +410,6 @@ mod tests {
         Series::new(&[map("one"), map("two")], options).expect("a series")
     }
 
-    /// Games with these scores, pair by pair.
     fn games(series: &Series, scores: &[(u32, u32)]) -> Games {
         let mut games = Games::new();
         let flow = series.play(&mut games, 1, &AtomicBool::new(false), |_, _| ControlFlow::<()>::Continue(()));
@@ -489,8 +473,7 @@ mod tests {
     #[test]
     fn equal_pairs_count_once_and_the_report_says_so() {
         let series = series(20);
-        // Random wins on the first map and loses on the second, and both planners are
-        // deterministic.
+        // Random wins on the first map and loses on the second; both planners are deterministic.
         let mut games = games(&series, &[(2, 1), (1, 3)].repeat(20));
         games.iter_mut().flatten().for_each(|game| game.moves = "same".to_owned());
         let result = Match::of(&series, &games, [0, 1], None);
@@ -498,7 +481,7 @@ mod tests {
         assert_eq!((result.overall.pairs_played, result.overall.units), (40, 2));
         assert_eq!(result.note().as_deref(), Some("random and safest are deterministic: 2 distinct pairs of 40"));
         assert_eq!(result.maps[0].comparison.score_difference, None, "one game is not a sample");
-        // One planner is random: its games count, but the map is the unit.
+        // One planner is random, so the unit is the map.
         for (index, game) in games.iter_mut().enumerate().step_by(2) {
             game.as_mut().expect("a game").moves = index.to_string();
         }
@@ -519,7 +502,7 @@ mod tests {
         }
         let mut monitor = SprtMonitor::new(Sprt::default());
         assert_eq!(monitor.update(&series, &games), SprtDecision::Undecided);
-        // Two from the first thirty pairs, one on each map, and ten later ones.
+        // Two of the first thirty pairs are distinct, one on each map, and all ten later ones.
         assert_eq!((monitor.report().pairs, monitor.report().ratios.len()), (12, 12));
         assert_eq!(monitor.pairs_needed(), None);
     }
@@ -542,7 +525,7 @@ mod tests {
         let series = series(20);
         let all = games(&series, &[(2, 1); 40]);
         let mut monitor = SprtMonitor::new(Sprt::default());
-        // A gap: the pairs after it must wait.
+        // Pairs after a missing one must wait.
         let mut seen = all.clone();
         seen[3] = None;
         assert_eq!((monitor.update(&series, &seen), monitor.report().pairs), (SprtDecision::Undecided, 1));

@@ -1,17 +1,14 @@
-//! Ratings of several planners from their pairs of games.
+//! Ratings of planners from pairs of games.
 //!
 //! The model is that of Bradley and Terry (*Rank Analysis of Incomplete Block Designs*, 1952): a
 //! planner with rating r beats one with rating s with probability 1 / (1 + 10^((s - r) / 400)), and
-//! a tie is half a win. Each planner also ties once with a planner of rating 0, so that a planner
-//! that won or lost every pair has a finite rating (as in Bayeselo). The fit maximises the
-//! likelihood by Newton's method, and the ratings are shifted to a mean of 0.
+//! a tie is half a win. As in Bayeselo, each planner also ties once with a planner of rating 0,
+//! which keeps all ratings finite. Newton's method maximises the likelihood; ratings are shifted to
+//! a mean of 0.
 //!
-//! Intervals are clustered by map (the *sandwich* of Liang and Zeger, *Longitudinal Data Analysis
-//! Using Generalized Linear Models*, 1986): a planner's game counts in its pairs with all others,
-//! and games on one map are alike, so pairs on a map are not independent. The intervals are never
-//! narrower than the model's own.
-
-use nalgebra::{DMatrix, DVector};
+//! Pairs on one map are not independent, because they share games and the map. Intervals are
+//! therefore clustered by map (the *sandwich* of Liang and Zeger, *Longitudinal Data Analysis Using
+//! Generalized Linear Models*, 1986), and never narrower than the model's own.
 
 use super::stats::{CONFIDENCE, Interval, normal_quantile, students_quantile};
 
@@ -19,9 +16,8 @@ use super::stats::{CONFIDENCE, Interval, normal_quantile, students_quantile};
 const POINTS_PER_LOGIT: f64 = 400.0 / std::f64::consts::LN_10;
 /// Weight of the tie with a planner of rating 0.
 const PRIOR_PAIRS: f64 = 1.0;
-/// Newton's method doubles the correct digits in each step; a few more are needed to get near.
 const STEPS_MAX: usize = 200;
-/// The longest step, in log odds: far from the maximum, Newton's steps are too long.
+/// Maximum step in log odds: far from the maximum, Newton's steps are too long.
 const STEP_MAX: f64 = 2.0;
 
 /// Pairs of two planners on one map.
@@ -31,13 +27,13 @@ pub struct RatedPairs {
     pub map: usize,
     /// Indices of the two planners.
     pub sides: [usize; 2],
-    /// Pairs that the first one won, ties as halves.
+    /// Wins of the first planner plus half the ties.
     pub points: f64,
     /// Number of pairs.
     pub pairs: f64,
 }
 
-/// The rating of each planner, in the order of the planners, with its confidence interval.
+/// The rating of each planner with its confidence interval.
 ///
 /// ```
 /// use getaway_arena::{RatedPairs, ratings};
@@ -50,93 +46,97 @@ pub struct RatedPairs {
 /// assert!(found[0].low > 0.0 && found[1].high < 0.0);
 /// ```
 pub fn ratings(planners: usize, pairs: &[RatedPairs]) -> Vec<Interval> {
-    let mut strengths = DVector::zeros(planners);
-    let mut information = DMatrix::zeros(planners, planners);
+    let mut strengths = vec![0.0; planners];
     for _ in 0..STEPS_MAX {
-        let gradient = gradient(&strengths, pairs) - prior_gradient(&strengths);
-        information = information_matrix(&strengths, pairs);
-        let solver = information.clone().cholesky().expect("the prior makes the matrix positive definite");
-        let step = solver.solve(&gradient);
-        let length = step.amax();
-        strengths += &step * (STEP_MAX / length).min(1.0);
+        let mut slope = gradient(&strengths, pairs);
+        for (slope, strength) in slope.iter_mut().zip(&strengths) {
+            *slope -= PRIOR_PAIRS * (logistic(*strength) - 0.5);
+        }
+        let inverse = inverse(information(&strengths, pairs));
+        let step: Vec<f64> = inverse.iter().map(|row| dot(row, &slope)).collect();
+        let length = step.iter().fold(0.0, |length: f64, part| length.max(part.abs()));
+        let scale = (STEP_MAX / length).min(1.0);
+        strengths.iter_mut().zip(&step).for_each(|(strength, part)| *strength += part * scale);
         if length < 1e-10 {
             break;
         }
     }
-    let inverse = information.cholesky().expect("positive definite").inverse();
-    let centre =
-        DMatrix::identity(planners, planners) - DMatrix::from_element(planners, planners, 1.0 / planners as f64);
-    let centred = &centre * &strengths;
-    let of_model = (&centre * &inverse * centre.transpose()).diagonal() * normal_quantile(CONFIDENCE).powi(2);
-    let clustered = clustered_scores(&strengths, pairs).map(|(scores, maps)| {
-        let sandwich = &centre * &inverse * scores * &inverse * centre.transpose();
-        sandwich.diagonal() * students_quantile(CONFIDENCE, maps as f64 - 1.0).powi(2)
-    });
-    let squared = |planner: usize| {
-        let clustered = clustered.as_ref().map_or(0.0, |clustered: &DVector<f64>| clustered[planner]);
-        of_model[planner].max(clustered)
-    };
+    let inverse = inverse(information(&strengths, pairs));
+    let scores = scores_by_map(&strengths, pairs);
+    let (maps, mean) = (scores.len() as f64, strengths.iter().sum::<f64>() / planners as f64);
     let rating = |planner: usize| {
-        let (estimate, half_width) = (centred[planner] * POINTS_PER_LOGIT, squared(planner).sqrt() * POINTS_PER_LOGIT);
+        // The variance of the planner's strength minus the mean strength.
+        let weight = |other| if other == planner { 1.0 - 1.0 / planners as f64 } else { -1.0 / planners as f64 };
+        let contrast: Vec<f64> = (0..planners).map(weight).collect();
+        let direction: Vec<f64> = inverse.iter().map(|row| dot(row, &contrast)).collect();
+        let of_model = dot(&contrast, &direction) * normal_quantile(CONFIDENCE).powi(2);
+        let clustered = if scores.len() < 2 {
+            0.0
+        } else {
+            let squares: f64 = scores.iter().map(|score| dot(score, &direction).powi(2)).sum();
+            squares * maps / (maps - 1.0) * students_quantile(CONFIDENCE, maps - 1.0).powi(2)
+        };
+        let estimate = (strengths[planner] - mean) * POINTS_PER_LOGIT;
+        let half_width = of_model.max(clustered).sqrt() * POINTS_PER_LOGIT;
         Interval { estimate, low: estimate - half_width, high: estimate + half_width }
     };
     (0..planners).map(rating).collect()
 }
 
-/// The probability that the first planner wins.
-fn win_probability(strengths: &DVector<f64>, [one, other]: [usize; 2]) -> f64 {
-    1.0 / (1.0 + (strengths[other] - strengths[one]).exp())
+fn logistic(log_odds: f64) -> f64 {
+    1.0 / (1.0 + (-log_odds).exp())
 }
 
-/// The derivative of the log-likelihood of the pairs.
-fn gradient<'a>(strengths: &DVector<f64>, pairs: impl IntoIterator<Item = &'a RatedPairs>) -> DVector<f64> {
-    let mut gradient = DVector::zeros(strengths.len());
-    for &RatedPairs { sides, points, pairs, .. } in pairs {
-        let surplus = points - pairs * win_probability(strengths, sides);
-        gradient[sides[0]] += surplus;
-        gradient[sides[1]] -= surplus;
+fn dot(one: &[f64], other: &[f64]) -> f64 {
+    one.iter().zip(other).map(|(one, other)| one * other).sum()
+}
+
+fn gradient<'a>(strengths: &[f64], pairs: impl IntoIterator<Item = &'a RatedPairs>) -> Vec<f64> {
+    let mut gradient = vec![0.0; strengths.len()];
+    for &RatedPairs { sides: [one, other], points, pairs, .. } in pairs {
+        let surplus = points - pairs * logistic(strengths[one] - strengths[other]);
+        gradient[one] += surplus;
+        gradient[other] -= surplus;
     }
     gradient
 }
 
-/// The derivative of the negative log-likelihood of the prior's ties.
-fn prior_gradient(strengths: &DVector<f64>) -> DVector<f64> {
-    strengths.map(|strength| PRIOR_PAIRS * (1.0 / (1.0 + (-strength).exp()) - 0.5))
-}
-
-/// The negative second derivative of the log-likelihood, prior included.
-fn information_matrix(strengths: &DVector<f64>, pairs: &[RatedPairs]) -> DMatrix<f64> {
-    let mut information = DMatrix::from_diagonal(&strengths.map(|strength| {
-        let probability = 1.0 / (1.0 + (-strength).exp());
-        PRIOR_PAIRS * probability * (1.0 - probability)
-    }));
+/// The negative Hessian of the log-likelihood; the prior makes it positive definite.
+fn information(strengths: &[f64], pairs: &[RatedPairs]) -> Vec<Vec<f64>> {
+    let weight = |log_odds: f64| logistic(log_odds) * (1.0 - logistic(log_odds));
+    let mut information = vec![vec![0.0; strengths.len()]; strengths.len()];
+    for (planner, &strength) in strengths.iter().enumerate() {
+        information[planner][planner] = PRIOR_PAIRS * weight(strength);
+    }
     for &RatedPairs { sides: [one, other], pairs, .. } in pairs {
-        let probability = win_probability(strengths, [one, other]);
-        let weight = pairs * probability * (1.0 - probability);
-        information[(one, one)] += weight;
-        information[(other, other)] += weight;
-        information[(one, other)] -= weight;
-        information[(other, one)] -= weight;
+        let weight = pairs * weight(strengths[one] - strengths[other]);
+        information[one][one] += weight;
+        information[other][other] += weight;
+        information[one][other] -= weight;
+        information[other][one] -= weight;
     }
     information
 }
 
-/// The sum of the outer products of the maps' gradients, and the number of maps; `None` if there is
-/// only one.
-fn clustered_scores(strengths: &DVector<f64>, pairs: &[RatedPairs]) -> Option<(DMatrix<f64>, usize)> {
+/// Inverts a positive definite matrix by Gauss-Jordan elimination without pivoting.
+fn inverse(mut matrix: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
+    for pivot in 0..matrix.len() {
+        let scale = 1.0 / std::mem::replace(&mut matrix[pivot][pivot], 1.0);
+        matrix[pivot].iter_mut().for_each(|entry| *entry *= scale);
+        let pivot_row = matrix[pivot].clone();
+        for row in (0..matrix.len()).filter(|&row| row != pivot) {
+            let factor = std::mem::replace(&mut matrix[row][pivot], 0.0);
+            matrix[row].iter_mut().zip(&pivot_row).for_each(|(entry, above)| *entry -= factor * above);
+        }
+    }
+    matrix
+}
+
+fn scores_by_map(strengths: &[f64], pairs: &[RatedPairs]) -> Vec<Vec<f64>> {
     let mut maps: Vec<usize> = pairs.iter().map(|pairs| pairs.map).collect();
     maps.sort_unstable();
     maps.dedup();
-    let count = maps.len();
-    if count < 2 {
-        return None;
-    }
-    let mut sum = DMatrix::zeros(strengths.len(), strengths.len());
-    for map in maps {
-        let score = gradient(strengths, pairs.iter().filter(|pairs| pairs.map == map));
-        sum += &score * score.transpose();
-    }
-    Some((sum * (count as f64 / (count as f64 - 1.0)), count))
+    maps.into_iter().map(|map| gradient(strengths, pairs.iter().filter(|pairs| pairs.map == map))).collect()
 }
 
 #[cfg(test)]
@@ -155,11 +155,10 @@ mod tests {
 
     #[test]
     fn ratings_match_agrestis_baseball_data() {
-        // Agresti, *Categorical Data Analysis* (1990), section 10.6: American League, 1987, wins of
-        // the row over the column, Milwaukee, Detroit, Toronto, New York, Boston, Cleveland,
-        // Baltimore; the fit that he prints: Milwaukee 1.58, Detroit 1.44, Toronto 1.29, New York
-        // 1.25, Boston 1.11, Cleveland 0.68 against Baltimore. The prior ties are too few to matter
-        // much in 273 games.
+        // Agresti, *Categorical Data Analysis* (1990), section 10.6: American League, 1987. Rows
+        // beat columns: Milwaukee, Detroit, Toronto, New York, Boston, Cleveland, Baltimore. The
+        // published fit, relative to Baltimore: 1.58, 1.44, 1.29, 1.25, 1.11, 0.68. The prior
+        // hardly matters in 273 games.
         let wins = [
             [0, 7, 9, 7, 7, 9, 11],
             [6, 0, 7, 5, 11, 9, 9],
@@ -201,8 +200,7 @@ mod tests {
         let mut random = Pcg64Mcg::seed_from_u64(11);
         let (mut hits, mut intervals) = (0, 0);
         for _ in 0..TOURNAMENTS {
-            // Four planners on fifteen maps. Their strengths on a map are drawn once for all of its
-            // ten samples.
+            // Four planners on fifteen maps; their strengths on a map hold for its ten samples.
             let mut pairs = Vec::new();
             for map in 0..15 {
                 let talents: [f64; 4] = random.random();

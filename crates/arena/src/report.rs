@@ -1,4 +1,4 @@
-//! Renders a series as a self-contained HTML page that needs neither a network nor a server.
+//! Renders a series as a self-contained HTML page that works offline.
 
 use std::fmt::Write as _;
 
@@ -12,9 +12,8 @@ use super::tournament::Tournament;
 use getaway::game::LAST_TICK;
 use getaway::protocol::{for_script, to_json};
 
-/// The page without its data.
 const TEMPLATE: &str = include_str!("report.html");
-/// The placeholders for the data, and for the viewer with its replays.
+/// Placeholders for the data, and for the viewer with its replays.
 const DATA: &str = "{{DATA}}";
 const REPLAYS: &str = "{{REPLAYS}}";
 
@@ -25,13 +24,13 @@ pub struct ReportText<'a> {
     pub title: &'a str,
     /// A description of the setting.
     pub heading: &'a str,
-    /// The command that made the page.
+    /// The command that wrote the report.
     pub command: &'a str,
-    /// The circumstances of the result as names and values: date, version, processor and so on.
+    /// Names and values of the circumstances, such as date, version and processor.
     pub facts: &'a [(&'static str, String)],
 }
 
-/// The result that a page shows besides the games.
+/// The results shown besides the games.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReportResult<'a> {
     /// A match of two planners.
@@ -42,20 +41,19 @@ pub struct ReportResult<'a> {
     pub replays: Option<&'a ReportReplays>,
 }
 
-/// A viewer, and the games that it can show, all of which become part of the page.
+/// The viewer and its replays, which are embedded in the page.
 #[derive(Clone, Debug, Default)]
 pub struct ReportReplays {
-    /// The HTML of the viewer, before and after the data of its game.
+    /// The HTML of the viewer, before and after the data of a game.
     pub viewer: [String; 2],
-    /// The data of each game, as JSON that may stand in a script element.
+    /// The data of each game, as JSON that is safe in a script element.
     pub replays: Vec<String>,
-    /// For each game of the series, its place in `replays`.
+    /// For each game of the series, its index in `replays`.
     pub of_game: Vec<Option<usize>>,
 }
 
 impl ReportReplays {
-    /// The viewer and the replays as elements of the page. Each replay has its own, so that the
-    /// page parses only the one that is watched.
+    /// One script element per replay lets the page parse only the game being watched.
     fn html(&self) -> String {
         let mut html = String::new();
         let mut add = |id: &str, json: &str| {
@@ -67,7 +65,6 @@ impl ReportReplays {
     }
 }
 
-/// The data of the page.
 #[derive(Serialize)]
 struct Data<'a> {
     title: &'a str,
@@ -78,22 +75,20 @@ struct Data<'a> {
     is_repeatable: bool,
     last_tick: u16,
     maps: Vec<&'a str>,
-    /// The drawing of each map, as rows.
     drawings: Vec<Vec<String>>,
     tournament: Option<&'a Tournament>,
     sprt: Vec<SprtCurve>,
     planners: Vec<PlannerEvaluation>,
     /// By planner and map: the histogram of decision times in milliseconds.
     times: Vec<Vec<Vec<(f64, u64)>>>,
-    /// For all maps, then for each map: every planner against every other.
+    /// Comparisons of every planner with every other: for all maps, and then for each map.
     matrix: Vec<Vec<Vec<Comparison>>>,
     games: Vec<GameRow>,
 }
 
-/// A sequential test: its log-likelihood ratio after each pair, and its bounds.
 #[derive(Serialize)]
 struct SprtCurve {
-    /// The planners, by index: the ratio rises with the wins of the first.
+    /// Indices of the planners; wins of the first raise the ratio.
     sides: [usize; 2],
     ratios: Vec<f64>,
     low: f64,
@@ -108,13 +103,11 @@ impl SprtCurve {
     }
 }
 
-/// Planner, map, sample, seed, final tick, score, the command that plays the game again, the number
-/// of its replay, and why its bot failed.
+/// Planner, map, sample, seed, final tick, score, command, index of the replay, failure.
 #[derive(Serialize)]
 struct GameRow(usize, usize, u32, u64, u16, u32, Option<String>, Option<usize>, Option<String>);
 
-/// Renders the page of a series. `command` returns the command that plays the game at an index
-/// again.
+/// Renders the page of a series. `command` returns the command that replays the game at an index.
 pub fn report(
     series: &Series,
     games: &Games,
@@ -209,7 +202,6 @@ mod tests {
         report(&series, &games, result, text, |index| Some(format!("play {index}")))
     }
 
-    /// The JSON of a script element.
     fn json(page: &str, id: &str) -> Value {
         let (_, rest) = page.split_once(&format!("id=\"{id}\">")).expect("the element");
         serde_json::from_str(rest.split_once("</script>").expect("its end").0).expect("JSON")
@@ -223,12 +215,10 @@ mod tests {
         assert_eq!(data["title"], "a {{DATA}} title");
         let games = data["games"].as_array().expect("games");
         assert_eq!((games.len(), &games[4][6]), (5, &Value::from("play 4")));
-        // The number of a game's replay leads to its data, and the viewer around it is whole.
         assert_eq!((&games[1][7], &games[4][7]), (&Value::Null, &Value::from(1)));
         assert_eq!(json(&page, "replay-1")["header"], 1);
         assert_eq!(json(&page, "viewer")[0], "<script>before</script>");
         assert_eq!((&data["drawings"][0][1], &data["facts"][0][1]), (&Value::from(".###."), &Value::from("1")));
-        // A missing game removes its pair and nothing else.
         let pairs = |left: usize, right: usize| {
             let cell = &data["matrix"][0][left][right];
             ["wins", "ties", "losses"].map(|count| cell[count].as_u64().expect("a count")).iter().sum::<u64>()

@@ -1,177 +1,101 @@
-//! A results file: JSON lines, one per game, written as games finish.
+//! A results file: a journal with one record per finished game.
 //!
-//! Guarantees: a run that is interrupted in any way loses only the games in progress. Each line
-//! contains everything that its game depends on, so resuming with different options is detected; a
-//! truncated last line is removed and its game played again.
+//! Guarantees, in addition to those of [`Journal`]: different options are an error, and the moves
+//! of each game reproduce its result.
 
-use getaway::game::Rules;
-use getaway::protocol::to_json;
-use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
+use std::fmt::Display;
+use std::path::Path;
 
-use thiserror::Error;
+use serde::{Deserialize, Serialize};
 
-use super::game::GameRecord;
+use super::game::{GameRecord, MovesFingerprint};
+use super::journal::{FileKind, Journal, JournalError};
 use super::series::{GameKey, Games, Series};
+use getaway::game::{Rules, State, World, rules_fields};
+use getaway::protocol::to_json;
 use getaway::search::Budget;
 
-/// Maximum size of a line: several times that of a game in which every decision took a different
-/// time.
-const LINE_BYTES_MAX: u64 = 1 << 20;
+const KIND: FileKind = FileKind { name: "games", version: 1 };
 
-/// Why a file of results cannot be used. Every error names the file.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum ResultsError {
-    /// The file cannot be opened, read or written.
-    #[error("{}: cannot read or write: {source}", .path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// The system's error.
-        source: io::Error,
-    },
-    /// Another process is writing it.
-    #[error("{}: in use by another run", .path.display())]
-    InUse {
-        /// The file.
-        path: PathBuf,
-    },
-    /// A line that is not a game record.
-    #[error("{}, line {line}: expected a game recorded by eval or battle ({why})", .path.display())]
-    Line {
-        /// The file.
-        path: PathBuf,
-        /// The line, from 1.
-        line: usize,
-        /// The reason.
-        why: String,
-    },
-    /// A game of another series.
-    #[error("{}, line {line}: {what} is {found}, but this run has {expected}", .path.display())]
-    Other {
-        /// The file.
-        path: PathBuf,
-        /// The line, from 1.
-        line: usize,
-        /// What differs.
-        what: &'static str,
-        /// The value in the file.
-        found: String,
-        /// The value in this run.
-        expected: String,
-    },
+#[derive(Serialize, Deserialize)]
+struct Settings {
+    seed: u64,
+    #[serde(flatten, with = "rules_fields")]
+    rules: Rules,
+    #[serde(flatten)]
+    budget: Budget,
 }
 
-/// A results file open for writing.
-#[derive(Debug)]
-pub struct ResultsFile {
-    path: PathBuf,
-    file: File,
-}
-
-impl ResultsFile {
-    /// Opens or creates a results file and returns the games of the series that it contains.
-    /// Samples beyond those of the series stay in the file and are ignored.
-    ///
-    /// # Errors
-    /// When the file cannot be read or written, is not a results file, or contains games of another
-    /// series.
-    pub fn resume(path: impl AsRef<Path>, series: &Series) -> Result<(Self, Games), ResultsError> {
-        let path = path.as_ref().to_owned();
-        let failed = |source| ResultsError::File { path: path.clone(), source };
-        let mut file = OpenOptions::new().read(true).append(true).create(true).open(&path).map_err(failed)?;
-        file.try_lock().map_err(|error| match error {
-            TryLockError::WouldBlock => ResultsError::InUse { path: path.clone() },
-            TryLockError::Error(source) => failed(source),
-        })?;
-        let mut games: Games = vec![None; series.len()];
-        let whole_bytes = read(&path, &file, series, &mut games)?;
-        file.set_len(whole_bytes).and_then(|()| file.seek(SeekFrom::End(0))).map_err(failed)?;
-        Ok((Self { path, file }, games))
-    }
-
-    /// Writes a game and flushes it.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
-    pub fn write(&mut self, game: &GameRecord) -> Result<(), ResultsError> {
-        let mut write = || {
-            let mut line = serde_json::to_vec(game)?;
-            line.push(b'\n');
-            self.file.write_all(&line)?;
-            self.file.flush()
-        };
-        write().map_err(|source| ResultsError::File { path: self.path.clone(), source })
-    }
-}
-
-/// Reads the complete lines; returns their total length in bytes.
-fn read(path: &Path, file: &File, series: &Series, games: &mut Games) -> Result<u64, ResultsError> {
-    let failed = |source| ResultsError::File { path: path.to_owned(), source };
-    let mut reader = BufReader::new(file);
-    let (mut bytes, mut text) = (0, Vec::new());
-    for line in 1.. {
-        text.clear();
-        let limited = &mut io::Read::take(&mut reader, LINE_BYTES_MAX);
-        let length = limited.read_until(b'\n', &mut text).map_err(failed)? as u64;
-        let wrong = |why: String| ResultsError::Line { path: path.to_owned(), line, why };
-        if text.last() != Some(&b'\n') {
-            // The end, or a truncated line; but a file that is not a results file must not be
-            // truncated.
-            let is_results_file = length == 0 || (length < LINE_BYTES_MAX && text[0] == b'{');
-            return if is_results_file { Ok(bytes) } else { Err(wrong("not a JSON object".to_owned())) };
-        }
-        let game: GameRecord = serde_json::from_slice(&text).map_err(|error| wrong(error.to_string()))?;
-        let key = check(&game, series).map_err(|Difference { what, found, expected }| ResultsError::Other {
-            path: path.to_owned(),
-            line,
-            what,
-            found,
-            expected,
-        })?;
-        if let Some(key) = key {
+/// Opens or creates a results file, and returns its games. Samples beyond those of the series are
+/// kept and ignored.
+///
+/// # Errors
+/// When the file cannot be read or written, is not a results file, belongs to another series, or
+/// has a game that its moves do not reproduce.
+pub fn resume(path: impl AsRef<Path>, series: &Series) -> Result<(Journal, Games), JournalError> {
+    let options = series.options();
+    let settings = Settings { seed: options.seed, rules: options.rules, budget: options.budget };
+    let mut games: Games = vec![None; series.len()];
+    let read = |game: GameRecord| {
+        let key = check(&game, series)?;
+        if key.sample < options.samples {
             games[series.index(key)].get_or_insert(game);
         }
-        bytes += length;
-    }
-    unreachable!("a file has finitely many lines")
-}
-
-/// A difference between a game and the series.
-struct Difference {
-    what: &'static str,
-    found: String,
-    expected: String,
-}
-
-/// The game's key in the series, if it is one of its samples.
-fn check(game: &GameRecord, series: &Series) -> Result<Option<GameKey>, Difference> {
-    let options = series.options();
-    let check_equal = |what, found: String, expected: String| {
-        if found == expected { Ok(()) } else { Err(Difference { what, found, expected }) }
+        Ok(())
     };
-    let check_member = |what, found: &str, names: &mut dyn Iterator<Item = &String>| {
-        let names: Vec<&String> = names.collect();
-        let expected = || names.iter().map(|name| name.as_str()).collect::<Vec<&str>>().join(" or ");
+    let journal = Journal::open(path, KIND, &settings, |found| check_settings(&found, &settings), read)?;
+    Ok((journal, games))
+}
+
+fn check_settings(found: &Settings, expected: &Settings) -> Result<(), String> {
+    same_in_run("the seed", found.seed, expected.seed)?;
+    same_in_run("the variant", variant_words(&found.rules), variant_words(&expected.rules))?;
+    same_in_run("the budget", found.budget.words(), expected.budget.words())
+}
+
+fn check(game: &GameRecord, series: &Series) -> Result<GameKey, String> {
+    let is_member = |what, found: &str, names: Vec<&String>| {
         let index = names.iter().position(|name| *name == found);
-        index.ok_or_else(|| Difference { what, found: found.to_owned(), expected: expected() })
+        let expected = || names.iter().map(|name| name.as_str()).collect::<Vec<&str>>().join(" or ");
+        index.ok_or_else(|| format!("{what} is {found}, but this run has {}", expected()))
     };
-    let map = check_member("the map", &game.map, &mut series.maps().iter().map(|map| &map.name))?;
-    let planner = check_member("the planner", &game.planner, &mut options.planners.iter())?;
-    check_equal("the layout of the map", game.layout.clone(), series.maps()[map].layout.clone())?;
-    check_equal("the variant", variant(&game.rules), variant(&options.rules))?;
-    check_equal("the budget", budget(game.budget), budget(options.budget))?;
+    let map = is_member("the map", &game.map, series.maps().iter().map(|map| &map.name).collect())?;
+    let planner = is_member("the planner", &game.planner, series.options().planners.iter().collect())?;
+    same_in_run("the layout of the map", &game.layout, &series.maps()[map].layout)?;
     if let Some(external) = &game.external {
         let tick_ms = series.external().tick_time.as_millis();
-        check_equal("the time per tick", format!("{} ms", external.tick_ms), format!("{tick_ms} ms"))?;
+        same_in_run("the time per tick in ms", u128::from(external.tick_ms), tick_ms)?;
     }
-    check_equal("the seed", game.seed.to_string(), series.seed(map, game.sample).to_string())?;
-    Ok((game.sample < options.samples).then_some(GameKey { sample: game.sample, map, planner }))
+    same_in_run("the seed of the game", game.seed, series.seed(map, game.sample))?;
+    check_result(game, series.maps()[map].world())?;
+    Ok(GameKey { sample: game.sample, map, planner })
 }
 
-fn variant(rules: &Rules) -> String {
+/// Replays the moves of a game and compares the result.
+fn check_result(game: &GameRecord, world: &World) -> Result<(), String> {
+    let states = world.states_along(&world.start(), &game.line.0);
+    let (plays, moves) = (states.len() - 1, game.line.len());
+    let Some(last) = states.last().filter(|last| last.is_over() && plays == moves) else {
+        return Err(format!("the game does not end with its {moves} moves"));
+    };
+    let mut fingerprint = MovesFingerprint::default();
+    states.iter().for_each(|state: &State| fingerprint.add(world.player(state)));
+    same("the score", game.score, "the moves give", world.score(last))?;
+    same("the last tick", game.final_tick, "the moves give", last.tick())?;
+    same("the field `caught`", game.caught, "the moves give", last.is_caught())?;
+    same("the number of decisions", game.decisions() as usize, "the moves are", moves)?;
+    same("the fingerprint", &game.moves, "the moves give", &fingerprint.text())
+}
+
+fn same_in_run<T: PartialEq + Display>(what: &str, found: T, expected: T) -> Result<(), String> {
+    same(what, found, "this run has", expected)
+}
+
+fn same<T: PartialEq + Display>(what: &str, found: T, source: &str, expected: T) -> Result<(), String> {
+    if found == expected { Ok(()) } else { Err(format!("{what} is {found}, but {source} {expected}")) }
+}
+
+fn variant_words(rules: &Rules) -> String {
     if *rules == Rules::BLITZ_2025 {
         "with jumping".to_owned()
     } else if *rules == Rules::NO_JUMP {
@@ -179,12 +103,6 @@ fn variant(rules: &Rules) -> String {
     } else {
         to_json(rules)
     }
-}
-
-fn budget(budget: Budget) -> String {
-    let limits = [(budget.time_ms(), "ms"), (budget.ticks, "simulated ticks"), (budget.evaluations, "evaluations")];
-    let limits = limits.into_iter().filter_map(|(limit, unit)| limit.map(|limit| format!("{limit} {unit}")));
-    limits.collect::<Vec<String>>().join(" and ")
 }
 
 #[cfg(test)]
@@ -196,7 +114,7 @@ mod tests {
 
     use super::*;
     use crate::series::SeriesOptions;
-    use getaway::game::{Layout, Rules};
+    use getaway::game::{Layout, Move, Plan};
     use getaway::map::Map;
 
     fn series(change: impl FnOnce(&mut SeriesOptions, &mut Map)) -> Series {
@@ -217,13 +135,12 @@ mod tests {
         series(|_, _| ())
     }
 
-    /// Plays the games missing in the file; returns all games and the number played.
     fn play(series: &Series, path: &Path) -> (Vec<GameRecord>, usize) {
-        let (mut file, mut games) = ResultsFile::resume(path, series).expect("a file of results");
+        let (mut file, mut games) = resume(path, series).expect("a file of results");
         let mut played = 0;
         let flow = series.play(&mut games, 2, &AtomicBool::new(false), |index, games| {
             played += 1;
-            file.write(games[index].as_ref().expect("a game that has just ended"))
+            file.append(&[games[index].as_ref().expect("a game that has just ended")])
                 .map_or_else(ControlFlow::Break, ControlFlow::Continue)
         });
         assert!(matches!(flow, Ok(ControlFlow::Continue(()))));
@@ -239,9 +156,10 @@ mod tests {
         assert_eq!(play(&plain(), &path), (games.clone(), 0));
         let whole = fs::read(&path).expect("a file");
         let games: Vec<GameRecord> = games.into_iter().map(GameRecord::without_times).collect();
-        for cut in (0..whole.len()).step_by(97).chain([whole.len() - 1]) {
+        let header_bytes = whole.iter().position(|&byte| byte == b'\n').expect("a line") + 1;
+        for cut in (header_bytes..whole.len()).step_by(97).chain([whole.len() - 1]) {
             fs::write(&path, &whole[..cut]).expect("a file");
-            let lines = whole[..cut].iter().filter(|&&byte| byte == b'\n').count();
+            let lines = whole[header_bytes..cut].iter().filter(|&&byte| byte == b'\n').count();
             let (again, played) = play(&plain(), &path);
             assert_eq!(played, 6 - lines, "cut at {cut}");
             assert!(again.into_iter().map(GameRecord::without_times).eq(games.iter().cloned()), "cut at {cut}");
@@ -259,45 +177,55 @@ mod tests {
     }
 
     #[test]
-    fn different_options_and_foreign_files_are_detected() {
+    fn different_options_are_detected() {
         let dir = tempfile::tempdir().expect("a folder");
         let path = dir.path().join("results.jsonl");
         play(&plain(), &path);
-        let error = |series: &Series| ResultsFile::resume(&path, series).expect_err("an error").to_string();
-        let line = format!("{}, line 1: ", path.display());
         let difference = |change: fn(&mut SeriesOptions, &mut Map)| {
-            let text = error(&series(change));
-            text.strip_prefix(&line).unwrap_or(&text).to_owned()
+            let error = resume(&path, &series(change)).expect_err("an error").to_string();
+            error.strip_prefix(&format!("{}, line ", path.display())).unwrap_or(&error).to_owned()
         };
-        assert!(difference(|options, _| options.seed = 8).starts_with("the seed is "));
+        assert_eq!(difference(|options, _| options.seed = 8), "1: the seed is 9, but this run has 8");
         assert_eq!(
             difference(|options, _| options.budget = Budget::ticks(1).and(Budget::time(Duration::from_millis(3)))),
-            "the budget is 1 simulated ticks, but this run has 3 ms and 1 simulated ticks"
+            "1: the budget is 1 simulated ticks, but this run has 3 ms and 1 simulated ticks"
         );
         assert_eq!(
             difference(|options, _| options.rules = Rules::NO_JUMP),
-            "the variant is with jumping, but this run has no-jump"
+            "1: the variant is with jumping, but this run has no-jump"
         );
-        assert_eq!(difference(|_, map| map.name = "hut".to_owned()), "the map is hall, but this run has hut");
-        assert!(difference(|_, map| map.layout.threats.clear()).starts_with("the layout of the map is "));
-        let planners = error(&series(|options, _| options.planners = vec!["sampling".to_owned(), "uct".to_owned()]));
+        assert_eq!(difference(|_, map| map.name = "hut".to_owned()), "2: the map is hall, but this run has hut");
+        assert!(difference(|_, map| map.layout.threats.clear()).starts_with("2: the layout of the map is "));
+        let planners = difference(|options, _| options.planners = vec!["sampling".to_owned(), "uct".to_owned()]);
         assert!(planners.contains("this run has sampling or uct"), "{planners}");
-
-        for (text, why) in [("{}\n", "missing field"), ("no results", "not a JSON object"), ("\n", "EOF")] {
-            fs::write(&path, text).expect("a file");
-            assert!(error(&plain()).contains(why), "{}", error(&plain()));
-            assert_eq!(fs::read_to_string(&path).expect("a file"), text, "unchanged");
-        }
     }
 
     #[test]
-    fn results_file_has_a_single_writer() {
+    fn results_that_the_moves_do_not_give_are_detected() {
         let dir = tempfile::tempdir().expect("a folder");
         let path = dir.path().join("results.jsonl");
-        let first = ResultsFile::resume(&path, &plain()).expect("a file of results");
-        let second = ResultsFile::resume(&path, &plain());
-        assert!(matches!(second, Err(ResultsError::InUse { .. })));
-        drop(first);
-        assert!(ResultsFile::resume(&path, &plain()).is_ok());
+        let (games, _) = play(&plain(), &path);
+        let mut count = 0;
+        let mut error = |change: fn(&mut GameRecord)| {
+            count += 1;
+            let path = dir.path().join(format!("{count}.jsonl"));
+            let mut changed = games[0].clone();
+            change(&mut changed);
+            let (mut file, _) = resume(&path, &plain()).expect("a new file");
+            file.append(&[&games[1], &changed]).expect("written");
+            drop(file);
+            let error = resume(&path, &plain()).expect_err("an error").to_string();
+            let line = format!("{}, line 3: ", path.display());
+            error.strip_prefix(&line).unwrap_or(&error).to_owned()
+        };
+        let score = error(|game| game.score = 10_005);
+        assert_eq!(score, format!("the score is 10005, but the moves give {}", games[0].score));
+        assert!(error(|game| game.final_tick += 1).starts_with("the last tick is "));
+        assert!(error(|game| game.caught = !game.caught).starts_with("the field `caught` is "));
+        assert!(error(|game| game.moves.clear()).starts_with("the fingerprint is "));
+        assert!(error(|game| game.sources.fallback += 1).starts_with("the number of decisions is "));
+        assert!(error(|game| game.line.0.truncate(5)).starts_with("the game does not end with its 5 moves"));
+        assert!(error(|game| game.line.0.push(Move::Stay)).starts_with("the game does not end with its "));
+        assert!(error(|game| game.line = Plan::default()).starts_with("the game does not end with its 0 moves"));
     }
 }

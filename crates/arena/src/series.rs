@@ -1,8 +1,8 @@
-//! A series of games: every sample of every map with every planner, played on several threads.
+//! A series: one game per sample, map and planner, played on several threads.
 //!
-//! Guarantees: a game depends only on the series and its place in it, so with a budget in simulated
-//! ticks a series always has the same results, regardless of the number of threads and of
-//! interruptions. All planners play a sample with the same seed, so that games are paired.
+//! Guarantees: a game depends only on the series and its index. With a budget in simulated ticks,
+//! results do not depend on the number of threads or on interruptions. All planners play a sample
+//! with the same seed, so games are paired.
 
 use std::collections::HashSet;
 use std::hash::Hasher;
@@ -18,24 +18,25 @@ use thiserror::Error;
 
 use super::external::{ExternalBot, ExternalGame, ExternalHost, ExternalOptions, PlayedGame};
 use super::game::{GameError, GameRecord, MovesFingerprint, SourceCounts, Times, play};
+use super::jobs::RemoteError;
 use getaway::bot::{Bot, BotOptions, OptionsError};
 use getaway::fnv::FnvHasher;
 use getaway::game::{Layout, Plan, Rules, State, World, WorldError};
 use getaway::map::Map;
-use getaway::planner::{self, PlannerError};
+use getaway::planner::{PlannerError, PlannerHost, PlannerSpec};
 use getaway::search::{Budget, Generator};
 
-/// Number of bits of a seed, chosen so that every JSON parser reads it exactly.
+/// Size of a seed; every JSON parser reads 53-bit integers exactly.
 const SEED_BITS: u32 = 53;
 
-/// The options of a series.
+/// Options of a series.
 #[derive(Clone, Debug)]
 pub struct SeriesOptions {
     /// Planner names, or expressions.
     pub planners: Vec<String>,
     /// Number of games per planner and map.
     pub samples: u32,
-    /// The seed from which all others are derived.
+    /// The seed from which the seeds of all games are derived.
     pub seed: u64,
     /// The rules of the games.
     pub rules: Rules,
@@ -43,35 +44,35 @@ pub struct SeriesOptions {
     pub budget: Budget,
 }
 
-/// Why a series cannot be played.
+/// An error of a series.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum SeriesError {
-    /// Two maps with the same name, whose results could not be told apart.
+    /// Two maps have the same name.
     #[error("two maps are named {0}: map names must be unique")]
     MapTwice(String),
-    /// The same planner twice.
+    /// A planner is given twice.
     #[error("planner {0} is given twice")]
     PlannerTwice(String),
-    /// An external bot without a command.
+    /// An external bot has no command.
     #[error("{0}: expected a command after the colon, as in exec:python bot.py")]
     NoCommand(String),
-    /// A series as JSON that cannot be used.
+    /// The series cannot be read from JSON.
     #[error("the series: {0}")]
     Spec(String),
-    /// Other processes cannot play the games.
-    #[error("the cluster: {0}")]
-    Remote(String),
+    /// The processes that should play the games failed.
+    #[error(transparent)]
+    Remote(#[from] RemoteError),
     /// External bots cannot be started, or their logs cannot be written.
     #[error("external bots: {0}")]
     External(#[source] io::Error),
-    /// An unknown planner.
+    /// A planner is unknown.
     #[error(transparent)]
     Planner(#[from] PlannerError),
-    /// A bot that cannot be created.
+    /// A bot cannot be created.
     #[error(transparent)]
     Bot(#[from] OptionsError),
-    /// A map that cannot be played.
+    /// A map cannot be played.
     #[error("{map}: {source}")]
     World {
         /// The map.
@@ -79,7 +80,7 @@ pub enum SeriesError {
         /// The reason.
         source: WorldError,
     },
-    /// A game that was aborted.
+    /// A game was aborted.
     #[error("{map}, {planner}, seed {seed}: {source}")]
     Game {
         /// The map.
@@ -127,9 +128,14 @@ impl SeriesMap {
 pub struct Series {
     options: SeriesOptions,
     external: ExternalOptions,
-    /// By planner: the external bot, if it is one.
-    bots: Vec<Option<ExternalBot>>,
+    players: Vec<Player>,
     maps: Vec<SeriesMap>,
+}
+
+#[derive(Clone, Debug)]
+enum Player {
+    Bot(PlannerSpec),
+    External(ExternalBot),
 }
 
 /// The games of a series by index; `None` if not played yet.
@@ -152,14 +158,22 @@ impl Series {
     /// # Errors
     /// When a planner is unknown, a map cannot be played, or either is given twice.
     pub fn new(maps: &[Map], options: SeriesOptions) -> Result<Self, SeriesError> {
-        let mut names = HashSet::new();
-        let bots: Vec<Option<ExternalBot>> = options.planners.iter().map(|name| ExternalBot::parse(name)).collect();
-        for (name, bot) in options.planners.iter().zip(&bots) {
-            match bot {
+        Self::with_host(maps, options, None)
+    }
+
+    /// Like [`Series::new`]; planners of the host may play, too.
+    pub fn with_host(
+        maps: &[Map],
+        options: SeriesOptions,
+        host: Option<&dyn PlannerHost>,
+    ) -> Result<Self, SeriesError> {
+        let (mut names, mut players) = (HashSet::new(), Vec::new());
+        for name in &options.planners {
+            players.push(match ExternalBot::parse(name) {
                 Some(bot) if bot.command.is_empty() => return Err(SeriesError::NoCommand(name.clone())),
-                Some(_) => {}
-                None => drop(planner::by_name(name, 0)?),
-            }
+                Some(bot) => Player::External(bot),
+                None => Player::Bot(PlannerSpec::find(name, host)?),
+            });
             if !names.insert(name.trim()) {
                 return Err(SeriesError::PlannerTwice(name.trim().to_owned()));
             }
@@ -175,7 +189,7 @@ impl Series {
             Ok(SeriesMap { name, layout: fingerprint(&map.layout), world })
         };
         let maps = maps.iter().map(prepare).collect::<Result<_, SeriesError>>()?;
-        Ok(Self { options, external: ExternalOptions::default(), bots, maps })
+        Ok(Self { options, external: ExternalOptions::default(), players, maps })
     }
 
     /// The series with other options for external bots.
@@ -189,9 +203,12 @@ impl Series {
         &self.external
     }
 
-    /// The external bot that plays as this planner, if it is one.
+    /// The external bot behind this planner, if it is one.
     pub fn external_bot(&self, planner: usize) -> Option<&ExternalBot> {
-        self.bots[planner].as_ref()
+        match &self.players[planner] {
+            Player::External(bot) => Some(bot),
+            Player::Bot(_) => None,
+        }
     }
 
     /// The options of the series.
@@ -209,7 +226,7 @@ impl Series {
         self.options.samples as usize * self.maps.len() * self.options.planners.len()
     }
 
-    /// Whether there are no games.
+    /// True if there are no games.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -225,7 +242,7 @@ impl Series {
         (key.sample as usize * self.maps.len() + key.map) * self.options.planners.len() + key.planner
     }
 
-    /// The games by a planner, on one map or on all, in order.
+    /// The games of a planner in order, on one map or on all.
     pub fn games_of<'a>(
         &'a self,
         games: &'a Games,
@@ -237,7 +254,7 @@ impl Series {
         selected.filter_map(|(_, game)| game.as_ref())
     }
 
-    /// The seed of a sample on a map: the same for every planner.
+    /// The seed of a sample on a map, shared by all planners.
     pub fn seed(&self, map: usize, sample: u32) -> u64 {
         let mut hash = FnvHasher::default();
         hash.write(self.maps[map].name.as_bytes());
@@ -246,9 +263,9 @@ impl Series {
         Generator::from_seed(hash.finish()).next_u64() >> (u64::BITS - SEED_BITS)
     }
 
-    /// Plays the games missing in `games` with `threads` threads, until all are played, `stop` is
-    /// set or `on_game` breaks; games in progress are then abandoned. `on_game` is called when a
-    /// game finishes, with its index and all games so far.
+    /// Plays the missing games on `threads` threads until all are played, `stop` is set or
+    /// `on_game` breaks. `on_game` gets the index of each finished game and all games so far. A
+    /// series that stops abandons the games in progress.
     ///
     /// # Errors
     /// When a game is aborted, or the threads or external bots cannot be started.
@@ -262,10 +279,7 @@ impl Series {
         self.play_wanted(games, threads, stop, &|_| true, on_game)
     }
 
-    /// Like [`Series::play`], but skips a game if `is_wanted` returns false when its turn comes.
-    ///
-    /// # Errors
-    /// As for [`Series::play`].
+    /// Like [`Series::play`], but skips games for which `is_wanted` is false when their turn comes.
     pub fn play_wanted<B>(
         &self,
         games: &mut Games,
@@ -275,9 +289,8 @@ impl Series {
         mut on_game: impl FnMut(usize, &Games) -> ControlFlow<B>,
     ) -> Result<ControlFlow<B>, SeriesError> {
         games.resize(self.len(), None);
-        let has_bots = self.bots.iter().any(Option::is_some);
-        let host = has_bots.then(|| ExternalHost::new(self.external.clone())).transpose();
-        let host = host.map_err(SeriesError::External)?;
+        let has_external = self.players.iter().any(|player| matches!(player, Player::External(_)));
+        let host = has_external.then(|| ExternalHost::new(self.external.clone()));
         let host = host.as_ref();
         let missing: Vec<usize> = (0..self.len()).filter(|&index| games[index].is_none()).collect();
         let pool = ThreadPoolBuilder::new().num_threads(threads.max(1)).build();
@@ -290,14 +303,14 @@ impl Series {
                 && is_wanted(index)
                 && let Some(result) = self.play_one(index, host, &is_stopped).transpose()
             {
-                // The receiver is gone once the series has been stopped.
+                // The receiver is dropped when the series stops.
                 let _ = sender.send((index, result));
             }
         };
         thread::scope(|scope| {
-            // Games are started one by one in order, so that the results of an interrupted run
-            // cover all maps.
-            scope.spawn(move || pool.install(|| missing.into_iter().par_bridge().for_each_with(sender, play_one)));
+            // Games start in order, so that an interrupted series has covered all maps.
+            let play_all = move || pool.install(|| missing.into_iter().par_bridge().for_each_with(sender, play_one));
+            thread::Builder::new().spawn_scoped(scope, play_all).map_err(SeriesError::Threads)?;
             for (index, result) in receiver {
                 let flow = result.map(|game| {
                     games[index] = Some(game);
@@ -312,22 +325,22 @@ impl Series {
         })
     }
 
-    /// The bot that plays a game.
-    pub(super) fn bot(&self, index: usize) -> Result<Bot, SeriesError> {
+    /// The bot that plays a game; `None` for external bots.
+    pub(super) fn bot(&self, index: usize) -> Result<Option<Bot>, SeriesError> {
         let GameKey { sample, map, planner } = self.key(index);
-        let SeriesOptions { rules, budget, ref planners, .. } = self.options;
-        let (planner, seed) = (planners[planner].clone(), self.seed(map, sample));
-        Ok(Bot::new(BotOptions { planner, seed, rules, budget, ..BotOptions::default() })?)
+        let Player::Bot(planner) = &self.players[planner] else { return Ok(None) };
+        let SeriesOptions { rules, budget, .. } = self.options;
+        let (planner, seed) = (planner.clone(), self.seed(map, sample));
+        Ok(Some(Bot::new(BotOptions { planner, seed, rules, budget, ..BotOptions::default() })?))
     }
 
-    /// The error of a game that was aborted.
     pub(super) fn aborted(&self, index: usize, source: GameError) -> SeriesError {
         let GameKey { sample, map, planner } = self.key(index);
         let (name, planner) = (self.maps[map].name.clone(), self.options.planners[planner].clone());
         SeriesError::Game { map: name, planner, seed: self.seed(map, sample), source: Box::new(source) }
     }
 
-    /// Plays a game; returns `None` if it was abandoned.
+    /// Plays a game; `None` if it was abandoned.
     fn play_one(
         &self,
         index: usize,
@@ -335,11 +348,11 @@ impl Series {
         is_stopped: &dyn Fn() -> bool,
     ) -> Result<Option<GameRecord>, SeriesError> {
         let key = self.key(index);
-        if let (Some(bot), Some(host)) = (&self.bots[key.planner], host) {
+        if let (Some(bot), Some(host)) = (self.external_bot(key.planner), host) {
             return self.play_external(key, bot, host, is_stopped);
         }
+        let Some(mut bot) = self.bot(index)? else { return Ok(None) };
         let world = &self.maps[key.map].world;
-        let mut bot = self.bot(index)?;
         let (mut simulated_ticks, mut sources, mut times) = (0, SourceCounts::default(), Times::default());
         let (mut moves, mut line) = (MovesFingerprint::default(), Plan::default());
         let played = play(world, &mut bot, |state, decision| {
@@ -358,8 +371,7 @@ impl Series {
         Ok(Some(GameRecord { line, simulated_ticks, mispredictions, ..record }))
     }
 
-    /// The record of a game, without its moves and the fields that only planners or external bots
-    /// have.
+    /// The record of a game, without moves and the fields of planners and external bots.
     fn record(
         &self,
         GameKey { sample, map, planner }: GameKey,
@@ -391,7 +403,7 @@ impl Series {
         }
     }
 
-    /// Plays a game with an external bot; returns `None` if it was abandoned.
+    /// Plays a game with an external bot; `None` if it was abandoned.
     fn play_external(
         &self,
         key: GameKey,
@@ -415,14 +427,13 @@ fn file_name(map: &str) -> String {
     map.chars().map(|c| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '_' }).collect()
 }
 
-/// A fingerprint of a layout.
 fn fingerprint(layout: &Layout) -> String {
     let mut hash = FnvHasher::default();
     for row in layout.rows() {
         hash.write(row.as_bytes());
         hash.write(b"\n");
     }
-    // A drawing shows only one spawn per tile.
+    // A drawing shows only one spawn per tile, so the hash includes them all.
     for spawn in &layout.threats {
         hash.write(format!("{} {}\n", spawn.style, spawn.position).as_bytes());
     }

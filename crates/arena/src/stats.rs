@@ -1,10 +1,10 @@
 //! Confidence intervals and tests, as pure functions of counts and scores.
 //!
-//! Maps differ in difficulty, so games on one map are alike: an interval of a mean takes the map as
-//! the unit (a *cluster*), and the sign test takes the smallest unit that was drawn independently.
+//! Games on one map are alike, because maps differ in difficulty. The interval of a mean therefore
+//! clusters games by map, and the sign test counts the smallest unit drawn independently.
 //!
-//! Every function is defined for every count, zero included; without information it returns the
-//! widest possible interval or `None`. The tests compare with published values and cite them.
+//! Every function accepts zero counts: without information it returns the widest possible interval
+//! or `None`. The tests compare with published values and cite them.
 
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF, Normal, StudentsT};
@@ -24,13 +24,13 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// The interval without the values below `least` and above `most`, which are impossible.
+    /// Clips the bounds to the possible range, `least` to `most`.
     #[must_use]
     pub fn within(self, least: f64, most: f64) -> Self {
         Self { low: self.low.max(least), high: self.high.min(most), ..self }
     }
 
-    /// The interval of the quantity multiplied by `factor`, which is positive, and then shifted.
+    /// Maps each value to `value * factor + shift`; `factor` must be positive.
     fn scaled(self, factor: f64, shift: f64) -> Self {
         let scale = |value: f64| value * factor + shift;
         Self { estimate: scale(self.estimate), low: scale(self.low), high: scale(self.high) }
@@ -47,8 +47,8 @@ pub fn average(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// The mean, with Student's interval (Student, *The Probable Error of a Mean*, 1908). One value
-/// gives no interval, and none gives no mean: `None`.
+/// The mean with Student's interval (Student, *The Probable Error of a Mean*, 1908); `None` with
+/// fewer than two values.
 pub fn mean(values: &[f64], confidence: f64) -> Option<Interval> {
     if values.len() < 2 {
         return None;
@@ -59,14 +59,15 @@ pub fn mean(values: &[f64], confidence: f64) -> Option<Interval> {
     Some(Interval { estimate, low: estimate - half_width, high: estimate + half_width })
 }
 
-/// The mean of values that come in clusters, with an interval that treats the clusters, not the
-/// values, as independent: Student's, on the sums of the residuals of each cluster. With clusters
-/// of one size it is Student's interval of the clusters' means, which keeps its level when their
+/// The mean of clustered values, with Student's interval on the residual sums of the clusters.
+/// Clusters, not values, are assumed to be independent.
+///
+/// With clusters of equal size this is Student's interval of the cluster means, valid even if their
 /// variances differ (Ibragimov and Muller, *t-Statistic Based Correlation and Heterogeneity Robust
-/// Inference*, 2010). With clusters of different sizes the degrees of freedom are those of their
-/// effective number (Carter, Schnepel and Steigerwald, *Asymptotic Behavior of a t-Test Robust to
-/// Cluster Heterogeneity*, 2017, for values that agree within their cluster). Empty clusters do not
-/// count; a single cluster gives the interval of [`mean`]. `None` with fewer than two values.
+/// Inference*, 2010). Otherwise the degrees of freedom come from the effective number of clusters,
+/// assuming that values agree within a cluster (Carter, Schnepel and Steigerwald, *Asymptotic
+/// Behavior of a t-Test Robust to Cluster Heterogeneity*, 2017). Empty clusters are ignored; a
+/// single cluster gives [`mean`]. `None` with fewer than two values.
 pub fn clustered_mean(clusters: &[Vec<f64>], confidence: f64) -> Option<Interval> {
     let clusters: Vec<&Vec<f64>> = clusters.iter().filter(|values| !values.is_empty()).collect();
     if let [values] = clusters[..] {
@@ -82,20 +83,18 @@ pub fn clustered_mean(clusters: &[Vec<f64>], confidence: f64) -> Option<Interval
     let estimate = sum / count;
     let residuals = clusters.iter().map(|values| values.iter().map(|value| value - estimate).sum::<f64>());
     let variance = groups / (groups - 1.0) * residuals.map(|residual| residual * residual).sum::<f64>();
-    // Clusters of different size count less: few large ones determine the variance. At least two
-    // clusters count, so that there is a degree of freedom.
+    // Clusters of different sizes leave fewer degrees of freedom, but at least one.
     let effective_groups = (sizes(2).powi(2) / sizes(4)).max(2.0);
     let half_width = students_quantile(confidence, effective_groups - 1.0) * variance.sqrt() / count;
     Some(Interval { estimate, low: estimate - half_width, high: estimate + half_width })
 }
 
-/// The mean of values between `least` and `most` that come in clusters, with an interval between
-/// these: Wilson's, for the number of independent values at the two ends that would make the mean
-/// as uncertain as [`clustered_mean`] finds it. Scores gather at the ends, so that their mean is
-/// skewed; Student's symmetrical interval then misses the true value too often, and may exceed the
-/// possible range. Equal values do not show their spread: each cluster, or each value of a single
-/// one, then counts as one independent value, as in [`clustered_share`]. `None` with fewer than two
-/// values.
+/// The mean of clustered values between `least` and `most`, with a Wilson interval inside these
+/// bounds. Its trial count gives the mean the uncertainty found by [`clustered_mean`].
+///
+/// Scores gather at the two bounds, so their mean is skewed, and Student's symmetrical interval
+/// covers the true value too rarely. If all values are equal, each cluster counts as one trial, or
+/// each value of a single cluster, as in [`clustered_share`]. `None` with fewer than two values.
 pub fn bounded_mean(clusters: &[Vec<f64>], least: f64, most: f64, confidence: f64) -> Option<Interval> {
     let plain = clustered_mean(clusters, confidence)?;
     let share = ((plain.estimate - least) / (most - least)).clamp(0.0, 1.0);
@@ -125,23 +124,23 @@ pub fn share(successes: u64, trials: u64, confidence: f64) -> Interval {
     wilson(successes as f64 / trials as f64, trials as f64, confidence)
 }
 
-/// Wilson's interval of a share seen in `count` trials, which need not be a whole number.
+/// Wilson's interval of a share in `count` trials, which may be fractional.
 fn wilson(estimate: f64, count: f64, confidence: f64) -> Interval {
     let z = normal_quantile(confidence);
     let shrink = 1.0 + z * z / count;
     let centre = (estimate + z * z / (2.0 * count)) / shrink;
     let half_width = z / shrink * (estimate * (1.0 - estimate) / count + (z / (2.0 * count)).powi(2)).sqrt();
-    // At the extremes the bound is exact, regardless of rounding.
+    // At 0 and 1 the bound is exact; rounding must not move it.
     let low = if estimate <= 0.0 { 0.0 } else { centre - half_width };
     let high = if estimate >= 1.0 { 1.0 } else { centre + half_width };
     Interval { estimate, low, high }
 }
 
-/// A share of trials that come in clusters, each given as successes and trials: Wilson's interval
-/// for the number of independent trials that would be as informative (Korn and Graubard,
-/// *Confidence Intervals for Proportions with Small Expected Number of Positive Counts Estimated
-/// from Survey Data*, 1998). If every trial ended alike, each cluster counts as one trial. A single
-/// cluster gives the interval of [`share`].
+/// A share of clustered trials, each cluster given as (successes, trials): Wilson's interval for
+/// the equivalent number of independent trials (Korn and Graubard, *Confidence Intervals for
+/// Proportions with Small Expected Number of Positive Counts Estimated from Survey Data*, 1998). If
+/// all trials have the same outcome, each cluster counts as one trial. A single cluster gives
+/// [`share`].
 pub fn clustered_share(clusters: &[(u64, u64)], confidence: f64) -> Interval {
     let clusters: Vec<(u64, u64)> = clusters.iter().copied().filter(|&(_, trials)| trials > 0).collect();
     let (successes, trials) =
@@ -179,12 +178,12 @@ impl WinDrawLoss {
         self.wins + self.ties + self.losses
     }
 
-    /// The number of pairs that are not ties.
+    /// The number of pairs without ties.
     pub fn decisive(self) -> u64 {
         self.wins + self.losses
     }
 
-    /// Counts a pair, whose higher score wins.
+    /// Counts a pair; the higher score wins.
     pub fn add<Score: Ord>(&mut self, left_score: Score, right_score: Score) {
         match left_score.cmp(&right_score) {
             std::cmp::Ordering::Greater => self.wins += 1,
@@ -193,7 +192,7 @@ impl WinDrawLoss {
         }
     }
 
-    /// The pairs of both.
+    /// The sum of both counts.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self { wins: self.wins + other.wins, ties: self.ties + other.ties, losses: self.losses + other.losses }
@@ -207,11 +206,10 @@ impl WinDrawLoss {
 }
 
 /// The exact two-sided sign test: the probability of a split at least this uneven if each side wins
-/// a decisive pair with probability one half. Ties carry no information about this and are left out
-/// (Dixon and Mood, *The Statistical Sign Test*, 1946). 1 without decisive pairs.
+/// a decisive pair with probability 1/2. Ties are left out (Dixon and Mood, *The Statistical Sign
+/// Test*, 1946). 1 without decisive pairs.
 pub fn sign_test(counts: WinDrawLoss) -> f64 {
     let (decisive, fewer) = (counts.decisive(), counts.wins.min(counts.losses));
-    // The split is as even as possible.
     if 2 * fewer + 1 >= decisive {
         return 1.0;
     }
@@ -219,11 +217,11 @@ pub fn sign_test(counts: WinDrawLoss) -> f64 {
     2.0 * coin.cdf(fewer)
 }
 
-/// The exact two-sided sign test for units of different weight: the probability of a sum at least
-/// this far from zero if the sign of every unit were a fair coin. A unit is what was drawn
-/// independently: a pair of games, with its win as 1 and its loss as -1, or all pairs on a map,
-/// with their wins less their losses. For units of weight one it is [`sign_test`]; in general it is
-/// Fisher's randomisation test (*The Design of Experiments*, 1935, section 21). 1 without units.
+/// The exact two-sided sign test for weighted units: the probability of a sum at least this far
+/// from zero if the sign of each unit is random. A unit is drawn independently: a pair of games (1
+/// for a win, -1 for a loss), or all pairs on a map (wins minus losses). With units of weight one
+/// this is [`sign_test`]; in general it is Fisher's randomisation test (*The Design of
+/// Experiments*, 1935, section 21). 1 without units.
 pub fn weighted_sign_test(units: &[i64]) -> f64 {
     let sum: i64 = units.iter().sum();
     if sum == 0 {
@@ -235,7 +233,7 @@ pub fn weighted_sign_test(units: &[i64]) -> f64 {
         let wins = light.iter().filter(|&&unit| unit > 0).count() as u64;
         return sign_test(WinDrawLoss { wins, ties: 0, losses: light.len() as u64 - wins });
     }
-    // The distribution of the sum of the heavy units, from -reach to reach.
+    // The distribution of the sum of the heavy units, at offset `reach`.
     let reach = heavy.iter().map(|unit| unit.unsigned_abs() as usize).sum::<usize>();
     let mut heavy_sums = vec![0.0; 2 * reach + 1];
     heavy_sums[reach] = 1.0;
@@ -248,20 +246,20 @@ pub fn weighted_sign_test(units: &[i64]) -> f64 {
         }
     }
     let coins = Binomial::new(0.5, light.len() as u64).expect("one half is a probability");
-    // The probability that the light units add up to at least `least`: twice the wins less all.
+    // The probability that the light units sum to at least `least`: 2 * wins - count >= least.
     let at_least = |least: i64| match (least + light.len() as i64 + 1).div_euclid(2) {
         wins if wins <= 0 => 1.0,
         wins => coins.sf(wins as u64 - 1),
     };
     let upper = |(index, probability): (usize, &f64)| probability * at_least(sum.abs() - (index as i64 - reach as i64));
-    // The distribution is symmetrical, so the lower tail is as probable as the upper one.
+    // Both tails are equally probable.
     (2.0 * heavy_sums.iter().enumerate().map(upper).sum::<f64>()).min(1.0)
 }
 
-/// The win share, wins plus half the ties over all pairs: one half means that the sides are equal.
-/// The interval is that of Bonett and Price, *Adjusted Wald Confidence Interval for a Difference of
-/// Binomial Proportions Based on Paired Data* (2012), for wins minus losses, mapped from [-1, 1] to
-/// [0, 1]; it keeps its coverage with few pairs and with only wins, ties or losses.
+/// The win share: wins plus half the ties, over all pairs; 0.5 means equal sides. The interval is
+/// that of Bonett and Price for wins minus losses (*Adjusted Wald Confidence Interval for a
+/// Difference of Binomial Proportions Based on Paired Data*, 2012), mapped from [-1, 1] to [0, 1].
+/// It keeps its coverage with few pairs, and with only wins, ties or losses.
 pub fn win_share(counts: WinDrawLoss, confidence: f64) -> Interval {
     let pairs = counts.pairs();
     if pairs == 0 {
@@ -272,9 +270,8 @@ pub fn win_share(counts: WinDrawLoss, confidence: f64) -> Interval {
     Interval { estimate, low: difference.low.clamp(0.0, estimate), high: difference.high.clamp(estimate, 1.0) }
 }
 
-/// The win share of pairs that come in clusters: Student's interval over the clusters, as
-/// [`clustered_mean`], or [`win_share`]'s where a single cluster or a lack of spread between them
-/// leaves no other; `units` are then the pairs that count.
+/// The win share of clustered pairs, with the interval of [`clustered_mean`]. A single cluster, or
+/// clusters without spread, give the interval of [`win_share`] for `units` instead.
 pub fn clustered_win_share(clusters: &[WinDrawLoss], units: WinDrawLoss, confidence: f64) -> Interval {
     let values = |counts: &WinDrawLoss| {
         let share = |value: f64, count: u64| std::iter::repeat_n(value, count as usize);
@@ -287,7 +284,7 @@ pub fn clustered_win_share(clusters: &[WinDrawLoss], units: WinDrawLoss, confide
     }
 }
 
-/// The adjusted difference of Bonett and Price, with one win and one loss added, and its interval.
+/// The adjusted difference of Bonett and Price, which adds one win and one loss.
 fn paired_difference(counts: WinDrawLoss, confidence: f64) -> Interval {
     let count = (counts.pairs() + 2) as f64;
     let (won, lost) = ((counts.wins + 1) as f64 / count, (counts.losses + 1) as f64 / count);
@@ -297,9 +294,8 @@ fn paired_difference(counts: WinDrawLoss, confidence: f64) -> Interval {
 }
 
 /// Wald's sequential probability ratio test on decisive pairs (*Sequential Tests of Statistical
-/// Hypotheses*, 1945; for pairs, the double dichotomy of *Sequential Analysis*, 1947, chapter 6,
-/// which leaves out ties as well). The parameter is the probability that the left side wins a
-/// decisive pair.
+/// Hypotheses*, 1945; *Sequential Analysis*, 1947, chapter 6, for pairs without ties). The
+/// parameter is the probability that the left side wins a decisive pair.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sprt {
     /// The probability under H0, usually "no gain".
@@ -332,8 +328,7 @@ impl Default for Sprt {
 }
 
 impl Sprt {
-    /// Whether the parameters are valid: `0 < p0 < p1 < 1`, and positive error probabilities whose
-    /// sum is below 1.
+    /// True if `0 < p0 < p1 < 1`, both error rates are positive, and their sum is below 1.
     pub fn is_valid(&self) -> bool {
         let Self { p0, p1, alpha, beta } = *self;
         0.0 < p0 && p0 < p1 && p1 < 1.0 && alpha > 0.0 && beta > 0.0 && alpha + beta < 1.0
@@ -344,14 +339,13 @@ impl Sprt {
         ((self.beta / (1.0 - self.alpha)).ln(), ((1.0 - self.beta) / self.alpha).ln())
     }
 
-    /// The log-likelihood ratio of these pairs, H1 over H0.
+    /// The log-likelihood ratio, H1 over H0.
     pub fn log_likelihood_ratio(&self, counts: WinDrawLoss) -> f64 {
         let (win, loss) = ((self.p1 / self.p0).ln(), ((1.0 - self.p1) / (1.0 - self.p0)).ln());
         counts.wins as f64 * win + counts.losses as f64 * loss
     }
 
-    /// The decision so far. Must be called after every pair until it returns a decision, and not
-    /// after that.
+    /// The decision so far. Call this after every pair, and stop at the first decision.
     pub fn decision(&self, counts: WinDrawLoss) -> SprtDecision {
         let (low, high) = self.bounds();
         match self.log_likelihood_ratio(counts) {
@@ -362,7 +356,7 @@ impl Sprt {
     }
 }
 
-/// The index, from 0, of the nearest-rank quantile of `len` sorted values; `len` must not be 0.
+/// The index, from 0, of the nearest-rank quantile of `len` sorted values; `len` must be positive.
 pub fn nearest_rank(len: u64, share: f64) -> u64 {
     ((len as f64 * share).ceil() as u64).clamp(1, len) - 1
 }
@@ -383,7 +377,7 @@ mod tests {
         assert!((found - expected).abs() <= 1e-6 * expected.abs().clamp(1e-300, 1.0), "{found} is not {expected}");
     }
 
-    /// Published with seven digits, the last one rounded.
+    /// The published values have seven decimals, the last one rounded.
     #[track_caller]
     fn assert_interval(found: Interval, low: f64, high: f64) {
         assert!(
@@ -396,11 +390,10 @@ mod tests {
     fn sign_test_is_exact() {
         // Zar, *Biostatistical Analysis* (1999), the deer's legs: 8 of 10 pairs.
         assert_close(sign_test(counts(8, 0, 2)), 0.109375);
-        // Binomial coefficients by hand: 2 * 2^-63, and 2 * (1 + 6) / 64.
+        // By hand: 2 * 2^-63, and 2 * (1 + 6) / 64.
         assert_close(sign_test(counts(63, 87, 0)), 2f64.powi(-62));
         assert_close(sign_test(counts(5, 3, 1)), 0.21875);
-        // Conover, *Practical Nonparametric Statistics* (1971), sign test: 8 better, 1 worse, 1
-        // alike: one-sided 10/512.
+        // Conover, *Practical Nonparametric Statistics* (1971): 8 better, 1 worse, 1 equal.
         assert_close(sign_test(counts(8, 1, 1)), 2.0 * 10.0 / 512.0);
         assert_eq!(sign_test(counts(3, 9, 1)), sign_test(counts(1, 0, 3)));
         for even in [counts(0, 0, 0), counts(0, 150, 0), counts(4, 0, 4), counts(3, 1, 2), counts(1, 0, 0)] {
@@ -410,8 +403,8 @@ mod tests {
 
     #[test]
     fn students_interval_matches_his_sleep_data() {
-        // Student (1908), Cushny and Peebles' data; R, `t.test(extra ~ group, data = sleep, paired
-        // = TRUE)`: -2.4598858 to -0.7001142.
+        // Student (1908), data of Cushny and Peebles; R: `t.test(extra ~ group, sleep, paired =
+        // TRUE)`.
         let first = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0];
         let second = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4];
         let differences: Vec<f64> = first.iter().zip(second).map(|(one, two)| one - two).collect();
@@ -427,7 +420,6 @@ mod tests {
         let found = clustered_mean(&clusters, 0.95).unwrap();
         assert_close(found.estimate, means.estimate);
         assert_interval(found, means.low, means.high);
-        // Repeating every value adds no information.
         let repeated = clusters.map(|values| values.repeat(100));
         assert_interval(clustered_mean(&repeated, 0.95).unwrap(), means.low, means.high);
         assert_eq!(clustered_mean(&[vec![1.0, 2.0, 4.0]], 0.95), mean(&[1.0, 2.0, 4.0], 0.95));
@@ -437,14 +429,12 @@ mod tests {
 
     #[test]
     fn clustered_share_counts_clusters_and_not_trials_when_clusters_agree_within() {
-        // Half of the maps are survived always, the others never: 20 maps are 20 trials, with
-        // Student's quantile in place of the normal one.
+        // Half of the maps always survive, the others never: 20 trials, with Student's quantile.
         let clusters: Vec<(u64, u64)> = (0..20).map(|map| (if map % 2 == 0 { 50 } else { 0 }, 50)).collect();
         let found = clustered_share(&clusters, 0.95);
         let by_map = share(10, 20, 0.95);
         assert_eq!(found.estimate, 0.5);
         assert!(found.low < by_map.low && found.low > by_map.low - 0.03, "{found:?}, {by_map:?}");
-        // Nothing failed: every map is one trial.
         assert_eq!(clustered_share(&[(50, 50); 20], 0.95), share(20, 20, 0.95));
         assert_eq!(clustered_share(&[(7, 9), (0, 0)], 0.95), share(7, 9, 0.95));
         assert_eq!(clustered_share(&[], 0.95), share(0, 0, 0.95));
@@ -459,8 +449,7 @@ mod tests {
             let scaled: Vec<i64> = units.iter().map(|unit| 3 * unit).collect();
             assert_close(weighted_sign_test(&scaled), expected);
         }
-        // Enumerated: of the 16 signs of 5, 2, 1, 1 those with a sum of 7 or more: 9, 7, 7, and
-        // of -7 or less.
+        // Of the 16 sign choices of 5, 2, 1, 1, six have an absolute sum of at least 7.
         assert_close(weighted_sign_test(&[5, 2, 1, -1]), 6.0 / 16.0);
         assert_eq!((weighted_sign_test(&[]), weighted_sign_test(&[4, -4])), (1.0, 1.0));
     }
@@ -483,11 +472,10 @@ mod tests {
 
     #[test]
     fn bounded_mean_of_equal_values_is_as_uncertain_as_a_share() {
-        // Scores of 10 at most: fifteen times the highest one, on as many maps.
+        // With all scores at the maximum of 10, each of the 15 maps is one trial.
         let found = bounded_mean(&vec![vec![10.0; 3]; 15], 0.0, 10.0, 0.95).expect("an interval");
         assert_eq!((found.estimate, found.high), (10.0, 10.0));
         assert_close(found.low, 10.0 * share(15, 15, 0.95).low);
-        // On a single map, its games are the sample.
         let found = bounded_mean(&[vec![0.0; 20]], 0.0, 10.0, 0.95).expect("an interval");
         assert_eq!((found.estimate, found.low), (0.0, 0.0));
         assert_close(found.high, 10.0 * share(0, 20, 0.95).high);
@@ -498,8 +486,7 @@ mod tests {
 
     #[test]
     fn shares_agree_with_r() {
-        // R, package binom, `binom.confint(x, n, methods = "wilson")`, as kept in statsmodels'
-        // tests.
+        // R, package binom, `binom.confint(x, n, methods = "wilson")`; from statsmodels.
         for (successes, trials, low, high) in [
             (18, 20, 0.6989663547715128, 0.972133518786232),
             (4, 20, 0.0806576625797981, 0.4160174322518935),
@@ -510,8 +497,7 @@ mod tests {
         ] {
             assert_interval(share(successes, trials, 0.95), low, high);
         }
-        // Newcombe, *Two-sided Confidence Intervals for the Single Proportion* (1998), table I,
-        // method 3, to the four digits printed there.
+        // Newcombe, *Two-sided Confidence Intervals for the Single Proportion* (1998), method 3.
         for (successes, trials, low, high) in
             [(81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0.0, 0.1611), (1, 29, 0.0061, 0.1718)]
         {
@@ -523,8 +509,7 @@ mod tests {
 
     #[test]
     fn win_share_is_the_adjusted_wald_interval() {
-        // R, package statpsych (Bonett), `ci.prop.ps(.05, 12, 4, 26, 6)`: 0.44, 0.2548067 to
-        // 0.6251933.
+        // R, package statpsych (Bonett): `ci.prop.ps(.05, 12, 4, 26, 6)`.
         let found = paired_difference(counts(26, 18, 4), 0.95);
         assert_close(found.estimate, 0.44);
         assert_interval(found, 0.2548067, 0.6251933);
@@ -549,19 +534,19 @@ mod tests {
 
     #[test]
     fn sprt_bounds_match_wald_and_nist() {
-        // Wald (1945), (3.26) and (3.27): with errors of 0.05 the bounds are -ln 19 and ln 19.
+        // Wald (1945), (3.26) and (3.27).
         let (low, high) = Sprt::default().bounds();
         assert_close(low, -2.9444389791664403);
         assert_close(high, 2.9444389791664403);
         // NIST/SEMATECH e-Handbook, 6.2.6, "sequential sampling": p from 0.01 to 0.10, alpha 0.05,
-        // beta 0.10. Its table accepts a lot at the 24th item if none was defective and at the 49th
-        // if one was, and rejects it at the second if both were defective.
+        // beta 0.10. Its table accepts at item 24 with no defect, at item 49 with one, and rejects
+        // at item 2 with two.
         let sprt = Sprt { p0: 0.01, p1: 0.10, alpha: 0.05, beta: 0.10 };
         let decision = |bad: u64, all: u64| sprt.decision(counts(bad, 0, all - bad));
         assert_eq!((decision(0, 23), decision(0, 24)), (SprtDecision::Undecided, SprtDecision::H0));
         assert_eq!((decision(1, 2), decision(2, 2)), (SprtDecision::Undecided, SprtDecision::H1));
         assert_eq!((decision(1, 48), decision(1, 49)), (SprtDecision::Undecided, SprtDecision::H0));
-        // Its lines, x = -0.9389 + 0.0397 n and x = 1.2054 + 0.0397 n.
+        // The handbook's lines: x = -0.9389 + 0.0397 n and x = 1.2054 + 0.0397 n.
         let (low, high) = sprt.bounds();
         let step = (sprt.p1 * (1.0 - sprt.p0) / (sprt.p0 * (1.0 - sprt.p1))).ln();
         let slope = ((1.0 - sprt.p0) / (1.0 - sprt.p1)).ln() / step;
@@ -588,8 +573,7 @@ mod tests {
         }
     }
 
-    /// A planner against itself: each pair is a tie with probability one half, otherwise either
-    /// side wins with equal probability.
+    /// A planner against itself: half of the pairs are ties, and the others are split evenly.
     fn pair_of_equals(random: &mut Pcg64Mcg, counts: &mut WinDrawLoss) {
         let [tie, left] = random.random::<[bool; 2]>();
         counts.add(u32::from(!tie && left), u32::from(!tie && !left));
@@ -605,7 +589,7 @@ mod tests {
             let mut result = WinDrawLoss::default();
             (0..PAIRS).for_each(|_| pair_of_equals(&mut random, &mut result));
             found += f64::from(u8::from(sign_test(result) <= 0.05));
-            // Counts are discrete, so an exact test errs slightly less often than allowed.
+            // Counts are discrete, so an exact test rejects slightly less often than allowed.
             let size = (0..=result.decisive())
                 .filter(|&wins| sign_test(counts(wins, 0, result.decisive() - wins)) <= 0.05)
                 .map(|wins| statrs::distribution::Discrete::pmf(&Binomial::new(0.5, result.decisive()).unwrap(), wins))
@@ -632,8 +616,7 @@ mod tests {
             });
             wrong += u32::from(decision.expect("a decision") == SprtDecision::H1);
         }
-        // Wald's bounds are overshot slightly, which is conservative: the error rate is below
-        // alpha, but not far below.
+        // Log-likelihood ratios overshoot Wald's bounds, so the rate is a little below alpha.
         let rate = f64::from(wrong) / f64::from(MATCHES);
         assert!(rate > 0.03 && rate < 0.05 / 0.95, "{rate}");
     }

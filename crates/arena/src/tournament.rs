@@ -1,10 +1,9 @@
-//! Tournaments: any number of planners on the same maps and seeds, each against every other.
+//! Tournaments: planners on the same maps and seeds, each against every other.
 //!
-//! A game has one player, so the pairs of a tournament share their games: with N planners it plays
-//! N games per map and seed, not N (N - 1) / 2 pairs of them. Guarantees: the result depends on the
-//! games only, not on the order in which they were played, so a tournament that was interrupted and
-//! resumed has the same standing.
+//! A game has one player, so pairs share games: N planners play N games per map and seed.
+//! Guarantees: the result depends only on the games, not on their order or on interruptions.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde::Serialize;
@@ -16,25 +15,25 @@ use super::rating::{RatedPairs, ratings};
 use super::series::{Games, Series};
 use super::stats::{CONFIDENCE, Interval, Sprt, SprtDecision, WinDrawLoss};
 
-/// The rating model, as a note under the standing.
+/// The rating model, printed under the standing.
 pub const RATING_MODEL: &str = "Bradley-Terry on distinct pairs, a tie as half a win, with one prior tie of each \
     entrant against a rating of 0; mean 0; 400 points are odds of 10 to 1; 95% intervals clustered by map";
 
-/// The pairs that a tournament compares, and when they end.
+/// The pairs that a tournament compares, and the test that ends a pair.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TournamentOptions {
-    /// Whether only the first planner is compared with every other.
+    /// True if only the first planner is compared with every other.
     pub gauntlet: bool,
-    /// The test that ends a pair early; the games of a planner end with the last of its pairs.
+    /// The test that ends a pair early. A planner stops playing when its last pair ends.
     pub sprt: Option<Sprt>,
 }
 
-/// Follows a tournament, and says which games it still needs.
+/// Tracks which games a tournament still needs.
 #[derive(Debug)]
 pub struct TournamentMonitor {
     pairs: Vec<PairMonitor>,
-    /// By planner: the number of games, in the order of the series, that one of its pairs needs.
-    needed: Vec<AtomicUsize>,
+    /// By planner: the number of games, in the order of the series, that its pairs need.
+    needed: Arc<[AtomicUsize]>,
 }
 
 #[derive(Debug)]
@@ -54,7 +53,7 @@ impl TournamentMonitor {
         Self { pairs: sides.map(pair).collect(), needed: (0..planners).map(|_| AtomicUsize::new(games)).collect() }
     }
 
-    /// Accounts for new games; returns whether any are still needed.
+    /// Accounts for new games; returns whether more are needed.
     pub fn update(&mut self, series: &Series, games: &Games) -> bool {
         let all = series.len() / series.options().planners.len().max(1);
         let mut needed = vec![0; self.needed.len()];
@@ -68,32 +67,22 @@ impl TournamentMonitor {
             }
         }
         self.needed.iter().zip(&needed).for_each(|(shared, &needed)| shared.store(needed, Ordering::Relaxed));
-        (0..series.len()).any(|index| games.get(index).is_none_or(Option::is_none) && self.is_wanted(series, index))
+        let is_wanted = self.wanted();
+        (0..series.len()).any(|index| games.get(index).is_none_or(Option::is_none) && is_wanted(index))
     }
 
-    /// Whether the game at an index is still needed. May be called while the monitor is shared.
-    pub fn is_wanted(&self, series: &Series, index: usize) -> bool {
-        wanted(&self.needed, series, index)
+    /// Returns a check, usable on any thread, whether the game at an index is still needed.
+    pub fn wanted(&self) -> impl Fn(usize) -> bool + Send + Sync + use<> {
+        let needed = Arc::clone(&self.needed);
+        move |index| index / needed.len() < needed[index % needed.len()].load(Ordering::Relaxed)
     }
 
-    /// The data behind [`TournamentMonitor::is_wanted`], for threads that play.
-    pub fn needed(&self) -> &[AtomicUsize] {
-        &self.needed
-    }
-
-    /// Number of pairs that the sequential test has decided, and of all pairs.
+    /// Number of pairs decided by the sequential test, and number of all pairs.
     pub fn decided(&self) -> (usize, usize) {
         let is_decided =
             |pair: &&PairMonitor| pair.sprt.as_ref().is_some_and(|sprt| sprt.decision() != SprtDecision::Undecided);
         (self.pairs.iter().filter(is_decided).count(), self.pairs.len())
     }
-}
-
-/// Whether a planner's game is among the first ones that its pairs need.
-fn wanted(needed: &[AtomicUsize], series: &Series, index: usize) -> bool {
-    let planners = needed.len();
-    debug_assert_eq!(planners, series.options().planners.len());
-    index / planners < needed[index % planners].load(Ordering::Relaxed)
 }
 
 /// The result of a tournament.
@@ -103,11 +92,11 @@ pub struct Tournament {
     pub model: &'static str,
     /// The entrants, best rating first.
     pub standing: Vec<Standing>,
-    /// Every pair of entrants that was compared, the one with the better rating first.
+    /// The compared pairs, the entrant with the better rating first.
     pub pairs: Vec<TournamentPair>,
 }
 
-/// An entrant's place.
+/// An entrant in the standing.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Standing {
     /// Its place, from 1.
@@ -116,46 +105,44 @@ pub struct Standing {
     pub planner: String,
     /// Its index among the planners of the series.
     pub index: usize,
-    /// Its rating in Elo points with a confidence interval.
+    /// Its rating in Elo points.
     pub rating: Interval,
-    /// Its distinct pairs against all others.
+    /// Wins, ties and losses in its distinct pairs.
     #[serde(flatten)]
     pub counts: WinDrawLoss,
-    /// Whether all of its games on each map are identical.
+    /// True if its games on each map are all identical.
     #[serde(rename = "draws_nothing")]
     pub is_deterministic: bool,
-    /// Its games.
+    /// A summary of its games.
     pub games: Summary,
 }
 
-/// Two entrants.
+/// A pair of entrants.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TournamentPair {
-    /// The one with the better rating.
+    /// The entrant with the better rating.
     pub left: String,
-    /// The other one.
+    /// The other entrant.
     pub right: String,
     /// Their indices among the planners of the series.
     pub sides: [usize; 2],
-    /// Their pairs of games.
+    /// The comparison of their games.
     #[serde(flatten)]
     pub comparison: Comparison,
-    /// The sequential test, from the point of view of `sprt_left`.
+    /// The sequential test; it counts wins of `sprt_left`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sprt: Option<SprtReport>,
-    /// The entrant whose wins the sequential test counts: the one named first.
+    /// The entrant named first on the command line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sprt_left: Option<String>,
 }
 
 impl Tournament {
-    /// The result of the games that some pair needs.
+    /// Summarises the games that the pairs need.
     pub fn of(series: &Series, games: &Games, monitor: &TournamentMonitor) -> Self {
-        let games: Games = games
-            .iter()
-            .enumerate()
-            .map(|(index, game)| game.clone().filter(|_| monitor.is_wanted(series, index)))
-            .collect();
+        let is_wanted = monitor.wanted();
+        let games: Games =
+            games.iter().enumerate().map(|(index, game)| game.clone().filter(|_| is_wanted(index))).collect();
         let pair_games: Vec<Vec<(&GameRecord, &GameRecord)>> =
             monitor.pairs.iter().map(|pair| pair.games(series, &games)).collect();
         let comparisons: Vec<Comparison> =
@@ -213,8 +200,7 @@ impl Tournament {
         Self { model: RATING_MODEL, standing: order.iter().enumerate().map(standing).collect(), pairs }
     }
 
-    /// The result in one sentence: the winner, and the entrants that the sign test does not
-    /// separate from it.
+    /// The winner, and the entrants that the sign test cannot distinguish from it, in a sentence.
     pub fn sentence(&self) -> String {
         let Some((first, others)) = self.standing.split_first() else { return String::new() };
         let p_value = |other: &Standing| {
@@ -235,7 +221,6 @@ impl Tournament {
 }
 
 impl PairMonitor {
-    /// The pairs of games up to the decision of the sequential test.
     fn games<'a>(&self, series: &Series, games: &'a Games) -> Vec<(&'a GameRecord, &'a GameRecord)> {
         let planners = series.options().planners.len();
         let all = series.len() / planners.max(1);
@@ -246,7 +231,6 @@ impl PairMonitor {
     }
 }
 
-/// The distinct pairs of two planners by map.
 fn rated_pairs(series: &Series, sides: [usize; 2], games: &[(&GameRecord, &GameRecord)]) -> Vec<RatedPairs> {
     let on_map = |(map, series_map): (usize, &super::series::SeriesMap)| {
         let pairs = games.iter().copied().filter(|(left, _)| left.map == series_map.name);
@@ -285,21 +269,12 @@ mod tests {
         let mut monitor = TournamentMonitor::new(series, options);
         let mut games = first.clone();
         let mut played = 0;
-        let needed: Vec<AtomicUsize> = monitor.needed().iter().map(|_| AtomicUsize::new(usize::MAX)).collect();
-        let flow = series.play_wanted(
-            &mut games,
-            threads,
-            &AtomicBool::new(false),
-            &|index| wanted(&needed, series, index),
-            |_, games| {
-                played += 1;
-                let goes_on = monitor.update(series, games);
-                needed.iter().zip(monitor.needed()).for_each(|(one, other)| {
-                    one.store(other.load(Ordering::Relaxed), Ordering::Relaxed);
-                });
-                if goes_on { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-            },
-        );
+        let is_wanted = monitor.wanted();
+        let flow = series.play_wanted(&mut games, threads, &AtomicBool::new(false), &is_wanted, |_, games| {
+            played += 1;
+            let goes_on = monitor.update(series, games);
+            if goes_on { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        });
         assert!(flow.is_ok());
         monitor.update(series, &games);
         (Tournament::of(series, &games, &monitor), played)
@@ -345,7 +320,7 @@ mod tests {
         assert!(whole.pairs.iter().any(|pair| pair.comparison.pairs_played < 120));
         let whole = without_times(whole);
         assert_eq!(without_times(play(&series, options, 3, &Games::new()).0), whole);
-        // A run that was killed leaves any games, some beyond the decisions.
+        // A killed run may leave games beyond the decisions.
         let mut all = Games::new();
         let flow = series.play(&mut all, 2, &AtomicBool::new(false), |_, _| ControlFlow::<()>::Continue(()));
         assert!(flow.is_ok());

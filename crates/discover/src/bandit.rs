@@ -1,9 +1,8 @@
-//! The bandit over arms: it always plays the arm with the highest index, mean + C/t (Maes, Lupien
-//! St-Pierre and Ernst, section III-C), where t is the number of times that the arm was played.
+//! The bandit over arms: it plays the arm with the highest index, mean + C/t, where t counts the
+//! plays of the arm (Maes, Lupien St-Pierre and Ernst, section III-C).
 //!
-//! Guarantees: the sequence of plays is that of the bandit run one play at a time, with any number
-//! of threads. The outcome of an arm's t-th play is a function of the arm and t alone, so plays
-//! that will probably be needed next are computed ahead in parallel, and then taken in order.
+//! Guarantees: the plays are those of the sequential bandit. An arm's t-th outcome is a function of
+//! the arm and t, so plays that will probably be needed are computed ahead in parallel.
 
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashMap, HashSet};
@@ -11,39 +10,37 @@ use std::ops::ControlFlow;
 
 use rayon::prelude::*;
 
-/// A play of the bandit: the arm, and the number of its play, from 0.
 pub(crate) type ArmPlay = (usize, u64);
 
-/// Number of plays computed ahead per thread: enough that threads seldom wait for the slowest.
+/// Plays computed ahead per thread: enough that threads seldom wait for the slowest.
 const AHEAD_PER_THREAD: usize = 32;
 
 /// The plays and rewards of an arm.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Arm {
-    /// How often it was played.
+    /// The number of plays.
     pub plays: u64,
-    /// The sum of its rewards.
+    /// The sum of the rewards.
     pub sum: f64,
 }
 
 impl Arm {
-    /// The mean reward; none before the first play.
+    /// The mean reward; `None` before the first play.
     pub fn mean(&self) -> Option<f64> {
         (self.plays > 0).then(|| self.sum / self.plays as f64)
     }
 
-    /// Mean + C/t: infinite before the first play.
+    /// Mean + C/t; infinite before the first play.
     fn index(&self, c: f64) -> f64 {
         self.mean().map_or(f64::INFINITY, |mean| mean + c / self.plays as f64)
     }
 
-    /// The arm after another play with this reward.
     fn played(self, reward: f64) -> Self {
         Self { plays: self.plays + 1, sum: self.sum + reward }
     }
 }
 
-/// An arm in the queue, ordered by index; ties go to the first arm.
+/// An arm in the queue, ordered by index; ties go to the earlier arm.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     index: f64,
@@ -70,17 +67,17 @@ impl PartialEq for Entry {
 
 impl Eq for Entry {}
 
-/// A bandit over a number of arms.
+/// A bandit over arms whose index is mean + C/t.
+/// The arms, and the order in which they are played.
 #[derive(Clone, Debug)]
 pub struct Bandit {
     c: f64,
     arms: Vec<Arm>,
-    /// Every arm once, with its current index.
     queue: BinaryHeap<Entry>,
 }
 
 impl Bandit {
-    /// A bandit over this many arms, at least one, with this constant.
+    /// Creates a bandit over one or more arms with the constant `c`.
     pub fn new(arms: usize, c: f64) -> Self {
         assert!(arms > 0, "a bandit has arms");
         let queue = (0..arms).map(|arm| Entry { index: f64::INFINITY, arm }).collect();
@@ -97,7 +94,7 @@ impl Bandit {
         self.queue.peek().expect("every arm is in the queue").arm
     }
 
-    /// Records that the arm to play next was played and yielded `reward`, which is finite.
+    /// Records a finite reward of the arm to play next.
     pub fn record(&mut self, reward: f64) {
         let arm = self.next_arm();
         self.arms[arm] = self.arms[arm].played(reward);
@@ -105,7 +102,7 @@ impl Bandit {
         *self.queue.peek_mut().expect("every arm is in the queue") = Entry { index, arm };
     }
 
-    /// The arms by their means, highest first; arms never played come last.
+    /// The arms by mean reward, highest first; arms never played come last.
     pub fn leaders(&self) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.arms.len()).collect();
         let mean = |arm: usize| self.arms[arm].mean().unwrap_or(f64::NEG_INFINITY);
@@ -113,8 +110,7 @@ impl Bandit {
         order
     }
 
-    /// The next `count` plays if every reward were its arm's mean: arm, and number of the play from
-    /// 0.
+    /// The next `count` plays if every reward were its arm's mean.
     fn forecast(&self, count: usize) -> Vec<ArmPlay> {
         let mut queue = self.queue.clone();
         let mut ahead: HashMap<usize, Arm> = HashMap::new();
@@ -130,11 +126,11 @@ impl Bandit {
             .collect()
     }
 
-    /// Plays until `plays` plays have been made in all, on the present rayon thread pool.
+    /// Plays until `plays` plays have been made in total, on the current rayon pool.
     ///
-    /// `play` returns the reward of an arm's play with this number, from 0. After every round of
-    /// plays `report` is called with those made since the last call, arm and reward; if it breaks,
-    /// the run ends.
+    /// `play` returns the reward of an arm's play with this number, from 0. `report` is called
+    /// after every round with the arms and rewards of the new plays, and may end the run by
+    /// breaking.
     pub fn run<B>(
         &mut self,
         plays: u64,
@@ -145,16 +141,13 @@ impl Bandit {
     }
 }
 
-/// Plays made ahead of their turn, here or elsewhere, and taken in the order of the bandit that
-/// plays one at a time.
+/// Plays made ahead of their turn, here or remotely, and taken in the order of the sequential
+/// bandit.
 pub(crate) struct Ahead<'a> {
     pub(crate) bandit: &'a mut Bandit,
-    /// Plays in all, and those taken.
     plays: u64,
     made: u64,
-    /// Rewards of plays whose turn has not come.
     known: HashMap<ArmPlay, f64>,
-    /// Plays whose rewards are awaited.
     awaited: HashSet<ArmPlay>,
 }
 
@@ -164,8 +157,8 @@ impl<'a> Ahead<'a> {
         Self { bandit, plays, made, known: HashMap::new(), awaited: HashSet::new() }
     }
 
-    /// At most `count` plays that will probably be needed next, none of them twice; none when, if
-    /// the forecasts come true, enough are known or awaited for the plays that are left.
+    /// At most `count` distinct plays that will probably be needed next; none if the known and
+    /// awaited plays suffice according to the forecast.
     pub(crate) fn next(&mut self, count: usize) -> Vec<ArmPlay> {
         let left = usize::try_from(self.plays - self.made).unwrap_or(usize::MAX);
         let ahead = count.saturating_add(self.known.len() + self.awaited.len()).min(left);
@@ -176,7 +169,7 @@ impl<'a> Ahead<'a> {
         next
     }
 
-    /// Records the reward of a play; returns the plays whose turn has come, arm and reward.
+    /// Records a reward; returns the arms and rewards of the plays whose turn has come.
     pub(crate) fn record(&mut self, play: ArmPlay, reward: f64) -> Vec<(usize, f64)> {
         self.awaited.remove(&play);
         self.known.insert(play, reward);
@@ -195,7 +188,7 @@ impl<'a> Ahead<'a> {
         taken
     }
 
-    /// Makes the plays that are left; see [`Bandit::run`].
+    /// Makes the remaining plays; see [`Bandit::run`].
     pub(crate) fn run<B>(
         &mut self,
         play: impl Fn(usize, u64) -> f64 + Sync,
@@ -223,8 +216,7 @@ mod tests {
 
     use crate::seed::mix;
 
-    /// A bank of arms with known means, uniformly spread over 0.2 to 0.8, and rewards that are
-    /// uniform within 0.2 of the mean.
+    /// Arms with known means, uniform over 0.2 to 0.8, and rewards uniform within 0.2 of the mean.
     struct Synthetic {
         means: Vec<f64>,
         seed: u64,
@@ -309,7 +301,6 @@ mod tests {
             let (arm, play) = open.swap_remove(random.below(open.len()));
             taken.extend(ahead.record((arm, play), bank.play(arm, play)));
         }
-        // Enough plays for the bandit's end, if every forecast had come true.
         assert!(taken.len() > 400, "{}", taken.len());
         let flow: ControlFlow<Infallible> = ahead.run(
             |arm, play| bank.play(arm, play),

@@ -1,4 +1,4 @@
-//! A bank of problems of any kind, on which expressions are played.
+//! Banks of problems, on which expressions are played.
 
 use std::collections::HashMap;
 use std::sync::{Arc, RwLock};
@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::seed::mix;
 
-/// Maximum number of problems that a bank keeps; others are drawn anew for each play.
+/// Maximum number of problems in memory; others are drawn anew for each play.
 const KEPT_MAX: usize = 4096;
 
-/// The set of problems: those for training, or unseen ones that played no part in any choice.
+/// A set of problems; no choice depends on the unseen ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Split {
@@ -22,25 +22,24 @@ pub enum Split {
     Unseen,
 }
 
-/// One play: which problem, and how many evaluations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// A problem and a budget.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Play {
-    /// The problems from which it is drawn.
+    /// The set of the problem.
     pub split: Split,
-    /// The number of the problem.
+    /// The number of the problem in its set.
     pub number: u64,
     /// Evaluations of whole sequences.
     pub budget_evals: u64,
 }
 
-/// Problems on which expressions are played.
+/// Plays expressions on problems.
 pub trait Bank: Send + Sync {
-    /// Searches the problem with `expression`, once, within the budget; returns the best score. A
-    /// function of the arguments and of the bank's seed: all expressions search a problem with the
-    /// same random numbers.
+    /// Searches the problem once within the budget; returns the best score. The score depends only
+    /// on the arguments and the bank's seed: all expressions use the same random numbers.
     fn play(&self, expression: &Expression, play: Play) -> f64;
 
-    /// Scores are divided by this to give the bandit's rewards, which are roughly between 0 and 1.
+    /// The divisor that turns scores into rewards between about 0 and 1.
     fn scale(&self) -> f64;
 }
 
@@ -51,11 +50,10 @@ pub struct DistributionBank<D: Distribution> {
     kept: RwLock<Kept<D::Problem>>,
 }
 
-/// Problems by split and number.
 type Kept<P> = HashMap<(Split, u64), Arc<P>>;
 
 impl<D: Distribution> DistributionBank<D> {
-    /// A bank whose problems and searches derive from `seed`.
+    /// Creates a bank whose problems and searches derive from `seed`.
     pub fn new(distribution: D, seed: u64) -> Self {
         Self { distribution, seed, kept: RwLock::default() }
     }

@@ -1,39 +1,37 @@
-//! Enumerates the candidates: all expressions with at most a given number of operators around a
-//! rollout, each in one canonical form.
+//! Enumerates the candidates: all expressions with a limited number of operators around a rollout,
+//! in the canonical forms of Maes, Lupien St-Pierre and Ernst.
 //!
-//! The canonical forms are those of Maes, Lupien St-Pierre and Ernst: `repeat(a, repeat(b, S))` is
-//! `repeat(ab, S)`; `select(p, select(q, S))` counts as `select(p, S)`, because the inner tree only
-//! continues the descent of the outer one; and a `repeat` on top changes nothing, because the
-//! outermost component is repeated until the budget is spent.
+//! `repeat(a, repeat(b, S))` becomes `repeat(ab, S)`. `select(p, select(q, S))` becomes `select(p,
+//! S)`, because the inner tree only continues the descent of the outer one. An outermost `repeat`
+//! is dropped, because the outermost component is repeated until the budget is spent.
 
 use std::collections::HashSet;
 
 use getaway::search::{Component, Expression, Policy, REPEAT_MAX};
 
-/// Maximum number of operators around a rollout that can be enumerated: with five, the paper's
-/// vocabulary has 24,691 candidates.
+/// Maximum number of operators: with five, the paper's vocabulary has 24,691 candidates.
 pub const OPERATORS_MAX: usize = 5;
 
-/// The components from which candidates are built.
+/// The components of candidates.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Vocabulary {
     /// Components that wrap another.
     pub operators: Vec<Component>,
-    /// Components that stand innermost.
+    /// Innermost components.
     pub leaves: Vec<Component>,
 }
 
-/// Candidates in their order of enumeration, shorter ones first.
+/// Candidates in the order of enumeration, shorter ones first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidates {
-    /// The candidates, without a `repeat` on top.
+    /// The candidates, without an outermost `repeat`.
     pub expressions: Vec<Expression>,
-    /// The number of canonical forms before repeats on top were dropped.
+    /// The number of canonical forms, including those with an outermost `repeat`.
     pub with_repeats_on_top: usize,
 }
 
 impl Vocabulary {
-    /// The vocabulary of the paper: its authors' published experiments use these constants.
+    /// The vocabulary of the paper, with the constants of its published experiments.
     pub fn paper() -> Self {
         let repeats = [2, 5, 10, 100].map(Component::Repeat);
         let selects = [0.0, 0.3, 0.5, 1.0].map(Component::Select);
@@ -44,9 +42,8 @@ impl Vocabulary {
         }
     }
 
-    /// The paper's vocabulary without the constants that its authors found to matter least, plus
-    /// the components of later papers: beams, nested rollout policy adaptation and simulated
-    /// annealing.
+    /// The paper's vocabulary without its least important constants, plus beams, nested rollout
+    /// policy adaptation and simulated annealing.
     pub fn grown() -> Self {
         let repeats = [2, 10, 100].map(Component::Repeat);
         let selects = [0.0, 0.3, 1.0].map(Component::Select);
@@ -79,7 +76,7 @@ impl Vocabulary {
         }
     }
 
-    /// The vocabulary with this name: `paper` or `grown`.
+    /// The vocabulary named `paper` or `grown`.
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "paper" => Some(Self::paper()),
@@ -88,8 +85,8 @@ impl Vocabulary {
         }
     }
 
-    /// All candidates with at most `operators` operators, which must not exceed
-    /// [`OPERATORS_MAX`]. The number of operators is that before the canonical form is taken.
+    /// All candidates with at most `operators` operators before normalisation; panics above
+    /// [`OPERATORS_MAX`].
     pub fn candidates(&self, operators: usize) -> Candidates {
         assert!(operators <= OPERATORS_MAX, "at most {OPERATORS_MAX} operators");
         let mut expressions = Vec::new();
@@ -119,7 +116,7 @@ impl Vocabulary {
     }
 }
 
-/// The canonical form of these operators around `leaf`, apart from a `repeat` on top.
+/// The canonical form of these operators around `leaf`, with any outermost `repeat`.
 fn canonical(operators: &[Component], leaf: Component) -> Expression {
     let mut components: Vec<Component> = Vec::with_capacity(operators.len() + 1);
     for &operator in operators {
@@ -151,7 +148,7 @@ mod tests {
     fn grown_vocabulary_has_every_leaf_and_operator() {
         let grown = Vocabulary::grown();
         let one = grown.candidates(1).expressions;
-        // Each leaf alone, and in each operator but the three repeats.
+        // Each leaf alone, and in each operator except the three repeats.
         assert_eq!(one.len(), grown.leaves.len() * (1 + grown.operators.len() - 3));
         assert_eq!(Vocabulary::named("grown"), Some(grown));
         assert_eq!(Vocabulary::named("other"), None);

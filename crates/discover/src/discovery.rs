@@ -6,31 +6,44 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use getaway::protocol::to_json;
 use getaway::search::{Component, Expression, Policy};
 use getaway_arena::stats::{CONFIDENCE, Interval, average, mean};
+use getaway_arena::{FileKind, Jobs, Journal, JournalError, RemoteError};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::bandit::{Ahead, Bandit};
 use crate::bank::{Bank, Play, Split};
-use crate::journal::{Entry, Journal, JournalError};
 use crate::ranking::Comparison;
-use crate::remote::{Cluster, Plan, RemoteError, RemotePlay};
+use crate::remote::{Cluster, RemotePlay};
 
-/// The constants of `select` among which UCT's is chosen.
 const UCT_CONSTANTS: [f64; 9] = [0.0, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.41, 2.0];
-/// How often UCT searches before each step: `None` never steps, but grows one tree from the start.
+/// Candidate searches of UCT per step; `None` never steps but grows one tree from the start.
 const UCT_REPEATS: [Option<u32>; 3] = [None, Some(10), Some(100)];
-/// Scores computed between two checks of the stop flag, per thread.
+/// Scores per thread between two checks of the stop flag.
 const CHUNK_PER_THREAD: usize = 16;
-/// Number of points on the curves of the leading arms' means.
 const CURVE_POINTS: usize = 100;
-/// Maximum number of problems for each point of the budget curve.
 const CURVE_PROBLEMS_MAX: u64 = 100;
-/// Finalists on the budget curve.
 const CURVE_FINALISTS: usize = 3;
 
-/// What determines a discovery.
+const KIND: FileKind = FileKind { name: "discovery", version: 1 };
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+enum Entry {
+    /// A play of the bandit.
+    Play { arm: usize, score: f64 },
+    /// A score outside the bandit.
+    Score {
+        #[serde(flatten)]
+        play: Play,
+        expression: String,
+        score: f64,
+    },
+}
+
+/// The settings that determine a discovery.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
     /// The problem, with its options.
@@ -43,22 +56,26 @@ pub struct Settings {
     pub budget_evals: u64,
     /// Plays per arm, on average.
     pub plays: u64,
-    /// The constant of the bandit's index, for rewards: scores divided by the bank's scale.
+    /// The constant of the bandit's index, for scores divided by the bank's scale.
     pub c: f64,
-    /// Seed of problems and searches.
+    /// The seed of problems and searches.
     pub seed: u64,
-    /// Unseen problems.
+    /// The number of unseen problems.
     pub unseen: u64,
-    /// How many of the leading arms are ranked.
+    /// The number of leading arms to rank.
     pub finalists: usize,
 }
 
 impl Settings {
-    /// Whether a discovery with these settings makes the same plays in the same order as the other
-    /// one, as far as both go.
-    fn makes_plays_of(&self, other: &Self) -> bool {
-        let &Self { plays, unseen, finalists, .. } = other;
-        Self { plays, unseen, finalists, ..self.clone() } == *other
+    /// Checks that a discovery with the settings `found` makes the same plays in the same order,
+    /// apart from its length.
+    fn check(&self, found: &Self) -> Result<(), String> {
+        let &Self { plays, unseen, finalists, .. } = self;
+        if (Self { plays, unseen, finalists, ..found.clone() }) == *self {
+            return Ok(());
+        }
+        let [found, expected] = [found, self].map(to_json);
+        Err(format!("the settings are {found}, but this run has {expected}"))
     }
 }
 
@@ -69,29 +86,29 @@ pub struct Progress<'a> {
     pub stage: Stage,
     /// Plays or scores made, including those of earlier runs.
     pub done: u64,
-    /// Those made since the last call.
+    /// Plays or scores made since the last call.
     pub made: u64,
-    /// Plays or scores of the stage in all.
+    /// Total plays or scores of the stage.
     pub total: u64,
     /// The bandit.
     pub bandit: &'a Bandit,
 }
 
-/// The stages, in their order.
+/// The stages in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
     /// The bandit plays.
     Bandit,
-    /// The constant of UCT is chosen on the training problems.
+    /// UCT's constant is chosen on the training problems.
     Tuning,
     /// Finalists and named algorithms play the unseen problems.
     Ranking,
-    /// The same at other budgets, for the report.
+    /// The same algorithms play at other budgets, for the page.
     Budgets,
 }
 
 impl Stage {
-    /// What it counts, for progress bars.
+    /// The unit of progress bars.
     pub const fn unit(self) -> &'static str {
         match self {
             Self::Bandit => "plays",
@@ -102,6 +119,15 @@ impl Stage {
     }
 }
 
+/// The budgets at which the finalists are ranked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Budgets {
+    /// The budget of the settings.
+    Own,
+    /// Other budgets too, for the page.
+    Several,
+}
+
 /// A row of the ranking.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Ranked {
@@ -110,7 +136,7 @@ pub struct Ranked {
     pub name: Option<String>,
     /// The expression.
     pub expression: String,
-    /// The bandit's plays of the expression; none if it is not a candidate.
+    /// The bandit's plays of the expression; `None` if it is not a candidate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plays: Option<u64>,
     /// The mean score of these plays.
@@ -118,19 +144,19 @@ pub struct Ranked {
     pub training_mean: Option<f64>,
     /// The mean score on the unseen problems.
     pub mean: f64,
-    /// Bounds of the 95% confidence interval of the mean.
+    /// The lower bound of the mean's 95% confidence interval.
     pub low: f64,
     /// The upper bound.
     pub high: f64,
 }
 
-/// How an arm's mean converged.
+/// The convergence of an arm's mean.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Settling {
     /// The expression.
     pub expression: String,
-    /// Plays of all arms together, the arm's own plays, and its mean score then.
-    pub points: Vec<(u64, u64, f64)>,
+    /// Total plays of all arms, and the arm's mean score at that time.
+    pub points: Vec<(u64, f64)>,
 }
 
 /// Mean scores of an algorithm by budget.
@@ -144,44 +170,47 @@ pub struct BudgetCurve {
     pub points: Vec<(u64, f64, f64, f64)>,
 }
 
-/// The answer.
+/// The result of a discovery.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
-    /// What determines it.
+    /// The settings.
     #[serde(flatten)]
     pub settings: Settings,
     /// The number of candidates.
     pub arms: usize,
-    /// All plays of the bandit.
+    /// The total plays of the bandit.
     pub plays_in_all: u64,
-    /// Discovered and named algorithms by their mean on the unseen problems, highest first.
+    /// Algorithms by mean on the unseen problems, highest first.
     pub ranking: Vec<Ranked>,
-    /// The first discovered algorithm of the ranking against each named one; p-values are corrected
-    /// for the comparisons of every finalist with every named algorithm.
+    /// The best finalist against each named algorithm. The p-values are corrected for comparing
+    /// every finalist with every named algorithm.
     pub comparisons: Vec<Comparison>,
-    /// How the finalists' means converged; for the page only.
+    /// The convergence of the finalists' means, for the page.
     #[serde(skip)]
     pub settling: Vec<Settling>,
-    /// Scores by budget, if they were asked for.
+    /// Scores by budget, if requested.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub budgets: Vec<BudgetCurve>,
 }
 
-/// Why there is no report.
+/// An error of a discovery.
 #[derive(Debug, thiserror::Error)]
 pub enum DiscoveryError {
-    /// The state file.
+    /// The state file failed.
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// The cluster.
+    /// The cluster failed.
     #[error(transparent)]
     Remote(#[from] RemoteError),
+    /// The threads cannot be started.
+    #[error("cannot start threads: {0}")]
+    Threads(String),
     /// The stop flag was set.
     #[error("stopped after {done} of {total} plays")]
     Stopped {
-        /// Plays of the bandit.
+        /// Plays made by the bandit.
         done: u64,
-        /// Plays of the bandit in all.
+        /// Total plays of the bandit.
         total: u64,
     },
 }
@@ -193,7 +222,6 @@ struct Contender {
 }
 
 impl Contender {
-    /// A named algorithm: these operators around rollouts with this policy.
     fn named(name: &str, policy: Policy, operators: &[Component]) -> Self {
         let name = match policy {
             Policy::Random => name.to_owned(),
@@ -205,58 +233,63 @@ impl Contender {
     }
 }
 
-/// The bandit's plays, made by a cluster.
 struct BanditPlan<'a, 'b, R> {
     ahead: &'a mut Ahead<'b>,
-    /// The arms, and their places.
     texts: Vec<String>,
     indices: HashMap<String, usize>,
-    /// The play with this number.
     training: &'a dyn Fn(u64) -> Play,
     report: &'a mut R,
 }
 
-impl<R> Plan<DiscoveryError> for BanditPlan<'_, '_, R>
+impl<R> Jobs for BanditPlan<'_, '_, R>
 where
     R: FnMut(&Bandit, &[(usize, f64)]) -> ControlFlow<DiscoveryError>,
 {
+    type Job = RemotePlay;
+    type Result = f64;
+    type Break = DiscoveryError;
+
     fn next(&mut self, count: usize) -> Vec<RemotePlay> {
         let plays = self.ahead.next(count).into_iter();
-        plays.map(|(arm, number)| RemotePlay::new(self.texts[arm].clone(), (self.training)(number))).collect()
+        let remote = |(arm, number): (usize, u64)| RemotePlay {
+            expression: self.texts[arm].clone(),
+            play: (self.training)(number),
+        };
+        plays.map(remote).collect()
     }
 
-    fn played(&mut self, play: &RemotePlay, score: f64) -> ControlFlow<DiscoveryError> {
-        let RemotePlay(text, _, number, _) = play;
-        let Some(&arm) = self.indices.get(text) else { return ControlFlow::Continue(()) };
-        let taken = self.ahead.record((arm, *number), score);
+    fn done(&mut self, job: RemotePlay, score: f64) -> ControlFlow<DiscoveryError> {
+        let Some(&arm) = self.indices.get(&job.expression) else { return ControlFlow::Continue(()) };
+        let taken = self.ahead.record((arm, job.play.number), score);
         if taken.is_empty() { ControlFlow::Continue(()) } else { (self.report)(self.ahead.bandit, &taken) }
     }
 }
 
-/// Plays of contenders, made by a cluster.
 struct ScoresPlan<'a, R> {
     missing: std::slice::Iter<'a, (usize, Play)>,
-    /// The contenders, and their places.
     texts: &'a [String],
     indices: HashMap<&'a str, usize>,
     stop: &'a AtomicBool,
     report: &'a mut R,
 }
 
-/// Breaks with an error, or with none when the stop flag is set.
-impl<R> Plan<Result<(), DiscoveryError>> for ScoresPlan<'_, R>
+/// Breaks with `Ok` when the stop flag is set.
+impl<R> Jobs for ScoresPlan<'_, R>
 where
     R: FnMut(&[(usize, Play)], &[f64]) -> Result<(), DiscoveryError>,
 {
+    type Job = RemotePlay;
+    type Result = f64;
+    type Break = Result<(), DiscoveryError>;
+
     fn next(&mut self, count: usize) -> Vec<RemotePlay> {
         let plays = self.missing.by_ref().take(count);
-        plays.map(|&(index, play)| RemotePlay::new(self.texts[index].clone(), play)).collect()
+        plays.map(|&(index, play)| RemotePlay { expression: self.texts[index].clone(), play }).collect()
     }
 
-    fn played(&mut self, play: &RemotePlay, score: f64) -> ControlFlow<Result<(), DiscoveryError>> {
-        let &RemotePlay(ref text, split, number, budget_evals) = play;
-        let Some(&index) = self.indices.get(text.as_str()) else { return ControlFlow::Continue(()) };
-        match (self.report)(&[(index, Play { split, number, budget_evals })], &[score]) {
+    fn done(&mut self, job: RemotePlay, score: f64) -> ControlFlow<Self::Break> {
+        let Some(&index) = self.indices.get(job.expression.as_str()) else { return ControlFlow::Continue(()) };
+        match (self.report)(&[(index, job.play)], &[score]) {
             Err(error) => ControlFlow::Break(Err(error)),
             Ok(()) if self.stop.load(Ordering::Relaxed) => ControlFlow::Break(Ok(())),
             Ok(()) => ControlFlow::Continue(()),
@@ -270,54 +303,44 @@ pub struct Discovery<'b> {
     arms: Vec<Expression>,
     bank: &'b dyn Bank,
     bandit: Bandit,
-    /// Every play of the bandit: arm and score.
+    /// Arm and score of every play of the bandit.
     history: Vec<(u32, f64)>,
-    /// Scores outside the bandit.
     scores: HashMap<(Play, String), f64>,
     journal: Option<Journal>,
     cluster: Option<Cluster<'b>>,
-    /// Plays and scores of this run, and the time they took.
+    /// Plays and scores of this run, and their duration.
     made: u64,
     elapsed: Duration,
 }
 
 impl<'b> Discovery<'b> {
-    /// A discovery among these arms, which must be at least one. With a state file it continues
-    /// where the file ends. The file may be that of more or fewer plays, finalists or unseen
-    /// problems, which decide when to stop and not what is played: the answer is that of a discovery
+    /// Creates a discovery among one or more arms. With a state file it resumes the file's
+    /// discovery, which may differ in plays, finalists or unseen problems; the result equals that
     /// without a file.
     ///
     /// # Errors
-    /// When the state file cannot be used.
+    /// If the state file cannot be used.
     pub fn new(
         settings: Settings,
         arms: Vec<Expression>,
         bank: &'b dyn Bank,
         state: Option<&Path>,
     ) -> Result<Self, JournalError> {
-        // In scores rather than in rewards, so that nothing is rounded between the file and the
-        // bandit.
+        // The bandit uses scores, not rewards, so that no rounding separates it from the file.
         let bandit = Bandit::new(arms.len(), settings.c * bank.scale());
         let (history, scores) = (Vec::new(), HashMap::new());
         let (journal, cluster) = (None, None);
         let (made, elapsed) = (0, Duration::ZERO);
         let mut discovery = Self { settings, arms, bank, bandit, history, scores, journal, cluster, made, elapsed };
         if let Some(path) = state {
-            let header = serde_json::to_string(&discovery.settings).expect("settings are valid JSON");
-            let is_same = |found: &str| {
-                serde_json::from_str(found).is_ok_and(|found: Settings| found.makes_plays_of(&discovery.settings))
-            };
-            let (journal, entries) = Journal::open(path, &header, is_same)?;
-            for (index, entry) in entries.into_iter().enumerate() {
-                discovery.replay(entry).map_err(|reason| journal.invalid(index, reason))?;
-            }
-            discovery.journal = Some(journal);
+            let settings = discovery.settings.clone();
+            let check = |found: Settings| settings.check(&found);
+            discovery.journal = Some(Journal::open(path, KIND, &settings, check, |entry| discovery.replay(entry))?);
         }
         Ok(discovery)
     }
 
-    /// Makes the plays on a cluster whose problems are those of the bank; only what the cluster
-    /// leaves is played here.
+    /// Makes the plays on a cluster with the same problems; the rest is played locally.
     #[must_use]
     pub fn on_cluster(self, cluster: Cluster<'b>) -> Self {
         Self { cluster: Some(cluster), ..self }
@@ -326,18 +349,18 @@ impl<'b> Discovery<'b> {
     fn replay(&mut self, entry: Entry) -> Result<(), String> {
         match entry {
             // Beyond the end of this discovery.
-            Entry::Play(..) if self.history.len() as u64 == self.plays_in_all() => Ok(()),
-            Entry::Play(arm, _) if arm != self.bandit.next_arm() => {
+            Entry::Play { .. } if self.history.len() as u64 == self.plays_in_all() => Ok(()),
+            Entry::Play { arm, .. } if arm != self.bandit.next_arm() => {
                 Err(format!("arm {arm}, expected {}", self.bandit.next_arm()))
             }
-            Entry::Play(arm, score) if score.is_finite() => {
+            Entry::Play { arm, score } if score.is_finite() => {
                 self.bandit.record(score);
                 self.history.push((arm as u32, score));
                 Ok(())
             }
-            Entry::Play(..) => Err("expected a finite score".to_owned()),
-            Entry::Score { split, number, budget_evals, expression, score } => {
-                self.scores.insert((Play { split, number, budget_evals }, expression), score);
+            Entry::Play { .. } => Err("expected a finite score".to_owned()),
+            Entry::Score { play, expression, score } => {
+                self.scores.insert((play, expression), score);
                 Ok(())
             }
         }
@@ -348,29 +371,30 @@ impl<'b> Discovery<'b> {
         &self.arms
     }
 
-    /// All plays that the bandit will make.
+    /// The total plays of the bandit.
     pub fn plays_in_all(&self) -> u64 {
         self.settings.plays * self.arms.len() as u64
     }
 
-    /// Plays and scores per second of this run; 0 if it made none.
+    /// Plays and scores per second of this run; 0 if there were none.
     pub fn plays_per_s(&self) -> f64 {
         if self.made == 0 { 0.0 } else { self.made as f64 / self.elapsed.as_secs_f64() }
     }
 
-    /// Runs to the end on this many threads; with `budgets` also at other budgets, for the page.
-    /// `progress` is called a few times per second at least, unless single plays take longer.
+    /// Runs to the end on this many threads. Calls `progress` a few times per second or after a
+    /// play.
     ///
     /// # Errors
-    /// When the stop flag is set, or the state file cannot be written.
+    /// If the stop flag is set, the state file cannot be written, or a cluster or a thread fails.
     pub fn run(
         &mut self,
         threads: usize,
-        budgets: bool,
+        budgets: Budgets,
         stop: &AtomicBool,
         mut progress: impl FnMut(&Progress<'_>) + Send,
     ) -> Result<Report, DiscoveryError> {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads can be started");
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        let pool = pool.map_err(|error| DiscoveryError::Threads(error.to_string()))?;
         let start = Instant::now();
         let result = pool.install(|| self.run_here(budgets, stop, &mut progress));
         self.elapsed += start.elapsed();
@@ -379,7 +403,7 @@ impl<'b> Discovery<'b> {
 
     fn run_here(
         &mut self,
-        budgets: bool,
+        budgets: Budgets,
         stop: &AtomicBool,
         progress: &mut (impl FnMut(&Progress<'_>) + Send),
     ) -> Result<Report, DiscoveryError> {
@@ -391,7 +415,8 @@ impl<'b> Discovery<'b> {
         let unseen = |number| Play { split: Split::Unseen, number, budget_evals: self.settings.budget_evals };
         let plays: Vec<Play> = (0..self.settings.unseen).map(unseen).collect();
         let scores = self.scores_of(Stage::Ranking, &contenders, &plays, stop, progress)?;
-        let budgets = if budgets { self.budget_curves(&contenders, stop, progress)? } else { Vec::new() };
+        let budgets =
+            if budgets == Budgets::Several { self.budget_curves(&contenders, stop, progress)? } else { Vec::new() };
         Ok(Report {
             arms: self.arms.len(),
             plays_in_all: self.history.len() as u64,
@@ -417,7 +442,7 @@ impl<'b> Discovery<'b> {
             return Err(stopped(history.len() as u64));
         }
         let mut report = |bandit: &Bandit, taken: &[(usize, f64)]| {
-            let entries: Vec<Entry> = taken.iter().map(|&(arm, score)| Entry::Play(arm, score)).collect();
+            let entries: Vec<Entry> = taken.iter().map(|&(arm, score)| Entry::Play { arm, score }).collect();
             history.extend(taken.iter().map(|&(arm, score)| (arm as u32, score)));
             *made += taken.len() as u64;
             if let Some(journal) = journal
@@ -447,8 +472,8 @@ impl<'b> Discovery<'b> {
         }
     }
 
-    /// The leading arms, without those whose plays scored the same as a leader's before them, all of
-    /// them: many expressions are the same algorithm in other words.
+    /// The leading arms, except those whose plays all scored like an earlier leader's: they are
+    /// probably the same algorithm in other words.
     fn leaders(&self) -> Vec<usize> {
         let mut scores = vec![Vec::new(); self.arms.len()];
         for &(arm, score) in &self.history {
@@ -467,7 +492,6 @@ impl<'b> Discovery<'b> {
         chosen
     }
 
-    /// The scores of each contender in each play, in their order.
     fn scores_of(
         &mut self,
         stage: Stage,
@@ -486,9 +510,10 @@ impl<'b> Discovery<'b> {
         let stopped = DiscoveryError::Stopped { done: self.history.len() as u64, total: self.plays_in_all() };
         let Self { bank, bandit, scores: found, journal, cluster, made, .. } = self;
         let mut report = |plays: &[(usize, Play)], scores: &[f64]| {
-            let entry = |(&(index, play), &score): (&(usize, Play), &f64)| {
-                let (Play { split, number, budget_evals }, expression) = (play, texts[index].clone());
-                Entry::Score { split, number, budget_evals, expression, score }
+            let entry = |(&(index, play), &score): (&(usize, Play), &f64)| Entry::Score {
+                play,
+                expression: texts[index].clone(),
+                score,
             };
             if let Some(journal) = journal {
                 journal.append(&plays.iter().zip(scores).map(entry).collect::<Vec<_>>())?;
@@ -525,8 +550,8 @@ impl<'b> Discovery<'b> {
         Ok(scores.chunks(plays.len().max(1)).map(<[f64]>::to_vec).collect())
     }
 
-    /// The named algorithms, with every policy that the candidates' rollouts have; UCT's variant is
-    /// chosen on the training problems.
+    /// The named algorithms, with every rollout policy of the candidates. UCT's variant is chosen
+    /// on the training problems.
     fn named(
         &mut self,
         stop: &AtomicBool,
@@ -546,12 +571,12 @@ impl<'b> Discovery<'b> {
         for (index, (&policy, tuned)) in policies.iter().zip(scores.chunks(count)).enumerate() {
             let mut variants = variants.by_ref().take(count);
             if scores.chunks(count).take(index).any(|earlier| earlier == tuned) {
-                // The problem has no such policy: its rollouts are random.
+                // The problem has no such policy, so its rollouts are random.
                 variants.for_each(drop);
                 continue;
             }
             let mean_of = |index: usize| average(&tuned[index]).unwrap_or(0.0);
-            // The first one on ties.
+            // Ties go to the first variant.
             let best = (0..count).rev().max_by(|&left, &right| mean_of(left).total_cmp(&mean_of(right)));
             let sampling = if policy == Policy::Random { "random sampling" } else { "sampling" };
             named.push(Contender::named(sampling, policy, &[]));
@@ -566,7 +591,6 @@ impl<'b> Discovery<'b> {
         Ok(named)
     }
 
-    /// Whether a candidate plays rollouts with this policy.
     fn has_rollouts(&self, policy: Policy) -> bool {
         let is_rollout =
             |component: &Component| matches!(component, Component::Simulate { policy: of, .. } if *of == policy);
@@ -609,7 +633,7 @@ impl<'b> Discovery<'b> {
             made = moment(index);
             for (curve, &(plays, sum)) in settling.iter_mut().zip(&sums) {
                 if plays > 0 {
-                    curve.points.push((made as u64, plays, sum / plays as f64));
+                    curve.points.push((made as u64, sum / plays as f64));
                 }
             }
         }
@@ -648,19 +672,17 @@ impl<'b> Discovery<'b> {
     }
 }
 
-/// The operators of UCT around its rollouts.
 fn uct(repeats: Option<u32>, c: f64) -> Vec<Component> {
     let select = Component::Select(c);
     repeats.map_or(vec![select], |count| vec![Component::Step, Component::Repeat(count), select])
 }
 
-/// The mean and its interval, which has no width if there is one score only.
+/// The mean and its interval, which has no width for a single score.
 fn interval(scores: &[f64]) -> Interval {
     let estimate = average(scores).unwrap_or(0.0);
     mean(scores, CONFIDENCE).unwrap_or(Interval { estimate, low: estimate, high: estimate })
 }
 
-/// The best finalist against each named algorithm, corrected for all finalists.
 fn compare(contenders: &[Contender], scores: &[Vec<f64>]) -> Vec<Comparison> {
     let (finalists, named): (Vec<usize>, Vec<usize>) =
         (0..contenders.len()).partition(|&index| contenders[index].name.is_none());
@@ -690,7 +712,7 @@ mod tests {
     #[test]
     fn tuning_counts_every_play_once_and_finds_a_search_for_each_policy() {
         let maps = MapOptions { generator: GeneratorOptions::default(), rules: Rules::NO_JUMP };
-        // Morpion Solitaire has no policy greedy: its rollouts are random.
+        // Morpion Solitaire has no policy `greedy`, so its rollouts are random.
         for (problem, policies) in [("morpion-4d", 1), ("samegame", 2)] {
             let bank = bank(problem, &maps, 1).expect("a bank");
             let arms = Vocabulary::grown().candidates(0).expressions;
@@ -708,7 +730,7 @@ mod tests {
             let mut discovery = Discovery::new(settings, arms, &*bank, None).expect("a discovery");
             let mut tuning = (0, 0);
             let stop = AtomicBool::new(false);
-            let report = discovery.run(1, false, &stop, |at| {
+            let report = discovery.run(1, Budgets::Own, &stop, |at| {
                 if at.stage == Stage::Tuning {
                     tuning = (tuning.0 + at.made, at.total);
                 }

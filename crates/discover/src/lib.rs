@@ -1,15 +1,15 @@
 //! Finds the best search algorithm for a distribution of problems: a bandit plays thousands of
-//! expressions of the search grammar, and the leaders are ranked on unseen problems.
+//! expressions of the search grammar, and the leaders are ranked on unseen problems (Maes, Lupien
+//! St-Pierre and Ernst, *Monte Carlo Search Algorithm Discovery for One Player Games*, arXiv
+//! 1208.4692).
 //!
-//! The method is that of Maes, Lupien St-Pierre and Ernst, *Monte Carlo Search Algorithm Discovery
-//! for One Player Games* (arXiv 1208.4692). A [`Vocabulary`] enumerates the [`Candidates`], a
-//! [`Bandit`] allots the plays, a [`Bank`] plays them, and a [`Discovery`] runs all of this, with a
-//! state file, and returns a [`Report`].
+//! A [`Vocabulary`] enumerates the [`Candidates`], a [`Bandit`] allots the plays, and a [`Bank`]
+//! makes them. A [`Discovery`] runs these steps with a state file, and returns a [`Report`].
 //!
 //! ```
 //! use std::sync::atomic::AtomicBool;
 //!
-//! use getaway_discover::{Discovery, DistributionBank, Settings, Vocabulary};
+//! use getaway_discover::{Budgets, Discovery, DistributionBank, Settings, Vocabulary};
 //! use getaway_problems::morpion::Morpion;
 //!
 //! let bank = DistributionBank::new(Morpion::named("4D").unwrap(), 1);
@@ -19,7 +19,7 @@
 //!     plays: 5, c: 5.0, seed: 1, unseen: 10, finalists: 2,
 //! };
 //! let mut discovery = Discovery::new(settings, arms, &bank, None)?;
-//! let report = discovery.run(2, false, &AtomicBool::new(false), |_| {})?;
+//! let report = discovery.run(2, Budgets::Own, &AtomicBool::new(false), |_| {})?;
 //! assert_eq!((report.arms, report.plays_in_all, report.ranking.len()), (7, 35, 8));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -28,7 +28,6 @@ mod bandit;
 mod bank;
 mod candidates;
 mod discovery;
-mod journal;
 mod page;
 mod problem;
 mod ranking;
@@ -38,10 +37,12 @@ mod seed;
 pub use bandit::{Arm, Bandit};
 pub use bank::{Bank, DistributionBank, Play, Split};
 pub use candidates::{Candidates, OPERATORS_MAX, Vocabulary};
-pub use discovery::{BudgetCurve, Discovery, DiscoveryError, Progress, Ranked, Report, Settings, Settling, Stage};
-pub use journal::JournalError;
+pub use discovery::{
+    BudgetCurve, Budgets, Discovery, DiscoveryError, Progress, Ranked, Report, Settings, Settling, Stage,
+};
+pub use getaway_problems::Distribution;
 pub use page::page;
 pub use problem::{MapOptions, PROBLEMS, ProblemError, bank};
 pub use ranking::{Comparison, holm, paired_test};
-pub use remote::{Channel, Cluster, RemoteError, RemotePlay, bank_of_spec, scores, spec};
+pub use remote::{Cluster, SpecError, bank_of_spec, scores, spec};
 pub use seed::mix;

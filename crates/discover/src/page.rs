@@ -1,11 +1,10 @@
-//! Renders a discovery as a self-contained HTML page: no script, no network.
+//! Renders a discovery as a self-contained HTML page without scripts.
 
 use std::fmt::Write;
 
 use crate::discovery::{BudgetCurve, Ranked, Report, Settling};
 use crate::ranking::Comparison;
 
-/// The head of the page, with its style sheet.
 const HEAD: &str = include_str!("page.html");
 
 const WIDTH: f64 = 900.0;
@@ -16,7 +15,7 @@ const TOP: f64 = 10.0;
 const BOTTOM: f64 = 40.0;
 const COLOURS: usize = 7;
 
-/// The page of a discovery that `command` made.
+/// The page of a discovery made by this command.
 pub fn page(report: &Report, command: &str) -> String {
     let settings = &report.settings;
     let mut page = HEAD.to_owned();
@@ -106,7 +105,6 @@ fn comparisons(rows: &[Comparison]) -> String {
         + "<p class=\"faint\">Paired by problem. The p-values of Student's paired test are corrected by Holm's method for the comparisons of all finalists with all named algorithms.</p>\n"
 }
 
-/// A p-value with two digits.
 fn p_value(p: f64) -> String {
     if p < 1e-15 {
         "&lt; 1e-15".to_owned()
@@ -122,10 +120,10 @@ fn settling(curves: &[Settling]) -> String {
         .iter()
         .map(|curve| Line {
             label: format!("<code>{}</code>", escape(&curve.expression)),
-            points: curve.points.iter().map(|&(made, _, mean)| (made as f64, mean)).collect(),
+            points: curve.points.iter().map(|&(made, mean)| (made as f64, mean)).collect(),
         })
         .collect();
-    chart(&lines, "plays of the bandit", false)
+    chart(&lines, "plays of the bandit", Scale::Linear)
 }
 
 fn budgets(curves: &[BudgetCurve]) -> String {
@@ -136,22 +134,28 @@ fn budgets(curves: &[BudgetCurve]) -> String {
             points: curve.points.iter().map(|&(budget, mean, ..)| (budget as f64, mean)).collect(),
         })
         .collect();
-    chart(&lines, "evaluations per problem", true)
+    chart(&lines, "evaluations per problem", Scale::Logarithmic)
 }
 
 struct Line {
-    /// As HTML.
+    /// HTML.
     label: String,
     points: Vec<(f64, f64)>,
 }
 
-/// A chart of lines with its legend; `is_log` for the x axis.
-fn chart(lines: &[Line], x_label: &str, is_log: bool) -> String {
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Scale {
+    Linear,
+    Logarithmic,
+}
+
+/// A line chart with its legend; `scale` is that of the x axis.
+fn chart(lines: &[Line], x_label: &str, scale: Scale) -> String {
     let points = || lines.iter().flat_map(|line| line.points.iter().copied());
     if points().next().is_none() {
         return "<p class=\"faint\">No data.</p>\n".to_owned();
     }
-    let along = |x: f64| if is_log { x.ln() } else { x };
+    let along = |x: f64| if scale == Scale::Logarithmic { x.ln() } else { x };
     let range = |values: &mut dyn Iterator<Item = f64>| {
         let (low, high) =
             values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
@@ -177,7 +181,7 @@ fn chart(lines: &[Line], x_label: &str, is_log: bool) -> String {
     }
     for step in 0..=4 {
         let x = x_low + (x_high - x_low) * f64::from(step) / 4.0;
-        let x = if is_log { x.exp() } else { x };
+        let x = if scale == Scale::Logarithmic { x.exp() } else { x };
         let _ = writeln!(
             svg,
             "<text x=\"{:.1}\" y=\"{}\" text-anchor=\"middle\">{:.0}</text>",
@@ -206,7 +210,7 @@ fn chart(lines: &[Line], x_label: &str, is_log: bool) -> String {
     svg + "</svg>\n" + &legend + "</ul>\n"
 }
 
-/// A score with four or more digits.
+/// A score with at least four digits.
 fn number(value: f64) -> String {
     if value.abs() >= 1000.0 {
         format!("{value:.0}")
@@ -225,7 +229,7 @@ fn escape(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::bank::DistributionBank;
-    use crate::{Discovery, Settings, Vocabulary};
+    use crate::{Budgets, Discovery, Settings, Vocabulary};
     use getaway_problems::morpion::Morpion;
     use std::sync::atomic::AtomicBool;
 
@@ -245,7 +249,7 @@ mod tests {
         };
         let arms = Vocabulary::paper().candidates(1).expressions;
         let mut discovery = Discovery::new(settings, arms, &bank, None).expect("no file");
-        let report = discovery.run(1, true, &AtomicBool::new(false), |_| {}).expect("a report");
+        let report = discovery.run(1, Budgets::Several, &AtomicBool::new(false), |_| {}).expect("a report");
         assert_eq!((report.ranking.len(), report.comparisons.len(), report.budgets.len()), (9, 6, 9));
         let page = page(&report, "getaway discover --problem morpion-4d");
         for row in &report.ranking {

@@ -11,7 +11,7 @@ use thiserror::Error;
 
 use crate::bank::{Bank, DistributionBank};
 
-/// The names of the problems, and what they are.
+/// The names and descriptions of the problems.
 pub const PROBLEMS: [(&str, &str); 8] = [
     ("survival", "this game on generated maps; the score is that of the game"),
     ("morpion-5d", "Morpion Solitaire, lines of five, disjoint; the score is the number of moves"),
@@ -32,7 +32,7 @@ pub struct MapOptions {
     pub rules: Rules,
 }
 
-/// Why there is no bank.
+/// The error of an unavailable bank.
 #[derive(Debug, Error)]
 pub enum ProblemError {
     /// No problem has this name.
@@ -46,11 +46,10 @@ pub enum ProblemError {
     Maps(#[from] GeneratorError),
 }
 
-/// The bank of the problem with this name; everything random derives from `seed`. The options of
-/// maps are for `survival` only.
+/// The bank of a problem, with random numbers from `seed`. Only `survival` uses `maps`.
 ///
 /// # Errors
-/// When there is no such problem, or no map can be generated.
+/// If the name is unknown, or no map can be generated.
 pub fn bank(name: &str, maps: &MapOptions, seed: u64) -> Result<Box<dyn Bank>, ProblemError> {
     if name == "survival" {
         let maps = SurvivalMaps::new(maps.generator.clone(), maps.rules)?;

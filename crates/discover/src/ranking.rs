@@ -1,12 +1,11 @@
-//! Compares algorithms on the same problems: means, paired differences, and p-values corrected for
-//! the number of comparisons.
+//! Compares algorithms on the same problems by paired differences, with corrected p-values.
 
 use getaway_arena::stats::{CONFIDENCE, Interval, mean};
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// The two-sided p-value of Student's paired test of equal means (Student, *The Probable Error of a
-/// Mean*, 1908): 1 if all differences are 0, and without at least two of them.
+/// The two-sided p-value of Student's paired t-test; 1 if all differences are 0, or if there are
+/// fewer than two.
 pub fn paired_test(left: &[f64], right: &[f64]) -> f64 {
     let differences = differences(left, right);
     let count = differences.len() as f64;
@@ -26,9 +25,8 @@ fn differences(left: &[f64], right: &[f64]) -> Vec<f64> {
     left.iter().zip(right).map(|(left, right)| left - right).collect()
 }
 
-/// The p-values corrected for their number (Holm, *A Simple Sequentially Rejective Multiple Test
-/// Procedure*, 1979): the probability that any true hypothesis is rejected at a level is at most
-/// that level.
+/// Corrects p-values for multiple comparisons (Holm, *A Simple Sequentially Rejective Multiple Test
+/// Procedure*, 1979).
 pub fn holm(p_values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p_values.len()).collect();
     order.sort_by(|&left, &right| p_values[left].total_cmp(&p_values[right]));
@@ -41,31 +39,31 @@ pub fn holm(p_values: &[f64]) -> Vec<f64> {
     corrected
 }
 
-/// A difference of two algorithms on the same problems.
+/// A comparison of two algorithms on the same problems.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
     /// The discovered expression.
     pub left: String,
-    /// The named algorithm it is compared with.
+    /// The name of the algorithm on the right.
     pub right: String,
-    /// The right side's expression.
+    /// The expression of the algorithm on the right.
     pub right_expression: String,
-    /// The mean difference, left minus right, and its confidence interval, not corrected.
+    /// The mean difference, left minus right, with its uncorrected confidence interval.
     pub difference: Option<Interval>,
-    /// Problems on which the left side scored higher.
+    /// Problems on which the left algorithm scored higher.
     pub wins: usize,
     /// Problems with equal scores.
     pub ties: usize,
-    /// Problems on which the right side scored higher.
+    /// Problems on which the right algorithm scored higher.
     pub losses: usize,
     /// The p-value of the paired test.
     pub p: f64,
-    /// The p-value corrected for the number of comparisons in the table.
+    /// The p-value corrected for the comparisons of the table.
     pub p_corrected: f64,
 }
 
 impl Comparison {
-    /// The comparison, with its p-value not yet corrected.
+    /// Compares scores; `p_corrected` is not yet corrected.
     pub fn new(left: &str, right: &str, right_expression: &str, left_scores: &[f64], right_scores: &[f64]) -> Self {
         let differences = differences(left_scores, right_scores);
         let p = paired_test(left_scores, right_scores);
@@ -97,7 +95,7 @@ mod tests {
 
     #[test]
     fn paired_test_gives_the_p_value_of_students_sleep_data() {
-        // R, `t.test(extra ~ group, data = sleep, paired = TRUE)`: t = -4.0621, p = 0.002833.
+        // Expected: R, `t.test(extra ~ group, data = sleep, paired = TRUE)`.
         let first = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0];
         let second = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4];
         assert!((paired_test(&first, &second) - 0.002_833).abs() < 5e-7);
@@ -107,7 +105,7 @@ mod tests {
 
     #[test]
     fn holm_agrees_with_r() {
-        // R, `p.adjust(c(0.01, 0.02, 0.03, 0.04, 0.05), "holm")`, and out of order.
+        // Expected: R, `p.adjust(c(0.01, 0.02, 0.03, 0.04, 0.05), "holm")`.
         let corrected = |p_values: &[f64]| holm(p_values).iter().map(|p| (p * 1e6).round() / 1e6).collect::<Vec<_>>();
         assert_eq!(corrected(&[0.01, 0.02, 0.03, 0.04, 0.05]), [0.05, 0.08, 0.09, 0.09, 0.09]);
         assert_eq!(corrected(&[0.5, 0.001, 0.9]), [1.0, 0.003, 1.0]);

@@ -2,7 +2,6 @@
 
 use std::io;
 use std::net::TcpStream;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -10,19 +9,17 @@ use thiserror::Error;
 use tungstenite::client::IntoClientRequest;
 
 use super::channel::{Channel, Received};
-use super::guard::Guard;
 use super::pipe::PipeChannel;
 use super::process::{Process, Streams, exit_words};
 use super::socket::SocketChannel;
 use super::{EXIT_TIME, STARTUP_TIME};
 use getaway::protocol::{ClientFrame, Register, to_json};
 
-/// How long each side is polled in turn. A command is delayed by at most this much.
+/// Time for which each side is polled in turn; also the maximum delay of a command.
 const TURN: Duration = Duration::from_millis(1);
-/// Interval of attempts to connect.
 const CONNECT_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Why the bridge gave up.
+/// An error of the bridge.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum BridgeError {
@@ -42,17 +39,17 @@ pub enum BridgeError {
         /// The system's error.
         source: io::Error,
     },
-    /// The bot ended before the game.
+    /// The bot ended before the game did.
     #[error("the bot ended before the game did ({status}) after {states} states")]
     Ended {
-        /// How it ended.
+        /// The exit status, in words.
         status: String,
-        /// Number of states that it was sent.
+        /// Number of states sent to the bot.
         states: u32,
     },
 }
 
-/// The traffic over a bridge.
+/// Traffic over a bridge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BridgeReport {
     /// States passed to the bot.
@@ -61,55 +58,62 @@ pub struct BridgeReport {
     pub commands: u32,
 }
 
-/// Connects to a server, registers, and passes states to a bot and its commands to the server until
-/// the server closes the connection or `stop` is set.
+/// Connects to a server, registers, and passes states to a bot and commands to the server until the
+/// server closes the connection or `stop` is set. `log` receives the bot's standard error.
 ///
 /// # Errors
 /// When the server cannot be reached, or the bot cannot be started or ends early.
-pub fn bridge(url: &str, register: &Register, command: &str, stop: &AtomicBool) -> Result<BridgeReport, BridgeError> {
-    let mut server = connect(url, stop)?;
+pub fn bridge(
+    url: &str,
+    register: &Register,
+    command: &str,
+    stop: &AtomicBool,
+    log: &mut dyn FnMut(&str),
+) -> Result<BridgeReport, BridgeError> {
+    let is_stopped = || stop.load(Ordering::Relaxed);
+    let mut server = connect(url, &is_stopped)?;
     let start_error = |source| BridgeError::Start { command: command.to_owned(), source };
-    let guard = Arc::new(Guard::start().map_err(start_error)?);
     let environment = [("SERVER_URL", String::new())];
-    let mut process =
-        Process::start(command, Streams::Bridged, &environment, Some(Arc::clone(&guard))).map_err(start_error)?;
-    let child = process.child();
-    let streams = (child.stdin.take().expect("piped"), child.stdout.take().expect("piped"));
-    let mut bot = PipeChannel::new(streams.0, streams.1);
+    let mut process = Process::start(command, Streams::Piped, &environment).map_err(start_error)?;
+    let mut bot = PipeChannel::new(process.child()).map_err(start_error)?;
     server.send(&to_json(register));
     let mut report = BridgeReport::default();
-    while !stop.load(Ordering::Relaxed) {
+    while !is_stopped() {
+        log(&process.take_log());
         match server.receive(Instant::now() + TURN) {
-            Received::Message(state) => {
+            Received::Message { text, .. } => {
                 report.states += 1;
-                bot.send(&state);
+                bot.send(&text);
             }
             Received::Nothing => {}
             Received::Closed | Received::Broken(_) => break,
         }
         match bot.receive(Instant::now() + TURN) {
-            // The bridge has registered.
-            Received::Message(message) if matches!(ClientFrame::parse(&message), Ok(ClientFrame::Register(_))) => {}
-            Received::Message(message) => {
+            // The bridge itself has registered, so a registration of the bot is dropped.
+            Received::Message { text, .. } if matches!(ClientFrame::parse(&text), Ok(ClientFrame::Register(_))) => {}
+            Received::Message { text, .. } => {
                 report.commands += 1;
-                server.send(&message);
+                server.send(&text);
             }
             Received::Nothing => {}
             Received::Closed | Received::Broken(_) => {
-                let status = exit_words(process.wait(EXIT_TIME));
-                server.close();
+                let status = exit_words(process.wait(EXIT_TIME, &is_stopped).unwrap_or_default());
+                process.kill();
+                log(&process.take_log());
+                server.close(&is_stopped);
                 return Err(BridgeError::Ended { status, states: report.states });
             }
         }
     }
     drop(bot);
-    process.wait(EXIT_TIME);
+    let _ = process.wait(EXIT_TIME, &is_stopped);
     process.kill();
+    log(&process.take_log());
     Ok(report)
 }
 
-/// Connects; waits for a server that is still starting.
-fn connect(url: &str, stop: &AtomicBool) -> Result<SocketChannel, BridgeError> {
+/// Connects; retries while the server may still be starting.
+fn connect(url: &str, is_stopped: &dyn Fn() -> bool) -> Result<SocketChannel, BridgeError> {
     let error = |reason: String| BridgeError::Connect { url: url.to_owned(), reason };
     let deadline = Instant::now() + STARTUP_TIME / 2;
     let request = || url.into_client_request().map_err(|reason| error(reason.to_string()));
@@ -121,14 +125,11 @@ fn connect(url: &str, stop: &AtomicBool) -> Result<SocketChannel, BridgeError> {
     let stream = loop {
         match TcpStream::connect((host, uri.port_u16().unwrap_or(80))) {
             Ok(stream) => break stream,
-            Err(_) if Instant::now() < deadline && !stop.load(Ordering::Relaxed) => {
+            Err(_) if Instant::now() < deadline && !is_stopped() => {
                 std::thread::sleep(CONNECT_INTERVAL);
             }
             Err(reason) => return Err(error(reason.to_string())),
         }
     };
-    // Send small packets at once: waiting for more data would only delay the command.
-    let _ = stream.set_nodelay(true);
-    let opened = tungstenite::client(request()?, stream).map_err(|reason| error(reason.to_string()));
-    opened.map(|(socket, _)| SocketChannel::new(socket))
+    SocketChannel::connect(request()?, stream, is_stopped).map_err(|reason| error(reason.to_string()))
 }

@@ -1,25 +1,24 @@
-//! The connection to a bot, over any transport.
-
 use std::time::Instant;
 
-/// Input from a bot.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Received {
-    /// A message: text that should be JSON.
-    Message(String),
-    /// Nothing before the deadline.
+    /// A message, expected to be JSON.
+    Message {
+        text: String,
+        /// The time at which its last byte arrived.
+        arrived: Instant,
+    },
+    /// No complete message arrived before the deadline.
     Nothing,
-    /// The bot has closed the connection.
     Closed,
-    /// The bot broke the protocol; the text says how.
+    /// The bot broke the protocol, as described.
     Broken(String),
 }
 
-/// A connection to a bot.
 pub(super) trait Channel: Send {
-    /// Sends a message. A lost connection is noticed when receiving.
+    /// Sends a message without waiting. [`Self::receive`] reports a lost connection.
     fn send(&mut self, message: &str);
 
-    /// Waits for a message until `deadline`.
+    /// Waits until `deadline` for a complete message. Keeps later input for the next call.
     fn receive(&mut self, deadline: Instant) -> Received;
 }

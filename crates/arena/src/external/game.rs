@@ -1,37 +1,36 @@
-//! Games of external bots: the server's rules about time and messages, without the server.
+//! Games of external bots, with the server's rules for time and messages.
 
 use std::fs;
 use std::io;
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::channel::{Channel, Received};
-use super::guard::Guard;
 use super::pipe::PipeChannel;
 use super::process::{Process, Streams, exit_words, last_words};
 use super::socket::{Port, SocketChannel};
 use super::{
     CRASH_TIME, EXIT_TIME, ExternalBot, ExternalOptions, ExternalRecord, FRAMES_PER_TICK_MAX, Failure, FailureKind,
-    SILENT_TICKS_MAX, STARTUP_TIME, Transport,
+    LOG_BYTES_MAX, SILENT_TICKS_MAX, STARTUP_TIME, Stopped, Transport,
 };
 use crate::game::{MovesFingerprint, TEAM, Times};
+use crate::journal::FileKind;
 use getaway::game::{Action, FIRST_TICK, Plan, State, World};
 use getaway::protocol::{ClientFrame, Command, MessageWriter};
 use getaway::recording::{CommandNote, UnreadableNote, WireNotes, milliseconds, shortened};
 
-/// Interval at which a game checks whether it must stop.
-const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(100);
+const LOG: FileKind = FileKind { name: "log", version: 1 };
+const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// A piped bot between two games.
 type IdleBot = (ExternalBot, Process, PipeChannel);
 
-/// Plays the games of external bots, and keeps their processes.
+/// Plays the games of external bots and keeps their processes.
 #[derive(Debug)]
 pub(crate) struct ExternalHost {
     options: ExternalOptions,
-    guard: Arc<Guard>,
     idle: Mutex<Vec<IdleBot>>,
 }
 
@@ -42,67 +41,59 @@ pub struct ExternalGame<'a> {
     pub bot: &'a ExternalBot,
     /// The map and the rules.
     pub world: &'a World,
-    /// The seed of the game, for the bot: it is in the environment variable `SEED` of a new
-    /// process.
+    /// The seed of the game, passed to a new process in the environment variable `SEED`.
     pub seed: u64,
-    /// The name of the file for the bot's standard error.
+    /// The file name of the log, which receives the bot's standard error.
     pub log_name: &'a str,
 }
 
-/// A tick of an external bot's game, just before it is played.
+/// A tick of an external bot's game, before it is played.
 #[derive(Debug)]
 pub struct ExternalTick<'a> {
-    /// The state that the bot was sent.
+    /// The state sent to the bot.
     pub state: &'a State,
-    /// The command that counts; empty if there was none in time.
+    /// The accepted command; empty if none arrived in time.
     pub actions: &'a [Action],
-    /// What the bot sent.
+    /// The messages of the bot.
     pub wire: WireNotes,
 }
 
-/// A game that an external bot has played.
+/// A finished game of an external bot.
 #[derive(Debug)]
 pub struct PlayedGame {
     /// The last state.
     pub state: State,
-    /// How the bot behaved.
+    /// Statistics of the bot.
     pub record: ExternalRecord,
-    /// The fingerprint of its moves.
+    /// The fingerprint of the player's positions.
     pub moves: MovesFingerprint,
-    /// Its moves.
+    /// The player's moves.
     pub line: Plan,
-    /// How long it took to answer.
+    /// The response times.
     pub times: Times,
 }
 
-/// Plays one game with a process of its own. `watch` is called with every tick; after a failure,
-/// the rest of the game is played without the bot.
+/// Plays one game with a new process. `watch` is called for every tick, and also after a failure,
+/// when the game continues without the bot.
 ///
 /// # Errors
-/// When no process can be started, or the bot's log cannot be written.
+/// When the process cannot be started, or the log cannot be written.
 pub fn play_external(
     game: ExternalGame<'_>,
     options: &ExternalOptions,
     watch: &mut dyn FnMut(ExternalTick<'_>),
 ) -> io::Result<PlayedGame> {
-    let host = ExternalHost::new(ExternalOptions { restart: true, ..options.clone() })?;
+    let host = ExternalHost::new(ExternalOptions { restart: true, ..options.clone() });
     let played = host.play(game, &|| false, watch)?;
     Ok(played.expect("the game was not stopped"))
 }
 
-/// The series was stopped before the game ended.
-struct Stopped;
-
 impl ExternalHost {
-    /// A host without any bots yet.
-    pub fn new(options: ExternalOptions) -> io::Result<Self> {
-        Ok(Self { options, guard: Arc::new(Guard::start()?), idle: Mutex::new(Vec::new()) })
+    pub fn new(options: ExternalOptions) -> Self {
+        Self { options, idle: Mutex::new(Vec::new()) }
     }
 
-    /// Plays a game; `None` if it was stopped.
-    ///
-    /// # Errors
-    /// When the log of the game cannot be written.
+    /// Plays a game; `None` if it was stopped. Fails if the log cannot be written.
     pub fn play(
         &self,
         game: ExternalGame<'_>,
@@ -124,7 +115,7 @@ impl ExternalHost {
         Ok(Some(play.finish()))
     }
 
-    /// Plays with a new process over a websocket; returns its log.
+    /// Plays over a websocket with a new process; returns the log.
     fn exec(&self, play: &mut Play<'_>) -> Result<String, Stopped> {
         let Ok((port, url)) = Port::open().and_then(|port| port.url().map(|url| (port, url))) else {
             play.fail(FailureKind::Crash, "no free port on this machine".to_owned());
@@ -132,7 +123,7 @@ impl ExternalHost {
         };
         let command = play.game.bot.command.replace("{url}", &url);
         let environment = [("SERVER_URL", url), ("SEED", play.game.seed.to_string())];
-        let mut process = match Process::start(&command, Streams::Logged, &environment, Some(Arc::clone(&self.guard))) {
+        let mut process = match Process::start(&command, Streams::Logged, &environment) {
             Ok(process) => process,
             Err(error) => {
                 play.fail(FailureKind::Crash, format!("cannot be started: {error}"));
@@ -146,8 +137,8 @@ impl ExternalHost {
         match channel {
             Some(mut channel) => {
                 self.exec_connected(play, &mut channel, &mut process)?;
-                channel.close();
-                process.wait(EXIT_TIME);
+                channel.close(play.is_stopped);
+                let _ = process.wait(EXIT_TIME, play.is_stopped);
             }
             None => match process.status() {
                 Some(status) => {
@@ -167,19 +158,18 @@ impl ExternalHost {
         process: &mut Process,
     ) -> Result<(), Stopped> {
         match play.receive(channel, Instant::now() + STARTUP_TIME)? {
-            Received::Message(message) => match ClientFrame::parse(&message) {
+            Received::Message { text, .. } => match ClientFrame::parse(&text) {
                 Ok(ClientFrame::Register(_)) => return play.play(channel, process, Duration::ZERO),
                 _ => play.fail(FailureKind::Garbage, "its first message is not REGISTER".to_owned()),
             },
             Received::Nothing => play.fail(FailureKind::Silence, "did not register".to_owned()),
-            Received::Closed => play.fail_closed(process),
+            Received::Closed => play.fail_closed(process)?,
             Received::Broken(what) => play.fail(FailureKind::Garbage, what),
         }
         Ok(())
     }
 
-    /// Plays over standard input and output, with an idle process or a new one; returns the log of
-    /// this game.
+    /// Plays over standard streams with an idle or a new process; returns the log of this game.
     fn pipe(&self, play: &mut Play<'_>) -> Result<String, Stopped> {
         let idle = if self.options.restart { None } else { self.take_idle(play.game.bot) };
         let (mut process, mut channel, startup_time) = match idle {
@@ -192,7 +182,6 @@ impl ExternalHost {
                 }
             },
         };
-        channel.clear();
         play.play(&mut channel, &mut process, startup_time)?;
         if play.record.failure.is_none() && !self.options.restart {
             let log = process.take_log();
@@ -200,10 +189,10 @@ impl ExternalHost {
             idle.push((play.game.bot.clone(), process, channel));
             return Ok(log);
         }
-        // The end of its input tells the bot that there are no more games.
+        // Closing its input tells the bot that no games are left.
         drop(channel);
         if play.record.failure.is_none() {
-            process.wait(EXIT_TIME);
+            let _ = process.wait(EXIT_TIME, play.is_stopped);
         }
         process.kill();
         Ok(process.take_log())
@@ -213,26 +202,32 @@ impl ExternalHost {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             let index = idle.iter().position(|(of, ..)| of == bot)?;
-            let (_, mut process, channel) = idle.swap_remove(index);
-            // A program may end after its game, like one that plays over a websocket.
-            if process.status().is_none() {
+            let (_, mut process, mut channel) = idle.swap_remove(index);
+            // A program may end after each game, as programs that use a websocket do.
+            if channel.clear() && process.status().is_none() {
                 return Some((process, channel));
             }
         }
     }
 
     fn start_piped(&self, game: ExternalGame<'_>) -> io::Result<(Process, PipeChannel)> {
-        // Without an address, a program that supports both reads standard input.
+        // Without an address, a program that supports both transports uses its standard streams.
         let environment = [("SERVER_URL", String::new()), ("SEED", game.seed.to_string())];
-        let guard = Some(Arc::clone(&self.guard));
-        let mut process = Process::start(&game.bot.command, Streams::Piped, &environment, guard)?;
-        let child = process.child();
-        let streams = (child.stdin.take().expect("piped"), child.stdout.take().expect("piped"));
-        Ok((process, PipeChannel::new(streams.0, streams.1)))
+        let mut process = Process::start(&game.bot.command, Streams::Piped, &environment)?;
+        let channel = PipeChannel::new(process.child())?;
+        Ok((process, channel))
     }
 }
 
-/// A game that is being played.
+impl Drop for ExternalHost {
+    /// Ends all bots in parallel.
+    fn drop(&mut self) {
+        for (_, process, _) in self.idle.get_mut().unwrap_or_else(PoisonError::into_inner) {
+            process.release();
+        }
+    }
+}
+
 struct Play<'a> {
     game: ExternalGame<'a>,
     tick_time: Duration,
@@ -243,13 +238,10 @@ struct Play<'a> {
     moves: MovesFingerprint,
     line: Plan,
     times: Times,
-    /// Consecutive ticks without a command.
     silent_ticks: u32,
-    /// Whether the bot has sent other messages since its last command.
     sent_garbage: bool,
-    /// The last tick for which a command was accepted.
     answered_tick: Option<u32>,
-    /// When the state was sent, and what has arrived since.
+    /// The time at which the state was sent, and the messages received since.
     sent: Instant,
     wire: WireNotes,
 }
@@ -284,14 +276,14 @@ impl<'a> Play<'a> {
         self.record.failure = Some(Failure { kind, tick: self.state.tick(), detail });
     }
 
-    /// The bot has closed the connection before the end of the game.
-    fn fail_closed(&mut self, process: &mut Process) {
-        let status = process.wait(CRASH_TIME);
+    /// Reports that the bot closed the connection before the end of the game.
+    fn fail_closed(&mut self, process: &mut Process) -> Result<(), Stopped> {
+        let status = process.wait(CRASH_TIME, self.is_stopped)?;
         self.fail(FailureKind::Crash, exit_words(status));
+        Ok(())
     }
 
-    /// Plays until the end, or until the bot fails. The first command may take `startup_time`
-    /// longer.
+    /// Plays until the game ends or the bot fails; `startup_time` extends the first tick.
     fn play(
         &mut self,
         channel: &mut dyn Channel,
@@ -305,7 +297,6 @@ impl<'a> Play<'a> {
             channel.send(&writer.write(&self.state));
             let deadline = self.sent + self.tick_time + std::mem::take(&mut extra_time);
             if let Some(actions) = self.answer(channel, process, deadline)? {
-                self.times.add(self.sent.elapsed());
                 self.step(&actions);
             }
         }
@@ -321,13 +312,13 @@ impl<'a> Play<'a> {
     ) -> Result<Option<Vec<Action>>, Stopped> {
         for _ in 0..FRAMES_PER_TICK_MAX {
             match self.receive(channel, deadline)? {
-                Received::Message(message) => match self.read(&message) {
+                Received::Message { text, arrived } => match self.read(&text, arrived) {
                     ControlFlow::Break(answer) => return Ok(answer),
                     ControlFlow::Continue(()) => {}
                 },
                 Received::Nothing => return Ok(self.miss()),
                 Received::Closed => {
-                    self.fail_closed(process);
+                    self.fail_closed(process)?;
                     return Ok(None);
                 }
                 Received::Broken(what) => {
@@ -340,12 +331,14 @@ impl<'a> Play<'a> {
         Ok(None)
     }
 
-    /// Reads a message: breaks with the command of the tick, or with `None` on a failure.
-    fn read(&mut self, message: &str) -> ControlFlow<Option<Vec<Action>>> {
-        let (tick, ms) = (u32::from(self.state.tick()), milliseconds(self.sent.elapsed()));
+    /// Handles a message; breaks with the command of the tick, or with `None` on a failure.
+    fn read(&mut self, message: &str, arrived: Instant) -> ControlFlow<Option<Vec<Action>>> {
+        let elapsed = arrived.saturating_duration_since(self.sent);
+        let (tick, ms) = (u32::from(self.state.tick()), milliseconds(elapsed));
         match ClientFrame::parse(message) {
             Ok(ClientFrame::Command(command)) if command.tick == tick => {
                 self.record.commands += 1;
+                self.times.add(elapsed);
                 self.wire.command = Some(CommandNote { ms, tick: None, actions: command.actions.clone() });
                 self.answered_tick = Some(tick);
                 (self.silent_ticks, self.sent_garbage) = (0, false);
@@ -356,11 +349,11 @@ impl<'a> Play<'a> {
                     self.record.late_commands += 1;
                     self.wire.late.push(CommandNote { ms, tick: Some(found), actions });
                 }
-                // A late command is a sign of life.
+                // A late command shows that the bot is alive.
                 self.silent_ticks = 0;
                 ControlFlow::Continue(())
             }
-            // A program that also plays over a websocket may register here too.
+            // A program that supports both transports may register on either.
             Ok(ClientFrame::Register(_)) if self.record.commands == 0 => ControlFlow::Continue(()),
             Ok(frame) => {
                 let error = match frame {
@@ -373,7 +366,7 @@ impl<'a> Play<'a> {
                 self.sent_garbage = true;
                 ControlFlow::Continue(())
             }
-            // The server closes the connection.
+            // The server closes the connection on an invalid message.
             Err(error) => {
                 self.record.invalid_commands += 1;
                 let text = shortened(message);
@@ -384,7 +377,6 @@ impl<'a> Play<'a> {
         }
     }
 
-    /// Counts a tick without a command.
     fn miss(&mut self) -> Option<Vec<Action>> {
         self.silent_ticks += 1;
         if self.silent_ticks >= SILENT_TICKS_MAX {
@@ -393,10 +385,11 @@ impl<'a> Play<'a> {
             return None;
         }
         self.record.missed_ticks += 1;
+        self.times.add(self.sent.elapsed());
         Some(Vec::new())
     }
 
-    /// Receives a message; gives up if the series is stopped.
+    /// Receives a message; fails if the series is stopped.
     fn receive(&self, channel: &mut dyn Channel, deadline: Instant) -> Result<Received, Stopped> {
         loop {
             if (self.is_stopped)() {
@@ -415,11 +408,11 @@ impl<'a> Play<'a> {
         let wire = WireNotes { left, ..std::mem::take(&mut self.wire) };
         (self.watch)(ExternalTick { state: &self.state, actions, wire });
         self.moves.add(self.game.world.player(&self.state));
-        // This fails only if the game is over, which ends the loop.
+        // Fails only after the last tick, when the loop ends.
         self.line.0.extend(self.game.world.play(&mut self.state, actions));
     }
 
-    /// Plays the rest without the bot, as the server does.
+    /// Plays the remaining ticks without the bot, as the server does.
     fn finish(mut self) -> PlayedGame {
         while !self.state.is_over() {
             self.record.missed_ticks += 1;
@@ -430,7 +423,10 @@ impl<'a> Play<'a> {
     }
 }
 
+/// Writes a log; overwrites nothing but another log.
 fn write_log(folder: &Path, name: &str, log: &str) -> io::Result<()> {
     fs::create_dir_all(folder)?;
-    fs::write(folder.join(name), log)
+    let path = folder.join(name);
+    LOG.check_replaceable(&path, 2 * LOG_BYTES_MAX as u64)?;
+    fs::write(path, format!("{{\"getaway\":\"{}\",\"version\":{}}}\n{log}", LOG.name, LOG.version))
 }

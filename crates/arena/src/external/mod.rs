@@ -1,21 +1,22 @@
 //! External bots: programs in any language that play in place of a planner.
 //!
-//! `exec:COMMAND` starts a program that connects to a websocket, as in the competition: it finds
-//! the address in the environment variable `SERVER_URL`, and in place of `{url}` in the command.
-//! `pipe:COMMAND` starts a program that reads the server's messages as lines of JSON from standard
-//! input, and writes its commands as lines to standard output.
+//! `exec:COMMAND` starts a program that connects to a websocket, as in the competition. The program
+//! finds the address in the environment variable `SERVER_URL`, or in its command in place of
+//! `{url}`. `pipe:COMMAND` starts a program that reads messages from standard input and writes
+//! commands to standard output, as lines of JSON.
 //!
-//! Guarantees: a bot has the time limits of the server; a bot that crashes, falls silent or sends
-//! garbage loses the game, and the record says why; no process outlives the games, not even if the
-//! program is killed.
+//! Guarantees: a bot has the time limits of the server. A bot that crashes, falls silent or sends
+//! garbage loses the game, and the record has the reason. On Linux no process started by a bot
+//! outlives its games, even if this program is killed; elsewhere, processes that leave the bot's
+//! process group survive.
 
 mod bridge;
 mod channel;
 mod game;
-mod guard;
 mod pipe;
 mod process;
 mod socket;
+mod stream;
 mod summary;
 
 use std::fmt;
@@ -30,36 +31,39 @@ pub use summary::{ExternalSummary, external_summaries};
 pub(crate) use game::ExternalHost;
 pub use game::{ExternalGame, ExternalTick, PlayedGame, play_external};
 
-/// Time for a program to start and connect, and for the first command of a piped program: the time
-/// that the server waits for a registration, plus as much for the start of the program.
+/// Time limit for a program to start and connect, and for the first command of a piped program: the
+/// server's registration timeout plus as much for starting.
 pub const STARTUP_TIME: Duration = Duration::from_secs(10);
-/// A bot that sends no command for this many ticks in a row has lost: 2 s at the server's pace.
+/// A bot that sends no command for this many consecutive ticks loses: 2 s at the server's pace.
 pub const SILENT_TICKS_MAX: u32 = 20;
 /// Maximum number of frames per tick, as on the server.
 const FRAMES_PER_TICK_MAX: usize = 100;
-/// Time for a program to end by itself after its game, before it is killed.
+/// Time for a program to exit after its game; it is then killed.
 const EXIT_TIME: Duration = Duration::from_millis(500);
-/// Time for a program that has closed its connection to end, and thereby to say why: an interpreter
-/// on a busy machine needs a while.
+/// Time for a program to exit after it closed its connection, so that its error message can be
+/// read. Interpreters on a busy machine need this long.
 const CRASH_TIME: Duration = Duration::from_secs(3);
-/// Interval at which to check whether a program has ended or connected, or must be stopped.
+/// Interval between checks for an exit, a connection or a stop.
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
-/// Maximum size of a game's log: the rest of what the bot writes is dropped.
+/// Maximum size of a game's log; further output is dropped.
 const LOG_BYTES_MAX: usize = 1 << 20;
-/// Maximum length of the log's end that a record keeps.
+/// Maximum length of the last line of a log in a record.
 const LOG_TAIL_CHARS: usize = 300;
 
-/// How the arena treats external bots.
+#[derive(Debug)]
+struct Stopped;
+
+/// Options of external bots.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExternalOptions {
-    /// The time limit per tick; after it, the tick is played without a command.
+    /// The time limit per tick; a late tick is played without a command.
     pub tick_time: Duration,
-    /// Whether every game has a process of its own. A program that connects to a websocket always
-    /// has one; otherwise a piped program plays all games of a thread, and is restarted only after
-    /// it has lost by a failure.
+    /// True if every game gets a new process. Otherwise a piped program plays all games of a thread
+    /// and is restarted only after a failure. Programs that use a websocket always get a new
+    /// process.
     pub restart: bool,
-    /// The folder for the bots' standard error: one file per game. Without it, only the end of the
-    /// output of a failed game is kept, in its record.
+    /// The folder for the bots' standard error, one file per game. If `None`, only the last line of
+    /// a failed game's output is kept, in its record.
     pub logs: Option<PathBuf>,
 }
 
@@ -69,10 +73,10 @@ impl Default for ExternalOptions {
     }
 }
 
-/// How an external bot is connected.
+/// The connection to an external bot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
-    /// Over a websocket, as with the real server.
+    /// A websocket, as with the real server.
     Exec,
     /// Lines of JSON over standard input and output.
     Pipe,
@@ -81,14 +85,14 @@ pub enum Transport {
 /// An external bot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExternalBot {
-    /// How it is connected.
+    /// The connection to the bot.
     pub transport: Transport,
-    /// The command that starts it, for the shell.
+    /// The shell command that starts the bot.
     pub command: String,
 }
 
 impl ExternalBot {
-    /// The external bot that a text names; `None` if it names a planner.
+    /// Parses `exec:COMMAND` or `pipe:COMMAND`; `None` for the name of a planner.
     ///
     /// ```
     /// use getaway_arena::{ExternalBot, Transport};
@@ -107,7 +111,7 @@ impl ExternalBot {
     }
 }
 
-/// How an external bot behaved in a game.
+/// Statistics of an external bot in a game.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExternalRecord {
     /// The time limit per tick in milliseconds.
@@ -116,43 +120,43 @@ pub struct ExternalRecord {
     pub commands: u32,
     /// Ticks played without a command.
     pub missed_ticks: u32,
-    /// Commands that arrived after their tick had been played without one.
+    /// Commands that arrived after their tick was played.
     pub late_commands: u32,
     /// Messages that are not commands.
     pub invalid_commands: u32,
-    /// Why the bot lost, if it failed; the rest of the game was played without it.
+    /// The failure of the bot, if any; the remaining ticks were played without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
 }
 
-/// Why an external bot lost a game.
+/// A failure, which loses the game.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
-    /// What it did.
+    /// The kind of failure.
     pub kind: FailureKind,
-    /// The first tick that it did not play.
+    /// The first tick without the bot.
     pub tick: u16,
-    /// What was found, and the end of the bot's standard error.
+    /// A description, and the end of the bot's standard error.
     pub detail: String,
 }
 
-/// What a bot did wrong.
+/// A kind of failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FailureKind {
-    /// It could not be started, or ended during the game.
+    /// The bot could not be started, or ended during the game.
     Crash,
-    /// It did not connect, or sent nothing for [`SILENT_TICKS_MAX`] ticks.
+    /// The bot did not connect, or sent nothing for [`SILENT_TICKS_MAX`] ticks.
     Silence,
-    /// It sent no command: only invalid JSON, or messages of other kinds.
+    /// The bot sent only invalid JSON or messages other than commands.
     Garbage,
 }
 
 impl FailureKind {
-    /// Every kind.
+    /// All kinds.
     pub const ALL: [Self; 3] = [Self::Crash, Self::Silence, Self::Garbage];
 
-    /// What a bot did, in words: "crashed".
+    /// The failure as a verb: "crashed".
     pub const fn verb(self) -> &'static str {
         match self {
             Self::Crash => "crashed",

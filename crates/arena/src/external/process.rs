@@ -1,53 +1,75 @@
-//! The process of a bot: a process group of its own, killed when dropped, and its log.
+//! The process tree of a bot, ended when dropped, and its log.
 
-use std::io::{self, PipeReader, Read};
+use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use super::guard::Guard;
-use super::{LOG_BYTES_MAX, LOG_TAIL_CHARS, POLL_INTERVAL};
+use super::{LOG_BYTES_MAX, LOG_TAIL_CHARS, POLL_INTERVAL, Stopped};
 
-/// A running bot.
+/// Time for a bot's processes to end when killed; after it, the supervisor continues alone.
+const KILL_TIME: Duration = Duration::from_millis(500);
+/// Time to read the rest of a log, which a surviving process may hold open.
+const LOG_TIME: Duration = Duration::from_millis(100);
+
+/// A running bot: the shell that supervises it or, on Windows, runs its command.
 #[derive(Debug)]
 pub(super) struct Process {
     child: Child,
-    guard: Option<Arc<Guard>>,
+    /// A pipe whose closing makes the supervisor end the bot, even if this program is killed.
+    leash: Option<PipeWriter>,
+    /// The time at which the leash was closed.
+    released: Option<Instant>,
     log: Arc<Mutex<Vec<u8>>>,
     log_reader: Option<JoinHandle<()>>,
 }
 
-/// What a bot's standard streams are connected to.
+/// The connection of a bot's standard streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Streams {
-    /// Standard input is empty, standard output goes to the log.
+    /// Standard input is empty; both outputs go to the log.
     Logged,
-    /// Both are pipes of ours; standard error goes to the log.
+    /// Standard input and output are pipes; standard error goes to the log.
     Piped,
-    /// Both are pipes of ours; standard error is that of this program.
-    Bridged,
 }
 
-/// The shell command that runs `command`.
-fn shell(command: &str) -> Command {
-    let (shell, option) = if cfg!(windows) { ("cmd", "/C") } else { ("sh", "-c") };
-    let mut shell = Command::new(shell);
-    shell.args([option, command]);
-    shell
+/// A shell that runs `command`, and ends everything started by it when the pipe is closed.
+#[cfg(unix)]
+fn supervisor(command: &str) -> io::Result<(Command, Option<PipeWriter>)> {
+    use std::os::fd::AsRawFd;
+    use std::os::unix::process::CommandExt;
+
+    let (end, leash) = io::pipe()?;
+    let mut shell = Command::new("sh");
+    shell.args(["-c", include_str!("supervisor.sh"), "sh", command, &end.as_raw_fd().to_string()]);
+    // Keeps Ctrl-C from the bot.
+    shell.process_group(0);
+    let prepare = move || {
+        rustix::io::fcntl_setfd(&end, rustix::io::FdFlags::empty())?;
+        // Systems without subreapers end process groups only.
+        #[cfg(target_os = "linux")]
+        let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+        Ok(())
+    };
+    // SAFETY: between fork and exec, `prepare` only makes system calls; it neither allocates nor
+    // takes a lock.
+    unsafe { shell.pre_exec(prepare) };
+    Ok((shell, Some(leash)))
+}
+
+#[cfg(not(unix))]
+fn supervisor(command: &str) -> io::Result<(Command, Option<PipeWriter>)> {
+    let mut shell = Command::new("cmd");
+    shell.args(["/C", command]);
+    Ok((shell, None))
 }
 
 impl Process {
-    /// Starts a command of the shell with these additions to the environment; an empty value
-    /// removes the variable.
-    pub fn start(
-        command: &str,
-        streams: Streams,
-        environment: &[(&str, String)],
-        guard: Option<Arc<Guard>>,
-    ) -> io::Result<Self> {
+    /// Starts a shell command with these variables; an empty value removes the variable.
+    pub fn start(command: &str, streams: Streams, environment: &[(&str, String)]) -> io::Result<Self> {
         let (log_end, log_start) = io::pipe()?;
-        let mut shell = shell(command);
+        let (mut shell, leash) = supervisor(command)?;
         for (name, value) in environment {
             if value.is_empty() {
                 shell.env_remove(name)
@@ -58,62 +80,68 @@ impl Process {
         match streams {
             Streams::Logged => shell.stdin(Stdio::null()).stdout(log_start.try_clone()?).stderr(log_start),
             Streams::Piped => shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log_start),
-            Streams::Bridged => shell.stdin(Stdio::piped()).stdout(Stdio::piped()),
         };
-        #[cfg(unix)]
-        {
-            std::os::unix::process::CommandExt::process_group(&mut shell, 0);
-            if let Some(guard) = &guard {
-                guard.watch(&mut shell);
-            }
-        }
         let child = shell.spawn()?;
-        // The command holds the writing end of the log; until it is dropped, the log cannot end.
+        // The command holds the writing end of the log, so the log ends only after it is dropped.
         drop(shell);
         let log = Arc::new(Mutex::new(Vec::new()));
         let shared = Arc::clone(&log);
-        let log_reader = Some(thread::spawn(move || collect_log(log_end, &shared)));
-        Ok(Self { child, guard, log, log_reader })
+        let mut process = Self { child, leash, released: None, log, log_reader: None };
+        process.log_reader = Some(thread::Builder::new().spawn(move || collect_log(log_end, &shared))?);
+        Ok(process)
     }
 
-    /// The child, for its streams.
     pub fn child(&mut self) -> &mut Child {
         &mut self.child
     }
 
-    /// The exit status, if the process has ended.
     pub fn status(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().ok().flatten()
     }
 
-    /// Waits for the process to end.
-    pub fn wait(&mut self, limit: Duration) -> Option<ExitStatus> {
-        let end = Instant::now() + limit;
+    /// Waits at most `limit` for the bot to end.
+    pub fn wait(&mut self, limit: Duration, is_stopped: &dyn Fn() -> bool) -> Result<Option<ExitStatus>, Stopped> {
+        self.wait_until(Instant::now() + limit, is_stopped)
+    }
+
+    fn wait_until(&mut self, end: Instant, is_stopped: &dyn Fn() -> bool) -> Result<Option<ExitStatus>, Stopped> {
         loop {
             match self.status() {
+                None if is_stopped() => return Err(Stopped),
                 None if Instant::now() < end => thread::sleep(POLL_INTERVAL),
-                status => return status,
+                status => return Ok(status),
             }
         }
     }
 
-    /// Kills the process and all processes that it has started, and waits for their output to end.
-    pub fn kill(&mut self) {
-        kill_group(&mut self.child);
-        let _ = self.child.wait();
-        if let Some(guard) = self.guard.take() {
-            guard.remove(self.child.id());
+    /// Kills the bot and its descendants without waiting.
+    pub fn release(&mut self) {
+        if self.released.is_some() {
+            return;
         }
+        self.released = Some(Instant::now());
+        match self.leash.take() {
+            // A concurrently forked process may hold the pipe open, so closing it is not enough:
+            // the line ends the bot, too. Writing fails if the supervisor has ended.
+            Some(mut leash) => drop(leash.write_all(b"\n")),
+            None => drop(self.child.kill()),
+        }
+    }
+
+    /// Kills the bot and its descendants, and waits for the end of the output.
+    pub fn kill(&mut self) {
+        self.release();
+        let end = self.released.map_or_else(Instant::now, |released| released + KILL_TIME);
+        let _ = self.wait_until(end, &|| false);
         if let Some(reader) = self.log_reader.take() {
-            // A process that has left the group may hold the log open: do not wait for it.
-            let end = Instant::now() + Duration::from_millis(200);
+            let end = Instant::now() + LOG_TIME;
             while !reader.is_finished() && Instant::now() < end {
                 thread::sleep(POLL_INTERVAL);
             }
         }
     }
 
-    /// What the bot has written since the last call.
+    /// Returns the output since the last call.
     pub fn take_log(&self) -> String {
         let bytes = std::mem::take(&mut *self.log.lock().unwrap_or_else(PoisonError::into_inner));
         String::from_utf8_lossy(&bytes).into_owned()
@@ -126,20 +154,6 @@ impl Drop for Process {
     }
 }
 
-#[cfg(unix)]
-fn kill_group(child: &mut Child) {
-    use rustix::process::{Pid, Signal, kill_process_group};
-    // The group exists as long as its leader has not been waited for, or any other member runs.
-    if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-        let _ = kill_process_group(group, Signal::KILL);
-    }
-}
-
-#[cfg(not(unix))]
-fn kill_group(child: &mut Child) {
-    let _ = child.kill();
-}
-
 fn collect_log(mut output: PipeReader, log: &Mutex<Vec<u8>>) {
     let mut bytes = [0; 4096];
     while let Ok(count @ 1..) = output.read(&mut bytes) {
@@ -149,9 +163,8 @@ fn collect_log(mut output: PipeReader, log: &Mutex<Vec<u8>>) {
     }
 }
 
-/// The line of a log that says what went wrong, shortened, as an addition to a sentence; empty for
-/// an empty log. It is the last line, except for the stack and the version that Node.js and Java
-/// print after the error.
+/// The last line of a log, shortened, to be appended to an error; empty for an empty log. Skips the
+/// stack and the version that Node.js and Java print after an error.
 pub(super) fn last_words(log: &str) -> String {
     let mut lines = log.lines().rev().filter(|line| !line.trim().is_empty());
     let last = lines.clone().next().unwrap_or_default();
@@ -162,15 +175,16 @@ pub(super) fn last_words(log: &str) -> String {
     format!(": {}", line.chars().take(LOG_TAIL_CHARS).collect::<String>())
 }
 
-/// Whether a runtime prints such a line after an error: the stack, its fields, or its version.
+/// True for lines that runtimes print after an error: a stack frame, a field or the version.
 fn follows_error(line: &str) -> bool {
     line.starts_with([' ', '\t', '}']) || line.starts_with("Emitted 'error' event") || line.starts_with("Node.js v")
 }
 
-/// How a process ended, in words.
 pub(super) fn exit_words(status: Option<ExitStatus>) -> String {
     match status {
         Some(status) => match status.code() {
+            // The shell reports a signal as an exit code.
+            Some(code @ 129..160) => format!("exit code {code}, signal {}", code - 128),
             Some(code) => format!("exit code {code}"),
             None => status.to_string(),
         },

@@ -1,42 +1,46 @@
-//! A bot that connects to a websocket, as it would to the real server.
+//! A bot that connects to a websocket, as to the real server.
 
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use tungstenite::client::IntoClientRequest;
+use tungstenite::handshake::server::{Callback, ErrorResponse, Request, Response};
+use tungstenite::handshake::{HandshakeError, HandshakeRole};
+use tungstenite::http::StatusCode;
+use tungstenite::http::header::{HeaderValue, ORIGIN};
 use tungstenite::protocol::WebSocketConfig;
 use tungstenite::{Error, Message, WebSocket};
 
 use super::POLL_INTERVAL;
 use super::channel::{Channel, Received};
 use super::process::Process;
+use super::stream::Stream;
 use getaway::protocol::MAX_CLIENT_FRAME_BYTES;
 
-/// Time for the handshake of a connection, for a frame that the bot does not read, and for the
-/// answer to the closing frame.
-const SOCKET_TIME: Duration = Duration::from_secs(3);
+const HANDSHAKE_TIME: Duration = Duration::from_secs(3);
+/// Time for the answer to a closing frame.
 const CLOSE_TIME: Duration = Duration::from_millis(300);
+/// Maximum size of unsent messages; further ones are dropped.
+const UNSENT_BYTES_MAX: usize = 1 << 20;
 
-/// A port of this machine that waits for one bot.
+/// A local port for one bot.
 #[derive(Debug)]
 pub(super) struct Port(TcpListener);
 
 impl Port {
-    /// Opens a free port.
     pub fn open() -> std::io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         listener.set_nonblocking(true)?;
         Ok(Self(listener))
     }
 
-    /// The address for the bot.
     pub fn url(&self) -> std::io::Result<String> {
         Ok(format!("ws://{}", self.0.local_addr()?))
     }
 
-    /// Waits for the bot to connect, until `deadline`, its end or `is_stopped`; `None` if it did
-    /// not.
+    /// Waits for the bot; `None` after `deadline`, at the end of the process or if stopped.
     pub fn accept(
         &self,
         process: &mut Process,
@@ -44,8 +48,9 @@ impl Port {
         is_stopped: &dyn Fn() -> bool,
     ) -> Option<SocketChannel> {
         while Instant::now() < deadline && !is_stopped() {
-            if let Ok((stream, _)) = self.0.accept() {
-                if let Some(channel) = SocketChannel::accept(stream) {
+            if let Ok((connection, _)) = self.0.accept() {
+                let deadline = deadline.min(Instant::now() + HANDSHAKE_TIME);
+                if let Ok(channel) = SocketChannel::accept(connection, deadline, is_stopped) {
                     return Some(channel);
                 }
             } else if process.status().is_some() {
@@ -57,67 +62,105 @@ impl Port {
     }
 }
 
-/// A websocket.
 #[derive(Debug)]
-pub(super) struct SocketChannel(WebSocket<TcpStream>);
+pub(super) struct SocketChannel(WebSocket<Stream>);
 
 impl SocketChannel {
-    fn accept(stream: TcpStream) -> Option<Self> {
-        stream.set_nonblocking(false).ok()?;
-        stream.set_nodelay(true).ok()?;
-        stream.set_read_timeout(Some(SOCKET_TIME)).ok()?;
-        stream.set_write_timeout(Some(SOCKET_TIME)).ok()?;
+    fn accept(connection: TcpStream, deadline: Instant, is_stopped: &dyn Fn() -> bool) -> Result<Self, Error> {
+        connection.set_nonblocking(false)?;
         let limits = WebSocketConfig::default()
             .max_message_size(Some(MAX_CLIENT_FRAME_BYTES))
-            .max_frame_size(Some(MAX_CLIENT_FRAME_BYTES));
-        tungstenite::accept_with_config(stream, Some(limits)).ok().map(Self)
+            .max_frame_size(Some(MAX_CLIENT_FRAME_BYTES))
+            .max_write_buffer_size(UNSENT_BYTES_MAX);
+        let port = connection.local_addr()?.port();
+        let attempt = tungstenite::accept_hdr_with_config(Stream::over(connection)?, refuse_pages(port), Some(limits));
+        Ok(Self(shake_hands(attempt, deadline, is_stopped)?))
     }
 
-    /// A websocket that is already open.
-    pub fn new(socket: WebSocket<TcpStream>) -> Self {
-        Self(socket)
+    pub fn connect(
+        request: impl IntoClientRequest,
+        connection: TcpStream,
+        is_stopped: &dyn Fn() -> bool,
+    ) -> Result<Self, Error> {
+        let attempt = tungstenite::client(request, Stream::over(connection)?);
+        let (socket, _) = shake_hands(attempt, Instant::now() + HANDSHAKE_TIME, is_stopped)?;
+        Ok(Self(socket))
     }
 
-    /// Closes the connection after the bot has received everything sent before.
-    pub fn close(mut self) {
+    /// Closes the connection after the bot has received all data, or after a timeout.
+    pub fn close(mut self, is_stopped: &dyn Fn() -> bool) {
         let deadline = Instant::now() + CLOSE_TIME;
         let _ = self.0.close(None);
-        while matches!(self.receive(deadline), Received::Message(_)) {}
+        while !is_stopped() && Instant::now() < deadline {
+            match self.receive(deadline.min(Instant::now() + POLL_INTERVAL)) {
+                Received::Message { .. } | Received::Nothing => {}
+                Received::Closed | Received::Broken(_) => return,
+            }
+        }
+    }
+}
+
+/// Continues a handshake until it ends, or until `deadline` or `is_stopped`.
+fn shake_hands<R: HandshakeRole<InternalStream = Stream>>(
+    mut attempt: Result<R::FinalResult, HandshakeError<R>>,
+    deadline: Instant,
+    is_stopped: &dyn Fn() -> bool,
+) -> Result<R::FinalResult, Error> {
+    loop {
+        let mut started = match attempt {
+            Ok(socket) => return Ok(socket),
+            Err(HandshakeError::Failure(error)) => return Err(error),
+            Err(HandshakeError::Interrupted(started)) => started,
+        };
+        if is_stopped() || Instant::now() >= deadline {
+            return Err(Error::Io(ErrorKind::TimedOut.into()));
+        }
+        started.get_mut().get_mut().set_deadline(deadline.min(Instant::now() + POLL_INTERVAL));
+        attempt = started.handshake();
+    }
+}
+
+/// Rejects web pages: a browser sends the page's origin, a program none or the server's address.
+#[allow(clippy::result_large_err, reason = "the library decides the type")]
+fn refuse_pages(port: u16) -> impl Callback {
+    move |request: &Request, response: Response| {
+        let own = ["127.0.0.1", "localhost"].map(|name| format!("http://{name}:{port}"));
+        let is_own = |origin: &HeaderValue| own.iter().any(|own| origin == own.as_str());
+        if request.headers().get_all(ORIGIN).iter().all(is_own) {
+            return Ok(response);
+        }
+        let mut refusal = ErrorResponse::new(Some("Forbidden: expected a bot, found a web page\n".to_owned()));
+        *refusal.status_mut() = StatusCode::FORBIDDEN;
+        Err(refusal)
     }
 }
 
 impl Channel for SocketChannel {
     fn send(&mut self, message: &str) {
-        // A lost connection is noticed when receiving.
+        // Unsent data follows with the next message. A lost connection is reported by `receive`.
         let _ = self.0.send(Message::text(message));
     }
 
     fn receive(&mut self, deadline: Instant) -> Received {
+        self.0.get_mut().set_deadline(deadline);
         loop {
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() || self.0.get_ref().set_read_timeout(Some(left)).is_err() {
-                return Received::Nothing;
-            }
-            match self.0.read() {
-                Ok(Message::Text(text)) => return Received::Message(text.to_string()),
-                Ok(Message::Binary(bytes)) => {
-                    return Received::Message(String::from_utf8_lossy(&bytes).into_owned());
-                }
+            let text = match self.0.read() {
+                Ok(Message::Text(text)) => text.to_string(),
+                Ok(Message::Binary(bytes)) => String::from_utf8_lossy(&bytes).into_owned(),
                 // The library answers pings and closing frames.
-                Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_)) => {}
+                Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_)) => continue,
                 Ok(Message::Close(_)) => {
                     let _ = self.0.flush();
                     return Received::Closed;
                 }
-                Err(Error::Io(error)) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
-                    return Received::Nothing;
-                }
+                Err(Error::Io(error)) if error.kind() == ErrorKind::WouldBlock => return Received::Nothing,
                 Err(Error::Io(_) | Error::ConnectionClosed | Error::AlreadyClosed) => return Received::Closed,
                 Err(Error::Protocol(tungstenite::error::ProtocolError::ResetWithoutClosingHandshake)) => {
                     return Received::Closed;
                 }
                 Err(error) => return Received::Broken(error.to_string()),
-            }
+            };
+            return Received::Message { text, arrived: self.0.get_ref().arrived() };
         }
     }
 }

@@ -1,37 +1,35 @@
-//! Summarises how external bots behaved over a series.
-
 use serde::Serialize;
 
 use super::FailureKind;
 use crate::game::GameRecord;
 use crate::series::{Games, Series};
 
-/// How an external bot behaved over its games.
+/// Statistics of an external bot over its games.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ExternalSummary {
-    /// The bot.
+    /// The bot, as given.
     pub planner: String,
     /// Number of games.
     pub games: u64,
-    /// Games that it lost because it ended, or could not be started.
+    /// Games lost by a crash.
     pub crashed: u64,
-    /// Games that it lost because it sent nothing.
+    /// Games lost by silence.
     pub silent: u64,
-    /// Games that it lost because it sent no valid command.
+    /// Games lost by garbage.
     pub garbage: u64,
     /// Ticks played with a command.
     pub commands: u64,
     /// Ticks played without a command.
     pub missed_ticks: u64,
-    /// Commands that arrived after their tick had been played without one.
+    /// Commands that arrived after their tick was played.
     pub late_commands: u64,
     /// Messages that are not commands.
     pub invalid_commands: u64,
-    /// The first failure of each kind: map, sample (from 1), tick and what was found.
+    /// The first failure of each kind: map, sample (from 1), tick and description.
     pub failures: Vec<String>,
 }
 
-/// The external bots of a series, in the order of its planners.
+/// Summarises the external bots of a series, in the order of its planners.
 pub fn external_summaries(series: &Series, games: &Games) -> Vec<ExternalSummary> {
     let is_external = |&planner: &usize| series.external_bot(planner).is_some();
     let of_planner = |planner: usize| {
@@ -74,7 +72,7 @@ impl ExternalSummary {
         self.crashed + self.silent + self.garbage
     }
 
-    /// What the bot did wrong, in words; "no failures" if nothing.
+    /// The failures in words; "no failures" without any.
     pub fn sentence(&self) -> String {
         let count = |count: u64, kind: FailureKind| (count > 0).then(|| format!("{} in {count}", kind.verb()));
         let failures = [

@@ -1,5 +1,4 @@
-//! Tournaments between equal planners, synthetic or played, and how often their statistics are
-//! right.
+//! Measures how often the statistics of tournaments between equal planners are right.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -13,28 +12,25 @@ use getaway_arena::{Comparison, GameRecord, Games, Series, SeriesOptions, Source
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-/// The significance level of the tests whose false positives are counted.
+/// The significance level of the counted tests.
 const SIGNIFICANCE: f64 = 0.05;
-/// The tick after the last one.
 const END_TICK: u16 = 2001;
 
-/// How often the statistics of tournaments between equals were right.
+/// Counts of right and wrong statistics in tournaments between equal planners.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Calibration {
-    /// Number of tournaments.
     pub tournaments: u32,
-    /// Tournaments in which the sign test called the planners different.
+    /// Tournaments in which the sign test found a difference.
     pub false_positives: u32,
-    /// Intervals of the mean score difference, and those that contained the true value, 0.
+    /// Intervals of the mean score difference; the true value is 0.
     pub differences: Hits,
-    /// Intervals of the win share, and those that contained the true value, one half.
+    /// Intervals of the win share; the true value is one half.
     pub win_shares: Hits,
-    /// Intervals of one planner's mean score, and those that contained the true value, where it is
-    /// known.
+    /// Intervals of one planner's mean score, where the true value is known.
     pub scores: Hits,
 }
 
-/// Counts intervals, and those that contained the true value.
+/// Counts intervals, and those that contain the true value.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Hits {
     pub intervals: u32,
@@ -49,14 +45,14 @@ impl Hits {
         }
     }
 
-    /// The share that contained the true value.
+    /// The share of intervals that contain the true value.
     pub fn coverage(self) -> f64 {
         f64::from(self.hits) / f64::from(self.intervals.max(1))
     }
 }
 
 impl Calibration {
-    /// Adds a tournament, with the left planner's true mean score if it is known.
+    /// Adds a tournament; `score_mean` is the left planner's true mean score, if known.
     pub fn add(&mut self, pairs: &[(GameRecord, GameRecord)], score_mean: Option<f64>) {
         let result = Comparison::of(pairs.iter().map(|(left, right)| (left, right)));
         self.tournaments += 1;
@@ -68,7 +64,6 @@ impl Calibration {
         }
     }
 
-    /// The sum of several.
     pub fn sum(all: &[Self]) -> Self {
         let sum = |of: fn(&Self) -> Hits| {
             let hits = all.iter().map(of);
@@ -86,32 +81,30 @@ impl Calibration {
         }
     }
 
-    /// The share of tournaments with a false positive.
     pub fn false_positive_rate(self) -> f64 {
         f64::from(self.false_positives) / f64::from(self.tournaments.max(1))
     }
 }
 
-/// A pair of equal planners with synthetic games.
 pub struct SyntheticPair {
     pub name: &'static str,
     maps: usize,
     samples: usize,
-    /// The range from which a map draws the probability that a game on it is complete.
+    /// Range of the probability that a game is complete; each map draws its own.
     survival: (f64, f64),
-    /// The probability that the right planner plays the left one's game.
+    /// Probability that the right planner plays the left one's game.
     tie: f64,
-    /// Number of different games that a planner has on a map: `[left, right]`; 0 for no limit.
+    /// Number of different games that a planner has per map: `[left, right]`; 0 for no limit.
     games: [usize; 2],
-    /// Whether the limit holds on every other map only.
+    /// True if the limit holds only on every other map.
     is_mixed: bool,
 }
 
 const COPY: SyntheticPair =
     SyntheticPair { name: "", maps: 15, samples: 10, survival: (0.5, 0.5), tie: 0.0, games: [0, 0], is_mixed: false };
 
-/// Ten pairs of equal planners: copies under another name, on maps of one difficulty or of very
-/// different ones, with few samples and with many, and deterministic planners.
+/// Ten pairs of equal planners: copies on similar and on very different maps, with few and many
+/// samples, and deterministic planners.
 pub const SYNTHETIC: [SyntheticPair; 10] = [
     SyntheticPair { name: "copies on maps of one difficulty", ..COPY },
     SyntheticPair { name: "copies on maps from easy to hopeless", survival: (0.0, 1.0), ..COPY },
@@ -138,7 +131,7 @@ pub const SYNTHETIC: [SyntheticPair; 10] = [
 ];
 
 impl SyntheticPair {
-    /// The calibration over tournaments, each on maps of its own.
+    /// Calibrates over tournaments, each on its own maps.
     pub fn calibrate(&self, tournaments: u32, seed: u64) -> Calibration {
         let mut calibration = Calibration::default();
         let mut random = Pcg64Mcg::seed_from_u64(seed);
@@ -146,7 +139,6 @@ impl SyntheticPair {
         calibration
     }
 
-    /// The expected score of a game, over maps and seeds.
     fn score_mean(&self) -> f64 {
         let survival = f64::midpoint(self.survival.0, self.survival.1);
         let caught_tick = f64::midpoint(2.0, f64::from(END_TICK - 1));
@@ -175,7 +167,7 @@ impl SyntheticPair {
     }
 }
 
-/// A game that is complete with a probability, and otherwise ends at any tick.
+/// A game that is complete with probability `survival`, and otherwise ends at a random tick.
 fn synthetic_game(map: usize, survival: f64, random: &mut Pcg64Mcg) -> GameRecord {
     let final_tick = if random.random::<f64>() < survival { END_TICK } else { random.random_range(2..END_TICK) };
     GameRecord {
@@ -199,16 +191,14 @@ fn synthetic_game(map: usize, survival: f64, random: &mut Pcg64Mcg) -> GameRecor
     }
 }
 
-/// A pair of equal planners whose games are played.
 pub struct RealPair {
     pub name: &'static str,
-    /// Either one planner, which plays both sides with different seeds, or two planners whose sides
-    /// are drawn for each map: the sides are then equal over all maps, though the planners are not.
+    /// One planner, which plays both sides with different seeds; or two planners whose sides are
+    /// drawn per map, which makes the sides equal over all maps.
     planners: &'static [&'static str],
     samples: u32,
 }
 
-/// Ten pairs of equal planners to be played.
 pub const REAL: [RealPair; 10] = [
     RealPair { name: "random and a copy", planners: &["random"], samples: 5 },
     RealPair { name: "sampling and a copy", planners: &["sampling"], samples: 3 },
@@ -223,7 +213,6 @@ pub const REAL: [RealPair; 10] = [
 ];
 
 impl RealPair {
-    /// The calibration over tournaments on these maps.
     pub fn calibrate(&self, maps: &[Map], tournaments: u32, seed: u64, threads: usize) -> Calibration {
         let mut calibration = Calibration::default();
         let mut known = KnownGames::new();
@@ -242,7 +231,6 @@ impl RealPair {
         calibration
     }
 
-    /// The games of one side, ordered by sample, then by map.
     fn games(
         &self,
         known: &mut KnownGames,
@@ -264,13 +252,12 @@ impl RealPair {
     }
 }
 
-/// Planners of [`REAL`] that play the same game whatever the seed.
+/// Planners in [`REAL`] whose games do not depend on the seed.
 const DETERMINISTIC: [&str; 4] = ["safest", "cautious", "paranoid", "lookahead"];
 
-/// The games of the deterministic planners, one per map, because no seed changes them.
+/// The games of the deterministic planners, one per map.
 type KnownGames = BTreeMap<&'static str, Vec<GameRecord>>;
 
-/// Plays a series of one planner.
 fn play(maps: &[Map], planner: &str, samples: u32, seed: u64, threads: usize) -> Vec<GameRecord> {
     let options = SeriesOptions {
         planners: vec![planner.to_owned()],

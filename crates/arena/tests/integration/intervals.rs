@@ -1,19 +1,14 @@
-//! Guarantees: between equal planners the 95% intervals contain the true value in 93 to 97 of 100
-//! tournaments, and the sign test is wrong in at most 5.5.
-//!
-//! A short form of `cargo run --release --package getaway-arena --example calibration`.
+//! Guarantees: between equal planners, 93% to 97% of the 95% intervals contain the true value, and
+//! the sign test is wrong in at most 5.5% of the tournaments. A short form of the example
+//! `calibration`.
 
-#[path = "calibration/mod.rs"]
-mod calibration;
-#[path = "../../../tests/common/mod.rs"]
-mod common;
-
-use calibration::{Calibration, REAL, SYNTHETIC};
+use crate::calibration::{Calibration, REAL, SYNTHETIC};
+use crate::common;
 
 #[test]
 fn intervals_and_tests_of_synthetic_tournaments_are_calibrated() {
     const TOURNAMENTS: u32 = 400;
-    // Four standard errors of 400 tournaments beyond the bounds of the long run.
+    // Four standard errors of 400 tournaments.
     let slack = 4.0 * (0.05_f64 * 0.95 / f64::from(TOURNAMENTS)).sqrt();
     let all: Vec<Calibration> = SYNTHETIC.iter().map(|pair| pair.calibrate(TOURNAMENTS, 1)).collect();
     for (pair, found) in SYNTHETIC.iter().zip(&all) {
@@ -32,10 +27,11 @@ fn intervals_and_tests_of_synthetic_tournaments_are_calibrated() {
 
 #[test]
 fn played_tournaments_of_equals_are_calibrated() {
-    // Enough to notice a test that takes repeated games for evidence: it is wrong in most of them.
+    // Enough to detect a test that counts repeated games as evidence, which is wrong most of the
+    // time.
     const TOURNAMENTS: u32 = 5;
     let maps = common::our_maps();
-    // Those that play fast.
+    // Only the fast planners.
     let pairs = REAL.iter().filter(|pair| pair.name.contains("random"));
     let all: Vec<Calibration> = pairs.map(|pair| pair.calibrate(&maps, TOURNAMENTS, 3, 2)).collect();
     let all = Calibration::sum(&all);

@@ -1,9 +1,7 @@
-//! Guarantees: series of whole games do not depend on the number of threads or the order of
-//! arrival, and a planner is rarely found better than itself.
+//! Guarantees: series do not depend on the number of threads or the order of arrival, and a planner
+//! is rarely found better than itself.
 
-#[path = "../../../tests/common/mod.rs"]
-mod common;
-
+use crate::common;
 use getaway::game::Rules;
 use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
@@ -63,8 +61,7 @@ fn sequential_test_does_not_depend_on_the_order_of_arrival() {
     assert_eq!(reports[0], reports[2]);
 }
 
-/// The rate at which the sign test calls equal planners different, for this number of decisive
-/// pairs.
+/// The false positive rate of the sign test with this number of decisive pairs.
 fn false_positive_rate(decisive: u64, significance: f64) -> f64 {
     let coin = Binomial::new(0.5, decisive).expect("one half is a probability");
     let is_shown =
@@ -76,7 +73,6 @@ fn false_positive_rate(decisive: u64, significance: f64) -> f64 {
 fn planner_is_rarely_found_better_than_itself() {
     const MATCHES: usize = 60;
     const PAIRS: usize = 30;
-    // Whole games of one planner, with different seeds on the two sides.
     let [left, right] =
         [1, 2].map(|seed| play(&series(&["corner-shop"], &["random"], (MATCHES * PAIRS) as u32, seed), 2));
     let pairs: Vec<(&GameRecord, &GameRecord)> = left.iter().flatten().zip(right.iter().flatten()).collect();

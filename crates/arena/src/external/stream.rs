@@ -1,0 +1,211 @@
+//! Byte streams to and from a bot over any transport, with arrival times.
+//!
+//! Guarantees: a read returns only bytes that arrived before its deadline, even if this thread runs
+//! late, and never waits past it. Reads after the deadline return at most one message's worth of
+//! bytes, so a flood cannot keep the reader busy. A write never waits.
+
+use std::io::{self, BufRead, ErrorKind, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender, TrySendError};
+use std::thread;
+use std::time::Instant;
+
+use getaway::protocol::MAX_CLIENT_FRAME_BYTES;
+
+const CHUNK_BYTES_MAX: usize = 4096;
+/// Maximum number of unread chunks; a bot that sends more is blocked.
+const UNREAD_CHUNKS_MAX: usize = 256;
+/// Maximum number of messages that the bot has not read.
+const UNREAD_MESSAGES_MAX: usize = 64;
+
+#[derive(Debug)]
+struct Chunk {
+    bytes: Vec<u8>,
+    arrived: Instant,
+}
+
+/// A connection with one thread per direction, because system reads and writes have no deadline.
+#[derive(Debug)]
+pub(super) struct Stream {
+    to_bot: SyncSender<Vec<u8>>,
+    from_bot: Receiver<Chunk>,
+    /// The current chunk and the number of bytes read from it.
+    chunk: Chunk,
+    read: usize,
+    arrived: Instant,
+    deadline: Instant,
+    /// Number of bytes that may still be read after the deadline.
+    room: usize,
+    /// Closed when dropped, which ends the threads.
+    connection: Option<TcpStream>,
+}
+
+impl Stream {
+    /// Connects to a process, whose end ends the threads. Fails if no threads can be started.
+    pub fn new(input: impl Write + Send + 'static, output: impl Read + Send + 'static) -> io::Result<Self> {
+        let (to_bot, messages) = mpsc::sync_channel(UNREAD_MESSAGES_MAX);
+        let (chunks, from_bot) = mpsc::sync_channel(UNREAD_CHUNKS_MAX);
+        thread::Builder::new().spawn(move || write_messages(input, &messages))?;
+        thread::Builder::new().spawn(move || read_chunks(output, &chunks))?;
+        let now = Instant::now();
+        let chunk = Chunk { bytes: Vec::new(), arrived: now };
+        Ok(Self { to_bot, from_bot, chunk, read: 0, arrived: now, deadline: now, room: 0, connection: None })
+    }
+
+    pub fn over(connection: TcpStream) -> io::Result<Self> {
+        // Sends small packets at once.
+        connection.set_nodelay(true)?;
+        let mut stream = Self::new(connection.try_clone()?, connection.try_clone()?)?;
+        stream.connection = Some(connection);
+        Ok(stream)
+    }
+
+    /// Sets the deadline of the following reads, which then fail with [`ErrorKind::WouldBlock`].
+    pub fn set_deadline(&mut self, deadline: Instant) {
+        (self.deadline, self.room) = (deadline, MAX_CLIENT_FRAME_BYTES);
+    }
+
+    pub fn arrived(&self) -> Instant {
+        self.arrived
+    }
+}
+
+impl BufRead for Stream {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        if self.read == self.chunk.bytes.len() {
+            let left = self.deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() && self.room == 0 {
+                return Err(ErrorKind::WouldBlock.into());
+            }
+            match self.from_bot.recv_timeout(left) {
+                Ok(chunk) => {
+                    if left.is_zero() {
+                        self.room = self.room.saturating_sub(chunk.bytes.len());
+                    }
+                    (self.chunk, self.read) = (chunk, 0);
+                }
+                Err(RecvTimeoutError::Timeout) => return Err(ErrorKind::WouldBlock.into()),
+                Err(RecvTimeoutError::Disconnected) => return Ok(&[]),
+            }
+        }
+        if self.chunk.arrived > self.deadline {
+            return Err(ErrorKind::WouldBlock.into());
+        }
+        Ok(&self.chunk.bytes[self.read..])
+    }
+
+    fn consume(&mut self, count: usize) {
+        self.read += count;
+        self.arrived = self.chunk.arrived;
+    }
+}
+
+impl Read for Stream {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.fill_buf()?.read(buffer)?;
+        self.consume(count);
+        Ok(count)
+    }
+}
+
+impl Write for Stream {
+    /// Queues the bytes; fails with [`ErrorKind::WouldBlock`] if too many are unread.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self.to_bot.try_send(bytes.to_vec()) {
+            Ok(()) => Ok(bytes.len()),
+            Err(TrySendError::Full(_)) => Err(ErrorKind::WouldBlock.into()),
+            Err(TrySendError::Disconnected(_)) => Err(ErrorKind::BrokenPipe.into()),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        if let Some(connection) = &self.connection {
+            // Fails only if the bot has already closed the connection.
+            let _ = connection.shutdown(Shutdown::Both);
+        }
+    }
+}
+
+fn write_messages(mut input: impl Write, messages: &Receiver<Vec<u8>>) {
+    for message in messages {
+        if input.write_all(&message).and_then(|()| input.flush()).is_err() {
+            return;
+        }
+    }
+}
+
+fn read_chunks(mut output: impl Read, chunks: &SyncSender<Chunk>) {
+    let mut buffer = [0; CHUNK_BYTES_MAX];
+    loop {
+        match output.read(&mut buffer) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            // A failed connection counts as closed.
+            Ok(0) | Err(_) => return,
+            Ok(count) => {
+                let chunk = Chunk { bytes: buffer[..count].to_vec(), arrived: Instant::now() };
+                if chunks.send(chunk).is_err() {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn bytes_after_the_deadline_are_kept_for_the_next_one() {
+        let (output, mut bot) = io::pipe().unwrap();
+        let mut stream = Stream::new(io::sink(), output).unwrap();
+        let before = Instant::now();
+        bot.write_all(b"late").unwrap();
+        stream.set_deadline(Instant::now() + Duration::from_secs(60));
+        assert_eq!(stream.fill_buf().unwrap(), b"late");
+        stream.set_deadline(before);
+        assert_eq!(stream.fill_buf().unwrap_err().kind(), ErrorKind::WouldBlock);
+        stream.set_deadline(Instant::now());
+        assert_eq!(stream.fill_buf().unwrap(), b"late");
+        stream.consume(4);
+        assert!(stream.arrived() > before);
+        drop(bot);
+        stream.set_deadline(Instant::now() + Duration::from_secs(60));
+        assert_eq!(stream.fill_buf().unwrap(), b"");
+    }
+
+    #[test]
+    fn no_deadline_is_extended_by_bytes_that_drip_in() {
+        let (output, mut bot) = io::pipe().unwrap();
+        let mut stream = Stream::new(io::sink(), output).unwrap();
+        thread::spawn(move || {
+            while bot.write_all(b".").is_ok() {
+                thread::sleep(Duration::from_millis(1));
+            }
+        });
+        stream.set_deadline(Instant::now() + Duration::from_millis(50));
+        let error = io::copy(&mut stream, &mut io::sink()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::WouldBlock);
+        assert!(stream.arrived() <= stream.deadline);
+    }
+
+    #[test]
+    fn flood_does_not_keep_the_reader_busy_after_the_deadline() {
+        let mut stream = Stream::new(io::sink(), io::repeat(b'.')).unwrap();
+        stream.set_deadline(Instant::now() + Duration::from_secs(60));
+        io::copy(&mut (&mut stream).take(1 << 21), &mut io::sink()).unwrap();
+        // The queue is now full of bytes that arrived before this deadline.
+        stream.set_deadline(Instant::now());
+        let mut after = Vec::new();
+        assert_eq!(stream.read_to_end(&mut after).unwrap_err().kind(), ErrorKind::WouldBlock);
+        assert!(after.len() <= MAX_CLIENT_FRAME_BYTES + CHUNK_BYTES_MAX, "{}", after.len());
+    }
+}

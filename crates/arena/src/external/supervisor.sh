@@ -1,0 +1,51 @@
+# Runs the bot command $1, and ends all of its descendants when the bot has ended or the arena
+# closes descriptor $2, which happens even if the arena is killed.
+#
+# On Linux this process is a subreaper: orphaned descendants become its children. Elsewhere only the
+# process group is ended.
+exec 4<"/dev/fd/$2" 3>&2 2>/dev/null
+children= session=
+read -r self rest </proc/self/stat && [ "$self" = $$ ] && children=/proc/$$/task/$$/children
+# In a session of its own, each process group of the bot can be killed as a whole.
+[ -r "$children" ] && command -v setsid >/dev/null && session=setsid
+
+{
+  read -r line
+  killed=
+  until [ "$killed" ]; do
+    read -r self name state parent rest </proc/self/stat
+    [ "$parent" = $$ ] && [ -r "$children" ] || kill -9 0
+    # Kills the bot if it has been started; the loop below ends the other descendants.
+    read -r found <"$children"
+    for pid in $found; do
+      [ "$pid" = "$self" ] || { kill -9 "-$pid" "$pid"; killed=yes; }
+    done
+  done
+} <&4 >/dev/null 3>&- 4<&- &
+exec 4<&-
+
+(exec $session sh -c "$1" 2>&3 3>&-)
+code=$?
+exec </dev/null >/dev/null 3>&-
+
+# Children of an ended process become children of this one. The loop is done when all children had
+# ended before they were listed.
+round=0 ended= before=
+while [ -r "$children" ] && [ $((round += 1)) -le 10000 ]; do
+  found=
+  read -r found <"$children"
+  [ "$ended" ] && [ "$found" = "$before" ] && break
+  ended=yes before=$found
+  for pid in $found; do kill -9 "-$pid" "$pid"; done
+  for pid in $found; do
+    stat=
+    read -r stat <"/proc/$pid/stat"
+    set -- "/proc/$pid/task/"*
+    case "$# ${stat##*) }" in
+      # A zombie has ended if it has one thread; otherwise only its main thread may have.
+      '1 ' | '1 Z'*) ;;
+      *) ended= ;;
+    esac
+  done
+done
+exit $code

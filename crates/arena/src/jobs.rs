@@ -1,0 +1,166 @@
+//! Jobs done by other processes: the protocol for games of a series and plays of a discovery.
+//!
+//! The process reads a line that describes the work. It writes `{"want": COUNT}` and reads an array
+//! of at most COUNT jobs, empty when no jobs are left. For each job it writes `{"played": [JOB,
+//! RESULT]}`, in any order, or it gives up with `{"error": TEXT}`. It closes its output when all
+//! jobs are done.
+
+use std::any::Any;
+use std::fmt::Display;
+use std::io::{BufRead, Write};
+use std::ops::ControlFlow;
+
+use getaway::protocol::write_line;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+/// Version and build, which must be equal on all machines. The build is a hash of all sources that
+/// results depend on.
+pub const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("GETAWAY_BUILD"));
+
+/// Rejects work from another build.
+///
+/// # Errors
+/// When `build` is not [`BUILD`].
+pub fn check_build(build: &str) -> Result<(), String> {
+    if build == BUILD { Ok(()) } else { Err(format!("made by getaway {build}, but this is getaway {BUILD}")) }
+}
+
+/// The process that distributes jobs, with its pipes.
+pub struct Channel {
+    /// The output of the process.
+    pub input: Box<dyn BufRead + Send>,
+    /// The input of the process.
+    pub output: Box<dyn Write + Send>,
+    /// The handle of the process, dropped when the jobs are done.
+    pub process: Box<dyn Any + Send>,
+}
+
+/// Chooses the next jobs and receives their results.
+pub trait Jobs {
+    /// A job.
+    type Job: Serialize + DeserializeOwned;
+    /// The result of a job.
+    type Result: DeserializeOwned;
+    /// The reason for ending early.
+    type Break;
+
+    /// At most `count` jobs to do next; empty when none are left.
+    fn next(&mut self, count: usize) -> Vec<Self::Job>;
+    /// Receives the result of a job.
+    fn done(&mut self, job: Self::Job, result: Self::Result) -> ControlFlow<Self::Break>;
+}
+
+/// The message of a failed process, or the error in its output.
+#[derive(Debug, thiserror::Error)]
+#[error("the cluster: {0}")]
+pub struct RemoteError(pub String);
+
+impl RemoteError {
+    fn new(error: impl Display) -> Self {
+        Self(error.to_string())
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Message<Job, Result> {
+    /// The process can take this many more jobs.
+    Want(usize),
+    Played(Job, Result),
+    Error(String),
+}
+
+impl Channel {
+    /// Runs the jobs; `work` is one line of JSON with everything that they share.
+    ///
+    /// # Errors
+    /// When the process reports an error, sends anything else, or ends early.
+    pub fn run<J: Jobs>(mut self, work: &str, jobs: &mut J) -> Result<ControlFlow<J::Break>, RemoteError> {
+        writeln!(self.output, "{work}").and_then(|()| self.output.flush()).map_err(RemoteError::new)?;
+        let mut in_progress = 0_usize;
+        for line in self.input.lines() {
+            let line = line.map_err(RemoteError::new)?;
+            let message: Message<J::Job, J::Result> =
+                serde_json::from_str(&line).map_err(|error| RemoteError(format!("{error} in {line:.200}")))?;
+            match message {
+                Message::Want(count) => {
+                    let next = jobs.next(count);
+                    in_progress += next.len();
+                    let sent = write_line(&mut self.output, &next).and_then(|()| self.output.flush());
+                    sent.map_err(RemoteError::new)?;
+                }
+                Message::Played(job, result) => {
+                    in_progress = in_progress.saturating_sub(1);
+                    if let ControlFlow::Break(result) = jobs.done(job, result) {
+                        return Ok(ControlFlow::Break(result));
+                    }
+                }
+                Message::Error(error) => return Err(RemoteError(error)),
+            }
+        }
+        if in_progress == 0 && jobs.next(1).is_empty() {
+            return Ok(ControlFlow::Continue(()));
+        }
+        Err(RemoteError("it ended before everything was played".to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    struct List {
+        jobs: Vec<usize>,
+        results: Vec<(usize, f64)>,
+    }
+
+    impl Jobs for List {
+        type Job = usize;
+        type Result = f64;
+        type Break = ();
+
+        fn next(&mut self, count: usize) -> Vec<usize> {
+            self.jobs.drain(..count.min(self.jobs.len())).collect()
+        }
+
+        fn done(&mut self, job: usize, result: f64) -> ControlFlow<()> {
+            self.results.push((job, result));
+            ControlFlow::Continue(())
+        }
+    }
+
+    /// Runs three jobs with a process that writes `script`; returns results and the process's
+    /// input.
+    fn run(script: &'static str) -> (Result<Vec<(usize, f64)>, String>, String) {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let output = Box::new(file.reopen().expect("the file"));
+        let channel = Channel { input: Box::new(script.as_bytes()), output, process: Box::new(()) };
+        let mut list = List { jobs: vec![0, 1, 2], results: Vec::new() };
+        let flow = channel.run("{}", &mut list).map_err(|error| error.to_string());
+        (flow.map(|_| list.results), fs::read_to_string(file.path()).expect("text"))
+    }
+
+    #[test]
+    fn jobs_are_sent_when_they_are_wanted_and_taken_in_any_order() {
+        let script = concat!(
+            "{\"want\": 2}\n{\"played\": [1, 5.5]}\n{\"want\": 5}\n{\"want\": 5}\n",
+            "{\"played\": [2, 7]}\n{\"played\": [0, 6]}\n"
+        );
+        let (results, sent) = run(script);
+        assert_eq!(results, Ok(vec![(1, 5.5), (2, 7.0), (0, 6.0)]));
+        assert_eq!(sent, "{}\n[0,1]\n[2]\n[]\n");
+    }
+
+    #[test]
+    fn errors_of_the_other_process_are_reported() {
+        let error = |script| run(script).0.expect_err("an error");
+        assert_eq!(error("{\"error\": \"node 3 is gone\"}\n"), "the cluster: node 3 is gone");
+        for early in ["", "{\"want\": 3}\n", "{\"want\": 1}\n{\"played\": [0, 1]}\n"] {
+            assert_eq!(error(early), "the cluster: it ended before everything was played");
+        }
+        assert!(error("hello\n").contains("hello"));
+    }
+}

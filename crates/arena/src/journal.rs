@@ -1,0 +1,431 @@
+//! Journals: files from which an interrupted run continues.
+//!
+//! The first line has the kind of file, the version of its format and the settings of the run. Each
+//! further line is a record, a JSON object. Each line ends with a checksum of all lines so far.
+//!
+//! Guarantees: a file is changed only if its first line names this kind and version. A new journal
+//! appears with its first line complete. An interrupted run loses at most the record being written.
+//! Edited, moved or removed lines are errors with a line number; only records at the end can be
+//! missing. The checksum detects damage and edits, not forgery.
+
+use std::fmt;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::hash::Hasher;
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use tempfile::Builder;
+use thiserror::Error;
+
+use getaway::files;
+use getaway::fnv::FnvHasher;
+
+/// Maximum size of a line: several times the largest record.
+const LINE_BYTES_MAX: u64 = 1 << 20;
+const FILE_BYTES_MAX: u64 = 1 << 36;
+/// The text between a record and its checksum, and the text after the checksum.
+const CHECKSUM_START: &str = ",\"check\":\"";
+const CHECKSUM_END: &str = "\"}\n";
+const CHECKSUM_DIGITS: usize = 16;
+/// Maximum length of a quoted line in an error.
+const QUOTE_CHARS_MAX: usize = 60;
+
+/// The kind of a file that may be written again. Its first line is a JSON object with these fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileKind {
+    /// The field `getaway`.
+    pub name: &'static str,
+    /// The field `version`: the version of the format.
+    pub version: u32,
+}
+
+impl fmt::Display for FileKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{{\"getaway\":\"{}\",\"version\":{},...}}", self.name, self.version)
+    }
+}
+
+impl FileKind {
+    fn is_of(self, line: &[u8]) -> bool {
+        let is_same = |tag: Tag| tag.getaway == self.name && tag.version == self.version;
+        line.ends_with(b"\n") && serde_json::from_slice(line).is_ok_and(is_same)
+    }
+
+    /// Checks that a path may be written: it is free, or a file of this kind and version with at
+    /// most `limit_bytes`.
+    ///
+    /// # Errors
+    /// When another file has this path, or it cannot be read; names the path.
+    pub fn check_replaceable(self, path: &Path, limit_bytes: u64) -> io::Result<()> {
+        let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
+        let mut line = Vec::new();
+        match files::open(path, limit_bytes) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound && path.symlink_metadata().is_err() => return Ok(()),
+            opened => BufReader::new(opened.map_err(named)?.take(LINE_BYTES_MAX)).read_until(b'\n', &mut line),
+        }
+        .map_err(named)?;
+        if self.is_of(&line) {
+            return Ok(());
+        }
+        let (path, found) = (path.display(), quoted(&line));
+        Err(io::Error::other(format!("{path}, line 1: expected {self}, found {found}: it is not overwritten")))
+    }
+}
+
+/// An error of a journal, with the name of the file.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum JournalError {
+    /// The file cannot be opened, read or written.
+    #[error("{}: cannot read or write: {source}", .path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// Another process has the file open.
+    #[error("{}: in use by another run", .path.display())]
+    InUse {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file is not a journal of this kind and version; it was not changed.
+    #[error(
+        "{}, line 1: expected {expected}, found {found}: this version cannot continue the file (use another one)",
+        .path.display()
+    )]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// The expected content.
+        expected: FileKind,
+        /// The start of its first line.
+        found: String,
+    },
+    /// A line does not belong to this run; the file was not changed.
+    #[error("{}, line {line}: {why}", .path.display())]
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// The reason.
+        why: String,
+    },
+}
+
+#[derive(Serialize, Deserialize)]
+struct Header<S> {
+    getaway: String,
+    version: u32,
+    settings: S,
+}
+
+/// The part of the first line that identifies journals.
+#[derive(Deserialize)]
+struct Tag {
+    getaway: String,
+    version: u32,
+}
+
+/// An open journal, locked against other processes.
+#[derive(Debug)]
+pub struct Journal {
+    path: PathBuf,
+    file: File,
+    hash: FnvHasher,
+}
+
+impl Journal {
+    /// Opens or creates a journal. Passes the settings of an existing file to `check`, and then
+    /// each record to `read`; both return an error message. Removes an incomplete last line.
+    ///
+    /// # Errors
+    /// When the file cannot be read or written, is in use, is not a journal of this kind, or has an
+    /// invalid line.
+    pub fn open<S: Serialize + DeserializeOwned, R: DeserializeOwned>(
+        path: impl AsRef<Path>,
+        kind: FileKind,
+        settings: &S,
+        check: impl FnOnce(S) -> Result<(), String>,
+        read: impl FnMut(R) -> Result<(), String>,
+    ) -> Result<Self, JournalError> {
+        let path = path.as_ref().to_owned();
+        match Self::create(&path, kind, settings) {
+            Ok(journal) => return Ok(journal),
+            Err(JournalError::File { source, .. }) if source.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+        let failed = |source| JournalError::File { path: path.clone(), source };
+        files::check(&path, FILE_BYTES_MAX).map_err(failed)?;
+        let file = OpenOptions::new().read(true).write(true).open(&path).map_err(failed)?;
+        lock(&path, &file)?;
+        let mut journal = Self { path: path.clone(), file, hash: FnvHasher::default() };
+        let complete_bytes = journal.read(kind, check, read)?;
+        journal.file.set_len(complete_bytes).map_err(failed)?;
+        journal.file.seek(SeekFrom::End(0)).map_err(failed)?;
+        Ok(journal)
+    }
+
+    /// Creates a journal under a temporary name until its first line is complete.
+    fn create<S: Serialize>(path: &Path, kind: FileKind, settings: &S) -> Result<Self, JournalError> {
+        let failed = |source| JournalError::File { path: path.to_owned(), source };
+        if path.symlink_metadata().is_ok() {
+            return Err(failed(io::ErrorKind::AlreadyExists.into()));
+        }
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let mut builder = Builder::new();
+        builder.prefix(".getaway-").suffix(".partial");
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        let partial = builder.tempfile_in(folder).map_err(failed)?;
+        lock(path, partial.as_file())?;
+        let (file, partial_path) = partial.into_parts();
+        let mut journal = Self { path: path.to_owned(), file, hash: FnvHasher::default() };
+        journal.append(&[Header { getaway: kind.name.to_owned(), version: kind.version, settings }])?;
+        partial_path.persist_noclobber(path).map_err(|error| failed(error.error))?;
+        Ok(journal)
+    }
+
+    /// Appends records, each a JSON object with at least one field.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn append<R: Serialize>(&mut self, records: &[R]) -> Result<(), JournalError> {
+        let mut text = String::new();
+        for record in records {
+            let mut body = serde_json::to_string(record).expect("a record is valid JSON");
+            assert_eq!(body.pop(), Some('}'), "a record is a JSON object");
+            let check = self.add(body.as_bytes());
+            text.extend([&body, CHECKSUM_START, &check, CHECKSUM_END]);
+        }
+        let written = self.file.write_all(text.as_bytes()).and_then(|()| self.file.flush());
+        written.map_err(|source| JournalError::File { path: self.path.clone(), source })
+    }
+
+    /// Adds a line without its checksum to the hash; returns the checksum.
+    fn add(&mut self, body: &[u8]) -> String {
+        self.hash.write(body);
+        self.hash.write(b"\n");
+        format!("{:016x}", self.hash.finish())
+    }
+
+    /// Reads the file; returns the total size of its complete lines.
+    fn read<S: DeserializeOwned, R: DeserializeOwned>(
+        &mut self,
+        kind: FileKind,
+        check: impl FnOnce(S) -> Result<(), String>,
+        mut read: impl FnMut(R) -> Result<(), String>,
+    ) -> Result<u64, JournalError> {
+        let path = self.path.clone();
+        let failed = |source| JournalError::File { path: path.clone(), source };
+        let mut reader = BufReader::new(self.file.try_clone().map_err(failed)?);
+        let (mut bytes, mut text, mut check) = (0, Vec::new(), Some(check));
+        for line in 1.. {
+            text.clear();
+            let limited = &mut Read::take(&mut reader, LINE_BYTES_MAX);
+            let length = limited.read_until(b'\n', &mut text).map_err(failed)? as u64;
+            let wrong = |why: String| JournalError::Line { path: path.clone(), line, why };
+            if line == 1 && !kind.is_of(&text) {
+                return Err(JournalError::Foreign { path, expected: kind, found: quoted(&text) });
+            }
+            if length == LINE_BYTES_MAX {
+                return Err(wrong(format!("line too long: expected less than {LINE_BYTES_MAX} bytes")));
+            }
+            if !text.ends_with(b"\n") {
+                return Ok(bytes);
+            }
+            self.verify(&text).map_err(wrong)?;
+            let result = match check.take() {
+                Some(check) => parse(&text).and_then(|header: Header<S>| check(header.settings)),
+                None => parse(&text).and_then(&mut read),
+            };
+            result.map_err(wrong)?;
+            bytes += length;
+        }
+        unreachable!("a file has finitely many lines")
+    }
+
+    fn verify(&mut self, line: &[u8]) -> Result<(), String> {
+        let body_bytes = line.len().checked_sub(CHECKSUM_START.len() + CHECKSUM_DIGITS + CHECKSUM_END.len());
+        let (body, ending) = line.split_at(body_bytes.unwrap_or(0));
+        let check = self.add(body);
+        if ending == [CHECKSUM_START, &check, CHECKSUM_END].concat().as_bytes() {
+            return Ok(());
+        }
+        Err("the checksum is wrong: the line was edited, or lines before it were removed".to_owned())
+    }
+}
+
+fn lock(path: &Path, file: &File) -> Result<(), JournalError> {
+    file.try_lock().map_err(|error| match error {
+        TryLockError::WouldBlock => JournalError::InUse { path: path.to_owned() },
+        TryLockError::Error(source) => JournalError::File { path: path.to_owned(), source },
+    })
+}
+
+fn parse<T: DeserializeOwned>(line: &[u8]) -> Result<T, String> {
+    serde_json::from_slice(line).map_err(|error| error.to_string())
+}
+
+fn quoted(line: &[u8]) -> String {
+    let text = String::from_utf8_lossy(line);
+    let text = text.trim_end();
+    match text.char_indices().nth(QUOTE_CHARS_MAX) {
+        _ if text.is_empty() => "nothing".to_owned(),
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    const KIND: FileKind = FileKind { name: "test", version: 3 };
+
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    struct Record {
+        number: u32,
+        score: f64,
+    }
+
+    fn records(count: u32) -> Vec<Record> {
+        (0..count).map(|number| Record { number, score: f64::from(number) / 3.0 }).collect()
+    }
+
+    fn open(path: &Path) -> Result<(Journal, Vec<Record>), JournalError> {
+        let mut found = Vec::new();
+        let check = |settings: u32| if settings == 7 { Ok(()) } else { Err(format!("settings {settings}")) };
+        let journal = Journal::open(path, KIND, &7, check, |record| {
+            found.push(record);
+            Ok(())
+        })?;
+        Ok((journal, found))
+    }
+
+    fn new_journal(path: &Path, count: u32) -> Vec<u8> {
+        open(path).expect("a new file").0.append(&records(count)).expect("written");
+        fs::read(path).expect("the file")
+    }
+
+    #[test]
+    fn records_are_read_back_exactly() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("journal");
+        let text = new_journal(&path, 5);
+        assert!(text.starts_with(br#"{"getaway":"test","version":3,"settings":7,"check":""#));
+        let (mut journal, found) = open(&path).expect("the same file");
+        assert_eq!(found, records(5));
+        journal.append(&records(2)).expect("written");
+        drop(journal);
+        assert_eq!(open(&path).expect("the same file").1, [records(5), records(2)].concat());
+        assert_eq!(fs::read_dir(dir.path()).expect("a folder").count(), 1, "no temporary file is left");
+    }
+
+    #[test]
+    fn file_cut_anywhere_gives_its_complete_records() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("journal");
+        let text = new_journal(&path, 5);
+        let header_bytes = text.iter().position(|&byte| byte == b'\n').expect("a line") + 1;
+        for length in 0..text.len() {
+            fs::write(&path, &text[..length]).expect("a shorter file");
+            if length < header_bytes {
+                // An interrupted run cannot leave such a file.
+                assert!(matches!(open(&path), Err(JournalError::Foreign { .. })), "{length}");
+                continue;
+            }
+            let (mut journal, found) = open(&path).expect("a file cut short");
+            assert_eq!(found, records(5)[..found.len()], "{length}");
+            journal.append(&records(5)[found.len()..]).expect("written");
+            assert_eq!(fs::read(&path).expect("the file"), text, "{length}");
+        }
+    }
+
+    #[test]
+    fn every_changed_byte_is_an_error_with_its_line() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("journal");
+        let text = new_journal(&path, 3);
+        for place in 0..text.len() {
+            let line = 1 + text[..place].iter().filter(|&&byte| byte == b'\n').count();
+            for mask in [1, 2, 16, 128] {
+                let mut changed = text.clone();
+                changed[place] ^= mask;
+                fs::write(&path, &changed).expect("a file");
+                // A file without its last newline ends in an incomplete line, which is removed.
+                let Err(error) = open(&path) else {
+                    assert_eq!(place, text.len() - 1);
+                    continue;
+                };
+                let expected = format!("{}, line {line}: ", path.display());
+                assert!(error.to_string().starts_with(&expected), "{place}: {error}");
+                assert_eq!(fs::read(&path).expect("the file"), changed, "unchanged");
+            }
+        }
+    }
+
+    #[test]
+    fn lines_that_are_moved_or_removed_are_errors() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("journal");
+        let text = String::from_utf8(new_journal(&path, 4)).expect("text");
+        let lines: Vec<&str> = text.split_inclusive('\n').collect();
+        for (order, line) in [(&[0, 2, 3, 4][..], 2), (&[0, 1, 3, 2, 4], 3), (&[0, 1, 1, 2, 3, 4], 3)] {
+            fs::write(&path, order.iter().map(|&index| lines[index]).collect::<String>()).expect("a file");
+            let error = open(&path).expect_err("an error").to_string();
+            assert!(error.contains(&format!("line {line}: the checksum is wrong")), "{error}");
+        }
+    }
+
+    #[test]
+    fn foreign_files_stay_as_they_are() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("notes");
+        let long = "{".repeat(2 << 20);
+        let other = r#"{"getaway":"test","version":2,"settings":7,"check":"0123456789abcdef"}"#;
+        for text in ["", "\n", "{}", "{}\n", "[1]", "my notes", r#"{"notes":"mine"}"#, other, &long] {
+            fs::write(&path, text).expect("a file");
+            assert!(matches!(open(&path), Err(JournalError::Foreign { .. })), "{text:.80?}");
+            assert_eq!(fs::read_to_string(&path).expect("the file"), text);
+        }
+        assert!(matches!(open(dir.path()), Err(JournalError::File { .. })));
+        fs::write(&path, "{\"map\":\"snail\",\"planner\":\"survival\",\"sample\":0,\"score\":10005}\n")
+            .expect("a file");
+        let error = open(&path).expect_err("an error").to_string();
+        assert_eq!(
+            error.strip_prefix(&path.display().to_string()).unwrap_or(&error),
+            ", line 1: expected {\"getaway\":\"test\",\"version\":3,...}, \
+             found {\"map\":\"snail\",\"planner\":\"survival\",\"sample\":0,\"score\":10005…: \
+             this version cannot continue the file (use another one)"
+        );
+    }
+
+    #[test]
+    fn other_settings_are_an_error() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("journal");
+        let other = Journal::open(&path, KIND, &8, |_: u32| Ok(()), |_: Record| Ok(()));
+        other.expect("a new file").append(&records(1)).expect("written");
+        let error = open(&path).expect_err("an error").to_string();
+        assert!(error.ends_with("journal, line 1: settings 8"), "{error}");
+    }
+
+    #[test]
+    fn journal_has_a_single_writer() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("journal");
+        let first = open(&path).expect("a new file");
+        assert!(matches!(open(&path), Err(JournalError::InUse { .. })));
+        drop(first);
+        let second = open(&path).expect("the same file");
+        assert!(matches!(open(&path), Err(JournalError::InUse { .. })));
+        drop(second);
+    }
+}

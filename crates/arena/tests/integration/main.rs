@@ -1,0 +1,8 @@
+//! The arena's integration tests.
+
+mod arena;
+#[path = "../calibration/mod.rs"]
+mod calibration;
+#[path = "../../../../tests/common/mod.rs"]
+mod common;
+mod intervals;
