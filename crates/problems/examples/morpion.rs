@@ -1,12 +1,13 @@
-//! Runs a search expression on Morpion Solitaire; compares its mean score with the published one.
+//! Runs a search expression on Morpion Solitaire, and compares its mean score with the published
+//! one.
 //!
 //! ```text
 //! cargo run --release --example morpion -- \
 //!     --variant 5D --expression "step(lookahead(simulate))" --games 1000
 //! ```
 //!
-//! `--seed N` plays different games. With `--evaluations N` each search is restarted until N games
-//! have been played out, instead of making one pass.
+//! `--seed N` plays other games. With `--evaluations N` each search restarts until it has made N
+//! evaluations, instead of making one pass.
 
 #[path = "../tests/published/mod.rs"]
 mod published;

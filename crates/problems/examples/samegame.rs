@@ -1,4 +1,4 @@
-//! Runs a search on the twenty standard SameGame boards; prints the sum of the mean scores.
+//! Runs a search on the twenty standard SameGame boards, and prints the sum of the mean scores.
 //!
 //! ```text
 //! cargo run --release --package getaway-problems --example samegame -- \
@@ -9,17 +9,18 @@
 //!     --boards boards.txt --with-memory 2 --policy game --runs 2
 //! ```
 //!
-//! The file has one line per row, the top row first, and a blank line between boards; by default it
-//! is `samegame/boards.txt` in the folder `GETAWAY_SHARED`, or `../shared`. A run is one pass of
-//! the expression from the start of a board; with `--without-memory LEVEL` or `--with-memory LEVEL` it
-//! is a nested search without or with memory of the best sequence, whose rollouts follow `--policy`:
-//! `random`, `greedy`, or a variant of `greedy`, which spares the colour most frequent where the game
-//! starts, not the rollout (`game`), or releases it once its blocks are connected (`connected`,
-//! `game-connected`). With `--moves selective` larger groups of the game's most frequent colour are
-//! not legal before they are connected. `--lanes true` plays the rollouts of a nested search side by
-//! side: the same search with other random numbers, several times faster.
-//! `--first N` and `--last N` choose boards, counted from 1. `--evaluations N` and `--seconds S` cut a
-//! pass of an expression short.
+//! The file has one line per row, top row first, and a blank line between boards. By default it is
+//! `samegame/boards.txt` in the folder `GETAWAY_SHARED`, or `../shared`.
+//!
+//! A run is one pass of the expression per board. `--evaluations N` and `--seconds S` limit a pass.
+//! `--first N` and `--last N` choose boards, counted from 1. `--moves selective` forbids removing
+//! larger groups of the game's most frequent colour before they are connected.
+//!
+//! `--without-memory LEVEL` and `--with-memory LEVEL` run a nested search without or with memory of
+//! the best sequence. Its rollouts follow `--policy`: `random`, `greedy`, or a variant of `greedy`.
+//! The variant `game` spares the most frequent colour at the start of the game, not of the rollout;
+//! `connected` stops sparing once the blocks are connected; `game-connected` does both. `--lanes
+//! true` runs many rollouts at a time, several times faster, with other random numbers.
 
 #[path = "../tests/published/mod.rs"]
 #[allow(dead_code, reason = "the published means are those of Morpion Solitaire")]
@@ -31,17 +32,16 @@ use std::time::{Duration, Instant};
 use std::{env, fs};
 
 use getaway::search::{Budget, Expression, Generator, Policy, Search};
-use getaway_problems::nested::{nested, nested_over};
+use getaway_problems::nested::{Memory, nested, nested_over};
 use getaway_problems::samegame::lanes;
 use getaway_problems::samegame::{Board, Group, SameGame, Sparing, Until};
 use published::Sample;
 
 enum Method {
     Expression(Expression),
-    Nested { level: usize, has_memory: bool },
+    Nested { level: usize, memory: Memory },
 }
 
-/// How the rollouts of a nested search draw their moves.
 enum Rollouts {
     Policy(Policy),
     Sparing(Sparing),
@@ -62,12 +62,10 @@ impl Rollouts {
 struct Options {
     boards: PathBuf,
     method: Method,
-    /// Of a nested search that is not an expression.
     rollouts: Rollouts,
     has_lanes: bool,
     is_selective: bool,
     runs: u64,
-    /// Of a pass of an expression.
     budget: Budget,
     seed: u64,
     first: usize,
@@ -99,8 +97,8 @@ fn options(mut arguments: impl Iterator<Item = String>) -> Result<Options, Strin
                 options.method = Method::Expression(parsed);
             }
             "--with-memory" | "--without-memory" => {
-                let has_memory = name == "--with-memory";
-                options.method = Method::Nested { level: number()? as usize, has_memory };
+                let memory = if name == "--with-memory" { Memory::BestSequence } else { Memory::None };
+                options.method = Method::Nested { level: number()? as usize, memory };
             }
             "--policy" => {
                 options.rollouts = Rollouts::named(&value).ok_or_else(|| {
@@ -149,18 +147,18 @@ fn score(options: &Options, game: &SameGame, seed: u64) -> f64 {
             }
             outcome.best.map_or(0.0, |line| line.reward)
         }
-        &Method::Nested { level, has_memory } => {
+        &Method::Nested { level, memory } => {
             let mut random = Generator::from_seed(seed);
             match options.rollouts {
                 Rollouts::Policy(policy) if options.has_lanes => {
-                    f64::from(lanes::nested(game, level, policy, has_memory, seed))
+                    f64::from(lanes::nested(game, level, policy, memory, seed))
                 }
-                Rollouts::Policy(policy) => nested(game, game.start(), level, policy, has_memory, &mut random),
+                Rollouts::Policy(policy) => nested(game, game.start(), level, policy, memory, &mut random),
                 Rollouts::Sparing(sparing) => {
                     let rollout = |board: &mut Board, random: &mut Generator, played: &mut Vec<Group>| {
                         game.play_sparing(board, sparing, random, played);
                     };
-                    nested_over(game, game.start(), level, &rollout, has_memory, &mut random)
+                    nested_over(game, game.start(), level, &rollout, memory, &mut random)
                 }
             }
         }

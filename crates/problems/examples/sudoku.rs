@@ -1,12 +1,12 @@
-//! Runs a search on random Sudoku grids of 16x16; prints how many it solves, and at what cost.
+//! Runs a search on random Sudoku grids of 16x16, and prints the number solved and the cost.
 //!
 //! ```text
 //! cargo run --release --package getaway-problems --example sudoku -- \
 //!     --expression "step(lookahead(simulate))" --grids 100 --evaluations 10000
 //! ```
 //!
-//! A third of the cells are given; `--share S` gives another share, and `--seed N` other grids. The
-//! search is restarted until the grid is solved or the evaluations are used up.
+//! A third of the cells are given; `--share S` changes the share, `--seed N` the grids. The search
+//! restarts until the grid is solved or the evaluations are used up.
 
 #[path = "../tests/published/mod.rs"]
 #[allow(dead_code, reason = "the published means are those of Morpion Solitaire")]

@@ -1,8 +1,5 @@
 //! Problems for the search grammar of [`getaway::search`]: this game on generated maps, and others
-//! with published scores to compare the searches with.
-//!
-//! A [`Distribution`] draws problems by number: on such a distribution the search algorithms are
-//! tuned and judged.
+//! with published scores for comparison. A [`Distribution`] draws problems by number.
 
 pub mod distribution;
 pub mod morpion;

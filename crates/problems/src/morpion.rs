@@ -1,33 +1,29 @@
-//! Morpion Solitaire, the classic benchmark of nested Monte Carlo search: an independent problem
-//! with published scores.
+//! Morpion Solitaire, the classic benchmark of nested Monte Carlo search.
 //!
 //! The game starts with a cross of dots on a grid. A move adds one dot and draws a line through it
 //! along `LENGTH` consecutive dots, across, down or diagonally. Lines of the same direction may
-//! touch at their ends in the *touching* variants (5T, 4T), and share no dot in the *disjoint* ones
-//! (5D, 4D). The score is the number of moves.
+//! touch at their ends in the *touching* variants (5T, 4T), but not in the *disjoint* ones (5D,
+//! 4D). The score is the number of moves.
 //!
-//! Everything that a move changes is kept in bit masks along the four directions, so that the moves
-//! through a new dot are found by looking up nine dots at a time.
+//! Bit masks along the four directions hold dots and lines, for lookups of nine dots at a time.
 
 use getaway::search::{Generator, Problem};
 
 use crate::distribution::Distribution;
 
-/// Columns and rows. Random and nested games stay far from the border; a game that reached it would
-/// panic rather than give a wrong result.
+/// Columns and rows; known games stay far from the border.
 const SIZE: usize = 32;
-/// Upper limit of legal moves at once: far more than any game has shown.
+/// Maximum number of legal moves, far above that of any known game.
 const MOVES_MAX: usize = 128;
-/// Words per direction: the number of diagonals.
 const LANES: usize = 2 * SIZE;
-/// The offset of each direction: across, down, and the two diagonals.
+/// The direction vectors: across, down, and the two diagonals.
 const STEPS: [(i32, i32); 4] = [(1, 0), (0, 1), (1, 1), (1, -1)];
 
-/// Number of dot patterns in a window: a point and four to either side of it.
+/// Number of dot patterns of a window: a point and four dots on either side.
 const WINDOWS: usize = 1 << 9;
 
-/// For lines of four and of five dots, and each window: a bit for each start of a line that lacks
-/// exactly one dot.
+/// For lines of four and of five dots, per window: a bit for each start of a line that lacks one
+/// dot.
 const COMPLETABLE: [[u8; WINDOWS]; 2] = [completable(4), completable(5)];
 
 const fn completable(length: usize) -> [u8; WINDOWS] {
@@ -50,16 +46,14 @@ const fn completable(length: usize) -> [u8; WINDOWS] {
 /// A variant of the game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Morpion {
-    /// Dots per line: 5 or 4.
     length: usize,
-    /// Whether lines of the same direction may share an end point.
+    /// True if lines of the same direction may share an end point.
     touching: bool,
 }
 
 /// A dot to add and the line to draw through it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Move {
-    /// Column and row of the new dot.
     x: u8,
     y: u8,
     /// Index in [`STEPS`].
@@ -82,7 +76,6 @@ impl Move {
         (along(self.x, dx), along(self.y, dy))
     }
 
-    /// The lane of the line, and the bit of its first dot there.
     fn lane_and_bit(self) -> (usize, usize) {
         let (lane, bit) = lane_and_bit(usize::from(self.direction), usize::from(self.x), usize::from(self.y));
         (lane, bit - usize::from(self.before))
@@ -92,17 +85,15 @@ impl Move {
 /// A position: the dots, the lines and the legal moves.
 #[derive(Clone, Copy)]
 pub struct Board {
-    /// For each direction and lane, a bit for each dot.
+    /// A bit per dot, by direction and lane.
     dots: [[u32; LANES]; 4],
-    /// For each direction and lane, a bit for each dot (disjoint) or each segment between dots
-    /// (touching) that lines in this direction use.
+    /// A bit per dot (disjoint) or segment (touching) used by lines, by direction and lane.
     used: [[u32; LANES]; 4],
     legal: [Move; MOVES_MAX],
     legal_count: usize,
     played: u32,
 }
 
-/// The lane of a dot in a direction, and its bit there.
 fn lane_and_bit(direction: usize, x: usize, y: usize) -> (usize, usize) {
     match direction {
         0 => (y, x),
@@ -133,17 +124,16 @@ impl Morpion {
         self.length
     }
 
-    /// For reflecting the board: a column or row and its mirror image add up to this.
+    /// The sum of a column or row and its mirror image.
     pub fn mirror_sum(&self) -> usize {
         2 * self.corner() + 3 * (self.length - 2)
     }
 
-    /// The first column and row of the cross.
     fn corner(&self) -> usize {
         (SIZE - 3 * (self.length - 2)) / 2
     }
 
-    /// The cross, before the first move.
+    /// The cross before the first move.
     pub fn start(&self) -> Board {
         let unused = Move { x: 0, y: 0, direction: 0, before: 0 };
         let mut board = Board {
@@ -157,8 +147,7 @@ impl Morpion {
         for &(x, y) in &cross {
             board.add_dot(x, y);
         }
-        // Only an empty point can complete a line, so all empty points within reach of the cross
-        // are tried.
+        // Only an empty point can complete a line.
         let points = (8..24).flat_map(|x| (8..24).map(move |y| (x, y)));
         for (x, y) in points.filter(|dot| !cross.contains(dot)) {
             self.add_moves_through(&mut board, x, y);
@@ -185,19 +174,18 @@ impl Morpion {
         dots
     }
 
-    /// The starts of the lines in a window that lack one dot and use nothing twice, as a bit mask.
+    /// A bit mask of the starts of playable lines in a window.
     fn lines(&self, window: Window) -> u32 {
         let used_length = self.length - usize::from(self.touching);
         let blocked = (0..used_length).fold(0, |blocked, segment| blocked | window.used >> segment);
         u32::from(COMPLETABLE[self.length - 4][window.dots as usize % WINDOWS]) & !blocked
     }
 
-    /// The dots or segments that a line starting at bit 0 uses.
+    /// The dots or segments used by a line that starts at bit 0.
     fn uses(&self) -> u32 {
         (1 << (self.length - usize::from(self.touching))) - 1
     }
 
-    /// Adds the legal moves whose line runs through `(x, y)`.
     fn add_moves_through(&self, board: &mut Board, x: usize, y: usize) {
         for (direction, (dx, dy)) in STEPS.into_iter().enumerate() {
             let window = board.window(self, direction, x, y);
@@ -222,7 +210,6 @@ struct Window {
     used: u32,
 }
 
-/// The positions of the set bits of `word`, lowest first.
 fn ones(mut word: u32) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let lowest = (word != 0).then(|| word.trailing_zeros() as usize);
@@ -240,7 +227,6 @@ impl Board {
         }
     }
 
-    /// The window along `direction` around `(x, y)`.
     fn window(&self, morpion: &Morpion, direction: usize, x: usize, y: usize) -> Window {
         let (lane, bit) = lane_and_bit(direction, x, y);
         let low = bit - (morpion.length - 1);
@@ -276,13 +262,11 @@ impl Problem for Morpion {
 
         let used = board.used[direction][lane];
 
-        // Remove the moves that add the same dot, and those that the new line blocks.
         let mut kept = 0;
         for index in 0..board.legal_count {
             let other = board.legal[index];
             let is_same_dot = other.x == action.x && other.y == action.y;
-            // Located along the new line's direction, whatever the other's direction is: this
-            // avoids a branch that is hard to predict.
+            // Uses the new line's direction for all moves, which avoids an unpredictable branch.
             let (other_lane, other_new) = lane_and_bit(direction, usize::from(other.x), usize::from(other.y));
             let other_first = other_new as u32 - u32::from(other.before);
             let is_blocked = (other.direction == action.direction)
@@ -307,13 +291,13 @@ impl Problem for Morpion {
         board.legal[random.below(board.legal_count)]
     }
 
-    /// The line and its new dot, whenever it is drawn.
+    /// The line and its new dot, independent of time.
     fn code(&self, _: &Board, action: Move, _depth: usize, _index: usize) -> u64 {
         u64::from(u32::from_be_bytes([action.x, action.y, action.direction, action.before]))
     }
 }
 
-/// Every number is the same game.
+/// Every number gives the same game.
 impl Distribution for Morpion {
     type Problem = Self;
 
@@ -325,8 +309,7 @@ impl Distribution for Morpion {
         problem.start()
     }
 
-    /// The longest game possible in 4D and 4T; in 5D and 5T about the best of nested searches of
-    /// level 2.
+    /// Maximum length of 4D and 4T games; typical good length of 5D and 5T games.
     fn scale(&self) -> f64 {
         match (self.length, self.touching) {
             (4, false) => 35.0,

@@ -1,20 +1,25 @@
-//! A literal nested Monte Carlo search, which judges the grammar's; it also runs without the memory
-//! of the best sequence, which the grammar always has.
+//! A literal nested Monte Carlo search as a reference for the grammar's. It can also run without
+//! memory of the best sequence.
 
 use getaway::search::{Generator, Policy, Problem};
 
-/// Returns the reward of one nested search of `level` from `state`; level 0 is a rollout with
-/// `policy`.
-///
-/// With memory each step plays the next action of the best sequence that the search has seen, and
-/// without it the first action that was best in this step alone (Cazenave, *Nested Monte-Carlo
-/// Search*, 2009, section 2).
+/// The memory of a nested search between steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Memory {
+    /// No memory: each step plays the first action that was best in this step.
+    None,
+    /// The best sequence so far; each step plays its next action.
+    BestSequence,
+}
+
+/// The reward of one nested search of `level` from `state` (Cazenave, *Nested Monte-Carlo Search*,
+/// 2009, section 2). Level 0 is a rollout with `policy`.
 pub fn nested<P: Problem>(
     problem: &P,
     state: &P::State,
     level: usize,
     policy: Policy,
-    has_memory: bool,
+    memory: Memory,
     random: &mut Generator,
 ) -> f64 {
     let rollout = |state: &mut P::State, random: &mut Generator, played: &mut Vec<P::Action>| {
@@ -31,31 +36,30 @@ pub fn nested<P: Problem>(
             played.push(action);
         }
     };
-    nested_over(problem, state, level, &rollout, has_memory, random)
+    nested_over(problem, state, level, &rollout, memory, random)
 }
 
-/// As [`nested`], with a rollout of the caller's: it plays from the state to the end of the game
-/// and appends the actions.
+/// As [`nested`], with the caller's rollout, which plays to the end of the game and appends the
+/// actions.
 pub fn nested_over<P: Problem>(
     problem: &P,
     state: &P::State,
     level: usize,
     rollout: &impl Fn(&mut P::State, &mut Generator, &mut Vec<P::Action>),
-    has_memory: bool,
+    memory: Memory,
     random: &mut Generator,
 ) -> f64 {
-    Nested { problem, rollout, has_memory }.search(&mut state.clone(), level, random, &mut Vec::new())
+    Nested { problem, rollout, memory }.search(&mut state.clone(), level, random, &mut Vec::new())
 }
 
 struct Nested<'a, P, R> {
     problem: &'a P,
     rollout: &'a R,
-    has_memory: bool,
+    memory: Memory,
 }
 
 impl<P: Problem, R: Fn(&mut P::State, &mut Generator, &mut Vec<P::Action>)> Nested<'_, P, R> {
-    /// Plays from `state` to the end of the game and appends the actions to `played`; returns the
-    /// reward.
+    /// Plays to the end of the game, appends the actions to `played`, and returns the reward.
     fn search(&self, state: &mut P::State, level: usize, random: &mut Generator, played: &mut Vec<P::Action>) -> f64 {
         let problem = self.problem;
         if level == 0 {
@@ -63,11 +67,10 @@ impl<P: Problem, R: Fn(&mut P::State, &mut Generator, &mut Vec<P::Action>)> Nest
             return problem.reward(state);
         }
         let mut actions = Vec::new();
-        // The best reward, and the actions from the current state that lead to it, the last one
-        // first.
+        // The best reward and its actions from the current state, last action first.
         let mut best: Option<(f64, Vec<P::Action>)> = None;
         while !problem.is_final(state) {
-            if !self.has_memory {
+            if self.memory == Memory::None {
                 best = None;
             }
             actions.clear();
@@ -106,7 +109,14 @@ mod tests {
             for seed in 0..3 {
                 let mut search = Search::new(expression.parse().expect("an expression"), seed);
                 let outcome = search.run(&morpion, &start, Budget::passes(1));
-                let reward = nested(&morpion, &start, level, Policy::Random, true, &mut Generator::from_seed(seed));
+                let reward = nested(
+                    &morpion,
+                    &start,
+                    level,
+                    Policy::Random,
+                    Memory::BestSequence,
+                    &mut Generator::from_seed(seed),
+                );
                 assert_eq!(Some(reward), outcome.best.map(|line| line.reward), "level {level}, seed {seed}");
             }
         }
@@ -115,12 +125,11 @@ mod tests {
     #[test]
     fn search_with_memory_scores_more_than_without() {
         let morpion = Morpion::named("4D").expect("a variant");
-        let mean = |has_memory| {
-            let reward = |seed| {
-                nested(&morpion, &morpion.start(), 1, Policy::Random, has_memory, &mut Generator::from_seed(seed))
-            };
+        let mean = |memory| {
+            let reward =
+                |seed| nested(&morpion, &morpion.start(), 1, Policy::Random, memory, &mut Generator::from_seed(seed));
             (0..60).map(reward).sum::<f64>() / 60.0
         };
-        assert!(mean(true) > mean(false) + 0.5);
+        assert!(mean(Memory::BestSequence) > mean(Memory::None) + 0.5);
     }
 }

@@ -1,16 +1,16 @@
 //! Symbolic regression: find a formula for given points, symbol by symbol in postfix notation.
 //!
-//! A sequence pushes operands on a stack and applies functions to it, and ends with a stack of one;
-//! it has at most ten symbols. The reward is 1 / (1 + mean absolute error) over twenty points, 0 if
-//! a value is not finite (Maes, Lupien St-Pierre and Ernst, section IV-B).
+//! A formula has at most ten symbols and leaves one value on the stack. The reward is 1 / (1 + mean
+//! absolute error) over twenty points, or 0 if a value is not finite (Maes, Lupien St-Pierre and
+//! Ernst, section IV-B).
 
 use getaway::search::{Generator, Problem};
 
 use crate::distribution::Distribution;
 
-/// The longest formula, in symbols.
+/// Maximum symbols per formula.
 pub const LENGTH_MAX: usize = 10;
-/// Number of points.
+/// The number of points.
 pub const POINTS: usize = 20;
 const SYMBOLS: [Symbol; 10] = [
     Symbol::X,
@@ -34,26 +34,25 @@ pub enum Symbol {
     One,
     /// The sine of the top of the stack.
     Sin,
-    /// The cosine.
+    /// The cosine of the top of the stack.
     Cos,
-    /// The exponential.
+    /// The exponential of the top of the stack.
     Exp,
-    /// The natural logarithm.
+    /// The natural logarithm of the top of the stack.
     Log,
     /// The sum of the two topmost values.
     Add,
-    /// The second value of the stack minus the topmost.
+    /// The second value from the top minus the topmost.
     Subtract,
-    /// The product.
+    /// The product of the two topmost values.
     Multiply,
-    /// The second value of the stack divided by the topmost.
+    /// The second value from the top divided by the topmost.
     Divide,
     /// The end of a formula with fewer than ten symbols.
     End,
 }
 
 impl Symbol {
-    /// How many values the symbol takes from the stack.
     const fn operands(self) -> usize {
         match self {
             Self::X | Self::One => 0,
@@ -63,18 +62,17 @@ impl Symbol {
     }
 }
 
-/// A formula being written.
+/// A formula, possibly incomplete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Formula {
     symbols: [Symbol; LENGTH_MAX],
     length: u8,
-    /// Values on the stack.
     stack: u8,
     has_ended: bool,
 }
 
 impl Formula {
-    /// A formula without symbols.
+    /// The formula without symbols.
     pub const EMPTY: Self = Self { symbols: [Symbol::End; LENGTH_MAX], length: 0, stack: 0, has_ended: false };
 
     /// The symbols so far, without the end.
@@ -82,13 +80,12 @@ impl Formula {
         &self.symbols[..usize::from(self.length)]
     }
 
-    /// Whether the formula can still be completed after `symbol`.
     fn allows(&self, symbol: Symbol) -> bool {
         let (length, stack) = (usize::from(self.length), usize::from(self.stack));
         if symbol == Symbol::End {
             return stack == 1;
         }
-        // Each further binary function takes one value off the stack.
+        // Each further binary function removes one value from the stack.
         let after = (stack + 1).saturating_sub(symbol.operands());
         stack >= symbol.operands() && length < LENGTH_MAX && length + after <= LENGTH_MAX
     }
@@ -107,13 +104,13 @@ impl Formula {
         self.has_ended || usize::from(self.length) == LENGTH_MAX
     }
 
-    /// The value of a complete formula at `x`; may not be finite.
+    /// The value of a complete formula at `x`, which may not be finite.
     pub fn value(&self, x: f64) -> f64 {
         let mut stack = [0.0; LENGTH_MAX];
         let mut top = 0;
         for &symbol in self.symbols() {
             top -= symbol.operands();
-            // Not the standard library's functions, whose last bits are platform-dependent.
+            // The standard library's functions have platform-dependent last bits.
             stack[top] = match symbol {
                 Symbol::X => x,
                 Symbol::One => 1.0,
@@ -140,14 +137,14 @@ pub struct Regression {
 }
 
 impl Regression {
-    /// Finds a formula for `target` at twenty points, evenly spaced from -1 to 1, both included.
+    /// The problem of finding `target` from twenty points, evenly spaced from -1 to 1 inclusive.
     pub fn of(target: impl Fn(f64) -> f64) -> Self {
         let x = |index: usize| 2.0 * index as f64 / (POINTS - 1) as f64 - 1.0;
         Self { points: std::array::from_fn(|index| (x(index), target(x(index)))) }
     }
 
-    /// A random formula of the language that depends on x and is finite and at most 100 at all
-    /// points, and the problem to find it.
+    /// A random problem with its formula, which depends on x and is finite and at most 100 at all
+    /// points.
     pub fn random(seed: u64) -> (Self, Vec<Symbol>) {
         let mut random = Generator::from_seed(seed);
         let any = Self::of(|x| x);
@@ -195,7 +192,7 @@ impl Problem for Regression {
     }
 }
 
-/// Random formulas, one for each number.
+/// Random formulas, one per number.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RandomFormulas;
 

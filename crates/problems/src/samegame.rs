@@ -1,14 +1,13 @@
 //! SameGame: remove groups of blocks of one colour, as large as possible.
 //!
-//! A move removes a group of two or more blocks of one colour that touch at their sides; the blocks
-//! above fall down, and empty columns close to the left. A move that removes n blocks scores
-//! (n - 2)^2, and an empty board 1,000 more. The game ends when no group is left.
+//! A move removes two or more connected blocks of one colour; the blocks above fall down, and empty
+//! columns close to the left. Removing n blocks scores (n - 2)^2, and an empty board 1,000 more.
+//! The game ends when no group is left.
 //!
-//! A board is three bit sets of cells, one for each binary digit of the colours, so that one
-//! comparison of neighbours serves all colours. A column is a lane of 16 bits, of which the highest
-//! is always clear; the sixteenth lane is always empty. A random group is drawn without listing the
-//! others: from the *corners*, the cells without an equal neighbour below or to the left, of which
-//! most groups have only one.
+//! A board is three bit sets of cells, one per binary digit of the colours. A column is a lane of
+//! 16 bits, the highest of which is always clear; the sixteenth lane is always empty. *Corners* are
+//! cells with an equal neighbour above or to the right, but none below or to the left. Most groups
+//! have one corner, so groups are drawn by drawing corners.
 
 pub mod lanes;
 
@@ -23,16 +22,14 @@ pub const COLOURS: usize = 5;
 /// Points for an empty board.
 pub const EMPTY_BONUS: u32 = 1000;
 
-/// Columns of a set, of which the last is always empty.
+/// Columns of a set, the last of which is always empty.
 const LANES: usize = SIZE + 1;
-/// Columns that fit into a word.
 const WINDOW: usize = 4;
-/// The cells of a full column.
 const COLUMN: u16 = (1 << SIZE) - 1;
 /// Binary digits of a colour's number; colours are numbered from 1, and 0 is an empty cell.
 const DIGITS: usize = 3;
 
-/// A set of cells; row r, counted from the bottom, of a column is bit r of its lane.
+/// A set of cells. Row r from the bottom is bit r of the column's lane.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Cells([u16; LANES]);
 
@@ -44,13 +41,13 @@ impl Cells {
         cells
     }
 
-    /// Whether the set is empty.
+    /// Returns true if the set is empty.
     #[inline]
     pub fn is_empty(self) -> bool {
         self.words() == [0; 4]
     }
 
-    /// Whether the sets have a cell in common.
+    /// Returns true if the sets have a cell in common.
     pub fn meets(self, other: Self) -> bool {
         !self.and(other).is_empty()
     }
@@ -61,7 +58,7 @@ impl Cells {
         self.words().iter().map(|word| word.count_ones()).sum()
     }
 
-    /// Four lanes in each word: row r of column c is bit `16 (c % 4) + r` of word `c / 4`.
+    /// Four lanes per word: row r of column c is bit `16 (c % 4) + r` of word `c / 4`.
     #[inline]
     fn words(self) -> [u64; 4] {
         let lane = |at: usize| u64::from(self.0[at]);
@@ -70,8 +67,7 @@ impl Cells {
         })
     }
 
-    /// Column and row of a cell, counted from the leftmost column, and in it from the bottom; there
-    /// must be more than `index` cells.
+    /// Column and row of a cell, by column, then from the bottom; `index` must be below the length.
     #[inline]
     fn nth(self, index: usize) -> (usize, usize) {
         let mut index = index as u32;
@@ -118,19 +114,16 @@ impl Cells {
         self.zip(other, |left, right| left & !right)
     }
 
-    /// The cells above each cell.
     #[inline]
     fn up(self) -> Self {
         Self(self.0.map(|lane| lane << 1))
     }
 
-    /// The cells below each cell.
     #[inline]
     fn down(self) -> Self {
         Self(self.0.map(|lane| lane >> 1))
     }
 
-    /// The cells to the right of each cell.
     #[inline]
     fn right(self) -> Self {
         let mut moved = [0; LANES];
@@ -138,7 +131,6 @@ impl Cells {
         Self(moved)
     }
 
-    /// The cells to the left of each cell.
     #[inline]
     fn left(self) -> Self {
         let mut moved = [0; LANES];
@@ -146,12 +138,11 @@ impl Cells {
         Self(moved)
     }
 
-    /// The cells of this set that are connected with a cell of it.
+    /// The cells of this set that are connected with the given one.
     #[inline]
     fn connected(self, column: usize, row: usize) -> Self {
         let mut found = Self::default();
         found.0[column] = fill(1 << row, self.0[column]);
-        // The columns whose neighbours have not been reached yet.
         let mut open = 1_u32 << column;
         while open != 0 {
             let column = open.trailing_zeros() as usize;
@@ -168,14 +159,13 @@ impl Cells {
         found
     }
 
-    /// Four columns in a word, from `first` on, which is at most 12.
+    /// Four columns as a word, from `first` (at most 12) on.
     #[inline]
     fn window(&self, first: usize) -> u64 {
         let lane = |at: usize| u64::from(self.0[first + at]);
         lane(0) | lane(1) << 16 | lane(2) << 32 | lane(3) << 48
     }
 
-    /// The cells of these four columns.
     #[inline]
     fn of_window(first: usize, window: u64) -> Self {
         let mut cells = Self::default();
@@ -185,11 +175,9 @@ impl Cells {
         cells
     }
 
-    /// The cells of this set that are connected with a cell of it in the leftmost of their columns:
-    /// the first column and the word of four columns. `None` if they may go beyond those.
-    ///
-    /// A shift by one bit is a step up or down, where the bit that crosses from column to column is
-    /// always clear in the set, and one by 16 bits a step to the side.
+    /// The cells connected with the given one, which is in their leftmost column, as this column
+    /// and a word of four columns. `None` if there may be more cells. The shifts are steps: 1 bit
+    /// up or down, because the bit between columns is clear, and 16 bits sideways.
     #[inline]
     fn connected_nearby(&self, column: usize, row: usize) -> Option<(usize, u64)> {
         let first = column.min(LANES - WINDOW);
@@ -197,7 +185,7 @@ impl Cells {
         let grow = |from: u64| (from | from << 1 | from >> 1 | from << 16 | from >> 16) & cells;
         let mut found = grow(1 << (16 * (column - first) + row));
         loop {
-            // Two steps for each branch, which is often mispredicted.
+            // Two steps per branch, because the branch is often mispredicted.
             let grown = grow(found);
             if grown == found {
                 break;
@@ -208,7 +196,6 @@ impl Cells {
         is_complete.then_some((first, found))
     }
 
-    /// Whether every cell is connected with every other.
     #[inline]
     fn is_connected(self) -> bool {
         if self.is_empty() {
@@ -219,7 +206,7 @@ impl Cells {
     }
 }
 
-/// The bits of `column` that are connected with those of `from`, a part of it.
+/// The bits of `column` that are connected with `from`, a subset of it.
 #[inline]
 fn fill(mut from: u16, column: u16) -> u16 {
     loop {
@@ -231,7 +218,7 @@ fn fill(mut from: u16, column: u16) -> u16 {
     }
 }
 
-/// A group of blocks to remove.
+/// A group of blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Group {
     /// The cells.
@@ -250,17 +237,16 @@ impl Group {
 /// A board and the points so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Board {
-    /// The binary digits of the colours' numbers, the lowest first.
+    /// The binary digits of the colours' numbers, lowest first.
     digits: [Cells; DIGITS],
-    /// The cells that have an equal neighbour above or to the right, but none below or to the left.
     corners: Cells,
     points: u32,
-    /// The colour that the policy `greedy` spares.
+    /// The colour that the policy `greedy` spares, that is, removes last.
     spared: u8,
 }
 
 impl Board {
-    /// A board with these colours, `colours[row][column]`, the top row first; 0 points.
+    /// A board with the colours `colours[row][column]`, top row first, and 0 points.
     pub fn new(colours: &[[Option<u8>; SIZE]; SIZE]) -> Self {
         let mut digits = [Cells::default(); DIGITS];
         for (row, line) in colours.iter().enumerate() {
@@ -277,12 +263,11 @@ impl Board {
         board
     }
 
-    /// Parses a board: one line per row, the top row first, colours 0 to 4 or `.` for an empty
-    /// cell, separated by spaces. Missing rows at the top and missing columns at the right are
-    /// empty.
+    /// Parses a board: one line per row, top row first, with colours 0 to 4, or `.` for an empty
+    /// cell, separated by spaces. Missing top rows and right columns are empty.
     ///
     /// # Errors
-    /// The line and what was expected there.
+    /// The line and what was expected.
     pub fn parse(text: &str) -> Result<Self, String> {
         let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
         if lines.len() > SIZE {
@@ -312,13 +297,13 @@ impl Board {
         Self::new(&std::array::from_fn(|_| std::array::from_fn(|_| Some(random.below(COLOURS) as u8))))
     }
 
-    /// The colour of a cell, rows counted from the bottom.
+    /// The colour of a cell, with rows counted from the bottom.
     pub fn colour(&self, column: usize, row: usize) -> Option<u8> {
         let number = (0..DIGITS).map(|digit| (self.digits[digit].0[column] >> row & 1) << digit).sum::<u16>();
         (number as u8).checked_sub(1)
     }
 
-    /// The points so far, with the bonus once the board is empty.
+    /// The points so far, including the bonus for an empty board.
     pub fn points(&self) -> u32 {
         self.points
     }
@@ -334,18 +319,16 @@ impl Board {
         low.or(middle).or(high)
     }
 
-    /// The cells of a colour.
     #[inline]
     fn cells_of(&self, colour: u8) -> Cells {
         let number = u16::from(colour) + 1;
-        // All bits where the digit differs from the number's.
+        // All bits are set if the digit differs from the number's.
         let wanted: [u16; DIGITS] = std::array::from_fn(|digit| (number >> digit & 1).wrapping_neg());
         let [low, middle, high] = &self.digits;
         let differs = |lane: usize| low.0[lane] ^ wanted[0] | middle.0[lane] ^ wanted[1] | high.0[lane] ^ wanted[2];
         Cells(std::array::from_fn(|lane| !differs(lane) & COLUMN))
     }
 
-    /// Finds the corners.
     #[inline]
     fn find_corners(&mut self) {
         let [low, middle, high] = self.digits;
@@ -356,18 +339,14 @@ impl Board {
         self.corners = like_above.or(like_right).without(like_above.up()).without(like_right.right());
     }
 
-    /// The group of a cell, which must be occupied.
     #[inline]
     fn group(&self, column: usize, row: usize) -> Group {
         let colour = self.colour(column, row).expect("the cell is occupied");
         Group { cells: self.cells_of(colour).connected(column, row), colour }
     }
 
-    /// A uniformly random one of the groups that have a cell in `corners`, which are all the
-    /// corners of one or more groups.
-    ///
-    /// A group is taken if the corner drawn is its first cell, the lowest in its leftmost column,
-    /// which is always one of its corners.
+    /// A uniformly random group with a cell in `corners`, which must contain all corners of its
+    /// groups. A drawn corner counts only if it is the lowest cell in its group's leftmost column.
     #[inline]
     fn draw(&self, mut corners: Cells, random: &mut Generator) -> Group {
         let mut count = corners.len() as usize;
@@ -383,7 +362,7 @@ impl Board {
         }
     }
 
-    /// A random group that is not of the colour `spared`, as long as `until` says.
+    /// A random group of another colour than `spared`, for as long as `until` says.
     #[inline]
     fn draw_sparing(&self, spared: u8, until: Until, random: &mut Generator) -> Group {
         let cells = self.cells_of(spared);
@@ -392,19 +371,17 @@ impl Board {
         self.draw(if is_free { self.corners } else { others }, random)
     }
 
-    /// The most frequent colour, the first one in a tie.
+    /// The most frequent colour; ties go to the first.
     fn most_frequent(&self) -> u8 {
         let count = |colour: u8| self.cells_of(colour).len();
         (0..COLOURS as u8).rev().max_by_key(|&colour| count(colour)).unwrap_or(0)
     }
 
-    /// Whether no group is left.
     #[inline]
     fn is_over(&self) -> bool {
         self.corners.is_empty()
     }
 
-    /// Removes a group.
     #[inline]
     fn remove(&mut self, group: Group) {
         let mut blocks = 0;
@@ -414,11 +391,11 @@ impl Board {
                 continue;
             }
             blocks += gone.count_ones();
-            // The digits side by side, so that they fall together.
+            // All digits in one word, so that they fall together.
             let mut digits =
                 (0..DIGITS).fold(0, |all, digit| all | u64::from(self.digits[digit].0[column]) << (16 * digit));
             let mut gone = u32::from(gone);
-            // Close the gaps from the top, so that the rows below keep their numbers.
+            // Closes gaps from the top, so that the rows below keep their numbers.
             while gone != 0 {
                 let top = 32 - gone.leading_zeros();
                 let gap = (gone << (32 - top)).leading_ones();
@@ -440,7 +417,7 @@ impl Board {
         self.find_corners();
     }
 
-    /// Moves the columns that have blocks to the left, and adds the bonus if there are none.
+    /// Closes empty columns, and adds the bonus if no block is left.
     #[cold]
     fn close_columns(&mut self) {
         let occupied = self.occupied();
@@ -458,7 +435,6 @@ impl Board {
     }
 }
 
-/// The same bits of a column in each digit.
 #[inline]
 fn everywhere(column: u32) -> u64 {
     u64::from(column) * 0x1_0001_0001
@@ -467,23 +443,22 @@ fn everywhere(column: u32) -> u64 {
 /// The prior weight of a group of the spared colour.
 const SPARED_PRIOR: f64 = -5.0;
 
-/// How long a rollout spares a colour.
+/// The time for which a rollout spares a colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
-    /// As long as there are groups of other colours.
+    /// While groups of other colours exist.
     NoOthers,
-    /// As long as there are groups of other colours and its blocks are not all connected.
+    /// While groups of other colours exist and its own blocks are not connected.
     Connected,
 }
 
-/// Which colour a rollout spares, and how long: variants of the policy `greedy`, which spares the
-/// colour most frequent where the rollout starts as long as there are others.
+/// A variant of the policy `greedy`, which spares the most frequent colour at the rollout's start
+/// while groups of other colours exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sparing {
-    /// Whether the colour is the one that is most frequent where the rollout starts, rather than
-    /// where the game does.
+    /// If true, the rollout's start determines the most frequent colour, otherwise the game's start.
     pub is_by_rollout: bool,
-    /// How long it is spared.
+    /// The time for which the colour is spared.
     pub until: Until,
 }
 
@@ -491,7 +466,7 @@ pub struct Sparing {
 #[derive(Clone, Debug)]
 pub struct SameGame {
     start: Board,
-    /// The most frequent colour at the start, the first one in a tie.
+    /// The most frequent colour at the start; ties go to the first.
     spared: u8,
     is_selective: bool,
 }
@@ -502,10 +477,9 @@ impl SameGame {
         Self { start, spared: start.spared, is_selective: false }
     }
 
-    /// The same game with fewer legal moves: groups of more than two blocks of the colour that is
-    /// most frequent at the start may be removed only when its blocks are all connected, or when no
-    /// other group is left. Published results of nested rollout policy adaptation are those of such
-    /// a game (Cazenave, *Nested Rollout Policy Adaptation with Selective Policies*, 2016).
+    /// The game with fewer legal moves, as in Cazenave, *Nested Rollout Policy Adaptation with
+    /// Selective Policies*, 2016: larger groups of the initially most frequent colour may be
+    /// removed only when all its blocks are connected, or when no other group is left.
     #[must_use]
     pub fn selective(self) -> Self {
         Self { is_selective: true, ..self }
@@ -539,10 +513,9 @@ impl Problem for SameGame {
                 let row = corners.0[column].trailing_zeros() as usize;
                 let colour = board.colour(column, row).expect("a corner is occupied");
                 let cells = &cells[usize::from(colour)];
-                // A group is found at its first cell; its other corners follow.
+                // A group is found at its first cell, before its other corners.
                 if let Some((first, window)) = cells.connected_nearby(column, row) {
-                    // The word's corners are cleared before it becomes a set: reading the set back
-                    // makes a search with a learnt policy a fifth slower.
+                    // Clears corners from the word, because reading the set back is slow.
                     for (at, lane) in corners.0[first..first + WINDOW].iter_mut().enumerate() {
                         *lane &= !((window >> (16 * at)) as u16);
                     }
@@ -591,16 +564,15 @@ impl Problem for SameGame {
         board.spared = board.most_frequent();
     }
 
-    /// A random group, but not of the colour that was most frequent where the rollout started as
-    /// long as there are others, also in a selective game: its blocks are collected into one large
-    /// group (`TabuColorRandom` of Schadd and others, *Single-Player Monte-Carlo Tree Search*, 2008,
-    /// with the most frequent colour). Nested search with the colour of the game's start scores 4%
-    /// less.
+    /// A random group, but not of the most frequent colour at the rollout's start while others
+    /// exist, so that its blocks combine into one large group (`TabuColorRandom` of Schadd and
+    /// others, *Single-Player Monte-Carlo Tree Search*, 2008). The rule also applies to selective
+    /// games.
     fn greedy(&self, board: &Board, _: &mut Vec<Group>, random: &mut Generator, _: &mut u64) -> Group {
         board.draw_sparing(board.spared, Until::NoOthers, random)
     }
 
-    /// Cells and colour, whenever the group is removed.
+    /// Cells and colour, independent of time.
     #[inline]
     fn code(&self, _: &Board, group: Group, _depth: usize, _index: usize) -> u64 {
         const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -608,14 +580,13 @@ impl Problem for SameGame {
         group.cells.words().into_iter().fold(u64::from(group.colour), mix)
     }
 
-    /// Groups of the colour that is most frequent at the start are unlikely, unless they are pairs,
-    /// whose loss costs that colour little.
+    /// Groups of the initially most frequent colour are unlikely, except pairs, which cost little.
     fn prior(&self, _: &Board, group: Group) -> f64 {
         if group.colour == self.spared && group.cells.len() > 2 { SPARED_PRIOR } else { 0.0 }
     }
 }
 
-/// Random boards, one for each number.
+/// Random boards, one per number.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RandomBoards;
 
@@ -630,7 +601,7 @@ impl Distribution for RandomBoards {
         problem.start
     }
 
-    /// Roughly the mean score per board of the best known sums for the twenty standard boards.
+    /// About the mean of the best known scores for the twenty standard boards.
     fn scale(&self) -> f64 {
         4000.0
     }

@@ -1,52 +1,50 @@
-//! Sudoku: fill in as many cells as possible before one has no value left.
+//! Sudoku: fill in as many cells as possible.
 //!
-//! The next cell is always the one with the fewest possible values, the first one on ties; filling
-//! it removes its value from the cells of its row, column and box (forward checking). The game ends
-//! when a cell has no value left, or all are filled; the score is the number of filled cells,
-//! including the given ones (Cazenave, *Nested Monte-Carlo Search*, 2009, section 5).
+//! The next cell is the first of those with the fewest possible values. Filling it removes its
+//! value from its row, column and box. The game ends when a cell has no value left, or all are
+//! filled. The score is the number of filled cells (Cazenave, *Nested Monte-Carlo Search*, 2009,
+//! section 5).
 
 use getaway::search::{Generator, Problem};
 
 use crate::distribution::Distribution;
 
-/// The largest grid: boxes of four by four.
 const ORDER_MAX: usize = 4;
 const CELLS_MAX: usize = ORDER_MAX * ORDER_MAX * ORDER_MAX * ORDER_MAX;
 
-/// A grid with boxes of `order` by `order` cells, and the values given.
+/// A grid with boxes of `order` by `order` cells, and the given values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sudoku {
     order: usize,
-    /// By cell, row by row: the value given, from 0.
+    /// The given values from 0, row by row.
     givens: Vec<Option<u8>>,
 }
 
 /// A value for a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fill {
-    /// The cell, row by row.
+    /// The cell, counted row by row.
     pub cell: u8,
     /// The value, from 0.
     pub value: u8,
 }
 
-/// A grid being filled.
+/// A grid during the game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grid {
-    /// By cell: a bit for each value that is still possible; filled cells have one.
+    /// A bit per possible value, by cell; filled cells have one.
     possible: [u16; CELLS_MAX],
-    /// By cell: whether it is filled.
     is_filled: [bool; CELLS_MAX],
     filled: u16,
-    /// The cell to fill next; none if the game is over.
+    /// The cell to fill next; `None` if the game is over.
     next: Option<u8>,
 }
 
 impl Sudoku {
-    /// The grid of this order, 2 to 4, with these values, from 0.
+    /// The grid of this order, 2 to 4, with these values from 0.
     ///
     /// # Errors
-    /// When the order, the number of cells or a value is out of range.
+    /// If the order, the number of cells or a value is out of range.
     pub fn new(order: usize, givens: Vec<Option<u8>>) -> Result<Self, String> {
         let side = order * order;
         if !(2..=ORDER_MAX).contains(&order) || givens.len() != side * side {
@@ -61,11 +59,10 @@ impl Sudoku {
         Ok(Self { order, givens })
     }
 
-    /// Parses a grid as a line of digits from 1, row by row, `.` or 0 for an empty cell; up to
-    /// order 3.
+    /// Parses a grid of order up to 3 from digits, row by row, with `.` or 0 for an empty cell.
     ///
     /// # Errors
-    /// When the line is not a grid.
+    /// If the text is not a grid.
     pub fn parse(order: usize, text: &str) -> Result<Self, String> {
         let cell = |character: char| match character {
             '.' | '0' => Ok(None),
@@ -80,10 +77,8 @@ impl Sudoku {
         )
     }
 
-    /// A random solvable grid in which each cell is given with probability `share`.
-    ///
-    /// The solution is the cyclic one with values, rows and columns permuted so that the boxes stay
-    /// intact.
+    /// A random solvable grid in which each cell is given with probability `share`. Its solution is
+    /// the cyclic one with permuted values, rows and columns that keep the boxes intact.
     pub fn random(order: usize, share: f64, seed: u64) -> Self {
         let mut random = Generator::from_seed(seed);
         let side = order * order;
@@ -137,8 +132,6 @@ impl Sudoku {
         grid.filled += 1;
     }
 
-    /// The empty cell with the fewest possible values; none if one has no value left or none is
-    /// empty.
     fn choose_next(&self, grid: &mut Grid) {
         let cells = self.givens.len();
         let mut fewest = u32::MAX;
@@ -157,7 +150,6 @@ impl Sudoku {
     }
 }
 
-/// A uniformly random permutation.
 fn permutation(count: usize, random: &mut Generator) -> Vec<usize> {
     let mut numbers: Vec<usize> = (0..count).collect();
     random.shuffle(&mut numbers);
@@ -179,7 +171,7 @@ impl Grid {
         self.filled
     }
 
-    /// The value of a cell, if it is filled.
+    /// The value of a filled cell.
     pub fn value(&self, cell: usize) -> Option<u8> {
         self.is_filled[cell].then(|| self.possible[cell].trailing_zeros() as u8)
     }
@@ -215,13 +207,12 @@ impl Problem for Sudoku {
         self.givens.len() as f64
     }
 
-    /// Cell and value.
     fn code(&self, _: &Grid, fill: Fill, _depth: usize, _index: usize) -> u64 {
         u64::from(fill.cell) << 8 | u64::from(fill.value)
     }
 }
 
-/// Random grids of 16x16 with a third of the cells given, one for each number.
+/// Random grids of 16x16 with a third of the cells given, one per number.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RandomGrids;
 
@@ -236,7 +227,6 @@ impl Distribution for RandomGrids {
         problem.start()
     }
 
-    /// A full grid.
     fn scale(&self) -> f64 {
         256.0
     }

@@ -1,4 +1,4 @@
-//! This game on generated maps: survive for as long as possible.
+//! This game on generated maps.
 
 use getaway::game::{LAST_TICK, Move, POINTS_PER_TICK, Rules, State, World};
 use getaway::map::{GeneratorError, GeneratorOptions, generate_nth};
@@ -30,7 +30,6 @@ impl Survival {
     }
 }
 
-/// As [`SurvivalProblem`] defines it.
 impl Problem for Survival {
     type State = State;
     type Action = Move;
@@ -74,7 +73,7 @@ impl Problem for Survival {
     }
 }
 
-/// The game on generated maps, one for each number.
+/// The game on generated maps, one per number.
 #[derive(Clone, Debug)]
 pub struct SurvivalMaps {
     options: GeneratorOptions,
@@ -82,10 +81,10 @@ pub struct SurvivalMaps {
 }
 
 impl SurvivalMaps {
-    /// Maps of the generator with these options, played by these rules.
+    /// Maps of the generator with these options and rules.
     ///
     /// # Errors
-    /// When the generator rejects the options.
+    /// If the generator rejects the options.
     pub fn new(options: GeneratorOptions, rules: Rules) -> Result<Self, GeneratorError> {
         generate_nth(&options, 0, 0)?;
         Ok(Self { options, rules })
@@ -95,7 +94,7 @@ impl SurvivalMaps {
 impl Distribution for SurvivalMaps {
     type Problem = Survival;
 
-    /// A seed for which the generator finds no room is skipped.
+    /// Skips seeds for which the generator finds no room.
     fn draw(&self, number: u64) -> Survival {
         let map = (0..).find_map(|index| generate_nth(&self.options, number, index).ok());
         let map = map.expect("one of the maps has room for the threats");
@@ -106,7 +105,6 @@ impl Distribution for SurvivalMaps {
         problem.world.start()
     }
 
-    /// The points of the game.
     fn score(&self, reward: f64) -> f64 {
         reward * f64::from(POINTS_PER_TICK)
     }

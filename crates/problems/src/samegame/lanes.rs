@@ -1,27 +1,24 @@
-//! Nested search of SameGame with the rollouts side by side.
+//! Nested search of SameGame with many rollouts at a time.
 //!
-//! The rollouts of a nested search do not depend on each other until a step compares them, so 32
-//! of them are played at a time, one in each *lane*. A `Vector` has 16 bits of every lane, such as
-//! the cells of one column, and every operation on it serves all lanes. A lane whose game is over
-//! takes the next rollout. Searches of the lower levels advance together too, so that there are
-//! always rollouts waiting.
+//! A *lane* plays one rollout; 32 lanes advance together. A `Vector` has 16 bits of every lane,
+//! such as the cells of one column. A lane whose game is over takes the next rollout. Searches of
+//! lower levels also advance together, so that rollouts are always waiting.
 //!
-//! Guarantees: the result is that of the literal search whose rollouts have a generator each,
-//! seeded by level, step and action, whatever the order in which the rollouts are played.
+//! Guarantees: the result equals that of the literal search with one generator per rollout, seeded
+//! by level, step and action, whatever the order of the rollouts.
 
 #![allow(clippy::needless_range_loop, reason = "loops over the lanes of many vectors become vector instructions")]
 
 use getaway::search::{Policy, Problem};
 
 use super::{Board, DIGITS, EMPTY_BONUS, Group, SIZE, SameGame};
+use crate::nested::Memory;
 
-/// Rollouts that are played at a time.
 const LANES: usize = 32;
 
-/// Searches of one level that advance together.
+/// Searches per level that advance together.
 const SEARCHES: usize = 256;
 
-/// One number per lane.
 type Vector = [u16; LANES];
 
 const ZERO: Vector = [0; LANES];
@@ -29,11 +26,11 @@ const ZERO: Vector = [0; LANES];
 /// Bits that equal no colour's number.
 const NO_COLOUR: u16 = (1 << DIGITS) - 1;
 
-/// A move that is not one: the drawn cell was not the first of its group.
+/// No move: the drawn cell was not the first of its group.
 const REJECTED: u16 = u16::MAX;
 
 /// The random numbers of one rollout: a sequence with an odd step, hashed (Wellons, *Hash
-/// Prospector*, 2018). Its period is 2^32, and there are 2^31 such sequences.
+/// Prospector*, 2018), with a period of 2^32.
 #[derive(Clone, Copy, Debug)]
 struct LaneRandom {
     state: u32,
@@ -46,8 +43,8 @@ impl LaneRandom {
     }
 }
 
-/// The next state, and an index below `count` or 0: each index deviates from its exact probability
-/// by at most one part in `2^16 / count`.
+/// The next state, and an index below `count`, or 0 if `count` is 0. Each index deviates from its
+/// exact probability by at most one part in `2^16 / count`.
 #[inline]
 fn below(state: u32, step: u32, count: u16) -> (u32, u16) {
     let state = state.wrapping_add(step);
@@ -57,7 +54,7 @@ fn below(state: u32, step: u32, count: u16) -> (u32, u16) {
     (state, (((hash >> 16) * u32::from(count)) >> 16) as u16)
 }
 
-/// The key of what follows from an action, by its index, in a step of the search with `key`.
+/// The key of the search below an action, by step and index.
 fn child_key(key: u64, step: usize, index: usize) -> u64 {
     let mut hash = key ^ ((step as u64) << 32 | index as u64).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     hash = (hash ^ hash >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -65,7 +62,6 @@ fn child_key(key: u64, step: usize, index: usize) -> u64 {
     hash ^ hash >> 31
 }
 
-/// The first cell of a group: column and row.
 type Cell = (u8, u8);
 
 fn first_cell(group: Group) -> Cell {
@@ -77,45 +73,39 @@ fn remove_at(board: &mut Board, (column, row): Cell) {
     board.remove(board.group(usize::from(column), usize::from(row)));
 }
 
-/// A search or rollout to make.
 #[derive(Clone, Copy)]
 struct Start {
     board: Board,
     key: u64,
-    /// The moves of the result are needed only if it has more points than this.
+    /// The moves are needed only if the result has more points than this.
     beat: Option<u32>,
 }
 
-/// The result of a search or rollout.
 #[derive(Clone, Default)]
 struct Line {
     points: u32,
-    /// The moves; empty if they are not needed.
     cells: Vec<Cell>,
 }
 
-/// Games in progress, one in each lane.
 #[repr(C, align(64))]
 struct Lanes {
-    /// As those of [`Board`], by digit and column.
+    /// By digit and column, as in [`Board`].
     digits: [[Vector; SIZE]; DIGITS],
     corners: [Vector; SIZE],
-    /// Not 0 if there is a corner.
+    /// Nonzero if there is a corner.
     any_corner: Vector,
     /// The digits of the spared colour's number, each in all bits.
     spared: [Vector; DIGITS],
     points: Vector,
-    /// The column of the drawn cell.
     column: Vector,
-    /// The bit of its row; 0 if the lane has no game.
+    /// The bit of the drawn cell's row; 0 if the lane has no game.
     row: Vector,
-    /// The digits of its colour's number, each in all bits.
+    /// The digits of the drawn cell's colour, each in all bits.
     colour: [Vector; DIGITS],
-    /// The cells of its group that have been found, with an empty column on either side.
+    /// The known cells of the drawn cell's group, with an empty column on either side.
     found: [Vector; SIZE + 2],
-    /// All bits, if there may be more.
+    /// All bits if the group may have more cells.
     is_growing: Vector,
-    /// The cells to remove.
     gone: [Vector; SIZE],
     states: [u32; LANES],
     steps: [u32; LANES],
@@ -153,14 +143,13 @@ impl Lanes {
         for digit in 0..DIGITS {
             self.spared[digit][lane] = (number >> digit & 1).wrapping_neg();
         }
-        // Fits: the points of one group of all cells, and the bonus.
+        // The maximum score of one move fits into a vector's element.
         const { assert!((SIZE * SIZE - 2).pow(2) + EMPTY_BONUS as usize <= u16::MAX as usize) };
         self.points[lane] = board.points as u16;
         let LaneRandom { state, step } = LaneRandom::from_key(*key);
         (self.states[lane], self.steps[lane]) = (state, step);
     }
 
-    /// Lanes without a move, a bit for each.
     fn over(&self) -> u32 {
         let mut over = 0;
         for lane in 0..LANES {
@@ -169,8 +158,8 @@ impl Lanes {
         over
     }
 
-    /// Makes a move in every lane, except where the group is large and not yet known; returns
-    /// columns and rows, [`REJECTED`] in lanes without a move.
+    /// Makes a move in every lane whose group is known. Returns the drawn columns and rows, or
+    /// [`REJECTED`] in lanes without a move.
     fn play(&mut self) -> Vector {
         self.draw();
         self.grow_groups();
@@ -180,8 +169,7 @@ impl Lanes {
         played
     }
 
-    /// Draws a corner in every lane whose group does not grow, not of the spared colour as long as
-    /// there are others.
+    /// Draws a corner in every lane whose group is complete, sparing a colour while others exist.
     #[inline]
     fn draw(&mut self) {
         let Self { digits, corners, spared, is_growing, states, steps, .. } = self;
@@ -210,7 +198,7 @@ impl Lanes {
             let step = steps[lane] & u32::from(is_growing[lane] == 0).wrapping_neg();
             (states[lane], index[lane]) = below(states[lane], step, count[lane]);
         }
-        // Once it is found, the index wraps to numbers that are larger than any count.
+        // Once a cell is found, the index wraps and exceeds every count.
         let (mut at, mut set, mut within) = (ZERO, ZERO, ZERO);
         let mut numbers = [ZERO; DIGITS];
         for column in 0..SIZE {
@@ -250,7 +238,6 @@ impl Lanes {
         }
     }
 
-    /// Adds cells to the groups of the drawn cells.
     #[inline]
     fn grow_groups(&mut self) {
         let Self { digits, column: at, row, colour, found, is_growing, .. } = self;
@@ -265,7 +252,7 @@ impl Lanes {
                 found[column + 1][lane] = found[column + 1][lane] & is_growing[lane] | first;
             }
         }
-        // Most groups are found on the way to the right and back; nothing is added the third time.
+        // Most groups are complete after passes to the right and back; the third pass checks this.
         let mut added = ZERO;
         (0..SIZE).for_each(|column| grow(column, &same, found, &mut added));
         (0..SIZE).rev().for_each(|column| grow(column, &same, found, &mut added));
@@ -276,8 +263,7 @@ impl Lanes {
         }
     }
 
-    /// Decides which groups are removed: not those that grow, nor those whose first cell was not
-    /// the one drawn. Returns columns and rows.
+    /// Accepts groups that are complete and whose first cell was drawn. Returns columns and rows.
     #[inline]
     fn accept(&mut self) -> Vector {
         let Self { column: at, row, found, is_growing, gone, .. } = self;
@@ -302,7 +288,6 @@ impl Lanes {
         played
     }
 
-    /// Removes a group in every lane.
     #[inline]
     fn remove(&mut self) {
         let Self { digits: [low, middle, high], points, gone, .. } = self;
@@ -314,14 +299,12 @@ impl Lanes {
         }
         loop {
             let mut left = ZERO;
-            // Close the lowest gap in each column.
             for column in 0..SIZE {
                 for lane in 0..LANES {
                     let cells = gone[column][lane];
                     let first = cells & cells.wrapping_neg();
                     let gap = cells & !cells.wrapping_add(first);
                     let rows = gap.count_ones();
-                    // All bits, if there is no gap.
                     let below = first.wrapping_sub(1);
                     let fall = |digit: u16| digit & below | digit.wrapping_shr(rows) & !below;
                     low[column][lane] = fall(low[column][lane]);
@@ -336,8 +319,7 @@ impl Lanes {
                 break;
             }
         }
-        // Close the first empty column of each lane, until none is left of an occupied one. Some
-        // lane nearly always has one.
+        // Closes the first empty column of each lane until no gap is left.
         loop {
             let mut moves = ZERO;
             let mut open = ZERO;
@@ -393,7 +375,6 @@ impl Lanes {
     }
 }
 
-/// Adds the neighbours in a column to the cells found.
 #[inline]
 fn grow(column: usize, same: &[Vector; SIZE], found: &mut [Vector; SIZE + 2], added: &mut Vector) {
     for lane in 0..LANES {
@@ -406,7 +387,6 @@ fn grow(column: usize, same: &[Vector; SIZE], found: &mut [Vector; SIZE + 2], ad
     }
 }
 
-/// All bits, or none.
 #[inline]
 fn mask(is_set: bool) -> u16 {
     u16::from(is_set).wrapping_neg()
@@ -417,22 +397,19 @@ fn is_zero(vector: &Vector) -> bool {
     vector.iter().fold(0, |any, &bits| any | bits) == 0
 }
 
-/// A nested search whose rollouts are played side by side.
 struct Nested<'a> {
     game: &'a SameGame,
     policy: Policy,
-    has_memory: bool,
+    memory: Memory,
     lanes: Box<Lanes>,
-    /// The moves of the present rollouts.
     history: Vec<Vector>,
 }
 
-/// A search in progress.
 struct Progress {
     start: Start,
     board: Board,
     played: Vec<Cell>,
-    /// The best known points, and the moves from the present board, the last one first.
+    /// The best points so far, and their moves from the current board, last move first.
     best: Option<(u32, Vec<Cell>)>,
 }
 
@@ -456,7 +433,7 @@ impl Nested<'_> {
             next.clear();
             origins.clear();
             for (index, search) in searches.iter_mut().enumerate().filter(|(_, search)| !search.board.is_over()) {
-                if !self.has_memory {
+                if self.memory == Memory::None {
                     search.best = None;
                 }
                 let beat = search.best.as_ref().map(|&(points, _)| points);
@@ -493,10 +470,8 @@ impl Nested<'_> {
         searches.into_iter().map(line).collect()
     }
 
-    /// Plays a rollout from each start.
     fn play_all(&mut self, starts: &[Start]) -> Vec<Line> {
         let mut lines = vec![Line::default(); starts.len()];
-        // The rollout of each lane, and where its moves begin.
         let mut rollouts: [Option<(usize, usize)>; LANES] = [None; LANES];
         let mut waiting = 0;
         *self.lanes = Lanes::EMPTY;
@@ -534,16 +509,14 @@ impl Nested<'_> {
     }
 }
 
-/// The points of one nested search of `level` from the start of a game, with or without memory of
-/// the best sequence; its rollouts follow `policy`.
-///
-/// The search is that of [`nested`](crate::nested::nested), with other random numbers.
+/// The points of one nested search of `level` with rollouts of `policy`. The search equals
+/// [`nested`](crate::nested::nested) with other random numbers.
 ///
 /// # Panics
-/// If the game is selective and the policy `random`: those rollouts take any group.
-pub fn nested(game: &SameGame, level: usize, policy: Policy, has_memory: bool, seed: u64) -> u32 {
+/// If the game is selective and the policy `random`, whose rollouts ignore selectivity.
+pub fn nested(game: &SameGame, level: usize, policy: Policy, memory: Memory, seed: u64) -> u32 {
     assert!(!game.is_selective || policy == Policy::Greedy, "random rollouts of a selective game are not supported");
-    let mut nested = Nested { game, policy, has_memory, lanes: Box::new(Lanes::EMPTY), history: Vec::new() };
+    let mut nested = Nested { game, policy, memory, lanes: Box::new(Lanes::EMPTY), history: Vec::new() };
     let start = Start { board: *game.start(), key: child_key(seed, 0, 0), beat: None };
     nested.search_all(level, &[start])[0].points
 }
@@ -553,7 +526,6 @@ mod tests {
     use super::*;
     use getaway::search::Generator;
 
-    /// A rollout by itself.
     fn rollout(start: &Start, policy: Policy) -> Line {
         let Start { mut board, key, .. } = *start;
         let LaneRandom { mut state, step } = LaneRandom::from_key(key);
@@ -577,8 +549,7 @@ mod tests {
         Line { points: board.points(), cells }
     }
 
-    /// A literal nested search.
-    fn literal(game: &SameGame, start: Start, level: usize, policy: Policy, has_memory: bool) -> Line {
+    fn literal(game: &SameGame, start: Start, level: usize, policy: Policy, memory: Memory) -> Line {
         if level == 0 {
             return rollout(&start, policy);
         }
@@ -586,7 +557,7 @@ mod tests {
         let mut played = Vec::new();
         let mut best: Option<Line> = None;
         while !board.is_over() {
-            if !has_memory {
+            if memory == Memory::None {
                 best = None;
             }
             let step = played.len();
@@ -596,7 +567,7 @@ mod tests {
                 let mut successor = board;
                 successor.remove(group);
                 let next = Start { board: successor, key: child_key(start.key, step, index), beat: None };
-                let line = literal(game, next, level - 1, policy, has_memory);
+                let line = literal(game, next, level - 1, policy, memory);
                 if best.as_ref().is_none_or(|best| line.points > best.points) {
                     let cells = [&played[..], &[first_cell(group)], &line.cells].concat();
                     best = Some(Line { points: line.points, cells });
@@ -609,7 +580,7 @@ mod tests {
         Line { points: board.points(), cells: played }
     }
 
-    /// A board with random colours in the lower left corner, at random times of a random game.
+    /// A board with random colours in the lower left corner, after some random moves.
     fn board(seed: u64, size: usize, colours: usize) -> Board {
         let mut random = Generator::from_seed(seed);
         let mut cells = [[None; SIZE]; SIZE];
@@ -639,12 +610,11 @@ mod tests {
             let starts: Vec<Start> = (0..500).map(start).collect();
             let game = SameGame::new(starts[0].board);
             let lanes = Box::new(Lanes::EMPTY);
-            let mut nested = Nested { game: &game, policy, has_memory: true, lanes, history: Vec::new() };
+            let mut nested = Nested { game: &game, policy, memory: Memory::BestSequence, lanes, history: Vec::new() };
             let found = nested.play_all(&starts);
             for (found, start) in found.iter().zip(&starts) {
                 assert_equal(found, &rollout(start, policy));
             }
-            // Moves are left out where they are not needed.
             let limited: Vec<Start> = starts.iter().map(|&start| Start { beat: Some(300), ..start }).collect();
             for (found, expected) in nested.play_all(&limited).iter().zip(&found) {
                 assert_eq!(found.points, expected.points);
@@ -661,14 +631,14 @@ mod tests {
         {
             let game = SameGame::new(board(seed, size, colours));
             let game = if is_selective { game.selective() } else { game };
-            for has_memory in [false, true] {
+            for memory in [Memory::None, Memory::BestSequence] {
                 let lanes = Box::new(Lanes::EMPTY);
                 let policy = Policy::Greedy;
-                let mut nested = Nested { game: &game, policy, has_memory, lanes, history: Vec::new() };
+                let mut nested = Nested { game: &game, policy, memory, lanes, history: Vec::new() };
                 let starts: Vec<Start> =
                     (0..5).map(|key| Start { board: *game.start(), key: child_key(key, 0, 0), beat: None }).collect();
                 for (found, &start) in nested.search_all(level, &starts).iter().zip(&starts) {
-                    assert_equal(found, &literal(&game, start, level, policy, has_memory));
+                    assert_equal(found, &literal(&game, start, level, policy, memory));
                 }
             }
         }
@@ -685,7 +655,7 @@ mod tests {
                 counts[usize::from(index)] += 1;
             }
         }
-        // 70,000 draws: one standard deviation is 93.
+        // 70,000 draws; the standard deviation is 93.
         assert!(counts.iter().all(|count| count.abs_diff(10_000) < 400), "{counts:?}");
     }
 }

@@ -1,10 +1,7 @@
-//! Published mean scores of Morpion Solitaire, and the statistics to compare with them.
+//! Published mean scores of Morpion Solitaire, and statistics to compare with them.
 
-/// The published mean score of one pass and its standard error, if the expression is one of the
-/// published searches.
-///
-/// The scores are rounded: if no error is published, or one smaller than the rounding error, half a
-/// unit of the last digit is used.
+/// The published mean score and standard error of one pass, if the expression is a published
+/// search. The error is at least half a unit of the score's last digit.
 pub fn published_mean(variant: &str, expression: &str) -> Option<(f64, f64)> {
     let level = ["simulate", "step(lookahead(simulate))", "step(lookahead(step(lookahead(simulate))))"]
         .iter()
@@ -19,18 +16,17 @@ pub fn published_mean(variant: &str, expression: &str) -> Option<(f64, f64)> {
     Some(figures[level])
 }
 
-/// The mean of the scores, and its standard error.
+/// Mean and standard error of scores.
 #[derive(Default)]
 pub struct Sample {
     count: f64,
     mean: f64,
-    /// Sum of the squared differences from the mean.
+    /// Sum of squared differences from the mean.
     squares: f64,
 }
 
 impl Sample {
-    /// Adds a score (Welford, *Note on a Method for Calculating Corrected Sums of Squares and
-    /// Products*, 1962).
+    /// Adds a score by Welford's method (1962).
     pub fn add(&mut self, score: f64) {
         self.count += 1.0;
         let difference = score - self.mean;
@@ -38,12 +34,10 @@ impl Sample {
         self.squares += difference * (score - self.mean);
     }
 
-    /// The mean score.
     pub fn mean(&self) -> f64 {
         self.mean
     }
 
-    /// The standard error of the mean.
     pub fn standard_error(&self) -> f64 {
         (self.squares / (self.count - 1.0) / self.count).sqrt()
     }

@@ -1,22 +1,16 @@
-//! Validates the grammar on an external problem, Morpion Solitaire: the numbers of positions must
-//! match the published ones, which validates the rules, and so must the searches' mean scores,
-//! which validates the grammar.
-//!
-//! The means are tested on few games, within four standard errors of the difference from the
-//! published value; for long runs use `cargo run --release --example morpion`.
-
-mod published;
+//! Compares Morpion Solitaire with published numbers of positions, which validates the rules, and
+//! with published mean scores, which validates the grammar. Long runs use the example `morpion`.
 
 use std::collections::BTreeMap;
 
+use crate::published::{Sample, published_mean};
 use getaway::search::{Budget, Problem, Search};
 use getaway_problems::morpion::{Board, Morpion, Move};
-use published::{Sample, published_mean};
 
-/// Lines as their sorted end points: they determine a position up to the symmetries of the cross.
+/// Lines as sorted end points, which determine a position up to the symmetries of the cross.
 type Position = Vec<[(usize, usize); 2]>;
 
-/// The canonical form under the eight reflections and rotations.
+/// The canonical form under the eight symmetries.
 fn canonical(morpion: &Morpion, moves: &[Move]) -> Position {
     let mirror = morpion.mirror_sum();
     let image = |symmetry: u32, (x, y): (usize, usize)| {
@@ -68,7 +62,7 @@ fn variant(name: &str) -> Morpion {
 
 #[test]
 fn numbers_of_positions_match_the_published_ones() {
-    // OEIS A204107 (5D), A204108 (5T), A204109 (4D), A204110 (4T), computed by Michael Quist.
+    // OEIS A204107 (5D), A204108 (5T), A204109 (4D), A204110 (4T), by Michael Quist.
     let published: [(&str, &[usize]); 4] = [
         ("5D", &[1, 4, 55, 404, 2462, 11196]),
         ("5T", &[1, 4, 56, 428, 2741, 13247]),
@@ -87,7 +81,6 @@ fn numbers_of_first_moves_match_the_published_ones() {
     }
 }
 
-/// The lines that can be drawn, by a direct implementation of the rules.
 fn reference_legal_moves(morpion: &Morpion, is_touching: bool, moves: &[Move]) -> Vec<Vec<(usize, usize)>> {
     let length = morpion.length();
     let lines: Vec<Vec<_>> = moves.iter().map(|line| (0..length).map(|dot| line.dot(dot)).collect()).collect();
@@ -130,8 +123,8 @@ fn legal_moves_match_the_direct_implementation() {
     }
 }
 
-/// The maximum length of a game, proven by enumeration (4D, 4T: Michael Quist) or an upper bound
-/// (5D: Kawamura and others, arXiv 1307.8192).
+/// The maximum length of a game, by enumeration (4D, 4T: Michael Quist) or as an upper bound (5D:
+/// Kawamura and others, arXiv 1307.8192).
 fn longest_game(name: &str) -> f64 {
     match name {
         "4D" => 35.0,
@@ -141,7 +134,6 @@ fn longest_game(name: &str) -> f64 {
     }
 }
 
-/// Compares the mean score of `games` single passes with the published one.
 fn assert_mean(name: &str, expression: &str, games: u64) {
     let morpion = variant(name);
     let start = morpion.start();
@@ -179,6 +171,5 @@ fn nested_search_of_level_1_has_the_published_mean() {
 
 #[test]
 fn nested_search_of_level_2_has_the_published_mean() {
-    // Only the fastest variant; the long run covers the others.
     assert_mean("4D", "step(lookahead(step(lookahead(simulate))))", 10);
 }

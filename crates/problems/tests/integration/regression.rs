@@ -1,5 +1,4 @@
-//! Validates symbolic regression: the language has as many formulas as its grammar, and formulas
-//! have the right values.
+//! Validates symbolic regression: the number of formulas and their values.
 
 use getaway::search::Problem;
 use getaway_problems::distribution::Distribution;
@@ -19,7 +18,7 @@ fn formula(symbols: &[Symbol]) -> Formula {
     formula
 }
 
-/// The number of formulas of exactly each length up to `most`, by enumerating all of them.
+/// The number of formulas of each length up to `most`, by enumeration.
 fn count(formula: &Formula, most: usize, counts: &mut Vec<u64>) {
     let any = Regression::of(|x| x);
     let mut actions = Vec::new();
@@ -39,8 +38,7 @@ fn count(formula: &Formula, most: usize, counts: &mut Vec<u64>) {
 
 #[test]
 fn number_of_formulas_follows_the_recurrence_of_the_grammar() {
-    // Two operands, four functions of one value, four of two: a(n) = 4 a(n-1) + 4 sum a(i)
-    // a(n-1-i).
+    // Two operands, four unary and four binary functions: a(n) = 4 a(n-1) + 4 sum a(i) a(n-1-i).
     let mut expected = vec![0_u64, 2];
     for length in 2..=5 {
         let pairs: u64 = (1..length - 1).map(|left| expected[left] * expected[length - 1 - left]).sum();
@@ -72,7 +70,6 @@ fn published_cubic_is_fitted_by_its_formula() {
     let found = formula(&[X, One, Add, X, Multiply, One, Add, X, Multiply, End]);
     assert!(problem.is_final(&found) && problem.reward(&found) > 1.0 - 1e-12);
     assert!(problem.reward(&formula(&[X, End])) < 0.8);
-    // The logarithm of a negative number.
     assert_eq!(problem.reward(&formula(&[X, Log, End])), 0.0);
 }
 

@@ -1,26 +1,15 @@
-//! Tests that need the shared folder: the twenty standard SameGame boards.
-
-#[path = "../../../tests/common/mod.rs"]
-mod common;
-#[path = "../../../tests/common/shared.rs"]
-mod harness;
+//! Tests with the twenty standard SameGame boards of the shared folder.
 
 use std::fs;
-use std::path::Path;
-use std::process::ExitCode;
 
+use crate::common::shared_folder;
 use getaway::search::{Budget, Search};
 use getaway_problems::samegame::{Board, SameGame};
 
-fn main() -> ExitCode {
-    harness::run(&[(
-        "standard_boards_are_full_boards_of_five_colours",
-        standard_boards_are_full_boards_of_five_colours,
-    )])
-}
-
-fn standard_boards_are_full_boards_of_five_colours(shared: &Path) {
-    let path = shared.join("samegame/boards.txt");
+#[test]
+#[ignore = "needs ../shared"]
+fn standard_boards_are_full_boards_of_five_colours() {
+    let path = shared_folder().join("samegame/boards.txt");
     let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let boards: Vec<Board> = text
         .split("\n\n")

@@ -1,11 +1,11 @@
-//! Validates SameGame: against a direct implementation of the rules, by exhaustive search of small
-//! boards. `shared.rs` has the test of the standard boards.
+//! Validates SameGame against a direct implementation of the rules, and by exhaustive search of
+//! small boards.
 
 use getaway::search::{Budget, Generator, Problem, Search};
 use getaway_problems::distribution::Distribution;
 use getaway_problems::samegame::{Board, COLOURS, Cells, Group, RandomBoards, SIZE, SameGame, Sparing, Until};
 
-/// The literal rules: columns from the left, each from the bottom.
+/// The literal rules; columns from the left, each from the bottom.
 #[derive(Clone, Debug, PartialEq)]
 struct Literal {
     columns: Vec<Vec<u8>>,
@@ -23,7 +23,6 @@ impl Literal {
         self.columns.get(column)?.get(row).copied()
     }
 
-    /// The cells of the group at a cell, sorted.
     fn group(&self, column: usize, row: usize) -> Vec<(usize, usize)> {
         let colour = self.at(column, row);
         let mut found = vec![(column, row)];
@@ -63,7 +62,6 @@ impl Literal {
         }
     }
 
-    /// The maximum score of any play.
     fn best(&self) -> u32 {
         let groups = self.groups();
         let play = |group: &Vec<(usize, usize)>| {
@@ -113,7 +111,6 @@ fn random_games_agree_with_the_literal_rules() {
     }
 }
 
-/// Boards in the middle of random games, with their games.
 fn boards_in_play() -> impl Iterator<Item = (SameGame, Board)> {
     (0..6).map(|seed| {
         let game = SameGame::new(Board::random(seed));
@@ -127,7 +124,7 @@ fn boards_in_play() -> impl Iterator<Item = (SameGame, Board)> {
     })
 }
 
-/// Asserts that `draw` draws each of these groups equally often, and no other.
+/// Asserts that `draw` returns each of these groups equally often, and no other.
 fn assert_equally_likely(groups: &[Group], mut draw: impl FnMut() -> Group) {
     let mut counts = vec![0_u32; groups.len()];
     let expected = 2000.0;
@@ -136,7 +133,7 @@ fn assert_equally_likely(groups: &[Group], mut draw: impl FnMut() -> Group) {
         counts[groups.iter().position(|&group| group == drawn).expect("one of the groups")] += 1;
     }
     let squares = counts.iter().map(|&count| (f64::from(count) - expected).powi(2)).sum::<f64>() / expected;
-    // Chi-squared: mean and half of the variance are the degrees of freedom.
+    // Chi-squared: the mean and half of the variance are the degrees of freedom.
     let freedom = (groups.len() - 1) as f64;
     assert!(squares < freedom + 4.5 * (2.0 * freedom).sqrt(), "{squares} with {freedom} degrees of freedom");
 }
@@ -176,7 +173,7 @@ fn greedy_removes_the_spared_colour_when_nothing_else_is_left() {
 
 #[test]
 fn connected_blocks_are_spared_no_longer() {
-    // The blocks of colour 0 are connected, and those of the less frequent colour 1 are not.
+    // The blocks of colour 0 are connected; those of the less frequent colour 1 are not.
     let game = SameGame::new(Board::parse("1 0 1\n1 0 1\n0 0 0").expect("a board"));
     let draw = |until| {
         let mut colours: Vec<u8> = (0..50)
@@ -218,13 +215,13 @@ fn greedy_rollouts_spare_the_colour_that_is_most_frequent_where_they_start() {
     let mut actions = Vec::new();
     game.actions(&later, &mut actions);
     game.apply(&mut later, *actions.iter().find(|group| group.colour == 1).expect("three blocks of colour 1"));
-    // A rollout that starts here: colours 0 and 2 are equally frequent, and colour 0 is the first.
+    // Colours 0 and 2 are equally frequent where the rollout starts, so the first one is spared.
     for seed in 0..20 {
         let mut search = Search::new("simulate(greedy)".parse().expect("an expression"), seed);
         let line = search.run(&game, &later, Budget::passes(1)).best.expect("a game");
         assert_eq!(line.actions[0].colour, 2);
     }
-    // Without a start of a rollout, the colour is that of the board before.
+    // No rollout has started here, so the spared colour is that of the initial board.
     let drawn = |seed| game.greedy(&later, &mut Vec::new(), &mut Generator::from_seed(seed), &mut 0).colour;
     assert!((0..50).any(|seed| drawn(seed) == 0) && (0..50).any(|seed| drawn(seed) == 2));
 }
@@ -239,9 +236,9 @@ fn selective_game_spares_larger_groups_until_the_colour_is_connected() {
         assert!((0..20).all(|seed| actions.contains(&random(seed))));
         actions.iter().map(|group| (group.colour, group.cells.len())).collect::<Vec<_>>()
     };
-    // Two groups of colour 0, the larger of which is spared.
+    // The larger group of colour 0 is spared.
     assert_eq!(colours_of("0 1 2\n0 1 0\n0 1 0"), [(1, 3), (0, 2)]);
-    // All of its blocks are connected.
+    // All blocks of colour 0 are connected.
     assert_eq!(colours_of("0 1 2\n0 1 3\n0 1 4\n0 2 4"), [(0, 4), (1, 3), (4, 2)]);
     // No other group is left.
     assert_eq!(colours_of("0 1 0\n0 2 0\n0 1 0"), [(0, 3), (0, 3)]);
@@ -273,7 +270,6 @@ fn points_follow_the_rules() {
     assert_eq!(actions.iter().map(|group| group.points()).collect::<Vec<_>>(), [1, 1]);
     let mut board = board;
     for group in [actions[0], actions[1]] {
-        // The second group has fallen and moved.
         let mut now = Vec::new();
         game.actions(&board, &mut now);
         let next = *now.iter().find(|found| found.colour == group.colour).expect("the other group");
@@ -306,6 +302,6 @@ fn random_boards_have_all_colours_about_equally_often() {
             counts[usize::from(board.colour(column, row).expect("a full board"))] += 1;
         }
     }
-    // 9,000 cells: one standard deviation is 38.
+    // 9,000 cells; the standard deviation is 38.
     assert!(counts.iter().all(|count| count.abs_diff(1800) < 190), "{counts:?}");
 }

@@ -1,10 +1,9 @@
-//! Validates Sudoku with the published number of full grids, and a published puzzle.
+//! Validates Sudoku with the published number of full grids and a published puzzle.
 
 use getaway::search::{Budget, Problem, Search, StopReason};
 use getaway_problems::distribution::Distribution;
 use getaway_problems::sudoku::{Grid, RandomGrids, Sudoku};
 
-/// The number of full grids that can be reached.
 fn count(sudoku: &Sudoku, grid: &Grid) -> usize {
     if sudoku.is_final(grid) {
         return usize::from(f64::from(grid.filled()) == sudoku.best_possible());
@@ -25,7 +24,7 @@ fn there_are_288_grids_of_4x4() {
     assert_eq!(count(&empty, &empty.start()), 288);
 }
 
-/// A puzzle that has been published often (Wikipedia, *Sudoku*), and its solution.
+/// A puzzle and its solution (Wikipedia, *Sudoku*).
 const PUZZLE: &str = "53..7.... 6..195... .98....6. 8...6...3 4..8.3..1 7...2...6 .6....28. ...419..5 ....8..79";
 const SOLUTION: &str = "534678912672195348198342567859761423426853791713924856961537284287419635345286179";
 
@@ -42,7 +41,6 @@ fn published_puzzle_has_only_the_published_solution() {
     assert_eq!(digits, SOLUTION);
 }
 
-/// Whether every row, column and box has every value once.
 fn is_solved(grid: &Grid, order: usize) -> bool {
     let side = order * order;
     let has_all = |cells: &mut dyn Iterator<Item = usize>| {
@@ -64,7 +62,7 @@ fn random_grids_come_from_valid_solutions() {
         assert!(is_solved(&Sudoku::random(4, 1.0, seed).start(), 4), "seed {seed}");
         assert!(is_solved(&Sudoku::random(3, 1.0, seed).start(), 3), "seed {seed}");
         let given = RandomGrids.draw(seed).start().filled();
-        // 256 cells with probability a third: one standard deviation is 7.5.
+        // 256 cells with probability a third; the standard deviation is 7.5.
         assert!((48..=123).contains(&given), "{given} cells given");
     }
     let one = Sudoku::random(3, 0.4, 5);
