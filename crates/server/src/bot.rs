@@ -1,4 +1,4 @@
-//! The connection to one bot: sending states and accepting its commands.
+//! The connection to a bot: sends states and accepts commands.
 
 use axum::extract::ws::{Message, Utf8Bytes, WebSocket, close_code};
 use tokio::time::{Instant, timeout, timeout_at};
@@ -11,31 +11,25 @@ use getaway::game::{Action, FIRST_TICK};
 use getaway::protocol::{ClientFrame, Command};
 use getaway::recording::{CommandNote, UnreadableNote, WireNotes, milliseconds, shortened};
 
-/// A bot's answer to a tick.
 pub(super) enum Answer {
-    /// A command.
     Actions(Vec<Action>),
-    /// No valid command before the deadline.
+    /// No valid command arrived before the deadline.
     None,
-    /// The bot disconnected, or broke a rule and is disconnected.
+    /// The bot disconnected, or broke a rule and must be disconnected.
     Disconnected(Disconnect),
 }
 
-/// Statistics of a bot's frames.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct CommandCounts {
-    /// Accepted commands.
     pub commands: u32,
-    /// Commands that arrived after their tick had been played without one.
+    /// Commands that arrived after their tick was played.
     pub late_commands: u32,
-    /// Commands that could not be read.
+    /// Unreadable commands.
     pub invalid_commands: u32,
 }
 
-/// The connection to a registered bot.
 pub(super) struct BotConnection<'a> {
     socket: &'a mut WebSocket,
-    /// The last tick for which a command was accepted.
     answered_tick: Option<u32>,
     pub counts: CommandCounts,
     mistakes: Mistakes,
@@ -46,7 +40,7 @@ impl<'a> BotConnection<'a> {
         Self { socket, answered_tick: None, counts: CommandCounts::default(), mistakes: Mistakes::default() }
     }
 
-    /// Sends a state. A bot that does not read gets a short grace period.
+    /// Sends a state; tolerates a bot that is briefly slow to read.
     pub async fn send(&mut self, frame: Utf8Bytes) -> Result<(), Disconnect> {
         match timeout(WRITE_TIMEOUT, self.socket.send(Message::Text(frame))).await {
             Ok(Ok(())) => Ok(()),
@@ -55,8 +49,8 @@ impl<'a> BotConnection<'a> {
         }
     }
 
-    /// Waits for the command of a tick whose state was sent at `sent`. Other frames are ignored;
-    /// the first one of each kind in a game is noted. What is received is recorded in `wire`.
+    /// Waits for the command of a tick whose state was sent at `sent`. Ignores other frames, notes
+    /// the first of each kind per game, and records everything in `wire`.
     pub async fn answer(
         &mut self,
         tick: u32,
@@ -96,8 +90,7 @@ impl<'a> BotConnection<'a> {
         ))
     }
 
-    /// Counts a frame that is not the command of the tick; returns the kind of mistake, with what
-    /// was found and what was expected.
+    /// Counts an ignored frame; returns the mistake and its description.
     fn ignored(&mut self, frame: &ClientFrame, expected: u32) -> (Mistake, String) {
         match frame {
             ClientFrame::Command(Command { tick, .. }) => self.ignored_command(*tick, expected),
@@ -124,7 +117,6 @@ impl<'a> BotConnection<'a> {
     }
 }
 
-/// The start of a frame's text, for the recording.
 fn frame_text(received: &Option<Result<Message, axum::Error>>) -> String {
     match received {
         Some(Ok(Message::Text(text))) => shortened(text.as_str()),
@@ -133,8 +125,7 @@ fn frame_text(received: &Option<Result<Message, axum::Error>>) -> String {
     }
 }
 
-/// Records a frame that is not the command of the tick. Second commands and commands for other
-/// ticks have no effect that a recording would have to explain.
+/// Records an ignored frame, unless it has no effect: second commands and commands for other ticks.
 fn record_ignored(wire: &mut WireNotes, mistake: Mistake, frame: ClientFrame, ms: f64, text: String) {
     match frame {
         ClientFrame::Command(Command { tick, actions }) if mistake == Mistake::LateCommand => {

@@ -1,4 +1,4 @@
-//! Serves a websocket from its first frame: as a bot that waits for its turn, or as a viewer.
+//! Serves a websocket as a bot or as a viewer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,16 +17,13 @@ use super::shared::{Shared, wait_for_end};
 use super::socket::{Incoming, close, parse_incoming, send};
 use getaway::protocol::{ClientFrame, MAX_TEAM_NAME_CHARS, Register};
 
-/// Team name of a bot that gives only a token, or nothing.
 const DEFAULT_TEAM: &str = "team";
 
-/// The role of a connection.
 enum Role {
     Bot(Register),
     Viewer,
 }
 
-/// Serves a connection until it is closed.
 pub(super) async fn serve(mut socket: WebSocket, shared: Arc<Shared>) {
     let too_late = || {
         let seconds = REGISTRATION_TIMEOUT.as_secs();
@@ -41,8 +38,8 @@ pub(super) async fn serve(mut socket: WebSocket, shared: Arc<Shared>) {
     close(socket, code, &reason).await;
 }
 
-/// Reports why a client is disconnected before its game, unless it disconnected by itself or the
-/// server has no game for it; returns the close code and reason.
+/// Returns the close code and reason of a client disconnected before its game. Reports it unless
+/// the client left by itself or no games are left.
 fn rejected(shared: &Shared, disconnect: Disconnect) -> (CloseCode, String) {
     let Disconnect { reason, code } = disconnect;
     if matches!(code, close_code::POLICY | close_code::INVALID | close_code::SIZE | close_code::AGAIN) {
@@ -51,8 +48,7 @@ fn rejected(shared: &Shared, disconnect: Disconnect) -> (CloseCode, String) {
     (code, reason)
 }
 
-/// Waits for the frame that determines the role; other frames are ignored, and the first one of
-/// each kind is reported.
+/// Waits for the frame that determines the role; reports the first ignored frame of each kind.
 async fn role(socket: &mut WebSocket, shared: &Shared) -> Result<Role, Disconnect> {
     let (mut rate_limiter, mut mistakes) = (RateLimiter::new(), Mistakes::default());
     loop {
@@ -74,7 +70,7 @@ async fn role(socket: &mut WebSocket, shared: &Shared) -> Result<Role, Disconnec
     }
 }
 
-/// Serves a bot: waits for its turn and plays its game; returns the close code and reason.
+/// Waits for the bot's turn and plays its game; returns the close code and reason.
 async fn bot(socket: &mut WebSocket, shared: &Shared, register: Register) -> (CloseCode, String) {
     let team = register.team_name.unwrap_or_else(|| DEFAULT_TEAM.to_owned());
     if team.chars().count() > MAX_TEAM_NAME_CHARS {
@@ -107,13 +103,13 @@ async fn play(socket: &mut WebSocket, shared: &Shared, team: &str) -> (CloseCode
     };
     let recording = match shared.options.recording_of_game(number) {
         Some(path) => {
-            let started = Recorder::start(path, shared.options.overwrite_recordings).await;
+            let started = Recorder::start(path, shared.options.existing_recordings).await;
             started.inspect_err(|error| note(format!("{error}; this game is not recorded"))).ok()
         }
         None => None,
     };
     shared.report(Event::Start { game: number, map: map.name.clone(), team: team.to_owned() });
-    shared.live_endpoint.live.begin(&map.name, team, Arc::clone(&world));
+    shared.live.begin(&map.name, team, Arc::clone(&world));
     let game = Game {
         number,
         map: &map.name,
@@ -122,11 +118,11 @@ async fn play(socket: &mut WebSocket, shared: &Shared, team: &str) -> (CloseCode
         tick_time: shared.options.tick_time,
         delay: shared.options.delay,
         viewers: &shared.viewers,
-        live: &shared.live_endpoint.live,
+        live: &shared.live,
         recording,
         note: &note,
     };
-    let (result, code, reason) = game.play(socket).await;
+    let (result, Disconnect { code, reason }) = game.play(socket).await;
     shared.report(Event::End(Box::new(result)));
     shared.end_game(number);
     (code, reason)
@@ -172,7 +168,7 @@ async fn wait_for_turn<'a>(socket: &mut WebSocket, shared: &'a Shared) -> Result
     }
 }
 
-/// Serves a viewer: sends states until it disconnects or falls behind.
+/// Sends states to a viewer until it disconnects or falls behind.
 async fn viewer(socket: &mut WebSocket, shared: &Shared) -> (CloseCode, String) {
     let Some(mut states) = shared.viewers.join() else {
         return (close_code::AGAIN, "too many viewers".to_owned());
@@ -206,12 +202,11 @@ async fn viewer(socket: &mut WebSocket, shared: &Shared) -> (CloseCode, String) 
     (disconnect.code, disconnect.reason)
 }
 
-/// Fails if the viewer is too slow.
 fn check_speed(keeps_up: bool) -> Result<(), Disconnect> {
     if keeps_up { Ok(()) } else { Err(Disconnect::new(close_code::POLICY, "too slow to read")) }
 }
 
-/// Limits the rate of frames from a peer that has no reason to send any.
+/// Limits the frame rate of a peer that need not send any.
 struct RateLimiter {
     since: Instant,
     frames: u32,
@@ -222,7 +217,6 @@ impl RateLimiter {
         Self { since: Instant::now(), frames: 0 }
     }
 
-    /// Counts a frame.
     fn count_frame(&mut self) -> Result<(), Disconnect> {
         if self.since.elapsed() > Duration::from_secs(1) {
             *self = Self::new();
@@ -235,7 +229,7 @@ impl RateLimiter {
     }
 }
 
-/// Detects peers that have disappeared without closing the connection.
+/// Detects peers that disappeared without closing the connection.
 struct Keepalive {
     pings: Interval,
     last_activity: Instant,
@@ -248,12 +242,10 @@ impl Keepalive {
         Self { pings, last_activity: Instant::now() }
     }
 
-    /// Records activity of the peer.
     fn record_activity(&mut self) {
         self.last_activity = Instant::now();
     }
 
-    /// Waits until the next ping is due.
     async fn next(&mut self) {
         self.pings.tick().await;
     }
@@ -293,8 +285,7 @@ mod tests {
         socket
     }
 
-    /// Reads everything until the connection is closed and returns it as text; reads raw bytes, so
-    /// that pings are not answered.
+    /// Reads raw bytes until the connection is closed, so that pings are not answered.
     async fn read_without_pongs(mut socket: WebSocketStream<TcpStream>) -> String {
         let mut bytes = Vec::new();
         let _ = timeout(TIMEOUT, socket.get_mut().read_to_end(&mut bytes)).await.expect("the connection ends");
@@ -309,7 +300,7 @@ mod tests {
         let server = Server::bind("127.0.0.1", 0, options).await.expect("a free port");
         let address = server.local_addr().expect("an address").to_string();
         let running = tokio::spawn(server.run(|_| Ok::<(), ()>(())));
-        // The game makes no progress, because its bot never answers.
+        // The bot never answers, so the game makes no progress.
         let player = join(&address, json!({"type": "REGISTER", "teamName": "thinks"})).await;
         let silent_viewer = join(&address, json!({"type": "VIEWER"})).await;
         let silent_bot = join(&address, json!({"type": "REGISTER", "teamName": "waits"})).await;
@@ -328,7 +319,7 @@ mod tests {
         };
         assert!(of_viewer.contains("ping timeout") && of_bot.contains("ping timeout"), "{of_viewer}; {of_bot}");
         assert_eq!(states, 1, "the game makes no progress");
-        // A peer that answers is still pinged long after the others were dropped.
+        // An answering peer is still pinged long after the others were dropped.
         while pings < 6 {
             let message = timeout(TIMEOUT, viewer.next())
                 .await

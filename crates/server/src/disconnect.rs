@@ -1,13 +1,11 @@
-//! Why a connection ends.
-
 use axum::extract::ws::CloseCode;
 
-/// Why a bot was disconnected; it cannot reconnect to its game.
+/// A disconnected bot cannot return to its game.
 #[derive(Clone, Debug)]
 pub(super) struct Disconnect {
-    /// The reason, for the log.
+    /// For the log.
     pub reason: String,
-    /// The close code sent to the bot, if it is still connected.
+    /// For the bot, if it is still connected.
     pub code: CloseCode,
 }
 

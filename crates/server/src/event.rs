@@ -1,8 +1,6 @@
-//! What a server reports.
-
 use super::game::GameResult;
 
-/// An event of the server.
+/// An event reported by the server.
 #[derive(Clone, Debug)]
 pub enum Event {
     /// A game has started.
@@ -14,23 +12,23 @@ pub enum Event {
         /// The bot's team name.
         team: String,
     },
-    /// A note for the bot's author.
+    /// A note for the author of the bot.
     Note {
         /// The game.
         game: u64,
         /// The text.
         text: String,
     },
-    /// A note on a client that is not in a game.
+    /// A note on a client outside of a game.
     ClientNote {
         /// The text.
         text: String,
     },
     /// A websocket handshake was refused.
     Refused {
-        /// The reason: what was found and what was expected.
+        /// A description of what was found and expected.
         reason: String,
-        /// What to change.
+        /// Advice on what to change.
         remedy: String,
     },
     /// A game has ended.

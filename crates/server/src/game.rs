@@ -1,12 +1,12 @@
 //! One game, from the first state to the result.
 //!
-//! Guarantees: the game equals, tick by tick, the one that [`World`] plays; viewers and disk errors
-//! do not affect it, and a bot that is slow, silent or disconnected affects only its own game.
+//! Guarantees: the game equals that of [`World`] in every tick. Viewers and disk errors do not
+//! affect it. A slow, silent or disconnected bot affects only its own game.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-use axum::extract::ws::{CloseCode, Utf8Bytes, WebSocket, close_code};
+use axum::extract::ws::{Utf8Bytes, WebSocket, close_code};
 use serde::Serialize;
 use tokio::time::{Instant, sleep};
 
@@ -14,12 +14,12 @@ use super::bot::{Answer, BotConnection, CommandCounts};
 use super::disconnect::Disconnect;
 use super::recorder::Recorder;
 use super::viewers::Viewers;
-use getaway::game::{Action, FIRST_TICK, Rules, State, Status, World, variant};
+use getaway::game::{Action, FIRST_TICK, Rules, State, Status, World, rules_fields};
 use getaway::protocol::MessageWriter;
 use getaway::recording::{GameNotes, TickNotes, WireNotes, milliseconds};
 use getaway_viewer::LiveReplay;
 
-/// How a game ended.
+/// The result of a game.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct GameResult {
     /// The number of the game on this server, from 1.
@@ -29,41 +29,40 @@ pub struct GameResult {
     /// The bot's team.
     pub team: String,
     /// The rules that were played.
-    #[serde(rename = "no_jump", with = "variant")]
+    #[serde(flatten, with = "rules_fields")]
     pub rules: Rules,
-    /// 5 points per tick reached.
+    /// 5 points per tick.
     pub score: u32,
     /// The last tick reached.
     pub tick: u16,
-    /// How it ended.
+    /// The reason for the end.
     pub end: Status,
     /// Ticks played with a command.
     pub commands: u32,
     /// Ticks played without a command.
     pub missed_ticks: u32,
-    /// Commands that arrived after their tick had been played without one.
+    /// Commands that arrived after their tick was played.
     pub late_commands: u32,
-    /// Commands that could not be read.
+    /// Unreadable commands.
     pub invalid_commands: u32,
-    /// When and why the bot was disconnected; the rest of the game was played without it.
+    /// Set if the bot was disconnected; the remaining ticks were played without it.
     #[serde(rename = "left")]
     pub disconnect: Option<BotDisconnect>,
-    /// Time from the first state to the last tick.
+    /// Duration from the first state to the last tick.
     pub seconds: f64,
-    /// The recording, if any.
+    /// The file of the recording, if any.
     pub recording: Option<PathBuf>,
 }
 
 /// A disconnect during a game.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct BotDisconnect {
-    /// The first tick that the bot did not answer.
+    /// The first tick without the bot.
     pub tick: u16,
     /// The reason.
     pub reason: String,
 }
 
-/// The parameters of a game.
 pub(super) struct Game<'a> {
     pub number: u64,
     pub map: &'a str,
@@ -74,12 +73,10 @@ pub(super) struct Game<'a> {
     pub viewers: &'a Viewers,
     pub live: &'a LiveReplay,
     pub recording: Option<Recorder>,
-    /// Called with log messages: the first mistake of each kind, the disconnect, a failed
-    /// recording.
+    /// Called with log messages: the first mistake of each kind, a disconnect, a failed recording.
     pub note: &'a (dyn Fn(String) + Sync),
 }
 
-/// A game that is being played.
 struct Play<'a> {
     game: Game<'a>,
     writer: MessageWriter<'a>,
@@ -89,8 +86,8 @@ struct Play<'a> {
 }
 
 impl<'a> Game<'a> {
-    /// Plays to the end; returns the result and the close code and reason for the bot.
-    pub async fn play(self, socket: &mut WebSocket) -> (GameResult, CloseCode, String) {
+    /// Plays a game; returns the result, and the close code and reason for the bot.
+    pub async fn play(self, socket: &mut WebSocket) -> (GameResult, Disconnect) {
         let (world, team) = (self.world, self.team);
         let writer = MessageWriter::new(world, team);
         let recording = self.recording.as_ref().map(|recording| recording.path().to_owned());
@@ -101,7 +98,7 @@ impl<'a> Game<'a> {
             play.tick(&mut bot).await;
         }
         let seconds = start.elapsed().as_secs_f64();
-        // The final state is sent to viewers, but not to bots.
+        // The final state is sent to viewers only.
         play.game.live.push(&play.state);
         play.game.viewers.publish(play.writer.write(&play.state).into());
         play.end_recording().await;
@@ -111,14 +108,13 @@ impl<'a> Game<'a> {
 }
 
 impl Play<'_> {
-    /// Sends the state, waits for the command, and plays the tick.
     async fn tick(&mut self, bot: &mut BotConnection<'_>) {
         let frame = Utf8Bytes::from(self.writer.write(&self.state));
         self.game.live.push(&self.state);
         self.game.viewers.publish(frame.clone());
         let mut wire = WireNotes::default();
         let answer = if self.disconnect.is_some() {
-            // The bot has disconnected, so there is nothing to wait for; yield to other tasks.
+            // The bot has disconnected, so the tick need not wait; other tasks may run.
             tokio::task::yield_now().await;
             Answer::None
         } else {
@@ -132,7 +128,7 @@ impl Play<'_> {
         wire.left = self.disconnect.as_ref().map(|(_, disconnect)| disconnect.reason.clone());
         self.game.live.note(&wire);
         self.record(frame, &actions, wire).await;
-        // This fails only if the game is over, which ends the loop.
+        // Fails only after the last tick, when the loop ends.
         let _ = self.game.world.play(&mut self.state, &actions);
         if self.disconnect.is_none() && !self.state.is_over() && !self.game.delay.is_zero() {
             sleep(self.game.delay).await;
@@ -150,7 +146,6 @@ impl Play<'_> {
         bot.answer(tick.into(), sent, deadline, wire, &|text: String| note(format!("tick {tick}: {text}"))).await
     }
 
-    /// Plays a tick without a command.
     fn miss(&mut self, disconnect: Option<Disconnect>) -> Vec<Action> {
         self.missed_ticks += 1;
         if let Some(disconnect) = disconnect {
@@ -192,17 +187,10 @@ impl Play<'_> {
         (self.game.note)(format!("{error}; the recording ends here, the game continues"));
     }
 
-    fn result(
-        self,
-        counts: CommandCounts,
-        seconds: f64,
-        recording: Option<PathBuf>,
-    ) -> (GameResult, CloseCode, String) {
+    fn result(self, counts: CommandCounts, seconds: f64, recording: Option<PathBuf>) -> (GameResult, Disconnect) {
         let Self { game, state, missed_ticks, disconnect, .. } = self;
-        let (code, reason) = match &disconnect {
-            Some((_, disconnect)) => (disconnect.code, disconnect.reason.clone()),
-            None => (close_code::NORMAL, "the game is over".to_owned()),
-        };
+        let left = disconnect.as_ref().map(|(tick, left)| BotDisconnect { tick: *tick, reason: left.reason.clone() });
+        let close = disconnect.map(|(_, disconnect)| disconnect);
         let result = GameResult {
             game: game.number,
             map: game.map.to_owned(),
@@ -215,10 +203,10 @@ impl Play<'_> {
             missed_ticks,
             late_commands: counts.late_commands,
             invalid_commands: counts.invalid_commands,
-            disconnect: disconnect.map(|(tick, disconnect)| BotDisconnect { tick, reason: disconnect.reason }),
+            disconnect: left,
             seconds,
             recording,
         };
-        (result, code, reason)
+        (result, close.unwrap_or_else(|| Disconnect::new(close_code::NORMAL, "the game is over")))
     }
 }

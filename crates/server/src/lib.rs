@@ -1,12 +1,11 @@
-//! The local game server: speaks the real server's protocol, for one game at a time.
+//! The local game server, with the real server's protocol; plays one game at a time.
 //!
-//! Guarantees: a game over the websocket equals the one that [`World`](getaway::game::World) plays;
-//! a connection can affect only its own game; the game waits only for its bot. Nothing is printed;
+//! Guarantees: a game over the websocket equals that of [`World`](getaway::game::World). A
+//! connection can affect only its own game, and a game waits only for its bot. Nothing is printed;
 //! the server reports [`Event`]s.
 //!
-//! One task serves a connection from its first frame to its close. Bots take turns through a fair
-//! semaphore, and the task of the bot whose turn it is plays the game; viewers receive its states
-//! through queues on which the game never waits.
+//! Each connection has one task. A fair semaphore gives bots their turn, and the bot's task plays
+//! its game. Viewers receive states through queues on which the game never waits.
 
 mod bot;
 mod client;
@@ -19,6 +18,7 @@ mod options;
 mod origin;
 mod recorder;
 mod shared;
+mod site;
 mod socket;
 mod viewer_server;
 mod viewers;
@@ -31,63 +31,55 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-use axum::extract::ws::WebSocketUpgrade;
-use axum::extract::ws::rejection::WebSocketUpgradeRejection;
-use axum::extract::{Extension, Path as UrlPath, State};
-use axum::http::{HeaderMap, StatusCode, Uri, header};
-use axum::response::{IntoResponse, Response};
-use axum::{Router, routing};
+use axum::Router;
+use axum::extract::Extension;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use thiserror::Error;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
+use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::time::{sleep, timeout};
 
+use getaway::files::Existing;
 use getaway::recording::{RecordingError, RecordingWriter};
-use getaway_viewer::{LiveReplay, Page, PageSource};
+use getaway_viewer::PageSource;
 use limits::{
-    ACCEPT_RETRY_DELAY, CLOSE_TIMEOUT, HTTP_TIMEOUT, MAX_CONNECTIONS, MAX_FRAME_BYTES, MAX_REQUEST_HEAD_BYTES,
-    MAX_WAITING_BOTS, READ_BUFFER_BYTES,
+    ACCEPT_RETRY_DELAY, CLOSE_TIMEOUT, HTTP_TIMEOUT, MAX_CONNECTIONS, MAX_REQUEST_HEAD_BYTES, MAX_WAITING_BOTS,
 };
-use origin::Refusal;
 use shared::{Shared, wait_for_end};
-use viewer_server::{BranchPath, LiveEndpoint, page_response};
+use site::{Games, Site};
 use viewers::Viewers;
 
 pub use event::Event;
 pub use game::{BotDisconnect, GameResult};
 pub use options::ServerOptions;
+pub use site::{ENDPOINTS, Endpoint};
 pub use viewer_server::ViewerServer;
 
-/// Upper bound on files that the server has open besides its connections.
+/// Maximum number of open files besides connections.
 const OTHER_FILES_MAX: usize = 64;
-/// Maximum number of recordings that are checked when the server starts.
 const CHECKED_RECORDINGS_MAX: u64 = 1000;
-/// Maximum length of a path in an event.
-const PATH_CHARS_MAX: usize = 100;
-/// Interval at which the server checks for open connections during shutdown.
 const SHUTDOWN_POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Checks that a recording can be written, and leaves no file behind. Missing folders are created.
-fn check_recording(path: PathBuf, overwrite: bool) -> Result<(), RecordingError> {
-    if overwrite && path.exists() {
-        // Opened without being truncated: it is kept until the game starts.
+/// Checks that a recording can be written, without leaving a file. Creates missing folders.
+fn check_recording(path: PathBuf, existing: Existing) -> Result<(), RecordingError> {
+    if existing == Existing::Overwrite && path.exists() {
+        // Not truncated yet: the old recording is kept until the game starts.
         let opened = OpenOptions::new().write(true).open(&path);
         return opened.map(drop).map_err(|source| RecordingError::Write { path, source });
     }
-    // A recording without a line is removed when it is dropped.
+    // An empty recording removes its file when dropped.
     RecordingWriter::create(path).map(drop)
 }
 
-/// Why a server cannot start.
+/// An error that prevents a server from starting.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ServerError {
     /// No maps were given.
     #[error("no maps to play on: expected at least one")]
     NoMaps,
-    /// A game could not be recorded.
+    /// A recording cannot be written.
     #[error(transparent)]
     Recording(#[from] RecordingError),
     /// The address cannot be bound.
@@ -100,26 +92,27 @@ pub enum ServerError {
     },
 }
 
-/// A server that is bound to its port but not running yet.
+/// A server bound to its port, not yet running.
 pub struct Server {
     listener: TcpListener,
     shared: Arc<Shared>,
+    router: Router,
     events: mpsc::UnboundedReceiver<Event>,
     connections: Arc<Semaphore>,
 }
 
 impl Server {
-    /// Binds the port, or a free one if it is 0.
+    /// Binds the port; port 0 means a free one.
     ///
     /// # Errors
-    /// When there are no maps, a recording cannot be written, or the address cannot be bound.
+    /// When no maps are given, a recording cannot be written, or the address cannot be bound.
     pub async fn bind(host: &str, port: u16, options: ServerOptions) -> Result<Self, ServerError> {
         if options.maps.is_empty() {
             return Err(ServerError::NoMaps);
         }
         for number in 1..=options.games.unwrap_or(1).min(CHECKED_RECORDINGS_MAX) {
             if let Some(path) = options.recording_of_game(number) {
-                check_recording(path, options.overwrite_recordings)?;
+                check_recording(path, options.existing_recordings)?;
             }
         }
         let address = if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") };
@@ -134,21 +127,21 @@ impl Server {
         let (sender, events) = mpsc::unbounded_channel();
         let shared = Shared {
             options,
-            on_loopback,
             turn: Semaphore::new(1),
             waiting: Semaphore::new(MAX_WAITING_BOTS),
             games_started: AtomicU64::new(0),
             viewers: Viewers::default(),
-            live_endpoint: LiveEndpoint::new(Arc::new(LiveReplay::default())),
-            page: Page::new(PageSource::Live { socket: true, human: false }),
+            live: Arc::default(),
             events: sender,
             all_played: watch::Sender::new(false),
         };
-        let connections = Arc::new(Semaphore::new(MAX_CONNECTIONS));
-        Ok(Self { listener, shared: Arc::new(shared), events, connections })
+        let shared = Arc::new(shared);
+        let (source, games) = (PageSource::Live { socket: true, human: false }, Games::Live(Arc::clone(&shared.live)));
+        let router = Site::new(source, games, on_loopback, Some(Arc::clone(&shared))).router();
+        Ok(Self { listener, shared, router, events, connections: Arc::new(Semaphore::new(MAX_CONNECTIONS)) })
     }
 
-    /// The address it listens on.
+    /// The address of the server.
     ///
     /// # Errors
     /// The system's error.
@@ -156,19 +149,13 @@ impl Server {
         self.listener.local_addr()
     }
 
-    /// Runs until all games have been played, or forever. Events are reported in order.
+    /// Runs until all games are played, or without end. Reports events in order.
     ///
     /// # Errors
     /// The first error returned by `on_event`.
     pub async fn run<E>(mut self, mut on_event: impl FnMut(Event) -> Result<(), E>) -> Result<(), E> {
-        let router = Router::new()
-            .route("/", routing::get(handle_root))
-            .route("/replay/{game}/{from}", routing::get(replay))
-            .route("/analysis/{game}", routing::get(analysis))
-            .route("/branch/{game}/{index}/{moves}/{planner}", routing::get(branch))
-            .fallback(not_found)
-            .with_state(Arc::clone(&self.shared));
         let mut all_played = self.shared.all_played.subscribe();
+        let router = self.router.clone();
         loop {
             tokio::select! {
                 biased;
@@ -187,8 +174,7 @@ impl Server {
         Ok(())
     }
 
-    /// Lets the last bot receive its last state and close frame, and lets pages request the end of
-    /// the game.
+    /// Lets the last bot and the pages receive the end of the game.
     async fn drain(&self, router: &Router) {
         loop {
             tokio::select! {
@@ -200,10 +186,10 @@ impl Server {
         }
     }
 
-    /// Serves a connection in its own task, if there is capacity.
+    /// Serves a connection in a new task, if the limit permits.
     fn connect(&self, stream: TcpStream, router: &Router) {
         let Ok(permit) = Arc::clone(&self.connections).try_acquire_owned() else { return };
-        // Send small packets at once: waiting for more data would only delay the tick.
+        // Sends small packets at once, because a delay would delay the tick.
         let _ = stream.set_nodelay(true);
         let service = TowerToHyperService::new(router.clone().layer(Extension(Arc::new(permit))));
         let mut http = hyper::server::conn::http1::Builder::new();
@@ -212,78 +198,9 @@ impl Server {
     }
 }
 
-/// Opens and closes as many files as all connections need, so that the kernel's file table is large
-/// enough: enlarging it blocks the process for 10 to 25 ms on Linux, which must not happen during a
-/// game.
+/// Opens and closes as many files as all connections need. On Linux, enlarging the kernel's file
+/// table blocks the process for 10 to 25 ms, which must not happen during a game.
 fn grow_file_table(listener: &std::net::TcpListener) {
     let files: Vec<_> = (0..MAX_CONNECTIONS + OTHER_FILES_MAX).map_while(|_| listener.try_clone().ok()).collect();
     drop(files);
-}
-
-/// Upgrades websocket requests; answers all others with the page.
-async fn handle_root(
-    State(shared): State<Arc<Shared>>,
-    Extension(permit): Extension<Arc<OwnedSemaphorePermit>>,
-    headers: HeaderMap,
-    upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
-) -> Response {
-    let upgrade = match upgrade {
-        Ok(upgrade) => upgrade,
-        Err(rejection) if headers.contains_key(header::UPGRADE) => {
-            let reason = format!("not a websocket handshake: {rejection}");
-            shared.report(Event::Refused { reason, remedy: "use a websocket client (RFC 6455)".to_owned() });
-            return rejection.into_response();
-        }
-        Err(_) => return page_response(&shared.page),
-    };
-    if let Err(Refusal { reason, remedy }) = origin::check(&headers, shared.on_loopback) {
-        let answer = format!("Forbidden: {reason}; {remedy}.\n");
-        shared.report(Event::Refused { reason, remedy: remedy.to_owned() });
-        return (StatusCode::FORBIDDEN, answer).into_response();
-    }
-    upgrade
-        .max_message_size(MAX_FRAME_BYTES)
-        .max_frame_size(MAX_FRAME_BYTES)
-        .read_buffer_size(READ_BUFFER_BYTES)
-        .on_upgrade(async move |socket| {
-            client::serve(socket, shared).await;
-            drop(permit);
-        })
-}
-
-/// The replay of the game in progress, for the page.
-async fn replay(
-    State(shared): State<Arc<Shared>>,
-    UrlPath((game, from)): UrlPath<(u64, usize)>,
-    headers: HeaderMap,
-) -> Response {
-    if origin::check(&headers, shared.on_loopback).is_err() {
-        return StatusCode::FORBIDDEN.into_response();
-    }
-    shared.live_endpoint.replay(game, from).await
-}
-
-/// The analysis of the last game, for the page; not while it is being played.
-async fn analysis(State(shared): State<Arc<Shared>>, UrlPath(game): UrlPath<u64>, headers: HeaderMap) -> Response {
-    if origin::check(&headers, shared.on_loopback).is_err() {
-        return StatusCode::FORBIDDEN.into_response();
-    }
-    shared.live_endpoint.analysis(game, true).await
-}
-
-/// A branch of the last game, for the page; not while it is being played.
-async fn branch(State(shared): State<Arc<Shared>>, UrlPath(path): UrlPath<BranchPath>, headers: HeaderMap) -> Response {
-    if origin::check(&headers, shared.on_loopback).is_err() {
-        return StatusCode::FORBIDDEN.into_response();
-    }
-    shared.live_endpoint.branch(path, true).await
-}
-
-async fn not_found(State(shared): State<Arc<Shared>>, uri: Uri, headers: HeaderMap) -> (StatusCode, &'static str) {
-    if headers.contains_key(header::UPGRADE) {
-        let path: String = uri.path().chars().take(PATH_CHARS_MAX).collect();
-        let reason = format!("no websocket at {path:?}: expected the path /");
-        shared.report(Event::Refused { reason, remedy: "connect to the address without a path".to_owned() });
-    }
-    (StatusCode::NOT_FOUND, "Not found; the page is at /.\n")
 }

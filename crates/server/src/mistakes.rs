@@ -1,33 +1,27 @@
-//! The mistakes of a client: each kind is reported once, so that a misbehaving client cannot flood
-//! the log.
+//! Mistakes of a client. Each kind is reported once, so that a client cannot flood the log.
 
 use getaway::protocol::ClientFrame;
 
-/// A kind of mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mistake {
-    /// A command for a tick that has been played.
+    /// A command for a played tick.
     LateCommand,
-    /// A second command for a tick.
     SecondCommand,
-    /// A command for a tick that has not been played.
+    /// A command for a future tick.
     OtherTick,
-    /// A command that cannot be read.
     InvalidCommand,
-    /// A command before the game.
     EarlyCommand,
     /// A frame that is neither a registration nor a command.
     OtherFrame,
 }
 
-/// The kinds of mistakes that a client has made.
 #[derive(Debug, Default)]
 pub(super) struct Mistakes {
     reported: Vec<Mistake>,
 }
 
 impl Mistakes {
-    /// Records a mistake; returns whether it is the first one of its kind.
+    /// Records a mistake; returns whether it is the first of its kind.
     pub fn is_first(&mut self, mistake: Mistake) -> bool {
         let is_first = !self.reported.contains(&mistake);
         if is_first {
@@ -37,7 +31,7 @@ impl Mistakes {
     }
 }
 
-/// The kind of mistake of a frame sent before the game, and a description of the frame.
+/// Describes a frame sent before the game, and the mistake.
 pub(super) fn early_frame(frame: &ClientFrame) -> (Mistake, String) {
     match frame {
         ClientFrame::Command(_) => (Mistake::EarlyCommand, "a COMMAND".to_owned()),

@@ -1,21 +1,20 @@
-//! The options of a server.
-
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use getaway::files::Existing;
 use getaway::game::Rules;
 use getaway::map::Map;
 use rand_pcg::Pcg32;
 use rand_pcg::rand_core::Rng;
 
-/// The options of a server.
+/// Options of a server.
 #[derive(Clone, Debug)]
 pub struct ServerOptions {
-    /// The maps, one of which is drawn at random for each game.
+    /// The maps; each game draws one at random.
     pub maps: Vec<Map>,
     /// The seed of the draws.
     pub seed: u64,
-    /// The time limit of a bot per tick.
+    /// The time limit per tick for bots.
     pub tick_time: Duration,
     /// The pause after each tick.
     pub delay: Duration,
@@ -23,14 +22,14 @@ pub struct ServerOptions {
     pub games: Option<u64>,
     /// The rules of the games.
     pub rules: Rules,
-    /// The recording of the first game; later ones are numbered: `game.jsonl`, `game-2.jsonl`, ...
+    /// The recording of the first game, `game.jsonl`; later ones are `game-2.jsonl` and so on.
     pub recording: Option<PathBuf>,
-    /// Whether recordings that exist are overwritten.
-    pub overwrite_recordings: bool,
+    /// Treatment of existing recordings.
+    pub existing_recordings: Existing,
 }
 
 impl ServerOptions {
-    /// Endless games on these maps with the real server's timing: 100 ms per tick, without pauses.
+    /// An unlimited number of games on these maps with the real server's timing of 100 ms per tick.
     pub fn with_maps(maps: Vec<Map>) -> Self {
         Self {
             maps,
@@ -40,14 +39,14 @@ impl ServerOptions {
             games: None,
             rules: Rules::BLITZ_2025,
             recording: None,
-            overwrite_recordings: false,
+            existing_recordings: Existing::Keep,
         }
     }
 
-    /// The map of a game, determined by the seed and the game's number.
+    /// The map of a game, which depends only on the seed and the game's number.
     pub(super) fn map_of_game(&self, number: u64) -> &Map {
         let mut rng = Pcg32::new(self.seed, number);
-        // Streams with adjacent numbers start similarly, so the first outputs are skipped.
+        // Adjacent streams start with similar outputs, so the first ones are skipped.
         for _ in 0..16 {
             rng.next_u32();
         }
@@ -55,7 +54,6 @@ impl ServerOptions {
         &self.maps[index as usize]
     }
 
-    /// The recording of a game.
     pub(super) fn recording_of_game(&self, number: u64) -> Option<PathBuf> {
         let path = self.recording.as_deref()?;
         Some(if number == 1 { path.to_owned() } else { numbered(path, number) })

@@ -1,90 +1,99 @@
-//! Checks whether a client may open a websocket: only programs and our own page may.
+//! Checks that a request comes from a program or from the page of this server.
 //!
-//! A browser lets any web page open a websocket to any address, the user's own machine included,
-//! but sends the page's origin in `Origin`. With DNS rebinding the origin matches `Host`, but
-//! `Host` is not a name of this machine.
+//! A browser lets every web page send requests to any address, including this machine.
+//! `Sec-Fetch-Site` relates the page to the address, if the browser trusts the address.
+//! `Origin` names the page: always for websockets and POST, rarely for GET. Under DNS rebinding the
+//! origin matches `Host`, but `Host` does not name this machine.
 //!
-//! The unspecified address (`0.0.0.0`, `[::]`) is accepted as a `Host`: clients that connect to it
-//! reach this machine, and it is not a name that DNS rebinding can use. As an origin it is only
-//! accepted for our own page, with the same port.
+//! The unspecified address (`0.0.0.0`, `[::]`) is a valid `Host`: it reaches this machine, and DNS
+//! rebinding cannot use it.
 
 use std::net::IpAddr;
 
-use axum::http::{HeaderMap, HeaderValue, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 
-/// Why a request is refused, and how to fix it.
+/// The relation of a request's page to its target.
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Refusal {
-    /// What was found and what was expected.
+    /// A description of what was found and expected.
     pub reason: String,
-    /// What to change.
+    /// Advice on what to change.
     pub remedy: &'static str,
 }
 
-/// Maximum length of a header's value in a reason.
 const VALUE_CHARS_MAX: usize = 100;
 
-/// Checks whether a request with these headers may open a websocket. `on_loopback`: whether the
-/// server listens on the loopback interface only.
-///
-/// # Errors
-/// The reason and the remedy, when it may not.
-pub(crate) fn check(headers: &HeaderMap, on_loopback: bool) -> Result<(), Refusal> {
-    let host = headers.get(header::HOST);
-    let host_name = host.and_then(|host| host.to_str().ok());
+/// Checks a request. Programs may send GET, which includes websockets, without `Origin`; everything
+/// else needs the origin of this server's page. `on_loopback` means that the server listens on the
+/// loopback interface only.
+pub(crate) fn check(method: &Method, headers: &HeaderMap, on_loopback: bool) -> Result<(), Refusal> {
+    let host = single(headers, &header::HOST);
+    let host_name = host.ok().flatten().and_then(|host| host.to_str().ok());
     if on_loopback && !host_name.is_some_and(|host| is_loopback(host) || is_unspecified(host)) {
         return Err(Refusal {
             reason: format!("the Host header is {}: expected a name of this machine, such as localhost", quoted(host)),
             remedy: "connect to localhost, 127.0.0.1 or 0.0.0.0, or serve other names with --host 0.0.0.0",
         });
     }
-    let mut origins = headers.get_all(header::ORIGIN).iter();
-    let (origin, further) = (origins.next(), origins.next());
-    // Programs send no origin.
-    let is_allowed = origin.is_none_or(|origin| {
-        authority(origin).is_some_and(|authority| {
-            is_loopback(authority) || host_name.is_some_and(|host| host.eq_ignore_ascii_case(authority))
-        })
-    });
-    if is_allowed && further.is_none() {
+    let site = single(headers, &SEC_FETCH_SITE);
+    if !site.is_ok_and(|site| site.is_none_or(|site| site == "same-origin" || site == "none")) {
+        return Err(Refusal {
+            reason: format!("the Sec-Fetch-Site header is {}: expected same-origin or none", quoted(site)),
+            remedy: "open the address of this server in a tab of its own",
+        });
+    }
+    let origin = single(headers, &header::ORIGIN);
+    let is_own = |origin: &HeaderValue| {
+        let is_at_host = |authority: &str| host_name.is_some_and(|host| host.eq_ignore_ascii_case(authority));
+        // A TLS proxy may stand in front of a public server.
+        let schemes = if on_loopback { &["http://"][..] } else { &["http://", "https://"] };
+        let origin = origin.to_str().unwrap_or_default();
+        schemes.iter().any(|scheme| origin.strip_prefix(scheme).is_some_and(is_at_host))
+    };
+    let is_read = method == Method::GET || method == Method::HEAD;
+    if origin.is_ok_and(|origin| origin.map_or(is_read, is_own)) {
         return Ok(());
     }
+    let none = if is_read { "none, or " } else { "" };
     Err(Refusal {
-        reason: format!("the Origin header is {}: expected none, or this server's own page", quoted(origin)),
+        reason: format!("the Origin header is {}: expected {none}this server's own page", quoted(origin)),
         remedy: "connect from a program, or open the page that this server serves",
     })
 }
 
-/// The value of a header, for a reason.
-fn quoted(value: Option<&HeaderValue>) -> String {
-    value.map_or_else(
-        || "missing".to_owned(),
-        |value| {
-            let text: String = String::from_utf8_lossy(value.as_bytes()).chars().take(VALUE_CHARS_MAX).collect();
-            format!("{text:?}")
-        },
-    )
+/// The value of a header, if present. Fails with the first value if there are several.
+fn single<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a HeaderValue>, &'a HeaderValue> {
+    let mut values = headers.get_all(name).iter();
+    match (values.next(), values.next()) {
+        (Some(first), Some(_)) => Err(first),
+        (value, _) => Ok(value),
+    }
 }
 
-/// The `name:port` of an origin. Pages opened from files, and sandboxed frames, have the origin
-/// `null`.
-fn authority(origin: &HeaderValue) -> Option<&str> {
-    let origin = origin.to_str().ok()?;
-    origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"))
+fn quoted(value: Result<Option<&HeaderValue>, &HeaderValue>) -> String {
+    let text = |value: &HeaderValue| {
+        let text: String = String::from_utf8_lossy(value.as_bytes()).chars().take(VALUE_CHARS_MAX).collect();
+        format!("{text:?}")
+    };
+    match value {
+        Ok(None) => "missing".to_owned(),
+        Ok(Some(value)) => text(value),
+        Err(first) => format!("{}, and given twice", text(first)),
+    }
 }
 
-/// Whether `name:port` is the loopback interface.
 fn is_loopback(authority: &str) -> bool {
     let name = name_of(authority);
     name.eq_ignore_ascii_case("localhost") || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// Whether `name:port` is the unspecified address.
 fn is_unspecified(authority: &str) -> bool {
     name_of(authority).parse::<IpAddr>().is_ok_and(|address| address.is_unspecified())
 }
 
-/// The name of `name:port` or `[address]:port`.
+/// The name in `name:port` or `[address]:port`.
 fn name_of(authority: &str) -> &str {
     let name = match authority.strip_prefix('[') {
         Some(rest) => rest.split(']').next(),
@@ -128,9 +137,14 @@ mod tests {
             ("0.0.0.0.evil.example:8765", &[], true, false),
             ("0.0.0.0@evil.example:8765", &[], true, false),
             ("127.0.0.1:8765", &["http://127.0.0.1:8765"], true, true),
-            ("127.0.0.1:8765", &["http://localhost:3000"], true, true),
-            ("localhost:8765", &["https://LOCALHOST"], true, true),
+            ("localhost:8765", &["http://LOCALHOST:8765"], true, true),
             ("[::1]:8765", &["http://[::1]:8765"], true, true),
+            // Other pages of this machine.
+            ("127.0.0.1:8765", &["http://127.0.0.1:3000"], true, false),
+            ("127.0.0.1:8765", &["http://localhost:3000"], true, false),
+            ("127.0.0.1:8765", &["http://localhost:8765"], true, false),
+            ("localhost:8765", &["http://localhost"], true, false),
+            ("localhost", &["https://localhost"], true, false),
             ("127.0.0.1:8765", &["https://evil.example"], true, false),
             ("127.0.0.1:8765", &["http://127.0.0.1.evil.example"], true, false),
             ("127.0.0.1:8765", &["http://localhost.evil.example"], true, false),
@@ -140,25 +154,56 @@ mod tests {
             ("127.0.0.1:8765", &["file://"], true, false),
             ("127.0.0.1:8765", &[""], true, false),
             ("127.0.0.1:8765", &["http://127.0.0.1:8765", "https://evil.example"], true, false),
+            ("127.0.0.1:8765", &["http://127.0.0.1:8765", "http://127.0.0.1:8765"], true, false),
             // DNS rebinding.
             ("evil.example:8765", &["http://evil.example:8765"], true, false),
             ("evil.example:8765", &[], true, false),
             // Listening on all interfaces.
             ("game.local:8765", &["http://game.local:8765"], false, true),
+            ("game.local", &["https://game.local"], false, true),
             ("192.168.1.7:8765", &["http://192.168.1.7:8765"], false, true),
             ("192.168.1.7:8765", &[], false, true),
             ("192.168.1.7:8765", &["http://192.168.1.7:80"], false, false),
+            ("192.168.1.7:8765", &["http://localhost:8765"], false, false),
             ("192.168.1.7:8765", &["https://evil.example"], false, false),
         ] {
-            assert_eq!(check(&headers(Some(host), origins), on_loopback).is_ok(), allowed, "{host} {origins:?}");
+            let headers = headers(Some(host), origins);
+            assert_eq!(check(&Method::GET, &headers, on_loopback).is_ok(), allowed, "{host} {origins:?}");
+            let is_own_page = allowed && !origins.is_empty();
+            assert_eq!(check(&Method::POST, &headers, on_loopback).is_ok(), is_own_page, "POST {host} {origins:?}");
         }
-        assert!(check(&headers(None, &[]), true).is_err());
-        assert!(check(&headers(None, &[]), false).is_ok());
+        assert!(check(&Method::GET, &headers(None, &[]), true).is_err());
+        assert!(check(&Method::GET, &headers(None, &[]), false).is_ok());
+        let mut two_hosts = headers(Some("localhost:8765"), &[]);
+        two_hosts.append(header::HOST, HeaderValue::from_static("evil.example"));
+        assert!(check(&Method::GET, &two_hosts, true).is_err());
+    }
+
+    #[test]
+    fn requests_of_other_sites_are_rejected() {
+        for (sites, allowed) in [
+            (&[][..], true),
+            (&["none"], true),
+            (&["same-origin"], true),
+            (&["same-site"], false),
+            (&["cross-site"], false),
+            (&["SAME-ORIGIN"], false),
+            (&[""], false),
+            (&["same-origin", "cross-site"], false),
+        ] {
+            let mut headers = headers(Some("127.0.0.1:8765"), &["http://127.0.0.1:8765"]);
+            for site in sites {
+                headers.append(SEC_FETCH_SITE, HeaderValue::from_static(site));
+            }
+            for method in [Method::GET, Method::POST, Method::OPTIONS] {
+                assert_eq!(check(&method, &headers, true).is_ok(), allowed, "{method} {sites:?}");
+            }
+        }
     }
 
     #[test]
     fn refusals_say_what_was_found_and_what_to_change() {
-        let reason = |host, origins| check(&headers(host, origins), true).expect_err("a refusal").reason;
+        let reason = |host, origins| check(&Method::GET, &headers(host, origins), true).expect_err("a refusal").reason;
         assert_eq!(
             reason(Some("evil.example:8765"), &[]),
             "the Host header is \"evil.example:8765\": expected a name of this machine, such as localhost"
@@ -168,5 +213,11 @@ mod tests {
             reason(Some("0.0.0.0:8765"), &["https://evil.example"]),
             "the Origin header is \"https://evil.example\": expected none, or this server's own page"
         );
+        assert_eq!(
+            reason(Some("0.0.0.0:8765"), &["http://0.0.0.0:8765", "null"]),
+            "the Origin header is \"http://0.0.0.0:8765\", and given twice: expected none, or this server's own page"
+        );
+        let posted = check(&Method::POST, &headers(Some("localhost"), &[]), true).expect_err("a refusal").reason;
+        assert_eq!(posted, "the Origin header is missing: expected this server's own page");
     }
 }

@@ -1,32 +1,30 @@
 //! Records a game in a separate thread.
 //!
-//! Guarantees: the game never waits for the disk, and ticks are written in order, one line each.
-//! Any error ends the recording with one note, and the game continues.
+//! Guarantees: the game never waits for the disk. Ticks are written in order, one per line. An
+//! error ends the recording with one note, and the game continues.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use axum::extract::ws::Utf8Bytes;
-use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
-use tokio::task::{JoinHandle, spawn_blocking};
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
 use super::limits::{MAX_RECORDING_BACKLOG_BYTES, MAX_RECORDING_BACKLOG_TICKS, RECORDING_TIMEOUT};
+use super::shared::on_thread;
+use getaway::files::Existing;
 use getaway::game::Action;
 use getaway::recording::{RecordingError, RecordingWriter, TickNotes};
 
-/// A recording being written by its own thread, so that a slow disk delays nothing else.
 pub(super) struct Recorder {
     path: PathBuf,
     ticks: mpsc::Sender<Tick>,
-    /// Size of the states queued for the disk.
     queued_bytes: Arc<AtomicUsize>,
-    thread: JoinHandle<Result<(), RecordingError>>,
+    written: oneshot::Receiver<Result<(), RecordingError>>,
 }
 
-/// A line to write.
 struct Tick {
     frame: Utf8Bytes,
     actions: Vec<Action>,
@@ -34,17 +32,14 @@ struct Tick {
 }
 
 impl Recorder {
-    /// Starts a recording in a new file, or overwrites the one that exists if `overwrite`.
-    ///
-    /// # Errors
-    /// A message, when the file cannot be created in time.
-    pub async fn start(path: PathBuf, overwrite: bool) -> Result<Self, String> {
+    /// Starts a recording. Fails if the file cannot be created in time.
+    pub async fn start(path: PathBuf, existing: Existing) -> Result<Self, String> {
         let target = path.clone();
-        let created = spawn_blocking(move || RecordingWriter::open(target, overwrite));
+        let created = on_thread(move || RecordingWriter::open(target, existing));
         match timeout(RECORDING_TIMEOUT, created).await {
             Ok(Ok(Ok(writer))) => Ok(Self::with(writer, path)),
             Ok(Ok(Err(error))) => Err(error.to_string()),
-            Ok(Err(error)) => Err(format!("cannot write {}: {error}", path.display())),
+            Ok(Err(_)) => Err(format!("cannot write {}: no thread can be started", path.display())),
             Err(_) => Err(format!("cannot write {}: the disk does not respond", path.display())),
         }
     }
@@ -53,17 +48,15 @@ impl Recorder {
         let (ticks, queue) = mpsc::channel(MAX_RECORDING_BACKLOG_TICKS);
         let queued_bytes = Arc::new(AtomicUsize::new(0));
         let queued = Arc::clone(&queued_bytes);
-        let thread = spawn_blocking(move || write_all(writer, queue, &queued));
-        Self { path, ticks, queued_bytes, thread }
+        let written = on_thread(move || write_all(writer, queue, &queued));
+        Self { path, ticks, queued_bytes, written }
     }
 
-    /// The file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Queues a tick. If the queue is full the recording ends; ticks queued before are still
-    /// written.
+    /// Queues a tick. A full queue ends the recording; the ticks already queued are still written.
     pub fn write(&self, frame: Utf8Bytes, actions: Vec<Action>, notes: TickNotes) -> Result<(), QueueError> {
         let bytes = frame.as_str().len();
         if self.queued_bytes.load(Ordering::Relaxed) + bytes > MAX_RECORDING_BACKLOG_BYTES {
@@ -76,21 +69,18 @@ impl Recorder {
         })
     }
 
-    /// Waits, up to a time limit, until all queued ticks are written.
-    ///
-    /// # Errors
-    /// A message with the reason.
+    /// Waits until all queued ticks are written, up to a time limit.
     pub async fn finish(self) -> Result<(), String> {
-        let Self { path, ticks, thread, .. } = self;
+        let Self { path, ticks, written, .. } = self;
         drop(ticks);
-        match timeout(RECORDING_TIMEOUT, thread).await {
+        match timeout(RECORDING_TIMEOUT, written).await {
             Ok(Ok(result)) => result.map_err(|error| error.to_string()),
-            Ok(Err(error)) => Err(format!("cannot write {}: {error}", path.display())),
+            Ok(Err(_)) => Err(format!("cannot write {}: no thread can be started", path.display())),
             Err(_) => Err(too_slow(&path)),
         }
     }
 
-    /// Ends the recording and returns the reason. Does not wait for a disk that is too slow.
+    /// Ends the recording without waiting for a slow disk; returns the reason.
     pub async fn abort(self, error: QueueError) -> String {
         match error {
             QueueError::TooSlow => too_slow(&self.path),
@@ -106,16 +96,13 @@ fn too_slow(path: &Path) -> String {
     format!("cannot write {}: the disk is too slow", path.display())
 }
 
-/// Why a tick was not queued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum QueueError {
-    /// The queue is full.
     TooSlow,
-    /// Writing failed.
     Failed,
 }
 
-/// Where ticks are written: a [`RecordingWriter`], or a slow disk in tests.
+/// The destination of ticks: a [`RecordingWriter`], or a slow disk in tests.
 trait Sink: Send + 'static {
     fn write(&mut self, frame: &str, actions: &[Action], notes: &TickNotes) -> Result<(), RecordingError>;
     fn finish(self) -> Result<(), RecordingError>;
@@ -131,7 +118,7 @@ impl Sink for RecordingWriter {
     }
 }
 
-/// Writes until the game ends or the disk fails; then the queue is closed, which the game detects.
+/// Writes until the game ends or the disk fails. The game detects a failure by the closed queue.
 fn write_all(
     mut sink: impl Sink,
     mut queue: mpsc::Receiver<Tick>,
@@ -152,7 +139,6 @@ mod tests {
 
     use super::*;
 
-    /// A disk that writes one line for each message it receives.
     struct SlowDisk {
         releases: Receiver<()>,
         lines: Arc<Mutex<Vec<String>>>,
@@ -160,7 +146,7 @@ mod tests {
 
     impl Sink for SlowDisk {
         fn write(&mut self, frame: &str, _: &[Action], _: &TickNotes) -> Result<(), RecordingError> {
-            // Once the sender is dropped, the disk is fast.
+            // Without a sender, the disk is fast.
             let _ = self.releases.recv();
             self.lines.lock().unwrap().push(frame.to_owned());
             Ok(())
@@ -192,11 +178,10 @@ mod tests {
         assert!(lines.lock().unwrap().iter().map(String::as_str).eq((0..2000).map(|tick| tick.to_string())));
     }
 
-    /// Waits until all queued ticks are written.
     async fn drain(recorder: Recorder) {
-        let Recorder { ticks, thread, .. } = recorder;
+        let Recorder { ticks, written, .. } = recorder;
         drop(ticks);
-        thread.await.unwrap().unwrap();
+        written.await.unwrap().unwrap();
     }
 
     #[tokio::test]

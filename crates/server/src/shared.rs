@@ -1,35 +1,30 @@
-//! The state that all connections of a server share.
-
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
 
-use getaway_viewer::Page;
-use tokio::sync::{Semaphore, mpsc, watch};
+use getaway_viewer::LiveReplay;
+use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 
 use super::event::Event;
 use super::options::ServerOptions;
-use super::viewer_server::LiveEndpoint;
 use super::viewers::Viewers;
 
-/// State shared by all connections.
 pub(super) struct Shared {
     pub options: ServerOptions,
-    pub on_loopback: bool,
-    /// One game at a time, in order of arrival.
+    /// The turn to play, given in order of arrival.
     pub turn: Semaphore,
     pub waiting: Semaphore,
     pub games_started: AtomicU64,
     pub viewers: Viewers,
-    /// The replay of the game for the viewer page.
-    pub live_endpoint: LiveEndpoint,
-    pub page: Page,
+    /// The replay of the game, for the viewer page.
+    pub live: Arc<LiveReplay>,
     pub events: mpsc::UnboundedSender<Event>,
-    /// Whether the last game has been played.
+    /// True if the last game has been played.
     pub all_played: watch::Sender<bool>,
 }
 
 impl Shared {
-    /// The number of the next game, or `None` after the last one. Must be called while holding the
-    /// turn.
+    /// The number of the next game, or `None` after the last. The caller must hold the turn.
     pub fn next_game(&self) -> Option<u64> {
         let number = self.games_started.load(Ordering::Relaxed) + 1;
         if self.options.games.is_some_and(|games| number > games) {
@@ -46,13 +41,19 @@ impl Shared {
     }
 
     pub fn report(&self, event: Event) {
-        // The receiver is dropped when the server shuts down.
+        // The receiver is dropped at shutdown.
         let _ = self.events.send(event);
     }
 }
 
-/// Waits until all games have been played.
 pub(super) async fn wait_for_end(all_played: &mut watch::Receiver<bool>) {
     // The sender outlives all receivers.
     let _ = all_played.wait_for(|all_played| *all_played).await;
+}
+
+/// Runs slow work on a new thread; unlike tokio's pool, does not panic if none can start.
+pub(super) fn on_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> oneshot::Receiver<T> {
+    let (sender, receiver) = oneshot::channel();
+    let _ = thread::Builder::new().spawn(move || drop(sender.send(work())));
+    receiver
 }

@@ -1,5 +1,3 @@
-//! Shared websocket helpers.
-
 use axum::extract::ws::{CloseCode, CloseFrame, Message, WebSocket, close_code};
 use tokio::time::timeout;
 
@@ -7,20 +5,15 @@ use super::disconnect::Disconnect;
 use super::limits::{CLOSE_TIMEOUT, WRITE_TIMEOUT};
 use getaway::protocol::{ClientFrame, ProtocolError};
 
-/// The longest reason that fits in a close frame.
 const MAX_CLOSE_REASON_BYTES: usize = 123;
 
-/// A received message.
 pub(super) enum Incoming {
-    /// A valid frame.
     Frame(ClientFrame),
-    /// A ping or pong, handled by the library.
+    /// A ping or pong, which the library handles.
     Control,
-    /// The peer disconnected, or broke the protocol.
     Disconnected(Disconnect),
 }
 
-/// Interprets the result of `recv`.
 pub(super) fn parse_incoming(received: Option<Result<Message, axum::Error>>) -> Incoming {
     let parsed = match received {
         Some(Ok(Message::Text(text))) => ClientFrame::parse(text.as_str()),
@@ -45,13 +38,12 @@ pub(super) fn parse_incoming(received: Option<Result<Message, axum::Error>>) -> 
     }
 }
 
-/// Sends a message; returns `false` if the peer is gone or does not read.
+/// Sends a message; `false` if the peer is gone or does not read.
 pub(super) async fn send(socket: &mut WebSocket, message: Message) -> bool {
     matches!(timeout(WRITE_TIMEOUT, socket.send(message)).await, Ok(Ok(())))
 }
 
-/// Sends a close frame and waits briefly for the answer, so that the peer receives everything sent
-/// before.
+/// Sends a close frame, and waits briefly for the answer, so that the peer receives all data.
 pub(super) async fn close(mut socket: WebSocket, code: CloseCode, reason: &str) {
     let mut end = reason.len().min(MAX_CLOSE_REASON_BYTES);
     while !reason.is_char_boundary(end) {
@@ -61,7 +53,7 @@ pub(super) async fn close(mut socket: WebSocket, code: CloseCode, reason: &str) 
     let code = if code == close_code::ABNORMAL { close_code::AWAY } else { code };
     let close_frame = Message::Close(Some(CloseFrame { code, reason: reason[..end].into() }));
     let handshake = async {
-        // If the peer closed first, the library answers while the remaining data is read.
+        // If the peer closed first, the library answers while reading.
         let _ = socket.send(close_frame).await;
         while let Some(Ok(_)) = socket.recv().await {}
     };

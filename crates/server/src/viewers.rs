@@ -1,5 +1,4 @@
-//! The viewers. Guarantees: the game never waits for a viewer; a viewer that reads too slowly is
-//! dropped.
+//! The viewers. Guarantees: the game never waits for a viewer; slow viewers are dropped.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -8,7 +7,6 @@ use tokio::sync::mpsc;
 
 use super::limits::{MAX_VIEWER_BACKLOG_BYTES, MAX_VIEWER_BACKLOG_STATES, MAX_VIEWERS};
 
-/// All viewers, and the latest state.
 #[derive(Default)]
 pub(super) struct Viewers {
     inner: Mutex<Inner>,
@@ -17,13 +15,13 @@ pub(super) struct Viewers {
 #[derive(Default)]
 struct Inner {
     viewers: Vec<mpsc::Sender<Utf8Bytes>>,
-    /// For viewers that join in the middle of a game.
+    /// Sent to viewers that join during a game.
     latest: Option<Utf8Bytes>,
 }
 
 impl Viewers {
-    /// Adds a viewer: it receives the latest state and all later ones, until the channel is closed
-    /// because it is too slow. Returns `None` if there are too many.
+    /// Adds a viewer; `None` if the limit is reached. The channel has the latest and all later
+    /// states, and is closed if the viewer is too slow.
     pub fn join(&self) -> Option<mpsc::Receiver<Utf8Bytes>> {
         let mut inner = self.lock();
         inner.viewers.retain(|viewer| !viewer.is_closed());
@@ -38,7 +36,7 @@ impl Viewers {
         Some(receiver)
     }
 
-    /// Sends a state to all viewers and drops those whose queue is full.
+    /// Sends a state to all viewers; drops those with a full queue.
     pub fn publish(&self, frame: Utf8Bytes) {
         let mut inner = self.lock();
         let most_waiting = (MAX_VIEWER_BACKLOG_BYTES / frame.as_str().len().max(1)).max(1);
@@ -49,7 +47,7 @@ impl Viewers {
         inner.latest = Some(frame);
     }
 
-    /// Data under the lock is never left inconsistent, so a poisoned lock can be used.
+    /// The data is consistent under a poisoned lock, too.
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,4 +1,4 @@
-//! A server in this process, and scripted clients.
+//! A server in this process, with scripted clients.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -19,12 +19,12 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::tungstenite::{self, Message};
 
-/// Longer than anything here takes, even on a busy machine.
+/// Longer than anything takes here, even on a busy machine.
 pub const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A map on which the player is never caught: the shark is on an island.
+/// The player is never caught: the shark is on an island.
 pub const SAFE: &str = "#######\n#P....#\n#.#.###\n#...#s#\n#######";
-/// A map on which a player that stays is soon caught: the shark is five steps away.
+/// A player that does not move is soon caught: the shark is five steps away.
 pub const DEADLY: &str = "########\n#P....s#\n########";
 
 pub fn map(name: &str, drawing: &str) -> Map {
@@ -48,7 +48,6 @@ pub fn options(maps: Vec<Map>) -> ServerOptions {
     ServerOptions { seed: 1, tick_time: TIMEOUT, ..ServerOptions::with_maps(maps) }
 }
 
-/// A server in this process.
 pub struct Running {
     pub address: String,
     pub events: Arc<Mutex<Vec<Event>>>,
@@ -89,7 +88,6 @@ impl Running {
         self.events.lock().unwrap().iter().filter_map(ended).collect()
     }
 
-    /// Waits for the result of the game with this number.
     pub async fn result(&self, number: usize) -> GameResult {
         let wait = async {
             loop {
@@ -110,7 +108,7 @@ impl Running {
         self.events.lock().unwrap().iter().filter_map(note).collect()
     }
 
-    /// Notes on clients outside of games, and refused handshakes with reason and remedy.
+    /// Notes on clients outside of games, and rejected handshakes.
     pub fn client_notes(&self) -> Vec<String> {
         let note = |event: &Event| match event {
             Event::ClientNote { text } => Some(text.clone()),
@@ -125,7 +123,6 @@ impl Running {
     }
 }
 
-/// A scripted client.
 pub struct Client {
     pub socket: WebSocketStream<TcpStream>,
 }
@@ -134,7 +131,7 @@ pub async fn connect(address: &str) -> Client {
     try_connect(address, &[]).await.unwrap()
 }
 
-/// Connects with these headers in addition to the usual ones.
+/// Connects with additional headers.
 pub async fn try_connect(address: &str, headers: &[(&'static str, &str)]) -> Result<Client, tungstenite::Error> {
     let mut request = format!("ws://{address}/").into_client_request().unwrap();
     for &(name, value) in headers {
@@ -158,13 +155,13 @@ impl Client {
         self.send(json!({"type": "COMMAND", "tick": tick, "actions": actions})).await;
     }
 
-    /// The next state as text, or how the connection was closed.
+    /// The next state, or the close frame.
     pub async fn next(&mut self) -> Result<String, Option<CloseFrame>> {
         loop {
             match timeout(TIMEOUT, self.socket.next()).await.expect("a frame or a close") {
                 Some(Ok(Message::Text(text))) => return Ok(text.to_string()),
                 Some(Ok(Message::Close(frame))) => {
-                    // The answer to a close is sent by the next read.
+                    // The next read sends the answer to the close frame.
                     let _ = self.socket.next().await;
                     return Err(frame);
                 }
@@ -178,7 +175,7 @@ impl Client {
         GameMessage::parse(self.next().await.expect("a state")).unwrap()
     }
 
-    /// The code and reason of the close; states before it are skipped.
+    /// The code and reason of the close; skips states before it.
     pub async fn closed(mut self) -> (u16, String) {
         loop {
             match self.next().await {
@@ -190,7 +187,7 @@ impl Client {
     }
 }
 
-/// A mix of everything that a bot may send, by tick.
+/// Everything that a bot may send, by tick.
 pub fn drive(tick: u32) -> Vec<Action> {
     let direction = Direction::ALL[(tick / 3 * 7 % 4) as usize];
     match tick % 11 {
@@ -202,7 +199,7 @@ pub fn drive(tick: u32) -> Vec<Action> {
     }
 }
 
-/// Plays a game with [`drive`] and compares every frame with the simulator's.
+/// Plays a game with [`drive`]; compares every frame with the simulator's.
 pub async fn play_along(server: &Running, map: &Map, rules: &Rules) -> (u32, u16) {
     let world = World::new(&map.layout, rules).unwrap();
     let writer = MessageWriter::new(&world, "tester");
@@ -219,7 +216,6 @@ pub async fn play_along(server: &Running, map: &Map, rules: &Rules) -> (u32, u16
     (world.score(&state), state.tick())
 }
 
-/// The score of a game without a bot.
 pub fn score_without_bot(map: &Map) -> u32 {
     let world = World::new(&map.layout, &Rules::BLITZ_2025).unwrap();
     let mut state = world.start();
@@ -227,7 +223,13 @@ pub fn score_without_bot(map: &Map) -> u32 {
     world.score(&state)
 }
 
-/// Sends raw bytes and returns the answer up to the close.
+/// A request of the page's script.
+pub fn page_request(address: &str, path: &str) -> String {
+    let headers = format!("Host: {address}\r\nOrigin: http://{address}\r\nSec-Fetch-Site: same-origin");
+    format!("POST {path} HTTP/1.1\r\n{headers}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+}
+
+/// Sends raw bytes; returns the answer up to the close.
 pub async fn raw(address: &str, request: &[u8]) -> String {
     let mut stream = TcpStream::connect(address).await.unwrap();
     stream.write_all(request).await.unwrap();
@@ -236,7 +238,7 @@ pub async fn raw(address: &str, request: &[u8]) -> String {
     String::from_utf8_lossy(&answer).into_owned()
 }
 
-/// Sends raw bytes and returns the first line of the answer.
+/// Sends raw bytes; returns the first line of the answer.
 pub async fn first_line(address: &str, request: &[u8]) -> String {
     let mut stream = TcpStream::connect(address).await.unwrap();
     stream.write_all(request).await.unwrap();

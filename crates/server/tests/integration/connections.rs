@@ -1,5 +1,3 @@
-//! Registration, the queue, and the limits on connections.
-
 use std::time::{Duration, Instant};
 
 use futures_util::{SinkExt, StreamExt};
@@ -22,7 +20,7 @@ async fn connection_without_register_is_closed() {
     early.command(2, json!([])).await;
     early.send(json!({"type": "HELLO"})).await;
     early.send(json!({"type": "LEFT"})).await;
-    // The pong comes after both frames have been reported.
+    // The pong arrives after both frames have been reported.
     early.socket.send(Message::Ping(Default::default())).await.unwrap();
     assert!(matches!(early.socket.next().await, Some(Ok(Message::Pong(_)))));
     let malformed = {
@@ -85,7 +83,7 @@ async fn bots_play_in_order_of_arrival() {
         // Long enough for the server to accept them in this order.
         sleep(Duration::from_millis(50)).await;
     }
-    // The second in the queue disconnects, the third registers twice: neither uses up a game.
+    // A disconnect and a second registration in the queue use up no game.
     let gone = waiting.remove(1);
     drop(gone);
     let mut rude = waiting.remove(1);
@@ -130,8 +128,7 @@ async fn idle_peers_may_send_100_frames_per_second() {
             client.socket.feed(Message::text("[]")).await.unwrap();
         }
         let _ = client.socket.send(Message::text(json!({"type": "VIEWER"}).to_string())).await;
-        // A viewer receives nothing before the first game, so only the disconnected one gets an
-        // answer.
+        // Before the first game, only the disconnected viewer gets an answer.
         let heard = timeout(Duration::from_millis(500), client.next()).await;
         match heard {
             Ok(Err(frame)) => assert!(!fine && frame.unwrap().reason.as_str() == "too many frames"),
@@ -150,7 +147,7 @@ async fn number_of_waiting_bots_is_limited() {
     for _ in 0..limits::MAX_WAITING_BOTS {
         waiting.push(server.register().await);
     }
-    // All of them are registered once the last one's ping is answered.
+    // All are registered once the last one's ping is answered.
     for bot in &mut waiting {
         bot.socket.send(Message::Ping(Default::default())).await.unwrap();
         let answer = timeout(TIMEOUT, bot.socket.next()).await.unwrap();

@@ -1,8 +1,7 @@
-//! Games over the websocket: commands, disconnects and recordings.
-
 use std::time::Duration;
 
 use futures_util::SinkExt;
+use getaway::files::Existing;
 use getaway::game::{Position, Rules, Status};
 use getaway::recording::{RecordingReader, verify};
 use getaway_server::{Server, ServerOptions, limits};
@@ -54,7 +53,7 @@ async fn late_command_has_no_effect() {
     client.command(1, json!([{"type": "MOVE_RIGHT"}])).await;
     let mut state = client.state().await;
     assert_eq!(state.your_character.position, Position::new(1, 1));
-    // On a busy machine the next commands may be late as well; eventually one is in time.
+    // A busy machine may delay several commands.
     while state.your_character.position == Position::new(1, 1) {
         client.command(state.tick, json!([{"type": "MOVE_RIGHT"}])).await;
         state = client.state().await;
@@ -126,7 +125,7 @@ async fn misbehaving_bot_is_disconnected_and_its_game_continues() {
     for (game, (frame, reason)) in cases.into_iter().enumerate() {
         let mut client = server.register().await;
         client.state().await;
-        // The server may close the connection before it has read the whole frame.
+        // The server may close the connection before reading the whole frame.
         let _ = client.socket.send(Message::text(frame)).await;
         while client.next().await.is_ok() {}
         let result = server.result(game + 1).await;
@@ -244,7 +243,7 @@ async fn number_of_frames_per_tick_is_limited() {
 
 #[tokio::test]
 async fn bot_that_does_not_read_is_disconnected_and_the_next_one_plays() {
-    // Large states, so that the socket's buffer is soon full; the shark is on an island.
+    // Large states fill the socket's buffer quickly; the shark is on an island.
     let mut hall = vec![".".repeat(50); 50];
     hall[0] = format!("{}#s", "P".to_owned() + &".".repeat(47));
     hall[1].replace_range(48..50, "##");
@@ -289,7 +288,8 @@ async fn recording_that_cannot_be_written_is_rejected_at_the_start() {
     }
     for name in ["taken.jsonl", "new/game.jsonl"] {
         let recording = Some(path(name));
-        let options = ServerOptions { recording, overwrite_recordings: true, ..options(vec![safe_map()]) };
+        let options =
+            ServerOptions { recording, existing_recordings: Existing::Overwrite, ..options(vec![safe_map()]) };
         assert!(Server::bind("127.0.0.1", 0, options).await.is_ok());
         assert_eq!(std::fs::read_to_string(path("taken.jsonl")).unwrap(), "mine", "kept until a game starts");
     }
@@ -310,7 +310,7 @@ async fn recording_says_what_came_over_the_wire() {
     client.state().await;
     client.send(json!({"type": "COMMAND", "tick": 1})).await;
     client.command(1, json!([{"type": "MOVE_RIGHT"}])).await;
-    // The second tick passes without a command, which comes in a later one.
+    // The second tick passes without a command, which arrives later.
     while client.state().await.tick < 3 {}
     client.command(2, json!([{"type": "MOVE_DOWN"}])).await;
     client.state().await;

@@ -1,5 +1,3 @@
-//! Viewers: the states that they receive, and that they do not delay the game.
-
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -16,7 +14,6 @@ async fn viewer_receives_the_states_of_the_bot_and_the_final_one() {
     let server = Running::start(ServerOptions { games: Some(1), ..options(vec![deadly_map()]) }).await;
     let mut viewer = server.connect().await;
     viewer.send(json!({"type": "VIEWER"})).await;
-    // Frames from a viewer are ignored.
     viewer.send(json!({"type": "REGISTER", "teamName": "viewer"})).await;
     let mut bot = server.register().await;
     let (mut sent, mut seen) = (Vec::new(), Vec::new());
@@ -73,8 +70,7 @@ async fn viewer_that_does_not_read_delays_nothing() {
     drop(stalled);
 }
 
-/// The median and the maximum of the times that a bot waits for its next state, on a server that
-/// pauses briefly after each tick.
+/// The median and the maximum wait of a bot for its next state; the server pauses after each tick.
 async fn tick_times(viewers: usize) -> (Duration, Duration) {
     const TICKS: u32 = 250;
     let server = Running::start(ServerOptions { delay: Duration::from_millis(4), ..options(vec![safe_map()]) }).await;
@@ -88,7 +84,7 @@ async fn tick_times(viewers: usize) -> (Duration, Duration) {
         let (stop, address) = (Arc::clone(&stop), server.address.clone());
         watching.push(tokio::spawn(async move {
             let watch = async {
-                // The first one never reads; the others do, and request the replay, as the page
+                // The first viewer never reads; the others read and fetch the replay, as the page
                 // does.
                 if number == 0 {
                     std::future::pending::<()>().await;
@@ -97,7 +93,7 @@ async fn tick_times(viewers: usize) -> (Duration, Duration) {
                     for _ in 0..20 {
                         viewer.next().await.unwrap();
                     }
-                    let ask = "GET /replay/1/0 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+                    let ask = page_request(&address, "/replay/1/0");
                     let mut stream = TcpStream::connect(&address).await.unwrap();
                     stream.write_all(ask.as_bytes()).await.unwrap();
                     let mut answer = Vec::new();
@@ -127,6 +123,6 @@ async fn tick_times(viewers: usize) -> (Duration, Duration) {
 async fn twenty_viewers_one_of_them_stalled_do_not_delay_the_ticks() {
     let (alone, watched) = (tick_times(0).await, tick_times(20).await);
     println!("median and maximum tick: alone {alone:?}, with 20 viewers {watched:?}");
-    // Other tests run at the same time; a tick that waits for a viewer would take seconds.
+    // Other tests may run, but a tick that waits for a viewer takes seconds.
     assert!(watched.0 < alone.0 * 2 + Duration::from_millis(10), "{watched:?} instead of {alone:?}");
 }

@@ -1,0 +1,264 @@
+//! HTTP on the port of `getaway view` or `getaway serve`: the page, and the requests of its script.
+//!
+//! Guarantees: every endpoint is in [`ENDPOINTS`], and every request passes [`origin::check`]
+//! first. Only the page is a GET, because any web page can send a GET, for example as an image, and
+//! not all browsers reveal its origin. Everything that reads games, computes or changes something
+//! is a POST, which needs the origin of this server's page. Requests name planners of this library
+//! only.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::extract::ws::WebSocketUpgrade;
+use axum::extract::ws::rejection::WebSocketUpgradeRejection;
+use axum::extract::{Extension, Path, Request, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
+use axum::middleware::{self, Next};
+use axum::response::{Html, IntoResponse, Response};
+use axum::routing::{MethodFilter, MethodRouter, on};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::client;
+use super::event::Event;
+use super::limits::{MAX_FRAME_BYTES, READ_BUFFER_BYTES};
+use super::origin::{self, Refusal};
+use super::shared::{Shared, on_thread};
+use getaway::game::State as GameState;
+use getaway::protocol::to_json;
+use getaway_viewer::{
+    Analysis, Branch, GameLibrary, LiveGame, LiveReplay, Page, PageSource, RecordingSource, analysis_budget, body, pack,
+};
+
+/// Headers of every response: other sites must not frame, read or embed the page, and nothing is
+/// cached.
+const FIXED_HEADERS: [(HeaderName, &str); 5] = [
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::X_FRAME_OPTIONS, "DENY"),
+    (header::REFERRER_POLICY, "no-referrer"),
+    (header::CACHE_CONTROL, "no-store"),
+    (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+];
+const DROPPED_MAX_BYTES: usize = 64 << 20;
+const PATH_CHARS_MAX: usize = 100;
+
+/// An endpoint of the server.
+#[derive(Clone, Debug)]
+pub struct Endpoint {
+    /// GET or POST.
+    pub method: Method,
+    /// The path, with placeholders in braces.
+    pub path: &'static str,
+    route: fn(MethodFilter) -> MethodRouter<Arc<Site>>,
+}
+
+impl Endpoint {
+    const fn new(method: Method, path: &'static str, route: fn(MethodFilter) -> MethodRouter<Arc<Site>>) -> Self {
+        Self { method, path, route }
+    }
+}
+
+/// The endpoints of both servers.
+pub static ENDPOINTS: [Endpoint; 6] = [
+    Endpoint::new(Method::GET, "/", |method| on(method, page)),
+    Endpoint::new(Method::POST, "/games", |method| on(method, games)),
+    Endpoint::new(Method::POST, "/open", |method| on(method, open)),
+    Endpoint::new(Method::POST, "/replay/{game}/{from}", |method| on(method, replay)),
+    Endpoint::new(Method::POST, "/analysis/{game}", |method| on(method, analysis)),
+    Endpoint::new(Method::POST, "/branch/{game}/{index}/{moves}/{planner}", |method| on(method, branch)),
+];
+
+pub(crate) enum Games {
+    Recorded(Arc<GameLibrary>),
+    Live(Arc<LiveReplay>),
+}
+
+pub(crate) struct Site {
+    page: Page,
+    games: Games,
+    on_loopback: bool,
+    /// The game server, if any. While it plays, the page cannot request computations, because the
+    /// bot needs the processor.
+    game_server: Option<Arc<Shared>>,
+    /// Requests are computed one at a time, so that pages use at most one thread.
+    permits: Semaphore,
+}
+
+/// A status with an optional sentence.
+type Failure = (StatusCode, String);
+type Answer = Result<Vec<u8>, Failure>;
+
+fn status(code: StatusCode) -> Failure {
+    (code, String::new())
+}
+
+impl Site {
+    /// Creates a site for `games`; `on_loopback` restricts it to clients on this machine.
+    pub fn new(source: PageSource<'_>, games: Games, on_loopback: bool, game_server: Option<Arc<Shared>>) -> Self {
+        Self { page: Page::new(source), games, on_loopback, game_server, permits: Semaphore::new(1) }
+    }
+
+    pub fn router(self) -> Router {
+        let site = Arc::new(self);
+        let add = |router: Router<Arc<Self>>, Endpoint { method, path, route }: &Endpoint| {
+            let method = MethodFilter::try_from(method.clone()).expect("a method that routers know");
+            router.route(path, route(method))
+        };
+        let router = ENDPOINTS.iter().fold(Router::new(), add).fallback(not_found);
+        router.layer(middleware::from_fn_with_state(Arc::clone(&site), guard)).with_state(site)
+    }
+
+    fn page(&self) -> Response {
+        let policy = format!("{}; frame-ancestors 'none'", self.page.policy);
+        ([(header::CONTENT_SECURITY_POLICY, policy)], Html(self.page.html.clone())).into_response()
+    }
+
+    fn report_refusal(&self, reason: String, remedy: &str) {
+        if let Some(server) = &self.game_server {
+            server.report(Event::Refused { reason, remedy: remedy.to_owned() });
+        }
+    }
+
+    /// Computes an answer on a separate thread.
+    async fn compute(self: Arc<Self>, answer: impl FnOnce(&Self) -> Answer + Send + 'static) -> Response {
+        let Ok(_permit) = self.permits.acquire().await else { return StatusCode::SERVICE_UNAVAILABLE.into_response() };
+        let site = Arc::clone(&self);
+        match on_thread(move || answer(&site)).await {
+            Ok(answer) => answer.into_response(),
+            Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+        }
+    }
+
+    /// Fails with 409 while a game server plays the game.
+    fn check_over(&self, states: &[GameState]) -> Result<(), Failure> {
+        let is_over = self.game_server.is_none() || states.last().is_some_and(GameState::is_over);
+        if is_over { Ok(()) } else { Err(status(StatusCode::CONFLICT)) }
+    }
+}
+
+/// Admits requests from programs and from this server's page.
+async fn guard(State(site): State<Arc<Site>>, request: Request, next: Next) -> Response {
+    let mut response = match origin::check(request.method(), request.headers(), site.on_loopback) {
+        Ok(()) => next.run(request).await,
+        Err(Refusal { reason, remedy }) => {
+            let answer = format!("Forbidden: {reason}; {remedy}.\n");
+            if request.headers().contains_key(header::UPGRADE) {
+                site.report_refusal(reason, remedy);
+            }
+            (StatusCode::FORBIDDEN, answer).into_response()
+        }
+    };
+    for (name, value) in FIXED_HEADERS {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+/// The page, or a websocket of the game server.
+async fn page(
+    State(site): State<Arc<Site>>,
+    permit: Option<Extension<Arc<OwnedSemaphorePermit>>>,
+    headers: HeaderMap,
+    upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
+) -> Response {
+    let Some(server) = site.game_server.clone() else { return site.page() };
+    match upgrade {
+        Ok(upgrade) => upgrade
+            .max_message_size(MAX_FRAME_BYTES)
+            .max_frame_size(MAX_FRAME_BYTES)
+            .read_buffer_size(READ_BUFFER_BYTES)
+            .on_upgrade(async move |socket| {
+                client::serve(socket, server).await;
+                drop(permit);
+            }),
+        Err(rejection) if headers.contains_key(header::UPGRADE) => {
+            let reason = format!("not a websocket handshake: {rejection}");
+            site.report_refusal(reason, "use a websocket client (RFC 6455)");
+            rejection.into_response()
+        }
+        Err(_) => site.page(),
+    }
+}
+
+async fn games(State(site): State<Arc<Site>>) -> Response {
+    let list = |site: &Site| match &site.games {
+        Games::Recorded(library) => Ok(library.list().into_bytes()),
+        Games::Live(_) => Err(status(StatusCode::NOT_FOUND)),
+    };
+    site.compute(list).await
+}
+
+/// Adds a recording dropped onto the page, named in a header; answers with its number or an error.
+async fn open(State(site): State<Arc<Site>>, headers: HeaderMap, content: Body) -> Response {
+    let Games::Recorded(library) = &site.games else { return StatusCode::NOT_FOUND.into_response() };
+    let name = headers.get("x-file-name").and_then(|name| name.to_str().ok()).unwrap_or("recording").to_owned();
+    let Ok(content) = to_bytes(content, DROPPED_MAX_BYTES).await else {
+        let answer = format!("too long: expected at most {} MiB", DROPPED_MAX_BYTES >> 20);
+        return (StatusCode::PAYLOAD_TOO_LARGE, answer).into_response();
+    };
+    let library = Arc::clone(library);
+    let add = move |_: &Site| {
+        let added = library.add(&RecordingSource::Memory(name.into(), content.to_vec().into()));
+        let number = added.map_err(|error| (StatusCode::UNPROCESSABLE_ENTITY, error.to_string()))?;
+        Ok(number.to_string().into_bytes())
+    };
+    site.compute(add).await
+}
+
+/// The replay of a game from a frame on: the header's length (four bytes, little-endian), the
+/// header, and the frames. Empty before the first game.
+async fn replay(State(site): State<Arc<Site>>, Path((game, from)): Path<(u64, usize)>) -> Response {
+    let packed = move |site: &Site| {
+        let (packed, missing) = match &site.games {
+            Games::Recorded(library) => (library.pack(game, from), StatusCode::NOT_FOUND),
+            Games::Live(live) => (live.pack(game, from), StatusCode::NO_CONTENT),
+        };
+        packed.map(|packed| body(&packed)).ok_or(status(missing))
+    };
+    site.compute(packed).await
+}
+
+async fn analysis(State(site): State<Arc<Site>>, Path(game): Path<u64>) -> Response {
+    let analysis = move |site: &Site| {
+        let json = match &site.games {
+            Games::Recorded(library) => library.analysis(game).ok_or(status(StatusCode::NOT_FOUND))?,
+            Games::Live(live) => {
+                let LiveGame { title, world, states } = live.states(game).ok_or(status(StatusCode::NOT_FOUND))?;
+                site.check_over(&states)?;
+                to_json(&Analysis::of_states(&world, &states, Some(title), analysis_budget()))
+            }
+        };
+        Ok(json.into_bytes())
+    };
+    site.compute(analysis).await
+}
+
+/// A branch of a game from a frame on; [`Branch::parse`] describes moves and planner.
+async fn branch(
+    State(site): State<Arc<Site>>,
+    Path((game, index, moves, planner)): Path<(u64, usize, String, String)>,
+) -> Response {
+    let played = move |site: &Site| {
+        let branch = Branch::parse(&moves, &planner);
+        let branch = branch.map_err(|error| (StatusCode::UNPROCESSABLE_ENTITY, error.to_string()))?;
+        let packed = match &site.games {
+            Games::Recorded(library) => library.branch(game, index, &branch),
+            Games::Live(live) => {
+                let LiveGame { world, states, .. } = live.states(game).ok_or(status(StatusCode::NOT_FOUND))?;
+                site.check_over(&states)?;
+                states.get(index).map(|state| pack(&branch.play(&world, state), game, 0))
+            }
+        };
+        packed.map(|packed| body(&packed)).ok_or(status(StatusCode::NOT_FOUND))
+    };
+    site.compute(played).await
+}
+
+async fn not_found(State(site): State<Arc<Site>>, uri: Uri, headers: HeaderMap) -> (StatusCode, &'static str) {
+    if headers.contains_key(header::UPGRADE) {
+        let path: String = uri.path().chars().take(PATH_CHARS_MAX).collect();
+        let reason = format!("no websocket at {path:?}: expected the path /");
+        site.report_refusal(reason, "connect to the address without a path");
+    }
+    (StatusCode::NOT_FOUND, "Not found; the page is at /.\n")
+}

@@ -1,0 +1,166 @@
+//! Guarantees: the competition bot is never late, whatever the server does.
+//!
+//! A server with disturbances plays against the bot in `bot/`. It waits for each command, and
+//! measures the time from sending the state to receiving the command.
+
+use std::fmt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use futures_util::{SinkExt, StreamExt};
+use getaway::game::{Action, LAST_TICK, Rules};
+use getaway::inference::variant;
+use getaway::search::Generator;
+use serde_json::Value;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::timeout;
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::Message;
+
+use crate::common::root;
+use crate::disturbed::{Disturbance, Maps, Server, draw_disturbances};
+use crate::harness::TIMEOUT;
+
+/// Time limit of the real server for a command.
+const TICK: Duration = Duration::from_millis(100);
+/// Maximum duration of a game. Only maps that the bot cannot decide take longer, because the bot
+/// uses its whole budget in every tick.
+const GAME_MAX: Duration = Duration::from_secs(5);
+/// Upper bounds of the classes of [`Times`].
+const BOUNDS_MS: [u128; 9] = [1, 2, 5, 10, 20, 50, 75, 80, 100];
+
+/// A process that is killed at the end of the test.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Starts the bot of the checkout, with the extension in `.venv`.
+fn start_bot(folder: &Path, port: u16, no_jump: bool) -> Running {
+    let mut command = Command::new(folder.join(".venv/bin/python"));
+    command.arg(folder.join("bot/application.py")).args(["--url", &format!("ws://127.0.0.1:{port}")]);
+    command.args(no_jump.then_some("--no-jump")).stdout(Stdio::null()).stderr(Stdio::null());
+    Running(command.spawn().expect("an environment that run.sh or test.sh made"))
+}
+
+async fn next_text(socket: &mut WebSocketStream<TcpStream>) -> String {
+    loop {
+        let message = timeout(TIMEOUT, socket.next()).await.expect("a command").expect("an open socket");
+        if let Message::Text(text) = message.expect("a frame") {
+            return text.to_string();
+        }
+    }
+}
+
+async fn accept(listener: &TcpListener) -> WebSocketStream<TcpStream> {
+    let (stream, _) = timeout(TIMEOUT, listener.accept()).await.expect("the bot connects").unwrap();
+    stream.set_nodelay(true).unwrap();
+    let mut socket = tokio_tungstenite::accept_async(stream).await.unwrap();
+    assert!(next_text(&mut socket).await.contains("REGISTER"));
+    socket
+}
+
+/// A histogram of decision times, and the longest ones.
+#[derive(Default)]
+struct Times {
+    counts: [u64; BOUNDS_MS.len() + 1],
+    longest: Vec<(Duration, String)>,
+}
+
+impl Times {
+    fn add(&mut self, time: Duration, case: impl FnOnce() -> String) {
+        self.counts[BOUNDS_MS.iter().take_while(|&&bound| time.as_millis() >= bound).count()] += 1;
+        if self.longest.len() < 10 || time > self.longest[9].0 {
+            self.longest.push((time, case()));
+            self.longest.sort_by_key(|&(time, _)| std::cmp::Reverse(time));
+            self.longest.truncate(10);
+        }
+    }
+}
+
+impl fmt::Display for Times {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} decisions", self.counts.iter().sum::<u64>())?;
+        for (bound, count) in BOUNDS_MS.iter().zip(self.counts) {
+            write!(f, ", {count} below {bound} ms")?;
+        }
+        writeln!(f, ", {} later", self.counts[BOUNDS_MS.len()])?;
+        self.longest.iter().try_for_each(|(time, case)| writeln!(f, "{time:.1?}: {case}"))
+    }
+}
+
+async fn play(seed: u64, maps: &Maps, folder: &Path, times: &mut Times) {
+    let mut random = Generator::from_seed(seed);
+    let (map, layout) = maps.draw(&mut random);
+    let rules = if random.below(2) == 0 { Rules::BLITZ_2025 } else { Rules::NO_JUMP };
+    let truth = if random.below(6) == 0 { variant(seed, 1 + random.below(3)) } else { rules };
+    let truth = Rules { no_jump: rules.no_jump, ..truth };
+    let mut disturbances = draw_disturbances(&mut random);
+    let mut server = Server::new(layout, &truth, random);
+
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let mut bot = start_bot(folder, port, rules.no_jump);
+    let mut socket = accept(&listener).await;
+    let (start, mut last) = (Instant::now(), None);
+    while server.tick() <= LAST_TICK && start.elapsed() < GAME_MAX {
+        if server.state.is_over() {
+            server.revive();
+            if server.state.is_over() {
+                break;
+            }
+        }
+        while let Some(&(_, disturbance)) = disturbances.first().filter(|&&(tick, _)| tick <= server.tick()) {
+            disturbances.remove(0);
+            server.disturb(disturbance);
+            last = Some((disturbance, server.tick()));
+            if disturbance == Disturbance::Rejoin {
+                bot = start_bot(folder, port, rules.no_jump);
+                socket = accept(&listener).await;
+            }
+        }
+        if server.state.is_over() {
+            continue;
+        }
+        let message = serde_json::to_string(&server.message()).unwrap();
+        let sent = Instant::now();
+        socket.send(Message::text(message)).await.unwrap();
+        let text = next_text(&mut socket).await;
+        times.add(sent.elapsed(), || format!("seed {seed}, {map}, tick {}, after {last:?}", server.tick()));
+        let mut command: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(command["tick"], server.tick(), "seed {seed}: {text}");
+        let actions: Vec<Action> = serde_json::from_value(command["actions"].take()).unwrap();
+        let player_move = server.resolve(&actions);
+        server.play(player_move);
+    }
+    drop(bot);
+}
+
+fn number(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+#[tokio::test]
+#[ignore = "takes up to an hour; needs the environment of run.sh"]
+async fn bot_is_never_late_in_many_disturbed_games() {
+    let (folder, maps) = (root(), Maps::new());
+    let busy: Vec<Running> = (0..number("GETAWAY_BUSY", 0))
+        .map(|_| Running(Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap()))
+        .collect();
+    let mut times = Times::default();
+    let (first, games) = (number("GETAWAY_SEED", 1), number("GETAWAY_GAMES", 1000));
+    for game in 0..games {
+        play(first + game, &maps, &folder, &mut times).await;
+        if (game + 1) % 50 == 0 || game + 1 == games {
+            println!("{} games beside {} busy loops: {times}", game + 1, busy.len());
+        }
+    }
+    let (decisions, late) = (times.counts.iter().sum::<u64>(), times.counts[BOUNDS_MS.len()]);
+    let allowed = if busy.is_empty() { 0 } else { decisions / 10_000 };
+    assert!(late <= allowed, "{late} of {decisions} commands were late");
+}

@@ -1,0 +1,13 @@
+//! Guarantees: over the websocket a bot plays exactly the simulator's game. A late, invalid,
+//! abusive or foreign connection affects at most its own game.
+
+#[path = "../../../../tests/common/mod.rs"]
+mod common;
+mod connections;
+#[path = "../../../../tests/common/disturbed.rs"]
+mod disturbed;
+mod game;
+mod harness;
+mod http;
+mod late;
+mod viewers;
