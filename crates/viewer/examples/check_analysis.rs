@@ -1,6 +1,6 @@
-//! Checks the analysis of lost games: plays games that weak planners lose on maps that can be
-//! survived, replays every line to its end, and compares the tick that lost the game with an
-//! exhaustive search from the next one, which shares no code with the solver.
+//! Checks the analysis of lost games: plays games that weak planners lose on survivable maps,
+//! replays every line to its end, and compares the tick that lost the game with an exhaustive
+//! search from the next one, which shares no code with the solver.
 //!
 //! `cargo run --release --package getaway-viewer --example check_analysis -- --games 60 [--maps
 //! DIR] [--seconds 60]`. Exits with 1 if a check fails.
@@ -13,17 +13,15 @@ use std::time::{Duration, Instant};
 use getaway::game::{LAST_TICK, Rules, State, Status, World};
 use getaway::map::{Map, MapLibrary};
 use getaway::planner::{Budget, Decider, Outcome, SurvivalOptions, by_name};
-use getaway_viewer::{ANALYSIS_TICKS, Analysis, End};
+use getaway_viewer::{ANALYSIS_TICKS, Analysis};
 
 const PLANNERS: [&str; 3] = ["safest", "sampling", "cautious"];
-/// Budget of a decision; weak on purpose.
+/// Budget per decision, weak on purpose.
 const DECISION_TICKS: u64 = 2_000;
-/// Budget for deciding whether a map can be survived.
 const MAP_TICKS: u64 = 20_000_000;
-/// States of one tick that the exhaustive search keeps at most: about a gigabyte.
+/// Maximum number of states per tick of the exhaustive search: about a gigabyte.
 const LAYER_STATES_MAX: usize = 3_000_000;
 
-/// A state that hashes by its fingerprint.
 struct Key(u64, State);
 
 impl PartialEq for Key {
@@ -40,7 +38,7 @@ impl Hash for Key {
     }
 }
 
-/// Whether no line survives from a state, by exhaustive search; `None` if that takes too long.
+/// True if no line survives from a state, by exhaustive search; `None` after the time limit.
 fn is_doomed(world: &World, state: &State, limit: Duration) -> Option<bool> {
     let start = Instant::now();
     let mut layer = vec![state.clone()];
@@ -87,7 +85,6 @@ fn options() -> Option<Options> {
     Some(options)
 }
 
-/// The states of a game, from the first to the last.
 fn play(world: &World, planner: &str, seed: u64) -> Vec<State> {
     let mut planner = by_name(planner, seed).expect("a planner");
     let mut states = vec![world.start()];
@@ -116,8 +113,7 @@ fn main() -> ExitCode {
     println!("{} maps that can be survived", solvable.len());
     let (mut lost, mut proven, mut confirmed, mut open, mut failed) = (0, 0, 0, 0, 0);
     let mut slowest = Duration::ZERO;
-    // The planners in turn, so that every one of them has its share. A planner without randomness
-    // plays a map once.
+    // Round-robin. A planner without randomness plays each map once.
     let mut seen = HashSet::new();
     let games =
         (0..).flat_map(|seed| solvable.iter().flat_map(move |map| PLANNERS.map(|planner| (map, planner, seed))));
@@ -135,7 +131,8 @@ fn main() -> ExitCode {
         let analysis = Analysis::of_states(world, &states, Some(name.clone()), Budget::ticks(ANALYSIS_TICKS));
         slowest = slowest.max(start.elapsed());
         let id = format!("{name}, {planner}, seed {seed}, caught in tick {}", analysis.final_tick);
-        let (Some(tick), Some(line), End::Caught) = (analysis.last_savable_tick, &analysis.line, analysis.end) else {
+        let (Some(tick), Some(line), Status::Caught) = (analysis.last_savable_tick, &analysis.line, analysis.end)
+        else {
             failed += 1;
             println!("FAILED: {id}: no tick was found: {}", analysis.sentence);
             continue;

@@ -1,22 +1,21 @@
-//! Why a game was lost: the last tick from which survival was possible, the decision that lost it,
+//! The cause of a loss: the last tick from which survival was possible, the decision that lost it,
 //! and a line that survives.
 //!
-//! Survival cannot come back once it is lost, so the ticks of a game fall into two parts: those at
-//! whose start some line survives, and those from which none does. The solver decides single ticks,
-//! from the end backwards in growing strides and then by bisection, until the last tick of the
-//! first part and the first of the second are neighbours, or the budget is used up.
+//! Survival cannot come back once it is lost, so a game has a last tick at whose start some line
+//! survives, and later ticks are doomed. The solver decides single ticks, from the end backwards in
+//! growing strides and then by bisection, to find this boundary within the budget.
 //!
-//! *Room left* is the number of tiles on which the car can be alive [`ROOM_TICKS`] ticks later.
-//! It is counted by playing every move and keeping one state per tile and tick, so every tile that
-//! is counted can be reached alive; tiles that only another state would reach are missing. A line
-//! that is known to be alive counts too.
+//! *Room left* is the number of tiles on which the player can be alive [`ROOM_TICKS`] ticks later.
+//! It is counted by playing every move and keeping one state per tile and tick. Every counted tile
+//! can be reached alive, but tiles that only a dropped state would reach are missing. A known
+//! surviving line counts too.
 //!
-//! Guarantees: the line survives to the end when it is played; `is_proven` means that no line
-//! survives from the next tick on. With a budget in ticks the result depends only on the recording.
+//! Guarantees: the line survives to the end when played; `is_proven` means that no line survives
+//! from the next tick on. With a budget in ticks, the result depends only on the recording.
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::branch::branch;
 use super::game_log::{GameLog, LoggedTick};
@@ -25,33 +24,31 @@ use getaway::game::{LAST_TICK, Move, POINTS_PER_TICK, Plan, Position, State, Sta
 use getaway::planner::{Budget, Decider, Outcome, SurvivalOptions};
 use getaway::search::BudgetMeter;
 
-/// How many ticks the room left looks ahead.
+/// Number of ticks that the room left looks ahead.
 pub const ROOM_TICKS: u16 = 16;
-/// Work per probe in the first round, in simulated ticks; four times as much in each later one.
+/// Simulated ticks per probe in the first round; each later round has four times as many.
 const PROBE_TICKS: u64 = 250_000;
-/// Work between two checks of the outcome of a probe.
 const SLICE_TICKS: u64 = 50_000;
-/// Memory of a probe.
 const PROBE_MEMORY_MAX_BYTES: usize = 128 << 20;
-/// The room falls steeply if it shrinks to this fraction, from at least `FALL_MIN`.
+/// The room falls steeply if it shrinks to at most one `FALL_RATIO`-th, from at least `FALL_MIN`.
 const FALL_RATIO: u16 = 3;
 const FALL_MIN: u16 = 9;
 
 /// The default budget in simulated ticks: two to three seconds.
 pub const ANALYSIS_TICKS: u64 = 16_000_000;
 
-/// What lost a game.
+/// The cause of a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum LossKind {
-    /// The bot had left.
+    /// The bot had disconnected.
     BotGone,
-    /// The command of the deciding tick came after it.
+    /// The command of the deciding tick was late.
     LateCommand,
-    /// No command came in the deciding tick.
+    /// No command arrived in the deciding tick.
     MissingCommand,
-    /// The command of the deciding tick could not be read.
+    /// The command of the deciding tick was unreadable.
     UnreadableCommand,
     /// The server did not play the move that the bot recorded.
     IgnoredCommand,
@@ -59,49 +56,42 @@ pub enum LossKind {
     Misprediction,
     /// No line survives from the first tick on.
     DoomedMap,
-    /// The bot chose a move that loses in the last tick of the game.
+    /// The bot chose a losing move in the last tick of the game.
     LastTick,
-    /// The bot chose a move that loses.
+    /// The bot chose a losing move.
     Blunder,
     /// Not even the first tick could be decided.
     Undecided,
 }
 
-/// How a game ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum End {
-    /// The player was caught.
-    Caught,
-    /// Every tick was survived.
-    Complete,
-    /// The recording ends, or the game goes on.
-    Unfinished,
+/// Serializes how a game ended; a recording that ends before its game is unfinished.
+pub(crate) fn serialize_end<S: Serializer>(end: &Status, serializer: S) -> Result<S::Ok, S::Error> {
+    if *end == Status::Running { serializer.serialize_str("unfinished") } else { end.serialize(serializer) }
 }
 
-/// A tick in which the room fell steeply, or the game was lost.
+/// A move after which the room fell steeply or the game was lost.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Fall {
     /// The tick of the move.
     pub tick: u16,
-    /// The room before and after it.
+    /// The room before the move.
     pub from: u16,
-    /// See `from`.
+    /// The room after the move.
     pub to: u16,
-    /// Whether this is the move that lost the game.
+    /// True if this move lost the game.
     pub is_decisive: bool,
 }
 
-/// Statistics of a game's commands, as far as its recording shows them.
+/// Counts of the commands of a game, as far as its recording shows them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CommandCounts {
-    /// Commands that came after their tick.
+    /// Commands that arrived after their tick.
     pub late: usize,
-    /// Ticks without a command while the bot was there.
+    /// Ticks without a command while the bot was connected.
     pub missing: usize,
-    /// Frames that could not be read.
+    /// Unreadable frames.
     pub unreadable: usize,
-    /// Commands that the server did not play although the recording does not say why.
+    /// Commands that the server did not play for an unrecorded reason.
     pub ignored: usize,
     /// Ticks in which a threat did not move as predicted.
     pub mispredicted: usize,
@@ -109,60 +99,57 @@ pub struct CommandCounts {
     pub left_tick: Option<u32>,
 }
 
-/// The analysis of a game. As JSON, an object with these fields.
+/// The analysis of a game, serialized as an object with these fields.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Analysis {
-    /// The map's name, if it is known.
+    /// The map's name, if known.
     pub map: Option<String>,
-    /// How the game ended.
-    pub end: End,
-    /// The tick in which it ended: 2001 if every tick was survived.
+    /// The status at the end of the recording.
+    #[serde(serialize_with = "serialize_end")]
+    pub end: Status,
+    /// The tick in which the game ended: 2001 if every tick was survived.
     pub final_tick: u16,
-    /// The last tick at whose start survival was possible; `None` if no such tick is known.
+    /// The last tick at whose start survival was possible, if one was found.
     pub last_savable_tick: Option<u16>,
-    /// Whether it is proven that survival was impossible from the next tick on.
+    /// True if survival is proven impossible from the next tick on.
     #[serde(rename = "proven")]
     pub is_proven: bool,
     /// Moves that survive to the end of the game, from `last_savable_tick` on.
     pub line: Option<Plan>,
-    /// What lost the game; `None` if it was not lost.
+    /// The cause of the loss; `None` if the game was not lost.
     pub kind: Option<LossKind>,
-    /// Why the game ended as it did, in one sentence.
+    /// One sentence on why the game ended as it did.
     pub sentence: String,
     /// 5 points per tick.
     pub score: u32,
-    /// The move that was played in `last_savable_tick`.
+    /// The move in `last_savable_tick`.
     pub played: Option<Move>,
     /// The styles of the threats that caught the player.
     pub catchers: Vec<String>,
     /// The styles of the threats that could reach the player after the last message.
     #[serde(skip)]
     pub close_threats: Vec<String>,
-    /// The last tick of the longest line that is known from the first tick on, this game included, if
-    /// none survives.
+    /// The last tick of the longest known line, this game included, if no line survives.
     pub longest_tick: Option<u16>,
-    /// By tick from `first_tick` on: the room that was left.
+    /// The room left, by tick from `first_tick` on.
     pub room: Vec<u16>,
-    /// How many ticks the room looks ahead.
+    /// Number of ticks that the room looks ahead.
     pub room_ticks: u16,
     /// The tick of the first number in `room`.
     pub first_tick: u16,
-    /// Moves after which the room was much smaller.
+    /// Moves after which the room was much smaller, and the one that lost the game.
     pub falls: Vec<Fall>,
-    /// The commands.
+    /// Counts of the commands.
     pub commands: CommandCounts,
-    /// The first tick that is not certain, because a threat did not move as predicted before it or
-    /// a message is missing.
+    /// The first tick after a misprediction or a missing message.
     pub uncertain_tick: Option<u16>,
-    /// The work of the solver.
+    /// Work of the solver in simulated ticks.
     pub simulated_ticks: u64,
 }
 
-/// The states of a game and the moves between them.
 #[derive(Clone, Copy, Debug)]
 struct PlayedGame<'a> {
     world: &'a World,
-    /// One more than the moves.
     states: &'a [State],
     moves: &'a [Option<Move>],
 }
@@ -172,14 +159,11 @@ struct PlayedGame<'a> {
 struct Boundary {
     /// The last state from which a line survives, and the line.
     savable: Option<(usize, Vec<Move>)>,
-    /// The first state from which none does, proven.
     doomed: Option<usize>,
-    /// The longest line from the first state.
     longest_tick: Option<u16>,
     simulated_ticks: u64,
 }
 
-/// The answer for one state.
 enum Answer {
     Survives(Vec<Move>),
     Doomed,
@@ -189,7 +173,7 @@ enum Answer {
 impl Analysis {
     /// Analyses a recorded game.
     pub fn of_log(log: &GameLog, budget: Budget) -> Self {
-        // The states that can be followed: up to the first gap.
+        // Only states before the first gap can be followed.
         let known = log.ticks.iter().take_while(|tick| tick.state.is_some()).count();
         let ticks = &log.ticks[..known];
         let mut states: Vec<State> = ticks.iter().filter_map(|tick| tick.state.clone()).collect();
@@ -201,8 +185,7 @@ impl Analysis {
         Self::new(&log.world, &states, &moves, ticks, log.map.clone(), &log.styles, budget)
     }
 
-    /// Analyses a game that was played here: its states from the first tick on, and the moves
-    /// between them.
+    /// Analyses a game that was played locally, from its states and the moves between them.
     pub fn of_states(world: &World, states: &[State], map: Option<String>, budget: Budget) -> Self {
         let moved = |pair: &[State]| {
             let mut successors = world.successors(&pair[0]);
@@ -213,12 +196,11 @@ impl Analysis {
         Self::new(world, states, &moves, &[], map, &styles, budget)
     }
 
-    /// The surviving line as a branch, from the state of the last savable tick on, which is looked up
-    /// among the game's `states`; `None` if no line survives.
+    /// The surviving line as a branch of the game `states`; `None` if no line survives.
     pub fn line_replay<'a>(&self, world: &World, mut states: impl Iterator<Item = &'a State>) -> Option<Replay> {
         let tick = self.last_savable_tick?;
         let from = states.find(|state| state.tick() == tick)?;
-        Some(branch("surviving line", "branch", world, from, self.line.as_ref()?))
+        Some(branch("surviving line", world, from, self.line.as_ref()?))
     }
 
     fn new(
@@ -233,19 +215,15 @@ impl Analysis {
         let game = PlayedGame { world, states, moves };
         let Some(last) = states.last() else { return Self::without_states(map, ticks) };
         let boundary = game.boundary(budget);
-        let end = match last.status() {
-            Status::Caught => End::Caught,
-            Status::Complete => End::Complete,
-            Status::Running => End::Unfinished,
-        };
+        let end = last.status();
         let index = boundary.savable.as_ref().map(|&(index, _)| index);
         let room = game.room(&boundary);
         let first_doomed = match (end, index) {
-            (End::Complete, _) => None,
+            (Status::Complete, _) => None,
             (_, Some(index)) => Some(index + 1).filter(|&next| next < states.len()),
             (_, None) => Some(0),
         };
-        // A game that ends within a tick has no next tick to prove anything about.
+        // A game that ends within a tick has no next tick to prove doomed.
         let is_proven = first_doomed.is_none_or(|next| boundary.doomed.is_some_and(|doomed| doomed <= next));
         let exact = ticks.iter().take_while(|tick| tick.is_exact).count();
         let uncertain_tick = ticks.get(exact).and_then(|tick| u16::try_from(tick.tick).ok());
@@ -275,22 +253,21 @@ impl Analysis {
             uncertain_tick,
             simulated_ticks: boundary.simulated_ticks,
         };
-        if end != End::Complete && first_doomed.is_some() {
+        if end != Status::Complete && first_doomed.is_some() {
             analysis.kind = Some(analysis.classify(&game, index, ticks));
-        } else if end == End::Unfinished && analysis.commands.mispredicted > 0 && !analysis.close_threats.is_empty() {
-            // The bot's own recording of a catch that the rules do not predict: the server ends the
-            // game without a message.
+        } else if end == Status::Running && analysis.commands.mispredicted > 0 && !analysis.close_threats.is_empty() {
+            // The bot's recording of an unpredicted catch, which the server does not report.
             analysis.kind = Some(LossKind::Misprediction);
         }
         analysis.sentence = analysis.explain(index, ticks, styles);
         analysis
     }
 
-    /// A recording that cannot be replayed from its first line.
+    /// The analysis of a recording that cannot be replayed from its first line.
     fn without_states(map: Option<String>, ticks: &[LoggedTick]) -> Self {
         Self {
             map,
-            end: End::Unfinished,
+            end: Status::Running,
             final_tick: 0,
             last_savable_tick: None,
             is_proven: false,
@@ -312,7 +289,7 @@ impl Analysis {
         }
     }
 
-    /// What lost a game whose last savable state is the one at `index`.
+    /// The cause of a loss whose last savable state is the one at `index`.
     fn classify(&self, game: &PlayedGame, index: Option<usize>, ticks: &[LoggedTick]) -> LossKind {
         let Some(index) = index else {
             return if self.is_proven { LossKind::DoomedMap } else { LossKind::Undecided };
@@ -334,12 +311,11 @@ impl Analysis {
         if is_surprised && game.survives_as_predicted(index) { LossKind::Misprediction } else { chosen }
     }
 
-    /// Why the game ended as it did.
     fn explain(&self, index: Option<usize>, ticks: &[LoggedTick], styles: &[String]) -> String {
         let final_tick = self.final_tick;
         let Some(kind) = self.kind else {
             return match self.end {
-                End::Complete => {
+                Status::Complete => {
                     format!("Survived all {} ticks: {} points.", thousands(LAST_TICK.into()), thousands(self.score))
                 }
                 _ if ticks.is_empty() => {
@@ -349,36 +325,36 @@ impl Analysis {
                     let catch = match &self.close_threats[..] {
                         [] => String::new(),
                         close => format!(
-                            ", or the {}, close to the car, moved where the rules do not predict it",
+                            ", or the {}, close to the car, moved in a way that the rules do not predict",
                             close.join(" or the ")
                         ),
                     };
                     format!(
-                        "The recording ends in tick {final_tick}, where survival was still possible: the bot stopped there, or lost its connection{catch}."
+                        "The recording ends in tick {final_tick}, where survival was still possible: the bot stopped or lost its connection{catch}."
                     )
                 }
             };
         };
-        if kind == LossKind::Misprediction && self.end == End::Unfinished {
+        if kind == LossKind::Misprediction && self.end == Status::Running {
             let count = self.commands.mispredicted;
             let ticks = if count == 1 { "1 tick".to_owned() } else { format!("{count} ticks") };
             return format!(
-                "Probably lost in tick {final_tick} because a threat moved where the rules do not predict it: the {} could reach the car, and threats had not moved as predicted in {ticks} before.",
+                "Probably lost in tick {final_tick} because a threat moved in a way that the rules do not predict: the {} could reach the car, and threats had not moved as predicted in {ticks} before.",
                 self.close_threats.join(" or the ")
             );
         }
         let caught = match self.end {
-            End::Caught if self.catchers.is_empty() => format!("the car was caught in tick {final_tick}"),
-            End::Caught => format!("the {} caught it in tick {final_tick}", self.catchers.join(" and the ")),
+            Status::Caught if self.catchers.is_empty() => format!("the car was caught in tick {final_tick}"),
+            Status::Caught => format!("the {} caught it in tick {final_tick}", self.catchers.join(" and the ")),
             _ => format!("the recording ends in tick {final_tick}"),
         };
         let (Some(index), Some(tick)) = (index, self.last_savable_tick) else {
             return match kind {
                 LossKind::DoomedMap => format!(
-                    "Lost before the first move: no line survives this map, the longest that is known ends in tick {}, and {caught}.",
+                    "Lost before the first move: no line survives this map; the longest known line ends in tick {}, and {caught}.",
                     self.longest_tick.unwrap_or(final_tick)
                 ),
-                _ => format!("No surviving line was found from any tick, which proves nothing; {caught}."),
+                _ => format!("No surviving line was found from any tick, but none was ruled out; {caught}."),
             };
         };
         let logged = ticks.get(index);
@@ -393,7 +369,7 @@ impl Analysis {
                 let reason = wire.and_then(|wire| wire.left.clone()).unwrap_or_default();
                 let left = self.commands.left_tick.unwrap_or(tick.into());
                 let until = if u32::from(tick) > left {
-                    format!(" although it could be saved until tick {tick}")
+                    format!(" although survival was possible until tick {tick}")
                 } else {
                     String::new()
                 };
@@ -433,9 +409,7 @@ impl Analysis {
                     let (style, found, predicted) = (&styles[surprise.threat], surprise.found, surprise.predicted);
                     format!("the {style} moved to {found} where the rules predict {predicted}")
                 });
-                format!(
-                    "Lost in tick {tick} because {surprise}: as predicted the move would have survived, and {caught}."
-                )
+                format!("Lost in tick {tick} because {surprise}: the move would otherwise have survived, and {caught}.")
             }
             LossKind::LastTick => format!(
                 "Lost in the last tick of the game by the move of tick {tick}: the car {} where {better} would have survived, and {caught}.",
@@ -472,13 +446,11 @@ impl CommandCounts {
     }
 }
 
-/// Whether a tick was played without a command although the bot was there.
 fn is_missing(tick: &LoggedTick) -> bool {
     tick.wire.as_ref().is_some_and(|wire| wire.command.is_none() && wire.left.is_none())
 }
 
-/// When the command of a tick came, if it came in a later one: that tick, and the milliseconds from
-/// its state.
+/// The tick in which a late command arrived, and its delay from the tick's state in milliseconds.
 fn late_command(ticks: &[LoggedTick], index: usize) -> Option<(u32, f64)> {
     let wanted = ticks[index].tick;
     ticks[index..].iter().find_map(|tick| {
@@ -487,7 +459,6 @@ fn late_command(ticks: &[LoggedTick], index: usize) -> Option<(u32, f64)> {
     })
 }
 
-/// The styles of the threats on the player's tile.
 fn catchers(world: &World, state: &State) -> Vec<String> {
     if state.status() != Status::Caught {
         return Vec::new();
@@ -502,8 +473,7 @@ fn catchers(world: &World, state: &State) -> Vec<String> {
     names
 }
 
-/// The styles of the threats that are, in the last message, at most one step from the player, or from
-/// where its last move leads.
+/// The styles of the threats within one step of the player's position or its next one.
 fn close_threats(ticks: &[LoggedTick], styles: &[String], next: Position) -> Vec<String> {
     let Some(LoggedTick { positions, .. }) = ticks.last() else { return Vec::new() };
     let distance = |one: Position, two: Position| one.x.abs_diff(two.x) + one.y.abs_diff(two.y);
@@ -514,7 +484,7 @@ fn close_threats(ticks: &[LoggedTick], styles: &[String], next: Position) -> Vec
     names
 }
 
-/// `went up`, `stayed`.
+/// Past tense: `went up`, `stayed`.
 fn past(player_move: Move) -> &'static str {
     match player_move {
         Move::Left => "went left",
@@ -525,7 +495,7 @@ fn past(player_move: Move) -> &'static str {
     }
 }
 
-/// `go up`, `stay`: what a command asks for.
+/// Imperative: `go up`, `stay`.
 fn command(player_move: Move) -> &'static str {
     match player_move {
         Move::Left => "go left",
@@ -536,7 +506,7 @@ fn command(player_move: Move) -> &'static str {
     }
 }
 
-/// `going up`, `staying`: the subject of a clause.
+/// Gerund: `going up`, `staying`.
 fn gerund(player_move: Move) -> &'static str {
     match player_move {
         Move::Left => "going left",
@@ -547,7 +517,6 @@ fn gerund(player_move: Move) -> &'static str {
     }
 }
 
-/// `10,005`.
 pub(crate) fn thousands(number: u32) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -560,7 +529,6 @@ pub(crate) fn thousands(number: u32) -> String {
     text
 }
 
-/// The moves after which the room was much smaller, and the one that lost the game.
 fn falls(room: &[u16], states: &[State], decisive: Option<usize>) -> Vec<Fall> {
     let fall = |(index, pair): (usize, &[u16])| {
         let (from, to) = (pair[0], pair[1]);
@@ -572,7 +540,6 @@ fn falls(room: &[u16], states: &[State], decisive: Option<usize>) -> Vec<Fall> {
 }
 
 impl PlayedGame<'_> {
-    /// Finds where survival was lost.
     fn boundary(&self, budget: Budget) -> Boundary {
         let mut boundary = Boundary::default();
         let mut meter = BudgetMeter::new(budget);
@@ -601,15 +568,13 @@ impl PlayedGame<'_> {
         boundary
     }
 
-    /// Whether the first doomed state follows the last savable one.
     fn is_decided(&self, boundary: &Boundary) -> bool {
         let end = boundary.doomed.unwrap_or(self.states.len());
         boundary.savable.as_ref().map_or(end == 0, |&(index, _)| index + 1 == end)
     }
 
-    /// Probes single states with a budget each: from the end backwards until one can be survived,
-    /// then by bisecting the undecided range. States that stay undecided are skipped, in both
-    /// directions.
+    /// Probes single states with a budget each: from the end backwards until one survives, then by
+    /// bisecting the undecided range. States that stay undecided are skipped in both directions.
     fn round(&self, boundary: &mut Boundary, meter: &mut BudgetMeter, probe_ticks: u64, seed: u64) {
         let end = |boundary: &Boundary| boundary.doomed.unwrap_or(self.states.len());
         let low = |boundary: &Boundary| boundary.savable.as_ref().map_or(0, |&(index, _)| index + 1);
@@ -626,8 +591,7 @@ impl PlayedGame<'_> {
                 undecided.push(index);
             }
         }
-        // Upwards from the last savable state, below the undecided ones; then downwards, above
-        // them.
+        // Approaches the undecided states upwards from the last savable state, then downwards.
         for is_upwards in [true, false] {
             loop {
                 let (first, end) = (low(boundary), end(boundary));
@@ -650,7 +614,7 @@ impl PlayedGame<'_> {
         }
     }
 
-    /// Decides a state, if it can be; returns whether it was.
+    /// Tries to decide a state and returns whether it succeeded.
     fn probe(&self, boundary: &mut Boundary, meter: &mut BudgetMeter, index: usize, ticks: u64, seed: u64) -> bool {
         match self.answer(boundary, meter, index, ticks, seed) {
             Answer::Survives(line) => {
@@ -676,7 +640,7 @@ impl PlayedGame<'_> {
             let slice = meter.remaining().and(Budget::ticks(SLICE_TICKS));
             let solution = decider.solve(self.world, &self.states[index], slice);
             meter.add_search(solution.simulated_ticks);
-            // Counts a slice without simulated ticks as one, so that the loop ends.
+            // Even a slice without simulated ticks costs one, so the loop ends.
             spent += solution.simulated_ticks.max(1);
             if index == 0 {
                 boundary.longest_tick = boundary.longest_tick.max(Some(solution.final_tick));
@@ -690,8 +654,7 @@ impl PlayedGame<'_> {
         Answer::Unknown
     }
 
-    /// The last state of the game that a line from `index` passes through, and the rest of the
-    /// line.
+    /// The last game state on a line from `index`, and the rest of the line.
     fn last_shared(&self, index: usize, line: Vec<Move>) -> (usize, Vec<Move>) {
         let mut state = self.states[index].clone();
         let mut shared = 0;
@@ -705,7 +668,7 @@ impl PlayedGame<'_> {
         (index + shared, line[shared..].to_vec())
     }
 
-    /// Whether the move that was played could have survived if the threats had moved as predicted.
+    /// True if the played move would have survived if the threats had moved as predicted.
     fn survives_as_predicted(&self, index: usize) -> bool {
         let Some(&Some(played)) = self.moves.get(index) else { return false };
         let mut state = self.states[index].clone();
@@ -717,9 +680,8 @@ impl PlayedGame<'_> {
         Decider::new(SurvivalOptions::default()).solve(self.world, &state, budget).outcome == Outcome::Survives
     }
 
-    /// The room that was left at the start of each tick.
     fn room(&self, boundary: &Boundary) -> Vec<u16> {
-        // A surviving line counts where the game is about to end.
+        // Near the end of the game, only a surviving line has room.
         let (surviving_from, surviving) = match &boundary.savable {
             Some((index, line)) => {
                 let line = &line[..line.len().min(usize::from(ROOM_TICKS))];
@@ -739,7 +701,6 @@ impl PlayedGame<'_> {
     }
 }
 
-/// The number of tiles on which the player can be alive [`ROOM_TICKS`] ticks after a state.
 fn room(world: &World, state: &State, alive: Option<Position>) -> u16 {
     if state.status() == Status::Caught {
         return 0;

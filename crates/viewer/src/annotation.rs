@@ -4,14 +4,14 @@
 use getaway::game::{Direction, LAST_TICK, Position, State, Style, Threat, World};
 use getaway::planner::{CautiousRules, ObservedThreat};
 
-/// Why a threat moves as it does.
+/// The reason for a threat's move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 #[repr(u8)]
 pub enum IntentKind {
     /// Unknown style.
     Unknown,
-    /// A bull with a free tile ahead.
+    /// A bull whose direction is open.
     BullStraightOn,
     /// A bull facing a wall.
     BullBlocked,
@@ -19,17 +19,17 @@ pub enum IntentKind {
     GoldfishWandering,
     /// A shark.
     SharkChasing,
-    /// An owl that sees where the player is.
+    /// An owl that sees the player's position.
     OwlLooking,
     /// An owl on its way to where it last looked.
     OwlReturning,
-    /// An owl that has arrived there, or has not looked yet.
+    /// An owl that has arrived or has not looked yet.
     OwlWaiting,
     /// A deer with only one option.
     DeerSingleOption,
     /// A deer that approaches the player.
     DeerApproaching,
-    /// A deer that is within the shy distance and heads for its spawn.
+    /// A deer within the shy distance that heads for its spawn.
     DeerShy,
     /// A hawk that sees the player.
     HawkChasing,
@@ -42,7 +42,7 @@ pub enum IntentKind {
 }
 
 impl IntentKind {
-    /// Every kind, in the order of their numbers in a packed replay.
+    /// Every kind, in the order of its number in a packed replay.
     pub const ALL: [Self; 15] = [
         Self::Unknown,
         Self::BullStraightOn,
@@ -61,23 +61,23 @@ impl IntentKind {
         Self::HawkWaiting,
     ];
 
-    /// The text that the viewer shows; `{n}` stands for [`Intent::count`].
+    /// The text in the viewer; `{n}` stands for [`Intent::count`].
     pub const fn text(self) -> &'static str {
         match self {
             Self::Unknown => "unknown style",
-            Self::BullStraightOn => "straight on, as long as it can",
-            Self::BullBlocked => "wall ahead: turns in a random direction",
-            Self::GoldfishWandering => "wanders: a random direction on every move",
-            Self::SharkChasing => "hunts: the shortest way to where you were one tick ago",
-            Self::OwlLooking => "sees you and takes the shortest way",
-            Self::OwlReturning => "goes to where it last looked at you",
-            Self::OwlWaiting => "at the place of its last look; waits for the next one",
-            Self::DeerSingleOption => "takes the only way out",
-            Self::DeerApproaching => "approaches: takes the street closest to you",
-            Self::DeerShy => "within six tiles of you: heads home",
+            Self::BullStraightOn => "goes straight on until a wall",
+            Self::BullBlocked => "wall ahead: its seed picks one of the open directions",
+            Self::GoldfishWandering => "wanders: its seed picks an open direction for every move",
+            Self::SharkChasing => "hunts: takes the shortest path to where you were one tick ago",
+            Self::OwlLooking => "looks at you and takes the shortest path",
+            Self::OwlReturning => "goes to where you were at its last look",
+            Self::OwlWaiting => "waits for its next look at you",
+            Self::DeerSingleOption => "takes its only open direction",
+            Self::DeerApproaching => "approaches: takes the open direction closest to you",
+            Self::DeerShy => "within six tiles of you: heads for its spawn",
             Self::HawkChasing => "sees you and chases",
             Self::HawkTracking => "lost sight of you: heads for where it last saw you",
-            Self::HawkPatrolling => "patrols: on its way to a busy crossing",
+            Self::HawkPatrolling => "patrols: heads for an intersection with a wide view",
             Self::HawkWaiting => "waits; moves until it patrols: {n}",
         }
     }
@@ -86,41 +86,38 @@ impl IntentKind {
 /// The intent of a threat.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Intent {
-    /// Why it moves as it does.
+    /// The reason for its move.
     pub kind: IntentKind,
     /// Its target.
     pub target: Option<Position>,
     /// The path to the target, if the rules define one.
     pub path: Vec<Direction>,
-    /// A number whose meaning depends on the kind: the moves that a hawk still waits.
+    /// A number that depends on the kind: the remaining moves of a waiting hawk.
     pub count: u8,
 }
 
 /// The annotation of a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Annotation {
-    /// By threat, in the order of the replay.
+    /// By threat of the replay.
     pub intents: Vec<Intent>,
-    /// For each open tile, by x, then by y: the number of ticks for which no threat can reach it;
-    /// `None` for never.
+    /// By open tile (by x, then by y): ticks during which no threat can reach it; `None`: never.
     pub arrivals: Vec<Option<u16>>,
     /// The tiles on which the player would be caught at the end of this tick.
     pub deadly: Vec<Position>,
-    /// Whether the player has three or more moves and all but one are fatal.
+    /// True if the player has at least three moves and all but one are fatal.
     pub has_single_safe_move: bool,
 }
 
-/// Computes annotations; keeps the tables of one map.
 #[derive(Debug)]
 pub(super) struct Annotator {
     caution: CautiousRules,
-    /// Index in the replay of each threat of the world; the replay may have further threats of
-    /// unknown style.
+    /// By threat of the world, its index in the replay, which may have unknown threats.
     indices: Vec<usize>,
 }
 
 impl Annotator {
-    /// Creates the annotator of a world whose threats have these indices in the replay.
+    /// Creates the annotator for a world whose threats have these indices in the replay.
     pub fn new(indices: Vec<usize>) -> Self {
         Self { caution: CautiousRules::new(), indices }
     }
@@ -151,7 +148,6 @@ impl Intent {
         Self { target: Some(target), ..Self::of(kind) }
     }
 
-    /// Adds the path given by `step`: the shared path or the shark path.
     fn along(mut self, from: Position, step: impl Fn(Position, Position) -> Option<Direction>) -> Self {
         let Some(target) = self.target else { return self };
         let mut position = from;
@@ -203,8 +199,7 @@ fn deer(world: &World, at: Position, home: Position, player: Position) -> Intent
     }
 }
 
-/// Tiles onto which a threat would move if the player were there, and, in the no-jump variant, the
-/// threats' own tiles.
+/// Tiles that a threat would enter if the player were on them, and no-jump threats' own tiles.
 fn deadly(world: &World, state: &State) -> Vec<Position> {
     let (tick, stale) = (state.tick(), world.player(state));
     if tick > LAST_TICK {

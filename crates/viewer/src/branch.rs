@@ -1,27 +1,73 @@
-//! Branches: what would have happened if the player had moved differently from some tick on.
+//! Branches: a game continued with other moves from some tick on.
+//!
+//! Guarantees: a branch requested by a page runs only planners of this library.
+
+use thiserror::Error;
 
 use super::replay::Replay;
-use getaway::game::{Move, State, World};
-use getaway::planner::{Budget, PlannerSpec};
+use getaway::game::{Move, Plan, State, World};
+use getaway::planner::{Budget, PlannerError, PlannerSpec};
 
-/// Only this many last frames of a branch are annotated, because only these are shown while it
-/// grows.
+/// Number of annotated frames at the end of a branch; only these are shown while it grows.
 const ANNOTATED_FRAMES: usize = 60;
-/// Work of a planner per decision of a branch, in simulated ticks.
+/// Simulated ticks of a planner per decision of a branch.
 const DECISION_TICKS: u64 = 20_000;
-/// Work of a planner for a whole branch, in simulated ticks: a few seconds.
+/// Simulated ticks of a planner for a whole branch: a few seconds.
 const BRANCH_TICKS: u64 = 20_000_000;
 
-/// The branch that plays `moves` from a state on; its first frame is that state. Moves after the
-/// end of the game are left out.
-pub fn branch(title: &str, subtitle: &str, world: &World, from: &State, moves: &[Move]) -> Replay {
-    Replay::of_branch(title, subtitle, world, &world.states_along(from, moves), ANNOTATED_FRAMES)
+/// The continuation of a game: first the moves, then those of the planner.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Branch {
+    /// Moves; those after the end of the game are ignored.
+    pub moves: Vec<Move>,
+    /// The planner that continues after the moves, if any.
+    pub planner: Option<PlannerSpec>,
 }
 
-/// The moves of a planner from a state to the end of the game, or until the work limit is reached.
-pub fn planned_moves(world: &World, from: &State, planner: &PlannerSpec) -> Vec<Move> {
+/// An error in a branch request.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum BranchError {
+    /// The moves are invalid.
+    #[error("invalid moves: expected m and the letters L, R, U, D and .")]
+    Moves,
+    /// The library has no such planner.
+    #[error(transparent)]
+    Planner(#[from] PlannerError),
+}
+
+impl Branch {
+    /// Parses a page's request: an `m` (browsers drop a segment that is a dot), the letters of the
+    /// moves, and a planner's name or expression, or `-`.
+    ///
+    /// # Errors
+    /// If the moves are invalid or the library has no such planner.
+    pub fn parse(moves: &str, planner: &str) -> Result<Self, BranchError> {
+        let moves = moves.strip_prefix('m').and_then(|moves| moves.parse::<Plan>().ok()).ok_or(BranchError::Moves)?.0;
+        let planner = if planner == "-" { None } else { Some(planner.parse()?) };
+        Ok(Self { moves, planner })
+    }
+
+    /// Plays the branch; its first frame is `from`.
+    pub fn play(&self, world: &World, from: &State) -> Replay {
+        let mut moves = self.moves.clone();
+        let mut title = "another line".to_owned();
+        if let Some(planner) = &self.planner {
+            let mut state = from.clone();
+            world.play_moves(&mut state, &moves);
+            moves.extend(planned_moves(world, state, planner));
+            title = planner.to_string();
+        }
+        branch(&title, world, from, &moves)
+    }
+}
+
+pub(super) fn branch(title: &str, world: &World, from: &State, moves: &[Move]) -> Replay {
+    Replay::of_branch(title, "branch", world, &world.states_along(from, moves), ANNOTATED_FRAMES)
+}
+
+fn planned_moves(world: &World, mut state: State, planner: &PlannerSpec) -> Vec<Move> {
     let mut planner = planner.build(0);
-    let (mut state, mut moves, mut spent) = (from.clone(), Vec::new(), 0);
+    let (mut moves, mut spent) = (Vec::new(), 0);
     while !state.is_over() && spent < BRANCH_TICKS {
         let choice = planner.decide(world, &state, Budget::ticks(DECISION_TICKS));
         // Planners without simulation also take time.

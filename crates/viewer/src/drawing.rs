@@ -1,12 +1,12 @@
-//! How a replay is drawn: sprites, colours and layers, in one file that the page uses directly and
-//! the image renderer through [`drawing`].
+//! The drawing style of replays (sprites, colours and layers) in one file for the page and the
+//! image renderer.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+use getaway::game::Direction;
 use serde::Deserialize;
 
-/// The file's text, as embedded in the page.
 pub(crate) const DRAWING: &str = include_str!("page/drawing.json");
 
 /// The parsed file. Colours are `#rrggbb` or `#rrggbbaa`.
@@ -17,7 +17,6 @@ pub(crate) struct Drawing {
     pub sprites: BTreeMap<String, Sprite>,
     /// Keyed by `light` and `dark`.
     pub themes: BTreeMap<String, BTreeMap<String, String>>,
-    /// Measures and opacities of the layers and the sprites.
     pub layers: LayerStyle,
 }
 
@@ -25,34 +24,69 @@ pub(crate) struct Drawing {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Sprite {
-    /// The colour of the body.
     pub color: String,
-    /// Its parts, from bottom to top.
+    /// From bottom to top.
     pub parts: Vec<Part>,
 }
 
-/// A part of a sprite.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Part {
     /// SVG path data.
     pub d: String,
-    /// How it is painted.
     pub paint: Paint,
-    /// If given, the path is stroked with this width instead of filled.
+    /// If given, the width of a stroke that replaces the fill.
     #[serde(default)]
     pub line: Option<f32>,
 }
 
-/// How a part is painted.
+#[derive(Clone, Copy)]
+pub(crate) struct Inks<C> {
+    pub body: C,
+    pub ink: C,
+    pub pale: C,
+    pub outline: C,
+}
+
+impl Paint {
+    pub fn fill<C>(self, inks: Inks<C>) -> C {
+        match self {
+            Self::Body => inks.body,
+            Self::Ink => inks.ink,
+            Self::Pale => inks.pale,
+        }
+    }
+
+    /// The strokes of a part, from the outside in: a halo that separates dark parts from dark
+    /// streets, an outline, and the line itself. `line` is the width of a line; an area has none.
+    pub fn strokes<C: Copy>(self, line: Option<f32>, inks: Inks<C>) -> Vec<(f32, C)> {
+        let outlines = &drawing().layers.outlines;
+        match (self, line) {
+            (Self::Ink, Some(width)) => vec![(width + outlines.ink_halo, inks.pale), (width, inks.ink)],
+            (_, Some(width)) => vec![(width, self.fill(inks))],
+            (Self::Body, None) => vec![(outlines.body_halo, inks.pale), (outlines.body, inks.outline)],
+            (Self::Pale, None) => vec![(outlines.pale, inks.outline)],
+            (Self::Ink, None) => Vec::new(),
+        }
+    }
+}
+
+/// Clockwise angle in degrees; 0 is right.
+pub(crate) const fn angle(direction: Direction) -> i16 {
+    match direction {
+        Direction::Right => 0,
+        Direction::Down => 90,
+        Direction::Left => 180,
+        Direction::Up => 270,
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Paint {
     /// The sprite's colour, with an outline.
     Body,
-    /// Dark.
     Ink,
-    /// Light.
     Pale,
 }
 
@@ -62,37 +96,30 @@ pub(crate) enum Paint {
 pub(crate) struct LayerStyle {
     /// The real server's pace, which is speed 1.
     pub ticks_per_second: f64,
-    /// Number of the player's next moves that are drawn.
+    /// Number of the player's next moves drawn.
     pub plan_ticks: usize,
-    /// Number of a threat's next moves that are drawn.
+    /// Number of a threat's next moves drawn.
     pub path_ticks: usize,
-    /// Number of the player's last moves that are drawn.
+    /// Number of the player's last moves drawn.
     pub trail_ticks: usize,
-    /// Arrivals at or above this are drawn with the same opacity.
+    /// Arrivals at or above this share one opacity.
     pub heat_ticks: f32,
     /// Opacity of a tile that a threat can reach at once.
     pub heat_opacity: f32,
-    /// Opacity of the latest dot of the trail.
     pub trail_opacity: f32,
-    /// Radius of the trail's dots: the oldest one, and the difference to the latest one.
+    /// Radius of the trail's dots: the oldest, and the difference to the latest.
     pub trail_radius: [f32; 2],
-    /// Distance of the cross on a fatal tile from the tile's edge.
+    /// Distance from the cross on a fatal tile to the tile's edge.
     pub deadly_inset: f32,
-    /// Line width of the cross on a fatal tile.
     pub deadly_width: f32,
-    /// Line width of a threat's predicted moves.
     pub path_width: f32,
-    /// Line width of the player's plan.
     pub plan_width: f32,
     /// Width of the plan's outline, in line widths of the plan.
     pub plan_outline: f32,
     /// Dash and gap of the plan, in line widths of the plan.
     pub plan_dash: [f32; 2],
-    /// Side of the player's sprite.
     pub player_size: f32,
-    /// Side of a threat's sprite.
     pub threat_size: f32,
-    /// Line widths around a sprite's parts, in hundredths of its side.
     pub outlines: Outlines,
 }
 
@@ -102,15 +129,12 @@ pub(crate) struct LayerStyle {
 pub(crate) struct Outlines {
     /// The halo that separates the body from dark streets.
     pub body_halo: f32,
-    /// The outline of the body.
     pub body: f32,
-    /// The outline of a pale part.
     pub pale: f32,
     /// The width that the halo adds to a dark line.
     pub ink_halo: f32,
 }
 
-/// The file, parsed once.
 pub(crate) fn drawing() -> &'static Drawing {
     static PARSED: LazyLock<Drawing> = LazyLock::new(|| serde_json::from_str(DRAWING).expect("checked by a test"));
     &PARSED

@@ -1,10 +1,8 @@
-//! A recorded game, replayed as it was played: with the commands that the server acted on, which
-//! are not always those that the bot sent, and with the threats' actual moves, which are not always
-//! those that the rules predict.
+//! A recorded game with the commands that the server acted on and the threats' actual moves. These
+//! may differ from the bot's commands and from the rules' predictions.
 //!
-//! Guarantees: the state of a tick is the server's as far as the rules explain the recording. From
-//! the first misprediction on it is a guess: what messages show is as recorded, what they hide is
-//! as predicted.
+//! Guarantees: the state of a tick is the server's as far as the rules explain the recording. After
+//! a misprediction, visible fields are as recorded and hidden fields are as predicted.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,30 +15,28 @@ use getaway::recording::{
     DecisionNotes, GameNotes, RecordedTick, RecordingError, RecordingReader, Report, WireNotes, verify_all,
 };
 
-/// Maximum number of ticks that are read: five games.
 const TICKS_MAX: usize = 10_000;
 
 /// A tick of a recorded game.
 #[derive(Clone, Debug)]
 pub struct LoggedTick {
-    /// The tick, as the message numbers it.
+    /// The tick number in the message.
     pub tick: u32,
-    /// Positions as recorded.
+    /// The recorded positions.
     pub positions: Positions,
-    /// The state at the start of the tick; `None` where the recording cannot be followed.
+    /// The state at the start of the tick; `None` if the recording cannot be followed.
     pub state: Option<State>,
-    /// Whether everything before this tick followed the rules, so that the state is certain.
+    /// True if everything before this tick followed the rules, so the state is certain.
     pub is_exact: bool,
-    /// The threats, as they stand in the recording, that did not move as the rules predict to get
-    /// where they are in this tick.
+    /// The threats that did not move to this tick's positions as predicted.
     pub mispredicted: Vec<Misprediction>,
     /// The move that the recorded actions resolve to.
     pub said: Option<Move>,
-    /// What the server played.
+    /// The move that the server played.
     pub played: Option<Move>,
-    /// What came over the wire, if the recorder saw it.
+    /// The command as received by the server, if recorded.
     pub wire: Option<Box<WireNotes>>,
-    /// How the bot decided, if the recording says so.
+    /// Details of the bot's decision, if recorded.
     pub decision: Option<Box<DecisionNotes>>,
 }
 
@@ -49,36 +45,36 @@ pub struct LoggedTick {
 pub struct Misprediction {
     /// Its index in the recording.
     pub threat: usize,
-    /// Where the rules put it.
+    /// The position predicted by the rules.
     pub predicted: Position,
-    /// Where it was.
+    /// The recorded position.
     pub found: Position,
 }
 
 /// A recorded game.
 #[derive(Clone, Debug)]
 pub struct GameLog {
-    /// The recording's name without its extensions.
+    /// The recording's name without extensions.
     pub title: String,
-    /// The team that played, in words.
+    /// A sentence on the team that played.
     pub subtitle: String,
     /// The recording's notes on the game.
     pub notes: Option<GameNotes>,
-    /// The map's name: as recorded, or that of the known map with this layout.
+    /// The map's name: as recorded, or that of a known map with the same layout.
     pub map: Option<String>,
     /// The map and the rules.
     pub world: Arc<World>,
-    /// The names of the threats' styles, as recorded.
+    /// The recorded names of the threats' styles.
     pub styles: Vec<String>,
-    /// For each threat of the world, its index in the recording.
+    /// By threat of the world, its index in the recording.
     pub indices: Vec<usize>,
     /// The ticks, in order.
     pub ticks: Vec<LoggedTick>,
     /// The state after the last tick.
     pub last: Option<State>,
-    /// How the recording compares with the rules.
+    /// Comparison of the recording with the rules.
     pub report: Report,
-    /// Whether the recording was longer than the limit.
+    /// True if the recording exceeded the limit.
     pub is_cut: bool,
 }
 
@@ -90,7 +86,7 @@ pub struct OtherGame {
     pub tick: u32,
 }
 
-/// Where the bytes of a recording come from.
+/// The source of a recording's bytes.
 #[derive(Clone, Debug)]
 pub enum RecordingSource {
     /// A file.
@@ -116,11 +112,11 @@ impl RecordingSource {
 }
 
 impl GameLog {
-    /// Reads and replays a recording. Without `rules` it is replayed by the rules that it names, or
-    /// else by the server's. `maps` are searched for the map that was played.
+    /// Reads and replays a recording under `rules`, or else under the rules that it names, or else
+    /// under the server's. `maps` are searched for the played map.
     ///
     /// # Errors
-    /// When the recording cannot be read, or its first line is not a playable state.
+    /// If the recording cannot be read, or its first line is not a playable state.
     pub fn read(source: &RecordingSource, rules: Option<&Rules>, maps: &[Map]) -> Result<Self, RecordingError> {
         let path = source.path();
         let mut reader = source.open()?;
@@ -155,9 +151,9 @@ impl GameLog {
     /// the decisions.
     ///
     /// # Errors
-    /// When the other recording shows another game.
+    /// If the other recording shows another game.
     pub fn merged(self, other: Self) -> Result<Self, OtherGame> {
-        // The moves that were played count, and only the server knows them.
+        // Only the server knows the moves that were played.
         let is_server = |log: &Self| log.ticks.iter().any(|tick| tick.wire.is_some());
         let (mut log, other) = if is_server(&other) && !is_server(&self) { (other, self) } else { (self, other) };
         let mut shared = 0;
@@ -191,12 +187,11 @@ impl GameLog {
         Ok(log)
     }
 
-    /// How the game ended, as far as the recording shows.
+    /// The status at the end of the game, as far as the recording shows.
     pub fn status(&self) -> Status {
         self.last.as_ref().map_or(Status::Running, State::status)
     }
 
-    /// Replays the game, tick by tick.
     fn follow(&mut self, first: RecordedTick, reader: &mut RecordingReader) -> Result<(), RecordingError> {
         let start = self.world.start();
         let is_start = self.shows(&start, &first.game_message) && first.game_message.tick == u32::from(start.tick());
@@ -210,7 +205,7 @@ impl GameLog {
         let mut line = first;
         loop {
             let next = match reader.next_tick()? {
-                // The same state again, as some clients record it.
+                // Some clients record the same state twice.
                 Some(next) if next.game_message.tick == line.game_message.tick => continue,
                 next => next,
             };
@@ -247,7 +242,7 @@ impl GameLog {
         }
     }
 
-    /// The state after a tick: the message says where the player went, whatever the bot had said.
+    /// The state after a tick. The message decides where the player went, whatever the bot sent.
     fn successor(&self, state: &State, said: Move, message: &GameMessage) -> Option<After> {
         let world = &self.world;
         let found = message.your_character.position;
@@ -274,8 +269,8 @@ impl GameLog {
         Some(After { state, played, is_exact: false, mispredicted })
     }
 
-    /// The state after the last line. If the server has not played a command before, and only that
-    /// explains why there is no further line, then it has not played this one.
+    /// The state after the last line. If the server has ignored a command before, and only another
+    /// ignored command explains why no line follows, the last command counts as ignored.
     fn end(&self, state: &State, said: Move, line: &RecordedTick) -> After {
         let (next, stayed) = (self.world.after(state, said), self.world.after(state, Move::Stay));
         let has_lost = || self.ticks.iter().any(|tick| tick.played.is_some() && tick.said != tick.played);
@@ -284,7 +279,6 @@ impl GameLog {
         After { state, played: Some(played), is_exact: !is_lost, mispredicted: Vec::new() }
     }
 
-    /// Whether a message shows this state.
     fn shows(&self, state: &State, message: &GameMessage) -> bool {
         let same =
             |(threat, &index): (Threat, &usize)| message.threats.get(index).is_some_and(|found| is_at(&threat, found));
@@ -303,7 +297,7 @@ impl GameLog {
         self.world.threats(state).zip(&self.indices).filter_map(differs).collect()
     }
 
-    /// The state that a message shows; what it hides is taken from another state.
+    /// The state that a message shows, with its hidden fields from another state.
     fn placed(&self, hidden: &State, message: &GameMessage) -> Option<State> {
         let threats: Option<Vec<Threat>> = (self.world.threats(hidden).zip(&self.indices))
             .map(|(threat, &index)| {
@@ -317,8 +311,8 @@ impl GameLog {
         (!state.is_over()).then_some(state)
     }
 
-    /// Positions as a message gives them. The number of threats is fixed; only a recording that
-    /// diverges from the rules can change it.
+    /// The positions in a message. The number of threats is fixed; it can only differ in a
+    /// recording that diverges from the rules.
     fn positions(&self, message: &GameMessage) -> Positions {
         let threat = |threat: &MessageThreat| (threat.position, threat.direction.known().unwrap_or(Direction::Up));
         let mut threats: Vec<_> = message.threats.iter().map(threat).collect();
@@ -326,14 +320,14 @@ impl GameLog {
         Positions { player: message.your_character.position, threats }
     }
 
-    /// A note on where the game does not follow the rules.
+    /// A note on where the game breaks the rules.
     pub fn note(&self) -> Option<String> {
         if self.is_cut {
             return Some(format!("only the first {TICKS_MAX} ticks are shown"));
         }
         let mut lost = self.ticks.iter().filter(|tick| tick.played.is_some() && tick.said != tick.played);
         match lost.next() {
-            // The rules explain the recording apart from the commands.
+            // Only commands break the rules.
             Some(first) if self.ticks.iter().all(|tick| tick.is_exact) => Some(format!(
                 "the server did not play {} of the recorded commands, the first in tick {}",
                 1 + lost.count(),
@@ -344,7 +338,6 @@ impl GameLog {
     }
 }
 
-/// The result of a tick.
 struct After {
     state: State,
     played: Option<Move>,
@@ -356,8 +349,7 @@ fn is_at(threat: &Threat, found: &MessageThreat) -> bool {
     threat.position == found.position && found.direction.known().is_none_or(|direction| direction == threat.direction)
 }
 
-/// The map that a first message shows, if it is among `maps`; the one that the recording names
-/// comes first.
+/// The map of `maps` that a first message shows. The map that the recording names comes first.
 fn known_map<'a>(message: &GameMessage, notes: Option<&GameNotes>, maps: &'a [Map]) -> Option<&'a Map> {
     let named = notes.and_then(|notes| notes.map.as_deref());
     let shows = |map: &&Map| {
@@ -374,8 +366,8 @@ fn known_map<'a>(message: &GameMessage, notes: Option<&GameNotes>, maps: &'a [Ma
     shown.first().copied()
 }
 
-/// The world of a recording. Messages do not tell see-through tiles from open ones: they are those
-/// of the known map, or else those that the recording reveals.
+/// The world of a recording. Messages do not distinguish see-through tiles from open ones; these
+/// come from the known map or else from the recording.
 fn world_of(
     path: &Path,
     first: &GameMessage,

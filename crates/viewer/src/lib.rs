@@ -1,8 +1,8 @@
-//! Replays: a [`Replay`] is a game frame by frame, with the simulator's annotations; it is packed
+//! Replays: a [`Replay`] is a game frame by frame, with the simulator's annotations. It is packed
 //! for the viewer page and rendered as images.
 //!
 //! Guarantees: everything shown about a game comes from the rules and planners that the bot uses.
-//! The page and the images only draw; they compute nothing about the game, and take sprites,
+//! The page and the images only draw: they compute nothing about the game, and take sprites,
 //! colours and layers from one file, `page/drawing.json`.
 
 mod analysis;
@@ -21,12 +21,12 @@ mod recorded;
 mod replay;
 mod svg;
 
-pub use analysis::{ANALYSIS_TICKS, Analysis, CommandCounts, End, Fall, LossKind, ROOM_TICKS};
+pub use analysis::{ANALYSIS_TICKS, Analysis, CommandCounts, Fall, LossKind, ROOM_TICKS};
 pub use annotation::{Annotation, Intent, IntentKind};
-pub use branch::{branch, planned_moves};
+pub use branch::{Branch, BranchError};
 pub use game_log::{GameLog, LoggedTick, Misprediction, OtherGame, RecordingSource};
-pub use library::{GameLibrary, LibraryError, analysis_budget, packed_branch};
-pub use live::LiveReplay;
+pub use library::{GameLibrary, LibraryError, analysis_budget};
+pub use live::{LiveGame, LiveReplay};
 pub use pack::{body, pack};
 pub use page::{Page, PageSource, game_json};
 #[cfg(feature = "picture")]

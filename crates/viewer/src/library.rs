@@ -1,24 +1,23 @@
-//! The recorded games of a viewer: a list of them, their replays, analyses and branches.
+//! The recorded games of a viewer, with their replays, analyses and branches.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use serde::Serialize;
 
-use super::analysis::{ANALYSIS_TICKS, Analysis, End};
-use super::branch::{branch, planned_moves};
+use super::analysis::{ANALYSIS_TICKS, Analysis, serialize_end};
+use super::branch::Branch;
 use super::game_log::{GameLog, RecordingSource};
 use super::pack::pack;
 use super::replay::Replay;
-use getaway::game::{Move, POINTS_PER_TICK, Plan, Rules, State, Status, World};
+use getaway::game::{POINTS_PER_TICK, Rules, Status};
 use getaway::map::Map;
-use getaway::planner::{Budget, PlannerSpec};
+use getaway::planner::Budget;
 use getaway::protocol::to_json;
 use getaway::recording::RecordingError;
 
-/// Time limit of an analysis.
 const ANALYSIS_TIME: Duration = Duration::from_secs(4);
-/// Maximum number of games: each one takes a few megabytes once it has been looked at.
+/// Maximum number of games: each takes a few megabytes once it was viewed.
 const GAMES_MAX: usize = 1000;
 
 /// Recorded games, numbered from 1.
@@ -29,7 +28,6 @@ pub struct GameLibrary {
     rules: Option<Rules>,
 }
 
-/// A recorded game.
 #[derive(Debug)]
 struct LibraryGame {
     log: GameLog,
@@ -37,7 +35,7 @@ struct LibraryGame {
     analysis: OnceLock<Analysis>,
 }
 
-/// A line of the list. As JSON, an object with these fields.
+/// An entry of the list. Serialized as an object with these fields.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 struct Entry {
     game: u64,
@@ -45,35 +43,33 @@ struct Entry {
     map: Option<String>,
     planner: Option<String>,
     score: u32,
-    end: End,
+    #[serde(serialize_with = "serialize_end")]
+    end: Status,
     tick: u32,
-    /// Row by row, as in a packed replay.
     rows: Vec<String>,
-    /// The player's last position.
     player: [i32; 2],
-    /// Whether a command was late, missing, unreadable or ignored, or the bot left.
+    /// True if a command was late, missing, unreadable or ignored, or the bot disconnected.
     has_incidents: bool,
 }
 
 impl GameLibrary {
-    /// An empty library. Recordings are replayed under `rules` if they are given, otherwise under
-    /// the rules that they name; their maps are looked up in `maps`.
+    /// Creates an empty library. `rules` override those of the recordings; `maps` are known maps.
     pub fn new(rules: Option<Rules>, maps: Vec<Map>) -> Self {
         Self { games: Mutex::default(), maps, rules }
     }
 
-    /// Adds a recording; returns its number.
+    /// Adds a recording and returns its number.
     ///
     /// # Errors
-    /// When it cannot be read, or there are too many; a sentence.
+    /// If it cannot be read, or the library is full.
     pub fn add(&self, source: &RecordingSource) -> Result<u64, LibraryError> {
         self.add_log(GameLog::read(source, self.rules.as_ref(), &self.maps)?)
     }
 
-    /// Adds a recording that has been read; returns its number.
+    /// Adds a parsed recording and returns its number.
     ///
     /// # Errors
-    /// When there are too many.
+    /// If the library is full.
     pub fn add_log(&self, log: GameLog) -> Result<u64, LibraryError> {
         let mut games = self.games.lock().unwrap_or_else(PoisonError::into_inner);
         if games.len() == GAMES_MAX {
@@ -103,12 +99,12 @@ impl GameLibrary {
         Some(to_json(game.analysis.get_or_init(|| Analysis::of_log(&game.log, analysis_budget()))))
     }
 
-    /// A branch of a game from a frame on: see [`packed_branch`].
-    pub fn branch(&self, number: u64, index: usize, moves: &str, planner: &str) -> Option<(String, Vec<u8>)> {
+    /// A packed branch of a game from a frame on.
+    pub fn branch(&self, number: u64, index: usize, branch: &Branch) -> Option<(String, Vec<u8>)> {
         let game = self.game(number)?;
         let ticks = &game.log.ticks;
         let state = if index == ticks.len() { game.log.last.as_ref()? } else { ticks.get(index)?.state.as_ref()? };
-        packed_branch(&game.log.world, state, number, moves, planner)
+        Some(pack(&branch.play(&game.log.world, state), number, 0))
     }
 
     fn game(&self, number: u64) -> Option<Arc<LibraryGame>> {
@@ -120,28 +116,6 @@ impl GameLibrary {
 /// The default budget of an analysis.
 pub fn analysis_budget() -> Budget {
     Budget::time(ANALYSIS_TIME).and(Budget::ticks(ANALYSIS_TICKS))
-}
-
-/// The packed branch from a state on: first `moves`, an `m` and the letters, because browsers leave
-/// out a dot that is a whole part of an address; then those of a planner, unless it is `-`. `None`
-/// if one of the texts is invalid.
-pub fn packed_branch(
-    world: &World,
-    from: &State,
-    number: u64,
-    moves: &str,
-    planner: &str,
-) -> Option<(String, Vec<u8>)> {
-    let mut moves: Vec<Move> = moves.strip_prefix('m')?.parse::<Plan>().ok()?.0;
-    let mut title = "another line".to_owned();
-    if planner != "-" {
-        let spec: PlannerSpec = planner.parse().ok()?;
-        let mut state = from.clone();
-        world.play_moves(&mut state, &moves);
-        moves.extend(planned_moves(world, &state, &spec));
-        title = planner.to_owned();
-    }
-    Some(pack(&branch(&title, "branch", world, from, &moves), number, 0))
 }
 
 impl LibraryGame {
@@ -163,11 +137,7 @@ impl LibraryGame {
             map: log.map.clone(),
             planner: log.notes.as_ref().and_then(|notes| notes.planner.clone()),
             score: tick * POINTS_PER_TICK,
-            end: match log.status() {
-                Status::Caught => End::Caught,
-                Status::Complete => End::Complete,
-                Status::Running => End::Unfinished,
-            },
+            end: log.status(),
             tick,
             rows: (0..layout.height).map(row).collect(),
             player: [player.x, player.y],
@@ -176,13 +146,13 @@ impl LibraryGame {
     }
 }
 
-/// Why a recording cannot be added.
+/// The reason for refusing a recording.
 #[derive(Debug, thiserror::Error)]
 pub enum LibraryError {
-    /// It cannot be read.
+    /// The recording cannot be read.
     #[error(transparent)]
     Recording(#[from] RecordingError),
-    /// There are too many.
+    /// The library has the maximum number of games.
     #[error("too many games: expected at most {GAMES_MAX}")]
     Full,
 }

@@ -1,6 +1,6 @@
 //! The replay of the game in progress.
 //!
-//! Guarantees: the game pushes each state and continues; annotations are computed only on request,
+//! Guarantees: the game pushes each state and continues. Annotations are computed only on request,
 //! in the requesting thread, once for all clients, and never under a lock that the game takes.
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,10 +12,9 @@ use super::replay::{ReplayBuilder, forecast};
 use getaway::game::{State, World};
 use getaway::recording::WireNotes;
 
-/// Minimum time between two forecasts: each takes a few milliseconds on a machine that is also
-/// playing.
+/// Minimum time between forecasts: each takes milliseconds on a machine that also plays.
 const FORECAST_INTERVAL: Duration = Duration::from_millis(250);
-/// A forecast that the game follows is kept as long as at least this many ticks of it remain.
+/// A forecast that matches the game is kept while at least this many of its ticks remain.
 const FORECAST_TICKS_MIN: usize = 20;
 
 /// The replay of the latest game.
@@ -26,28 +25,33 @@ pub struct LiveReplay {
     built: Mutex<Option<Built>>,
 }
 
-/// The states pushed by the game.
 struct Game {
     number: u64,
     title: String,
     subtitle: String,
     world: Arc<World>,
     states: Vec<State>,
-    /// The wire's incidents, by the index of the state that they answered.
     notes: Vec<(usize, WireNotes)>,
 }
 
-/// The replay built from them.
 struct Built {
     number: u64,
     world: Arc<World>,
     builder: ReplayBuilder,
     note_count: usize,
-    /// Time of the last forecast.
     forecast_at: Option<Instant>,
 }
 
-/// States, and notes with the index of the state that each belongs to.
+/// A copy of a game in progress.
+pub struct LiveGame {
+    /// The map's name.
+    pub title: String,
+    /// The world.
+    pub world: Arc<World>,
+    /// The states, including the first.
+    pub states: Vec<State>,
+}
+
 type News = (Vec<State>, Vec<(usize, WireNotes)>);
 
 impl LiveReplay {
@@ -65,7 +69,7 @@ impl LiveReplay {
         }
     }
 
-    /// Notes the bot's answers to the last state.
+    /// Records the bot's answers to the last state.
     pub fn note(&self, wire: &WireNotes) {
         let is_plain = wire.command.is_some() && wire.late.is_empty() && wire.unreadable.is_empty();
         if let Some(game) = &mut *lock(&self.game)
@@ -78,18 +82,17 @@ impl LiveReplay {
         }
     }
 
-    /// The map's name, the world and the states of a game, if it is the current one.
-    pub fn states(&self, number: u64) -> Option<(String, Arc<World>, Vec<State>)> {
+    /// A copy of a game, if it is the current one.
+    pub fn states(&self, number: u64) -> Option<LiveGame> {
         let game = lock(&self.game);
         let game = game.as_ref().filter(|game| game.number == number)?;
-        Some((game.title.clone(), Arc::clone(&game.world), game.states.clone()))
+        Some(LiveGame { title: game.title.clone(), world: Arc::clone(&game.world), states: game.states.clone() })
     }
 
     /// The packed replay from a frame on, or from the start if `game` is not the current game;
     /// `None` before the first game.
     ///
-    /// Takes a few tens of microseconds per new frame, and occasionally a few milliseconds for a
-    /// forecast.
+    /// Takes a few tens of microseconds per new frame, and sometimes milliseconds for a forecast.
     pub fn pack(&self, game: u64, from: usize) -> Option<(String, Vec<u8>)> {
         let mut built = lock(&self.built);
         let (states, notes) = self.catch_up(&mut built)?;
@@ -105,8 +108,7 @@ impl LiveReplay {
         Some(pack(&built.builder.replay, built.number, if game == built.number { from } else { 0 }))
     }
 
-    /// Starts a new replay if there is a new game, and returns the states and the notes that are
-    /// not in the replay yet.
+    /// Starts a new replay for a new game, and returns the states and notes that the replay lacks.
     fn catch_up(&self, built: &mut Option<Built>) -> Option<News> {
         let game = lock(&self.game);
         let game = game.as_ref()?;
@@ -122,7 +124,7 @@ impl LiveReplay {
 }
 
 impl Built {
-    /// Computes a new forecast from the last state, unless the game follows the old one.
+    /// Computes a new forecast from the last state, unless the game matches the old one.
     fn update_forecast(&mut self, states: &[State]) {
         let Some(last) = states.last() else { return };
         let replay = &mut self.builder.replay;
@@ -144,8 +146,7 @@ impl Built {
     }
 }
 
-/// Data under these locks is never left inconsistent in a way that the next request would not
-/// repair.
+/// Locks even a poisoned mutex: the next request repairs any inconsistency under these locks.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

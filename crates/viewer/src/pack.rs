@@ -1,36 +1,32 @@
-//! The binary format of a replay: a JSON header and the frames in binary, unpacked by the page.
+//! The packed format of a replay: a JSON header and binary frames, unpacked by the page.
 //!
-//! Numbers are stored as differences from the previous frame, zigzag-encoded, as 7-bit varints:
-//! most are 0, which compresses well. The first frame of every packed range is encoded relative to
-//! zeros, so that each range can be decoded by itself.
+//! Numbers are differences from the previous frame, as zigzag-encoded 7-bit varints: most are 0,
+//! which compresses well. The first frame of a range is relative to zeros, so each range can be
+//! decoded by itself.
 //!
-//! A frame: a flags byte, the tick, the player's x and y, and each threat's x, y and direction.
-//! With an annotation, for each threat the kind of its intent, the count, the target's x and y (-1
-//! for none) and the length of its path, then the path, two bits per step; the number of deadly
-//! tiles, and their x and y; the earliest arrival on each open tile. Paths and deadly tiles are not
-//! differences. The frames of the forecast have neither tick nor annotation.
+//! A frame: a flags byte, the tick, the player's x and y, and each threat's x, y and direction. An
+//! annotation adds, for each threat, the intent's kind and count, the target's x and y (-1 for
+//! none), the path's length, and the path with two bits per step; then the number of deadly tiles
+//! and their x and y; then the earliest arrival on each open tile. Paths and deadly tiles are not
+//! differences. Forecast frames have neither tick nor annotation.
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use super::annotation::{Annotation, Intent, IntentKind};
 use super::recorded::Positions;
 use super::replay::{Frame, GameHeader, Mark, Replay, phases};
-use getaway::game::{LAST_TICK, POINTS_PER_TICK, Rules, Status};
+use getaway::game::{LAST_TICK, POINTS_PER_TICK, Status};
 
-/// Encodes "never" in the arrivals.
 const NEVER: i32 = 4096;
-/// Flag of a frame with an annotation.
 const HAS_ANNOTATION: u8 = 1;
 
-/// The header that precedes the frames.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Header<'a> {
     title: &'a str,
     subtitle: &'a str,
     note: Option<&'a str>,
-    #[serde(rename = "noJump", serialize_with = "serialize_no_jump")]
-    rules: &'a Rules,
+    no_jump: bool,
     width: i32,
     height: i32,
     /// Row by row: `#` a wall, `.` open, `~` see-through.
@@ -40,16 +36,13 @@ struct Header<'a> {
     /// First tick, name, ticks between moves.
     phases: Vec<(u32, &'a str, u8)>,
     points_per_tick: u32,
-    /// The last tick of a game.
     last_tick: u16,
     never: i32,
     status: Status,
     is_live: bool,
     score: u32,
     marks: &'a [Mark],
-    /// The facts about the game besides its frames.
     about: &'a GameHeader,
-    /// Number of the game on this server.
     game: u64,
     /// Index of the first frame that follows, and the number of frames.
     from: usize,
@@ -57,13 +50,7 @@ struct Header<'a> {
     forecast: usize,
 }
 
-/// Of the rules, the page only distinguishes the no-jump variant.
-fn serialize_no_jump<S: Serializer>(rules: &Rules, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_bool(rules.no_jump)
-}
-
-/// Packs the header and the frames of a replay from one frame on. `game` identifies the game on
-/// this server.
+/// Packs the header and the frames from `from` on; `game` is the game's number on this server.
 pub fn pack(replay: &Replay, game: u64, from: usize) -> (String, Vec<u8>) {
     let from = from.min(replay.frames.len());
     let layout = &replay.layout;
@@ -72,7 +59,7 @@ pub fn pack(replay: &Replay, game: u64, from: usize) -> (String, Vec<u8>) {
         title: &replay.title,
         subtitle: &replay.subtitle,
         note: replay.note.as_deref(),
-        rules: &replay.rules,
+        no_jump: replay.rules.no_jump,
         width: layout.width,
         height: layout.height,
         rows: (0..layout.height).map(row).collect(),
@@ -101,13 +88,11 @@ pub fn pack(replay: &Replay, game: u64, from: usize) -> (String, Vec<u8>) {
     (getaway::protocol::to_json(&header), writer.bytes)
 }
 
-/// The body of an answer with a packed replay: the header's length in four little-endian bytes, the
-/// header, and the frames.
+/// A response body: the header's length in four little-endian bytes, the header, the frames.
 pub fn body((header, frames): &(String, Vec<u8>)) -> Vec<u8> {
     [&(header.len() as u32).to_le_bytes()[..], header.as_bytes(), frames].concat()
 }
 
-/// Encodes differences.
 #[derive(Default)]
 struct Writer {
     bytes: Vec<u8>,
@@ -117,7 +102,6 @@ struct Writer {
     arrivals: PreviousValues,
 }
 
-/// The numbers of the previous frame.
 #[derive(Default)]
 struct PreviousValues {
     numbers: Vec<i32>,
@@ -139,7 +123,6 @@ impl PreviousValues {
     }
 }
 
-/// Appends a number as a zigzag varint.
 fn write(bytes: &mut Vec<u8>, number: i32) {
     let mut rest = ((number << 1) ^ (number >> 31)) as u32;
     while rest >= 0x80 {
@@ -204,9 +187,8 @@ impl Writer {
 mod tests {
     use super::*;
     use crate::replay::Replay;
-    use getaway::game::{Direction, Layout, Move, Position, State, World};
+    use getaway::game::{Direction, Layout, Move, Position, Rules, State, World};
 
-    /// Decodes what [`Writer`] encodes, as the page does.
     struct Reader<'a> {
         bytes: &'a [u8],
         at: usize,
@@ -288,7 +270,6 @@ mod tests {
         (frames, forecast)
     }
 
-    /// A game with every style, in which the player walks back and forth.
     fn game(rules: Rules) -> (World, Vec<State>) {
         let drawing = "###########\n#b.......g#\n#.##.#.##.#\n#....P...~#\n#.##.#.##.#\n#s...o..dh#\n###########";
         let world = World::new(&Layout::parse(drawing).expect("a drawing"), &rules).expect("a map");

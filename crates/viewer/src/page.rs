@@ -1,5 +1,5 @@
-//! The viewer page: a single HTML file with its style, its script and, for a recorded game, its
-//! data. It loads nothing else.
+//! The viewer page: a single HTML file with its style, script and, for a recorded game, data. It
+//! loads no other file.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -17,7 +17,6 @@ use getaway::protocol::{for_script, to_json};
 
 const TEMPLATE: &str = include_str!("page/index.html");
 const STYLE: &str = include_str!("page/style.css");
-/// In dependency order.
 const SCRIPTS: [&str; 7] = [
     include_str!("page/replay.js"),
     include_str!("page/map_view.js"),
@@ -33,17 +32,15 @@ const SCRIPTS: [&str; 7] = [
 pub enum PageSource<'a> {
     /// Embedded in the page.
     Replay(&'a Replay),
-    /// Embedded in the page, with its analysis and, if a line survives, that line from the last
-    /// savable tick on.
+    /// Embedded with its analysis and, if one exists, the line that survives.
     Analysed(&'a Replay, &'a Analysis, Option<&'a Replay>),
-    /// The recorded games of the server that served the page; see
-    /// [`GameLibrary`](crate::GameLibrary).
+    /// The recorded games of the server, listed by its [`GameLibrary`](crate::GameLibrary).
     Library,
-    /// A game in progress, requested from the server that served the page.
+    /// A game in progress, requested from the page's server.
     Live {
-        /// Whether the server also pushes each state over a websocket.
+        /// True if the server also pushes each state over a websocket.
         socket: bool,
-        /// Whether the player is moved by hand from the first tick on.
+        /// True if the user moves the player from the first tick on.
         human: bool,
     },
 }
@@ -61,21 +58,19 @@ impl Page {
     /// Builds a page.
     pub fn new(source: PageSource) -> Self {
         let is_served = matches!(source, PageSource::Live { .. } | PageSource::Library);
-        let ([before, after], policy) = Self::around(is_served);
+        let ([before, after], policy) = Self::around(if is_served { "'self'" } else { "'none'" });
         Self { html: [before, game_json(source), after].concat(), policy }
     }
 
-    /// The page before and after the data of its game, [`game_json`], for documents that carry the
-    /// viewer once and many games. Besides what [`game_json`] returns, the data may have `tick`,
-    /// where the page opens, and `beside`, a second game with its `title`.
+    /// The page before and after its data ([`game_json`]), for documents with one viewer and many
+    /// games. The data may add `tick`, where to open, and `beside`, a second game with its `title`.
     pub fn halves() -> [String; 2] {
-        Self::around(false).0
+        Self::around("'none'").0
     }
 
-    /// The page before and after the data, and its policy.
-    fn around(is_served: bool) -> ([String; 2], String) {
+    /// The page around its data, and its policy; scripts may connect to `connect`.
+    fn around(connect: &str) -> ([String; 2], String) {
         let script = format!("\"use strict\";\n{}", SCRIPTS.concat());
-        let connect = if is_served { "'self'" } else { "'none'" };
         let policy = format!(
             "default-src 'none'; script-src '{}'; style-src '{}'; img-src data:; connect-src {connect}; base-uri 'none'; form-action 'none'",
             hash(&script),
@@ -87,13 +82,12 @@ impl Page {
     }
 }
 
-/// The hash of a script or style for the policy.
 fn hash(text: &str) -> String {
     format!("sha256-{}", BASE64.encode(&Sha256::digest(text.as_bytes())))
 }
 
 /// The data for the script: `{"header": ..., "data": <base64 of gzip>}`, with `analysis` and `line`
-/// if there is an analysis; `{"library": true}`; or `{"live": {"socket": true}}`.
+/// if the game was analysed; `{"library": true}`; or `{"live": {"socket": true}}`.
 pub fn game_json(source: PageSource) -> String {
     let (replay, analysis, line) = match source {
         PageSource::Live { socket, human } => return format!("{{\"live\":{{\"socket\":{socket},\"human\":{human}}}}}"),

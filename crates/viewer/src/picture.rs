@@ -1,5 +1,5 @@
-//! Renders replays as images: a frame as a PNG, a range of frames as a GIF, with the same sprites,
-//! colours and layers as the page.
+//! Renders replays with the page's sprites, colours and layers: a frame as a PNG, a range of frames
+//! as a GIF.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -12,7 +12,7 @@ use tiny_skia::{
     Color, FillRule, LineCap, LineJoin, Paint as Brush, Path, PathBuilder, Pixmap, Rect, Stroke, StrokeDash, Transform,
 };
 
-use super::drawing::{LayerStyle, Paint, Sprite, drawing};
+use super::drawing::{Inks, LayerStyle, Paint, Sprite, angle, drawing};
 use super::recorded::Positions;
 use super::replay::{Replay, phase};
 use getaway::game::{Direction, POINTS_PER_TICK, Position, Status};
@@ -20,21 +20,17 @@ use getaway::game::{Direction, POINTS_PER_TICK, Position, Status};
 /// Frames per second of a GIF; the format counts in hundredths of a second.
 const GIF_FRAMES_PER_SECOND: f64 = 20.0;
 const GIF_FRAME_HUNDREDTHS: u16 = 5;
-/// Duration of the last frame of a GIF.
 const LAST_GIF_FRAME_HUNDREDTHS: u16 = 200;
-/// Maximum side of an image in pixels.
 const MAX_SIDE: u32 = 4096;
 /// Maximum size of a tile in pixels, for a PNG and a GIF; smaller on large maps.
 const PNG_TILE: u32 = 48;
 const PNG_SIDE: u32 = 1600;
 const GIF_TILE: u32 = 28;
 const GIF_SIDE: u32 = 720;
-/// Number of colours in a GIF, besides one for "unchanged".
 const GIF_COLORS: usize = 255;
-/// Number of frames sampled for a GIF's palette.
 const PALETTE_FRAMES: usize = 24;
 
-/// Why an image cannot be rendered.
+/// An error that prevents rendering an image.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum PictureError {
@@ -49,7 +45,7 @@ pub enum PictureError {
         last: u32,
     },
     /// The range ends before it begins.
-    #[error("--from {from} is after --to {to}")]
+    #[error("tick {from} is after tick {to}: expected a first and a last tick")]
     Backwards {
         /// The start.
         from: u32,
@@ -85,7 +81,6 @@ pub struct Layers {
 impl FromStr for Layers {
     type Err = PictureError;
 
-    /// Comma-separated names: `plan,trail`.
     fn from_str(text: &str) -> Result<Self, PictureError> {
         let mut layers = Self::default();
         for name in text.split(',').map(str::trim).filter(|name| !name.is_empty()) {
@@ -125,9 +120,9 @@ pub struct PictureOptions {
 /// The range of frames for a GIF.
 #[derive(Clone, Copy, Debug)]
 pub struct GifOptions {
-    /// The first tick; default: the first of the replay.
+    /// The first tick; by default, the first of the replay.
     pub from: Option<u32>,
-    /// The last tick; default: the last of the replay.
+    /// The last tick; by default, the last of the replay.
     pub to: Option<u32>,
     /// Playback speed: 1 is ten ticks per second.
     pub speed: f64,
@@ -136,7 +131,7 @@ pub struct GifOptions {
 /// Renders the last frame of a tick as a PNG.
 ///
 /// # Errors
-/// When there is no such tick, or encoding fails.
+/// If the replay has no such tick, or encoding fails.
 pub fn png(replay: &Replay, tick: u32, options: PictureOptions) -> Result<Vec<u8>, PictureError> {
     let index = index_of(replay, tick)?;
     let renderer = Renderer::new(replay, options, tile_side(replay, PNG_TILE, PNG_SIDE)?);
@@ -148,7 +143,7 @@ fn encode_png(canvas: &Pixmap) -> Result<Vec<u8>, png::EncodingError> {
     let mut encoder = png::Encoder::new(&mut bytes, canvas.width(), canvas.height());
     encoder.set_color(png::ColorType::Rgb);
     encoder.set_depth(png::BitDepth::Eight);
-    // The whole canvas has been painted, so nothing is transparent.
+    // The canvas is fully painted, so nothing is transparent.
     let samples: Vec<u8> =
         canvas.pixels().iter().flat_map(|pixel| [pixel.red(), pixel.green(), pixel.blue()]).collect();
     let mut writer = encoder.write_header()?;
@@ -157,10 +152,10 @@ fn encode_png(canvas: &Pixmap) -> Result<Vec<u8>, png::EncodingError> {
     Ok(bytes)
 }
 
-/// Renders a range of frames as an endlessly repeating GIF; returns the number of its frames.
+/// Renders a range of frames as an endless GIF. Returns the number of its frames.
 ///
 /// # Errors
-/// When there are no such ticks, or encoding fails.
+/// If the replay has no such ticks, or encoding fails.
 pub fn gif(
     replay: &Replay,
     range: GifOptions,
@@ -193,7 +188,6 @@ fn index_of(replay: &Replay, tick: u32) -> Result<usize, PictureError> {
     replay.index_of_tick(tick).ok_or(PictureError::Tick { tick, first, last })
 }
 
-/// Size of a tile in pixels.
 fn tile_side(replay: &Replay, most: u32, side: u32) -> Result<u32, PictureError> {
     let tiles = replay.layout.width.max(replay.layout.height).max(1) as u32;
     if tiles > MAX_SIDE {
@@ -206,30 +200,25 @@ fn style() -> &'static LayerStyle {
     &drawing().layers
 }
 
-/// A part of a sprite, parsed.
 struct DrawnPart {
     path: Path,
     paint: Paint,
     line: Option<f32>,
 }
 
-/// The appearance of a line through future positions.
 struct Line {
     color: Color,
     width: f32,
-    /// Offset to the right and down, so that lines along the same street stay apart.
+    /// Offset to the right and down, so that lines in the same street stay apart.
     shift: f32,
-    /// The lengths of a dash and of the gap after it.
     dash: Option<[f32; 2]>,
 }
 
-/// Draws the frames of one replay.
 struct Renderer<'a> {
     replay: &'a Replay,
     layers: Layers,
     theme: Theme,
     tile: f32,
-    /// The streets, which never change, with room for the caption below.
     streets: Pixmap,
     sprites: HashMap<&'a str, Vec<DrawnPart>>,
 }
@@ -247,7 +236,6 @@ impl<'a> Renderer<'a> {
         renderer
     }
 
-    /// A colour of the theme.
     fn color(&self, name: &str) -> Color {
         let theme = if self.theme == Theme::Dark { "dark" } else { "light" };
         color(&drawing().themes[theme][name])
@@ -280,7 +268,6 @@ impl<'a> Renderer<'a> {
         canvas
     }
 
-    /// Draws the replay at a time between two frames.
     fn paint(&self, playhead: f64) -> Pixmap {
         let mut canvas = self.streets.clone();
         let index = (playhead + 1e-9).floor() as usize;
@@ -309,7 +296,7 @@ impl<'a> Renderer<'a> {
         canvas
     }
 
-    /// The threats on the player's tile in the last frame, if the game ends there with a catch.
+    /// The threats on the player's tile in the last frame, if the game ends in it with a catch.
     fn catchers(&self, index: usize) -> Vec<usize> {
         if self.replay.status != Status::Caught || index + 1 != self.replay.frames.len() {
             return Vec::new();
@@ -319,7 +306,6 @@ impl<'a> Renderer<'a> {
         threats.filter(|(_, (at, _))| *at == positions.player).map(|(threat, _)| threat).collect()
     }
 
-    /// A ring around the threat that has caught the player.
     fn draw_ring(&self, canvas: &mut Pixmap, at: Position) {
         let (x, y) = self.center(at);
         for (name, width) in [("pale", 0.2), ("death", 0.12)] {
@@ -330,7 +316,6 @@ impl<'a> Renderer<'a> {
         }
     }
 
-    /// The layers that are drawn, each with its colour, in the last line.
     fn legend(&self, canvas: &mut Pixmap) {
         let entries = legend_entries(self.layers);
         let (size, raster) = (16, RasterHeight::Size16);
@@ -380,7 +365,7 @@ impl<'a> Renderer<'a> {
         }
     }
 
-    /// A square and a cross, so that it is recognisable without colour.
+    /// Draws a square and a cross, which are recognisable without colour.
     fn draw_deadly(&self, canvas: &mut Pixmap, at: Position) {
         let style = style();
         let (x, y) = (at.x as f32 * self.tile, at.y as f32 * self.tile);
@@ -410,7 +395,6 @@ impl<'a> Renderer<'a> {
         }
     }
 
-    /// A line through the future positions of the player or a threat.
     fn draw_future_path(
         &self,
         canvas: &mut Pixmap,
@@ -448,13 +432,13 @@ impl<'a> Renderer<'a> {
         let (dx, dy) = (to.x - at.x, to.y - at.y);
         let moved = if dx.abs() + dy.abs() == 1 { fraction } else { 0.0 };
         let (x, y) = self.center(at);
-        let mut turn = (angle(next_facing) - angle(facing)).rem_euclid(360.0);
+        let mut turn = f32::from(angle(next_facing) - angle(facing)).rem_euclid(360.0);
         if turn > 180.0 {
             turn -= 360.0;
         }
         let scale = self.tile / 100.0 * if name == "player" { style().player_size } else { style().threat_size };
         let transform = Transform::from_scale(scale, scale)
-            .post_rotate(angle(facing) + turn * (fraction * 3.0).min(1.0))
+            .post_rotate(f32::from(angle(facing)) + turn * (fraction * 3.0).min(1.0))
             .post_translate(x + dx as f32 * moved * self.tile, y + dy as f32 * moved * self.tile);
         let body = color(&drawing().sprite(name).color);
         for part in &self.sprites[name] {
@@ -463,33 +447,18 @@ impl<'a> Renderer<'a> {
     }
 
     fn draw_part(&self, canvas: &mut Pixmap, part: &DrawnPart, body: Color, transform: Transform) {
-        let outlines = &style().outlines;
         let &DrawnPart { ref path, paint, line } = part;
-        let (ink, pale, outline) = (self.color("ink"), self.color("pale"), self.color("outline"));
-        let fill = match paint {
-            Paint::Body => body,
-            Paint::Ink => ink,
-            Paint::Pale => pale,
-        };
-        // From the outside in: a halo that separates dark parts from dark streets, an outline, the
-        // part itself.
-        let strokes: &[(f32, Color)] = match (paint, line) {
-            (Paint::Ink, Some(width)) => &[(width + outlines.ink_halo, pale), (width, fill)],
-            (_, Some(width)) => &[(width, fill)],
-            (Paint::Body, None) => &[(outlines.body_halo, pale), (outlines.body, outline)],
-            (Paint::Pale, None) => &[(outlines.pale, outline)],
-            (Paint::Ink, None) => &[],
-        };
-        for &(width, color) in strokes {
+        let [ink, pale, outline] = ["ink", "pale", "outline"].map(|name| self.color(name));
+        let inks = Inks { body, ink, pale, outline };
+        for (width, color) in paint.strokes(line, inks) {
             let stroke = Stroke { width, line_cap: LineCap::Round, line_join: LineJoin::Round, ..Stroke::default() };
             canvas.stroke_path(path, &brush(color), &stroke, transform, None);
         }
         if line.is_none() {
-            canvas.fill_path(path, &brush(fill), FillRule::Winding, transform, None);
+            canvas.fill_path(path, &brush(paint.fill(inks)), FillRule::Winding, transform, None);
         }
     }
 
-    /// The direction of the player's last move.
     fn heading(&self, index: usize) -> Direction {
         let frames = &self.replay.frames[..=index];
         let steps = frames.windows(2).rev().filter_map(|pair| {
@@ -499,7 +468,6 @@ impl<'a> Renderer<'a> {
         steps.take(1).next().unwrap_or(Direction::Right)
     }
 
-    /// Tick, score and phase below the map.
     fn caption(&self, canvas: &mut Pixmap, index: usize) {
         let tick = self.replay.frames[index].tick;
         let is_last = index + 1 == self.replay.frames.len();
@@ -519,10 +487,8 @@ impl<'a> Renderer<'a> {
     }
 }
 
-/// Height of the line with the legend.
 const LEGEND_HEIGHT: u32 = 24;
 
-/// The layers that are drawn, and the names of their colours.
 fn legend_entries(layers: Layers) -> Vec<(&'static str, &'static str)> {
     let entries = [
         (layers.plan, "plan", "plan"),
@@ -534,7 +500,6 @@ fn legend_entries(layers: Layers) -> Vec<(&'static str, &'static str)> {
     entries.into_iter().filter(|(is_drawn, ..)| *is_drawn).map(|(_, words, color)| (words, color)).collect()
 }
 
-/// The font size for an image's width.
 fn font_size(width: u32) -> (u32, RasterHeight) {
     if width >= 600 { (24, RasterHeight::Size24) } else { (16, RasterHeight::Size16) }
 }
@@ -547,7 +512,6 @@ fn caption_height(width: u32) -> u32 {
     font_size(width).0 * 3 / 2
 }
 
-/// Draws the text, clipped to the image.
 fn write_words(canvas: &mut Pixmap, words: &str, (left, top): (u32, u32), raster: RasterHeight, color: Color) {
     let advance = get_raster_width(FontWeight::Bold, raster) as u32;
     let width = canvas.width();
@@ -565,7 +529,6 @@ fn write_words(canvas: &mut Pixmap, words: &str, (left, top): (u32, u32), raster
     }
 }
 
-/// A sprite's parts as paths.
 fn paths_of(sprite: &Sprite) -> Vec<DrawnPart> {
     let parts = sprite.parts.iter();
     parts.filter_map(|part| Some(DrawnPart { path: path_of(&part.d)?, paint: part.paint, line: part.line })).collect()
@@ -587,7 +550,6 @@ fn path_of(data: &str) -> Option<Path> {
     path.finish()
 }
 
-/// `#rrggbb`.
 fn color(text: &str) -> Color {
     let number = u32::from_str_radix(text.trim_start_matches('#'), 16).unwrap_or_default();
     let [_, red, green, blue] = number.to_be_bytes();
@@ -619,17 +581,7 @@ fn stroke_path(canvas: &mut Pixmap, path: PathBuilder, stroke: &Stroke, color: C
     }
 }
 
-/// Clockwise angle in degrees; 0 is right.
-const fn angle(direction: Direction) -> f32 {
-    match direction {
-        Direction::Right => 0.0,
-        Direction::Down => 90.0,
-        Direction::Left => 180.0,
-        Direction::Up => 270.0,
-    }
-}
-
-/// Encodes the frames, each as its difference from the previous one.
+/// Encodes each frame as its difference from the previous one.
 fn animate(renderer: &Renderer, playheads: &[f64], output: impl Write) -> io::Result<()> {
     let mut palette = Palette::of(renderer, playheads);
     let (width, height) = (renderer.streets.width() as u16, renderer.streets.height() as u16);
@@ -650,7 +602,7 @@ fn difference(shown: &mut [Option<u8>], pixels: &[u8], width: usize, delay: u16)
     let changed = |index: &usize| shown[*index] != Some(pixels[*index]);
     let indices: Vec<(usize, usize)> =
         (0..pixels.len()).filter(changed).map(|index| (index % width, index / width)).collect();
-    // If nothing changes, the frame is a single transparent pixel, to keep the timing.
+    // Without changes, the frame is a single transparent pixel that keeps the timing.
     let bounds = |axis: fn(&(usize, usize)) -> usize| {
         let (least, most) = (indices.iter().map(axis).min(), indices.iter().map(axis).max());
         (least.unwrap_or(0), most.unwrap_or(0))

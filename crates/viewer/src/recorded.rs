@@ -1,4 +1,4 @@
-//! What a recording says without being replayed: positions, title, team.
+//! The parts of a recording that need no replay: positions, title, team.
 
 use std::path::Path;
 
@@ -9,13 +9,12 @@ use getaway::recording::Report;
 /// The positions of the player and the threats.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Positions {
-    /// The player.
+    /// The player's position.
     pub player: Position,
     /// The threats and their directions, in the order of the replay.
     pub threats: Vec<(Position, Direction)>,
 }
 
-/// A note on where a recording diverges from the rules.
 pub(super) fn note_on(report: &Report) -> Option<String> {
     let divergence = report.divergence.as_ref()?;
     let getaway::recording::Divergence { tick, path, expected, found, .. } = divergence;
@@ -24,7 +23,7 @@ pub(super) fn note_on(report: &Report) -> Option<String> {
     ))
 }
 
-/// `games/a.jsonl.gz` -> `a`.
+/// The title of a file: `a` for `games/a.jsonl.gz`.
 pub(super) fn file_title(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let name = name.strip_suffix(".gz").unwrap_or(&name);

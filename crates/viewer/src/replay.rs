@@ -11,20 +11,19 @@ use getaway::game::{LAST_TICK, Layout, Personality, Position, Rules, State, Stat
 use getaway::planner::{Budget, SurvivalOptions, SurvivalSearch};
 use getaway::recording::{RecordingError, WireNotes};
 
-/// Number of ticks forecast after the last frame.
+/// Number of ticks that are forecast after the last frame.
 pub(super) const FORECAST_TICKS: usize = 60;
-/// Maximum number of states for the forecast's search: a few tens of milliseconds.
+/// Maximum simulated ticks of the forecast's search: a few tens of milliseconds.
 const FORECAST_TICKS_MAX: u64 = 200_000;
 
 /// The start of a tick.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// The tick. It is repeated if the player moves onto a threat in the no-jump variant: the game
-    /// then ends within the tick.
+    /// The tick; a no-jump catch within a tick gives it two frames.
     pub tick: u32,
-    /// Positions.
+    /// The positions at the start of the tick.
     pub positions: Positions,
-    /// The annotation; `None` after the line where a recording diverges from the rules.
+    /// `None` after a recording diverges from the rules.
     pub annotation: Option<Annotation>,
 }
 
@@ -43,17 +42,17 @@ pub enum MarkKind {
     Catch,
     /// Every tick has been survived.
     Complete,
-    /// A command came after its tick.
+    /// A command arrived after its tick.
     Late,
-    /// No command came in time.
+    /// No command arrived in time.
     Missing,
-    /// A command could not be read.
+    /// A command was unreadable.
     Unreadable,
     /// The server did not play the recorded command.
     Ignored,
     /// A threat did not move as predicted.
     Misprediction,
-    /// The bot left.
+    /// The bot disconnected.
     Left,
 }
 
@@ -75,29 +74,29 @@ pub struct Replay {
     pub title: String,
     /// The subtitle: the team or planner.
     pub subtitle: String,
-    /// The map. Its threats are those with a known style.
+    /// The map. Only threats with a known style are spawned on it.
     pub layout: Layout,
-    /// The styles of all threats, as messages name them.
+    /// The styles of all threats, as named in messages.
     pub styles: Vec<String>,
-    /// The rules that were played.
+    /// The rules of the game.
     pub rules: Rules,
     /// The frames, in order.
     pub frames: Vec<Frame>,
-    /// Forecast after the last frame: the survival search's plan and the threats' moves.
+    /// The forecast after the last frame: the survival search's plan and the threats' moves.
     pub forecast: Vec<Positions>,
     /// Marked frames, in order.
     pub marks: Vec<Mark>,
     /// The game's status at the last frame.
     pub status: Status,
-    /// Whether the game is in progress, so that more frames may follow.
+    /// True if the game is in progress, so more frames may follow.
     pub is_live: bool,
-    /// A note for the viewer about the whole replay.
+    /// A note on the whole replay.
     pub note: Option<String>,
-    /// The facts about the game.
+    /// Facts for the page's header.
     pub header: GameHeader,
 }
 
-/// The facts about a game besides its frames, for the viewer's header.
+/// Facts about a game for the viewer's header.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GameHeader {
@@ -107,18 +106,16 @@ pub struct GameHeader {
     pub planner: Option<String>,
     /// The program that recorded the game, with its version.
     pub recorder: Option<String>,
-    /// How long the server waits for a command, in milliseconds.
+    /// The server's time limit for a command, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tick_ms: Option<f64>,
-    /// By frame, for recordings that know: how long the decision took in milliseconds, and where it
-    /// came from.
+    /// By frame, if recorded: the time of the decision in milliseconds, and its source.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<Option<(f64, String)>>,
-    /// By frame, for recordings that know: the milliseconds after which the command came.
+    /// By frame, if recorded: the delay of the command in milliseconds.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<Option<f64>>,
-    /// What the bot had learnt about the rules, in sentences, each list with the frame from which
-    /// it holds, in order.
+    /// Sentences on the rules that the bot had learnt, each list with its first frame, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub learnt: Vec<(usize, Vec<String>)>,
 }
@@ -148,7 +145,7 @@ impl GameHeader {
 }
 
 impl Replay {
-    /// Creates an empty replay for a game that is about to start.
+    /// Creates an empty replay of a game that has not started.
     pub fn new(title: impl Into<String>, subtitle: impl Into<String>, world: &World) -> Self {
         let layout = world.layout().clone();
         Self {
@@ -167,7 +164,7 @@ impl Replay {
         }
     }
 
-    /// The replay of a game played here, from its first state to its last.
+    /// The replay of a local game, from its first state to its last.
     pub fn of_states(title: impl Into<String>, subtitle: impl Into<String>, world: &World, states: &[State]) -> Self {
         let mut builder = ReplayBuilder::new(title, subtitle, world);
         for state in states {
@@ -181,8 +178,7 @@ impl Replay {
         replay
     }
 
-    /// The replay of a game played here, or of a branch of one, with annotations for its last
-    /// `annotated` frames only: most of a packed replay's size is annotations.
+    /// The replay of a local game or branch, with only its last `annotated` frames annotated.
     pub fn of_branch(title: &str, subtitle: &str, world: &World, states: &[State], annotated: usize) -> Self {
         let mut builder = ReplayBuilder::new(title, subtitle, world);
         let plain = states.len().saturating_sub(annotated);
@@ -200,17 +196,17 @@ impl Replay {
         replay
     }
 
-    /// The replay of a recorded game. Up to the first divergence from the rules the game is
-    /// replayed and annotated; after it, frames are shown as recorded.
+    /// The replay of a recorded game. It is replayed and annotated up to the first divergence from
+    /// the rules; later frames are shown as recorded.
     ///
     /// # Errors
-    /// When the file cannot be read, or its first line is not a playable state.
+    /// If the file cannot be read, or its first line is not a playable state.
     pub fn of_recording(path: impl AsRef<Path>, rules: &Rules) -> Result<Self, RecordingError> {
         let source = RecordingSource::File(path.as_ref().to_owned());
         Ok(Self::of_log(&GameLog::read(&source, Some(rules), &[])?))
     }
 
-    /// The replay of a recorded game that has been read; see [`Replay::of_recording`].
+    /// The replay of a parsed recording; see [`Replay::of_recording`].
     pub fn of_log(log: &GameLog) -> Self {
         let world = &log.world;
         let mut replay = Self::new(&log.title, &log.subtitle, world);
@@ -251,15 +247,12 @@ impl Replay {
     }
 }
 
-/// Builds a replay frame by frame.
 #[derive(Debug)]
 pub(super) struct ReplayBuilder {
-    /// The replay so far.
     pub replay: Replay,
     annotator: Annotator,
-    /// For each threat of the world, its index in the replay.
+    /// By threat of the world, its index in the replay.
     indices: Vec<usize>,
-    /// Whether the bot has left.
     has_left: bool,
 }
 
@@ -273,12 +266,12 @@ impl ReplayBuilder {
         Self { replay, annotator: Annotator::new(indices.clone()), indices, has_left: false }
     }
 
-    /// Appends a state of a game that keeps the rules.
+    /// Appends a state of a game that follows the rules.
     pub fn push(&mut self, world: &World, state: &State) {
         let mut positions = positions_of(world, state);
         let unknown_threats = self.replay.styles.len() != positions.threats.len();
         if let Some(before) = self.replay.frames.last().filter(|_| unknown_threats) {
-            // Threats of unknown style stay where they were last seen.
+            // Threats of unknown style stay at their last known position.
             let mut threats = before.positions.threats.clone();
             for (index, threat) in self.indices.iter().zip(&positions.threats) {
                 threats[*index] = *threat;
@@ -291,7 +284,6 @@ impl ReplayBuilder {
         self.add(Frame { tick: state.tick().into(), positions, annotation: Some(annotation) });
     }
 
-    /// Appends a state without an annotation.
     fn push_plain(&mut self, world: &World, state: &State) {
         self.add(Frame { tick: state.tick().into(), positions: positions_of(world, state), annotation: None });
     }
@@ -309,12 +301,12 @@ impl ReplayBuilder {
         }
     }
 
-    /// Marks what came over the wire in the tick of a frame.
+    /// Adds the marks of a frame's wire incidents.
     pub fn note(&mut self, index: usize, wire: &WireNotes) {
         let marks = wire_marks(wire, self.has_left);
         self.has_left |= wire.left.is_some();
         let marks = marks.into_iter().map(|(kind, text)| Mark { index, kind, text });
-        // Marks are ordered by frame, and those of later frames may have been added already.
+        // Marks are ordered by frame, and marks of later frames may exist.
         let end = self.replay.marks.partition_point(|mark| mark.index <= index);
         self.replay.marks.splice(end..end, marks);
     }
@@ -328,7 +320,7 @@ impl ReplayBuilder {
     }
 }
 
-/// A forecast: the moves of the survival search from a state, and the resulting frames.
+/// Forecasts the positions after a state by the moves of the survival search.
 pub(super) fn forecast(world: &World, state: &State) -> Vec<Positions> {
     let moves =
         SurvivalSearch::new(SurvivalOptions::default()).solve(world, state, Budget::ticks(FORECAST_TICKS_MAX)).moves;
@@ -344,7 +336,6 @@ pub(super) fn forecast(world: &World, state: &State) -> Vec<Positions> {
     frames
 }
 
-/// The positions in a state.
 pub(super) fn positions_of(world: &World, state: &State) -> Positions {
     let threats = world.threats(state).map(|threat| (threat.position, threat.direction)).collect();
     Positions { player: world.player(state), threats }
@@ -354,8 +345,7 @@ fn threat_positions(positions: &Positions) -> Vec<Position> {
     positions.threats.iter().map(|&(position, _)| position).collect()
 }
 
-/// The marks of mispredictions in a recorded tick, and of a command that the server did not play
-/// for an unknown reason.
+/// The marks of mispredictions and of commands ignored for an unknown reason.
 fn tick_marks(tick: &LoggedTick, styles: &[String]) -> Vec<(MarkKind, String)> {
     let mut marks = Vec::new();
     for surprise in &tick.mispredicted {
@@ -374,7 +364,6 @@ fn tick_marks(tick: &LoggedTick, styles: &[String]) -> Vec<(MarkKind, String)> {
     marks
 }
 
-/// The marks of what came over the wire in a tick.
 fn wire_marks(wire: &WireNotes, has_left: bool) -> Vec<(MarkKind, String)> {
     let mut marks = Vec::new();
     for late in &wire.late {
@@ -392,7 +381,6 @@ fn wire_marks(wire: &WireNotes, has_left: bool) -> Vec<(MarkKind, String)> {
     marks
 }
 
-/// The marks of the last of these frames.
 fn marks_of(
     rules: &Rules,
     frames: &[Frame],
@@ -438,13 +426,11 @@ fn marks_of(
     .flatten()
 }
 
-/// The personality in effect in a tick.
 pub(super) fn phase(rules: &Rules, tick: u32) -> Option<Personality> {
     let tick = u16::try_from(tick).ok().filter(|tick| (1..=LAST_TICK).contains(tick))?;
     Some(rules.phase_clocks.personality_at(tick - 1))
 }
 
-/// The first tick of each personality.
 pub(super) fn phases(rules: &Rules) -> Vec<(u32, Personality)> {
     let mut phases: Vec<(u32, Personality)> = Vec::new();
     for tick in 1..=u32::from(LAST_TICK) {

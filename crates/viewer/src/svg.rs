@@ -1,17 +1,16 @@
 //! Games as SVG: a single text that notebooks, browsers and most editors can draw and animate. It
-//! has no script, has no identifiers that could clash with those of another drawing, and loads
-//! nothing.
+//! has no script, loads no files, and has no identifiers that could clash with another drawing's.
 
 use std::fmt::Write;
 
-use super::drawing::{Drawing, Paint, Part, drawing};
+use super::drawing::{Inks, Part, angle, drawing};
 use super::recorded::Positions;
 use super::replay::{phase, positions_of};
 use getaway::game::{Direction, Layout, State, Status, Tile, World};
 
-/// The side of a tile in units of the drawing, which is that of a sprite.
+/// The side of a tile in units of the drawing, the same as a sprite's.
 const TILE: i32 = 100;
-/// The height of the caption below the map, in the same units.
+/// The height of the caption below the map, in units of the drawing.
 const CAPTION: i32 = 100;
 /// The width of a drawing, in pixels per column, up to a limit.
 const TILE_PIXELS: i32 = 32;
@@ -22,11 +21,11 @@ pub fn svg(world: &World, state: &State, heading: Direction) -> String {
     draw(world, std::slice::from_ref(state), heading, 1.0)
 }
 
-/// Draws a game: an animation through consecutive states, repeatedly, `speed` times as fast as the
-/// server plays. A single state is drawn as by [`svg`].
+/// Draws consecutive states as an endless animation, `speed` times as fast as the server. A single
+/// state is drawn as by [`svg`].
 ///
 /// # Panics
-/// When there is no state.
+/// If there is no state.
 pub fn svg_animation(world: &World, states: &[State], speed: f64) -> String {
     draw(world, states, Direction::Right, speed)
 }
@@ -45,7 +44,7 @@ fn draw(world: &World, states: &[State], heading: Direction, speed: f64) -> Stri
     draw_streets(&mut out, layout);
     let seconds = (frames.len() - 1) as f64 / (drawing().layers.ticks_per_second * speed);
     let animation = Animation { seconds };
-    // The origin of the actors is the middle of the first tile, and their unit a tile.
+    // The actors' origin is the middle of the first tile, and their unit is a tile.
     let _ = write!(out, "<g transform=\"translate({0} {0}) scale({TILE})\">", TILE / 2);
     for (threat, spawn) in layout.threats.iter().enumerate() {
         let places = frames.iter().map(|frame| frame.threats[threat]).map(|(at, facing)| ([at.x, at.y], facing));
@@ -81,7 +80,6 @@ fn draw(world: &World, states: &[State], heading: Direction, speed: f64) -> Stri
     out
 }
 
-/// Tick, score and phase, or how the game ended.
 fn words(world: &World, state: &State) -> String {
     let how = match state.status() {
         Status::Caught => "caught",
@@ -91,12 +89,11 @@ fn words(world: &World, state: &State) -> String {
     format!("tick {}, score {}, {how}", state.tick(), world.score(state))
 }
 
-/// A colour of the light theme.
 fn color(name: &str) -> &'static str {
     &drawing().themes["light"][name]
 }
 
-/// The streets: one path for the tiles of each kind, and one for the walls' edges.
+/// Draws one path for the tiles of each kind, and one for the walls' edges.
 fn draw_streets(out: &mut String, layout: &Layout) {
     let (width, height) = (layout.width * TILE, layout.height * TILE);
     let _ = write!(out, "<path fill=\"{}\" d=\"M0 0h{width}v{}H0z\"/>", color("paper"), height + CAPTION);
@@ -124,22 +121,20 @@ fn draw_streets(out: &mut String, layout: &Layout) {
     let _ = write!(out, "<path fill=\"none\" stroke=\"{}\" stroke-width=\"6\" d=\"{edges}\"/>", color("line"));
 }
 
-/// The duration of the animation; 0 for a still.
+/// An animation; its duration is 0 for a still.
 struct Animation {
     seconds: f64,
 }
 
 impl Animation {
-    /// The attributes that every moving part shares.
     fn timing(&self) -> String {
         format!(" dur=\"{:.3}s\" repeatCount=\"indefinite\"", self.seconds)
     }
 
-    /// Draws a sprite at its place in each frame.
     fn actor(&self, out: &mut String, name: &str, size: f32, places: Vec<([i32; 2], Direction)>) {
         let sprite = drawing().sprite(name);
         let ([x, y], facing) = places[0];
-        let turns: Vec<i32> = places.iter().map(|&(_, facing)| angle(facing)).collect();
+        let turns: Vec<i16> = places.iter().map(|&(_, facing)| angle(facing)).collect();
         let _ = write!(out, "<g transform=\"translate({x} {y})\">");
         if places.windows(2).any(|pair| pair[0].0 != pair[1].0) {
             let values = list(places.iter().map(|([x, y], _)| format!("{x} {y}")));
@@ -148,11 +143,11 @@ impl Animation {
         let _ = write!(out, "<g transform=\"rotate({})\">", angle(facing));
         if turns.windows(2).any(|pair| pair[0] != pair[1]) {
             // An actor turns when it leaves: it already faces as in the next frame.
-            let values = list(turns[1..].iter().map(i32::to_string));
+            let values = list(turns[1..].iter().map(i16::to_string));
             self.movement(out, "rotate", "discrete", &values);
         }
         let _ = write!(out, "<g transform=\"scale({})\">", size / TILE as f32);
-        sprite.parts.iter().for_each(|part| draw_part(out, drawing(), part, &sprite.color));
+        sprite.parts.iter().for_each(|part| draw_part(out, part, &sprite.color));
         out.push_str("</g></g></g>");
     }
 
@@ -165,28 +160,14 @@ impl Animation {
     }
 }
 
-/// The values of an animation.
 fn list(values: impl Iterator<Item = String>) -> String {
     values.collect::<Vec<_>>().join(";")
 }
 
-/// Draws a part of a sprite: a halo or an outline, then the part itself, as in the other pictures.
-fn draw_part(out: &mut String, drawing: &Drawing, part: &Part, body: &str) {
-    let outlines = &drawing.layers.outlines;
-    let (ink, pale, outline) = (color("ink"), color("pale"), color("outline"));
-    let fill = match part.paint {
-        Paint::Body => body,
-        Paint::Ink => ink,
-        Paint::Pale => pale,
-    };
-    let strokes: &[(f32, &str)] = match (part.paint, part.line) {
-        (Paint::Ink, Some(width)) => &[(width + outlines.ink_halo, pale), (width, fill)],
-        (_, Some(width)) => &[(width, fill)],
-        (Paint::Body, None) => &[(outlines.body_halo, pale), (outlines.body, outline)],
-        (Paint::Pale, None) => &[(outlines.pale, outline)],
-        (Paint::Ink, None) => &[],
-    };
-    for (width, color) in strokes {
+/// Draws a part of a sprite: a halo or an outline, then the part itself.
+fn draw_part(out: &mut String, part: &Part, body: &str) {
+    let inks = Inks { body, ink: color("ink"), pale: color("pale"), outline: color("outline") };
+    for (width, color) in part.paint.strokes(part.line, inks) {
         let _ = write!(
             out,
             "<path fill=\"none\" stroke=\"{color}\" stroke-width=\"{width}\" stroke-linecap=\"round\" \
@@ -195,17 +176,7 @@ fn draw_part(out: &mut String, drawing: &Drawing, part: &Part, body: &str) {
         );
     }
     if part.line.is_none() {
-        let _ = write!(out, "<path fill=\"{fill}\" d=\"{}\"/>", part.d);
-    }
-}
-
-/// Clockwise angle in degrees; 0 is right.
-const fn angle(direction: Direction) -> i32 {
-    match direction {
-        Direction::Right => 0,
-        Direction::Down => 90,
-        Direction::Left => 180,
-        Direction::Up => 270,
+        let _ = write!(out, "<path fill=\"{}\" d=\"{}\"/>", part.paint.fill(inks), part.d);
     }
 }
 

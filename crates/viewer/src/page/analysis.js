@@ -1,17 +1,14 @@
-// Why the game was lost: the analysis, the surviving line, and branches played from any tick. The
-// server, or the program that wrote the page, has computed all of it.
+// The analysis of a lost game, the surviving line, and branches played from any tick. The
+// server, or the program that wrote the page, computes everything about the game.
 
 const LETTERS = { ArrowLeft: "L", ArrowRight: "R", ArrowUp: "U", ArrowDown: "D", ".": "." };
 
 class AnalysisPanel {
-  /**
-   * `source` is `{ analysis, line }` in a self-contained page, `{ game }` for a game of the server,
-   * or null.
-   */
+  /** `source`: `{ analysis, line }` in a self-contained page, `{ game }` on a server, or null. */
   constructor(player) {
     this.player = player;
     this.source = null;
-    /** A branch that is being played: `{ index, moves }`. */
+    /** The branch in progress: `{ index, moves }`. */
     this.branch = null;
     this.request = 0;
     player.takeOver = this;
@@ -31,7 +28,6 @@ class AnalysisPanel {
     return this.player.analysis;
   }
 
-  /** Shows the analysis of the game on display. */
   attach(source) {
     this.source = source;
     this.branch = null;
@@ -54,10 +50,10 @@ class AnalysisPanel {
     const { game } = this.source;
     element("analyse").hidden = true;
     element("sentence").textContent = "Looking for the tick that decided the game…";
-    const answer = await fetch(`analysis/${game}`).catch(() => null);
+    const answer = await ask(`analysis/${game}`).catch(() => null);
     if (this.source?.game !== game) return;
     if (!answer?.ok) {
-      element("sentence").textContent = answer?.status === 409 ? "The game is being played: ask again when it is over." : "The server does not answer.";
+      element("sentence").textContent = answer?.status === 409 ? "The game is being played: ask again when it is over." : "The server does not respond.";
       element("analyse").hidden = false;
       return;
     }
@@ -97,7 +93,7 @@ class AnalysisPanel {
     player.seek(index);
   }
 
-  /** Shows another game beside the one on display, from the first tick in which they differ. */
+  /** Shows another game beside the current one, from the first tick in which they differ. */
   openBeside(replay, title) {
     const { player } = this;
     this.leave();
@@ -107,14 +103,13 @@ class AnalysisPanel {
   }
 
   async fetchBranch(index, moves, planner) {
-    const answer = await fetch(`branch/${this.source.game}/${index}/m${moves}/${encodeURIComponent(planner)}`).catch(() => null);
+    const answer = await ask(`branch/${this.source.game}/${index}/m${moves}/${encodeURIComponent(planner)}`).catch(() => null);
     if (answer?.status === 200) return Replay.fromAnswer(await answer.arrayBuffer());
-    const reason = answer?.status === 409 ? "the game is being played: take over when it is over" : answer ? `no branch: is "${planner}" a planner?` : "the server does not answer";
-    showBanner(`Cannot play from here: ${reason}.`);
+    const reasons = { 409: "the game is being played: take over when it is over", 422: await answer?.text() };
+    showBanner(`Cannot play from here: ${reasons[answer?.status] ?? "the server does not respond"}.`);
     return null;
   }
 
-  /** Starts a branch that the arrow keys play. */
   start(index) {
     if (!this.source?.game) return;
     this.branch = { index, moves: "" };
@@ -138,7 +133,7 @@ class AnalysisPanel {
     player.seek(index + moves.length);
   }
 
-  /** Handles a key while a branch is played; returns whether the branch uses it. */
+  /** Handles a key while a branch is in progress; returns whether the branch uses it. */
   key(event) {
     if (!this.branch || event.shiftKey) return false;
     if (event.key === "Escape") this.leave();
@@ -167,7 +162,7 @@ class AnalysisPanel {
     const { player, branch } = this;
     const request = ++this.request;
     const replay = await this.fetchBranch(branch.index, branch.moves, "-");
-    // Only the latest answer counts.
+    // Only the latest response counts.
     if (!replay || request !== this.request || this.branch !== branch) return;
     const end = replay.outcome ? `: ${replay.outcome}` : ": arrows to move, . to stay, Backspace to undo, Escape to leave";
     // Moves after the end were not played.
@@ -176,7 +171,6 @@ class AnalysisPanel {
     player.seek(branch.index + branch.moves.length);
   }
 
-  /** Removes the second board. */
   leave() {
     this.branch = null;
     element("pad").hidden = element("leave-branch").hidden = true;

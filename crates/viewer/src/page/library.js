@@ -1,12 +1,11 @@
-// A list of recorded games, and files that are dropped onto the page.
+// A list of recorded games, and recordings dropped onto the page.
 
-/** A sentence above the map; empty to remove it. */
+/** Shows a sentence above the map; empty to remove it. */
 function showBanner(text) {
   element("banner-text").textContent = text;
   element("banner").hidden = !text;
 }
 
-/** The games of the server, as a list. */
 class Library {
   constructor(player, panel) {
     this.player = player;
@@ -28,7 +27,7 @@ class Library {
   }
 
   async refresh() {
-    this.games = await (await fetch("games")).json();
+    this.games = await (await ask("games")).json();
     element("library-button").hidden = this.games.length < 2;
     this.render();
   }
@@ -87,7 +86,7 @@ class Library {
   }
 
   async fetchReplay(game) {
-    const answer = await fetch(`replay/${game}/0`);
+    const answer = await ask(`replay/${game}/0`);
     if (!answer.ok) throw new Error(answer.statusText);
     return Replay.fromAnswer(await answer.arrayBuffer());
   }
@@ -112,7 +111,7 @@ class Library {
   }
 }
 
-/** The map of a game with the player's last position. */
+/** Draws the map of a game with the player's last position. */
 function thumbnail({ rows, player }) {
   const canvas = document.createElement("canvas");
   const side = 3;
@@ -129,7 +128,7 @@ function thumbnail({ rows, player }) {
   return canvas;
 }
 
-/** Opens recordings that are dropped onto the page, where a server can read them. */
+/** Opens recordings that are dropped onto the page, if a server can read them. */
 function listenToDrops(library) {
   const isFile = (event) => [...(event.dataTransfer?.types ?? [])].includes("Files");
   addEventListener("dragover", (event) => {
@@ -146,8 +145,8 @@ function listenToDrops(library) {
     if (!library) return showBanner(`This page cannot read recordings by itself: open ${files[0].name} with "getaway view ${files[0].name}".`);
     let last = null;
     for (const file of files) {
-      const answer = await fetch("games", { method: "POST", headers: { "x-file-name": file.name.replace(/[^\x20-\x7e]/g, "_") }, body: file }).catch(() => null);
-      if (!answer?.ok) return showBanner(`Cannot open ${file.name}: ${answer ? await answer.text() : "the server does not answer"}.`);
+      const answer = await ask("open", { headers: { "x-file-name": file.name.replace(/[^\x20-\x7e]/g, "_") }, body: file }).catch(() => null);
+      if (!answer?.ok) return showBanner(`Cannot open ${file.name}: ${answer ? await answer.text() : "the server does not respond"}.`);
       last = Number(await answer.text());
     }
     showBanner("");

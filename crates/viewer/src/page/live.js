@@ -1,16 +1,11 @@
 // The source of the replay: the page itself, or the game in progress.
 
-/** Interval between two requests to the server. */
 const POLL_INTERVAL_MS = 250;
-/** Close code of the websocket when the server has played all its games. */
+/** Close code of the websocket after the server's last game. */
 const CLOSE_AWAY = 1001;
-/** Delay before reconnecting. */
 const RECONNECT_DELAY_MS = 1000;
 
-/**
- * Follows the server's game: the websocket pushes each state at once, annotations are requested
- * separately.
- */
+/** Follows the server's game: the websocket pushes states at once, requests fetch annotations. */
 class Follower {
   constructor(player, panel, { socket: hasSocket, human }) {
     this.player = player;
@@ -21,9 +16,8 @@ class Follower {
     /** Number of annotated frames; later frames come from the websocket. */
     this.annotatedCount = 0;
     this.hasEnded = false;
-    /** Whether the server has started the next game while this one is still displayed. */
+    /** True if the server has started the next game while this one is still displayed. */
     this.isNextOn = false;
-    /** Whether a state has arrived since the last request. */
     this.hasNewState = true;
     element("follow").hidden = false;
     player.follow(true);
@@ -49,7 +43,7 @@ class Follower {
 
   async fetch() {
     this.hasNewState = !this.hasSocket;
-    const answer = await fetch(`replay/${this.gameNumber}/${this.annotatedCount}`);
+    const answer = await ask(`replay/${this.gameNumber}/${this.annotatedCount}`);
     if (!answer.ok) throw new Error(answer.statusText);
     if (answer.status === 204) return this.showMessage(`Waiting for a game.\nThe server listens at ws://${location.host}. Start a bot, for example with\npython bot/application.py --url ws://${location.host}`);
     const { header, frames, forecast } = Replay.parts(await answer.arrayBuffer());
@@ -60,7 +54,7 @@ class Follower {
       if (this.isNextOn) return;
       const replay = new Replay(header);
       replay.append(header, { frames, forecast });
-      // If the new game has no state yet, request it again later as a new game.
+      // A new game without a state is requested again later, as a new game.
       if (replay.last < 0) return;
       this.gameNumber = header.game;
       this.annotatedCount = replay.frames.length;
@@ -87,7 +81,7 @@ class Follower {
     if (player.replay.isOver && !this.wasOver) {
       this.wasOver = true;
       this.panel.attach({ game: this.gameNumber });
-      const next = this.hasSocket ? " Start the next game by starting a bot." : "";
+      const next = this.hasSocket ? " Start a bot for the next game." : "";
       showBanner(`The game is over: ${player.replay.outcome}.${next}`);
       player.showAbout();
     }
@@ -102,17 +96,17 @@ class Follower {
     socket.addEventListener("message", (event) => this.receive(JSON.parse(event.data)));
     socket.addEventListener("close", ({ code }) => {
       if (code === CLOSE_AWAY) return this.end();
-      // Without its socket the page polls, and so learns whether the server is still there.
+      // Without its socket the page polls, which shows whether the server still runs.
       this.hasNewState = true;
       setTimeout(() => this.connect(), RECONNECT_DELAY_MS);
     });
   }
 
-  /** The server has shut down: nothing more will arrive. */
+  /** Ends the updates after the server has shut down. */
   end() {
     this.hasEnded = true;
     this.showMessage("The server has shut down.");
-    showBanner("The server has shut down. The game so far can be played back here; start the server again and reload the page for the next game.");
+    showBanner("The server has shut down. The game so far can be played back here. Start the server again and reload the page for the next game.");
     element("follow").hidden = true;
     this.player.playing = false;
     if (this.player.replay) this.player.follow(false);
@@ -123,7 +117,7 @@ class Follower {
     this.failures++;
     this.showMessage("The server does not respond.");
     if (this.failures < 3 || this.hasEnded) return;
-    showBanner("The server does not respond. The game so far can be played back here; if it was stopped, start it again: this page reconnects by itself.");
+    showBanner("The server does not respond. The game so far can be played back here. If the server was stopped, start it again; this page reconnects automatically.");
     if (this.player.replay) this.player.follow(false);
   }
 
@@ -132,7 +126,7 @@ class Follower {
     this.failures = 0;
   }
 
-  /** A state as sent to bots; displayed until the annotated frame arrives. */
+  /** Displays a state in the bots' format until the annotated frame arrives. */
   receive(state) {
     this.hasNewState = true;
     const { replay } = this.player;
@@ -177,7 +171,6 @@ async function start() {
   else player.followHash();
 }
 
-/** Draws a sample of each layer beside its checkbox. */
 function drawLegend() {
   const samples = {
     plan: (context) => {

@@ -11,7 +11,6 @@ const still = matchMedia("(prefers-reduced-motion: reduce)");
 const theme = () => DRAWING.themes[dark.matches ? "dark" : "light"];
 const spriteOf = (name) => DRAWING.sprites[name] ?? DRAWING.sprites.unknown;
 
-/** Draws a sprite of the given size around a point, rotated by an angle. */
 function drawSprite(context, name, x, y, side, angle) {
   const { color, parts } = spriteOf(name);
   const { ink, pale, outline } = theme();
@@ -56,11 +55,10 @@ class MapView {
     this.context = canvas.getContext("2d");
     this.streets = document.createElement("canvas");
     this.streetsKey = "";
-    /** Where the threats were last drawn, for hit testing. */
+    /** The positions at which the threats were last drawn, for hit testing. */
     this.drawn = [];
   }
 
-  /** Resizes the canvas, with a whole number of device pixels per tile. */
   fit(replay) {
     const ratio = devicePixelRatio || 1;
     const { clientWidth, clientHeight } = this.canvas;
@@ -80,7 +78,7 @@ class MapView {
     return [this.left + (x + 0.5) * this.tile, this.top + (y + 0.5) * this.tile];
   }
 
-  /** Redrawn only when the size or the theme changes. */
+  /** Draws the streets, if the size or the theme has changed. */
   drawStreets(replay) {
     const { width, height, rows } = replay.header;
     const colors = theme();
@@ -109,7 +107,7 @@ class MapView {
     this.drawCoordinates(context, replay.header);
   }
 
-  /** Every fifth column and row at the edges, where there is a wall to write on. */
+  /** Labels every fifth column and row on the walls at the edges. */
   drawCoordinates(context, { width, height, rows }) {
     const { tile } = this;
     if (tile / this.ratio < 14) return;
@@ -122,7 +120,6 @@ class MapView {
     for (let y = 5; y < height; y += 5) write(y, 0, y);
   }
 
-  /** The tile at a point of the page, if any. */
   tileAt(clientX, clientY, { width, height }) {
     const { left, top } = this.canvas.getBoundingClientRect();
     const x = Math.floor(((clientX - left) * this.ratio - this.left) / this.tile);
@@ -140,7 +137,7 @@ class MapView {
     const index = Math.min(Math.floor(playhead), replay.last);
     const { annotation, positions } = replay.frames[index];
     const next = replay.positionsAfter(index, 1) && index < replay.last ? replay.frames[index + 1].positions : positions;
-    // Without motion, the actors jump from tile to tile.
+    // With reduced motion, the actors jump from tile to tile.
     const fraction = still.matches ? 0 : playhead - index;
     if (annotation && layers.arrival) this.drawArrivals(replay, annotation);
     if (annotation && layers.deadly) this.drawDeadly(annotation);
@@ -160,7 +157,6 @@ class MapView {
     }
   }
 
-  /** A ring around the threat that has caught the player. */
   drawRing({ x, y }) {
     const { context, tile } = this;
     for (const [color, width] of [[theme().pale, 0.2], [theme().death, 0.12]]) {
@@ -172,7 +168,7 @@ class MapView {
     }
   }
 
-  /** Interpolates between two frames: gradually for one step, at once for a jump. */
+  /** Draws an actor between two frames: interpolated for one step, at once for a jump. */
   drawActor(name, positions, next, at, fraction, directions) {
     const [dx, dy] = [next[at] - positions[at], next[at + 1] - positions[at + 1]];
     const moves = Math.abs(dx) + Math.abs(dy) === 1;
@@ -212,7 +208,7 @@ class MapView {
     context.globalAlpha = 1;
   }
 
-  /** The numbers of the earliest arrivals, above all other layers and on a plate of their own. */
+  /** Draws the earliest arrivals as numbers on plates, above all other layers. */
   drawArrivalNumbers(replay, { arrivals }) {
     const { context, tile } = this;
     if (tile / this.ratio < 22) return;
@@ -236,7 +232,7 @@ class MapView {
     });
   }
 
-  /** A square and a cross, so that it is recognisable without colour. */
+  /** Draws a square and a cross, which are recognisable without colour. */
   drawDeadly({ deadly }) {
     const { context, tile } = this;
     context.strokeStyle = theme().death;
@@ -271,10 +267,7 @@ class MapView {
     context.globalAlpha = 1;
   }
 
-  /**
-   * A line through the future positions of the player or a threat, shifted so that lines along the
-   * same street stay apart.
-   */
+  /** Draws a line through future positions, shifted so that lines in the same street stay apart. */
   drawFuturePath(replay, index, at, ticks, color, width, shift, dash) {
     const { context } = this;
     context.strokeStyle = color;
@@ -325,7 +318,7 @@ class MapView {
     context.fill();
   }
 
-  /** A threat's target and the path to it, and its predicted moves. */
+  /** Draws a threat's target, the path to it, and its predicted moves. */
   drawChosen(replay, index, threat) {
     const { context, tile } = this;
     const { annotation, positions } = replay.frames[index];
@@ -356,7 +349,6 @@ class MapView {
     context.strokeRect(cx - arm, cy - arm, 2 * arm, 2 * arm);
   }
 
-  /** The threat at a point of the page, if any. */
   threatAt(clientX, clientY) {
     const { left, top } = this.canvas.getBoundingClientRect();
     const [x, y] = [(clientX - left) * this.ratio, (clientY - top) * this.ratio];

@@ -1,17 +1,16 @@
-// Plays a replay: clock, controls, keyboard, pointer, texts.
+// Plays a replay: clock, controls, keyboard, pointer and texts.
 
 const ORDINALS = ["th", "st", "nd", "rd"];
-/** `5` -> `5th`. */
 const ordinal = (number) => `${number}${(number % 100 > 10 && number % 100 < 14 ? null : ORDINALS[number % 10]) ?? "th"}`;
 const ARROWS = ["←", "→", "↑", "↓"];
-/** Minimum interval between text updates, so that the text can be read. */
+/** Minimum interval between text updates, which keeps the text readable. */
 const TEXT_INTERVAL_MS = 100;
 
 class Player {
   constructor() {
     this.mapView = new MapView(element("canvas"));
     this.otherView = new MapView(element("other-canvas"));
-    /** A second replay beside the first: `{ replay, offset, title }`, from frame `offset` of the first. */
+    /** A second replay: `{ replay, offset, title }`, from frame `offset` of the first. */
     this.other = null;
     /** The index of the first frame in which the two differ, or null. */
     this.divergence = null;
@@ -21,7 +20,7 @@ class Player {
     this.playhead = 0;
     this.playing = false;
     this.speed = 1;
-    /** Whether playback follows the end of a live game. */
+    /** True if playback follows the end of a live game. */
     this.following = false;
     this.layers = {};
     this.hovered = null;
@@ -36,7 +35,7 @@ class Player {
     return Math.max(0, Math.min(this.position, this.replay.last));
   }
 
-  /** The index of the playhead, which a longer second replay takes beyond the first. */
+  /** The index of the playhead; a longer second replay takes it beyond the first. */
   get position() {
     return Math.floor(this.playhead + 1e-6);
   }
@@ -46,7 +45,6 @@ class Player {
     return Math.max(this.replay.last, this.other ? this.other.offset + this.other.replay.last : 0);
   }
 
-  /** The tick at the playhead. */
   get tick() {
     const { position, replay, other } = this;
     if (position > replay.last && other) return other.replay.frames[Math.min(other.replay.last, position - other.offset)].tick;
@@ -102,7 +100,6 @@ class Player {
     this.refresh();
   }
 
-  /** Redraws everything after a change of theme. */
   recolor() {
     const { playhead, pinned, other, analysis } = this;
     this.show(this.replay);
@@ -112,7 +109,6 @@ class Player {
     this.pin(pinned);
   }
 
-  /** Shows the facts about the game. */
   showAbout() {
     const { about, noJump, status, pointsPerTick } = this.replay.header;
     const last = this.replay.frames[this.replay.last]?.tick ?? 0;
@@ -193,7 +189,6 @@ class Player {
     this.refresh();
   }
 
-  /** Schedules a redraw, including the texts. */
   refresh() {
     this.textUpdatedAt = 0;
     this.request();
@@ -235,8 +230,7 @@ class Player {
     const { last } = this.replay;
     const { end } = this;
     if (this.following) {
-      // Stays about one tick behind the game; the further it falls behind, the faster it catches
-      // up.
+      // Stays about one tick behind the game, and catches up faster from farther behind.
       this.playhead = Math.min(last, this.playhead + Math.max((last - this.playhead) * Math.min(1, seconds * 8), seconds * 2));
     } else if (this.playing) {
       this.playhead += seconds * LAYERS.ticks_per_second * this.speed;
@@ -295,7 +289,6 @@ class Player {
     return this.replay.header.intentTexts[intent.kind].replace("{n}", intent.count);
   }
 
-  /** The info card next to a threat. */
   updateCard() {
     const card = element("card");
     const threat = this.chosen;
@@ -343,26 +336,25 @@ class Player {
       if (step >= 0) moves.push(`${ARROWS[step]}\u00a0${tick + i - 1}`);
       before = positions;
     }
-    return moves.length ? `next moves, by tick: ${moves.join(" ")}` : "next moves, by tick: none in the known ticks";
+    return moves.length ? `next moves, by tick: ${moves.join(" ")}` : "next moves, by tick: none known";
   }
 
-  /** Whether the picture moves by itself: the button then says pause. */
+  /** True if the picture moves by itself, so the button says pause. */
   get isRunning() {
     return this.playing || (this.following && this.replay.header.isLive);
   }
 
-  /** Puts the current tick into the page's address. */
   updateHash() {
     if (this.isRunning || this.following) return;
     const hash = `#tick=${this.tick}`;
     try {
       if (location.hash !== hash) history.replaceState(null, "", hash);
     } catch {
-      // Some hosts of embedded pages forbid it, and browsers limit how often.
+      // Some hosts of embedded pages forbid it, and browsers limit its rate.
     }
   }
 
-  /** Goes to the tick that an address names, if it names one. */
+  /** Goes to the tick that an address names, if any. */
   followHash(address = location.href) {
     const tick = /#tick=(\d+)$/.exec(address)?.[1];
     if (tick && this.replay) this.seekTick(Number(tick));
@@ -451,7 +443,7 @@ class Player {
     });
     click("help-button", () => element("help").showModal());
     click("help-close", () => element("help").close());
-    // By now, a frame may have put the tick on show back into the page's address.
+    // A frame may already have put the displayed tick back into the page's address.
     addEventListener("hashchange", (event) => this.followHash(event.newURL));
     still.addEventListener("change", () => this.refresh());
     addEventListener("keydown", (event) => this.key(event));

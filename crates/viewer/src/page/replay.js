@@ -1,7 +1,10 @@
-// Unpacks a replay packed by pack.rs. Nothing about the game is computed here.
+// Unpacks a replay packed by pack.rs. Computes nothing about the game.
 
 const element = (id) => document.getElementById(id);
 const DRAWING = JSON.parse(element("drawing").textContent);
+
+/** Sends a request to the server, which only answers POST requests of this page. */
+const ask = (path, options) => fetch(path, { method: "POST", ...options });
 
 /** Decodes differences: zigzag varints. */
 class DifferenceReader {
@@ -23,7 +26,7 @@ class DifferenceReader {
     }
   }
 
-  /** Adds a decoded difference to each number. Inlined, because this is the hot path. */
+  /** Adds a decoded difference to each number. Inlines the decoding for speed. */
   advance(last) {
     const { bytes } = this;
     let { at } = this;
@@ -57,10 +60,7 @@ function readAnnotation(reader, previousIntents, previousArrivals) {
   return { intents, deadly, arrivals: previousArrivals.slice() };
 }
 
-/**
- * The frames and the forecast. The positions of a frame are the player's x and y, then each
- * threat's x, y and direction.
- */
+/** Decodes frames and forecast. Positions: the player's x and y; each threat's x, y, direction. */
 function unpack(header, bytes) {
   const reader = new DifferenceReader(bytes);
   const open = header.rows.join("").replaceAll("#", "").length;
@@ -83,7 +83,7 @@ function unpack(header, bytes) {
   return { frames, forecast };
 }
 
-/** A replay, as far as it has been received. */
+/** The received part of a replay. */
 class Replay {
   constructor(header) {
     this.frames = [];
@@ -95,7 +95,6 @@ class Replay {
     }
   }
 
-  /** The replay in an answer of the server. */
   static fromAnswer(buffer) {
     const { header, frames, forecast } = Replay.parts(buffer);
     const replay = new Replay(header);
@@ -113,14 +112,14 @@ class Replay {
     return replay;
   }
 
-  /** Parses the response of `GET /replay/GAME/FROM`. */
+  /** Parses the response of `POST /replay/GAME/FROM`. */
   static parts(buffer) {
     const length = new DataView(buffer).getUint32(0, true);
     const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, length)));
     return { header, ...unpack(header, new Uint8Array(buffer, 4 + length)) };
   }
 
-  /** Adds a range of frames; existing frames in the range are replaced. */
+  /** Adds a range of frames, which replaces existing frames in the range. */
   append(header, { frames, forecast }) {
     this.header = header;
     frames.forEach((frame, i) => (this.frames[header.from + i] = frame));
@@ -132,10 +131,7 @@ class Replay {
     return this.frames.length - 1;
   }
 
-  /**
-   * The positions a number of ticks after a frame: played, or from the forecast if the game has
-   * followed it so far.
-   */
+  /** The positions some ticks after a frame: played, or from a forecast that the game matches. */
   positionsAfter(index, ticks) {
     const at = index + ticks;
     if (at <= this.last) return this.frames[at].positions;
@@ -148,14 +144,14 @@ class Replay {
     return this.header.status !== "running";
   }
 
-  /** The threats on the player's tile in a frame, if the game ends there with a catch. */
+  /** The threats on the player's tile in a frame, if the game ends in it with a catch. */
   catchers(index) {
     if (index !== this.last || this.header.status !== "caught") return [];
     const { positions } = this.frames[index];
     return this.header.styles.map((_, i) => i).filter((i) => positions[2 + 3 * i] === positions[0] && positions[3 + 3 * i] === positions[1]);
   }
 
-  /** How the game ended, in words; empty while it runs. */
+  /** The end of the game in words; empty while it runs. */
   get outcome() {
     const { status, pointsPerTick } = this.header;
     const { tick } = this.frames[this.last];

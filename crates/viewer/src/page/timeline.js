@@ -68,24 +68,22 @@ class Timeline {
     this.input = input;
     this.output = output;
     this.key = "";
-    /** Kinds of marks that are not shown. */
     this.hidden = new Set();
     this.curve = element("curve");
   }
 
-  /** The marks that are shown. */
   marks(replay) {
     return replay.header.marks.filter(({ kind }) => !this.hidden.has(kind));
   }
 
-  /** Half the width of the range input's thumb: its track is inset by this at both ends. */
+  /** Half the width of the range input's thumb, which insets its track at both ends. */
   static INSET = 8;
 
   x(index, last) {
     return Timeline.INSET + (index / Math.max(1, last)) * (this.canvas.clientWidth - 2 * Timeline.INSET);
   }
 
-  /** `end` is the last index of the bar, `analysis` the game's or null, `divergence` an index or null. */
+  /** `end`: the last index of the bar; `analysis`: or null; `divergence`: an index or null. */
   draw(replay, end, analysis, divergence) {
     const { canvas } = this;
     const ratio = devicePixelRatio || 1;
@@ -97,7 +95,6 @@ class Timeline {
     canvas.height = Math.round(canvas.clientHeight * ratio);
     const context = canvas.getContext("2d");
     context.scale(ratio, ratio);
-    // Draw rare marks above common ones.
     const order = Object.keys(MARKS);
     const marks = this.marks(replay).sort((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind));
     for (const { index, kind } of marks) {
@@ -112,7 +109,7 @@ class Timeline {
     }
   }
 
-  /** Draws the room left, tick by tick, with the moves after which it was much smaller. */
+  /** Draws the room left by tick, and the moves after which it was much smaller. */
   drawCurve(replay, end, analysis, ratio) {
     const { curve } = this;
     curve.hidden = !analysis?.room.length;

@@ -1,18 +1,15 @@
-//! Guarantees: what the viewer shows about a game agrees with the rules, for every map, recording
-//! and variant.
-
-#[path = "../../../tests/common/mod.rs"]
-mod common;
+//! Guarantees: the viewer shows every game as the rules say, for every map, recording and variant.
 
 use std::io::Write;
 use std::path::Path;
 
+use crate::common;
 use getaway::game::{Layout, Move, Rules, State, Status, Style, World};
 use getaway::protocol::{GameMessage, MessageWriter};
 use getaway::recording::{RecordingReader, RecordingWriter};
 use getaway_viewer::{IntentKind, MarkKind, Page, PageSource, Replay};
 
-/// A game in which the player walks at random; the same map always gives the same game.
+/// A random game that depends only on the map.
 fn random_walk(world: &World, ticks: usize) -> (Vec<State>, Vec<Move>) {
     let (mut states, mut moves) = (vec![world.start()], Vec::new());
     let mut number = 12345_u32;
@@ -54,7 +51,7 @@ fn threats_follow_their_annotated_intents() {
     let mut seen = std::collections::BTreeMap::new();
     for map in common::our_maps() {
         let world = World::new(&map.layout, &Rules::BLITZ_2025).unwrap();
-        // A plan that survives is long enough for every kind of intent.
+        // A surviving plan is long enough for every kind of intent.
         let moves = getaway::planner::SurvivalSearch::new(Default::default())
             .solve(&world, &world.start(), Default::default())
             .moves;
@@ -185,7 +182,7 @@ fn threats_of_unknown_style_are_shown() {
 
 #[test]
 fn jumps_catches_and_phases_are_marked() {
-    // In a dead-end street the shark reaches the player, which swaps tiles with it.
+    // In a dead-end street, the player swaps tiles with the shark.
     let layout = Layout::parse("P.....s").unwrap();
     for rules in [Rules::BLITZ_2025, Rules::NO_JUMP] {
         let world = World::new(&layout, &rules).unwrap();
@@ -202,7 +199,7 @@ fn jumps_catches_and_phases_are_marked() {
         assert_eq!(kinds, expected);
         let catch = replay.marks.last().unwrap();
         assert_eq!((catch.index, catch.text.as_str()), (states.len() - 1, "caught by the shark"));
-        // No-jump: the game ends within the tick, so the tick is shown twice.
+        // No-jump: the game ends within the tick, so the tick has two frames.
         let [.., before, last] = replay.frames.as_slice() else { panic!("at least two frames") };
         assert_eq!(before.tick == last.tick, rules.no_jump);
         assert_eq!(replay.index_of_tick(last.tick), Some(states.len() - 1));

@@ -1,11 +1,9 @@
-//! Guarantees: lost games of known causes are explained by these causes, the tick that lost them is
-//! the one that exhaustive search finds, and the line that is shown survives to the end.
-
-#[path = "../../../tests/common/mod.rs"]
-mod common;
+//! Guarantees: lost games of known causes are explained by these causes. The tick that lost them is
+//! the one that exhaustive search finds, and the displayed line survives to the end.
 
 use std::collections::HashSet;
 
+use crate::common;
 use getaway::game::{Action, LAST_TICK, Layout, Move, Rules, State, Status, Threat, World};
 use getaway::map::Map;
 use getaway::planner::{Budget, Outcome, Planner, SafestPlanner, SurvivalOptions, SurvivalSearch};
@@ -13,9 +11,8 @@ use getaway::protocol::MessageWriter;
 use getaway::recording::{
     CommandNote, DecisionNotes, GameNotes, RecordingWriter, TickNotes, UnreadableNote, WireNotes,
 };
-use getaway_viewer::{Analysis, End, GameLog, LossKind, RecordingSource, Replay};
+use getaway_viewer::{Analysis, GameLog, LossKind, RecordingSource, Replay};
 
-/// Enough to decide every game here.
 const BUDGET: Budget = Budget::ticks(4_000_000);
 
 fn map(name: &str) -> Map {
@@ -26,7 +23,7 @@ fn world(name: &str) -> World {
     World::new(&map(name).layout, &Rules::BLITZ_2025).unwrap()
 }
 
-/// Moves that survive, and the states before each of them and at the end.
+/// The moves of a surviving game, and the states before each move and at the end.
 fn surviving_game(world: &World, seed: u64) -> (Vec<Move>, Vec<State>) {
     let options = SurvivalOptions { seed, ..SurvivalOptions::default() };
     let solution = SurvivalSearch::new(options).solve(world, &world.start(), Budget::ticks(20_000_000));
@@ -35,7 +32,7 @@ fn surviving_game(world: &World, seed: u64) -> (Vec<Move>, Vec<State>) {
     (solution.moves, states)
 }
 
-/// The last tick that is reached from a state, by exhaustive search; `None` if that takes too long.
+/// The last reachable tick from a state by exhaustive search; `None` if it exceeds `states_max`.
 fn exhaustive_end(world: &World, state: &State, states_max: usize) -> Option<u16> {
     let (mut layer, mut last, mut count) = (vec![state.clone()], state.tick(), 0);
     while !layer.is_empty() {
@@ -57,7 +54,6 @@ fn exhaustive_end(world: &World, state: &State, states_max: usize) -> Option<u16
     Some(last)
 }
 
-/// A state that hashes by its fingerprint.
 struct Key(u64, State);
 
 impl PartialEq for Key {
@@ -78,8 +74,8 @@ fn is_doomed(world: &World, state: &State) -> bool {
     state.is_caught() || exhaustive_end(world, state, 200_000).is_some_and(|tick| tick <= LAST_TICK)
 }
 
-/// The first tick of a surviving game from `from` on in which a move, caught no earlier than after
-/// `delay` more ticks whatever follows, loses the game: the index and the move.
+/// Finds the first tick from `from` on in which one move dooms a surviving game, with the catch at
+/// least `delay` ticks later. Returns the index and the move.
 fn find_blunder(
     world: &World,
     states: &[State],
@@ -97,7 +93,6 @@ fn find_blunder(
     })
 }
 
-/// A surviving game in which [`find_blunder`] finds a move.
 fn blunder(
     world: &World,
     from: usize,
@@ -112,7 +107,7 @@ fn blunder(
     found.expect("a move that loses")
 }
 
-/// A line of a recording: what was sent, what was played, and the notes.
+/// A tick of a recording: the sent move, the played move, and the notes.
 struct Line {
     said: Vec<Action>,
     played: Move,
@@ -123,7 +118,6 @@ fn command(player_move: Move) -> Vec<Action> {
     player_move.direction().map(Action::Move).into_iter().collect()
 }
 
-/// A tick with a command, as a server records it.
 fn heard(player_move: Move) -> Line {
     let command_note = CommandNote { ms: 3.0, tick: None, actions: command(player_move) };
     with_wire(player_move, WireNotes { command: Some(command_note), ..WireNotes::default() })
@@ -133,7 +127,6 @@ fn with_wire(played: Move, wire: WireNotes) -> Line {
     Line { said: command(played), played, notes: TickNotes { wire: Some(Box::new(wire)), ..TickNotes::default() } }
 }
 
-/// A tick as a bot records it.
 fn sent(said: Move, played: Move) -> Line {
     let decision = DecisionNotes {
         ms: 1.5,
@@ -164,8 +157,8 @@ fn replay_says_what_the_bot_had_learnt_from_which_frame_on() {
     assert_eq!(Replay::of_log(&log).header.learnt, [(2, learnt)]);
 }
 
-/// Records the game of these lines; stays after them until the game is over, with lines made by
-/// `rest`. Reads it back and analyses it.
+/// Records a game of these lines, reads it back and analyses it. After the lines, the player stays
+/// until the game is over, with lines made by `rest`.
 fn analyse(world: &World, lines: Vec<Line>, rest: impl Fn() -> Line) -> (GameLog, Analysis) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("game.jsonl.gz");
@@ -189,9 +182,9 @@ fn analyse(world: &World, lines: Vec<Line>, rest: impl Fn() -> Line) -> (GameLog
     (log, analysis)
 }
 
-/// Checks what holds for every lost game: the tick, its line, and the sentence.
+/// Checks the properties of every lost game: the tick, its line, and the sentence.
 fn check(name: &str, world: &World, log: &GameLog, analysis: &Analysis, kind: LossKind, tick: u16, sentence: &str) {
-    assert_eq!((analysis.end, analysis.kind), (End::Caught, Some(kind)), "{name}: {}", analysis.sentence);
+    assert_eq!((analysis.end, analysis.kind), (Status::Caught, Some(kind)), "{name}: {}", analysis.sentence);
     assert_eq!((analysis.last_savable_tick, analysis.is_proven), (Some(tick), true), "{name}: {}", analysis.sentence);
     assert!(analysis.sentence.starts_with(sentence), "{name}: {}", analysis.sentence);
     assert!(
@@ -218,8 +211,7 @@ fn lost_games_are_explained_by_their_causes() {
     let heard_until = |moves: &[Move]| moves.iter().map(|&player_move| heard(player_move)).collect::<Vec<_>>();
     let is_stay = |player_move| player_move == Move::Stay;
 
-    // A planner with a forced blunder, early or late; after it, the planner survives for as long as
-    // it can.
+    // A planner with a forced blunder, early or late, that otherwise survives.
     for (from, delay) in [(300, 2), (1500, 1)] {
         let (moves, states, index, wrong) = blunder(&world, from, delay, |player_move| player_move != Move::Stay);
         let mut lines = heard_until(&moves[..index]);
@@ -241,7 +233,7 @@ fn lost_games_are_explained_by_their_causes() {
         assert_eq!(analysis.played, Some(wrong));
     }
 
-    // The command comes in a later tick.
+    // The command arrives in a later tick.
     let (moves, _, index, _) = blunder(&world, 200, 1, is_stay);
     let tick = index as u16 + 1;
     let mut lines = heard_until(&moves[..index]);
@@ -253,19 +245,19 @@ fn lost_games_are_explained_by_their_causes() {
     check("late", &world, &log, &analysis, LossKind::LateCommand, tick, &sentence);
     assert_eq!(analysis.commands.late, 1);
 
-    // No command comes at all, in a tick in which staying is fatal at once.
+    // No command arrives in a tick in which staying is immediately fatal.
     let (moves, states, index, _) = blunder(&world, 100, 0, is_stay);
     let tick = index as u16 + 1;
     let (log, analysis) = analyse(&world, heard_until(&moves[..index]), without_command);
     let sentence = format!("Lost in tick {tick} because no command came for it: the car stayed where ");
     check("missing", &world, &log, &analysis, LossKind::MissingCommand, tick, &sentence);
 
-    // The same, in a game in which other commands came too late.
+    // The same, in a game with other late commands.
     let mut lines = heard_until(&moves[..index]);
     for line in &mut lines[5..8] {
         let late = CommandNote { ms: 4.0, tick: Some(3), actions: Vec::new() };
         let wire = line.notes.wire.as_mut().unwrap();
-        // The tick was played as if the command had come.
+        // The tick was played as if the command had been in time.
         wire.command = None;
         wire.late.push(late);
     }
@@ -274,7 +266,7 @@ fn lost_games_are_explained_by_their_causes() {
         format!("Lost in tick {tick} because no command came for it in time, nor for 3 other ticks from tick 6 on: ");
     check("missing and late", &world, &log, &analysis, LossKind::MissingCommand, tick, &sentence);
 
-    // The command cannot be read.
+    // The command is unreadable.
     let unreadable = || {
         let frame =
             UnreadableNote { ms: 2.0, text: "{}".into(), error: "actions: expected an array, found nothing".into() };
@@ -284,7 +276,7 @@ fn lost_games_are_explained_by_their_causes() {
     let sentence = format!("Lost in tick {tick} because its command could not be read (actions: expected an array");
     check("unreadable", &world, &log, &analysis, LossKind::UnreadableCommand, tick, &sentence);
 
-    // The bot leaves: long before the loss, and in the same tick.
+    // The bot disconnects long before the loss, or in the same tick.
     let left = (0..states.len() - 1).find(|&left| {
         let mut state = states[left].clone();
         (0..6).for_each(|_| {
@@ -306,7 +298,7 @@ fn lost_games_are_explained_by_their_causes() {
         assert_eq!(analysis.sentence.contains("although"), usize::from(tick) > left + 1, "{}", analysis.sentence);
     }
 
-    // The bot's own recording: the server has not played two of its commands.
+    // The bot's own recording: the server ignored two of its commands.
     let (moves, _, index, _) = blunder(&world, 400, 1, is_stay);
     let tick = index as u16 + 1;
     let mut lines: Vec<Line> = moves[..index].iter().map(|&player_move| sent(player_move, player_move)).collect();
@@ -347,15 +339,14 @@ fn doomed_map_is_explained() {
     assert!(longest >= analysis.final_tick, "this game is known, too");
     assert_eq!(exhaustive_end(&world, &world.start(), 100_000), Some(longest));
     let expected = format!(
-        "Lost before the first move: no line survives this map, the longest that is known ends in tick {longest}, and the shark caught it in tick {}.",
+        "Lost before the first move: no line survives this map; the longest known line ends in tick {longest}, and the shark caught it in tick {}.",
         analysis.final_tick
     );
     assert_eq!(analysis.sentence, expected);
 }
 
-/// A game whose threats draw other random numbers than the rules say, as the bot records it; the
-/// player decides by the rules, from what it sees. Also returns the styles of the threats that
-/// really caught it.
+/// A bot's recording of a game whose threats draw other numbers than the rules, which the player
+/// follows. Also returns the styles of the threats that really caught it.
 fn surprised_game(believed: &World, first_seed: i32) -> (GameLog, Analysis, Vec<String>) {
     let rules = Rules { first_seed, ..Rules::BLITZ_2025 };
     let truth = World::new(believed.layout(), &rules).unwrap();
@@ -387,13 +378,13 @@ fn catch_that_the_rules_do_not_predict_is_explained_from_the_bots_own_recording(
     let believed = world("cul-de-sacs");
     let found = (40..400).find_map(|first_seed| {
         let (log, analysis, catchers) = surprised_game(&believed, first_seed);
-        (analysis.end == End::Unfinished && !catchers.is_empty()).then_some((log, analysis, catchers))
+        (analysis.end == Status::Running && !catchers.is_empty()).then_some((log, analysis, catchers))
     });
     let (log, analysis, catchers) = found.expect("a game that ends without a predicted catch");
     assert_eq!((analysis.kind, analysis.is_proven), (Some(LossKind::Misprediction), false), "{}", analysis.sentence);
     assert_eq!(u32::from(analysis.final_tick), log.ticks.last().unwrap().tick + 1);
     let expected = format!(
-        "Probably lost in tick {} because a threat moved where the rules do not predict it: the ",
+        "Probably lost in tick {} because a threat moved in a way that the rules do not predict: the ",
         analysis.final_tick
     );
     assert!(analysis.sentence.starts_with(&expected), "{}", analysis.sentence);
@@ -405,13 +396,13 @@ fn misprediction_is_explained() {
     let believed = world("cul-de-sacs");
     let found = (40..200).find_map(|first_seed| {
         let (log, analysis, _) = surprised_game(&believed, first_seed);
-        (analysis.kind == Some(LossKind::Misprediction) && analysis.end == End::Caught).then_some((log, analysis))
+        (analysis.kind == Some(LossKind::Misprediction) && analysis.end == Status::Caught).then_some((log, analysis))
     });
     let (log, analysis) = found.expect("a game that is lost by a surprise");
     let index = log.ticks.iter().position(|tick| Some(tick.tick) == analysis.last_savable_tick.map(u32::from)).unwrap();
     let surprise = log.ticks[index + 1].mispredicted[0];
     let expected = format!(
-        "Lost in tick {} because the {} moved to {} where the rules predict {}: as predicted the move would have survived, ",
+        "Lost in tick {} because the {} moved to {} where the rules predict {}: the move would otherwise have survived, ",
         index + 1,
         log.styles[surprise.threat],
         surprise.found,
@@ -427,10 +418,10 @@ fn survived_and_running_games_are_not_lost() {
     let world = world("roundabout");
     let (moves, states) = surviving_game(&world, 1);
     let (_, analysis) = analyse(&world, moves.iter().map(|&player_move| heard(player_move)).collect(), without_command);
-    assert_eq!((analysis.end, analysis.kind, analysis.is_proven), (End::Complete, None, true));
+    assert_eq!((analysis.end, analysis.kind, analysis.is_proven), (Status::Complete, None, true));
     assert_eq!(analysis.sentence, "Survived all 2,000 ticks: 10,005 points.");
     let running = Analysis::of_states(&world, &states[..300], Some("roundabout".into()), BUDGET);
-    assert_eq!((running.end, running.kind, running.last_savable_tick), (End::Unfinished, None, Some(300)));
+    assert_eq!((running.end, running.kind, running.last_savable_tick), (Status::Running, None, Some(300)));
     assert_eq!(running.sentence, "The game is not over: in tick 300 survival is still possible.");
 }
 

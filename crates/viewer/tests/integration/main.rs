@@ -1,0 +1,6 @@
+//! The viewer's integration tests.
+
+mod analysis;
+#[path = "../../../../tests/common/mod.rs"]
+mod common;
+mod replay;
