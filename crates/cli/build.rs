@@ -1,4 +1,4 @@
-//! Passes the commit to the program, for its reports.
+//! Passes the commit to the program, for reports.
 
 use std::process::Command;
 
@@ -9,7 +9,7 @@ fn main() {
     };
     let commit = git(&["rev-parse", "--short=12", "HEAD"]).unwrap_or_default();
     println!("cargo::rustc-env=GETAWAY_COMMIT={commit}");
-    // The log of the current branch changes with every commit.
+    // This file changes with every commit.
     match git(&["rev-parse", "--git-path", "logs/HEAD"]) {
         Some(log) => println!("cargo::rerun-if-changed={log}"),
         None => println!("cargo::rerun-if-changed=build.rs"),

@@ -1,9 +1,8 @@
-//! Fuzzes everything that reads input, for as many cases as requested; `tests/fuzz.rs` runs a short
-//! version in every test run.
+//! Fuzzes everything that reads input; `tests/integration/fuzz.rs` runs a short version.
 //!
 //! `cargo run --release --example fuzz -- messages --count 1000000`, or `expressions`, `files`,
-//! `frames`, `flood`. Case N depends only on the number `seed + N`, so a failure is reproduced
-//! by `--seed NUMBER --count 1`. The time limits assume an otherwise idle machine.
+//! `frames`, `flood`. Case N depends only on `seed + N`, so `--seed NUMBER --count 1` reproduces a
+//! failure. The time limits assume an idle machine.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -19,8 +18,7 @@ mod fuzzing;
 #[global_allocator]
 static COUNTING: counting::Counting = counting::Counting;
 
-/// Commands run for every 50th file only: starting a process takes a hundred times as long as
-/// reading a file.
+/// Commands read only every 50th file, because starting a process is slow.
 const RUN_EVERY: u64 = 50;
 
 /// Fuzz everything that reads input
@@ -34,7 +32,7 @@ struct Args {
     /// Seed of the first case
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Do not fail on late answers (for a busy machine)
+    /// Accept late answers, for a busy machine
     #[arg(long)]
     untimed: bool,
     /// The getaway program [default: the one in the same target folder]
@@ -52,7 +50,7 @@ enum Target {
     Files,
     /// Frames and requests to a server with running games
     Frames,
-    /// Connections (default 1,000), all held open at once while tick times are measured
+    /// Connections (default 1,000), all held open while tick times are measured
     Flood,
 }
 
@@ -92,7 +90,7 @@ fn files(args: &Args) -> Result<String, String> {
     fuzzing::files::run(args.seed, args.count, &program, RUN_EVERY).map(|counts| counts.to_string())
 }
 
-/// Runs on two threads, like `getaway serve`.
+/// Runs on two threads, as `getaway serve` does.
 fn block_on<T: ToString>(work: impl Future<Output = Result<T, String>>) -> Result<String, String> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     runtime.map_err(|error| error.to_string())?.block_on(work).map(|done| done.to_string())

@@ -1,9 +1,9 @@
-//! Feeds broken PNG files to the map loader: each must give an error or a map, without a panic and
+//! Feeds broken PNG files to the map loader. Each must give an error or a map, without a panic and
 //! within 100 MB.
 //!
 //! `cargo run --release --example png_fuzz -- --count 100000 --seed 1`. Picture N depends only on
-//! the number `seed + N`, so a failure is reproduced by `--seed NUMBER --count 1`. `fuzz/` has the
-//! same check as a coverage-guided fuzz target.
+//! `seed + N`, so `--seed NUMBER --count 1` reproduces a failure. `fuzz/` has the same check for a
+//! coverage-guided fuzzer.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
@@ -34,7 +34,6 @@ struct Args {
     seed: u64,
 }
 
-/// Maximum memory for reading one picture.
 const MAX_PEAK_BYTES: usize = 100_000_000;
 
 fn main() -> ExitCode {
@@ -66,7 +65,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Checks that the map can be played, and that encoding and decoding it gives the same map.
+/// Checks that the map can be played, and survives encoding and decoding.
 fn check(layout: &Layout) -> Result<(), String> {
     World::new(layout, &Rules::BLITZ_2025).map_err(|error| format!("the map cannot be played: {error}"))?;
     let picture = encode_layout(layout).map_err(|error| format!("the map cannot be encoded: {error}"))?;

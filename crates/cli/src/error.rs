@@ -1,12 +1,15 @@
-//! Why a command failed, and how that is reported.
-
 use std::io;
 use std::path::Path;
 
+use getaway::bot::OptionsError;
 use getaway::map::{GeneratorError, MapError};
+use getaway::planner::PlannerError;
 use getaway::recording::RecordingError;
+use getaway_arena::{JournalError, SeriesError};
+use getaway_discover::{DiscoveryError, ProblemError};
+use getaway_viewer::{LibraryError, PictureError};
 
-/// Why a command failed.
+/// The reason why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub enum CliError {
     /// Invalid usage or input: exit code 2.
@@ -18,14 +21,14 @@ pub enum CliError {
     /// Interrupted by the user: exit code 130, as shells report it.
     #[error("{0}")]
     Interrupted(String),
-    /// Writing the output failed; a closed pipe ends the program silently.
+    /// Standard output cannot be written; a closed pipe ends the program silently.
     #[error("cannot write to standard output: {0}")]
     Output(#[from] io::Error),
 }
 
 impl CliError {
     /// The line for standard error, if any, and the exit code.
-    pub(super) fn report(self) -> (Option<String>, u8) {
+    pub(crate) fn report(self) -> (Option<String>, u8) {
         match self {
             Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => (None, 0),
             Self::Check(_) => (Some(self.to_string()), 1),
@@ -53,48 +56,64 @@ impl From<RecordingError> for CliError {
     }
 }
 
-impl From<GeneratorError> for CliError {
-    fn from(error: GeneratorError) -> Self {
-        Self::Input(error.to_string())
+impl From<SeriesError> for CliError {
+    fn from(error: SeriesError) -> Self {
+        match error {
+            SeriesError::Game { .. } => Self::Check(error.to_string()),
+            _ => Self::Input(error.to_string()),
+        }
     }
 }
 
+impl From<DiscoveryError> for CliError {
+    fn from(error: DiscoveryError) -> Self {
+        match error {
+            DiscoveryError::Stopped { .. } => Self::Interrupted(error.to_string()),
+            _ => Self::Input(error.to_string()),
+        }
+    }
+}
+
+macro_rules! from_input_errors {
+    ($($error:ty),*) => {
+        $(impl From<$error> for CliError {
+            fn from(error: $error) -> Self {
+                Self::Input(error.to_string())
+            }
+        })*
+    };
+}
+
+from_input_errors!(GeneratorError, JournalError, LibraryError, OptionsError, PictureError, PlannerError, ProblemError);
+
 impl From<serde_json::Error> for CliError {
-    /// Only errors of writing JSON are converted here; errors of parsing name the file or line.
+    /// A JSON error without a file comes from writing; parsers name the file and the line.
     fn from(error: serde_json::Error) -> Self {
         Self::Output(error.into())
     }
 }
 
-/// The error of an output that already exists.
-pub(super) fn exists(path: &Path) -> CliError {
+pub(crate) fn exists(path: &Path) -> CliError {
     CliError::Input(format!("{} already exists (overwrite only with --force)", path.display()))
 }
 
-/// The error of a file that cannot be written.
-pub(super) fn unwritable(path: &Path, error: &io::Error) -> CliError {
-    let text = error.to_string();
-    // tempfile adds the path of the temporary file, which is not the one that the user asked for.
-    let cause = text.split(" at path \"").next().unwrap_or(&text);
-    CliError::Input(format!("cannot write {}: {cause}", path.display()))
+/// Maximum size of rules, memories and certificates: far above the largest valid one.
+pub(crate) const TEXT_BYTES_MAX: u64 = 1 << 20;
+
+pub(crate) fn unreadable(path: &Path, error: &io::Error) -> CliError {
+    CliError::Input(format!("cannot read {}: {error}", path.display()))
 }
 
-/// Escapes control characters: names and paths may contain anything and must not break the line or
-/// control the terminal.
-pub(super) fn one_line(text: &str) -> String {
-    text.chars()
-        .flat_map(|c| if c.is_control() { c.escape_default().collect::<Vec<char>>() } else { vec![c] })
-        .collect()
+pub(crate) fn unwritable(path: &Path, error: &io::Error) -> CliError {
+    let text = error.to_string();
+    // tempfile appends the path of the temporary file, which means nothing to the user.
+    let cause = text.split(" at path \"").next().unwrap_or(&text);
+    CliError::Input(format!("cannot write {}: {cause}", path.display()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn errors_are_printed_on_one_line() {
-        assert_eq!(one_line("a\nb\x1b[31m é"), "a\\nb\\u{1b}[31m é");
-    }
 
     #[test]
     fn failures_have_their_exit_codes() {

@@ -1,58 +1,37 @@
-//! The command line: one file per command; only this module prints.
+//! The command line: `commands` has one file per command, `arguments`, `output` and `series` the
+//! shared parts.
 //!
-//! A command writes its data to the output it is given; errors are returned as a [`CliError`] and
-//! reported as one line on standard error with an exit code: 0 success, 1 a check failed, 2 invalid
-//! usage or input.
+//! Commands write data to their output. Errors are returned as a [`CliError`], and printed as one
+//! line on standard error with an exit code: 0 success, 1 failed check, 2 invalid usage or input.
 
 use std::ffi::OsString;
-use std::io::{self, Write};
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
-use clap::{Arg, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{Arg, CommandFactory, FromArgMatches, Parser};
+use getaway::planner::PlannerHost;
 
-mod analyse;
-mod arena;
-mod battle;
-mod bridge;
-mod budget;
-mod cluster;
-mod discover;
-mod ending;
+mod arguments;
+mod commands;
 mod error;
-mod eval;
-mod external;
-mod map_args;
-mod mapgen;
-mod maps;
 mod memory;
-mod number;
 mod output;
-mod play;
-mod probe;
-mod process;
-mod progress;
-mod replay;
-mod report_replays;
-mod rules;
-mod rules_args;
-mod serve;
-mod simulate;
-mod solve;
-mod sprt;
-mod table;
-mod tournament;
-mod verify;
-mod view;
+mod series;
 
+use commands::Command;
 pub use error::CliError;
-use error::one_line;
-pub use map_args::MapArgs;
-use map_args::world_of;
-use process::{ARGUMENTS, arguments};
-use rules_args::RulesArgs;
+use output::{Terminal, note, shell_quoted};
 
-/// The program's arguments.
+/// Finds planners named `MODULE:NAME`; the Python package has such a host.
+type Host<'a> = Option<&'a dyn PlannerHost>;
+
+struct Invocation<'a> {
+    /// The command line, quoted for a shell; reports repeat it.
+    command_line: String,
+    host: Host<'a>,
+}
+
 #[derive(Parser)]
 #[command(name = "getaway", version, about, arg_required_else_help = true)]
 struct Cli {
@@ -60,65 +39,20 @@ struct Cli {
     command: Command,
 }
 
-/// One variant per command; arguments and help are in the command's file.
-#[derive(Subcommand)]
-enum Command {
-    Analyse(analyse::AnalyseArgs),
-    Battle(battle::BattleArgs),
-    Bridge(bridge::BridgeArgs),
-    Discover(discover::DiscoverArgs),
-    Eval(eval::EvalArgs),
-    Maps(maps::MapsArgs),
-    Mapgen(mapgen::MapgenArgs),
-    Play(play::PlayArgs),
-    Probe(probe::ProbeArgs),
-    Replay(replay::ReplayArgs),
-    Rules(rules::RulesCommandArgs),
-    Serve(serve::ServeArgs),
-    Simulate(simulate::SimulateArgs),
-    Solve(solve::SolveArgs),
-    Tournament(tournament::TournamentArgs),
-    Verify(verify::VerifyArgs),
-    View(view::ViewArgs),
-}
-
-impl Command {
-    fn run(self, out: &mut impl Write) -> Result<(), CliError> {
-        match self {
-            Self::Analyse(args) => analyse::run(&args, out),
-            Self::Battle(args) => battle::run(&args, out),
-            Self::Bridge(args) => bridge::run(&args, out),
-            Self::Discover(args) => discover::run(&args, out),
-            Self::Eval(args) => eval::run(&args, out),
-            Self::Maps(args) => maps::run(&args, out),
-            Self::Mapgen(args) => mapgen::run(&args, out),
-            Self::Play(args) => play::run(&args, out),
-            Self::Probe(args) => probe::run(&args, out),
-            Self::Replay(args) => replay::run(&args, out),
-            Self::Rules(args) => rules::run(&args, out),
-            Self::Serve(args) => serve::run(&args, out),
-            Self::Simulate(args) => simulate::run(&args, &mut io::stdin().lock(), out),
-            Self::Solve(args) => solve::run(&args, out),
-            Self::Tournament(args) => tournament::run(&args, out),
-            Self::Verify(args) => verify::run(&args, out),
-            Self::View(args) => view::run(&args, out),
-        }
-    }
-}
-
-/// Runs the program with the arguments and streams of this process.
+/// Runs the program with the arguments of this process.
 pub fn main() -> ExitCode {
-    ExitCode::from(run_main(std::env::args_os().collect()))
+    ExitCode::from(run_main(std::env::args_os().collect(), None))
 }
 
-/// Runs the program with these arguments, the first of which is the program's name, on the streams
-/// of this process. Returns the exit code.
-pub fn run_main(arguments: Vec<OsString>) -> u8 {
-    let arguments = ARGUMENTS.get_or_init(|| arguments);
-    let result = match parse(arguments.clone()) {
-        // Colours are removed unless the output is a terminal that supports them and the user
-        // allows them.
-        Ok(cli) => run(cli, &mut anstream::stdout().lock()),
+/// Runs the program with these arguments, starting with its name; returns the exit code. `host`
+/// finds planners named `MODULE:NAME`.
+pub fn run_main(arguments: Vec<OsString>, host: Option<&dyn PlannerHost>) -> u8 {
+    let words = arguments.iter().skip(1).map(|word| shell_quoted(&word.to_string_lossy()));
+    let command_line = ["getaway".to_owned()].into_iter().chain(words).collect::<Vec<String>>().join(" ");
+    let invocation = Invocation { command_line, host };
+    let result = match parse(arguments) {
+        // Removes colours if the terminal or the user does not want them.
+        Ok(cli) => run(&cli.command, &invocation, &mut Terminal::new(anstream::stdout().lock())),
         Err(error) => report_usage(&error),
     };
     let (line, code) = match result {
@@ -126,14 +60,12 @@ pub fn run_main(arguments: Vec<OsString>) -> u8 {
         Err(error) => error.report(),
     };
     if let Some(line) = line {
-        // If standard error is closed, there is nowhere to report to.
-        let _ = writeln!(io::stderr(), "error: {}", one_line(&line));
+        note(&format!("error: {line}"));
     }
     code
 }
 
-/// Parses the arguments. A negative number is parsed as a value, not as an unknown option, so that
-/// the error can say why it is wrong.
+/// Parses the arguments. Negative numbers are values, which gives clearer errors.
 fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
     let allow_negative = |arg: Arg| {
         if arg.get_long().is_some() && arg.get_action().takes_values() { arg.allow_negative_numbers(true) } else { arg }
@@ -142,12 +74,12 @@ fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
     Cli::from_arg_matches(&command.try_get_matches_from(args)?)
 }
 
-fn run(cli: Cli, out: &mut impl Write) -> Result<(), CliError> {
-    cli.command.run(out)?;
+fn run(command: &Command, invocation: &Invocation<'_>, out: &mut Terminal<impl Write>) -> Result<(), CliError> {
+    command.run(invocation, out)?;
     Ok(out.flush()?)
 }
 
-/// Prints help and version unchanged; turns a usage error into one line.
+/// Prints help and version unchanged, and a usage error as one line.
 fn report_usage(error: &clap::Error) -> Result<(), CliError> {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Ok(error.print()?),
@@ -170,11 +102,32 @@ fn report_usage(error: &clap::Error) -> Result<(), CliError> {
 
 #[cfg(test)]
 mod tests {
+    use std::any::TypeId;
+    use std::path::PathBuf;
+
     use super::*;
 
     #[test]
     fn command_definitions_are_valid() {
         Cli::command().debug_assert();
+    }
+
+    /// `tests/python/file_runs.py` finds arguments for files and folders by their value names.
+    #[test]
+    fn value_names_say_what_takes_a_file() {
+        let no_file =
+            ["ADDRESS", "COMMAND", "ENTRANT", "LAYERS", "LEFT", "NAME", "NAME|EXPRESSION", "RIGHT", "STYLES", "URL"];
+        for command in Cli::command().get_subcommands_mut() {
+            command.build();
+            for arg in command.get_arguments().filter(|arg| arg.get_action().takes_values()) {
+                let parser = arg.get_value_parser().type_id();
+                let name = arg.get_value_names().map_or_else(String::new, |names| names.join(" "));
+                let says_file = ["FILE", "DIR", "OUT", "MAP", "RECORDING"].iter().any(|word| name.contains(word));
+                let place = format!("{} {}: {name}", command.get_name(), arg.get_id());
+                assert!(says_file || parser != TypeId::of::<PathBuf>(), "{place}");
+                assert!(says_file || parser != TypeId::of::<String>() || no_file.contains(&&*name), "{place}");
+            }
+        }
     }
 
     #[test]

@@ -1,42 +1,55 @@
-//! The file in which a bot's [`Memory`] is kept between games.
+//! The memory file, which keeps a bot's [`Memory`] between games.
+//!
+//! Guarantees: a file is overwritten only if its first line names a memory of this version.
 
-use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
+use serde::{Deserialize, Serialize};
+
 use getaway::bot::Memory;
+use getaway::files;
 use getaway::game::Rules;
+use getaway_arena::FileKind;
 
-use super::CliError;
-use super::output::OutputFile;
+use crate::CliError;
+use crate::error::{TEXT_BYTES_MAX, unreadable};
+use crate::output::OutputFile;
 
-/// Reads a memory file; without one, the server's rules are assumed. Whether the player may jump
-/// comes from the command line: `played.no_jump` replaces the file's.
-///
-/// # Errors
-/// When the file cannot be read, is not a memory, or has invalid rules.
-pub(super) fn read(path: &Path, played: &Rules) -> Result<Memory, CliError> {
+const KIND: FileKind = FileKind { name: "memory", version: 1 };
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MemoryFile {
+    getaway: String,
+    version: u32,
+    memory: Memory,
+}
+
+/// Reads a memory file; a missing file means the server's rules. `played.no_jump` replaces the
+/// value in the file. Fails if the file cannot be read, is not a memory, or has invalid rules.
+pub(crate) fn read(path: &Path, played: &Rules) -> Result<Memory, CliError> {
     let fail = |error: &dyn std::fmt::Display| CliError::Input(format!("{}: {error}", path.display()));
-    let memory: Memory = match fs::read_to_string(path) {
-        Ok(text) => serde_json::from_str(&text).map_err(|error| fail(&error))?,
+    KIND.check_replaceable(path, TEXT_BYTES_MAX).map_err(|error| CliError::Input(error.to_string()))?;
+    let memory = match files::read_text(path, TEXT_BYTES_MAX) {
+        Ok(text) => serde_json::from_str::<MemoryFile>(&text).map_err(|error| fail(&error))?.memory,
         Err(error) if error.kind() == ErrorKind::NotFound => Memory::default(),
-        Err(error) => return Err(CliError::Input(format!("cannot read {}: {error}", path.display()))),
+        Err(error) => return Err(unreadable(path, &error)),
     };
     memory.rules.validate().map_err(|error| fail(&error))?;
     Ok(Memory { rules: Rules { no_jump: played.no_jump, ..memory.rules }, ..memory })
 }
 
-/// Writes a memory file, replacing the one that was read.
-///
-/// # Errors
-/// When the file cannot be written.
-pub(super) fn write(memory: &Memory, path: &Path) -> Result<(), CliError> {
-    let text = serde_json::to_string_pretty(memory)? + "\n";
+pub(crate) fn write(memory: &Memory, path: &Path) -> Result<(), CliError> {
+    let file = MemoryFile { getaway: KIND.name.to_owned(), version: KIND.version, memory: memory.clone() };
+    let text = serde_json::to_string(&file)? + "\n";
     OutputFile::over(path).write(text.as_bytes())
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use getaway::game::Style;
 
     use super::*;
@@ -48,11 +61,16 @@ mod tests {
     }
 
     #[test]
-    fn file_without_rules_is_refused() {
+    fn other_files_are_refused() {
         let dir = tempfile::tempdir().expect("a folder");
         let path = dir.path().join("memory.json");
-        fs::write(&path, "{}").expect("a file");
-        assert!(read(&path, &Rules::BLITZ_2025).is_err());
+        let later = r#"{"getaway":"memory","version":2,"memory":{"rules":{}}}"#;
+        for text in ["", "{}", r#"{"rules":{}}"#, r#"{"getaway":"games","version":1,"memory":{"rules":{}}}"#, later] {
+            fs::write(&path, text).expect("a file");
+            let (line, code) = read(&path, &Rules::BLITZ_2025).expect_err("an error").report();
+            let expected = r#", line 1: expected {"getaway":"memory","version":1,...}, found "#;
+            assert!(code == 2 && line.is_some_and(|line| line.contains(expected)), "{text}");
+        }
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Arbitrary texts as expressions of the search grammar: each gives an expression within the limits
-//! or an error with a position, and every valid one decides in time.
+//! Arbitrary texts as expressions of the search grammar. Each must be an expression within the
+//! limits or give an error with a position, and every valid one must decide in time.
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -13,21 +13,17 @@ use super::{catch_panic, damage, noise, thread_time};
 
 /// One in this many valid expressions makes a decision.
 const DECISION_EVERY: u64 = 50;
-/// Time limit of such a decision, and the allowed overrun.
+/// Budget of such a decision, and its allowed overrun.
 const BUDGET: Duration = Duration::from_millis(2);
 const OVERRUN_MAX: Duration = Duration::from_millis(5);
-/// How often a late decision is repeated: a real slowdown shows up every time.
+/// Number of attempts at a late decision; a real slowdown is late in each.
 const TRIALS: usize = 3;
 
-/// Statistics of the texts.
 #[derive(Default)]
 pub struct Counts {
     pub texts: u64,
-    /// Texts that are expressions.
     pub expressions: u64,
-    /// Decisions made by these expressions.
     pub decisions: u64,
-    /// The largest overrun of a budget.
     pub overrun_max: Duration,
 }
 
@@ -42,7 +38,7 @@ impl fmt::Display for Counts {
     }
 }
 
-/// Tests `count` texts; with `is_timed`, a late decision is a failure.
+/// Tests `count` texts; with `is_timed`, late decisions are failures.
 pub fn run(seed: u64, count: u64, is_timed: bool) -> Result<Counts, String> {
     let layout =
         Layout::parse("#########\n#P......#\n#.##.##.#\n#.#...#.#\n#...#..s#\n#########").map_err(|e| e.to_string())?;
@@ -67,7 +63,7 @@ pub fn run(seed: u64, count: u64, is_timed: bool) -> Result<Counts, String> {
     Ok(counts)
 }
 
-/// Whether a text is an expression; an error if the answer is wrong.
+/// True if a text is an expression; fails if the parser is wrong.
 fn check(text: &str) -> Result<bool, String> {
     match text.parse::<Expression>() {
         Ok(expression) if expression.components().len() > DEPTH_MAX => Err("deeper than the limit".to_owned()),
@@ -85,7 +81,6 @@ fn check(text: &str) -> Result<bool, String> {
     }
 }
 
-/// The smallest overrun of several trials.
 fn overrun(text: &str, seed: u64, world: &World) -> Duration {
     let mut least = Duration::MAX;
     for _ in 0..TRIALS {
@@ -101,7 +96,6 @@ fn overrun(text: &str, seed: u64, world: &World) -> Duration {
     least
 }
 
-/// A valid expression, a damaged one, words in random order, or noise.
 fn text(dice: &mut Dice) -> String {
     match dice.below(10) {
         0 => String::from_utf8_lossy(&noise(dice, 200)).into_owned(),
@@ -125,7 +119,6 @@ fn text(dice: &mut Dice) -> String {
     }
 }
 
-/// Words of the grammar in random order.
 fn words(dice: &mut Dice) -> String {
     const WORDS: [&str; 18] = [
         "simulate",
@@ -150,7 +143,6 @@ fn words(dice: &mut Dice) -> String {
     (0..dice.below(24)).map(|_| dice.pick(&WORDS)).collect()
 }
 
-/// A valid expression, with numbers of every size.
 fn valid(dice: &mut Dice) -> String {
     let depth = if dice.one_in(4) { dice.below(DEPTH_MAX) } else { dice.below(6) };
     let mut text = String::new();

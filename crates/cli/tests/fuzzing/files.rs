@@ -1,5 +1,6 @@
-//! Arbitrary files as maps and recorded games, read in this process and by the commands: a result
-//! or one error line with the right exit code, never a panic, and within the memory limits below.
+//! Arbitrary files as maps and recorded games, read in this process and by the commands. Each must
+//! give a result or one error line with the right exit code, without a panic and within the memory
+//! limits.
 
 use std::fmt;
 use std::fs;
@@ -20,21 +21,18 @@ use super::pictures::picture;
 use super::{catch_panic, damage, json_like, mutate, noise};
 use crate::counting;
 
-/// Memory limit for reading one file: several times the longest line of a recording.
+/// Memory limit for one file: several times the longest line of a recording.
 const PEAK_BYTES_MAX: usize = 200_000_000;
 /// Address space limit of a command in kilobytes.
 const PROGRAM_KB_MAX: u32 = 2_000_000;
-/// Number of states of a recorded game before it is damaged.
 const STATES_MAX: usize = 12;
 
-/// Statistics of the files.
 #[derive(Default)]
 pub struct Counts {
     pub maps: u64,
     pub good_maps: u64,
     pub recordings: u64,
     pub good_recordings: u64,
-    /// Number of runs of commands.
     pub runs: u64,
     pub peak_bytes: usize,
 }
@@ -50,8 +48,7 @@ impl fmt::Display for Counts {
     }
 }
 
-/// Tests `count` files in this process, and every `run_every`th with the commands of `program` as
-/// well.
+/// Tests `count` files in this process, and every `run_every`th also with `program`.
 pub fn run(seed: u64, count: u64, program: &Path, run_every: u64) -> Result<Counts, String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let mut counts = Counts::default();
@@ -69,13 +66,11 @@ pub fn run(seed: u64, count: u64, program: &Path, run_every: u64) -> Result<Coun
     Ok(counts)
 }
 
-/// A file or folder to read.
 enum Case {
     Map(PathBuf),
     Recording(PathBuf),
 }
 
-/// A map folder, usually with at least one damaged file.
 fn map_case(dice: &mut Dice, folder: &Path) -> std::io::Result<Case> {
     let folder = folder.join("map");
     fs::create_dir_all(&folder)?;
@@ -102,7 +97,6 @@ fn meta(dice: &mut Dice) -> Vec<u8> {
     json.to_string().into_bytes()
 }
 
-/// A recorded game, plain or gzipped, with random damage.
 fn recording_case(dice: &mut Dice, folder: &Path) -> std::io::Result<Case> {
     let path = folder.join(dice.pick(&["game.jsonl", "game.jsonl.gz"]));
     let mut lines: Vec<Vec<u8>> = game_lines(dice).into_iter().map(|line| line.to_string().into_bytes()).collect();
@@ -138,7 +132,7 @@ fn zip(bytes: &[u8], dice: &mut Dice) -> std::io::Result<Vec<u8>> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
     encoder.write_all(bytes)?;
     if dice.one_in(300) {
-        // A decompression bomb: a few kilobytes that expand to a line that is too long.
+        // A decompression bomb: a small file that expands to a line over the limit.
         let spaces = [b' '; 1 << 16];
         for _ in 0..300 {
             encoder.write_all(&spaces)?;
@@ -154,7 +148,6 @@ fn zip(bytes: &[u8], dice: &mut Dice) -> std::io::Result<Vec<u8>> {
     Ok(zipped)
 }
 
-/// The lines of a short game on a small map.
 fn game_lines(dice: &mut Dice) -> Vec<Value> {
     let Ok(world) = World::new(&random_layout(dice), &Rules::BLITZ_2025) else { return Vec::new() };
     let writer = MessageWriter::new(&world, "team");
@@ -172,7 +165,6 @@ fn game_lines(dice: &mut Dice) -> Vec<Value> {
 }
 
 impl Case {
-    /// Reads it in this process.
     fn read(&self, counts: &mut Counts) -> Result<(), String> {
         let read = || match self {
             Self::Map(folder) => Map::load(folder).map(drop).map_err(|error| error.to_string()),
@@ -196,7 +188,6 @@ impl Case {
         }
     }
 
-    /// Reads it with a command.
     fn run(&self, program: &Path, dice: &mut Dice, counts: &mut Counts) -> Result<(), String> {
         let (Self::Map(path) | Self::Recording(path)) = self;
         let path = path.to_str().unwrap_or_default();
@@ -207,13 +198,13 @@ impl Case {
             vec!["solve", path, "--time-limit-ms", "20", "--no-jump", "--json"],
             vec!["play", path, "--planner", "random", "--budget-ms", "1"],
             vec!["simulate", path],
-            // On a valid map the server would run forever.
+            // The server would not stop on a valid map.
             vec!["serve", path, "--port", "0"],
         ];
         let (args, is_broken) = match self {
             Self::Recording(path) => {
                 let args = &recording_args[dice.below(recording_args.len())];
-                // Reading stops where a game diverges, which depends on the variant.
+                // Reading stops where the game diverges, which depends on the variant.
                 (args, verify(path, &Rules { no_jump: args.contains(&"--no-jump"), ..Rules::BLITZ_2025 }).is_err())
             }
             Self::Map(folder) => {
@@ -223,7 +214,7 @@ impl Case {
         };
         let output = start(program, args, &commands(dice)).map_err(|error| error.to_string())?;
         counts.runs += 1;
-        // If the files are valid, only `simulate` (because of its input) and a check may fail.
+        // With valid files only `simulate`, because of its input, and checks may fail.
         let is_allowed = |code: i32| match code {
             0 => !is_broken,
             1 => args[0] == "replay" && !is_broken,
@@ -234,7 +225,6 @@ impl Case {
     }
 }
 
-/// Input lines for `simulate`, few of them valid.
 fn commands(dice: &mut Dice) -> Vec<u8> {
     let mut lines = Vec::new();
     for _ in 0..dice.below(8) {
@@ -255,13 +245,13 @@ fn start(program: &Path, args: &[&str], input: &[u8]) -> std::io::Result<Output>
     shell.arg("-c").arg(format!("ulimit -v {PROGRAM_KB_MAX}; exec \"$0\" \"$@\"")).arg(program).args(args);
     let mut child = shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     if let Some(mut stdin) = child.stdin.take() {
-        // A command that does not read its input may have exited already.
+        // The command may exit before it reads its input.
         let _ = stdin.write_all(input);
     }
     child.wait_with_output()
 }
 
-/// At most one error line, consistent with the exit code.
+/// Expects at most one error line, consistent with the exit code.
 fn check(output: &Output, is_allowed: impl Fn(i32) -> bool) -> Result<(), String> {
     let errors = String::from_utf8_lossy(&output.stderr);
     match output.status.code() {

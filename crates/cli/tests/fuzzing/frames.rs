@@ -1,5 +1,5 @@
-//! Arbitrary frames and requests to a server while a game is played that must not be affected: each
-//! of its frames is compared with the simulator's, and its ticks are timed.
+//! Arbitrary frames and requests to a server, which must not affect a game played meanwhile: its
+//! frames are compared with the simulator's, and its ticks are timed.
 
 use std::fmt;
 use std::path::Path;
@@ -23,32 +23,24 @@ use tokio_tungstenite::tungstenite::Message;
 
 use super::{damage, json_like, mutate, noise};
 
-/// Number of parallel connections that send arbitrary frames.
 const FUZZ_CONNECTIONS: usize = 4;
-/// Maximum number of frames per connection: slightly more than the server accepts per second.
+/// Maximum number of frames per connection: slightly above the server's limit per second.
 const FRAMES_MAX: usize = 110;
-/// How long a client waits for data before it disconnects.
 const READ_TIMEOUT: Duration = Duration::from_millis(10);
-/// Maximum time that a client stays connected.
 const STAY_TIME: Duration = Duration::from_millis(500);
-/// Delay before a rejected client reconnects.
 const RECONNECT_DELAY: Duration = Duration::from_secs(1);
-/// Timeout: longer than anything here takes, even on a busy machine.
+/// Longer than anything takes here, even on a busy machine.
 const TIMEOUT: Duration = Duration::from_secs(60);
-/// Team of the game that must not be affected.
 const REFERENCE_TEAM: &str = "reference";
-/// Score of a complete game on the map.
 const COMPLETE_SCORE: u32 = 10_005;
 
-/// Statistics of the frames.
 #[derive(Default)]
 pub struct Counts {
     pub frames: u64,
     pub requests: u64,
     pub connections: u64,
-    /// Complete games played meanwhile.
+    /// Complete games of the reference bot.
     pub games: usize,
-    /// Games played by the fuzzing clients.
     pub fuzz_games: usize,
     /// Times from a command to the next state, sorted.
     pub ticks: Vec<Duration>,
@@ -65,7 +57,6 @@ impl fmt::Display for Counts {
     }
 }
 
-/// Formats sorted times.
 struct Times<'a>(&'a [Duration]);
 
 impl fmt::Display for Times<'_> {
@@ -77,7 +68,6 @@ impl fmt::Display for Times<'_> {
     }
 }
 
-/// Frames and connections so far.
 #[derive(Default)]
 struct Sent {
     connections: AtomicU64,
@@ -85,10 +75,9 @@ struct Sent {
     requests: AtomicU64,
 }
 
-/// Panics in any task: the server survives them, but they are defects.
+/// Panics in any task. The server survives them, but they are bugs.
 static PANICS: AtomicUsize = AtomicUsize::new(0);
 
-/// A server and the results of its games.
 struct TestServer {
     address: String,
     results: Arc<Mutex<Vec<GameResult>>>,
@@ -116,8 +105,8 @@ impl TestServer {
         Ok(Self { address, results, serving, player })
     }
 
-    /// Stops the server; returns the number of games by other clients, or an error if a game of the
-    /// reference bot was affected.
+    /// Stops the server; returns the number of other clients' games. Fails if a reference game was
+    /// affected.
     fn end(self) -> Result<usize, String> {
         if PANICS.load(Ordering::Relaxed) > 0 {
             return Err("a task panicked".to_owned());
@@ -140,7 +129,6 @@ impl TestServer {
     }
 }
 
-/// Sends `count` frames.
 pub async fn run(seed: u64, count: u64) -> Result<Counts, String> {
     let server = TestServer::start(Duration::ZERO).await?;
     let sent = Arc::new(Sent::default());
@@ -166,11 +154,11 @@ pub async fn run(seed: u64, count: u64) -> Result<Counts, String> {
     Ok(Counts { frames, requests, connections, games, fuzz_games, ticks })
 }
 
-/// Tick times of a game alone and of one during a connection flood.
+/// Tick times of a quiet game and of one during a connection flood.
 pub struct Flood {
-    /// Connections held open, as far as the server permits.
+    /// Connections held open, within the server's limit.
     pub sockets: usize,
-    /// Total number of connections; rejected clients reconnect.
+    /// All connections; rejected clients reconnect.
     pub connections: u64,
     /// Sorted.
     pub quiet: Vec<Duration>,
@@ -190,12 +178,11 @@ impl fmt::Display for Flood {
     }
 }
 
-/// Holds this many connections open during a game: silent ones, partial requests, partial frames,
-/// viewers; closed ones reconnect.
+/// Holds connections open during a game: silent ones, partial requests and frames, viewers. Closed
+/// ones reconnect.
 pub async fn flood(sockets: usize) -> Result<Flood, String> {
     const DELAY: Duration = Duration::from_millis(2);
-    // The clients' files are in the same process as the server's, and the file table must not grow
-    // while a game is timed.
+    // Clients and server share a process, whose file table must not grow while a game is timed.
     let files: Vec<_> = (0..4 * sockets).map_while(|_| std::fs::File::open("/dev/null").ok()).collect();
     drop(files);
     let server = TestServer::start(DELAY).await?;
@@ -211,7 +198,7 @@ pub async fn flood(sockets: usize) -> Result<Flood, String> {
     Ok(Flood { sockets, connections, quiet, flooded })
 }
 
-/// Many clients in their own thread, so that the game's bot does not wait for them.
+/// Many clients on their own thread, so that they do not delay the bot.
 struct IdleClients {
     connections: Arc<AtomicU64>,
     is_over: Arc<AtomicBool>,
@@ -219,8 +206,7 @@ struct IdleClients {
 }
 
 impl IdleClients {
-    /// Starts after a delay, so that the game's bot connects first: connections beyond the limit
-    /// are rejected.
+    /// Connects after the game's bot, because connections beyond the limit are rejected.
     fn start(address: String, sockets: usize, pause: Duration) -> Result<Self, String> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| error.to_string())?;
@@ -239,7 +225,6 @@ impl IdleClients {
         Ok(Self { connections, is_over, thread })
     }
 
-    /// Returns the number of connections.
     fn end(self) -> u64 {
         self.is_over.store(true, Ordering::Relaxed);
         let _ = self.thread.join();
@@ -247,7 +232,7 @@ impl IdleClients {
     }
 }
 
-/// Holds a connection open as long as the server permits, repeatedly.
+/// Repeatedly holds a connection open for as long as the server permits.
 async fn hold(address: String, number: usize, connections: Arc<AtomicU64>) {
     let viewer = frame(0x81, br#"{"type": "VIEWER"}"#, &mut Dice::from_seed(1));
     let words = [Vec::new(), b"GET / HT".to_vec(), upgrade().into_bytes(), [upgrade().into_bytes(), viewer].concat()];
@@ -278,11 +263,10 @@ fn count_panics() {
     });
 }
 
-/// A bot that knows the complete game and checks every frame.
 struct ReferenceBot {
     world: World,
     moves: Vec<Move>,
-    /// The server's pause after each tick, which is not counted.
+    /// The server's pause after each tick, which does not count.
     delay: Duration,
 }
 
@@ -293,7 +277,6 @@ impl ReferenceBot {
         Ok(Self { world, moves: solution.moves, delay })
     }
 
-    /// Plays a game and appends the tick times.
     async fn play(&self, address: &str, ticks: &mut Vec<Duration>) -> Result<(), String> {
         let stream = TcpStream::connect(address).await.map_err(|error| error.to_string())?;
         stream.set_nodelay(true).map_err(|error| error.to_string())?;
@@ -331,22 +314,19 @@ impl ReferenceBot {
     }
 }
 
-/// Sends until all clients together have sent enough.
 async fn fuzz(address: String, seed: u64, count: u64, sent: Arc<Sent>) {
     while sent.frames.load(Ordering::Relaxed) < count {
         let number = sent.connections.fetch_add(1, Ordering::Relaxed);
         let case = Case::new(&mut Dice::from_seed(seed.wrapping_add(number)));
         sent.frames.fetch_add(case.frames, Ordering::Relaxed);
         sent.requests.fetch_add(1, Ordering::Relaxed);
-        // The server may reject any of it; the concurrent game shows that it still works.
+        // The server may reject anything; the concurrent game checks that it works.
         let _ = timeout(TIMEOUT, case.send(&address)).await;
     }
 }
 
-/// The data sent on one connection.
 struct Case {
     request: Vec<u8>,
-    /// Data sent after the response.
     rest: Vec<u8>,
     frames: u64,
     hangs_up: bool,
@@ -359,8 +339,7 @@ impl Case {
             return Self { request: request(dice), rest: noise(dice, 200), frames: 0, hangs_up };
         }
         let mut rest = Vec::new();
-        // Most invalid JSON closes the connection, so connections with valid JSON deliver more
-        // frames.
+        // Invalid JSON mostly closes the connection, so connections with valid JSON deliver more.
         let is_valid = !dice.one_in(4);
         let count = 1 + if is_valid { dice.below(FRAMES_MAX) } else { dice.below(6) };
         for place in 0..count {
@@ -378,7 +357,7 @@ impl Case {
             let _ = stream.read(&mut answer).await?;
         }
         stream.write_all(&self.rest).await?;
-        // A viewer receives states indefinitely, so limit the time.
+        // States for a viewer never end.
         let until = Instant::now() + STAY_TIME;
         while !self.hangs_up
             && Instant::now() < until
@@ -394,7 +373,6 @@ fn upgrade() -> String {
         .to_owned()
 }
 
-/// A malformed or unusual request, or one for a missing resource.
 fn request(dice: &mut Dice) -> Vec<u8> {
     let path = dice.pick(&[
         "/",
@@ -406,12 +384,16 @@ fn request(dice: &mut Dice) -> Vec<u8> {
         "*",
         "http://x/",
         "/?a=b",
+        "/replay/1/0",
+        "/branch/1/0/m/os:abort",
     ]);
     let method = dice.pick(&["GET", "POST", "PUT", "DELETE", "OPTIONS", "CONNECT", "TRACE", "HEAD", "G E T"]);
     let header = dice.pick(&[
         "Content-Length: 99999999999999999999",
         "Transfer-Encoding: chunked",
         "Origin: null",
+        "Origin: http://localhost",
+        "Sec-Fetch-Site: cross-site",
         "Upgrade: h2c",
         "X: \x7f",
         "Expect: 100-continue",
@@ -426,7 +408,7 @@ fn request(dice: &mut Dice) -> Vec<u8> {
     bytes
 }
 
-/// A well-formed frame with JSON that may be meaningless.
+/// A well-formed frame; its JSON may be meaningless.
 fn valid_frame(dice: &mut Dice, is_first: bool) -> Vec<u8> {
     let mut json = match dice.below(if is_first { 3 } else { 12 }) {
         0 => json!({"type": "REGISTER", "teamName": "fuzzer"}),
@@ -441,7 +423,6 @@ fn valid_frame(dice: &mut Dice, is_first: bool) -> Vec<u8> {
     frame(dice.pick(&[0x81, 0x82]), json.to_string().as_bytes(), dice)
 }
 
-/// Any frame: nested JSON, control frames, fragments, and malformed frames.
 fn arbitrary_frame(dice: &mut Dice) -> Vec<u8> {
     let payload = if dice.one_in(3) { noise(dice, 300) } else { json_like(dice) };
     let mut bytes = match dice.below(10) {
@@ -460,7 +441,6 @@ fn arbitrary_frame(dice: &mut Dice) -> Vec<u8> {
     bytes
 }
 
-/// A masked frame.
 fn frame(first_byte: u8, payload: &[u8], dice: &mut Dice) -> Vec<u8> {
     let mut bytes = vec![first_byte];
     match payload.len() {

@@ -1,5 +1,5 @@
-//! Arbitrary messages to [`Bot::next_action_since`]: an action or a clear error, never a panic,
-//! never late.
+//! Arbitrary messages to [`Bot::next_action_since`], which must give an action or an error in time
+//! and never panic.
 
 use std::fmt;
 use std::path::Path;
@@ -15,25 +15,20 @@ use getaway_reference::lockstep::{Dice, random_layout};
 
 use super::{catch_panic, damage, json_like, mutate, thread_time, wall_time};
 
-/// Allowed overrun of a decision's budget.
 const OVERRUN_MAX: Duration = Duration::from_millis(5);
-/// Number of messages per bot, in one or several games.
 const MESSAGES_PER_BOT: u64 = 100;
-/// How often a late bot is run again: a real slowdown shows up every time.
+/// Number of attempts of a late bot; a real slowdown is late in each.
 const TRIALS: usize = 3;
 
-/// Statistics of the messages.
 #[derive(Default)]
 pub struct Counts {
     pub messages: u64,
-    /// Messages that could be read.
     pub read: u64,
     pub decisions: u64,
-    /// Bots that were late once, but not when run again.
+    /// Bots that were late in the first attempt only.
     pub retried: u64,
-    /// The largest overrun of a budget, after any retry.
+    /// The largest overrun of a budget, after retries.
     pub overrun_max: Duration,
-    /// A description of that decision.
     worst: String,
 }
 
@@ -48,7 +43,7 @@ impl fmt::Display for Counts {
     }
 }
 
-/// Sends at least `count` messages to bots; with `is_timed`, a late decision is a failure.
+/// Sends at least `count` messages to bots; with `is_timed`, late decisions are failures.
 pub fn run(seed: u64, count: u64, is_timed: bool) -> Result<Counts, String> {
     let maps = layouts();
     let mut counts = Counts::default();
@@ -56,7 +51,7 @@ pub fn run(seed: u64, count: u64, is_timed: bool) -> Result<Counts, String> {
     while counts.messages < count {
         let mut run = play(number, &maps, wall_time)?;
         if is_timed && run.overrun_max > OVERRUN_MAX {
-            // Retried on the thread's CPU clock, so that load from other processes does not count.
+            // The thread's CPU clock excludes the load from other processes.
             counts.retried += 1;
             for _ in 0..TRIALS {
                 run = play(number, &maps, thread_time)?;
@@ -80,8 +75,8 @@ pub fn run(seed: u64, count: u64, is_timed: bool) -> Result<Counts, String> {
     Ok(counts)
 }
 
-/// The bundled maps, and halls of the maximum size with few and with many threats, whose worlds are
-/// built over several ticks.
+/// The bundled maps, and the largest halls with few and many threats, whose worlds take several
+/// ticks to build.
 fn layouts() -> Vec<Layout> {
     let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join("maps");
     let entries = MapLibrary::new([folder]).list().unwrap_or_default();
@@ -95,7 +90,6 @@ fn layouts() -> Vec<Layout> {
     layouts
 }
 
-/// Plays one bot against a server that sends broken messages.
 fn play(seed: u64, maps: &[Layout], clock: fn() -> Duration) -> Result<Counts, String> {
     let mut dice = Dice::from_seed(seed);
     let layout =
@@ -146,14 +140,13 @@ fn play(seed: u64, maps: &[Layout], clock: fn() -> Duration) -> Result<Counts, S
     Ok(counts)
 }
 
-/// A random planner with a small budget. Most have a limit in simulated ticks, because a million
-/// messages have to be answered.
+/// A random planner with a small budget, mostly in simulated ticks to be fast.
 fn options(dice: &mut Dice, seed: u64) -> BotOptions {
     let planner = if dice.one_in(2) { NAMES[dice.below(NAMES.len())].0 } else { "survival" };
     let is_unbounded = dice.one_in(25);
     let budget_ms = if is_unbounded { dice.pick(&[0, 1, 2, 5]) } else { dice.pick(&[0, 1, 10, 50]) };
     BotOptions {
-        planner: planner.to_owned(),
+        planner: planner.parse().expect("a planner"),
         budget: Budget {
             time: Some(Duration::from_millis(budget_ms)),
             ticks: (!is_unbounded).then(|| dice.pick(&[0, 1, 30, 100])),
@@ -165,7 +158,6 @@ fn options(dice: &mut Dice, seed: u64) -> BotOptions {
     }
 }
 
-/// A valid message, a mutated one, a damaged one, or arbitrary bytes.
 fn message(world: &World, state: &getaway::game::State, dice: &mut Dice) -> Vec<u8> {
     if dice.one_in(12) {
         return json_like(dice);
@@ -184,7 +176,7 @@ fn message(world: &World, state: &getaway::game::State, dice: &mut Dice) -> Vec<
     bytes
 }
 
-/// Adds more threats than a world accepts, or than a message may have.
+/// Adds more threats than a world or a message may have.
 fn add_threats(json: &mut serde_json::Value, dice: &mut Dice) {
     let count = dice.pick(&[64, 65, 1000, 1024, 1025]);
     let Some(threats) = json["threats"].as_array_mut() else { return };

@@ -1,10 +1,9 @@
-//! Invalid input of every kind, generated from seeds: shared by the short tests in `tests/fuzz.rs`
-//! and the long runs of `examples/fuzz.rs`.
+//! Invalid input of every kind, for the short tests in `tests/integration/fuzz.rs` and the long
+//! runs of `examples/fuzz.rs`.
 //!
-//! Case N of a run is generated from `seed + N`, so a failure can be reproduced from its number
-//! alone.
+//! Case N is generated from `seed + N`, so its number reproduces a failure.
 
-#![allow(dead_code, reason = "each test and example that includes this is its own crate and uses only a part of it")]
+#![allow(dead_code, reason = "each program that includes this uses only a part of it")]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::LazyLock;
@@ -19,37 +18,33 @@ pub mod frames;
 pub mod messages;
 pub mod pictures;
 
-/// Runs code that must not panic; returns an error if it does.
+/// Runs code that must not panic; returns a panic as an error.
 pub fn catch_panic<T>(what: &str, call: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(call)).map_err(|_| format!("{what} panicked"))
 }
 
-/// Wall-clock time.
 pub fn wall_time() -> Duration {
     static START: LazyLock<Instant> = LazyLock::new(Instant::now);
     START.elapsed()
 }
 
-/// CPU time of this thread, so that other processes on a busy machine do not count. Slower to read
-/// than the wall clock.
+/// CPU time of this thread, without other processes; slower to read than the wall clock.
 #[cfg(unix)]
 pub fn thread_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// Falls back to wall-clock time.
 #[cfg(not(unix))]
 pub fn thread_time() -> Duration {
     wall_time()
 }
 
-/// Random bytes, at most `bytes_max`.
 pub fn noise(dice: &mut Dice, bytes_max: usize) -> Vec<u8> {
     (0..dice.below(bytes_max + 1)).map(|_| dice.below(256) as u8).collect()
 }
 
-/// Damages bytes once: changes, removes, inserts or repeats some, or truncates the rest.
+/// Changes, removes, inserts or repeats some bytes, or truncates the rest.
 pub fn damage(bytes: &mut Vec<u8>, dice: &mut Dice) {
     if bytes.is_empty() {
         return;
@@ -72,7 +67,7 @@ pub fn damage(bytes: &mut Vec<u8>, dice: &mut Dice) {
     }
 }
 
-/// Replaces, removes or moves something in a JSON value.
+/// Replaces, removes or moves part of a JSON value.
 pub fn mutate(json: &mut Value, dice: &mut Dice) {
     match json {
         Value::Array(list) if !list.is_empty() && !dice.one_in(8) => {
@@ -103,7 +98,6 @@ pub fn mutate(json: &mut Value, dice: &mut Dice) {
     }
 }
 
-/// A value that is valid elsewhere, or nowhere.
 fn arbitrary_value(dice: &mut Dice) -> Value {
     match dice.below(22) {
         0 => json!(null),

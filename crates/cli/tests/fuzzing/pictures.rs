@@ -1,5 +1,3 @@
-//! Images for the map loader, most of them damaged.
-
 use flate2::Crc;
 use getaway::map::encode_layout;
 use getaway_reference::lockstep::{Dice, random_layout};
@@ -7,12 +5,11 @@ use png::{BitDepth, ColorType};
 
 use super::damage;
 
-/// The eight bytes before the first chunk.
 const SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
 /// Size of a chunk without its data: length, name and checksum.
 const CHUNK_FRAME: usize = 12;
 
-/// Noise, or an image of some kind with random damage.
+/// Noise, or an image with random damage.
 pub fn picture(dice: &mut Dice) -> Vec<u8> {
     if dice.one_in(10) {
         let mut bytes = if dice.one_in(2) { SIGNATURE.to_vec() } else { Vec::new() };
@@ -30,14 +27,13 @@ pub fn picture(dice: &mut Dice) -> Vec<u8> {
             damage(&mut bytes, dice);
         }
     }
-    // With correct checksums a damaged image gets further into the decoder.
+    // Correct checksums let a damaged image get further into the decoder.
     if dice.one_in(2) {
         fix_checksums(&mut bytes);
     }
     bytes
 }
 
-/// An image with random samples of any PNG kind.
 fn any_kind(dice: &mut Dice) -> Vec<u8> {
     let (color, depths): (ColorType, &[BitDepth]) = match dice.below(5) {
         0 => {
@@ -57,7 +53,7 @@ fn any_kind(dice: &mut Dice) -> Vec<u8> {
     encoder.set_color(color);
     encoder.set_depth(depth);
     if color == ColorType::Indexed {
-        // A palette of player, wall and open; it may be too short.
+        // A palette of player, wall and open, which may be too short.
         let entries = dice.pick(&[3, 16, 256]);
         let palette: Vec<u8> =
             [[0, 0, 255], [0, 0, 0], [255, 255, 255]].into_iter().cycle().take(entries).flatten().collect();
@@ -72,7 +68,6 @@ fn any_kind(dice: &mut Dice) -> Vec<u8> {
     bytes
 }
 
-/// Changes a byte of the header: size, depth, colour type, interlacing.
 fn damage_header(bytes: &mut [u8], dice: &mut Dice) {
     let header = SIGNATURE.len() + 8;
     if let Some(byte) = bytes.get_mut(header + dice.below(13)) {
@@ -80,7 +75,6 @@ fn damage_header(bytes: &mut [u8], dice: &mut Dice) {
     }
 }
 
-/// Corrects the checksum of every complete chunk.
 fn fix_checksums(bytes: &mut [u8]) {
     let mut at = SIGNATURE.len();
     while let Some(length) = bytes.get(at..at + 4) {

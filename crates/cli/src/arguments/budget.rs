@@ -1,0 +1,37 @@
+use std::time::Duration;
+
+use clap::Args;
+use getaway::search::Budget;
+
+use super::{ANY, integer};
+
+const MAX_BUDGET_MS: u64 = 3_600_000;
+
+#[derive(Args)]
+pub(crate) struct BudgetArgs {
+    /// Time limit per decision in milliseconds; makes results depend
+    /// {n}on the machine [default of play: 75 without another limit]
+    #[arg(long, value_name = "MS", value_parser = integer::<u64>(0..=MAX_BUDGET_MS))]
+    budget_ms: Option<u64>,
+    /// Maximum simulated ticks per decision; reproducible without
+    /// {n}--budget-ms [default of eval, battle and tournament: 20000
+    /// {n}without another limit]
+    #[arg(long, value_name = "N", value_parser = integer::<u64>(ANY))]
+    budget_ticks: Option<u64>,
+    /// Maximum evaluations of whole sequences per decision; for
+    /// {n}expressions only
+    #[arg(long, value_name = "N", value_parser = integer::<u64>(ANY))]
+    budget_evals: Option<u64>,
+}
+
+impl BudgetArgs {
+    pub fn is_given(&self) -> bool {
+        self.or(Budget::UNLIMITED) != Budget::UNLIMITED
+    }
+
+    pub fn or(&self, default: Budget) -> Budget {
+        let time = self.budget_ms.map(Duration::from_millis);
+        let budget = Budget { time, ticks: self.budget_ticks, evaluations: self.budget_evals, ..Budget::UNLIMITED };
+        if budget == Budget::UNLIMITED { default } else { budget }
+    }
+}

@@ -1,0 +1,67 @@
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+
+use getaway_arena::{ExternalBot, ExternalOptions, ExternalRecord, Failure, SeriesError};
+
+use super::integer;
+use crate::CliError;
+use crate::output::one_line;
+
+/// An upper limit, so that a typing error cannot cause a tick of several days.
+const MAX_TICK_MS: u64 = 3_600_000;
+
+#[derive(Args)]
+#[command(next_help_heading = "External bots")]
+pub(crate) struct BotArgs {
+    /// Time limit of an external bot per tick, in milliseconds; a late tick is
+    /// {n}played without a command
+    #[arg(long, default_value_t = 100, value_name = "MS", value_parser = integer::<u64>(1..=MAX_TICK_MS))]
+    tick_ms: u64,
+    /// Write the standard error of external bots into this folder, one file per game
+    #[arg(long, value_name = "DIR")]
+    logs: Option<PathBuf>,
+}
+
+impl BotArgs {
+    /// The options; a single game always gets a new process.
+    pub fn options(&self) -> ExternalOptions {
+        let &Self { tick_ms, ref logs } = self;
+        ExternalOptions { tick_time: Duration::from_millis(tick_ms), restart: true, logs: logs.clone() }
+    }
+}
+
+#[derive(Args)]
+#[command(next_help_heading = "External bots")]
+pub(crate) struct ExternalArgs {
+    #[command(flatten)]
+    bot: BotArgs,
+    /// Start a new process of each pipe: bot for every game; by default one
+    /// {n}process plays all games of a thread (exec: bots always get a new one)
+    #[arg(long)]
+    restart: bool,
+}
+
+impl ExternalArgs {
+    pub fn options(&self) -> ExternalOptions {
+        ExternalOptions { restart: self.restart, ..self.bot.options() }
+    }
+}
+
+pub(crate) fn external_bot(planner: &str) -> Result<Option<ExternalBot>, CliError> {
+    match ExternalBot::parse(planner) {
+        Some(bot) if bot.command.is_empty() => Err(SeriesError::NoCommand(planner.to_owned()).into()),
+        bot => Ok(bot),
+    }
+}
+
+/// Fails if the bot failed in a single game.
+pub(crate) fn bot_failure(record: &ExternalRecord) -> Result<(), CliError> {
+    match &record.failure {
+        Some(Failure { kind, tick, detail }) => {
+            Err(CliError::Check(one_line(&format!("the bot {kind} in tick {tick}: {detail}"))))
+        }
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,62 @@
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use getaway::game::{Rules, World};
+use getaway::map::{Map, MapEntry, MapLibrary};
+
+use crate::CliError;
+
+/// The map folders, for every command that takes a map.
+#[derive(Args, Clone, Debug)]
+pub struct MapArgs {
+    /// Search this folder for maps before the bundled ones; repeatable
+    #[arg(long = "maps", value_name = "DIR")]
+    pub(crate) dirs: Vec<PathBuf>,
+}
+
+impl MapArgs {
+    /// The maps of every `--maps DIR`, then the bundled maps. Fails on a folder without maps.
+    pub fn library(&self) -> Result<MapLibrary, CliError> {
+        self.check()?;
+        Ok(MapLibrary::with_our_maps(&self.dirs))
+    }
+
+    /// The maps with these names or paths; by default those of `--maps DIR`, or the bundled ones.
+    pub fn load(&self, names: &[String]) -> Result<Vec<Map>, CliError> {
+        let library = self.library()?;
+        if !names.is_empty() {
+            return Ok(names.iter().map(|name| library.find(name)).collect::<Result<_, _>>()?);
+        }
+        let library = if self.dirs.is_empty() { library } else { MapLibrary::new(&self.dirs) };
+        Ok(library.list()?.iter().map(MapEntry::load).collect::<Result<_, _>>()?)
+    }
+
+    pub fn find(&self, name_or_path: &str) -> Result<Map, CliError> {
+        Ok(self.library()?.find(name_or_path)?)
+    }
+
+    /// Fails on a folder without maps, and suggests a nearby one.
+    fn check(&self) -> Result<(), CliError> {
+        let has_maps = |dir: &Path| MapLibrary::new([dir]).list().map(|entries| !entries.is_empty());
+        for dir in &self.dirs {
+            if has_maps(dir)? {
+                continue;
+            }
+            let near = [Some(dir.join("maps")), dir.parent().map(Path::to_path_buf)].into_iter().flatten();
+            let advice = match near.into_iter().find(|near| matches!(has_maps(near), Ok(true))) {
+                Some(near) => format!("; there are maps in {}", near.display()),
+                None => String::new(),
+            };
+            return Err(CliError::Input(format!(
+                "no maps in {}: expected a folder with one folder per map{advice}",
+                dir.display()
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// The world of a map; errors start with the map's name.
+pub(crate) fn world_of(map: &Map, rules: &Rules) -> Result<World, CliError> {
+    World::new(&map.layout, rules).map_err(|error| CliError::Input(format!("{}: {error}", map.name)))
+}

@@ -1,0 +1,73 @@
+use std::path::PathBuf;
+
+use clap::Args;
+use getaway::search::Budget;
+
+use super::{ANY, BudgetArgs, ExternalArgs, MapArgs, RulesArgs, integer};
+use crate::output::{OutputArgs, note};
+
+/// Reproducible, and enough for `survival` to play as well as within 75 ms.
+const DEFAULT_BUDGET: Budget = Budget::ticks(20_000);
+const MAX_SAMPLES: u64 = 100_000;
+pub(crate) const MAX_THREADS: u64 = 1024;
+
+#[derive(Args)]
+pub(crate) struct SeriesArgs {
+    #[command(flatten)]
+    pub maps: MapArgs,
+    /// Number of games per planner and map
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = integer::<u32>(1..=MAX_SAMPLES))]
+    pub samples: u32,
+    /// Number of parallel games [default: number of physical cores]
+    #[arg(long, value_name = "N", value_parser = integer::<u16>(1..=MAX_THREADS))]
+    threads: Option<u16>,
+    #[command(flatten)]
+    budget: BudgetArgs,
+    #[command(flatten)]
+    pub rules: RulesArgs,
+    /// Seed of the series; each sample has a seed that all planners
+    /// {n}share
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = integer::<u64>(ANY))]
+    pub seed: u64,
+    /// Append each finished game to this file as a line of JSON, and
+    /// {n}skip the games that it contains; created if missing
+    #[arg(long, value_name = "FILE")]
+    pub resume: Option<PathBuf>,
+    /// Write a self-contained HTML report with replays of the games,
+    /// {n}next to a .csv of the games and a .json of the result
+    #[arg(long, value_name = "FILE.html")]
+    pub report: Option<PathBuf>,
+    /// Play on the Ray cluster at this address: HOST:PORT, auto for
+    /// {n}the one on this machine, or local for a new one; needs the
+    /// {n}Python package with its extra `cluster`
+    #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["threads", "logs"])]
+    pub ray: Option<String>,
+    #[command(flatten)]
+    pub output: OutputArgs,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub external: ExternalArgs,
+}
+
+impl SeriesArgs {
+    pub fn budget(&self) -> Budget {
+        self.budget.or(DEFAULT_BUDGET)
+    }
+
+    pub fn thread_count(&self) -> usize {
+        self.threads.map_or_else(num_cpus::get_physical, usize::from)
+    }
+
+    /// The number of parallel games; prints a warning if it exceeds the number of cores.
+    pub fn threads(&self) -> usize {
+        let (cores, threads) = (num_cpus::get_physical(), self.thread_count());
+        if self.budget().has_time() && threads > cores {
+            note(&format!(
+                "warning: {threads} threads on {cores} physical cores: games compete for time, which weakens a budget in milliseconds"
+            ));
+        }
+        threads
+    }
+}

@@ -1,0 +1,51 @@
+use std::ops::RangeInclusive;
+
+pub(crate) const ANY: RangeInclusive<u64> = 0..=u64::MAX;
+
+pub(crate) fn integer<T: TryFrom<u64>>(
+    range: RangeInclusive<u64>,
+) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static {
+    move |text| {
+        let number = text.parse::<u64>().ok().filter(|number| range.contains(number));
+        number.and_then(|number| T::try_from(number).ok()).ok_or_else(|| {
+            let (least, most) = (range.start(), range.end());
+            let most = if most == ANY.end() { "2^64 - 1".to_owned() } else { most.to_string() };
+            format!("expected a whole number from {least} to {most}")
+        })
+    }
+}
+
+pub(crate) fn float(text: &str) -> Result<f64, String> {
+    text.parse::<f64>().ok().filter(|number| number.is_finite()).ok_or_else(|| "expected a number".to_owned())
+}
+
+/// Parses `WxH`, columns and rows.
+pub(crate) fn parse_size(text: &str) -> Result<(i32, i32), String> {
+    let parse = || {
+        let (width, height) = text.split_once('x')?;
+        Some((width.parse().ok()?, height.parse().ok()?))
+    };
+    parse().ok_or_else(|| "expected WxH, for example 21x17".to_owned())
+}
+
+/// Parses a share into thousandths.
+pub(crate) fn parse_permille(text: &str) -> Result<u32, String> {
+    let share: Option<f64> = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
+    share.map(|share| (share * 1000.0).round() as u32).ok_or_else(|| "expected a number from 0 to 1".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_out_of_range_are_rejected_with_the_range() {
+        let hundred = integer::<u8>(1..=100);
+        assert_eq!((hundred("1"), hundred("100")), (Ok(1), Ok(100)));
+        for text in ["0", "101", "-1", "1.5", "one", ""] {
+            assert_eq!(hundred(text), Err("expected a whole number from 1 to 100".to_owned()), "{text:?}");
+        }
+        assert_eq!(integer::<u64>(ANY)("18446744073709551615"), Ok(u64::MAX));
+        assert_eq!(float("nan"), Err("expected a number".to_owned()));
+    }
+}

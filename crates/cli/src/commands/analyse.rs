@@ -1,0 +1,167 @@
+//! `getaway analyse`: explains why a recorded game was lost.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::Args;
+use serde::Serialize;
+
+use getaway::game::{Rules, Status};
+use getaway::map::Map;
+use getaway::planner::Budget;
+use getaway::protocol::write_line;
+use getaway_viewer::{ANALYSIS_TICKS, Analysis, GameLog, RecordingSource};
+
+use crate::CliError;
+use crate::arguments::{ANY, MapArgs, RulesArgs, integer};
+use crate::output::{Progress, ending, one_line};
+
+const MOVES_SHOWN: usize = 60;
+/// With reading and printing, a game takes at most five seconds.
+const TIME_LIMIT_DEFAULT_MS: u64 = 4000;
+/// Number of ticks of the curve printed around the one that lost the game.
+const CURVE_TICKS: usize = 10;
+
+const EXAMPLES: &str = "Examples:
+  getaway analyse games/last.jsonl           the tick that lost the game, and a line that survives
+  getaway analyse games/last.jsonl.gz --json one object: map, end, last_savable_tick, line, ...
+  getaway analyse lost.jsonl --maps path/to/maps --time-limit-ms 60000";
+
+/// Explain why a recorded game was lost, and find a line that would have survived
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct AnalyseArgs {
+    /// Recorded game (.jsonl, .jsonl.gz)
+    #[arg(value_name = "FILE")]
+    recording: PathBuf,
+    /// Another recording of the same game, by its server or its bot,
+    /// {n}to merge into it
+    #[arg(long, value_name = "FILE")]
+    with: Option<PathBuf>,
+    #[command(flatten)]
+    maps: MapArgs,
+    #[command(flatten)]
+    rules: RulesArgs,
+    /// Maximum work of the solver in simulated ticks
+    #[arg(long, value_name = "N", default_value_t = ANALYSIS_TICKS, value_parser = integer::<u64>(ANY))]
+    budget_ticks: u64,
+    /// Time limit of the solver in milliseconds; results at the limit
+    /// {n}depend on the machine
+    #[arg(long, value_name = "MS", default_value_t = TIME_LIMIT_DEFAULT_MS, value_parser = integer::<u64>(ANY))]
+    time_limit_ms: u64,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Report<'a> {
+    file: String,
+    #[serde(flatten)]
+    analysis: &'a Analysis,
+}
+
+pub(crate) fn run(args: &AnalyseArgs, out: &mut impl Write) -> Result<(), CliError> {
+    let log = read(&args.recording, args.with.as_deref(), &args.maps, &args.rules)?;
+    let limit = Budget::time(Duration::from_millis(args.time_limit_ms));
+    let progress = Progress::open_ended();
+    progress.set_message(format!("analysing {}", one_line(&args.recording.display().to_string())));
+    let analysis = Analysis::of_log(&log, limit.and(Budget::ticks(args.budget_ticks)));
+    drop(progress);
+    if args.json {
+        let file = args.recording.display().to_string();
+        return Ok(write_line(out, &Report { file, analysis: &analysis })?);
+    }
+    write_text(&log, &analysis, out)
+}
+
+/// Reads a recording, merges another one of the same game, and looks up its map.
+pub(crate) fn read(file: &Path, with: Option<&Path>, maps: &MapArgs, rules: &RulesArgs) -> Result<GameLog, CliError> {
+    read_log(file, with, rules.given()?.as_ref(), &known_maps(maps)?)
+}
+
+pub(crate) fn read_log(
+    file: &Path,
+    with: Option<&Path>,
+    rules: Option<&Rules>,
+    maps: &[Map],
+) -> Result<GameLog, CliError> {
+    let read = |file: &Path| GameLog::read(&RecordingSource::File(file.to_owned()), rules, maps);
+    let log = read(file)?;
+    match with {
+        None => Ok(log),
+        Some(with) => Ok(log
+            .merged(read(with)?)
+            .map_err(|error| CliError::Input(format!("{}: {error}", one_line(&with.display().to_string()))))?),
+    }
+}
+
+/// The maps among which a recording's map is looked up. Skips maps that cannot be loaded.
+pub(crate) fn known_maps(maps: &MapArgs) -> Result<Vec<Map>, CliError> {
+    Ok(maps.library()?.list()?.iter().filter_map(|entry| entry.load().ok()).collect())
+}
+
+fn write_text(log: &GameLog, analysis: &Analysis, out: &mut impl Write) -> Result<(), CliError> {
+    let Analysis { map, end, final_tick, score, .. } = analysis;
+    let map = map.as_deref().unwrap_or("an unknown map");
+    let end = ending(*end, *final_tick);
+    let planner = log.notes.as_ref().and_then(|notes| notes.planner.as_deref());
+    let planner = planner.map_or_else(String::new, |planner| format!(", planner {planner}"));
+    writeln!(out, "{}: {}, {end}, score {score}{}", one_line(&log.title), one_line(map), one_line(&planner))?;
+    writeln!(out, "{}", one_line(&analysis.sentence))?;
+    if let Some(note) = log.note() {
+        writeln!(out, "Note: {}.", one_line(&note))?;
+    }
+    write_commands(analysis, out)?;
+    if analysis.end == Status::Complete {
+        return Ok(());
+    }
+    let Some(tick) = analysis.last_savable_tick else { return Ok(()) };
+    if analysis.kind.is_some() && tick < *final_tick {
+        let proof = if analysis.is_proven { "proven" } else { "a line was found; a later tick is not excluded" };
+        writeln!(out, "Last tick from which survival was possible: {tick} ({proof})")?;
+    }
+    write_curve(analysis, tick, out)?;
+    let line = analysis.line.as_ref().map(ToString::to_string).unwrap_or_default();
+    let rest = line.len().saturating_sub(MOVES_SHOWN);
+    let more = if rest > 0 { format!("… and {rest} more moves (--json prints all)") } else { String::new() };
+    writeln!(out, "A surviving line, from tick {tick} on:")?;
+    Ok(writeln!(out, "{}{more}", &line[..line.len() - rest])?)
+}
+
+fn write_commands(analysis: &Analysis, out: &mut impl Write) -> Result<(), CliError> {
+    let commands = &analysis.commands;
+    let mut parts = Vec::new();
+    for (count, what) in [
+        (commands.late, "late"),
+        (commands.missing, "missing"),
+        (commands.unreadable, "unreadable"),
+        (commands.ignored, "not played by the server"),
+    ] {
+        if count > 0 {
+            parts.push(format!("{count} {what}"));
+        }
+    }
+    if !parts.is_empty() {
+        writeln!(out, "Commands: {}", parts.join(", "))?;
+    }
+    if let Some(tick) = commands.left_tick {
+        writeln!(out, "The bot was gone from tick {tick} on")?;
+    }
+    if commands.mispredicted > 0 {
+        writeln!(out, "Ticks with mispredictions: {}", commands.mispredicted)?;
+    }
+    Ok(())
+}
+
+fn write_curve(analysis: &Analysis, tick: u16, out: &mut impl Write) -> Result<(), CliError> {
+    let decisive = usize::from(tick.saturating_sub(analysis.first_tick));
+    let first = decisive.saturating_sub(CURVE_TICKS / 2);
+    let room = analysis.room.iter().enumerate().skip(first).take(CURVE_TICKS);
+    let room: Vec<String> =
+        room.map(|(index, room)| format!("{} {room}", index + usize::from(analysis.first_tick))).collect();
+    let ahead = analysis.room_ticks;
+    writeln!(out, "Room left, in tiles where the car can be alive {ahead} ticks later, by tick: {}", room.join(", "))?;
+    Ok(())
+}

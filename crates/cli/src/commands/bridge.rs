@@ -1,0 +1,56 @@
+use std::env;
+use std::io::{self, Write};
+
+use clap::Args;
+
+use getaway::protocol::Register;
+use getaway_arena::{BridgeError, BridgeReport, bridge};
+
+use crate::CliError;
+use crate::output::{Terminal, shell_quoted};
+use crate::series::stop_on_interrupt;
+
+const DEFAULT_URL: &str = "ws://127.0.0.1:8765";
+
+const EXAMPLES: &str = "Examples:
+  getaway bridge -- python examples/bots/walker.py
+  getaway bridge --url ws://127.0.0.1:8765 --team walkers -- sh examples/bots/walker.sh";
+
+/// Play on a server with a bot that reads states and writes commands as lines of JSON
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct BridgeArgs {
+    /// Address of the server [default: $SERVER_URL, or ws://127.0.0.1:8765]
+    #[arg(long, value_name = "URL")]
+    url: Option<String>,
+    /// Team name for the registration; ignored if TOKEN is set
+    #[arg(long, default_value = "bridge", value_name = "NAME")]
+    team: String,
+    /// Command that starts the bot, after --
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+pub(crate) fn run(args: &BridgeArgs, out: &mut impl Write) -> Result<(), CliError> {
+    let variable = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
+    let url = args.url.clone().or_else(|| variable("SERVER_URL")).unwrap_or_else(|| DEFAULT_URL.to_owned());
+    let register = Register { token: variable("TOKEN"), team_name: Some(args.team.clone()) };
+    // A single argument is a shell command.
+    let command = match &args.command[..] {
+        [command] => command.clone(),
+        words => words.iter().map(|word| shell_quoted(word)).collect::<Vec<String>>().join(" "),
+    };
+    let stop = stop_on_interrupt()?;
+    // Standard output is reserved for the result.
+    let mut stderr = Terminal::new(io::stderr());
+    let mut log = |text: &str| drop(stderr.write_all(text.as_bytes()));
+    let result = bridge(&url, &register, &command, &stop, &mut log);
+    let BridgeReport { states, commands } = result.map_err(|error| match error {
+        BridgeError::Ended { .. } => CliError::Check(error.to_string()),
+        _ => CliError::Input(error.to_string()),
+    })?;
+    if stop.load(std::sync::atomic::Ordering::Relaxed) {
+        return Err(CliError::Interrupted(format!("interrupted after {states} states")));
+    }
+    Ok(writeln!(out, "the server closed the connection after {states} states and {commands} commands")?)
+}

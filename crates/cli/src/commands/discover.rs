@@ -1,0 +1,325 @@
+//! `getaway discover`: finds the best expression of the search grammar for a distribution of
+//! problems.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use clap::{Args, ValueEnum};
+use serde::Serialize;
+
+use getaway::game::Rules;
+use getaway::map::GeneratorOptions;
+use getaway::protocol::{to_json, write_line};
+use getaway_arena::stats::Interval;
+use getaway_discover::{
+    Budgets, Candidates, Cluster, Discovery, DiscoveryError, MapOptions, OPERATORS_MAX, Report, Settings, Stage,
+    Vocabulary, bank, page, spec,
+};
+
+use crate::arguments::{ANY, MAX_THREADS, RulesArgs, float, integer, parse_permille, parse_size};
+use crate::output::{OutputArgs, Progress, count, one_line, or_dash, write_table};
+use crate::series::{cluster, stop_on_interrupt};
+use crate::{CliError, Invocation};
+
+const MAX_BUDGET_EVALS: u64 = 1_000_000_000;
+const MAX_PLAYS: u64 = 1_000_000;
+const MAX_UNSEEN: u64 = 1_000_000;
+/// Default maps of survival: size, number of threats, and share of dead ends to remove.
+const SIZE: (i32, i32) = (15, 13);
+const THREATS: usize = 6;
+const BRAID_PERMILLE: u32 = 500;
+const LEADERS: usize = 3;
+
+const EXAMPLES: &str = "Examples:
+  getaway discover --count                                    3155 candidates
+  getaway discover --problem morpion-4d --budget-evals 50 --plays 2 --operators 2 --unseen 20
+  getaway discover --problem survival --no-jump --resume discovery.jsonl --report discovery.html";
+
+/// Find the best search algorithm for a problem: a bandit plays thousands of expressions
+///
+/// Then ranks the leaders on unseen problems, against random sampling, iterative sampling, nested
+/// {n}Monte Carlo search and UCT.
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct DiscoverArgs {
+    /// Problem: survival, morpion-5d, morpion-5t, morpion-4d, morpion-4t, samegame, sudoku or
+    /// {n}regression
+    #[arg(long, value_name = "NAME", default_value = "survival")]
+    problem: String,
+    /// Evaluations of whole sequences per play
+    #[arg(long, value_name = "B", default_value_t = 1000, value_parser = integer::<u64>(1..=MAX_BUDGET_EVALS))]
+    budget_evals: u64,
+    /// Mean number of plays per candidate
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = integer::<u64>(1..=MAX_PLAYS))]
+    plays: u64,
+    /// Constant C of the bandit's index, the mean score in units of a good score plus C / plays;
+    /// {n}lower values leave weak candidates earlier
+    #[arg(long, value_name = "C", default_value_t = 5.0, value_parser = parse_exploration)]
+    exploration: f64,
+    /// Maximum number of operators around a rollout
+    #[arg(long, value_name = "K", default_value_t = 4, value_parser = integer::<usize>(0..=OPERATORS_MAX as u64))]
+    operators: usize,
+    /// Grammar of the candidates: the paper's, or extended by beams, nested rollout policy
+    /// {n}adaptation, simulated annealing and the policy `greedy`
+    #[arg(long, value_enum, default_value_t = Grammar::Paper)]
+    grammar: Grammar,
+    /// Seed of the problems and the searches
+    #[arg(long, value_name = "S", default_value_t = 0, value_parser = integer::<u64>(ANY))]
+    seed: u64,
+    /// Only count the candidates
+    #[arg(long)]
+    count: bool,
+    /// Number of unseen problems for the ranking
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = integer::<u64>(1..=MAX_UNSEEN))]
+    unseen: u64,
+    /// Number of leaders to rank
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = integer::<usize>(1..=1000))]
+    finalists: usize,
+    /// Columns and rows of the maps of survival [default: 15x13]
+    #[arg(long, value_name = "WxH", value_parser = parse_size)]
+    size: Option<(i32, i32)>,
+    /// Threats on the maps of survival [default: 6]
+    #[arg(long, value_name = "K", value_parser = integer::<usize>(ANY))]
+    threats: Option<usize>,
+    /// Share of dead ends to remove from the maps of survival [default: 0.5]
+    #[arg(long, value_name = "SHARE", value_parser = parse_permille)]
+    braid: Option<u32>,
+    #[command(flatten)]
+    rules: RulesArgs,
+    /// Number of parallel plays; does not change results [default: number of physical cores]
+    #[arg(long, value_name = "N", value_parser = integer::<usize>(1..=MAX_THREADS))]
+    threads: Option<usize>,
+    /// Play on the Ray cluster at this address: HOST:PORT, auto for the one on this machine, or
+    /// {n}local for a new one; needs the Python package with its extra `cluster`
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "threads")]
+    ray: Option<String>,
+    /// Append each play to this file as a line of JSON, and resume from it; created if missing
+    #[arg(long, value_name = "FILE")]
+    resume: Option<PathBuf>,
+    /// Write a self-contained HTML page, including the ranking at other budgets
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<PathBuf>,
+    #[command(flatten)]
+    output: OutputArgs,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Grammar {
+    Paper,
+    Grown,
+}
+
+impl Grammar {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Paper => "paper",
+            Self::Grown => "grown",
+        }
+    }
+}
+
+fn parse_exploration(text: &str) -> Result<f64, String> {
+    let c = float(text).ok().filter(|c| *c >= 0.0);
+    c.ok_or_else(|| "expected a number of at least 0".to_owned())
+}
+
+#[derive(Serialize)]
+struct Count {
+    operators: usize,
+    candidates: usize,
+    with_repeats_on_top: usize,
+}
+
+#[derive(Serialize)]
+struct Output<'a> {
+    #[serde(flatten)]
+    report: &'a Report,
+    elapsed_s: f64,
+    plays_per_s: f64,
+}
+
+pub(crate) fn run(args: &DiscoverArgs, invocation: &Invocation<'_>, out: &mut impl Write) -> Result<(), CliError> {
+    let vocabulary = Vocabulary::named(args.grammar.name()).expect("every grammar has a vocabulary");
+    let candidates = vocabulary.candidates(args.operators);
+    if args.count {
+        return write_count(args, &candidates, out);
+    }
+    let maps = args.map_options()?;
+    let bank = bank(&args.problem, &maps, args.seed)?;
+    let file = args.report.as_ref().map(|path| args.output.file(path)).transpose()?;
+    let settings = args.settings(&maps);
+    let mut discovery = Discovery::new(settings, candidates.expressions, &*bank, args.resume.as_deref())?;
+    if let Some(address) = &args.ray {
+        let spec = spec(&args.problem, &maps, args.seed);
+        discovery = discovery.on_cluster(Cluster { spec, start: Box::new(|| cluster::start(address)) });
+    }
+    let threads = args.threads.unwrap_or_else(num_cpus::get_physical);
+    let stop = stop_on_interrupt()?;
+    let start = Instant::now();
+    let arms: Vec<String> = discovery.arms().iter().map(ToString::to_string).collect();
+    let budgets = if file.is_some() { Budgets::Several } else { Budgets::Own };
+    let mut shown: Option<(Stage, Progress)> = None;
+    let result = discovery.run(threads, budgets, &stop, |at| {
+        if shown.as_ref().is_none_or(|(stage, _)| *stage != at.stage) {
+            shown = None;
+            shown = Some((at.stage, Progress::resumed(at.total, at.stage.unit(), at.done)));
+        } else if let Some((_, progress)) = &shown {
+            progress.inc(at.made);
+            progress.set_message(leaders(at, &arms));
+        }
+    });
+    drop(shown);
+    let elapsed_s = start.elapsed().as_secs_f64();
+    let report = result.map_err(|error| args.stopped(error))?;
+    let plays_per_s = discovery.plays_per_s();
+    if let Some(file) = &file {
+        file.write(page(&report, &invocation.command_line).as_bytes())?;
+    }
+    if args.json {
+        return Ok(write_line(out, &Output { report: &report, elapsed_s, plays_per_s })?);
+    }
+    write_report(&report, out)?;
+    Ok(writeln!(out, "\n{plays_per_s:.0} plays per second in {elapsed_s:.0} s")?)
+}
+
+impl DiscoverArgs {
+    /// The first option that only applies to the maps of survival.
+    fn first_map_option(&self) -> Option<String> {
+        let of_maps =
+            [("--size", self.size.is_some()), ("--threats", self.threats.is_some()), ("--braid", self.braid.is_some())];
+        let given = of_maps.into_iter().filter(|&(_, is_given)| is_given).map(|(name, _)| name.to_owned());
+        given.chain(self.rules.words()).next()
+    }
+
+    fn map_options(&self) -> Result<MapOptions, CliError> {
+        if self.problem != "survival"
+            && let Some(name) = self.first_map_option()
+        {
+            return Err(CliError::Input(format!("{name}: expected --problem survival, found {}", self.problem)));
+        }
+        let (width, height) = self.size.unwrap_or(SIZE);
+        let (threats, braid_permille) = (self.threats.unwrap_or(THREATS), self.braid.unwrap_or(BRAID_PERMILLE));
+        let generator = GeneratorOptions { width, height, threats, braid_permille, ..GeneratorOptions::default() };
+        Ok(MapOptions { generator, rules: self.rules.rules()? })
+    }
+
+    fn settings(&self, maps: &MapOptions) -> Settings {
+        let problem = if self.problem == "survival" {
+            let GeneratorOptions { width, height, threats, braid_permille, .. } = maps.generator;
+            let braid = f64::from(braid_permille) / 1000.0;
+            // The content identifies the rules; a file may change under the same name.
+            let rules = match maps.rules {
+                rules if rules == Rules::BLITZ_2025 => String::new(),
+                rules if rules == Rules::NO_JUMP => " --no-jump".to_owned(),
+                rules => format!(" --rules {}", to_json(&rules)),
+            };
+            format!("survival --size {width}x{height} --threats {threats} --braid {braid}{rules}")
+        } else {
+            self.problem.clone()
+        };
+        let &Self { operators, budget_evals, plays, exploration: c, seed, unseen, finalists, .. } = self;
+        let grammar = self.grammar.name().to_owned();
+        Settings { problem, grammar, operators, budget_evals, plays, c, seed, unseen, finalists }
+    }
+
+    fn stopped(&self, error: DiscoveryError) -> CliError {
+        let advice =
+            if self.resume.is_some() { "rerun the same command to continue" } else { "use --resume FILE to keep them" };
+        match error {
+            DiscoveryError::Stopped { .. } => CliError::Interrupted(format!("{error}; {advice}")),
+            _ => error.into(),
+        }
+    }
+}
+
+fn write_count(args: &DiscoverArgs, candidates: &Candidates, out: &mut impl Write) -> Result<(), CliError> {
+    let &Candidates { ref expressions, with_repeats_on_top, .. } = candidates;
+    let (operators, candidates) = (args.operators, expressions.len());
+    if args.json {
+        return Ok(write_line(out, &Count { operators, candidates, with_repeats_on_top })?);
+    }
+    Ok(writeln!(
+        out,
+        "{candidates} candidates with at most {} ({with_repeats_on_top} before repeats on top are dropped)",
+        count(operators, "operator")
+    )?)
+}
+
+fn leaders(at: &getaway_discover::Progress<'_>, arms: &[String]) -> String {
+    if at.stage != Stage::Bandit {
+        return String::new();
+    }
+    let leader = |arm: usize| format!("{:.2} {}", at.bandit.arms()[arm].mean().unwrap_or(0.0), arms[arm]);
+    at.bandit.leaders().into_iter().take(LEADERS).map(leader).collect::<Vec<_>>().join(" | ")
+}
+
+fn write_report(report: &Report, out: &mut impl Write) -> Result<(), CliError> {
+    let settings = &report.settings;
+    writeln!(
+        out,
+        "{}: {} candidates, {} plays of {} evaluations, seed {}; ranked on {} unseen problems\n",
+        one_line(&settings.problem),
+        report.arms,
+        report.plays_in_all,
+        settings.budget_evals,
+        settings.seed,
+        settings.unseen
+    )?;
+    let ranking = report.ranking.iter().map(|row| {
+        vec![
+            format!("{:.3}", row.mean),
+            format!("{:.3}", row.low),
+            format!("{:.3}", row.high),
+            or_dash(row.plays.map(|plays| plays.to_string())),
+            or_dash(row.training_mean.map(|mean| format!("{mean:.3}"))),
+            row.name.clone().unwrap_or_else(|| "discovered".to_owned()),
+            row.expression.clone(),
+        ]
+    });
+    write_table(["MEAN", "LOW", "HIGH", "PLAYS", "TRAINING", "NAME", "EXPRESSION"], &[5, 6], ranking, out)?;
+    let Some(first) = report.comparisons.first() else { return Ok(()) };
+    writeln!(out, "\n{} against", first.left)?;
+    let comparisons = report.comparisons.iter().map(|row| {
+        let bound = |bound: fn(&Interval) -> f64| {
+            or_dash(row.difference.as_ref().map(|interval| format!("{:.3}", bound(interval))))
+        };
+        vec![
+            row.right.clone(),
+            bound(|interval| interval.estimate),
+            bound(|interval| interval.low),
+            bound(|interval| interval.high),
+            row.wins.to_string(),
+            row.ties.to_string(),
+            row.losses.to_string(),
+            format!("{:.2e}", row.p_corrected),
+        ]
+    });
+    let headings = ["NAME", "DIFFERENCE", "LOW", "HIGH", "WINS", "TIES", "LOSSES", "P CORRECTED"];
+    write_table(headings, &[0], comparisons, out)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{CommandFactory, Parser};
+    use getaway_discover::PROBLEMS;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Program {
+        #[command(flatten)]
+        args: DiscoverArgs,
+    }
+
+    #[test]
+    fn help_names_every_problem() {
+        let help = Program::command().render_long_help().to_string();
+        for (name, _) in PROBLEMS {
+            assert!(help.contains(name), "{name}");
+        }
+    }
+}

@@ -1,0 +1,149 @@
+use std::io::Write;
+use std::ops::ControlFlow;
+
+use clap::Args;
+use serde::Serialize;
+
+use getaway::planner::DEFAULT_NAME;
+use getaway_arena::stats::average;
+use getaway_arena::{Games, PlannerEvaluation, ReportResult, Summary, evaluate};
+
+use crate::arguments::SeriesArgs;
+use crate::output::{format_interval, one_line, or_dash, write_summaries, write_table};
+use crate::series::SeriesRun;
+use crate::{CliError, Invocation};
+
+const TITLE_PLANNERS: usize = 3;
+
+const EXAMPLES: &str = "Examples:
+  getaway eval                                            the default planner on the bundled maps
+  getaway eval roundabout harbour --planner safest --planner uct-greedy --report report.html
+  getaway eval --maps path/to/maps --no-jump --budget-ms 20 --resume results.jsonl";
+
+/// Evaluate planners on every map with many seeds, on all cores
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct EvalArgs {
+    /// Maps, by name or path [default: all maps of every --maps DIR, or the bundled maps]
+    #[arg(value_name = "MAP")]
+    names: Vec<String>,
+    /// Planner: a name, an expression, exec:COMMAND, pipe:COMMAND, or a
+    /// {n}planner in Python as MODULE:NAME; repeatable
+    #[arg(long = "planner", value_name = "NAME|EXPRESSION", default_value = DEFAULT_NAME)]
+    planners: Vec<String>,
+    /// Print a Markdown table, one row per planner, best mean first
+    #[arg(long, conflicts_with = "json")]
+    markdown: bool,
+    // Last, because its options end with a heading of their own.
+    #[command(flatten)]
+    series: SeriesArgs,
+}
+
+#[derive(Serialize)]
+struct Report<'a> {
+    planners: &'a [PlannerEvaluation],
+}
+
+pub(crate) fn run(args: &EvalArgs, invocation: &Invocation<'_>, out: &mut impl Write) -> Result<(), CliError> {
+    let mut run = SeriesRun::new(&args.series, &args.names, args.planners.clone(), invocation)?;
+    run.play(|_, games| ControlFlow::Continue(running_score(games)))?;
+    let planners = evaluate(&run.series, &run.games);
+    let report = Report { planners: &planners };
+    run.finish(&args.title(), report, ReportResult::default(), out, |run, external, out| {
+        if args.markdown {
+            return write_standing(planners.clone(), out);
+        }
+        writeln!(out, "{}", run.heading())?;
+        planners.iter().try_for_each(|planner| write_planner(planner, out))?;
+        write_summaries(external, out)
+    })
+}
+
+impl EvalArgs {
+    fn title(&self) -> String {
+        let planners = match self.planners.as_slice() {
+            few if few.len() <= TITLE_PLANNERS => few.join(", "),
+            many => format!("{} planners", many.len()),
+        };
+        format!("evaluation of {planners}")
+    }
+}
+
+fn running_score(games: &Games) -> String {
+    let scores: Vec<f64> = games.iter().flatten().map(|game| f64::from(game.score)).collect();
+    format!("mean score {:.0}", average(&scores).unwrap_or(0.0))
+}
+
+fn write_planner(planner: &PlannerEvaluation, out: &mut impl Write) -> Result<(), CliError> {
+    let headings =
+        ["MAP", "GAMES", "SCORE", "95% INTERVAL", "MIN", "MAX", "SURVIVE", "P50 MS", "P99 MS", "MAX MS", "SIMULATED"];
+    let maps = planner.maps.iter().map(|map| row(&map.map, &map.summary));
+    writeln!(out, "\n{}", one_line(&planner.planner))?;
+    write_table(headings, &[0], maps.chain([row("all maps", &planner.overall)]), out)
+}
+
+fn row(name: &str, summary: &Summary) -> Vec<String> {
+    let mut row = vec![name.to_owned(), summary.games.to_string()];
+    if summary.games == 0 {
+        return row;
+    }
+    row.extend([
+        score(summary),
+        or_dash(summary.score_interval.map(format_interval)),
+        summary.score_min.to_string(),
+        summary.score_max.to_string(),
+        percentage(summary.survived_share.estimate),
+        milliseconds(summary.decision_p50_ms),
+        milliseconds(summary.decision_p99_ms),
+        milliseconds(summary.decision_max_ms),
+        format!("{:.1}", summary.simulated_ticks_per_decision),
+    ]);
+    row
+}
+
+fn score(summary: &Summary) -> String {
+    or_dash(summary.score_mean.map(|mean| format!("{mean:.0}")))
+}
+
+fn percentage(share: f64) -> String {
+    format!("{:.0}%", 100.0 * share)
+}
+
+/// Two significant digits.
+fn milliseconds(ms: f64) -> String {
+    let digits = match ms {
+        ms if ms < 0.1 => 3,
+        ms if ms < 1.0 => 2,
+        ms if ms < 10.0 => 1,
+        _ => 0,
+    };
+    format!("{ms:.digits$}")
+}
+
+fn write_standing(mut planners: Vec<PlannerEvaluation>, out: &mut impl Write) -> Result<(), CliError> {
+    let mean = |planner: &PlannerEvaluation| planner.overall.score_mean.unwrap_or(0.0);
+    planners.sort_by(|one, other| mean(other).total_cmp(&mean(one)));
+    writeln!(
+        out,
+        "| planner | mean score (95% interval) | min | max | survive | decision ms p50, p99, max | simulated ticks per decision |"
+    )?;
+    writeln!(out, "|---|---|---|---|---|---|---|")?;
+    for PlannerEvaluation { planner, overall, .. } in &planners {
+        let interval =
+            overall.score_interval.map_or_else(String::new, |interval| format!(" ({})", format_interval(interval)));
+        let (share, times) = (overall.survived_share.estimate, [overall.decision_p50_ms, overall.decision_p99_ms]);
+        let [p50, p99] = times.map(milliseconds);
+        writeln!(
+            out,
+            "| `{}` | {}{interval} | {} | {} | {} | {p50}, {p99}, {} | {:.1} |",
+            one_line(planner),
+            score(overall),
+            overall.score_min,
+            overall.score_max,
+            percentage(share),
+            milliseconds(overall.decision_max_ms),
+            overall.simulated_ticks_per_decision
+        )?;
+    }
+    Ok(())
+}

@@ -1,0 +1,147 @@
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use serde::Serialize;
+
+use getaway::files::Existing;
+use getaway::game::{NameError, Style};
+use getaway::map::{GeneratorKind, GeneratorOptions, Map, MapError, generate_nth};
+
+use crate::CliError;
+use crate::arguments::{ANY, integer, parse_permille, parse_size};
+use crate::output::{OutputArgs, one_line};
+
+/// An upper limit, so that a typing error cannot fill the disk.
+const MAX_COUNT: u64 = 10_000;
+
+const EXAMPLES: &str = "Examples:
+  getaway mapgen --count 10 --seed 1 --size 21x17 --threats 6 --out generated
+  getaway mapgen --count 1 --seed 7 --size 30x20 --threats 4 --kind city --styles shark --out city
+  getaway maps --maps generated";
+
+/// Generate maps; the same seed gives the same files on every machine
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct MapgenArgs {
+    /// Number of maps
+    #[arg(long, value_name = "N", value_parser = integer::<u64>(1..=MAX_COUNT))]
+    count: u64,
+    /// Seed of the random number generator
+    #[arg(long, value_name = "S", value_parser = integer::<u64>(ANY))]
+    seed: u64,
+    /// Columns and rows, including the outer walls; odd numbers for mazes and labyrinths
+    #[arg(long, value_name = "WxH", value_parser = parse_size)]
+    size: (i32, i32),
+    /// Number of threats; none starts within 5 steps of the player
+    #[arg(long, value_name = "K", value_parser = integer::<usize>(ANY))]
+    threats: usize,
+    /// Comma-separated threat styles, repeated for a higher share [default: one of each]
+    #[arg(long, value_name = "STYLES", value_delimiter = ',', value_parser = parse_style)]
+    styles: Vec<Style>,
+    /// Share of the dead ends to remove, from 0 to 1, in steps of 0.001
+    #[arg(long, value_name = "SHARE", default_value = "1", value_parser = parse_permille)]
+    braid: u32,
+    /// Kind of street network
+    #[arg(long, value_enum, default_value_t = Kind::Maze)]
+    kind: Kind,
+    /// Output folder; created if missing
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    #[command(flatten)]
+    output: OutputArgs,
+    /// Print a JSON array with one object per map
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Kind {
+    /// Maze with many branches; dead ends are opened
+    Maze,
+    /// Maze of long corridors; dead ends are opened, loops are few, survival is hard
+    Labyrinth,
+    /// City blocks with plazas and alleys
+    City,
+}
+
+fn parse_style(text: &str) -> Result<Style, String> {
+    text.parse().map_err(|error: NameError| format!("expected one of {}", error.expected))
+}
+
+#[derive(Serialize)]
+struct Written<'a> {
+    name: &'a str,
+    folder: String,
+    difficulty: &'a str,
+    open_tiles: usize,
+    threats: usize,
+}
+
+pub(crate) fn run(args: &MapgenArgs, out: &mut impl Write) -> Result<(), CliError> {
+    let options = generator_options(args);
+    let maps =
+        (0..args.count).map(|index| generate_nth(&options, args.seed, index)).collect::<Result<Vec<Map>, _>>()?;
+    save_all(&maps, &args.out, args.output.existing())?;
+
+    let written: Vec<Written<'_>> = maps.iter().map(|map| written(map, &args.out)).collect();
+    if args.json {
+        return Ok(writeln!(out, "{}", serde_json::to_string_pretty(&written)?)?);
+    }
+    for Written { folder, open_tiles, threats, difficulty, .. } in written {
+        writeln!(out, "{}: {open_tiles} open tiles, {threats} threats, {difficulty}", one_line(&folder))?;
+    }
+    Ok(())
+}
+
+fn generator_options(args: &MapgenArgs) -> GeneratorOptions {
+    let (width, height) = args.size;
+    GeneratorOptions {
+        kind: match args.kind {
+            Kind::Maze => GeneratorKind::Maze,
+            Kind::Labyrinth => GeneratorKind::Labyrinth,
+            Kind::City => GeneratorKind::City,
+        },
+        width,
+        height,
+        threats: args.threats,
+        styles: if args.styles.is_empty() { Style::ALL.to_vec() } else { args.styles.clone() },
+        braid_permille: args.braid,
+    }
+}
+
+/// Writes all maps or none. Fails before the first write if a folder exists. If the disk fails,
+/// removes the new folders. An overwritten map keeps the other files in its folder.
+fn save_all(maps: &[Map], dir: &Path, existing: Existing) -> Result<(), CliError> {
+    let folders: Vec<PathBuf> = maps.iter().map(|map| dir.join(&map.name)).collect();
+    let exist: Vec<bool> = folders.iter().map(|folder| folder.symlink_metadata().is_ok()).collect();
+    if let Some(index) = exist.iter().position(|&exists| exists && existing == Existing::Keep) {
+        return Err(MapError::Exists { path: folders[index].clone() }.into());
+    }
+    let was_there = dir.symlink_metadata().is_ok();
+    for (written, (map, folder)) in maps.iter().zip(&folders).enumerate() {
+        let saved = if exist[written] { map.overwrite(folder) } else { map.save(folder) };
+        if let Err(error) = saved {
+            // Errors of the cleanup are ignored, so that the first error is reported.
+            for (folder, _) in folders[..written].iter().zip(&exist).filter(|&(_, &exists)| !exists) {
+                let _ = fs::remove_dir_all(folder);
+            }
+            if !was_there {
+                let _ = fs::remove_dir(dir);
+            }
+            return Err(error.into());
+        }
+    }
+    Ok(())
+}
+
+fn written<'a>(map: &'a Map, dir: &Path) -> Written<'a> {
+    Written {
+        name: &map.name,
+        folder: dir.join(&map.name).display().to_string(),
+        difficulty: &map.difficulty,
+        open_tiles: map.layout.tiles.iter().filter(|tile| tile.is_open()).count(),
+        threats: map.layout.threats.len(),
+    }
+}

@@ -1,0 +1,200 @@
+use std::io::Write;
+
+use anstyle::{AnsiColor, Style as Paint};
+use clap::Args;
+use serde::{Serialize, Serializer};
+
+use getaway::game::{Layout, Style, Tile};
+use getaway::map::{Map, MapEntry};
+
+use crate::CliError;
+use crate::arguments::MapArgs;
+use crate::output::{Terminal, one_line, write_table};
+
+const EXAMPLES: &str = "Examples:
+  getaway maps --maps path/to/maps     list the bundled maps and those in a folder
+  getaway maps roundabout              draw one
+  getaway maps --json                  the list as JSON";
+
+/// List the maps, or draw the given ones
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct MapsArgs {
+    /// Maps to draw, by name or by path
+    #[arg(value_name = "MAP")]
+    names: Vec<String>,
+    #[command(flatten)]
+    maps: MapArgs,
+    /// Print a JSON array with one object per map
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &MapsArgs, out: &mut Terminal<impl Write>) -> Result<(), CliError> {
+    if args.names.is_empty() { list(args, out) } else { draw(args, out) }
+}
+
+#[derive(Serialize)]
+struct MapSummary<'a> {
+    name: &'a str,
+    r#type: &'a str,
+    difficulty: &'a str,
+    width: i32,
+    height: i32,
+    open_tiles: usize,
+    threats: ThreatCounts<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rows: Option<Vec<String>>,
+}
+
+/// Number of threats by style. All styles are present, so that every map has the same fields.
+struct ThreatCounts<'a>(&'a Layout);
+
+impl Serialize for ThreatCounts<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(Style::ALL.map(|style| (style.name(), count(self.0, style))))
+    }
+}
+
+impl<'a> MapSummary<'a> {
+    fn new(map: &'a Map) -> Self {
+        let layout = &map.layout;
+        Self {
+            name: &map.name,
+            r#type: &map.kind,
+            difficulty: &map.difficulty,
+            width: layout.width,
+            height: layout.height,
+            open_tiles: layout.tiles.iter().filter(|tile| tile.is_open()).count(),
+            threats: ThreatCounts(layout),
+            rows: None,
+        }
+    }
+}
+
+fn count(layout: &Layout, style: Style) -> usize {
+    layout.threats.iter().filter(|spawn| spawn.style == style).count()
+}
+
+/// Lists every readable map; fails at the end if others are unreadable.
+fn list(args: &MapsArgs, out: &mut impl Write) -> Result<(), CliError> {
+    let mut maps = Vec::new();
+    let mut failures = Vec::new();
+    for entry in args.maps.library()?.list()? {
+        match MapEntry::load(&entry) {
+            Ok(map) => maps.push(map),
+            Err(error) => failures.push(error.to_string()),
+        }
+    }
+    if args.json {
+        write_json(maps.iter().map(MapSummary::new).collect(), out)?;
+    } else {
+        write_list(&maps, out)?;
+    }
+    out.flush()?;
+    match failures.as_slice() {
+        [] => Ok(()),
+        [failure] => Err(CliError::Input(failure.clone())),
+        failures => Err(CliError::Input(format!("{} maps cannot be read: {}", failures.len(), failures.join("; ")))),
+    }
+}
+
+fn draw(args: &MapsArgs, out: &mut Terminal<impl Write>) -> Result<(), CliError> {
+    let maps = args.maps.load(&args.names)?;
+    if args.json {
+        let summaries = maps.iter().map(|map| MapSummary { rows: Some(map.layout.rows()), ..MapSummary::new(map) });
+        return write_json(summaries.collect(), out);
+    }
+    for (index, map) in maps.iter().enumerate() {
+        if index > 0 {
+            writeln!(out)?;
+        }
+        write_drawing(map, out)?;
+    }
+    Ok(())
+}
+
+fn write_json(maps: Vec<MapSummary<'_>>, out: &mut impl Write) -> Result<(), CliError> {
+    Ok(writeln!(out, "{}", serde_json::to_string_pretty(&maps)?)?)
+}
+
+fn write_list(maps: &[Map], out: &mut impl Write) -> Result<(), CliError> {
+    let mut headings = ["NAME", "SIZE", "OPEN", "THREATS"].map(str::to_owned).to_vec();
+    headings.extend(Style::ALL.map(|style| style.name().to_uppercase()));
+    headings.push("DIFFICULTY".to_owned());
+    let difficulty = headings.len() - 1;
+    write_table(headings, &[0, difficulty], maps.iter().map(table_row), out)
+}
+
+fn table_row(map: &Map) -> Vec<String> {
+    let layout = &map.layout;
+    let open_tiles = layout.tiles.iter().filter(|tile| tile.is_open()).count();
+    let mut row = vec![
+        map.name.clone(),
+        format!("{}x{}", layout.width, layout.height),
+        open_tiles.to_string(),
+        layout.threats.len().to_string(),
+    ];
+    row.extend(Style::ALL.map(|style| match count(layout, style) {
+        0 => "-".to_owned(),
+        count => count.to_string(),
+    }));
+    row.push(map.difficulty.clone());
+    row
+}
+
+/// Draws a map with a legend; two characters per tile make tiles about square.
+fn write_drawing(map: &Map, out: &mut Terminal<impl Write>) -> Result<(), CliError> {
+    let layout = &map.layout;
+    let MapSummary { open_tiles, .. } = MapSummary::new(map);
+    let (name, difficulty) = (one_line(&map.name), one_line(&map.difficulty));
+    writeln!(out, "{name}: {}x{}, {open_tiles} open tiles, {difficulty}", layout.width, layout.height)?;
+    for row in layout.rows() {
+        for symbol in row.chars() {
+            let text = match symbol {
+                '#' => "██".to_owned(),
+                '~' => "░░".to_owned(),
+                '.' => "  ".to_owned(),
+                letter => format!("{letter} "),
+            };
+            out.paint(symbol_paint(symbol), &text)?;
+        }
+        writeln!(out)?;
+    }
+    let mut legend = vec![('P', "player".to_owned())];
+    for style in Style::ALL {
+        match count(layout, style) {
+            0 => {}
+            1 => legend.push((style.letter(), style.to_string())),
+            count => legend.push((style.letter(), format!("{style} ({count})"))),
+        }
+    }
+    for (index, (letter, meaning)) in legend.into_iter().enumerate() {
+        write!(out, "{}", if index > 0 { "  " } else { "" })?;
+        out.paint(symbol_paint(letter), &letter.to_string())?;
+        write!(out, " {meaning}")?;
+    }
+    if layout.tiles.contains(&Tile::SeeThrough) {
+        write!(out, "  ")?;
+        out.paint(symbol_paint('~'), "░░")?;
+        write!(out, " see-through (passable for threats, not for the player)")?;
+    }
+    Ok(writeln!(out)?)
+}
+
+fn symbol_paint(symbol: char) -> Paint {
+    let color = match symbol {
+        '#' => AnsiColor::BrightBlack,
+        'P' => AnsiColor::BrightBlue,
+        'B' => AnsiColor::BrightRed,
+        'G' => AnsiColor::BrightMagenta,
+        'S' => AnsiColor::BrightYellow,
+        'O' => AnsiColor::Green,
+        'D' => AnsiColor::BrightGreen,
+        'H' => AnsiColor::Yellow,
+        '~' => AnsiColor::Cyan,
+        _ => return Paint::new(),
+    };
+    let paint = Paint::new().fg_color(Some(color.into()));
+    if symbol.is_ascii_alphabetic() { paint.bold() } else { paint }
+}

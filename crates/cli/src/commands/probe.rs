@@ -1,0 +1,162 @@
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use clap::Args;
+use serde::Serialize;
+
+use getaway::game::LAST_TICK;
+use getaway::inference::{Decided, Finding, Findings, Learner, Named, Sight};
+use getaway::protocol::write_line;
+use getaway::recording::RecordingReader;
+
+use crate::CliError;
+use crate::arguments::RulesArgs;
+use crate::output::{OutputArgs, Progress, one_line};
+
+const EXAMPLES: &str = "Examples:
+  getaway probe games/played/*.jsonl.gz                     which rules explain these games?
+  getaway probe walk-1.jsonl.gz walk-2.jsonl.gz -o rules.json
+  getaway probe walk.jsonl.gz --json
+  getaway play roundabout --rules rules.json                plays by the rules that were found";
+
+/// Work out the rules of a server from recorded games
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct ProbeArgs {
+    /// Recordings of games on one server, plain or gzipped
+    #[arg(value_name = "RECORDING", required = true)]
+    recordings: Vec<PathBuf>,
+    /// Write the best explanation as a rules file
+    #[arg(short = 'o', long = "output", value_name = "FILE")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    files: OutputArgs,
+    /// The rules assumed where the games show nothing
+    #[command(flatten)]
+    rules: RulesArgs,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Report<'a> {
+    recordings: &'a [PathBuf],
+    messages: usize,
+    #[serde(flatten)]
+    findings: &'a Findings,
+    seconds: f64,
+}
+
+pub(crate) fn run(args: &ProbeArgs, out: &mut impl Write) -> Result<(), CliError> {
+    let start = Instant::now();
+    let output = args.output.as_ref().map(|path| args.files.file(path)).transpose()?;
+    let expected = args.rules.rules()?;
+    let mut learner = Learner::new(&expected).recording();
+    let progress = Progress::of(args.recordings.len() as u64 * u64::from(LAST_TICK), "messages");
+    let mut messages = 0;
+    for path in &args.recordings {
+        messages += read(path, &mut learner, &progress)?;
+    }
+    progress.set_message("solving the picks");
+    let findings = learner.findings();
+    drop(progress);
+    let seconds = start.elapsed().as_secs_f64();
+    if let Some(output) = &output {
+        output.write((serde_json::to_string_pretty(&findings.rules)? + "\n").as_bytes())?;
+    }
+    if args.json {
+        let report = Report { recordings: &args.recordings, messages, findings: &findings, seconds };
+        return Ok(write_line(out, &report)?);
+    }
+    write_findings(args, &findings, out)?;
+    if let Some(output) = &output {
+        writeln!(out, "\nwritten to {}", one_line(&output.path().display().to_string()))?;
+    }
+    Ok(())
+}
+
+fn read(path: &Path, learner: &mut Learner, progress: &Progress) -> Result<usize, CliError> {
+    let input = |error: &dyn std::fmt::Display| CliError::Input(format!("{}: {error}", path.display()));
+    progress.set_message(path.display().to_string());
+    let mut reader = RecordingReader::open(path)?;
+    let mut messages = 0;
+    while let Some(tick) = reader.next_tick()? {
+        let message = tick.game_message;
+        let line = reader.line();
+        let wrong = |error: &dyn std::fmt::Display| input(&format!("line {line}: {error}"));
+        message.validate().map_err(|error| wrong(&error))?;
+        let Some(sight) = Sight::of(&message) else {
+            return Err(wrong(&format!("tick {}: expected 1 to {}", message.tick, LAST_TICK)));
+        };
+        if messages == 0 {
+            let named = message.threats.iter();
+            let named = named.map(|threat| Named { word: threat.style.to_string(), style: threat.style.known() });
+            let layout = message.layout().map_err(|error| wrong(&error))?;
+            learner.begin(&layout, named.collect(), sight).map_err(|error| wrong(&error))?;
+        } else {
+            learner.observe(&sight);
+        }
+        messages += 1;
+        progress.inc(1);
+    }
+    if messages == 0 {
+        let expected = "no complete line: expected one {\"game_message\": ..., \"actions\": [...]} per tick";
+        return Err(input(&expected));
+    }
+    Ok(messages)
+}
+
+fn write_findings(args: &ProbeArgs, findings: &Findings, out: &mut impl Write) -> Result<(), CliError> {
+    let mut known: Vec<String> = Vec::new();
+    for finding in findings.parameters.iter().filter(|finding| finding.is_certain) {
+        let line = format!("  {}{}", finding.sentence, place(args, finding.decided));
+        if !known.iter().any(|known| known.starts_with(&format!("  {}", finding.sentence))) {
+            known.push(line);
+        }
+    }
+    write_list("certain", &known, out)?;
+    let open = findings.parameters.iter().filter(|finding| !finding.is_certain);
+    let (unseen, open): (Vec<&Finding>, Vec<&Finding>) = open.partition(|finding| finding.open == "not observed");
+    let line = |finding: &&Finding| format!("  {}: {}; assumed {}", finding.field, finding.open, finding.value);
+    write_list("open", &open.iter().map(line).collect::<Vec<_>>(), out)?;
+    let line = |finding: &&Finding| format!("  {}: assumed {}", finding.field, finding.value);
+    write_list("not observed", &unseen.iter().map(line).collect::<Vec<_>>(), out)?;
+    let words = findings.words.iter().map(|(word, style)| format!("  {word:?} is the {style}"));
+    write_list("words", &words.collect::<Vec<_>>(), out)?;
+    let unexplained = findings.unexplained.iter().map(|one| {
+        let recording = recording(args, one.game);
+        format!(
+            "  threat {} ({}) went from {} to {} in tick {}{recording}: no rules of the family explain it",
+            one.threat, one.style, one.from, one.to, one.tick
+        )
+    });
+    let conflicts = findings.conflicts.iter().map(|conflict| format!("  {conflict}"));
+    write_list("unexplained", &unexplained.chain(conflicts).collect::<Vec<_>>(), out)
+}
+
+fn write_list(heading: &str, lines: &[String], out: &mut impl Write) -> Result<(), CliError> {
+    if lines.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "{heading}:")?;
+    for line in lines {
+        writeln!(out, "{}", one_line(line))?;
+    }
+    Ok(())
+}
+
+/// The tick and the threat that decided a rule.
+fn place(args: &ProbeArgs, decided: Option<Decided>) -> String {
+    decided.map_or_else(String::new, |decided| {
+        format!(" (tick {}, threat {}{})", decided.tick, decided.threat, recording(args, decided.game))
+    })
+}
+
+fn recording(args: &ProbeArgs, game: usize) -> String {
+    match args.recordings.get(game).filter(|_| args.recordings.len() > 1) {
+        Some(path) => format!(" of {}", path.display()),
+        None => String::new(),
+    }
+}

@@ -1,0 +1,89 @@
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use getaway::game::Rules;
+use getaway::inference::{Difference, Parameter, differences, variant};
+use getaway::protocol::write_line;
+
+use crate::CliError;
+use crate::arguments::{ANY, integer, read_rules};
+use crate::output::write_table;
+
+const EXAMPLES: &str = "Examples:
+  getaway rules                                  the server's rules as a rules file
+  getaway rules --seed 7 --changes 2 > variant.json
+  getaway serve --rules variant.json
+  getaway rules --diff variant.json              how they differ from the server's
+  getaway rules --diff one.json two.json --json";
+
+/// Print rules as JSON, draw a variant of the server's rules, or compare two rules files
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct RulesCommandArgs {
+    /// Seed of the variant
+    #[arg(long, value_name = "N", value_parser = integer::<u64>(ANY), conflicts_with = "files")]
+    seed: Option<u64>,
+    /// Number of changed values in the variant: numbers, orders or switches
+    /// {n}[default: 1 with --seed]
+    #[arg(long, value_name = "K", value_parser = integer::<u64>(0..=27), conflicts_with = "files")]
+    changes: Option<u64>,
+    /// List the differences between two files, or of one from the server's rules
+    #[arg(long = "diff", value_name = "FILE", num_args = 1..=2)]
+    files: Vec<PathBuf>,
+    /// With --diff: print one JSON object per difference
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &RulesCommandArgs, out: &mut impl Write) -> Result<(), CliError> {
+    let (left, right) = match args.files.as_slice() {
+        [] => {
+            let changes = args.changes.unwrap_or(args.seed.is_some().into());
+            let rules = variant(args.seed.unwrap_or(0), (changes as usize).min(Parameter::ALL.len()));
+            return Ok(writeln!(out, "{}", serde_json::to_string_pretty(&rules)?)?);
+        }
+        [right] => (Rules::BLITZ_2025, read_rules(right)?),
+        [left, right, ..] => (read_rules(left)?, read_rules(right)?),
+    };
+    let differences = differences(&left, &right);
+    if args.json {
+        return Ok(differences.iter().try_for_each(|difference| write_line(&mut *out, difference))?);
+    }
+    if differences.is_empty() {
+        return Ok(writeln!(out, "no difference")?);
+    }
+    let rows =
+        differences.into_iter().map(|Difference { field, left, right, sentence }| vec![field, left, right, sentence]);
+    write_table(["FIELD", "FIRST", "SECOND", "IN THE SECOND"], &[0, 1, 2, 3], rows, out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn output(args: &RulesCommandArgs) -> String {
+        let mut out = Vec::new();
+        run(args, &mut out).expect("rules");
+        String::from_utf8(out).expect("text")
+    }
+
+    fn args(seed: Option<u64>, changes: Option<u64>, files: Vec<PathBuf>) -> RulesCommandArgs {
+        RulesCommandArgs { seed, changes, files, json: false }
+    }
+
+    #[test]
+    fn variant_is_a_rules_file_whose_differences_are_listed() {
+        assert_eq!(
+            output(&args(None, None, Vec::new())),
+            serde_json::to_string_pretty(&Rules::BLITZ_2025).unwrap() + "\n"
+        );
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("variant.json");
+        std::fs::write(&path, output(&args(Some(7), Some(3), Vec::new()))).expect("a file");
+        let lines = output(&args(None, None, vec![path.clone()]));
+        assert_eq!(lines.lines().count(), 1 + 3, "{lines}");
+        assert_eq!(output(&args(None, None, vec![path.clone(), path])), "no difference\n");
+    }
+}

@@ -1,0 +1,159 @@
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+
+use getaway::map::{Map, MapEntry};
+use getaway::protocol::write_line;
+use getaway_server::{Event, GameResult, Server, ServerError, ServerOptions};
+
+use crate::CliError;
+use crate::arguments::{ANY, MapArgs, RulesArgs, integer};
+use crate::output::{OutputArgs, ending, note, one_line};
+
+/// An upper limit, so that a typing error cannot cause a tick of several days.
+const MAX_PAUSE_MS: u64 = 3_600_000;
+/// Worker threads for all connections: one continues while the other is in a system call.
+const THREADS: usize = 2;
+
+const EXAMPLES: &str = "Examples:
+  getaway serve                                       a random map for each game
+  getaway serve roundabout --games 1 --record games/1.jsonl
+  getaway serve --maps path/to/maps --port 0 --json   a free port, results for programs";
+
+/// Serve games over a websocket, like the real server
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct ServeArgs {
+    /// Map, by name or path [default: a random map for each game]
+    #[arg(value_name = "MAP")]
+    map: Option<String>,
+    #[command(flatten)]
+    maps: MapArgs,
+    /// Address to listen on; by default for this machine only
+    #[arg(long, default_value = "127.0.0.1", value_name = "ADDRESS")]
+    host: String,
+    /// Port; 0 picks a free port and prints it
+    #[arg(long, default_value_t = 8765, value_name = "PORT", value_parser = integer::<u16>(0..=u16::MAX.into()))]
+    port: u16,
+    /// Time limit of a bot per tick, in milliseconds; a late tick is played
+    /// {n}without a command
+    #[arg(long, default_value_t = 100, value_name = "MS", value_parser = integer::<u64>(1..=MAX_PAUSE_MS))]
+    tick_ms: u64,
+    /// Pause after each tick, in milliseconds
+    #[arg(long, default_value_t = 0, value_name = "MS", value_parser = integer::<u64>(0..=MAX_PAUSE_MS))]
+    delay_ms: u64,
+    /// Exit after this many games [default: no limit]
+    #[arg(long, value_name = "N", value_parser = integer::<u64>(1..=u64::MAX))]
+    games: Option<u64>,
+    /// Seed of the random choice of maps [default: a new one each time]
+    #[arg(long, value_name = "S", value_parser = integer::<u64>(ANY))]
+    seed: Option<u64>,
+    #[command(flatten)]
+    rules: RulesArgs,
+    /// Record every game: game.jsonl is followed by game-2.jsonl, and so on;
+    /// {n}gzipped if FILE ends in .gz
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+    #[command(flatten)]
+    output: OutputArgs,
+    /// Print one JSON object per game; all other messages go to standard error
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &ServeArgs, out: &mut impl Write) -> Result<(), CliError> {
+    let options = options(args)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(THREADS)
+        .enable_all()
+        .build()
+        .map_err(|error| CliError::Input(format!("cannot start threads: {error}")))?;
+    runtime.block_on(async {
+        let server = Server::bind(&args.host, args.port, options).await.map_err(cannot_start)?;
+        let unknown = |error: io::Error| CliError::Input(format!("cannot determine the server's address: {error}"));
+        let address = server.local_addr().map_err(unknown)?;
+        let listening = format!("listening on ws://{address} (in a browser: http://{address}/)");
+        if args.json {
+            note(&listening);
+        } else {
+            writeln!(out, "{listening}")?;
+            out.flush()?;
+        }
+        server.run(|event| print_event(event, args, out)).await
+    })
+}
+
+fn cannot_start(error: ServerError) -> CliError {
+    match error {
+        ServerError::Recording(error) => error.into(),
+        ServerError::Listen { ref source, .. } if source.kind() == io::ErrorKind::AddrInUse => {
+            CliError::Input(format!("{error} (try --port 0)"))
+        }
+        _ => CliError::Input(error.to_string()),
+    }
+}
+
+fn options(args: &ServeArgs) -> Result<ServerOptions, CliError> {
+    let maps = match &args.map {
+        Some(map) => vec![args.maps.find(map)?],
+        None => args.maps.library()?.list()?.iter().map(MapEntry::load).collect::<Result<Vec<Map>, _>>()?,
+    };
+    if maps.is_empty() {
+        return Err(CliError::Input("no maps: expected MAP or --maps DIR".to_owned()));
+    }
+    Ok(ServerOptions {
+        maps,
+        seed: args.seed.unwrap_or_else(random_seed),
+        tick_time: Duration::from_millis(args.tick_ms),
+        delay: Duration::from_millis(args.delay_ms),
+        games: args.games,
+        rules: args.rules.rules()?,
+        recording: args.record.clone(),
+        existing_recordings: args.output.existing(),
+    })
+}
+
+/// A random number: the standard library seeds its hashers randomly.
+fn random_seed() -> u64 {
+    use std::hash::BuildHasher;
+    std::hash::RandomState::new().hash_one(())
+}
+
+/// Writes results to the output, and other events to standard error.
+fn print_event(event: Event, args: &ServeArgs, out: &mut impl Write) -> Result<(), CliError> {
+    match event {
+        Event::Start { game, map, team } => note(&format!("game {game}: {team} plays {map}")),
+        Event::Note { game, text } => note(&format!("game {game}, {text}")),
+        Event::ClientNote { text } => note(&format!("client: {text}")),
+        Event::Refused { reason, remedy } => note(&format!("refused a websocket: {reason}; {remedy}")),
+        Event::End(result) => {
+            if args.json {
+                write_line(&mut *out, &result)?;
+            } else {
+                writeln!(out, "{}", one_line(&sentence(&result)))?;
+            }
+            out.flush()?;
+        }
+    }
+    Ok(())
+}
+
+fn sentence(result: &GameResult) -> String {
+    let GameResult { game, map, score, tick, seconds, missed_ticks, late_commands, .. } = result;
+    let end = ending(result.end, *tick);
+    let mut text = format!(
+        "game {game}: {map}, score {score}, {end}, {late_commands} late commands, {missed_ticks} ticks without a command, {seconds:.1} s"
+    );
+    if result.invalid_commands > 0 {
+        text += &format!(", {} commands that could not be read", result.invalid_commands);
+    }
+    if let Some(disconnect) = &result.disconnect {
+        text += &format!(", disconnected in tick {} ({})", disconnect.tick, disconnect.reason);
+    }
+    if let Some(path) = &result.recording {
+        text += &format!(", recorded in {}", path.display());
+    }
+    text
+}

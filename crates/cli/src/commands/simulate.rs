@@ -1,0 +1,83 @@
+//! `getaway simulate`: plays a game with commands from standard input.
+
+use std::io::{BufRead, Read, Write};
+
+use clap::Args;
+use serde_json::Value;
+
+use getaway::game::Action;
+use getaway::protocol::{TraceTick, parse_actions, parser_words, write_line};
+
+use crate::CliError;
+use crate::arguments::{MapArgs, RulesArgs, world_of};
+
+const MAX_LINE_BYTES: u64 = 1 << 20;
+
+const EXAMPLES: &str = r#"Each input line is a command, a JSON array of actions; each output line is the resulting state.
+
+Examples:
+  echo '[{"type": "MOVE_LEFT"}]' | getaway simulate old-town
+  echo '[{"type": "MOVE_TO", "position": {"x": 3, "y": 1}}]' | getaway simulate old-town
+  yes '[]' | getaway simulate challenge1 --maps path/to/maps | tail -n 1"#;
+
+/// Play a game with commands from standard input, one line per tick
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct SimulateArgs {
+    /// Map, by name or path
+    map: String,
+    #[command(flatten)]
+    rules: RulesArgs,
+    #[command(flatten)]
+    maps: MapArgs,
+}
+
+/// Plays until the game or the input ends. Flushes each output line before reading on.
+pub(crate) fn run(args: &SimulateArgs, input: &mut impl BufRead, out: &mut impl Write) -> Result<(), CliError> {
+    let map = args.maps.find(&args.map)?;
+    let world = world_of(&map, &args.rules.rules()?)?;
+    let mut state = world.start();
+    let mut lines = Lines { input, line: Vec::new(), number: 0 };
+    while !state.is_over() {
+        let Some(command) = lines.next_command()? else { break };
+        if world.play(&mut state, &command).is_err() {
+            break;
+        }
+        write_line(&mut *out, &TraceTick::of_state(&world, &state))?;
+        out.flush()?;
+    }
+    Ok(())
+}
+
+struct Lines<'a, R> {
+    input: &'a mut R,
+    line: Vec<u8>,
+    number: usize,
+}
+
+impl<R: BufRead> Lines<'_, R> {
+    /// The command on the next line; `None` at the end of the input.
+    fn next_command(&mut self) -> Result<Option<Vec<Action>>, CliError> {
+        self.number += 1;
+        self.line.clear();
+        let mut limited = Read::take(&mut *self.input, MAX_LINE_BYTES);
+        let bytes = limited.read_until(b'\n', &mut self.line).map_err(|error| self.error(&error.to_string()))?;
+        if bytes == 0 {
+            return Ok(None);
+        }
+        if bytes as u64 == MAX_LINE_BYTES && !self.line.ends_with(b"\n") {
+            return Err(self.error(&format!("line too long: expected at most {MAX_LINE_BYTES} bytes")));
+        }
+        let json: Value = serde_json::from_slice(self.line.trim_ascii_end()).map_err(|error| self.not_json(&error))?;
+        let command = parse_actions(Some(&json)).map_err(|error| self.error(&error.to_string()))?;
+        Ok(Some(command))
+    }
+
+    fn error(&self, what: &str) -> CliError {
+        CliError::Input(format!("standard input, line {}: {what}", self.number))
+    }
+
+    fn not_json(&self, error: &serde_json::Error) -> CliError {
+        self.error(&format!("expected a JSON array of actions: {}", parser_words(error)))
+    }
+}

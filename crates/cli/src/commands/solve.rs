@@ -1,0 +1,238 @@
+//! `getaway solve`: decides before the first move whether a map can be survived.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use serde::Serialize;
+
+use getaway::game::{POINTS_PER_TICK, Plan, Status, World};
+use getaway::map::Map;
+use getaway::planner::{Budget, Certificate, Decider, Outcome, Solution, SurvivalOptions};
+use getaway::protocol::write_line;
+
+use crate::CliError;
+use crate::arguments::{ANY, MapArgs, RulesArgs, integer, world_of};
+use crate::output::{OutputArgs, OutputFile, Progress, count, ending, one_line, write_table};
+
+const MOVES_PER_LINE: usize = 100;
+/// Simulated ticks between progress updates. A time would make results depend on the machine.
+const PROGRESS_TICKS: u64 = 1_000_000;
+
+const EXAMPLES: &str = "Examples:
+  getaway solve roundabout                         the outcome and the moves: L R U D, and . to stay
+  getaway solve roundabout harbour --no-jump       a table for several maps
+  getaway solve --maps path/to/maps --json         one JSON object per line for each map in a folder";
+
+/// Solve games before the first move: find a surviving plan, or prove that none exists
+///
+/// The score is that of the longest line found; the bound is a proven maximum of all scores. On a
+/// {n}map that cannot be survived, the search continues until both meet or until the time limit.
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct SolveArgs {
+    /// Maps, by name or path [default: all maps of every --maps DIR, or the bundled ones]
+    #[arg(value_name = "MAP")]
+    names: Vec<String>,
+    #[command(flatten)]
+    maps: MapArgs,
+    #[command(flatten)]
+    rules: RulesArgs,
+    /// Time limit per map in milliseconds, not counting the map's tables
+    #[arg(long, value_name = "MS", default_value_t = 1000, value_parser = integer::<u64>(ANY))]
+    time_limit_ms: u64,
+    /// Seed of the search; the same seed finds the same moves unless the time limit is reached
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = integer::<u64>(ANY))]
+    seed: u64,
+    /// Write the line and the proof of the bound to this file for `getaway verify`; one map only
+    #[arg(long, value_name = "FILE")]
+    certificate: Option<PathBuf>,
+    #[command(flatten)]
+    output: OutputArgs,
+    /// Print one line of JSON per map
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Report {
+    map: String,
+    outcome: &'static str,
+    score: u32,
+    bound: u32,
+    actions: String,
+    #[serde(skip)]
+    final_tick: u16,
+    #[serde(skip)]
+    status: Status,
+    decided_ms: Option<f64>,
+    elapsed_ms: f64,
+    simulated_ticks: u64,
+}
+
+pub(crate) fn run(args: &SolveArgs, out: &mut impl Write) -> Result<(), CliError> {
+    let maps = args.maps.load(&args.names)?;
+    let is_alone = maps.len() == 1;
+    if args.certificate.is_some() && !is_alone {
+        return Err(CliError::Input(format!("--certificate: expected one map, found {}", maps.len())));
+    }
+    let certificate = args.certificate.as_ref().map(|path| args.output.file(path)).transpose()?;
+    let progress = if is_alone { Progress::open_ended() } else { Progress::of(maps.len() as u64, "maps") };
+    let mut reports = Vec::new();
+    for map in maps {
+        let report = solve(args, &map, certificate.as_ref(), &progress)?;
+        progress.inc(1);
+        if args.json {
+            progress.suspend(|| write_line(&mut *out, &report).and_then(|()| out.flush()))?;
+        }
+        reports.push(report);
+    }
+    drop(progress);
+    match reports.as_slice() {
+        _ if args.json => Ok(()),
+        [report] if is_alone => write_plan(report, out),
+        reports => write_reports(reports, out),
+    }
+}
+
+fn solve(
+    args: &SolveArgs,
+    map: &Map,
+    certificate: Option<&OutputFile>,
+    progress: &Progress,
+) -> Result<Report, CliError> {
+    let name = one_line(&map.name);
+    let world = world_of(map, &args.rules.rules()?)?;
+    let mut decider = Decider::new(SurvivalOptions { seed: args.seed, ..SurvivalOptions::default() });
+    let start = Instant::now();
+    let (solution, decided) = decide(args, &world, &mut decider, |found, bound| {
+        progress.set_message(format!("{name}: score {found}, bound {bound}"));
+    });
+    let elapsed_ms = milliseconds(start.elapsed());
+    let status = check(&name, &world, &solution)?;
+    if let Some(file) = certificate {
+        file.write(Certificate::new(world.rules(), &solution, decider.proof()).to_string().as_bytes())?;
+    }
+    Ok(Report {
+        map: map.name.clone(),
+        outcome: solution.outcome.name(),
+        score: score(solution.final_tick),
+        bound: score(solution.bound),
+        actions: Plan::from(&solution.moves[..]).to_string(),
+        final_tick: solution.final_tick,
+        status,
+        decided_ms: decided.map(milliseconds),
+        elapsed_ms,
+        simulated_ticks: solution.simulated_ticks,
+    })
+}
+
+/// Solves a map in slices within the time limit; `report` gets the score and the bound after each.
+/// Returns the solution and the time until its outcome was known.
+fn decide(
+    args: &SolveArgs,
+    world: &World,
+    decider: &mut Decider,
+    mut report: impl FnMut(u32, u32),
+) -> (Solution, Option<Duration>) {
+    let time_limit = Duration::from_millis(args.time_limit_ms);
+    let start = Instant::now();
+    let mut simulated_ticks = 0;
+    let mut decided = None;
+    loop {
+        let left = time_limit.saturating_sub(start.elapsed());
+        let solution = decider.solve(world, &world.start(), Budget::time(left).and(Budget::ticks(PROGRESS_TICKS)));
+        simulated_ticks += solution.simulated_ticks;
+        if solution.outcome != Outcome::Undecided {
+            decided = decided.or_else(|| Some(start.elapsed()));
+        }
+        if solution.is_optimal() || start.elapsed() >= time_limit {
+            return (Solution { simulated_ticks, ..solution }, decided);
+        }
+        report(score(solution.final_tick), score(solution.bound));
+    }
+}
+
+fn milliseconds(time: Duration) -> f64 {
+    (time.as_secs_f64() * 1e6).round() / 1e3
+}
+
+fn score(tick: u16) -> u32 {
+    u32::from(tick) * POINTS_PER_TICK
+}
+
+/// Verifies a solution by playing its moves; returns the end of the game.
+fn check(name: &str, world: &World, solution: &Solution) -> Result<Status, CliError> {
+    let mut state = world.start();
+    let mut moves = solution.moves.iter();
+    while !state.is_over()
+        && let Some(&player_move) = moves.next()
+    {
+        world.step(&mut state, player_move);
+    }
+    let lives = solution.outcome != Outcome::Survives || state.is_complete();
+    if moves.len() == 0 && state.tick() == solution.final_tick && lives {
+        return Ok(state.status());
+    }
+    let (found, claimed) = (state.tick(), solution.final_tick);
+    Err(CliError::Check(format!(
+        "{name}: the plan ends in tick {found}, but the search reported {claimed} (please report this bug)"
+    )))
+}
+
+fn write_plan(report: &Report, out: &mut impl Write) -> Result<(), CliError> {
+    let Report { map, outcome, score, bound, actions, final_tick, status, elapsed_ms, simulated_ticks, .. } = report;
+    let map = one_line(map);
+    let bound = if score == bound { String::new() } else { format!(" (bound {bound})") };
+    let end = ending(*status, *final_tick);
+    writeln!(
+        out,
+        "{map}: {outcome}, {score} points{bound}, {end}, {elapsed_ms:.1} ms, {simulated_ticks} ticks simulated"
+    )?;
+    for (line, moves) in actions.as_bytes().chunks(MOVES_PER_LINE).enumerate() {
+        let tick = line * MOVES_PER_LINE + 1;
+        writeln!(out, "{tick:>5} {}", String::from_utf8_lossy(moves))?;
+    }
+    Ok(())
+}
+
+fn write_reports(reports: &[Report], out: &mut impl Write) -> Result<(), CliError> {
+    let row = |report: &Report| {
+        let Report { map, outcome, score, bound, elapsed_ms, simulated_ticks, .. } = report;
+        let numbers = [score.to_string(), bound.to_string(), format!("{elapsed_ms:.1}"), simulated_ticks.to_string()];
+        [map.clone(), (*outcome).to_owned()].into_iter().chain(numbers).collect()
+    };
+    let headings = ["MAP", "OUTCOME", "SCORE", "BOUND", "ELAPSED MS", "SIMULATED TICKS"];
+    write_table(headings, &[0, 1], reports.iter().map(row), out)?;
+    let counts = [Outcome::Survives, Outcome::Doomed, Outcome::Undecided].map(|outcome| {
+        let number = reports.iter().filter(|report| report.outcome == outcome.name()).count();
+        format!("{number} {}", outcome.name())
+    });
+    Ok(writeln!(out, "{}: {}", count(reports.len(), "map"), counts.join(", "))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use getaway::game::{Layout, Move, Rules};
+
+    #[test]
+    fn wrong_plan_is_not_printed() {
+        let world = World::new(&Layout::parse("P#b").expect("a drawing"), &Rules::BLITZ_2025).expect("a map");
+        let solution = |outcome, moves: usize, final_tick| Solution {
+            outcome,
+            moves: vec![Move::Stay; moves],
+            final_tick,
+            bound: final_tick,
+            simulated_ticks: 0,
+        };
+        assert!(check("m", &world, &solution(Outcome::Survives, 2000, 2001)).is_ok());
+        for (outcome, moves, final_tick) in
+            [(Outcome::Survives, 1999, 2001), (Outcome::Survives, 2001, 2001), (Outcome::Undecided, 10, 12)]
+        {
+            let error = check("m", &world, &solution(outcome, moves, final_tick));
+            assert!(matches!(error, Err(CliError::Check(_))), "{moves} moves");
+        }
+    }
+}

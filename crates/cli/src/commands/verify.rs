@@ -1,0 +1,137 @@
+//! `getaway verify`: checks a certificate with the literal model, which shares no code with the
+//! prover.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use clap::Args;
+use serde::Serialize;
+
+use getaway::files;
+use getaway::game::{LAST_TICK, POINTS_PER_TICK, Rules};
+use getaway::inference::{Difference, differences};
+use getaway::planner::Certificate;
+use getaway::protocol::write_line;
+
+use crate::CliError;
+use crate::arguments::{MapArgs, RulesArgs};
+use crate::error::{TEXT_BYTES_MAX, unreadable};
+use crate::output::{Progress, one_line};
+
+const EXAMPLES: &str = "Examples:
+  getaway solve snail --no-jump --certificate snail.proof
+  getaway verify snail.proof snail                 names the rules that the proof is about
+  getaway verify snail.proof snail --no-jump       accepts it for these rules only";
+
+/// Check a certificate: replay its line, and repeat its proof in the literal model
+///
+/// The answer names the rules of the certificate. With --no-jump or --rules, a certificate for
+/// {n}other rules is rejected, as is one that takes more than 100,000,000,000 steps.
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct VerifyArgs {
+    /// The certificate that `getaway solve --certificate` wrote
+    #[arg(value_name = "FILE")]
+    certificate: PathBuf,
+    /// The map, by name or path
+    #[arg(value_name = "MAP")]
+    map: String,
+    #[command(flatten)]
+    maps: MapArgs,
+    #[command(flatten)]
+    rules: RulesArgs,
+    /// Print a JSON object with the score, the bound, the rules and the time
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Report {
+    map: String,
+    score: u32,
+    bound: u32,
+    rules: String,
+    differences: Vec<Difference>,
+    elapsed_ms: f64,
+}
+
+pub(crate) fn run(args: &VerifyArgs, out: &mut impl Write) -> Result<(), CliError> {
+    let map = args.maps.find(&args.map)?;
+    let path = one_line(&args.certificate.display().to_string());
+    let text =
+        files::read_text(&args.certificate, TEXT_BYTES_MAX).map_err(|error| unreadable(&args.certificate, &error))?;
+    let certificate: Certificate = text.parse().map_err(|error| CliError::Check(format!("{path}: {error}")))?;
+    certificate.rules.validate().map_err(|error| CliError::Check(format!("{path}: line 1: {error}")))?;
+    if let Some(requested) = args.rules.given()? {
+        let found = sentences(&in_play(&requested, &certificate.rules));
+        if !found.is_empty() {
+            return Err(CliError::Check(format!("{path}: refused: line 1: not the requested rules: {found}")));
+        }
+    }
+    let start = Instant::now();
+    let progress = Progress::open_ended();
+    progress.set_message(format!("checking {path}"));
+    getaway_reference::verify(&certificate, &map.layout)
+        .map_err(|error| CliError::Check(format!("{path}: refused: {error}")))?;
+    drop(progress);
+    let score = |tick: u16| u32::from(tick) * POINTS_PER_TICK;
+    let report = Report {
+        map: map.name.clone(),
+        score: score(certificate.final_tick),
+        bound: score(certificate.bound_tick),
+        rules: words(&certificate.rules),
+        differences: in_play(&Rules::BLITZ_2025, &certificate.rules),
+        elapsed_ms: (start.elapsed().as_secs_f64() * 1e6).round() / 1e3,
+    };
+    if args.json {
+        return Ok(write_line(out, &report)?);
+    }
+    let Report { score, bound, rules, elapsed_ms, .. } = report;
+    let verdict = match certificate.bound_tick {
+        bound if bound > LAST_TICK && certificate.final_tick > LAST_TICK => "survives",
+        bound if bound > LAST_TICK => "undecided",
+        _ => "doomed",
+    };
+    Ok(writeln!(
+        out,
+        "{}: verified: {verdict}, {score} points, bound {bound}, {elapsed_ms:.1} ms, under {rules}",
+        one_line(&map.name)
+    )?)
+}
+
+/// The differences that affect a game; messages do not affect a proof.
+fn in_play(left: &Rules, right: &Rules) -> Vec<Difference> {
+    differences(left, &Rules { wire: left.wire, ..*right })
+}
+
+fn sentences(differences: &[Difference]) -> String {
+    differences.iter().map(|difference| difference.sentence.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+/// Describes rules by their differences from the server's.
+fn words(rules: &Rules) -> String {
+    let variant = if rules.no_jump { "the server's rules in the no-jump variant" } else { "the server's rules" };
+    let found = in_play(&Rules { no_jump: rules.no_jump, ..Rules::BLITZ_2025 }, rules);
+    if found.is_empty() { variant.to_owned() } else { format!("{variant}, except that {}", sentences(&found)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use getaway::game::{PeriodTicks, PhaseClocks, Wire};
+
+    #[test]
+    fn rules_are_named_by_how_they_differ_in_play() {
+        assert_eq!(words(&Rules::BLITZ_2025), "the server's rules");
+        assert_eq!(words(&Rules::NO_JUMP), "the server's rules in the no-jump variant");
+        let period_ticks = PeriodTicks { lazy: 1, ..PeriodTicks::default() };
+        let phase_clocks = PhaseClocks { insane: u16::MAX, ..PhaseClocks::default() };
+        let wire = Wire { personalities: getaway::game::Personalities::Missing, ..Wire::default() };
+        assert_eq!(
+            words(&Rules { period_ticks, phase_clocks, wire, ..Rules::NO_JUMP }),
+            "the server's rules in the no-jump variant, except that lazy threats move every tick, \
+             threats are insane from tick 65537 on"
+        );
+    }
+}

@@ -1,0 +1,344 @@
+//! `getaway view`: shows a recorded or running game in the viewer, or writes it to a file.
+
+use std::convert::Infallible;
+use std::io::{self, IsTerminal, Write};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::thread;
+
+use clap::{ArgGroup, Args};
+
+use getaway::bot::{Bot, BotOptions};
+use getaway::game::{State, World};
+use getaway::map::Map;
+use getaway::planner::{DEFAULT_NAME, PlannerSpec};
+use getaway::recording::WireNotes;
+use getaway_arena::{ExternalBot, ExternalGame, ExternalOptions, ExternalTick, SeriesError, play_external};
+use getaway_server::ViewerServer;
+use getaway_viewer::{
+    Analysis, GameLibrary, GifOptions, Layers, LiveReplay, Page, PageSource, PictureOptions, RecordingSource, Replay,
+    Theme, analysis_budget, gif, png,
+};
+
+use super::analyse::{known_maps, read, read_log};
+use super::replay::list_files;
+
+use crate::arguments::{ANY, BotArgs, MapArgs, RulesArgs, external_bot, integer, world_of};
+use crate::output::{OutputArgs, one_line};
+use crate::{CliError, Host};
+
+const EXAMPLES: &str = "Examples:
+  getaway view games/last.jsonl                  open a recorded game in the browser
+  getaway view roundabout --planner cautious     play a map and watch it live
+  getaway view roundabout --planner 'pipe:python my_bot.py'
+  getaway view roundabout --planner human        play it yourself, with the arrow keys
+  getaway view games/a.jsonl games/b.jsonl       a list of games; two of them side by side
+  getaway view games/last.jsonl --html last.html one file to send to a friend
+  getaway view games/last.jsonl --png tick.png --tick 1200 --layers plan,paths,deadly
+  getaway view roundabout --gif chase.gif --from 950 --to 1050 --speed 0.5";
+
+const HUMAN: &str = "human";
+
+/// Watch a recorded game, or a planner playing a map
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+#[command(group = ArgGroup::new("animation").args(["gif", "video"]))]
+pub(crate) struct ViewArgs {
+    /// Recorded games (.jsonl, .jsonl.gz), folders of them, or one map by name or path
+    #[arg(value_name = "FILE|MAP", required = true)]
+    sources: Vec<String>,
+    /// Another recording of the same game, by its server or its bot,
+    /// {n}to merge into it
+    #[arg(long, value_name = "FILE")]
+    with: Option<PathBuf>,
+    #[command(flatten)]
+    maps: MapArgs,
+    /// Planner: a name, an expression, exec:COMMAND, pipe:COMMAND, a
+    /// {n}planner in Python as MODULE:NAME, or human for playing with the
+    /// {n}arrow keys
+    #[arg(long, value_name = "NAME|EXPRESSION", default_value = DEFAULT_NAME)]
+    planner: String,
+    /// Seed of the planner's random number generator
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = integer::<u64>(ANY))]
+    seed: u64,
+    #[command(flatten)]
+    rules: RulesArgs,
+    /// Local port of the page; 0 picks a free port
+    #[arg(long, value_name = "PORT", default_value_t = 8766, value_parser = integer::<u16>(0..=u16::MAX.into()))]
+    port: u16,
+    /// Do not open a browser
+    #[arg(long)]
+    no_open: bool,
+    /// Write a self-contained HTML page instead
+    #[arg(long, value_name = "OUT.html")]
+    html: Option<PathBuf>,
+    /// Write a PNG image of one tick instead
+    #[arg(long, value_name = "OUT.png", requires = "tick", conflicts_with = "html")]
+    png: Option<PathBuf>,
+    /// Tick of the image
+    #[arg(long, value_name = "N", requires = "png", value_parser = integer::<u32>(0..=u32::MAX.into()))]
+    tick: Option<u32>,
+    /// Write an animated GIF instead
+    #[arg(long, value_name = "OUT.gif", conflicts_with_all = ["html", "png"])]
+    gif: Option<PathBuf>,
+    /// Write a video (.mp4, .webm) instead; needs ffmpeg
+    #[arg(long, value_name = "OUT.mp4", conflicts_with_all = ["html", "png", "gif"])]
+    video: Option<PathBuf>,
+    /// First tick of the animation [default: the first of the game]
+    #[arg(long, value_name = "N", requires = "animation", value_parser = integer::<u32>(0..=u32::MAX.into()))]
+    from: Option<u32>,
+    /// Last tick of the animation [default: the last of the game]
+    #[arg(long, value_name = "N", requires = "animation", value_parser = integer::<u32>(0..=u32::MAX.into()))]
+    to: Option<u32>,
+    /// Speed of the animation; 1 is ten ticks per second
+    #[arg(long, value_name = "X", requires = "animation", default_value_t = 1.0, value_parser = speed)]
+    speed: f64,
+    /// Comma-separated layers of images: plan, paths, arrival, deadly,
+    /// {n}trail
+    #[arg(long, value_name = "LAYERS", default_value = "plan,trail")]
+    layers: Layers,
+    /// Use the dark theme for images
+    #[arg(long)]
+    dark: bool,
+    #[command(flatten)]
+    output: OutputArgs,
+    #[command(flatten)]
+    bot: BotArgs,
+}
+
+fn speed(text: &str) -> Result<f64, String> {
+    let speed = text.parse::<f64>().ok().filter(|speed| (0.1..=100.0).contains(speed));
+    speed.ok_or_else(|| "expected a number from 0.1 to 100".to_owned())
+}
+
+enum Source {
+    Recordings(Vec<PathBuf>),
+    Map(Box<Map>),
+}
+
+pub(crate) fn run(args: &ViewArgs, host: Host<'_>, out: &mut impl Write) -> Result<(), CliError> {
+    let source = source(args)?;
+    let theme = if args.dark { Theme::Dark } else { Theme::Light };
+    let options = PictureOptions { layers: args.layers, theme };
+    let (file, content) = if let Some(path) = &args.html {
+        (args.output.file(path)?, page(args, &source, host)?.html.into_bytes())
+    } else if let (Some(path), Some(tick)) = (&args.png, args.tick) {
+        (args.output.file(path)?, png(&replay(args, &source, host)?, tick, options)?)
+    } else if let Some(path) = args.gif.as_ref().or(args.video.as_ref()) {
+        let range = GifOptions { from: args.from, to: args.to, speed: args.speed };
+        let (file, mut content) = (args.output.file(path)?, Vec::new());
+        if args.video.is_some() {
+            ensure_ffmpeg(path)?;
+        }
+        gif(&replay(args, &source, host)?, range, options, &mut content)?;
+        (file, if args.video.is_some() { video(path, &content)? } else { content })
+    } else {
+        return show(args, &source, host, out);
+    };
+    file.write(&content)?;
+    Ok(writeln!(out, "{}", one_line(&file.path().display().to_string()))?)
+}
+
+/// An existing file is a recording, even if a map has the same name. Several sources are recordings
+/// or folders of them.
+fn source(args: &ViewArgs) -> Result<Source, CliError> {
+    let is_recording = |path: &Path| {
+        let name = path.to_string_lossy();
+        path.is_file() || name.ends_with(".jsonl") || name.ends_with(".jsonl.gz")
+    };
+    let paths: Vec<PathBuf> = args.sources.iter().map(PathBuf::from).collect();
+    if let [path] = &paths[..]
+        && args.with.is_none()
+        && !is_recording(path)
+        && (!path.is_dir() || path.join("layout.png").exists())
+    {
+        return Ok(Source::Map(Box::new(args.maps.find(&args.sources[0])?)));
+    }
+    Ok(Source::Recordings(list_files(&paths)?))
+}
+
+/// The only recording, for outputs that show a single game.
+fn single(paths: &[PathBuf]) -> Result<&Path, CliError> {
+    match paths {
+        [path] => Ok(path),
+        paths => Err(CliError::Input(format!("{} recordings: expected one, or no output file", paths.len()))),
+    }
+}
+
+fn page(args: &ViewArgs, source: &Source, host: Host<'_>) -> Result<Page, CliError> {
+    let Source::Recordings(paths) = source else {
+        return Ok(Page::new(PageSource::Replay(&replay(args, source, host)?)));
+    };
+    let log = read(single(paths)?, args.with.as_deref(), &args.maps, &args.rules)?;
+    let analysis = Analysis::of_log(&log, analysis_budget());
+    let line = analysis.line_replay(&log.world, log.ticks.iter().filter_map(|logged| logged.state.as_ref()));
+    Ok(Page::new(PageSource::Analysed(&Replay::of_log(&log), &analysis, line.as_ref())))
+}
+
+fn replay(args: &ViewArgs, source: &Source, host: Host<'_>) -> Result<Replay, CliError> {
+    match source {
+        Source::Recordings(paths) => {
+            Ok(Replay::of_log(&read(single(paths)?, args.with.as_deref(), &args.maps, &args.rules)?))
+        }
+        Source::Map(map) => {
+            if args.planner == HUMAN {
+                return Err(CliError::Input(format!("--planner {HUMAN} plays on the page: expected no output file")));
+            }
+            let (world, mut player) = world_and_player(args, map, host)?;
+            let mut states = Vec::new();
+            player.play(&world, |state| states.push(state.clone()), |_| {})?;
+            Ok(Replay::of_states(&map.name, &args.planner, &world, &states))
+        }
+    }
+}
+
+/// Fails with advice if ffmpeg is missing or cannot write the file's type.
+fn ensure_ffmpeg(path: &Path) -> Result<(), CliError> {
+    let name = one_line(&path.display().to_string());
+    if !path.extension().is_some_and(|extension| extension == "mp4" || extension == "webm") {
+        return Err(CliError::Input(format!("{name}: expected a name that ends in .mp4 or .webm")));
+    }
+    let mut ffmpeg = Command::new("ffmpeg");
+    let found = ffmpeg.arg("-version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    match found {
+        Ok(status) if status.success() => Ok(()),
+        _ => Err(CliError::Input(format!("cannot make {name}: ffmpeg is not installed (try --gif)"))),
+    }
+}
+
+fn video(path: &Path, animation: &[u8]) -> Result<Vec<u8>, CliError> {
+    let fail = |reason: &dyn std::fmt::Display| CliError::Input(format!("cannot make {}: {reason}", path.display()));
+    let folder = std::env::temp_dir().join(format!("getaway-video-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).map_err(|error| fail(&error))?;
+    let (from, to) = (folder.join("animation.gif"), folder.join(path.file_name().unwrap_or_default()));
+    let made = std::fs::write(&from, animation).and_then(|()| {
+        let mut ffmpeg = Command::new("ffmpeg");
+        ffmpeg.args(["-loglevel", "error", "-y", "-i"]).arg(&from);
+        // Most players need even sides and this pixel format.
+        ffmpeg.args(["-pix_fmt", "yuv420p", "-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2"]).arg(&to);
+        let output = ffmpeg.stdin(Stdio::null()).output()?;
+        if output.status.success() {
+            std::fs::read(&to)
+        } else {
+            Err(io::Error::other(one_line(&String::from_utf8_lossy(&output.stderr))))
+        }
+    });
+    let _ = std::fs::remove_dir_all(&folder);
+    made.map_err(|error| fail(&error))
+}
+
+enum Player {
+    Bot(Box<Bot>),
+    External { bot: ExternalBot, seed: u64, options: ExternalOptions },
+}
+
+fn world_and_player(args: &ViewArgs, map: &Map, host: Host<'_>) -> Result<(World, Player), CliError> {
+    let rules = args.rules.rules()?;
+    let world = world_of(map, &rules)?;
+    let seed = args.seed;
+    if let Some(bot) = external_bot(&args.planner)? {
+        return Ok((world, Player::External { bot, seed, options: args.bot.options() }));
+    }
+    let planner = PlannerSpec::find(&args.planner, host)?;
+    let options = BotOptions { planner, seed, rules, ..BotOptions::default() };
+    let bot = Bot::new(options)?;
+    Ok((world, Player::Bot(Box::new(bot))))
+}
+
+impl Player {
+    /// Plays a game; `on_state` gets the states, `on_wire` the messages of external bots.
+    fn play(
+        &mut self,
+        world: &World,
+        mut on_state: impl FnMut(&State),
+        mut on_wire: impl FnMut(&WireNotes),
+    ) -> Result<(), CliError> {
+        let last = match self {
+            Self::Bot(bot) => {
+                let played = getaway_arena::play(world, bot, |state, _| {
+                    on_state(state);
+                    ControlFlow::<Infallible>::Continue(())
+                });
+                let ControlFlow::Continue(last) = played.map_err(|error| CliError::Check(error.to_string()))?;
+                last
+            }
+            Self::External { bot, seed, options } => {
+                let game = ExternalGame { bot, world, seed: *seed, log_name: "bot.log" };
+                let played = play_external(game, options, &mut |ExternalTick { state, wire, .. }| {
+                    on_state(state);
+                    on_wire(&wire);
+                });
+                played.map_err(SeriesError::External)?.state
+            }
+        };
+        on_state(&last);
+        Ok(())
+    }
+}
+
+fn show(args: &ViewArgs, source: &Source, host: Host<'_>, out: &mut impl Write) -> Result<(), CliError> {
+    let live = Arc::new(LiveReplay::default());
+    let mut library = None;
+    let is_human = args.planner == HUMAN;
+    match source {
+        Source::Recordings(paths) => {
+            let (rules, maps) = (args.rules.given()?, known_maps(&args.maps)?);
+            let merged = match args.with.as_deref() {
+                Some(with) => Some(read_log(single(paths)?, Some(with), rules.as_ref(), &maps)?),
+                None => None,
+            };
+            let games = GameLibrary::new(rules, maps);
+            if let Some(log) = merged {
+                games.add_log(log)?;
+            } else {
+                for path in paths {
+                    games.add(&RecordingSource::File(path.clone()))?;
+                }
+            }
+            library = Some(Arc::new(games));
+        }
+        Source::Map(map) if is_human => {
+            let world = Arc::new(world_of(map, &args.rules.rules()?)?);
+            live.begin(&map.name, "you", Arc::clone(&world));
+            live.push(&world.start());
+        }
+        Source::Map(map) => {
+            let (world, mut player) = world_and_player(args, map, host)?;
+            let (world, live) = (Arc::new(world), Arc::clone(&live));
+            live.begin(&map.name, &args.planner, Arc::clone(&world));
+            // If the game fails, the page shows it up to that point.
+            let play = move || player.play(&world, |state| live.push(state), |wire| live.note(wire));
+            let started = thread::Builder::new().name("player".to_owned()).spawn(play);
+            started.map_err(|error| CliError::Input(format!("cannot start a thread: {error}")))?;
+        }
+    }
+    let source =
+        if library.is_some() { PageSource::Library } else { PageSource::Live { socket: false, human: is_human } };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| CliError::Input(format!("cannot start the page's server: {error}")))?;
+    runtime.block_on(async {
+        let failed = |error: io::Error| {
+            let hint = if error.kind() == io::ErrorKind::AddrInUse { " (try --port 0)" } else { "" };
+            CliError::Input(format!("cannot listen on port {}: {error}{hint}", args.port))
+        };
+        let server = ViewerServer::bind(args.port, source, live, library).await.map_err(failed)?;
+        let url = format!("http://{}/", server.local_addr().map_err(failed)?);
+        writeln!(out, "{url}")?;
+        out.flush()?;
+        if !args.no_open && io::stdout().is_terminal() {
+            open(&url);
+        }
+        server.run().await.map_err(failed)
+    })
+}
+
+/// Opens the system's browser; without one, the user can open the printed address.
+fn open(url: &str) {
+    let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+    let mut command = Command::new(program);
+    let _ = command.arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+}

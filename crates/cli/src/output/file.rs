@@ -1,0 +1,189 @@
+//! The files that commands write.
+//!
+//! Guarantees: existing files are overwritten only with `--force`. An unwritable output fails
+//! before any work is done. A failed write leaves no partial file and keeps an existing file
+//! unchanged.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use tempfile::{Builder, NamedTempFile};
+
+use getaway::files::Existing;
+
+use crate::error::{CliError, exists, unwritable};
+
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub(crate) struct OutputArgs {
+    /// Overwrite output files that exist
+    #[arg(long)]
+    force: bool,
+}
+
+impl OutputArgs {
+    /// Prepares an output file; call this before the work whose result it receives. Fails if the
+    /// file cannot be written, or exists and `--force` is not given.
+    pub fn file(self, path: impl Into<PathBuf>) -> Result<OutputFile, CliError> {
+        let file = OutputFile { path: path.into(), overwrite: self.force };
+        file.check()?;
+        Ok(file)
+    }
+
+    pub fn existing(self) -> Existing {
+        if self.force { Existing::Overwrite } else { Existing::Keep }
+    }
+}
+
+/// A file that is written completely or not at all.
+#[derive(Clone, Debug)]
+pub(crate) struct OutputFile {
+    path: PathBuf,
+    overwrite: bool,
+}
+
+impl OutputFile {
+    /// A file that is overwritten if it exists.
+    pub fn over(path: &Path) -> Self {
+        Self { path: path.to_owned(), overwrite: true }
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes a temporary file in the same folder and renames it. Without `--force`, a file created
+    /// since the check is kept.
+    pub fn write(&self, content: &[u8]) -> Result<(), CliError> {
+        self.try_write(content).map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => exists(&self.path),
+            _ => unwritable(&self.path, &error),
+        })
+    }
+
+    fn try_write(&self, content: &[u8]) -> io::Result<()> {
+        if self.is_device() {
+            return OpenOptions::new().write(true).open(&self.path)?.write_all(content);
+        }
+        // Replaces the target of a symbolic link, not the link.
+        let target = if self.overwrite { fs::canonicalize(&self.path).ok() } else { None };
+        let target = target.as_deref().unwrap_or(&self.path);
+        let mut partial = partial(target)?;
+        partial.write_all(content)?;
+        let renamed = if self.overwrite { partial.persist(target) } else { partial.persist_noclobber(target) };
+        renamed.map(drop).map_err(|error| error.error)
+    }
+
+    fn check(&self) -> Result<(), CliError> {
+        if self.path.symlink_metadata().is_ok() && !self.overwrite {
+            return Err(exists(&self.path));
+        }
+        if self.path.is_dir() {
+            let error = io::Error::new(io::ErrorKind::IsADirectory, "expected a file, found a folder");
+            return Err(unwritable(&self.path, &error));
+        }
+        if !self.is_device() {
+            // Removed at once, so that an interrupted command leaves no file.
+            partial(&self.path).map_err(|error| unwritable(&self.path, &error))?;
+        }
+        Ok(())
+    }
+
+    /// True if the path is a terminal or a pipe, for example, which cannot be renamed.
+    fn is_device(&self) -> bool {
+        fs::metadata(&self.path).is_ok_and(|metadata| !metadata.is_file())
+    }
+}
+
+/// A temporary file next to `path`, with the permissions of a new file; removed when dropped.
+fn partial(path: &Path) -> io::Result<NamedTempFile> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut builder = Builder::new();
+    builder.prefix(".getaway-").suffix(".partial");
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    builder.tempfile_in(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEEP: OutputArgs = OutputArgs { force: false };
+    const FORCE: OutputArgs = OutputArgs { force: true };
+
+    fn error<T: std::fmt::Debug>(result: Result<T, CliError>) -> (String, u8) {
+        let (line, code) = result.expect_err("an error").report();
+        (line.expect("a message"), code)
+    }
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").file_name());
+        entries.map(|name| name.to_string_lossy().into_owned()).collect()
+    }
+
+    #[test]
+    fn existing_file_is_overwritten_only_with_force() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("report.html");
+        KEEP.file(&path).expect("a new file").write(b"one").expect("written");
+        let (line, code) = error(KEEP.file(&path));
+        assert_eq!(code, 2);
+        assert_eq!(line, format!("{} already exists (overwrite only with --force)", path.display()));
+        FORCE.file(&path).expect("a file").write(b"two").expect("written");
+        assert_eq!(fs::read(&path).expect("a file"), b"two");
+        assert_eq!(names(folder.path()), ["report.html"]);
+    }
+
+    #[test]
+    fn file_created_since_the_check_is_kept() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("a.png");
+        let file = KEEP.file(&path).expect("a new file");
+        fs::write(&path, "mine").expect("written");
+        assert!(error(file.write(b"yours")).0.contains("already exists"));
+        assert_eq!(fs::read(&path).expect("a file"), b"mine");
+        assert_eq!(names(folder.path()), ["a.png"]);
+    }
+
+    #[test]
+    fn output_that_cannot_be_written_is_refused_before_the_work() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let missing = folder.path().join("nowhere/a.html");
+        let (line, code) = error(FORCE.file(&missing));
+        assert_eq!(code, 2);
+        assert!(line.starts_with(&format!("cannot write {}: ", missing.display())), "{line}");
+        assert!(!line.contains(".partial"), "{line}");
+        assert!(error(FORCE.file(folder.path())).0.ends_with(": expected a file, found a folder"));
+        assert!(names(folder.path()).is_empty());
+    }
+
+    #[test]
+    fn check_leaves_nothing_behind() {
+        let folder = tempfile::tempdir().expect("a folder");
+        drop(KEEP.file(folder.path().join("a.html")).expect("a new file"));
+        assert!(names(folder.path()).is_empty());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_and_devices_are_written_through() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (target, link) = (folder.path().join("target"), folder.path().join("link"));
+        fs::write(&target, "old").expect("written");
+        std::os::unix::fs::symlink(&target, &link).expect("a link");
+        FORCE.file(&link).expect("a file").write(b"new").expect("written");
+        assert_eq!(fs::read(&target).expect("a file"), b"new");
+        assert!(link.symlink_metadata().expect("a link").is_symlink());
+        FORCE.file("/dev/null").expect("a device").write(b"gone").expect("written");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn failed_write_keeps_the_existing_file() {
+        let (line, code) = error(FORCE.file("/dev/full").expect("a device").write(b"text"));
+        assert_eq!(code, 2);
+        assert!(line.starts_with("cannot write /dev/full: No space left"), "{line}");
+    }
+}

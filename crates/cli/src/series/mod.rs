@@ -1,0 +1,320 @@
+//! Shared by `getaway eval`, `battle` and `tournament`: plays a series with a progress bar, a
+//! results file and Ctrl-C, and writes its results.
+
+use getaway::files::Existing;
+use getaway::game::{Rules, rules_fields};
+use std::io::Write;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, SystemTime};
+use std::{env, fs, process};
+
+use serde::Serialize;
+
+use getaway::protocol::to_json;
+use getaway::search::Budget;
+use getaway_arena::{
+    ExternalSummary, GameRecord, Games, ReportResult, ReportText, Series, SeriesOptions, external_summaries, report,
+    resume,
+};
+
+use crate::arguments::SeriesArgs;
+use crate::output::{OutputArgs, OutputFile, Progress, count, note, rounded, shell_quoted};
+use crate::{CliError, Invocation};
+use replays::report_replays;
+
+pub(crate) mod cluster;
+mod replays;
+
+const ESTIMATE_LIMIT: Duration = Duration::from_secs(1);
+/// A longer series prints an estimate of its duration.
+const LONG_SERIES: Duration = Duration::from_secs(60);
+/// Exit code of a second Ctrl-C.
+const INTERRUPTED: i32 = 130;
+
+#[derive(Serialize)]
+struct Output<'a, R> {
+    #[serde(flatten)]
+    settings: Settings,
+    #[serde(flatten)]
+    result: R,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    external: &'a [ExternalSummary],
+}
+
+#[derive(Serialize)]
+struct Settings {
+    seed: u64,
+    #[serde(flatten, with = "rules_fields")]
+    rules: Rules,
+    #[serde(flatten)]
+    budget: Budget,
+    samples: u32,
+    /// Number of games played, and of all games.
+    games: usize,
+    games_max: usize,
+}
+
+pub(crate) struct SeriesRun<'a> {
+    args: &'a SeriesArgs,
+    invocation: &'a Invocation<'a>,
+    /// The maps as given on the command line.
+    map_arguments: Vec<String>,
+    pub series: Series,
+    pub games: Games,
+    report: Option<ReportFiles>,
+    interrupted: bool,
+}
+
+struct ReportFiles {
+    page: OutputFile,
+    csv: OutputFile,
+    json: OutputFile,
+}
+
+impl ReportFiles {
+    fn new(path: &Path, output: OutputArgs) -> Result<Self, CliError> {
+        let beside = |extension: &str| output.file(path.with_extension(extension));
+        Ok(Self { page: output.file(path)?, csv: beside("csv")?, json: beside("json")? })
+    }
+}
+
+fn processor() -> String {
+    let cores = num_cpus::get_physical();
+    let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let name = info.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
+    let name = name.map_or(env::consts::ARCH, |(_, name)| name.trim());
+    format!("{name}, {cores} {}", if cores == 1 { "core" } else { "cores" })
+}
+
+impl<'a> SeriesRun<'a> {
+    /// A series on the named maps, by default on all maps of every `--maps DIR`, or on the bundled
+    /// maps.
+    pub fn new(
+        args: &'a SeriesArgs,
+        names: &[String],
+        planners: Vec<String>,
+        invocation: &'a Invocation<'a>,
+    ) -> Result<Self, CliError> {
+        let maps = args.maps.load(names)?;
+        let map_arguments =
+            if names.is_empty() { maps.iter().map(|map| map.name.clone()).collect() } else { names.to_vec() };
+        let SeriesArgs { samples, seed, .. } = *args;
+        let rules = args.rules.rules()?;
+        let options = SeriesOptions { planners, samples, seed, rules, budget: args.budget() };
+        let series = Series::with_host(&maps, options, invocation.host)?.with_external(args.external.options());
+        // Unwritable outputs must fail before hours of games.
+        let report = args.report.as_ref().map(|path| ReportFiles::new(path, args.output)).transpose()?;
+        Ok(Self { args, invocation, map_arguments, series, games: Games::new(), report, interrupted: false })
+    }
+
+    /// Plays the missing games. `status` is called after each game; it returns the running score or
+    /// stops the series.
+    pub fn play(&mut self, status: impl FnMut(&Series, &Games) -> ControlFlow<(), String>) -> Result<(), CliError> {
+        self.play_wanted(&|_| true, status)
+    }
+
+    /// Like [`SeriesRun::play`], but skips games for which `is_wanted` is false at their start.
+    pub fn play_wanted(
+        &mut self,
+        is_wanted: &(dyn Fn(usize) -> bool + Sync),
+        mut status: impl FnMut(&Series, &Games) -> ControlFlow<(), String>,
+    ) -> Result<(), CliError> {
+        let threads = self.args.threads();
+        let mut file = None;
+        if let Some(path) = &self.args.resume {
+            let (opened, games) = resume(path, &self.series)?;
+            (file, self.games) = (Some(opened), games);
+        }
+        let stop = stop_on_interrupt()?;
+        self.announce(threads)?;
+        let progress = Progress::resumed(self.series.len() as u64, "games", self.played() as u64);
+        let Self { series, games, .. } = self;
+        if status(series, games).is_continue() {
+            let on_game = |index: usize, games: &Games| {
+                let game = games[index].as_ref().expect("a game that has just ended");
+                if let Some(Err(error)) = file.as_mut().map(|file| file.append(&[game])) {
+                    return ControlFlow::Break(Err(error));
+                }
+                progress.inc(1);
+                status(series, games).map_break(Ok).map_continue(|text| progress.set_message(text))
+            };
+            let flow = match &self.args.ray {
+                Some(address) => {
+                    let channel = cluster::start(address).map_err(CliError::Input)?;
+                    series.play_remotely(games, channel, &stop, is_wanted, on_game)?
+                }
+                None => series.play_wanted(games, threads, &stop, is_wanted, on_game)?,
+            };
+            drop(progress);
+            if let ControlFlow::Break(result) = flow {
+                result?;
+                return Ok(());
+            }
+        }
+        self.games.resize(self.series.len(), None);
+        self.interrupted = stop.load(Ordering::Relaxed) && self.played() < self.series.len();
+        Ok(())
+    }
+
+    fn announce(&self, threads: usize) -> Result<(), CliError> {
+        if self.args.ray.is_some() {
+            return Ok(());
+        }
+        let missing = self.series.len() - self.played();
+        let planners = self.series.options().planners.len();
+        if missing <= 2 * planners {
+            // The estimate itself takes about as long as these games.
+            return Ok(());
+        }
+        let time = self.series.estimate(&self.games, threads, ESTIMATE_LIMIT)?;
+        if time > LONG_SERIES {
+            let time = rounded(time);
+            note(&format!("{missing} games on {threads} threads: this takes about {time}"));
+        }
+        Ok(())
+    }
+
+    pub fn discard(&mut self, is_unused: impl Fn(usize) -> bool) {
+        self.games.iter_mut().enumerate().filter(|(index, _)| is_unused(*index)).for_each(|(_, game)| *game = None);
+    }
+
+    fn played(&self) -> usize {
+        self.games.iter().flatten().count()
+    }
+
+    fn settings(&self) -> Settings {
+        let &SeriesOptions { samples, seed, rules, budget, .. } = self.series.options();
+        Settings { seed, rules, budget, samples, games: self.played(), games_max: self.series.len() }
+    }
+
+    pub fn heading(&self) -> String {
+        let Settings { seed, rules, budget, samples, games, games_max } = self.settings();
+        let budget = budget.words();
+        let variant = if rules.no_jump { ", no jumping" } else { "" };
+        let missing = if games < games_max { format!(", {games} of {games_max} games so far") } else { String::new() };
+        let samples = count(samples as usize, "sample");
+        format!("{samples} per map, at most {budget} per decision{variant}, seed {seed}{missing}")
+    }
+
+    /// The command that replays a game: exactly, unless its budget has a time limit.
+    fn replay_command(&self, map: usize, game: &GameRecord) -> String {
+        let mut words = vec!["getaway".to_owned(), "play".to_owned(), shell_quoted(&self.map_arguments[map])];
+        let mut option = |name: &str, value: &str| words.extend([format!("--{name}"), shell_quoted(value)]);
+        for dir in &self.args.maps.dirs {
+            option("maps", &dir.display().to_string());
+        }
+        option("planner", &game.planner);
+        let budget = game.budget;
+        let limits =
+            [("budget-ms", budget.time_ms()), ("budget-ticks", budget.ticks), ("budget-evals", budget.evaluations)];
+        for (name, limit) in limits {
+            if let Some(limit) = limit {
+                option(name, &limit.to_string());
+            }
+        }
+        option("seed", &game.seed.to_string());
+        words.extend(self.args.rules.words());
+        words.join(" ")
+    }
+
+    /// Writes the report, if requested, and prints the result as JSON or with `write_text`. Fails
+    /// if the series was interrupted.
+    pub fn finish<W: Write>(
+        self,
+        title: &str,
+        result: impl Serialize,
+        shown: ReportResult<'_>,
+        out: &mut W,
+        write_text: impl FnOnce(&Self, &[ExternalSummary], &mut W) -> Result<(), CliError>,
+    ) -> Result<(), CliError> {
+        let external = external_summaries(&self.series, &self.games);
+        let json = serde_json::to_string(&Output { settings: self.settings(), result, external: &external })?;
+        if let Some(files) = &self.report {
+            self.write_report(files, title, shown, &json)?;
+        }
+        if self.args.json {
+            writeln!(out, "{json}")?;
+        } else {
+            write_text(&self, &external, out)?;
+        }
+        self.end()
+    }
+
+    fn write_report(
+        &self,
+        files: &ReportFiles,
+        title: &str,
+        shown: ReportResult<'_>,
+        json: &str,
+    ) -> Result<(), CliError> {
+        let (heading, facts) = (self.heading(), self.facts());
+        let text = ReportText { title, heading: &heading, command: &self.invocation.command_line, facts: &facts };
+        let command_of = |index: usize| {
+            // `play` starts no external bots to replay their moves.
+            let game = self.games[index].as_ref().filter(|game| game.external.is_none())?;
+            Some(self.replay_command(self.series.key(index).map, game))
+        };
+        let replays = report_replays(&self.series, &self.games, self.args.thread_count())?;
+        let result = ReportResult { replays: Some(&replays), ..shown };
+        files.page.write(report(&self.series, &self.games, result, text, command_of).as_bytes())?;
+        files.csv.write(getaway_arena::csv(&self.series, &self.games).as_bytes())?;
+        files.json.write(format!("{json}\n").as_bytes())
+    }
+
+    fn facts(&self) -> Vec<(&'static str, String)> {
+        let Settings { rules, budget, .. } = self.settings();
+        let commit = match env!("GETAWAY_COMMIT") {
+            "" => "unknown".to_owned(),
+            commit => commit.to_owned(),
+        };
+        let rules = match rules {
+            rules if rules == Rules::BLITZ_2025 => "the server's".to_owned(),
+            rules if rules == Rules::NO_JUMP => "the server's, without jumping".to_owned(),
+            rules => to_json(&rules),
+        };
+        vec![
+            ("date", httpdate::fmt_http_date(SystemTime::now())),
+            ("version", env!("CARGO_PKG_VERSION").to_owned()),
+            ("commit", commit),
+            ("processor", processor()),
+            match &self.args.ray {
+                Some(address) => ("cluster", address.clone()),
+                None => ("threads", self.args.thread_count().to_string()),
+            },
+            ("budget per decision", budget.words()),
+            ("rules", rules),
+        ]
+    }
+
+    /// Fails if the series was interrupted; its results have been printed.
+    fn end(self) -> Result<(), CliError> {
+        if !self.interrupted {
+            return Ok(());
+        }
+        let advice = match (&self.args.resume, &self.report) {
+            (Some(_), Some(_)) if self.args.output.existing() == Existing::Keep => {
+                "rerun the same command with --force to continue and to overwrite the report"
+            }
+            (Some(_), _) => "rerun the same command to continue",
+            (None, _) => "use --resume FILE to keep them",
+        };
+        let (played, all) = (self.played(), self.series.len());
+        Err(CliError::Interrupted(format!("interrupted after {played} of {all} games; {advice}")))
+    }
+}
+
+/// Returns a flag set by Ctrl-C; a second Ctrl-C ends the program.
+pub(crate) fn stop_on_interrupt() -> Result<Arc<AtomicBool>, CliError> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&stop);
+    ctrlc::set_handler(move || {
+        if flag.swap(true, Ordering::Relaxed) {
+            process::exit(INTERRUPTED);
+        }
+    })
+    .map_err(|error| CliError::Input(format!("cannot install the Ctrl-C handler: {error}")))?;
+    Ok(stop)
+}

@@ -1,0 +1,104 @@
+//! The replays in a report: the games of a series, and analyses of the lost ones.
+//!
+//! Guarantees: replays depend only on the games, not on the number of threads.
+
+use std::collections::HashMap;
+use std::io;
+
+use getaway::game::{State, World};
+use getaway::search::Budget;
+use getaway_arena::{GameRecord, Games, MovesFingerprint, ReportReplays, Series, SeriesError};
+use getaway_viewer::{ANALYSIS_TICKS, Analysis, Page, PageSource, Replay, game_json};
+use rayon::ThreadPoolBuilder;
+use rayon::prelude::*;
+
+use crate::CliError;
+use crate::output::Progress;
+
+/// Only the last frames have the threats' plans, which make up most of a replay's size.
+const ANNOTATED_FRAMES: usize = 200;
+/// Maximum total size of the replays; further games are left out.
+const REPLAYS_MAX_BYTES: usize = 12 << 20;
+const CHUNK: usize = 64;
+const ANALYSES_MAX: usize = 64;
+/// Maximum total work of the analyses in simulated ticks: about ten seconds on one core.
+const ANALYSES_TICKS: u64 = 48_000_000;
+
+/// The replays of a series, lost games first, up to the size limit, without duplicates.
+pub(crate) fn report_replays(series: &Series, games: &Games, threads: usize) -> Result<ReportReplays, CliError> {
+    let pool = ThreadPoolBuilder::new().num_threads(threads.max(1)).build();
+    let pool = pool.map_err(|error| SeriesError::Threads(io::Error::other(error)))?;
+    let mut firsts: Vec<usize> = Vec::new();
+    let mut first_of = HashMap::new();
+    let first = |index: usize| {
+        let game = games[index].as_ref()?;
+        let group = (series.key(index).planner, &game.map, &game.moves);
+        Some(*first_of.entry(group).or_insert_with(|| {
+            firsts.push(index);
+            index
+        }))
+    };
+    // For each game, the index of the first identical one.
+    let originals: Vec<Option<usize>> = (0..games.len()).map(first).collect();
+    firsts.sort_by_key(|&index| games[index].as_ref().is_some_and(GameRecord::survived));
+    let lost = firsts.iter().filter(|&&index| games[index].as_ref().is_some_and(|game| !game.survived())).count();
+    let analysed = lost.min(ANALYSES_MAX);
+    let budget = Budget::ticks(ANALYSIS_TICKS.min(ANALYSES_TICKS / analysed.max(1) as u64));
+    let progress = Progress::of(firsts.len() as u64, "replays for the report");
+    let make = |place: usize| {
+        let index = firsts[place];
+        let game = games[index].as_ref()?;
+        let made = replay(series.maps()[series.key(index).map].world(), game, (place < analysed).then_some(budget));
+        progress.inc(1);
+        made
+    };
+    let mut made = ReportReplays { viewer: Page::halves(), ..ReportReplays::default() };
+    let (mut places, mut bytes) = (HashMap::new(), 0);
+    for start in (0..firsts.len()).step_by(CHUNK) {
+        let end = (start + CHUNK).min(firsts.len());
+        let chunk: Vec<Option<String>> = pool.install(|| (start..end).into_par_iter().map(make).collect());
+        for (place, json) in (start..end).zip(chunk) {
+            let Some(json) = json.filter(|json| bytes + json.len() <= REPLAYS_MAX_BYTES) else { continue };
+            bytes += json.len();
+            places.insert(firsts[place], made.replays.len());
+            made.replays.push(json);
+        }
+        if bytes + REPLAYS_MAX_BYTES / 50 > REPLAYS_MAX_BYTES {
+            break;
+        }
+    }
+    made.of_game = originals.iter().map(|original| places.get(original.as_ref()?).copied()).collect();
+    Ok(made)
+}
+
+/// The replay of a game, with an analysis if it has a budget; `None` without known moves.
+fn replay(world: &World, game: &GameRecord, budget: Option<Budget>) -> Option<String> {
+    let states = states(world, game)?;
+    let mut replay = Replay::of_branch(&game.map, &game.planner, world, &states, ANNOTATED_FRAMES);
+    replay.header.map = Some(game.map.clone());
+    replay.header.planner = Some(game.planner.clone());
+    let failed = game
+        .failure()
+        .map(|failure| format!("The bot failed in tick {} ({}: {}). ", failure.tick, failure.kind, failure.detail));
+    let plans = if states.len() > ANNOTATED_FRAMES {
+        format!(
+            "The threats' plans, their earliest arrivals and the close calls are kept for the last {ANNOTATED_FRAMES} ticks only."
+        )
+    } else {
+        String::new()
+    };
+    replay.note = Some(failed.unwrap_or_default() + &plans).filter(|note| !note.is_empty());
+    let Some(budget) = budget else { return Some(game_json(PageSource::Replay(&replay))) };
+    let analysis = Analysis::of_states(world, &states, Some(game.map.clone()), budget);
+    let line = analysis.line_replay(world, states.iter());
+    Some(game_json(PageSource::Analysed(&replay, &analysis, line.as_ref())))
+}
+
+/// The states of a game; `None` unless its moves still lead to the same game.
+fn states(world: &World, game: &GameRecord) -> Option<Vec<State>> {
+    let states = world.states_along(&world.start(), &game.line);
+    let mut moves = MovesFingerprint::default();
+    states.iter().for_each(|state| moves.add(world.player(state)));
+    let is_whole = states.len() == game.line.len() + 1 && states.last().is_some_and(State::is_over);
+    (is_whole && moves.text() == game.moves).then_some(states)
+}

@@ -1,0 +1,52 @@
+use serde_json::Value;
+
+use crate::program;
+
+const CAUGHT: &str = "games/cul-de-sacs-stroll-until-caught.jsonl.gz";
+const UNFINISHED: &str = "games/roundabout-flee-300-ticks.jsonl.gz";
+
+#[test]
+fn object_names_the_tick_and_a_line_to_the_end() {
+    let output = program::succeeds(&["analyse", CAUGHT, "--json", "--time-limit-ms", "600000"]);
+    let report: Value = serde_json::from_str(&output).unwrap();
+    for (field, expected) in [
+        ("map", Value::from("cul-de-sacs")),
+        ("end", "caught".into()),
+        ("final_tick", 108.into()),
+        ("last_savable_tick", 107.into()),
+        ("proven", true.into()),
+        ("kind", "blunder".into()),
+    ] {
+        assert_eq!(report[field], expected, "{field}");
+    }
+    let line = report["line"].as_str().unwrap();
+    assert_eq!(line.len(), 2000 - 106);
+    assert!(line.chars().all(|letter| "LRUD.".contains(letter)), "{line}");
+}
+
+#[test]
+fn text_says_why_the_game_was_lost() {
+    let output = program::succeeds(&["analyse", CAUGHT, "--time-limit-ms", "600000"]);
+    let lines: Vec<&str> = output.lines().collect();
+    assert_eq!(lines[0], "cul-de-sacs-stroll-until-caught: cul-de-sacs, caught in tick 108, score 540");
+    assert!(lines[1].starts_with("Lost in tick 107 by a blunder: the car went right where "), "{output}");
+    assert!(output.contains("\nLast tick from which survival was possible: 107 (proven)\n"), "{output}");
+    assert!(lines.last().unwrap().ends_with("… and 1834 more moves (--json prints all)"), "{output}");
+    let output = program::succeeds(&["analyse", UNFINISHED, "--time-limit-ms", "600000"]);
+    assert!(output.contains("The recording ends in tick 301, where survival was still possible"), "{output}");
+}
+
+#[test]
+fn other_rules_make_it_another_game() {
+    let output = program::succeeds(&["analyse", CAUGHT, "--json", "--no-jump", "--budget-ticks", "1000"]);
+    let report: Value = serde_json::from_str(&output).unwrap();
+    assert_eq!(report["map"], "cul-de-sacs");
+    let error = program::fails(&["analyse", "missing.jsonl"]);
+    assert!(error.contains("cannot read missing.jsonl"), "{error}");
+    let error = program::fails(&["analyse", CAUGHT, "--with", UNFINISHED]);
+    assert!(
+        error
+            .contains(&format!("{UNFINISHED}: expected another recording of the same game, but they differ in tick 1")),
+        "{error}"
+    );
+}

@@ -1,0 +1,153 @@
+use std::fs;
+use std::process::Stdio;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::program::{command, fails, succeeds};
+
+/// Arguments of a discovery of about a second.
+const SMALL: [&str; 14] = [
+    "discover",
+    "--problem",
+    "morpion-4d",
+    "--budget-evals",
+    "30",
+    "--plays",
+    "20",
+    "--operators",
+    "2",
+    "--unseen",
+    "50",
+    "--finalists",
+    "3",
+    "--json",
+];
+
+fn json(text: &str) -> Value {
+    let mut value: Value = serde_json::from_str(text).unwrap();
+    let object = value.as_object_mut().unwrap();
+    assert!(object.remove("elapsed_s").is_some() && object.remove("plays_per_s").is_some());
+    value
+}
+
+fn small(more: &[&str]) -> Value {
+    json(&succeeds(&[&SMALL, more].concat()))
+}
+
+#[test]
+fn candidates_are_counted() {
+    assert_eq!(
+        succeeds(&["discover", "--count"]),
+        "3155 candidates with at most 4 operators (5307 before repeats on top are dropped)\n"
+    );
+    let count: Value = serde_json::from_str(&succeeds(&["discover", "--count", "--operators", "5", "--json"])).unwrap();
+    assert_eq!((&count["operators"], &count["candidates"]), (&Value::from(5), &Value::from(24_691)));
+}
+
+#[test]
+fn answer_is_the_same_on_any_number_of_threads() {
+    let one = small(&["--threads", "1"]);
+    assert_eq!((&one["arms"], &one["plays_in_all"]), (&Value::from(51), &Value::from(51 * 20)));
+    let ranking = one["ranking"].as_array().unwrap();
+    assert_eq!(ranking.iter().filter(|row| row["name"].is_null()).count(), 3);
+    // The finalists are different algorithms, not just different expressions.
+    let mut found: Vec<String> =
+        ranking.iter().filter(|row| row["name"].is_null()).map(|row| row["mean"].to_string()).collect();
+    found.sort_unstable();
+    found.dedup();
+    assert_eq!(found.len(), 3);
+    let names = ["random sampling", "iterative sampling", "nested 1", "nested 2", "nested 3", "UCT"];
+    for name in names {
+        assert_eq!(ranking.iter().filter(|row| row["name"] == name).count(), 1, "{name}");
+    }
+    assert_eq!(one["comparisons"].as_array().unwrap().len(), names.len());
+    assert_eq!(small(&["--threads", "3"]), one);
+}
+
+#[test]
+fn grown_grammar_is_compared_with_named_algorithms_of_the_same_policies() {
+    let names = |problem: &str| {
+        let options = ["discover", "--problem", problem, "--grammar", "grown", "--operators", "0", "--plays", "1"];
+        let report = json(&succeeds(&[&options[..], &["--budget-evals", "5", "--unseen", "3", "--json"]].concat()));
+        let ranking = report["ranking"].as_array().unwrap();
+        let mut names: Vec<String> = ranking.iter().filter_map(|row| Some(row["name"].as_str()?.to_owned())).collect();
+        names.sort_unstable();
+        names
+    };
+    let random = ["UCT", "iterative sampling", "nested 1", "nested 2", "nested 3", "random sampling"];
+    // Morpion Solitaire has no policy `greedy`.
+    assert_eq!(names("morpion-4d"), random);
+    let greedy = ["UCT", "iterative sampling", "nested 1", "nested 2", "nested 3", "sampling"];
+    let mut both: Vec<String> = random.map(str::to_owned).to_vec();
+    both.extend(greedy.map(|name| format!("{name}, greedy")));
+    both.sort_unstable();
+    assert_eq!(names("samegame"), both);
+}
+
+#[test]
+fn killed_discovery_resumes_to_the_same_answer() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("state.jsonl");
+    let resume = ["--resume", path.to_str().unwrap()];
+    let start = Instant::now();
+    let expected = small(&[]);
+    let whole = start.elapsed();
+    for kill in 1..=10 {
+        let mut run = command(&[&SMALL[..], &resume].concat()).stdout(Stdio::null()).spawn().unwrap();
+        // Each run gets a little further, so that kills hit all stages.
+        sleep(whole / 8 + Duration::from_millis(kill * 3));
+        run.kill().unwrap();
+        run.wait().unwrap();
+    }
+    assert!(fs::metadata(&path).unwrap().len() > 0);
+    assert_eq!(small(&resume), expected);
+    let size = fs::metadata(&path).unwrap().len();
+    assert_eq!(small(&resume), expected);
+    assert_eq!(fs::metadata(&path).unwrap().len(), size);
+    let error = fails(&[&SMALL[..], &resume, &["--seed", "1"]].concat());
+    assert!(error.contains("state.jsonl, line 1: the settings are "), "{error}");
+}
+
+#[test]
+fn state_of_a_longer_or_shorter_discovery_gives_the_answer_of_a_new_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("state.jsonl");
+    let resume = ["--resume", path.to_str().unwrap()];
+    let new: Vec<Value> = [("6", "2"), ("20", "5"), ("9", "3")]
+        .into_iter()
+        .map(|(plays, finalists)| {
+            let options = ["--plays", plays, "--finalists", finalists, "--unseen", "10"];
+            let arguments =
+                ["discover", "--problem", "morpion-4d", "--budget-evals", "20", "--operators", "2", "--json"];
+            let new = json(&succeeds(&[&arguments[..], &options].concat()));
+            assert_eq!(json(&succeeds(&[&arguments[..], &options, &resume].concat())), new, "{plays} plays");
+            new
+        })
+        .collect();
+    assert!(new[0] != new[1] && new[1] != new[2]);
+}
+
+#[test]
+fn report_is_a_page() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("discovery.html");
+    let arguments = ["--operators", "1", "--budget-evals", "10", "--report", path.to_str().unwrap()];
+    let options = ["discover", "--problem", "morpion-4d", "--plays", "5", "--unseen", "10"];
+    let text = succeeds(&[&options[..], &arguments].concat());
+    let page = fs::read_to_string(&path).unwrap();
+    assert!(page.starts_with("<!doctype html>") && page.contains("step(lookahead(simulate))"));
+    assert!(page.contains("getaway discover --problem morpion-4d"));
+    assert!(text.starts_with("morpion-4d: 7 candidates, 35 plays of 10 evaluations, seed 0"), "{text}");
+}
+
+#[test]
+fn unknown_problem_is_an_error() {
+    let error = fails(&["discover", "--problem", "chess"]);
+    assert!(error.starts_with("no problem named chess: expected one of survival, morpion-5d, "), "{error}");
+    let error = fails(&["discover", "--problem", "samegame", "--size", "15x13"]);
+    assert!(error.contains("--size: expected --problem survival, found samegame"), "{error}");
+    let error = fails(&["discover", "--size", "14x13"]);
+    assert_eq!(error, "size 14x13 is invalid for a maze: expected odd numbers");
+}

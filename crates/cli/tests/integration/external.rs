@@ -1,0 +1,220 @@
+//! Tests of external bots: failures are distinguished, and no process is left.
+
+use std::fs;
+use std::process::Command;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::program::{command, error_line, fails, getaway, succeeds};
+
+const ANSWER: &str = r#"while read -r m; do t=${m#*\"tick\":}; t=${t%%,*}; PAUSE echo "{\"type\":\"COMMAND\",\"tick\":$t,\"actions\":[]}"; done"#;
+
+/// A bot that never moves, and runs `pause` before each answer.
+fn stays(pause: &str) -> String {
+    format!("pipe:{}", ANSWER.replace("PAUSE", pause))
+}
+
+/// Plays one game of each bot; returns their summaries.
+fn external(bots: &[&str], more: &[&str]) -> Vec<Value> {
+    let planners: Vec<&str> = bots.iter().flat_map(|bot| ["--planner", *bot]).collect();
+    let defaults = [["--samples", "1"], ["--threads", "4"]];
+    let defaults: Vec<&str> = defaults.iter().filter(|[name, _]| !more.contains(name)).flatten().copied().collect();
+    let args = [&["eval", "snail", "--json"], &defaults[..], &planners[..], more].concat();
+    let report: Value = serde_json::from_str(&succeeds(&args)).unwrap();
+    report["external"].as_array().unwrap().clone()
+}
+
+fn count(bot: &Value, what: &str) -> u64 {
+    bot[what].as_u64().unwrap()
+}
+
+#[test]
+fn kinds_of_failure_are_distinguished() {
+    let dir = tempfile::tempdir().unwrap();
+    let late = stays("case $t in *0) sleep 0.3 ;; esac;");
+    let bots = [
+        "pipe:read -r x; echo oops >&2; exit 3",
+        "pipe:sleep 1000",
+        "pipe:while read -r x; do echo hello; done",
+        "pipe:while read -r x; do echo '{}'; done",
+        late.as_str(),
+        "exec:echo nowhere; exit 4",
+    ];
+    let found = external(&bots, &["--logs", dir.path().to_str().unwrap()]);
+    let kinds = ["crashed", "silent", "garbage"];
+    for (bot, expected) in found.iter().zip([[1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, 1], [0, 0, 0], [1, 0, 0]]) {
+        assert_eq!(kinds.map(|kind| count(bot, kind)), expected, "{bot}");
+    }
+    let failure = |index: usize| found[index]["failures"][0].as_str().unwrap();
+    assert_eq!(failure(0), "crashed on snail, sample 1, tick 1: exit code 3: oops");
+    assert_eq!(failure(1), "fell silent on snail, sample 1, tick 20: no command for 20 ticks");
+    assert!(failure(2).starts_with("sent garbage on snail, sample 1, tick 1: invalid JSON"), "{}", failure(2));
+    assert_eq!(failure(5), "crashed on snail, sample 1, tick 1: exit code 4 before it connected: nowhere");
+    // Every tenth tick is late; a busy machine may delay a few others.
+    let (late, missed, commands) =
+        (count(&found[4], "late_commands"), count(&found[4], "missed_ticks"), count(&found[4], "commands"));
+    assert!(late >= 5 && missed >= late && commands > 2 * missed, "{}", found[4]);
+    let log = fs::read_to_string(dir.path().join("1-snail-1.log")).unwrap();
+    assert_eq!(log, "{\"getaway\":\"log\",\"version\":1}\noops\n");
+}
+
+#[test]
+fn failed_game_loses_to_an_equal_score_without_failure() {
+    // Both stay where they are, so their scores are equal, but one of them fails.
+    let args = ["battle", &stays(""), "pipe:exit 1", "snail", "--samples", "2", "--restart", "--tick-ms", "1000"];
+    let text = succeeds(&args);
+    assert!(text.contains("\n  pipe:exit 1: 2 games, crashed in 2; "), "{text}");
+    assert!(text.contains(": 1 win, 0 ties and 0 losses for pipe:while"), "equal games count once: {text}");
+}
+
+#[test]
+fn shell_walker_plays_and_one_process_serves_all_games() {
+    let found =
+        external(&["pipe:sh examples/bots/walker.sh"], &["--samples", "3", "--tick-ms", "2000", "--threads", "1"]);
+    assert_eq!((count(&found[0], "games"), count(&found[0], "missed_ticks")), (3, 0), "{}", found[0]);
+    // Without a restart the walker keeps its state, so its next game differs.
+    let starts = |more: &[&str]| {
+        let dir = tempfile::tempdir().unwrap();
+        let bot = stays("").replace("pipe:", "pipe:echo start >&2; ");
+        external(
+            &[&bot],
+            &[&["--samples", "3", "--tick-ms", "2000", "--threads", "1", "--logs", dir.path().to_str().unwrap()], more]
+                .concat(),
+        );
+        fs::read_dir(dir.path()).unwrap().count()
+    };
+    assert_eq!((starts(&[]), starts(&["--restart"])), (1, 3));
+}
+
+#[test]
+fn one_game_of_a_bot_can_be_played_recorded_and_shown() {
+    let dir = tempfile::tempdir().unwrap();
+    let (saved, page, logs) = (dir.path().join("game.jsonl"), dir.path().join("game.html"), dir.path().join("logs"));
+    let (saved, page, logs) = (saved.to_str().unwrap(), page.to_str().unwrap(), logs.to_str().unwrap());
+    let bot = stays("");
+    let planner = ["--planner", &bot, "--tick-ms", "2000"];
+    let text = succeeds(&[&["play", "snail", "--save", saved, "--json"], &planner[..]].concat());
+    let report: Value = serde_json::from_str(&text).unwrap();
+    let last_tick = report["final_tick"].as_u64().unwrap();
+    assert_eq!(
+        (count(&report["external"], "commands"), count(&report["external"], "missed_ticks")),
+        (last_tick - 1, 0)
+    );
+    // As with the server, a recording has the commands and the entrant.
+    let recording = fs::read_to_string(saved).unwrap();
+    let first: Value = serde_json::from_str(recording.lines().next().unwrap()).unwrap();
+    assert_eq!(
+        (&first["game"]["planner"], &first["game"]["tick_ms"]),
+        (&bot.clone().into(), &2000.0.into()),
+        "{first}"
+    );
+    assert!(first["wire"]["command"]["ms"].is_number(), "{first}");
+    succeeds(&["replay", saved]);
+    succeeds(&[&["view", "snail", "--html", page], &planner[..]].concat());
+    assert!(fs::read_to_string(page).unwrap().contains("<html"));
+
+    let output = getaway(&["play", "snail", "--planner", "pipe:read -r x; echo oops >&2; exit 3", "--logs", logs]);
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(error_line(&output), "the bot crashed in tick 1: exit code 3: oops");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("0 commands, "), "the game was played without it");
+    let log = dir.path().join("logs/bot.log");
+    assert_eq!(fs::read_to_string(&log).unwrap(), "{\"getaway\":\"log\",\"version\":1}\noops\n");
+    fs::write(&log, "mine").unwrap();
+    let refused = fails(&["play", "snail", "--planner", "pipe:echo oops >&2", "--logs", logs]);
+    let expected = r#"line 1: expected {"getaway":"log","version":1,...}, found mine: it is not overwritten"#;
+    assert_eq!(refused, format!("external bots: {}, {expected}", log.display()));
+    assert_eq!(fs::read_to_string(&log).unwrap(), "mine");
+    let refused = fails(&["play", "snail", "--planner", "pipe:cat", "--budget-ticks", "5"]);
+    assert_eq!(refused, "a budget: expected a planner, found pipe:cat");
+    assert!(fails(&["view", "snail", "--planner", "exec: "]).starts_with("exec: : expected a command after the colon"));
+}
+
+fn sleepers(seconds: u32) -> usize {
+    let all = fs::read_dir("/proc").unwrap().flatten();
+    let lines = all.filter_map(|entry| fs::read_to_string(entry.path().join("cmdline")).ok());
+    lines.filter(|line| *line == format!("sleep\0{seconds}\0")).count()
+}
+
+fn wait_until(what: &str, condition: impl Fn() -> bool) {
+    let end = Instant::now() + Duration::from_secs(30);
+    while !condition() {
+        assert!(Instant::now() < end, "{what}");
+        sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn no_process_is_left_after_the_end_or_a_kill_or_an_interrupt() {
+    // Bots that leave processes in their own and in other sessions. Each bot has its own number of
+    // seconds, by which the test finds its processes.
+    let bot = |seconds: u32| format!("pipe:sleep {seconds} & (setsid sleep {seconds} &); sleep {seconds}");
+    let ended = || {
+        external(&["pipe:sleep 87001 & (setsid sleep 87001 &); exit 1"], &["--samples", "2"]);
+        wait_until("the end leaves a process", || sleepers(87001) == 0);
+    };
+    let killed_by = |signal: &str, seconds: u32| {
+        let planner = bot(seconds);
+        let args = ["eval", "snail", "--samples", "100", "--planner", &planner, "--threads", "2"];
+        let mut command = command(&args);
+        command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+        let mut child = command.spawn().unwrap();
+        wait_until("the bots start", || sleepers(seconds) >= 6);
+        assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
+        child.wait().unwrap();
+        wait_until("a killed run leaves a process", || sleepers(seconds) == 0);
+    };
+    // In parallel, because all of them mostly wait.
+    std::thread::scope(|scope| {
+        scope.spawn(ended);
+        for (signal, seconds) in [("-KILL", 87002), ("-INT", 87003), ("-TERM", 87004)] {
+            scope.spawn(move || killed_by(signal, seconds));
+        }
+    });
+}
+
+#[test]
+fn bridge_needs_a_server_and_a_command() {
+    let output = getaway(&["bridge", "--url", "ftp://127.0.0.1", "--", "cat"]);
+    assert_eq!(
+        error_line(&output),
+        "cannot connect to ftp://127.0.0.1: expected an address such as ws://127.0.0.1:8765"
+    );
+    assert!(fails(&["bridge"]).contains("COMMAND"));
+    assert!(fails(&["eval", "snail", "--planner", "pipe:"]).starts_with("pipe:: expected a command after the colon"));
+}
+
+fn serve() -> (std::process::Child, String) {
+    let mut server = command(&["serve", "snail", "--port", "0", "--games", "1", "--json", "--tick-ms", "2000"]);
+    let mut server = server.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    let mut notes = std::io::BufReader::new(server.stderr.take().unwrap());
+    std::io::BufRead::read_line(&mut notes, &mut line).unwrap();
+    let url = line.split_whitespace().find(|word| word.starts_with("ws://")).unwrap();
+    (server, url.to_owned())
+}
+
+#[test]
+fn log_of_a_bridged_bot_cannot_control_the_terminal() {
+    let (mut server, url) = serve();
+    let bot = r"printf '\033[2Jone\n\342\200\256two' >&2; read -r x; exit 3";
+    let output = getaway(&["bridge", "--url", &url, "--", bot]);
+    server.kill().unwrap();
+    server.wait().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    let error = "error: the bot ended before the game did (exit code 3) after 1 states\n";
+    assert_eq!(stderr, format!("\\u001b[2Jone\n\\u202etwo{error}"));
+}
+
+#[test]
+fn bridge_connects_a_bot_to_a_server() {
+    let (server, url) = serve();
+    let text = succeeds(&["bridge", "--url", &url, "--team", "walkers", "--", "sh", "examples/bots/walker.sh"]);
+    let output = server.wait_with_output().unwrap();
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&result["team"], &result["missed_ticks"]), (&"walkers".into(), &0.into()), "{result}");
+    let states = result["commands"].as_u64().unwrap();
+    assert_eq!(text, format!("the server closed the connection after {states} states and {states} commands\n"));
+}

@@ -1,0 +1,41 @@
+//! Guarantees: no input causes a panic, a late answer or excessive memory use, or affects another
+//! game. Long runs: `cargo run --release --example fuzz -- messages`, or another target.
+
+use std::path::Path;
+
+use crate::fuzzing;
+
+/// Far from the first seed of long runs.
+const FIRST_SEED: u64 = 1_000_000_000;
+
+#[test]
+fn any_message_gets_an_action_or_a_clear_error() {
+    // Only the long run tests for late answers, because other tests run in parallel here.
+    let counts = fuzzing::messages::run(FIRST_SEED, 4000, false).unwrap();
+    println!("{counts}");
+    assert!(counts.read > 1000 && counts.decisions > 800, "too little was tested: {counts}");
+}
+
+#[test]
+fn any_text_is_an_expression_or_gives_a_clear_error() {
+    let counts = fuzzing::expressions::run(FIRST_SEED, 20_000, false).unwrap();
+    println!("{counts}");
+    assert!(counts.expressions > 4000 && counts.decisions > 80, "too little was tested: {counts}");
+}
+
+#[test]
+fn any_file_is_read_or_gives_a_clear_error() {
+    let counts = fuzzing::files::run(FIRST_SEED, 3000, Path::new(env!("CARGO_BIN_EXE_getaway")), 30).unwrap();
+    println!("{counts}");
+    assert!(
+        counts.good_maps > 200 && counts.good_recordings > 200 && counts.runs == 100,
+        "too little was tested: {counts}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn arbitrary_frames_do_not_affect_another_game() {
+    let counts = fuzzing::frames::run(FIRST_SEED, 5000).await.unwrap();
+    println!("{counts}");
+    assert!(counts.games > 0 && counts.connections > 50, "too little was tested: {counts}");
+}

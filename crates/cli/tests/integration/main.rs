@@ -1,0 +1,31 @@
+//! The program's integration tests.
+
+mod analyse;
+mod arena;
+#[path = "../../../../tests/common/mod.rs"]
+mod common;
+#[path = "../../../../tests/common/counting.rs"]
+mod counting;
+mod discover;
+#[cfg(unix)]
+mod external;
+mod fuzz;
+#[path = "../fuzzing/mod.rs"]
+mod fuzzing;
+#[path = "../../../server/tests/integration/harness.rs"]
+#[allow(dead_code, reason = "the server's own tests use the rest")]
+mod harness;
+mod maps;
+mod play;
+mod program;
+mod replay;
+mod server;
+mod shared;
+mod simulate;
+mod simulation;
+mod solve;
+mod tournament;
+mod view;
+
+#[global_allocator]
+static COUNTING: counting::Counting = counting::Counting;

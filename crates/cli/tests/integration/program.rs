@@ -1,0 +1,53 @@
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// The program in the project's folder, without the environment's colour settings.
+pub fn command(args: &[&str]) -> Command {
+    command_in(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")), args)
+}
+
+pub fn command_in(dir: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_getaway"));
+    command.args(args).current_dir(dir).env_remove("CLICOLOR_FORCE").env_remove("NO_COLOR");
+    command
+}
+
+pub fn getaway(args: &[&str]) -> Output {
+    command(args).output().unwrap()
+}
+
+/// Standard output of a successful run; standard error must be empty, because there is no terminal
+/// for a progress bar.
+pub fn succeeds(args: &[&str]) -> String {
+    let output = getaway(args);
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), stderr.as_str()), (Some(0), ""), "{args:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Like [`succeeds`], for a long series: standard error may only have the time estimate.
+pub fn succeeds_in_time(args: &[&str]) -> String {
+    let output = getaway(args);
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    let says_how_long = |line: &str| line.contains(" games on ") && line.contains(": this takes about ");
+    assert!(stderr.lines().count() <= 1 && stderr.lines().all(says_how_long), "{args:?}: {stderr}");
+    assert_eq!(output.status.code(), Some(0), "{args:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The error of a run that must fail with exit code 2 and no other output.
+pub fn fails(args: &[&str]) -> String {
+    let output = getaway(args);
+    let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!((output.status.code(), stdout.as_str()), (Some(2), ""), "{args:?}: {stderr}");
+    error_line(&output)
+}
+
+/// The only line on standard error, without `error: `.
+pub fn error_line(output: &Output) -> String {
+    let stderr = std::str::from_utf8(&output.stderr).unwrap();
+    let line = stderr.strip_suffix('\n').unwrap();
+    assert!(!line.contains('\n'), "more than one line: {line}");
+    line.strip_prefix("error: ").unwrap_or_else(|| panic!("not an error: {line}")).to_owned()
+}
