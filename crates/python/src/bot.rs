@@ -1,86 +1,130 @@
 //! The class `Bot`.
 
+use std::process;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::thread::{self, ThreadId};
+use std::time::{Duration, Instant};
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::PyTraverseError;
+use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::gc::PyVisit;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
 
-use getaway::bot::{self, BotOptions};
+use getaway::bot::{self, BotOptions, Decision};
 use getaway::game::Rules;
-use getaway::planner;
-use getaway::protocol::GameMessage;
+use getaway::planner::PlannerSpec;
+use getaway::protocol::{GameMessage, MAX_MESSAGE_SIDE, MAX_MESSAGE_THREATS, ProtocolError};
 use getaway::search::Budget;
 
-use crate::callables::planner_name;
+use crate::callables::{Callable, is_in_planner, planner_spec};
 use crate::convert::{
-    action_dict, catch_panic, duration, from_python, milliseconds, optional_u64, value_error, variant, without_gil,
+    action_dict, duration, library_error, milliseconds, optional_u64, repr, type_name, value_error, variant,
+    without_gil,
 };
 use crate::game::Game;
-use crate::value::{from_rules, rules_options, to_value_of};
+use crate::value::{from_rules, from_value, rules_options, to_value_of};
 
-/// The team in the messages of `Bot.play`.
 const TEAM: &str = "getaway";
+/// Maximum number of values per dict in a message: two per tile, and some per threat.
+const MESSAGE_VALUES_MAX: usize = 2 * MAX_MESSAGE_SIDE * MAX_MESSAGE_SIDE + 64 * MAX_MESSAGE_THREATS;
+const TURN_POLL: Duration = Duration::from_micros(200);
 
 /// A player that receives the state before each tick and returns an action.
 ///
 /// Several threads may share it; their calls are serialised.
 ///
 /// Args:
-///     planner: a planner's name (see `planners`), an expression of the search grammar, or a
-///         planner in Python: a callable that takes a `State` and returns a move, or its name
-///         `MODULE:NAME`. A class is instantiated once per game, and again when the bot learns more
-///         about the map.
+///     planner: a planner's name (see `planners`), an expression of the search grammar, or a Python
+///         planner: a callable that takes a `State` and returns a move, or its name `MODULE:NAME`.
+///         A class is instantiated once per game, and again when the bot learns about the map.
 ///     budget_ms: time per decision in milliseconds, including parsing the message.
-///     budget_ticks: maximum number of ticks simulated per decision; with it, and a `budget_ms`
-///         that is never reached, games are reproducible.
+///     budget_ticks: maximum number of simulated ticks per decision; makes games reproducible if
+///         `budget_ms` is never reached.
 ///     seed: the seed of the random number generator, from 0.
-///     no_jump: whether the game is the no-jump variant, in which stepping onto a threat's tile
-///         loses.
+///     no_jump: whether stepping onto a threat's tile loses (the no-jump variant).
 ///     rules: rules that differ from the server's.
 ///
 /// Raises:
 ///     ValueError: for an unknown planner, a negative budget, or rules out of range.
 #[pyclass(module = "getaway", frozen)]
 pub(crate) struct Bot {
-    bot: Mutex<BotState>,
+    options: BotOptions,
+    callable: Option<Arc<Callable>>,
+    /// Locked only by threads attached to the interpreter, and never while Python code runs: a
+    /// planner may call its own bot, and a forked process must find the lock free.
+    turn: Mutex<Turn>,
 }
 
-/// A bot and its last decision.
-struct BotState {
-    bot: bot::Bot,
-    last: Option<bot::Decision>,
+struct Turn {
+    /// `None` during a decision.
+    bot: Option<Box<bot::Bot>>,
+    /// The process and thread of the current or last decision.
+    owner: (u32, ThreadId),
+    last: Option<Decision>,
+    mispredictions: Vec<u32>,
 }
 
 impl Bot {
-    fn lock(&self) -> MutexGuard<'_, BotState> {
-        // Panics are caught while the lock is held.
-        self.bot.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self, _py: Python<'_>) -> MutexGuard<'_, Turn> {
+        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn decide(&self, frame: &[u8]) -> PyResult<bot::Decision> {
+    fn new_bot(options: &BotOptions) -> PyResult<Box<bot::Bot>> {
+        bot::Bot::new(options.clone()).map(Box::new).map_err(value_error)
+    }
+
+    fn begin(&self, py: Python<'_>) -> PyResult<Box<bot::Bot>> {
+        let own = (process::id(), thread::current().id());
+        loop {
+            let owner = {
+                let mut turn = self.lock(py);
+                let owner = turn.owner;
+                if let Some(bot) = turn.bot.take() {
+                    turn.owner = own;
+                    return Ok(bot);
+                }
+                if owner.0 != own.0 {
+                    turn.owner = own;
+                }
+                owner
+            };
+            if owner.0 != own.0 {
+                // The decision belongs to a thread of the parent process, which does not exist
+                // here.
+                return Self::new_bot(&self.options);
+            }
+            if owner == own || is_in_planner() {
+                return Err(PyRuntimeError::new_err("the bot is deciding: expected no call by a planner meanwhile"));
+            }
+            py.check_signals()?;
+            py.detach(|| thread::sleep(TURN_POLL));
+        }
+    }
+
+    /// Decides on a message; the budget includes the time to make the message.
+    fn decide(
+        &self,
+        py: Python<'_>,
+        message: impl FnOnce() -> Result<GameMessage, ProtocolError> + Send,
+    ) -> PyResult<Decision> {
         let arrival = Instant::now();
         let message =
-            GameMessage::parse(frame).map_err(|error| value_error(format_args!("invalid message: {error}")))?;
-        self.answer(&message, arrival)
-    }
-
-    /// Decides on a message that arrived at this time.
-    fn answer(&self, message: &GameMessage, arrival: Instant) -> PyResult<bot::Decision> {
-        let player = &mut *self.lock();
-        let options = player.bot.options().clone();
-        match catch_panic(|| player.bot.next_action_since(message, arrival)) {
-            Ok(decision) => {
-                let decision = decision.map_err(value_error)?;
-                player.last = Some(decision.clone());
-                Ok(decision)
-            }
-            Err(panic) => {
-                player.bot = bot::Bot::new(options).map_err(value_error)?;
-                Err(panic)
-            }
+            without_gil(py, message)?.map_err(|error| value_error(format_args!("invalid message: {error}")))?;
+        let mut bot = self.begin(py)?;
+        let decided = without_gil(py, || bot.next_action_since(&message, arrival));
+        if decided.is_err() {
+            bot = Self::new_bot(&self.options)?;
         }
+        let mispredictions = bot.mispredictions_by_threat();
+        let decided = decided.and_then(|decided| decided.map_err(|error| library_error(py, &error)));
+        let mut turn = self.lock(py);
+        turn.bot = Some(bot);
+        turn.mispredictions = mispredictions;
+        if let Ok(decision) = &decided {
+            turn.last = Some(decision.clone());
+        }
+        decided
     }
 }
 
@@ -101,12 +145,15 @@ impl Bot {
             (optional_u64("seed", seed)?.unwrap_or(0), optional_u64("budget_ticks", budget_ticks)?);
         let time = Some(duration("budget_ms", budget_ms)?);
         let budget = Budget { time, ticks: budget_ticks, ..Budget::UNLIMITED };
-        let planner = planner.map_or_else(|| Ok(planner::DEFAULT_NAME.to_owned()), planner_name)?;
+        let (planner, callable) = planner.map_or_else(|| Ok((PlannerSpec::default(), None)), planner_spec)?;
         let rules = from_rules(&no_jump, rules)?;
         let options = BotOptions { planner, budget, seed, rules, ..BotOptions::default() };
-        // Checking the name may import a module, which may release the interpreter lock.
-        let bot = bot::Bot::new(options).map_err(value_error)?;
-        Ok(Self { bot: Mutex::new(BotState { bot, last: None }) })
+        let bot = Self::new_bot(&options)?;
+        // The budget as limited by the bot.
+        let options = bot.options().clone();
+        let owner = (process::id(), thread::current().id());
+        let turn = Turn { bot: Some(bot), owner, last: None, mispredictions: Vec::new() };
+        Ok(Self { options, callable, turn: Mutex::new(turn) })
     }
 
     /// The action for a state, given as a frame or a dict; None to stay.
@@ -115,59 +162,65 @@ impl Bot {
     /// lock; Ctrl-C is handled after the decision.
     ///
     /// Raises:
-    ///     ValueError: for an invalid or inconsistent state, with the path of the field. The bot
-    ///         remains usable.
+    ///     ValueError: if the state is invalid or inconsistent, with the path of the field, or if a
+    ///         Python planner fails, with its exception as the cause. The bot remains usable.
+    ///         `KeyboardInterrupt` and `SystemExit` in a planner are raised unchanged.
+    ///     RuntimeError: if a planner calls this while the bot is deciding.
     #[pyo3(signature = (game_message, /))]
     fn next_action<'py>(&self, game_message: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let py = game_message.py();
-        let decide = |frame: &[u8]| without_gil(py, || self.decide(frame))?;
+        let parse = |frame: &[u8]| self.decide(py, || GameMessage::parse(frame));
         let decision = if let Ok(text) = game_message.cast::<PyString>() {
-            decide(text.to_str()?.as_bytes())
+            parse(text.to_str()?.as_bytes())
         } else if let Ok(bytes) = game_message.cast::<PyBytes>() {
-            decide(bytes.as_bytes())
+            parse(bytes.as_bytes())
         } else if game_message.is_instance_of::<PyDict>() {
-            decide(from_python(game_message)?.as_bytes())
+            let message = from_value("game_message", game_message, MESSAGE_VALUES_MAX)?;
+            parse(message.to_string().as_bytes())
         } else {
-            let found = game_message.get_type().name()?;
+            let found = type_name(game_message);
             Err(PyTypeError::new_err(format!("game_message: expected str, bytes or dict, found {found}")))
         }?;
         action_dict(py, decision.player_move)
     }
 
-    /// Play a game to its end, message by message; returns how many moves were played.
+    /// Play a game to its end, message by message; returns the number of moves played.
     ///
     /// Releases the interpreter lock; Ctrl-C is handled between two decisions.
     ///
     /// Raises:
-    ///     ValueError: if the game's rules are not the bot's, or if a planner in Python fails.
+    ///     ValueError: if the game's rules are not the bot's, or if a Python planner fails.
+    ///     RuntimeError: if the game changes while the bot plays it, or if a planner calls this
+    ///         while the bot is deciding.
     #[pyo3(signature = (game, /))]
     fn play(&self, game: &Bound<'_, Game>) -> PyResult<usize> {
         let py = game.py();
-        let (board, mut state) = {
+        let (board, start) = {
             let game = game.try_borrow()?;
             (Arc::clone(&game.board), game.state.clone())
         };
-        let world = &board.world;
-        if py.detach(|| self.lock().bot.options().rules != *world.rules()) {
+        let (world, mut state) = (&board.world, start.clone());
+        if self.options.rules != *world.rules() {
             return Err(PyValueError::new_err("game: expected one with the rules of the bot"));
         }
         let mut moves = Vec::new();
         while !state.is_over() {
-            let player_move =
-                without_gil(py, || self.answer(&GameMessage::of(world, &state, TEAM), Instant::now()))??.player_move;
+            let player_move = self.decide(py, || Ok(GameMessage::of(world, &state, TEAM)))?.player_move;
             world.step(&mut state, player_move);
             moves.push(player_move);
             py.check_signals()?;
         }
         let mut game = game.try_borrow_mut()?;
-        let played = game.play_plan(&moves);
-        Ok(played)
+        if game.state != start {
+            return Err(PyRuntimeError::new_err("game: expected it to stay as it was while the bot plays it"));
+        }
+        Ok(game.play_plan(&moves))
     }
 
     /// The last decision; None before the first.
     #[getter]
     fn last_decision<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let Some(decision) = py.detach(|| self.lock().last.clone()) else { return Ok(None) };
+        let Some(decision) = self.lock(py).last.clone() else { return Ok(None) };
         let fields = (
             decision.tick,
             decision.source.name(),
@@ -179,20 +232,28 @@ impl Bot {
         to_value_of(py, "Decision", fields).map(Some)
     }
 
-    /// For each threat, in message order, how often it did something other than predicted in this
-    /// game.
+    /// The number of mispredicted moves in this game per threat, in message order.
     #[getter]
     fn mispredictions(&self, py: Python<'_>) -> Vec<u32> {
-        py.detach(|| self.lock().bot.mispredictions_by_threat())
+        self.lock(py).mispredictions.clone()
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        let options = py.detach(|| self.lock().bot.options().clone());
-        let BotOptions { planner, budget, seed, rules, .. } = options;
-        let planner = PyString::new(py, &planner).repr()?;
+        let BotOptions { ref planner, budget, seed, rules, .. } = self.options;
+        let planner = repr(&PyString::new(py, &planner.to_string()))?;
         let budget_ms = milliseconds(budget.time.unwrap_or_default());
         let budget_ticks = budget.ticks.map_or_else(String::new, |ticks| format!(", budget_ticks={ticks}"));
         let rules = rules_options(py, &rules)?;
         Ok(format!("Bot({planner}, budget_ms={budget_ms}{budget_ticks}, seed={seed}{rules})"))
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        self.callable.as_ref().map_or(Ok(()), |callable| callable.traverse(&visit))
+    }
+
+    fn __clear__(&self, py: Python<'_>) {
+        if let Some(callable) = &self.callable {
+            callable.clear(py);
+        }
     }
 }

@@ -1,94 +1,227 @@
-//! Python callables as planners: `(state) -> move`, by name (`MODULE:NAME`) or passed by the
-//! caller.
+//! Python callables as planners, `(state) -> move`, passed by the caller or found by name.
+//!
+//! Guarantees: a callable lives as long as the bot, series or command that it plays for. Only
+//! threads attached to the interpreter hold the locks, and never while Python code runs, so a
+//! forked process finds the locks free.
 
-use std::sync::Arc;
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use pyo3::PyTraverseError;
 use pyo3::exceptions::PyTypeError;
+use pyo3::gc::PyVisit;
 use pyo3::prelude::*;
-use pyo3::types::PyString;
+use pyo3::types::{PyString, PyType};
 
 use getaway::game::{Move, State, World};
-use getaway::planner::{Choice, Planner, PlannerHost, Source, set_planner_host};
+use getaway::planner::{Choice, Planner, PlannerFactory, PlannerFailure, PlannerHost, PlannerSpec, Source};
 use getaway::search::Budget;
 
+use crate::convert::{PythonError, is_interruption, library_error, type_name};
 use crate::game::{self, Board};
 use crate::value::from_move;
 
-/// The module that finds callables by name, and assigns names to those passed directly.
 const CALLABLES: &str = "getaway._callables";
 
-/// Makes every part of the library that accepts a planner's name accept that of a Python callable.
-pub(crate) fn register() {
-    // The module may be initialised again, by another interpreter.
-    set_planner_host(Box::new(PythonHost));
+/// The planner for a name, an expression or a callable, and the callable if there is one.
+pub(crate) fn planner_spec(planner: &Bound<'_, PyAny>) -> PyResult<(PlannerSpec, Option<Arc<Callable>>)> {
+    let py = planner.py();
+    let Ok(text) = planner.cast::<PyString>() else {
+        if !planner.is_callable() {
+            return Err(PyTypeError::new_err(format!(
+                "planner: expected a name, an expression or a callable that takes a state, found {}",
+                type_name(planner)
+            )));
+        }
+        let name: String = py.import(CALLABLES)?.call_method1("name_of", (planner,))?.extract()?;
+        let callable = Arc::new(Callable::new(name, planner.clone().unbind()));
+        return Ok((callable.spec(), Some(callable)));
+    };
+    let host = Host::default();
+    let spec = PlannerSpec::find(text.to_str()?, Some(&host)).map_err(|error| library_error(py, &error))?;
+    let callable = host.lock(py).drain().next().map(|(_, callable)| callable);
+    Ok((spec, callable))
 }
 
-/// The name of a planner given as text or as a callable.
-pub(crate) fn planner_name(planner: &Bound<'_, PyAny>) -> PyResult<String> {
-    if let Ok(name) = planner.cast::<PyString>() {
-        return Ok(name.to_str()?.to_owned());
+/// The Python planners of a series or a command by name, both passed and found.
+#[derive(Debug, Default)]
+pub(crate) struct Host(Mutex<HashMap<String, Arc<Callable>>>);
+
+impl Host {
+    #[cfg(feature = "lab")]
+    pub fn new(given: HashMap<String, Py<PyAny>>) -> Self {
+        let named = |(name, callable): (String, Py<PyAny>)| (name.clone(), Arc::new(Callable::new(name, callable)));
+        Self(Mutex::new(given.into_iter().map(named).collect()))
     }
-    if !planner.is_callable() {
-        let found = planner.get_type();
-        return Err(PyTypeError::new_err(format!(
-            "planner: expected a name, an expression or a callable that takes a state, found {}",
-            found.name()?
-        )));
+
+    fn lock(&self, _py: Python<'_>) -> MutexGuard<'_, HashMap<String, Arc<Callable>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
-    planner.py().import(CALLABLES)?.call_method1("name_of", (planner,))?.extract()
 }
 
-#[derive(Debug)]
-struct PythonHost;
-
-/// The callable with this name, or a new instance if it is a class.
-fn find<'py>(py: Python<'py>, function: &str, name: &str) -> PyResult<Bound<'py, PyAny>> {
-    py.import(CALLABLES)?.call_method1(function, (name,))
-}
-
-impl PlannerHost for PythonHost {
-    fn check(&self, name: &str) -> Result<(), String> {
-        Python::attach(|py| match find(py, "find", name) {
-            Ok(_) => Ok(()),
-            Err(error) => Err(sentence(py, &error)),
-        })
-    }
-
-    fn build(&self, name: &str, _seed: u64) -> Box<dyn Planner> {
+impl PlannerHost for Host {
+    fn find(&self, name: &str) -> Result<Arc<dyn PlannerFactory>, PlannerFailure> {
         Python::attach(|py| {
-            let name = name.to_owned();
-            match find(py, "make", &name) {
-                Ok(callable) => {
-                    Box::new(PythonPlanner { name, callable: Some(callable.unbind()), board: None, failure: None })
-                }
-                Err(error) => {
-                    let failure = Some(format!("{name}: {}", sentence(py, &error)));
-                    Box::new(PythonPlanner { name, callable: None, board: None, failure })
-                }
+            if let Some(callable) = self.lock(py).get(name) {
+                return Ok(Arc::clone(callable) as _);
             }
+            let find = || py.import(CALLABLES)?.call_method1("find", (name,));
+            let found = find().map_err(|error| failure(py, "", error))?;
+            let callable = Arc::new(Callable::new(name.to_owned(), found.unbind()));
+            self.lock(py).insert(name.to_owned(), Arc::clone(&callable));
+            Ok(callable as _)
         })
     }
 }
 
-/// An exception as one sentence: its type and text, and where it was raised.
-fn sentence(py: Python<'_>, error: &PyErr) -> String {
-    let described = || -> PyResult<String> {
+/// A function that plays, or a class whose instances do.
+pub(crate) struct Callable {
+    name: String,
+    objects: Mutex<Objects>,
+}
+
+/// The Python objects of a callable, in one place for the garbage collector.
+struct Objects {
+    /// `None` once cleared by the garbage collector.
+    callable: Option<Py<PyAny>>,
+    /// The instances of a class, by number.
+    players: HashMap<u64, Py<PyAny>>,
+    made: u64,
+}
+
+impl fmt::Debug for Callable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Callable").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl Callable {
+    fn new(name: String, callable: Py<PyAny>) -> Self {
+        let objects = Objects { callable: Some(callable), players: HashMap::new(), made: 0 };
+        Self { name, objects: Mutex::new(objects) }
+    }
+
+    fn spec(self: &Arc<Self>) -> PlannerSpec {
+        PlannerSpec::external(self.name.clone(), Arc::clone(self) as _)
+    }
+
+    fn failure(&self, py: Python<'_>, error: PyErr) -> PlannerFailure {
+        failure(py, &format!("{}: ", self.name), error)
+    }
+
+    fn lock(&self, _py: Python<'_>) -> MutexGuard<'_, Objects> {
+        self.objects.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// If the callable is a class, instantiates it for a game; returns the instance's number.
+    fn make(&self, py: Python<'_>) -> PyResult<Option<u64>> {
+        let callable = self.lock(py).callable.as_ref().map(|callable| callable.clone_ref(py));
+        let Some(class) = callable.filter(|callable| callable.bind(py).is_instance_of::<PyType>()) else {
+            return Ok(None);
+        };
+        let called = Called::new();
+        let player = class.call0(py)?;
+        drop(called);
+        let objects = &mut *self.lock(py);
+        objects.made += 1;
+        objects.players.insert(objects.made, player);
+        Ok(Some(objects.made))
+    }
+
+    fn player(&self, py: Python<'_>, number: Option<u64>) -> PyResult<Py<PyAny>> {
+        let objects = self.lock(py);
+        let player = match number {
+            Some(number) => objects.players.get(&number),
+            None => objects.callable.as_ref(),
+        };
+        let player = player.map(|player| player.clone_ref(py));
+        player.ok_or_else(|| PyTypeError::new_err("the planner has been deleted"))
+    }
+
+    fn forget(&self, py: Python<'_>, number: u64) {
+        // Dropping the player may run Python code, which must not find the lock held.
+        let player = self.lock(py).players.remove(&number);
+        drop(player);
+    }
+
+    pub fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+        // The lock is held if this thread is just dropping a removed object.
+        let Ok(objects) = self.objects.try_lock() else { return Ok(()) };
+        visit.call(&objects.callable)?;
+        objects.players.values().try_for_each(|player| visit.call(player))
+    }
+
+    pub fn clear(&self, py: Python<'_>) {
+        let (callable, players) = {
+            let mut objects = self.lock(py);
+            (objects.callable.take(), std::mem::take(&mut objects.players))
+        };
+        drop((callable, players));
+    }
+}
+
+impl PlannerFactory for Callable {
+    fn build(self: Arc<Self>, _seed: u64) -> Box<dyn Planner> {
+        Python::attach(|py| {
+            let (number, failure) = match self.make(py) {
+                Ok(number) => (number, None),
+                Err(error) => (None, Some(self.failure(py, error))),
+            };
+            Box::new(PythonPlanner { callable: self, number, board: None, failure })
+        })
+    }
+}
+
+fn failure(py: Python<'_>, prefix: &str, error: PyErr) -> PlannerFailure {
+    let describe = || -> PyResult<String> {
         py.import(CALLABLES)?.call_method1("sentence", (error.clone_ref(py).into_value(py),))?.extract()
     };
-    described().unwrap_or_else(|_| error.to_string())
+    let (text, error) = match describe() {
+        Ok(text) => (text, error),
+        Err(other) if is_interruption(py, &other) => (other.to_string(), other),
+        Err(_) => (error.to_string(), error),
+    };
+    PlannerFailure::new(format!("{prefix}{text}")).caused_by(PythonError::from(error))
+}
+
+thread_local! {
+    static CALLED: Cell<u32> = const { Cell::new(0) };
+}
+
+/// Returns true if a planner is running on this thread. It must not wait for a bot, because the bot
+/// may be waiting for it.
+pub(crate) fn is_in_planner() -> bool {
+    CALLED.get() > 0
+}
+
+/// Counts a call of a planner until dropped.
+struct Called;
+
+impl Called {
+    fn new() -> Self {
+        CALLED.set(CALLED.get() + 1);
+        Self
+    }
+}
+
+impl Drop for Called {
+    fn drop(&mut self) {
+        CALLED.set(CALLED.get() - 1);
+    }
 }
 
 struct PythonPlanner {
-    name: String,
-    /// `None` if it could not be made.
-    callable: Option<Py<PyAny>>,
-    /// The world of the last state.
+    callable: Arc<Callable>,
+    /// The number of its instance, if the callable is a class.
+    number: Option<u64>,
     board: Option<Arc<Board>>,
-    failure: Option<String>,
+    failure: Option<PlannerFailure>,
 }
 
 impl PythonPlanner {
-    /// The board of a world, whose tables are copied once.
+    /// The board of a world, cached because its tables are copied.
     fn board(&mut self, world: &World) -> Arc<Board> {
         let is_same =
             |board: &Arc<Board>| board.world.layout() == world.layout() && board.world.rules() == world.rules();
@@ -100,8 +233,9 @@ impl PythonPlanner {
 
     fn ask(&mut self, py: Python<'_>, world: &World, state: &State) -> PyResult<Move> {
         let state = game::State { board: self.board(world), state: state.clone() };
-        let Some(callable) = &self.callable else { return Ok(Move::Stay) };
-        let answer = callable.bind(py).call1((Bound::new(py, state)?,))?;
+        let player = self.callable.player(py, self.number)?;
+        let _called = Called::new();
+        let answer = player.bind(py).call1((Bound::new(py, state)?,))?;
         from_move("the planner's move", &answer)
     }
 }
@@ -113,7 +247,7 @@ impl Planner for PythonPlanner {
         } else {
             Python::attach(|py| {
                 self.ask(py, world, state).unwrap_or_else(|error| {
-                    self.failure = Some(format!("{}: {}", self.name, sentence(py, &error)));
+                    self.failure = Some(self.callable.failure(py, error));
                     Move::Stay
                 })
             })
@@ -121,7 +255,14 @@ impl Planner for PythonPlanner {
         Choice { player_move, source: Source::Search, planned_tick: None, simulated_ticks: 0 }
     }
 
-    fn failure(&self) -> Option<&str> {
-        self.failure.as_deref()
+    fn failure(&self) -> Option<&PlannerFailure> {
+        self.failure.as_ref()
+    }
+}
+
+impl Drop for PythonPlanner {
+    fn drop(&mut self) {
+        let Some(number) = self.number else { return };
+        let _ = Python::try_attach(|py| self.callable.forget(py, number));
     }
 }

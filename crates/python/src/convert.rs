@@ -1,26 +1,25 @@
-//! Conversions between Python and Rust: errors, numbers, JSON, and work without the interpreter
-//! lock.
+//! Conversions between Python and Rust, and work without the interpreter lock.
 
 use std::any::Any;
+use std::error::Error;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyException, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyInt};
 
 use getaway::game::{Direction, Move, Rules};
+use getaway::text::one_line;
 
-/// Runs `work` without the interpreter lock.
 pub(crate) fn without_gil<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
     py.detach(|| catch_panic(work))
 }
 
-/// Runs `work`; turns a panic into an exception.
+/// Runs `work` and turns a panic into an exception.
 pub(crate) fn catch_panic<T>(work: impl FnOnce() -> T) -> PyResult<T> {
-    // After a panic the data may be inconsistent: a bot is then replaced; everything else is plain
-    // data.
+    // Data may be inconsistent after a panic: a bot is replaced, and everything else is plain data.
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
         let text = panic_text(panic.as_ref());
         PyRuntimeError::new_err(format!("a bug in getaway, please report it: {text}"))
@@ -32,21 +31,83 @@ fn panic_text(panic: &(dyn Any + Send)) -> &str {
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message")
 }
 
+/// An error that quotes external text, as one line.
 pub(crate) fn value_error(error: impl std::fmt::Display) -> PyErr {
-    PyValueError::new_err(error.to_string())
+    PyValueError::new_err(one_line(&error.to_string()))
 }
 
-/// Converts JSON to a Python value.
+/// The exception for an error of the library, with a Python exception that caused it as its cause.
+/// An interruption is raised itself.
+pub(crate) fn library_error(py: Python<'_>, error: &(dyn Error + 'static)) -> PyErr {
+    let mut next = Some(error);
+    let mut cause = None;
+    while let Some(error) = next {
+        let found = error.downcast_ref().and_then(|PythonError(cause)| cause.as_ref());
+        cause = cause.or_else(|| found.map(|cause| cause.clone_ref(py)));
+        next = error.source();
+    }
+    match cause {
+        Some(cause) if is_interruption(py, &cause) => cause,
+        cause => {
+            let raised = PyValueError::new_err(error.to_string());
+            raised.set_cause(py, cause);
+            raised
+        }
+    }
+}
+
+/// A Python exception as the cause of an error of the library.
+///
+/// It is dropped under the interpreter lock. Otherwise PyO3 would queue it under a mutex, which a
+/// process forked at that moment would find locked for ever.
+#[derive(Debug)]
+pub(crate) struct PythonError(Option<PyErr>);
+
+impl From<PyErr> for PythonError {
+    fn from(error: PyErr) -> Self {
+        Self(Some(error))
+    }
+}
+
+impl std::fmt::Display for PythonError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.iter().try_for_each(|error| error.fmt(f))
+    }
+}
+
+impl Error for PythonError {}
+
+impl Drop for PythonError {
+    fn drop(&mut self) {
+        let error = self.0.take();
+        let _ = Python::try_attach(|_| drop(error));
+    }
+}
+
+/// Returns true if an exception ends more than its call: `KeyboardInterrupt`, `SystemExit` and
+/// others that are not an `Exception`.
+pub(crate) fn is_interruption(py: Python<'_>, error: &PyErr) -> bool {
+    !error.is_instance_of::<PyException>(py)
+}
+
+/// Replaces an exception from a value's own code by a clearer one, unless it is an interruption.
+pub(crate) fn clearer(py: Python<'_>, error: PyErr, clear: impl FnOnce() -> PyErr) -> PyErr {
+    if is_interruption(py, &error) { error } else { clear() }
+}
+
+/// A value's `repr`. `Display` would swallow an interruption.
+pub(crate) fn repr(value: &Bound<'_, PyAny>) -> PyResult<String> {
+    Ok(value.repr()?.to_string_lossy().into_owned())
+}
+
+pub(crate) fn type_name(value: &Bound<'_, PyAny>) -> String {
+    value.get_type().name().map_or_else(|_| "an object".to_owned(), |name| name.to_string_lossy().into_owned())
+}
+
 pub(crate) fn to_python<'py>(py: Python<'py>, json: &str) -> PyResult<Bound<'py, PyAny>> {
     py.import("json")?.call_method1("loads", (json,))
 }
 
-/// Converts a Python value to JSON.
-pub(crate) fn from_python(value: &Bound<'_, PyAny>) -> PyResult<String> {
-    value.py().import("json")?.call_method1("dumps", (value,))?.extract()
-}
-
-/// An action as a dict; `None` to stay.
 pub(crate) fn action_dict<'py>(py: Python<'py>, player_move: Move) -> PyResult<Option<Bound<'py, PyDict>>> {
     let Some(direction) = player_move.direction() else { return Ok(None) };
     let kind = match direction {
@@ -60,28 +121,29 @@ pub(crate) fn action_dict<'py>(py: Python<'py>, player_move: Move) -> PyResult<O
     Ok(Some(action))
 }
 
-/// Reads the argument `no_jump`: the server's rules, or its no-jump variant.
 pub(crate) fn variant(no_jump: &Bound<'_, PyAny>) -> PyResult<Rules> {
     Ok(Rules { no_jump: no_jump.extract()?, ..Rules::BLITZ_2025 })
 }
 
-/// Converts milliseconds to a duration.
 pub(crate) fn duration(name: &str, milliseconds: f64) -> PyResult<Duration> {
     Duration::try_from_secs_f64(milliseconds / 1e3).map_err(|_| {
         PyValueError::new_err(format!("{name}: expected a non-negative number of milliseconds, found {milliseconds}"))
     })
 }
 
-/// An optional integer argument: a seed or a number of evaluations.
 pub(crate) fn optional_u64(name: &str, value: Option<&Bound<'_, PyAny>>) -> PyResult<Option<u64>> {
     let Some(value) = value else { return Ok(None) };
     if !value.is_instance_of::<PyInt>() {
-        let found = value.get_type();
-        return Err(PyTypeError::new_err(format!("{name}: expected an int, found {}", found.name()?)));
+        return Err(PyTypeError::new_err(format!("{name}: expected an int, found {}", type_name(value))));
     }
-    let refused =
-        |_: PyErr| value_error(format_args!("{name}: expected a whole number from 0 to 2**64 - 1, found {value}"));
-    value.extract().map(Some).map_err(refused)
+    value.extract().map(Some).map_err(|error| {
+        clearer(value.py(), error, || match repr(value) {
+            Ok(found) => {
+                value_error(format_args!("{name}: expected a whole number from 0 to 2**64 - 1, found {found}"))
+            }
+            Err(error) => error,
+        })
+    })
 }
 
 pub(crate) fn milliseconds(duration: Duration) -> f64 {

@@ -1,4 +1,4 @@
-//! A game, and its states.
+//! Games and their states.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
@@ -13,18 +13,17 @@ use getaway::game::Direction;
 use getaway::game::{self, GameOver, Move, Plan, Position, Rules, Status, World};
 use getaway::protocol::MessageWriter;
 
-use crate::convert::{catch_panic, to_python, value_error, variant, without_gil};
+use crate::convert::{catch_panic, repr, to_python, type_name, value_error, variant, without_gil};
 use crate::map::{Map, read_map};
 use crate::value::{
     from_command, from_move, from_plan, from_rules, from_threats, other_rules, rules_options, to_move, to_position,
     to_rules, to_threat,
 };
 
-/// A map with its tables, and its source.
+/// A map with its tables and source.
 #[derive(Debug)]
 pub(crate) struct Board {
     pub map: Map,
-    /// The name or path that the map was requested by, if any.
     path: Option<PathBuf>,
     pub world: Arc<World>,
 }
@@ -36,7 +35,6 @@ impl Board {
         Ok(Arc::new(Self { map, path, world: Arc::new(world) }))
     }
 
-    /// The board of a world that has been built.
     pub fn of_world(world: World) -> Self {
         let layout = world.layout().clone();
         let (name, kind, difficulty) = ("game".to_owned(), "message".to_owned(), String::new());
@@ -47,9 +45,7 @@ impl Board {
         }
     }
 
-    /// The board of a map, or of the game or state that is given instead.
-    ///
-    /// A game has its own rules: others are rejected.
+    /// The board of a map, a game or a state. Rejects other rules than those of a game.
     pub fn of(map: &Bound<'_, PyAny>, variant: &Rules, rules: Option<&Bound<'_, PyAny>>) -> PyResult<Arc<Self>> {
         let py = map.py();
         let given = if let Ok(game) = map.cast::<Game>() {
@@ -71,7 +67,7 @@ impl Board {
             return Self::new(py, map.get().clone(), None, &rules);
         }
         let Ok(path) = map.extract::<PathBuf>() else {
-            let found = map.get_type().name()?;
+            let found = type_name(map);
             return Err(PyTypeError::new_err(format!("map: expected a name, a path or a Map, found {found}")));
         };
         Self::new(py, Map { map: read_map(py, &path)? }, Some(path), &rules)
@@ -82,17 +78,16 @@ impl Board {
         Arc::ptr_eq(one, two) || (one.layout() == two.layout() && one.rules() == two.rules())
     }
 
-    /// The arguments that recreate this board, as an expression.
     fn repr(&self, py: Python<'_>) -> PyResult<(String, String)> {
         let map = match self.path.as_ref().and_then(|path| path.to_str()) {
-            Some(path) => PyString::new(py, path).repr()?.to_string(),
+            Some(path) => repr(&PyString::new(py, path))?,
             None => self.map.__repr__(py)?,
         };
         let options = rules_options(py, self.world.rules())?;
         Ok((map, options))
     }
 
-    /// The rules, for the arguments that recreate this board.
+    /// The rules, as arguments that recreate this board.
     fn options<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let options = PyDict::new(py);
         options.set_item("rules", other_rules(py, self.world.rules())?)?;
@@ -108,22 +103,81 @@ fn status_name(status: Status) -> &'static str {
     }
 }
 
-fn legal_moves(py: Python<'_>, world: &World, state: &game::State) -> PyResult<Vec<Py<PyAny>>> {
-    world.moves(state).filter(|_| !state.is_over()).map(|player_move| to_move(py, player_move)).collect()
-}
+macro_rules! state_getters {
+    ($class:ident) => {
+        #[pymethods]
+        impl $class {
+            /// The map.
+            #[getter]
+            fn map(&self) -> Map {
+                self.board.map.clone()
+            }
 
-fn threats(py: Python<'_>, world: &World, state: &game::State) -> PyResult<Vec<Py<PyAny>>> {
-    world.threats(state).map(|threat| to_threat(py, world.rules(), &threat)).collect()
+            /// All rules, as a dict.
+            #[getter]
+            fn rules<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+                to_rules(py, self.board.world.rules())
+            }
+
+            /// The tick about to be played, 1 to 2001.
+            #[getter]
+            fn tick(&self) -> u16 {
+                self.state.tick()
+            }
+
+            /// The score: 5 points per tick reached.
+            #[getter]
+            fn score(&self) -> u32 {
+                self.board.world.score(&self.state)
+            }
+
+            /// `running`, `caught` or `complete`.
+            #[getter]
+            fn status(&self) -> &'static str {
+                status_name(self.state.status())
+            }
+
+            /// True if the player is caught or the last tick is played.
+            #[getter]
+            fn is_over(&self) -> bool {
+                self.state.is_over()
+            }
+
+            /// True if a threat is on the player's tile.
+            #[getter]
+            fn is_caught(&self) -> bool {
+                self.state.is_caught()
+            }
+
+            /// The player's position.
+            #[getter]
+            fn player(&self) -> (i32, i32) {
+                to_position(self.board.world.player(&self.state))
+            }
+
+            /// The threats, in the map's order, with their memory and seed.
+            #[getter]
+            fn threats(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
+                let world = &self.board.world;
+                world.threats(&self.state).map(|threat| to_threat(py, world.rules(), &threat)).collect()
+            }
+
+            /// The moves with distinct results, staying last; empty if the game is over.
+            #[getter]
+            fn legal_moves(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
+                let moves = self.board.world.moves(&self.state).filter(|_| !self.state.is_over());
+                moves.map(|player_move| to_move(py, player_move)).collect()
+            }
+        }
+    };
 }
 
 /// A game's state at the start of a tick.
 ///
-/// A value that never changes: it compares, hashes, copies and pickles. The constructor builds any
-/// state, for what-if questions.
+/// Immutable: states can be compared, hashed, copied and pickled. The constructor builds any state.
 ///
 /// Args:
-///     map: a map, its name or folder, or a game or state, whose map, rules and tables are then
-///         shared.
+///     map: a map, its name or folder, or a game or state that shares its map, rules and tables.
 ///     tick: the tick, 1 to 2001.
 ///     player: the player's position.
 ///     threats: the threats, in the map's order.
@@ -131,12 +185,14 @@ fn threats(py: Python<'_>, world: &World, state: &game::State) -> PyResult<Vec<P
 ///     rules: rules that differ from the server's.
 ///
 /// Raises:
-///     ValueError: for a position that is not an open tile, or threats that are not the map's.
+///     ValueError: if a position is not an open tile, or the threats are not the map's.
 #[pyclass(module = "getaway", frozen)]
 pub(crate) struct State {
     pub board: Arc<Board>,
     pub state: game::State,
 }
+
+state_getters!(State);
 
 impl State {
     fn with(&self, state: game::State) -> Self {
@@ -179,73 +235,13 @@ impl State {
         Ok(self.with(state))
     }
 
-    /// The state after these moves, or after the first of them that ends the game.
+    /// The state after these moves, up to the first that ends the game.
     #[pyo3(signature = (moves, /))]
     fn play(&self, py: Python<'_>, moves: &Bound<'_, PyAny>) -> PyResult<Self> {
         let moves = from_plan("moves", moves)?;
         let mut state = self.state.clone();
         without_gil(py, || self.board.world.play_moves(&mut state, &moves))?;
         Ok(self.with(state))
-    }
-
-    /// The map.
-    #[getter]
-    fn map(&self) -> Map {
-        self.board.map.clone()
-    }
-
-    /// Every number, order and switch of the rules.
-    #[getter]
-    fn rules<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        to_rules(py, self.board.world.rules())
-    }
-
-    /// The tick about to be played, 1 to 2001.
-    #[getter]
-    fn tick(&self) -> u16 {
-        self.state.tick()
-    }
-
-    /// 5 points per tick reached.
-    #[getter]
-    fn score(&self) -> u32 {
-        self.board.world.score(&self.state)
-    }
-
-    /// Whether the game is running, or how it ended.
-    #[getter]
-    fn status(&self) -> &'static str {
-        status_name(self.state.status())
-    }
-
-    /// Whether the player is caught or the last tick is played.
-    #[getter]
-    fn is_over(&self) -> bool {
-        self.state.is_over()
-    }
-
-    /// Whether a threat is on the player's tile.
-    #[getter]
-    fn is_caught(&self) -> bool {
-        self.state.is_caught()
-    }
-
-    /// The player's position.
-    #[getter]
-    fn player(&self) -> (i32, i32) {
-        to_position(self.board.world.player(&self.state))
-    }
-
-    /// The threats, in the map's order, with their memory and seed.
-    #[getter]
-    fn threats(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
-        threats(py, &self.board.world, &self.state)
-    }
-
-    /// The moves with different results, staying last; empty if the game is over.
-    #[getter]
-    fn legal_moves(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
-        legal_moves(py, &self.board.world, &self.state)
     }
 
     /// The state as a picture.
@@ -286,7 +282,7 @@ impl State {
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let (map, options) = self.board.repr(py)?;
         let threats: Vec<String> =
-            self.threats(py)?.iter().map(|threat| Ok(threat.bind(py).repr()?.to_string())).collect::<PyResult<_>>()?;
+            self.threats(py)?.iter().map(|threat| repr(threat.bind(py))).collect::<PyResult<_>>()?;
         let (tick, player, threats) = (self.tick(), self.player(), threats.join(", "));
         Ok(format!("State({map}, tick={tick}, player={player:?}, threats=[{threats}]{options})"))
     }
@@ -294,34 +290,33 @@ impl State {
 
 /// A game played step by step.
 ///
-/// Games compare, copy and pickle with their moves. They are mutable, so only their states can be
-/// hashed.
+/// Games can be compared, copied and pickled with their moves. They are mutable, so only their
+/// states can be hashed.
 ///
 /// Args:
-///     map: a map, the folder of one, the name of a bundled one, or a game or state, whose map and
-///         rules are then shared.
+///     map: a map, its name or folder, or a game or state that shares its map and rules.
 ///     no_jump: whether to play the no-jump variant.
 ///     rules: rules that differ from the server's.
 ///     moves: moves to play first.
 ///
 /// Raises:
 ///     FileNotFoundError: if there is no such map.
-///     ValueError: if the map cannot be read or played, for rules out of range, or if moves follow
-///         the end of the game.
+///     ValueError: if the map cannot be read or played, if rules are out of range, or if moves
+///         follow the end of the game.
 #[pyclass(module = "getaway")]
 pub(crate) struct Game {
     pub board: Arc<Board>,
     pub state: game::State,
-    /// The moves made since the start.
     pub moves: Vec<Move>,
 }
+
+state_getters!(Game);
 
 impl Game {
     pub fn start(board: Arc<Board>) -> Self {
         Self { state: board.world.start(), board, moves: Vec::new() }
     }
 
-    /// Plays moves until one of them ends the game.
     pub fn play_plan(&mut self, plan: &[Move]) -> usize {
         let played = self.board.world.play_moves(&mut self.state, plan);
         self.moves.extend_from_slice(&plan[..played]);
@@ -354,7 +349,7 @@ impl Game {
         Ok(game)
     }
 
-    /// The start of a game on a drawing: see `Map`.
+    /// A game on a drawn map; see `Map`.
     ///
     /// Raises:
     ///     ValueError: for an invalid drawing.
@@ -371,10 +366,8 @@ impl Game {
         Ok(Self::start(Board::new(drawing.py(), map, None, &rules)?))
     }
 
-    /// Play a tick with a move, an action, several (of which the first that succeeds counts), or
-    /// none.
-    ///
-    /// Returns the resulting move.
+    /// Play a tick with a move, an action, several actions (the first that succeeds counts), or
+    /// none; returns the resulting move.
     ///
     /// Raises:
     ///     ValueError: if the game is over, or for an invalid action.
@@ -387,7 +380,7 @@ impl Game {
         to_move(py, player_move)
     }
 
-    /// Play moves, one per tick, until one ends the game; returns how many were played.
+    /// Play moves, one per tick, until one ends the game; returns the number played.
     #[pyo3(signature = (moves, /))]
     fn play(&mut self, py: Python<'_>, moves: &Bound<'_, PyAny>) -> PyResult<usize> {
         let plan = from_plan("moves", moves)?;
@@ -400,18 +393,18 @@ impl Game {
         self.moves.clear();
     }
 
-    /// A copy that can be played independently; the map is shared.
+    /// An independent copy that shares the map.
     pub(crate) fn copy(&self) -> Self {
         Self { board: Arc::clone(&self.board), state: self.state.clone(), moves: self.moves.clone() }
     }
 
-    /// The state as the JSON that the server sends.
+    /// The server's JSON message for the state.
     #[pyo3(signature = (team_id = "getaway"))]
     fn frame(&self, team_id: &str) -> PyResult<String> {
         catch_panic(|| MessageWriter::new(&self.board.world, team_id).write(&self.state))
     }
 
-    /// The state as the server sends it, decoded.
+    /// The server's message for the state, decoded.
     #[pyo3(signature = (team_id = "getaway"))]
     fn message<'py>(&self, py: Python<'py>, team_id: &str) -> PyResult<Bound<'py, PyAny>> {
         to_python(py, &self.frame(team_id)?)
@@ -423,19 +416,7 @@ impl Game {
         &self.board.map.map.name
     }
 
-    /// The map.
-    #[getter]
-    fn map(&self) -> Map {
-        self.board.map.clone()
-    }
-
-    /// Every number, order and switch of the rules.
-    #[getter]
-    fn rules<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        to_rules(py, self.board.world.rules())
-    }
-
-    /// Whether this is the no-jump variant.
+    /// True if the game is the no-jump variant.
     #[getter]
     pub(crate) fn no_jump(&self) -> bool {
         self.board.world.rules().no_jump
@@ -453,58 +434,10 @@ impl Game {
         Plan::from(&self.moves[..]).to_string()
     }
 
-    /// The current state, as a value.
+    /// A snapshot of the current state.
     #[getter]
     fn state(&self) -> State {
         State { board: Arc::clone(&self.board), state: self.state.clone() }
-    }
-
-    /// The tick about to be played, 1 to 2001.
-    #[getter]
-    fn tick(&self) -> u16 {
-        self.state.tick()
-    }
-
-    /// 5 points per tick reached.
-    #[getter]
-    fn score(&self) -> u32 {
-        self.board.world.score(&self.state)
-    }
-
-    /// Whether the game is running, or how it ended.
-    #[getter]
-    fn status(&self) -> &'static str {
-        status_name(self.state.status())
-    }
-
-    /// Whether the player is caught or the last tick is played.
-    #[getter]
-    fn is_over(&self) -> bool {
-        self.state.is_over()
-    }
-
-    /// Whether a threat is on the player's tile.
-    #[getter]
-    fn is_caught(&self) -> bool {
-        self.state.is_caught()
-    }
-
-    /// The player's position.
-    #[getter]
-    fn player(&self) -> (i32, i32) {
-        to_position(self.board.world.player(&self.state))
-    }
-
-    /// The threats, in the map's order, with their memory and seed.
-    #[getter]
-    fn threats(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
-        threats(py, &self.board.world, &self.state)
-    }
-
-    /// The moves with different results, staying last; empty if the game is over.
-    #[getter]
-    fn legal_moves(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
-        legal_moves(py, &self.board.world, &self.state)
     }
 
     /// The current state as a picture.
@@ -514,7 +447,7 @@ impl Game {
         catch_panic(|| getaway_viewer::svg(&self.board.world, &self.state, heading.unwrap_or(Direction::Right)))
     }
 
-    // A game is mutable, so it has no hash; its state has one.
+    // A mutable game has no hash; its state has one.
     fn __eq__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<bool> {
         let Ok(other) = other.cast::<Self>() else { return Ok(false) };
         let (one, two) = (slf.try_borrow()?, other.try_borrow()?);

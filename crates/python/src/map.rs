@@ -1,22 +1,23 @@
-//! Maps: loaded, generated, or given as a drawing.
+//! Loaded, generated and drawn maps.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 
 use pyo3::exceptions::{PyFileNotFoundError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString};
+use pyo3::types::{PyString, PyType};
 
 #[cfg(feature = "lab")]
 use getaway::game::{Direction, Rules, World};
 use getaway::game::{Layout, Style};
 use getaway::map::{self, GeneratorKind, GeneratorOptions, MapError, MapLibrary};
 
-use crate::convert::{catch_panic, optional_u64, value_error, without_gil};
+use crate::convert::{catch_panic, clearer, optional_u64, repr, value_error, without_gil};
+use crate::value::read_items;
 
-/// Streets, and where the player and the threats start.
+/// The streets, and the start positions of the player and the threats.
 ///
-/// A value: it compares, hashes, copies and pickles.
+/// Maps compare by name, difficulty and streets; they can be hashed, copied and pickled.
 ///
 /// Args:
 ///     rows: a drawing, one string per row or all rows in one: `#` wall, `.` open, `~` see-through,
@@ -27,9 +28,17 @@ use crate::convert::{catch_panic, optional_u64, value_error, without_gil};
 /// Raises:
 ///     ValueError: for an invalid drawing.
 #[pyclass(module = "getaway", frozen, eq)]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) struct Map {
     pub map: map::Map,
+}
+
+impl PartialEq for Map {
+    fn eq(&self, other: &Self) -> bool {
+        // Ignores the kind, which Python does not show.
+        let (one, two) = (&self.map, &other.map);
+        one.name == two.name && one.difficulty == two.difficulty && one.layout == two.layout
+    }
 }
 
 #[pymethods]
@@ -40,9 +49,12 @@ impl Map {
         let drawing = match rows.cast::<PyString>() {
             Ok(drawing) => drawing.to_str()?.to_owned(),
             Err(_) => {
-                let rows: Vec<String> = rows
-                    .extract()
-                    .map_err(|_| PyTypeError::new_err("rows: expected a drawing, or a sequence of its rows"))?;
+                let expected = "a drawing, or a sequence of its rows";
+                let rows = read_items("rows", expected, rows, |_, row| {
+                    row.extract::<String>().map_err(|error| {
+                        clearer(row.py(), error, || PyTypeError::new_err(format!("rows: expected {expected}")))
+                    })
+                })?;
                 rows.join("\n")
             }
         };
@@ -57,25 +69,25 @@ impl Map {
         &self.map.name
     }
 
-    /// The map's difficulty: easy, medium, hard.
+    /// The map's difficulty: easy, medium or hard.
     #[getter]
     fn difficulty(&self) -> &str {
         &self.map.difficulty
     }
 
-    /// The drawing.
+    /// The map as a drawing, one string per row.
     #[getter]
     pub(crate) fn rows(&self) -> Vec<String> {
         self.map.layout.rows()
     }
 
-    /// Columns.
+    /// The number of columns.
     #[getter]
     fn width(&self) -> i32 {
         self.map.layout.width
     }
 
-    /// Rows.
+    /// The number of rows.
     #[getter]
     fn height(&self) -> i32 {
         self.map.layout.height
@@ -84,12 +96,12 @@ impl Map {
     /// Write the map as a folder in the format of the challenge: layout.png and meta.json.
     ///
     /// Raises:
-    ///     ValueError: if it cannot be written, or exceeds the size of such maps.
+    ///     ValueError: if the map cannot be written, or is too large for the format.
     fn save(&self, py: Python<'_>, folder: PathBuf) -> PyResult<()> {
         without_gil(py, || self.map.save(folder))?.map_err(map_error)
     }
 
-    /// The start of a game as a picture; nothing if the map cannot be played.
+    /// The start of a game as a picture; None if the map cannot be played.
     #[cfg(feature = "lab")]
     fn _repr_svg_(&self) -> PyResult<Option<String>> {
         catch_panic(|| {
@@ -104,15 +116,20 @@ impl Map {
         hasher.finish()
     }
 
-    fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> PyResult<((Vec<String>,), Bound<'py, PyDict>)> {
-        let options = PyDict::new(py);
-        options.set_item("name", &self.map.name)?;
-        options.set_item("difficulty", &self.map.difficulty)?;
-        Ok(((self.rows(),), options))
+    /// A drawing shows only one threat per tile, so the pickle holds the whole map.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
+        let restore = py.get_type::<Self>().getattr("_restore")?;
+        Ok((restore, (serde_json::to_string(&self.map).map_err(value_error)?,)))
+    }
+
+    #[classmethod]
+    fn _restore(_class: &Bound<'_, PyType>, json: &str) -> PyResult<Self> {
+        let map = serde_json::from_str(json).map_err(|error| value_error(format_args!("the pickled map: {error}")))?;
+        Ok(Self { map })
     }
 
     pub(crate) fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        let repr = |text: &str| PyString::new(py, text).repr().map(|repr| repr.to_string());
+        let repr = |text: &str| repr(&PyString::new(py, text));
         let rows: Vec<String> = self.rows().iter().map(|row| repr(row)).collect::<PyResult<_>>()?;
         let difficulty = match self.map.difficulty.as_str() {
             "" => String::new(),
@@ -122,7 +139,6 @@ impl Map {
     }
 }
 
-/// The map with this name, or in this folder.
 pub(crate) fn read_map(py: Python<'_>, map: &PathBuf) -> PyResult<map::Map> {
     let loaded = without_gil(py, || match map.to_str() {
         Some(name_or_path) => MapLibrary::with_our_maps(Vec::<PathBuf>::new()).find(name_or_path),
@@ -140,17 +156,17 @@ fn map_error(error: MapError) -> PyErr {
     }
 }
 
-/// The map in a folder, or the bundled one with that name.
+/// The map in a folder, or the bundled map with that name.
 ///
 /// Raises:
 ///     FileNotFoundError: if there is no such map.
-///     ValueError: if it cannot be read.
+///     ValueError: if the map cannot be read.
 #[pyfunction]
 pub(crate) fn load_map(py: Python<'_>, map: PathBuf) -> PyResult<Map> {
     Ok(Map { map: read_map(py, &map)? })
 }
 
-/// The names of the maps in a folder of maps, by default those of the bundled maps.
+/// The names of the maps in a folder, by default those of the bundled maps.
 ///
 /// Raises:
 ///     FileNotFoundError: if there is no such folder.
@@ -173,10 +189,10 @@ pub(crate) fn maps(py: Python<'_>, folder: Option<PathBuf>) -> PyResult<Vec<Stri
 ///     width: columns.
 ///     height: rows.
 ///     threats: number of threats.
-///     styles: styles of the threats; a style that is given twice is twice as frequent.
+///     styles: styles of the threats; repeating a style makes it more frequent.
 ///
 /// Raises:
-///     ValueError: for a size or a number of threats out of range.
+///     ValueError: if a size or the number of threats is out of range.
 #[pyfunction]
 #[pyo3(signature = (seed = None, *, kind = "maze", width = None, height = None, threats = None, styles = None),
     text_signature = "(seed=0, *, kind='maze', width=None, height=None, threats=None, styles=None)")]
@@ -187,7 +203,7 @@ pub(crate) fn generate_map(
     width: Option<i32>,
     height: Option<i32>,
     threats: Option<usize>,
-    styles: Option<Vec<String>>,
+    styles: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Map> {
     let seed = optional_u64("seed", seed)?.unwrap_or(0);
     let kinds = [GeneratorKind::Maze, GeneratorKind::Labyrinth, GeneratorKind::City];
@@ -196,9 +212,9 @@ pub(crate) fn generate_map(
     };
     let base = GeneratorOptions::default();
     let styles: Vec<Style> = match styles {
-        Some(styles) => {
-            styles.iter().map(|style| style.parse().map_err(value_error)).collect::<PyResult<Vec<Style>>>()?
-        }
+        Some(styles) => read_items("styles", "a sequence of styles", styles, |_, style| {
+            style.extract::<String>()?.parse().map_err(value_error)
+        })?,
         None => base.styles.clone(),
     };
     let (width, height) = (width.unwrap_or(base.width), height.unwrap_or(base.height));

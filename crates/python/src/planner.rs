@@ -1,8 +1,5 @@
-//! The planners' names and their `signature`.
+//! The planners' names and search signature.
 
-use std::path::PathBuf;
-
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 use getaway::game::Layout;
@@ -11,11 +8,12 @@ use getaway::planner;
 
 use crate::convert::{value_error, without_gil};
 use crate::map::read_map;
+use crate::value::read_items;
 
-/// The search signature: 16 hexadecimal digits that identify what the planners do on these maps.
+/// The search signature: a hash of the planners' moves on these maps, as 16 hexadecimal digits.
 ///
-/// In both variants, with a fixed seed and budget. It does not depend on the machine or the number
-/// of threads, and changes whenever a search changes. Takes about a second for a dozen maps.
+/// Covers both variants with a fixed seed and budget, and does not depend on machine or threads. It
+/// changes whenever a search changes. Takes about a second for a dozen maps.
 ///
 /// Raises:
 ///     FileNotFoundError: if there is no such map.
@@ -24,13 +22,12 @@ use crate::map::read_map;
 #[pyo3(signature = (maps, *, threads = 1), text_signature = "(maps, *, threads=1)")]
 pub(crate) fn signature(maps: &Bound<'_, PyAny>, threads: usize) -> PyResult<String> {
     let py = maps.py();
-    let maps: Vec<PathBuf> = maps.extract().map_err(|_| PyTypeError::new_err("maps: expected a sequence of paths"))?;
-    let maps: Vec<Map> = maps.iter().map(|map| read_map(py, map)).collect::<PyResult<_>>()?;
+    let maps: Vec<Map> = read_items("maps", "a sequence of paths", maps, |_, map| read_map(py, &map.extract()?))?;
     let layouts: Vec<Layout> = maps.into_iter().map(|map| map.layout).collect();
     without_gil(py, || planner::signature(&layouts, threads))?.map_err(value_error)
 }
 
-/// The names of the planners that a `Bot` accepts.
+/// The names of the planners for a `Bot`.
 #[pyfunction]
 pub(crate) fn planners() -> Vec<&'static str> {
     planner::NAMES.iter().map(|&(name, _)| name).collect()

@@ -1,5 +1,7 @@
 //! Converts moves, actions, threats and rules from and to Python.
 
+use std::fmt::Display;
+
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -8,14 +10,18 @@ use serde_json::Value;
 
 use getaway::game::{Action, Direction, Move, Position, Rules, Style, Threat, World};
 
-use crate::convert::value_error;
+use getaway::protocol::MAX_JSON_DEPTH;
 
-/// The members of `getaway.Move`, by number.
+use crate::convert::{clearer, is_interruption, repr, type_name, value_error};
+
+/// Maximum number of values in a dict of rules, several times the number in use.
+const RULES_VALUES_MAX: usize = 1000;
+/// Maximum length of an iterable, so that endless ones are rejected.
+const ITEMS_MAX: usize = 1 << 20;
+
 static MOVES: PyOnceLock<Vec<Py<PyAny>>> = PyOnceLock::new();
-/// The class `getaway.Threat`.
 static THREAT: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
-/// Makes a value of a class of `getaway.values`.
 pub(crate) fn to_value_of<'py>(
     py: Python<'py>,
     class: &str,
@@ -24,7 +30,6 @@ pub(crate) fn to_value_of<'py>(
     py.import("getaway.values")?.getattr(class)?.call1(fields)
 }
 
-/// A member of `getaway.Move`.
 pub(crate) fn to_move(py: Python<'_>, player_move: Move) -> PyResult<Py<PyAny>> {
     let members = MOVES.get_or_try_init(py, || {
         let class = py.import("getaway.values")?.getattr("Move")?;
@@ -33,8 +38,7 @@ pub(crate) fn to_move(py: Python<'_>, player_move: Move) -> PyResult<Py<PyAny>> 
     Ok(members[player_move as usize].clone_ref(py))
 }
 
-/// By letter: its move, and whether there is one. A table, because a plan's letters are too
-/// irregular for branch prediction.
+/// Move per letter, and whether it exists. A table, because letters defeat branch prediction.
 const LETTERS: [(Move, bool); 256] = {
     let mut moves = [(Move::Stay, false); 256];
     let mut index = 0;
@@ -45,13 +49,11 @@ const LETTERS: [(Move, bool); 256] = {
     moves
 };
 
-/// The move of a letter of a plan.
 fn move_of_letter(letter: u8) -> Option<Move> {
     let (player_move, is_move) = LETTERS[usize::from(letter)];
     is_move.then_some(player_move)
 }
 
-/// The move of a number.
 #[inline]
 pub(crate) fn move_of_number(number: i64) -> Option<Move> {
     match number {
@@ -65,20 +67,22 @@ pub(crate) fn move_of_number(number: i64) -> Option<Move> {
 }
 
 /// A move: a member of `getaway.Move`, its number, or its letter.
-pub(crate) fn from_move(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Move> {
+pub(crate) fn from_move(name: impl Display, value: &Bound<'_, PyAny>) -> PyResult<Move> {
+    from_move_or(name, "a Move, its number or its letter", value)
+}
+
+fn from_move_or(name: impl Display, expected: &str, value: &Bound<'_, PyAny>) -> PyResult<Move> {
     if let Ok(letter) = value.cast::<PyString>() {
         let letter = letter.to_str()?;
         let player_move = if letter.len() == 1 { move_of_letter(letter.as_bytes()[0]) } else { None };
         return player_move
             .ok_or_else(|| PyValueError::new_err(format!("{name}: expected L, R, U, D or ., found {letter:?}")));
     }
-    let Ok(number) = value.extract::<i64>() else {
-        let found = value.get_type();
-        return Err(PyTypeError::new_err(format!(
-            "{name}: expected a Move, its number or its letter, found {}",
-            found.name()?
-        )));
-    };
+    let number: i64 = value.extract().map_err(|error| {
+        clearer(value.py(), error, || {
+            PyTypeError::new_err(format!("{name}: expected {expected}, found {}", type_name(value)))
+        })
+    })?;
     move_of_number(number)
         .ok_or_else(|| PyValueError::new_err(format!("{name}: expected a move from 0 to 4, found {number}")))
 }
@@ -101,14 +105,41 @@ pub(crate) fn from_plan(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Vec<Mo
             letters.chars().enumerate().find(|(_, letter)| !"LRUD.".contains(*letter)).unwrap_or((0, '?'));
         return Err(PyValueError::new_err(format!("{name}[{index}]: expected L, R, U, D or ., found {letter:?}")));
     }
-    let moves = value.try_iter().map_err(|_| {
-        let found = value.get_type().to_string();
-        PyTypeError::new_err(format!("{name}: expected letters or moves, found {found}"))
-    })?;
-    moves.enumerate().map(|(index, player_move)| from_move(&format!("{name}[{index}]"), &player_move?)).collect()
+    read_items(name, "letters or moves", value, |index, item| from_move(format_args!("{name}[{index}]"), item))
 }
 
-/// A command from Python: a move, an action, several, or none.
+pub(crate) fn read_items<'py, T>(
+    name: &str,
+    expected: &str,
+    value: &Bound<'py, PyAny>,
+    read: impl Fn(usize, &Bound<'py, PyAny>) -> PyResult<T>,
+) -> PyResult<Vec<T>> {
+    read_at_most(ITEMS_MAX, name, expected, value, read)
+}
+
+/// Reads every item of an iterable of at most `max`, with its index.
+pub(crate) fn read_at_most<'py, T>(
+    max: usize,
+    name: &str,
+    expected: &str,
+    value: &Bound<'py, PyAny>,
+    read: impl Fn(usize, &Bound<'py, PyAny>) -> PyResult<T>,
+) -> PyResult<Vec<T>> {
+    let unsuitable = || PyTypeError::new_err(format!("{name}: expected {expected}, found {}", type_name(value)));
+    if value.is_instance_of::<PyString>() {
+        return Err(unsuitable());
+    }
+    let items = value.try_iter().map_err(|error| clearer(value.py(), error, unsuitable))?;
+    let item = |(index, item): (usize, PyResult<Bound<'py, PyAny>>)| {
+        if index == max {
+            return Err(value_error(format_args!("{name}: expected at most {max}, found more")));
+        }
+        read(index, &item?)
+    };
+    items.enumerate().map(item).collect()
+}
+
+/// A command from Python: a move, an action, several actions, or none.
 pub(crate) fn from_command(value: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Action>> {
     let Some(value) = value else { return Ok(Vec::new()) };
     if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
@@ -118,26 +149,23 @@ pub(crate) fn from_command(value: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Act
     if value.is_instance_of::<PyDict>() {
         return Ok(vec![from_action("action", value)?]);
     }
-    if !value.is_instance_of::<PyString>() && value.extract::<i64>().is_err() {
-        let found = value.get_type();
-        return Err(PyTypeError::new_err(format!(
-            "action: expected a Move, its number or letter, a dict, a list of dicts or None, found {}",
-            found.name()?
-        )));
-    }
-    Ok(from_move("action", value)?.direction().map(Action::Move).into_iter().collect())
+    let expected = "a Move, its number or letter, a dict, a list of dicts or None";
+    Ok(from_move_or("action", expected, value)?.direction().map(Action::Move).into_iter().collect())
 }
 
-/// An action of the protocol.
 fn from_action(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Action> {
     let action = value
         .cast::<PyDict>()
-        .map_err(|_| PyTypeError::new_err(format!("{name}: expected a dict, found {}", value.get_type())))?;
+        .map_err(|_| PyTypeError::new_err(format!("{name}: expected a dict, found {}", type_name(value))))?;
     let expected = "MOVE_LEFT, MOVE_RIGHT, MOVE_UP, MOVE_DOWN or MOVE_TO";
     let Some(kind) = action.get_item("type")? else {
         return Err(PyValueError::new_err(format!("{name}[\"type\"]: expected {expected}, found nothing")));
     };
-    match kind.extract::<String>().unwrap_or_default().as_str() {
+    let Ok(kind) = kind.cast::<PyString>() else {
+        let found = type_name(&kind);
+        return Err(PyValueError::new_err(format!("{name}[\"type\"]: expected {expected}, found {found}")));
+    };
+    match kind.to_str()? {
         "MOVE_LEFT" => Ok(Action::Move(Direction::Left)),
         "MOVE_RIGHT" => Ok(Action::Move(Direction::Right)),
         "MOVE_UP" => Ok(Action::Move(Direction::Up)),
@@ -145,18 +173,24 @@ fn from_action(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Action> {
         "MOVE_TO" => move_to(action)?.ok_or_else(|| {
             PyValueError::new_err(format!("{name}[\"position\"]: expected a dict of two numbers, x and y"))
         }),
-        _ => Err(PyValueError::new_err(format!("{name}[\"type\"]: expected {expected}, found {}", kind.repr()?))),
+        _ => Err(PyValueError::new_err(format!("{name}[\"type\"]: expected {expected}, found {}", repr(kind)?))),
     }
 }
 
 fn move_to(action: &Bound<'_, PyDict>) -> PyResult<Option<Action>> {
     let Some(position) = action.get_item("position")? else { return Ok(None) };
     let Ok(position) = position.cast::<PyDict>() else { return Ok(None) };
-    let number = |key| Ok::<_, PyErr>(position.get_item(key)?.and_then(|value| value.extract::<f64>().ok()));
+    let number = |key| {
+        let Some(value) = position.get_item(key)? else { return Ok(None) };
+        match value.extract::<f64>() {
+            Ok(number) => Ok(Some(number)),
+            Err(error) if is_interruption(value.py(), &error) => Err(error),
+            Err(_) => Ok(None),
+        }
+    };
     Ok(number("x")?.zip(number("y")?).map(|(x, y)| Action::MoveTo { x, y }))
 }
 
-/// A position as a Python tuple.
 pub(crate) fn to_position(position: Position) -> (i32, i32) {
     (position.x, position.y)
 }
@@ -165,7 +199,6 @@ fn from_position((x, y): (i32, i32)) -> Position {
     Position::new(x, y)
 }
 
-/// A `getaway.Threat`.
 pub(crate) fn to_threat(py: Python<'_>, rules: &Rules, threat: &Threat) -> PyResult<Py<PyAny>> {
     let class =
         THREAT.get_or_try_init(py, || Ok::<_, PyErr>(py.import("getaway.values")?.getattr("Threat")?.unbind()))?;
@@ -182,18 +215,20 @@ pub(crate) fn to_threat(py: Python<'_>, rules: &Rules, threat: &Threat) -> PyRes
     class.call1(py, fields)
 }
 
-/// The fields of `getaway.Threat`, as a tuple.
 type ThreatFields = (String, (i32, i32), String, i64, Option<(i32, i32)>, Option<(i32, i32)>, Option<(i32, i32)>, i8);
 
-/// The threats of a state, in map order, as [`World::state_at`] takes them.
+/// The threats of a state, in map order, for [`World::state_at`].
 pub(crate) fn from_threats(world: &World, threats: &Bound<'_, PyAny>) -> PyResult<Vec<Threat>> {
-    threats.try_iter()?.enumerate().map(|(index, threat)| from_threat(world, index, &threat?)).collect()
+    read_items("threats", "a sequence of getaway.Threat", threats, |index, threat| from_threat(world, index, threat))
 }
 
 fn from_threat(world: &World, index: usize, threat: &Bound<'_, PyAny>) -> PyResult<Threat> {
     let (style, position, direction, seed, remembered, seen, post, idle_rounds): ThreatFields =
-        threat.extract().map_err(|_| {
-            PyTypeError::new_err(format!("threats[{index}]: expected a getaway.Threat, found {}", threat.get_type()))
+        threat.extract().map_err(|error| {
+            clearer(threat.py(), error, || {
+                let found = type_name(threat);
+                PyTypeError::new_err(format!("threats[{index}]: expected a getaway.Threat, found {found}"))
+            })
         })?;
     let named = |error: &dyn std::fmt::Display| PyValueError::new_err(format!("threats[{index}]: {error}"));
     let style: Style = style.parse().map_err(|error| named(&error))?;
@@ -217,15 +252,16 @@ fn from_threat(world: &World, index: usize, threat: &Bound<'_, PyAny>) -> PyResu
     })
 }
 
-/// The requested rules: the variant's, except those that the dict names.
+/// The variant's rules, overridden by those in the dict.
 pub(crate) fn from_rules(variant: &Rules, rules: Option<&Bound<'_, PyAny>>) -> PyResult<Rules> {
     let rules: Rules = match rules {
         None => *variant,
         Some(rules) if rules.is_instance_of::<PyDict>() => {
-            serde_json::from_value(from_value(rules)?).map_err(|error| value_error(format_args!("rules: {error}")))?
+            let rules = from_value("rules", rules, RULES_VALUES_MAX)?;
+            serde_json::from_value(rules).map_err(|error| value_error(format_args!("rules: {error}")))?
         }
         Some(rules) => {
-            return Err(PyTypeError::new_err(format!("rules: expected a dict, found {}", rules.get_type().name()?)));
+            return Err(PyTypeError::new_err(format!("rules: expected a dict, found {}", type_name(rules))));
         }
     };
     let rules = Rules { no_jump: rules.no_jump || variant.no_jump, ..rules };
@@ -233,7 +269,6 @@ pub(crate) fn from_rules(variant: &Rules, rules: Option<&Bound<'_, PyAny>>) -> P
     Ok(rules)
 }
 
-/// Every rule, as a dict.
 pub(crate) fn to_rules<'py>(py: Python<'py>, rules: &Rules) -> PyResult<Bound<'py, PyAny>> {
     to_value(py, &rules_value(rules))
 }
@@ -250,12 +285,12 @@ pub(crate) fn other_rules<'py>(py: Python<'py>, rules: &Rules) -> PyResult<Optio
     to_value(py, &value).map(Some)
 }
 
-/// The rules as the last arguments of an expression: nothing for the server's.
+/// The rules as the last arguments of an expression; empty for the server's.
 pub(crate) fn rules_options(py: Python<'_>, rules: &Rules) -> PyResult<String> {
     Ok(match other_rules(py, rules)? {
         None => String::new(),
         Some(others) if others.len()? == 1 && rules.no_jump => ", no_jump=True".to_owned(),
-        Some(others) => format!(", rules={}", others.repr()?),
+        Some(others) => format!(", rules={}", repr(&others)?),
     })
 }
 
@@ -286,31 +321,101 @@ pub(crate) fn to_value<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'p
     })
 }
 
-fn from_value(value: &Bound<'_, PyAny>) -> PyResult<Value> {
-    if value.is_none() {
-        return Ok(Value::Null);
+/// Converts a Python value to JSON, with limits on the number of values and on nesting. A list that
+/// contains itself exceeds both.
+pub(crate) fn from_value(name: &str, value: &Bound<'_, PyAny>, values_max: usize) -> PyResult<Value> {
+    // Counts first, because converting a million values takes a second.
+    JsonReader { name, values_max, values: 0 }.measure(value, 0)?;
+    JsonReader { name, values_max, values: 0 }.read(value, 0)
+}
+
+struct JsonReader<'a> {
+    name: &'a str,
+    values_max: usize,
+    values: usize,
+}
+
+impl JsonReader<'_> {
+    fn count(&mut self, depth: usize) -> PyResult<()> {
+        self.values += 1;
+        let Self { name, values_max, values } = self;
+        let limit = if depth > MAX_JSON_DEPTH {
+            format!("{MAX_JSON_DEPTH} levels of nesting")
+        } else if values > values_max {
+            format!("{values_max} values")
+        } else {
+            return Ok(());
+        };
+        Err(value_error(format_args!("{name}: expected at most {limit}, found more")))
     }
-    if let Ok(flag) = value.cast::<PyBool>() {
-        return Ok(Value::Bool(flag.is_true()));
+
+    /// Counts a value and its contents without running their code.
+    fn measure(&mut self, value: &Bound<'_, PyAny>, depth: usize) -> PyResult<()> {
+        self.count(depth)?;
+        if let Ok(dict) = value.cast::<PyDict>() {
+            dict.iter().try_for_each(|(_, value)| self.measure(&value, depth + 1))
+        } else if let Ok(list) = value.cast::<PyList>() {
+            list.iter().try_for_each(|value| self.measure(&value, depth + 1))
+        } else if let Ok(tuple) = value.cast::<PyTuple>() {
+            tuple.iter().try_for_each(|value| self.measure(&value, depth + 1))
+        } else {
+            Ok(())
+        }
     }
-    if let Ok(text) = value.cast::<PyString>() {
-        return Ok(Value::String(text.to_str()?.to_owned()));
+
+    fn read(&mut self, value: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
+        // Counts again, because converting a value may run code that adds others.
+        self.count(depth)?;
+        if value.is_none() {
+            return Ok(Value::Null);
+        }
+        if let Ok(flag) = value.cast::<PyBool>() {
+            return Ok(Value::Bool(flag.is_true()));
+        }
+        if let Ok(text) = value.cast::<PyString>() {
+            return Ok(Value::String(text.to_str()?.to_owned()));
+        }
+        if let Ok(dict) = value.cast::<PyDict>() {
+            // A copy of the items, because converting a value may run code that changes the dict.
+            let items = dict.items();
+            return items.iter().map(|item| self.field(&item, depth)).collect::<PyResult<_>>().map(Value::Object);
+        }
+        if let Ok(list) = value.cast::<PyList>() {
+            return list.iter().map(|value| self.read(&value, depth + 1)).collect::<PyResult<_>>().map(Value::Array);
+        }
+        if let Ok(tuple) = value.cast::<PyTuple>() {
+            return tuple.iter().map(|value| self.read(&value, depth + 1)).collect::<PyResult<_>>().map(Value::Array);
+        }
+        self.number(value)
     }
-    if let Ok(dict) = value.cast::<PyDict>() {
-        let field = |(name, value): (Bound<'_, PyAny>, Bound<'_, PyAny>)| Ok((name.extract()?, from_value(&value)?));
-        return Ok(Value::Object(dict.iter().map(field).collect::<PyResult<_>>()?));
+
+    fn field(&mut self, item: &Bound<'_, PyAny>, depth: usize) -> PyResult<(String, Value)> {
+        let (key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
+        let Ok(text) = key.cast::<PyString>() else {
+            let (name, found) = (self.name, type_name(&key));
+            return Err(PyTypeError::new_err(format!("{name}: expected text as the keys of a dict, found {found}")));
+        };
+        Ok((text.to_str()?.to_owned(), self.read(&value, depth + 1)?))
     }
-    if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
-        return Ok(Value::Array(value.try_iter()?.map(|value| from_value(&value?)).collect::<PyResult<_>>()?));
+
+    fn number(&self, value: &Bound<'_, PyAny>) -> PyResult<Value> {
+        if !value.is_instance_of::<PyFloat>()
+            && let Ok(number) = value.extract::<i64>()
+        {
+            return Ok(Value::from(number));
+        }
+        let name = self.name;
+        let number = value.extract::<f64>().map_err(|error| {
+            clearer(value.py(), error, || {
+                let found = type_name(value);
+                PyTypeError::new_err(format!(
+                    "{name}: expected numbers, texts, lists and dicts, found {found}, which is not JSON serializable"
+                ))
+            })
+        })?;
+        if !number.is_finite() {
+            return Err(value_error(format_args!("{name}: expected finite numbers, found {number}")));
+        }
+        Ok(Value::from(number))
     }
-    if !value.is_instance_of::<PyFloat>()
-        && let Ok(number) = value.extract::<i64>()
-    {
-        return Ok(Value::from(number));
-    }
-    let found = value.get_type();
-    value
-        .extract::<f64>()
-        .map(Value::from)
-        .map_err(|_| PyTypeError::new_err(format!("rules: expected numbers, texts, lists and dicts, found {found}")))
 }

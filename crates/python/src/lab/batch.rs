@@ -1,41 +1,39 @@
-//! Many games, or one game, in arrays: the basis of the Gymnasium environments.
+//! Games in arrays: the basis of the Gymnasium environments.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use numpy::{Element, PyArray1, PyArrayDyn, PyArrayMethods, PyReadonlyArray1, PyUntypedArrayMethods};
+use numpy::{Element, PyArray1, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyTuple};
+use pyo3::types::{PyDict, PyList, PyMemoryView, PyTuple};
 
 use getaway::batch::{self, BatchPart};
 use getaway::game::{Move, Rules, World};
 
-use crate::convert::{catch_panic, value_error, variant, without_gil};
+use crate::convert::{catch_panic, clearer, repr, type_name, variant, without_gil};
 use crate::game::{Board, State};
-use crate::value::{move_of_number, to_rules};
-use crate::workers::Workers;
+use crate::value::{move_of_number, read_at_most, to_rules};
 
-/// The maximum number of games in a batch.
+use super::helpers::Helpers;
+use super::memory::SharedMemory;
+
 const MAX_GAMES: usize = 1 << 24;
-/// The maximum number of elements in the observations of a batch.
 const MAX_NUMBERS: usize = 1 << 32;
-/// The maximum number of threads of a batch.
 const MAX_THREADS: usize = 1024;
 
-/// Number of games that a thread steps at a time: a few microseconds of work, so that no thread
-/// waits long for the last one.
+/// Games that a thread steps at a time: a few microseconds of work, so that threads finish
+/// together.
 const PART_GAMES: usize = 256;
 
-/// The kind of observation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Observation {
+enum Output {
     Nothing,
     Compact,
-    Planes,
     State,
+    Planes,
 }
 
-impl Observation {
+impl Output {
     fn from_name(name: Option<&str>) -> PyResult<Self> {
         match name {
             None => Ok(Self::Nothing),
@@ -52,109 +50,67 @@ impl Observation {
         match self {
             Self::Nothing => None,
             Self::Compact => Some("compact"),
-            Self::Planes => Some("planes"),
             Self::State => Some("state"),
+            Self::Planes => Some("planes"),
         }
     }
 
-    /// The shape of one game's observation.
     fn shape(self, shape: batch::Shape) -> Vec<usize> {
         match self {
             Self::Nothing => vec![0],
             Self::Compact => vec![shape.compact()],
-            Self::Planes => shape.planes().to_vec(),
             Self::State => vec![shape.state()],
-        }
-    }
-}
-
-/// The array that observations are written to.
-enum ObservationArray {
-    Vectors(Py<PyArrayDyn<i16>>),
-    Planes(Py<PyArrayDyn<u8>>),
-}
-
-impl ObservationArray {
-    fn new(py: Python<'_>, observation: Observation, shape: &[usize]) -> Self {
-        match observation {
-            Observation::Planes => Self::Planes(PyArrayDyn::zeros(py, shape.to_vec(), false).unbind()),
-            _ => Self::Vectors(PyArrayDyn::zeros(py, shape.to_vec(), false).unbind()),
+            Self::Planes => shape.planes().to_vec(),
         }
     }
 
-    fn object(&self, py: Python<'_>) -> Py<PyAny> {
-        match self {
-            Self::Vectors(array) => array.clone_ref(py).into_any(),
-            Self::Planes(array) => array.clone_ref(py).into_any(),
-        }
-    }
-}
-
-/// The memory of one of our own arrays, for the duration of a call. The array was created here,
-/// contiguous, and is never resized: `refcheck` in NumPy and the references that we hold prevent
-/// it.
-fn memory<'py, T: Element>(array: &Bound<'py, PyArrayDyn<T>>) -> PyResult<&'py mut [T]> {
-    if !array.is_c_contiguous() {
-        return Err(PyValueError::new_err("the batch's own arrays are no longer contiguous"));
-    }
-    // SAFETY: the array is contiguous, as was checked, and lives as long as the reference that the
-    // caller holds. Other Python threads may read it meanwhile, as NumPy allows for its own
-    // functions, too.
-    Ok(unsafe { std::slice::from_raw_parts_mut(array.data(), array.len()) })
-}
-
-/// Where one part of a batch writes its observations.
-enum PartOutput<'a> {
-    Nothing,
-    Compact(&'a mut [i16]),
-    Planes(&'a mut [u8]),
-    State(&'a mut [i16]),
-}
-
-impl<'a> PartOutput<'a> {
-    /// Splits off the part for the first `games` games, `per_game` numbers each; returns it and the
-    /// rest.
-    fn split(self, games: usize, per_game: usize) -> (Self, Self) {
-        match self {
-            Self::Nothing => (Self::Nothing, Self::Nothing),
-            Self::Compact(output) => {
-                let (first, rest) = output.split_at_mut(games * per_game);
-                (Self::Compact(first), Self::Compact(rest))
-            }
-            Self::Planes(output) => {
-                let (first, rest) = output.split_at_mut(games * per_game);
-                (Self::Planes(first), Self::Planes(rest))
-            }
-            Self::State(output) => {
-                let (first, rest) = output.split_at_mut(games * per_game);
-                (Self::State(first), Self::State(rest))
-            }
-        }
-    }
-
-    fn fill(self, part: &BatchPart<'_>) {
+    /// Writes observations: planes to `images`, all others to `vectors`.
+    fn write(self, part: &BatchPart<'_>, vectors: &mut [i16], images: &mut [u8]) {
         match self {
             Self::Nothing => {}
-            Self::Compact(output) => part.write_compact(output),
-            Self::Planes(output) => part.write_planes(output),
-            Self::State(output) => part.write_states(output),
+            Self::Compact => part.write_compact(vectors),
+            Self::State => part.write_states(vectors),
+            Self::Planes => part.write_planes(images),
         }
+    }
+}
+
+struct Observations {
+    output: Output,
+    /// Empty for planes.
+    vectors: SharedMemory<i16>,
+    /// Empty for all others.
+    images: SharedMemory<u8>,
+}
+
+impl Observations {
+    fn new(py: Python<'_>, output: Output, shape: &[usize]) -> PyResult<Self> {
+        let (vectors, images) = if output == Output::Planes { (&[0][..], shape) } else { (shape, &[0][..]) };
+        Ok(Self {
+            output,
+            vectors: SharedMemory::new(py, "observations", "int16", vectors)?,
+            images: SharedMemory::new(py, "observations", "uint8", images)?,
+        })
+    }
+
+    fn array(&self, py: Python<'_>) -> Py<PyAny> {
+        if self.output == Output::Planes { self.images.array(py) } else { self.vectors.array(py) }
     }
 }
 
 /// Many games in flat arrays, stepped together without the interpreter lock. Needs NumPy.
 ///
-/// A game that is over returns to its start in the next step, which ignores its action. Every step
-/// writes into the same arrays: copy what you keep. `getaway.gymnasium` describes the observations.
-/// The games start evenly divided among the maps, in the order of the list.
+/// The games are divided evenly among the maps, in the order of the list. A game that is over
+/// returns to its start in the next step, which ignores its action. Every step overwrites the same
+/// arrays; do not read them from another thread during a step. `getaway.gymnasium` describes the
+/// observations.
 ///
 /// Args:
 ///     maps: one or several maps, as for `Game`.
 ///     games: number of games; by default one per map.
-///     observation: what each step writes for each game: "compact", "state" (int16), "planes"
-///         (uint8), or None for nothing.
-///     threads: threads that step the games, including the calling one; results do not depend on
-///         it.
+///     observation: the output per game and step: "compact", "state" (int16), "planes" (uint8), or
+///         None for nothing.
+///     threads: threads that step the games, including the calling one; they do not affect results.
 ///     no_jump: whether to play the no-jump variant.
 ///     rules: rules that differ from the server's.
 ///
@@ -165,80 +121,89 @@ impl<'a> PartOutput<'a> {
 pub(crate) struct Batch {
     boards: Vec<Arc<Board>>,
     batch: batch::Batch,
-    observation: Observation,
-    threads: usize,
-    /// The helper threads.
-    workers: Option<Workers>,
-    /// The move of every game, as its number; only valid after a check that succeeded.
+    helpers: Helpers,
+    /// Each game's move as a number; valid only after a successful check.
     actions: Vec<u8>,
-    observations: ObservationArray,
-    rewards: Py<PyArrayDyn<f32>>,
-    terminations: Py<PyArrayDyn<bool>>,
+    observations: Observations,
+    rewards: SharedMemory<f32>,
+    /// 1 for a game that has ended. NumPy's type is bool, but Python code may write other values.
+    terminations: SharedMemory<u8>,
+}
+
+enum Job {
+    Step,
+    Reset(Vec<bool>),
 }
 
 impl Batch {
-    /// Runs a job on every part of the batch, on its threads.
-    fn work(&mut self, py: Python<'_>, job: Job) -> PyResult<()> {
-        let observations = match (&self.observations, self.observation) {
-            (_, Observation::Nothing) => PartOutput::Nothing,
-            (ObservationArray::Planes(array), _) => PartOutput::Planes(memory(array.bind(py))?),
-            (ObservationArray::Vectors(array), Observation::State) => PartOutput::State(memory(array.bind(py))?),
-            (ObservationArray::Vectors(array), _) => PartOutput::Compact(memory(array.bind(py))?),
-        };
-        let (mut rewards, mut terminations) = (memory(self.rewards.bind(py))?, memory(self.terminations.bind(py))?);
-        let per_game = self.observation.shape(self.batch.shape()).iter().product();
-        let (mut actions, workers, batch) = (&self.actions[..], self.workers.as_mut(), &mut self.batch);
-        let threads = self.threads;
+    fn work(&mut self, py: Python<'_>, job: &Job) -> PyResult<()> {
+        let games = self.batch.len();
+        let output = self.observations.output;
+        let (mut vectors, mut images) = (self.observations.vectors.lend(py)?, self.observations.images.lend(py)?);
+        let (vector, image) = (vectors.len() / games, images.len() / games);
+        let (mut rewards, mut terminations) = (self.rewards.lend(py)?, self.terminations.lend(py)?);
+        let (mut actions, helpers, batch) = (&self.actions[..], &mut self.helpers, &mut self.batch);
         without_gil(py, || {
+            if let Job::Reset(marks) = job {
+                batch.reset(marks);
+            }
             let count = batch.len().div_ceil(PART_GAMES);
-            let mut output = observations;
             let parts = batch.parts(count).map(|part| {
                 let games = part.len();
-                let (part_actions, part_rewards, part_terminations, part_output);
-                (part_actions, actions) = actions.split_at(games);
-                (part_rewards, rewards) = std::mem::take(&mut rewards).split_at_mut(games);
-                (part_terminations, terminations) = std::mem::take(&mut terminations).split_at_mut(games);
-                (part_output, output) = std::mem::replace(&mut output, PartOutput::Nothing).split(games, per_game);
-                (part, part_actions, part_rewards, part_terminations, part_output)
+                let actions = actions.split_off(..games).unwrap_or_default();
+                let rewards = rewards.split_off_mut(..games).unwrap_or_default();
+                let terminations = terminations.split_off_mut(..games).unwrap_or_default();
+                let vectors = vectors.split_off_mut(..games * vector).unwrap_or_default();
+                let images = images.split_off_mut(..games * image).unwrap_or_default();
+                Mutex::new(Some((part, actions, rewards, terminations, vectors, images)))
             });
-            // Every thread begins with its own share, whose games are in its processor's cache since
-            // the last step; a faster thread goes on with what the others have not begun.
-            let parts: Vec<_> = parts.map(|part| Mutex::new(Some(part))).collect();
-            let task = |thread: usize| {
+            // Every thread begins with its own share, whose games are in its processor's cache; a
+            // faster thread continues with parts that others have not begun.
+            let parts: Vec<_> = parts.collect();
+            helpers.run(&|thread: usize, threads: usize| {
                 let first = parts.len() * thread / threads;
                 let order = parts[first..].iter().chain(&parts[..first]);
                 for part in order {
                     let part = part.lock().unwrap_or_else(PoisonError::into_inner).take();
-                    let Some((mut part, actions, rewards, terminations, output)) = part else { continue };
-                    if job == Job::Step {
-                        let mut moves = [Move::Stay; PART_GAMES];
-                        for (player_move, &action) in moves.iter_mut().zip(actions) {
-                            *player_move = move_of_number(action.into()).unwrap_or(Move::Stay);
-                        }
-                        part.step(&moves[..actions.len()], rewards, terminations);
+                    let Some((mut part, actions, rewards, terminations, vectors, images)) = part else { continue };
+                    if matches!(job, Job::Step) {
+                        step_part(&mut part, actions, rewards, terminations);
                     }
-                    output.fill(&part);
+                    output.write(&part, vectors, images);
                 }
-            };
-            match workers {
-                Some(workers) => workers.run(&task),
-                None => task(0),
-            }
+            });
         })
     }
 
-    /// Reads one move per game.
     fn read_actions(&mut self, actions: &Bound<'_, PyAny>) -> PyResult<()> {
-        if let Ok(array) = actions.extract::<PyReadonlyArray1<'_, i64>>() {
-            return self.take_actions(&array, |number| number);
+        if let Ok(array) = actions.cast::<PyArray1<i64>>()
+            && is_plain(array)
+        {
+            return self.take_actions(array, |number| number);
         }
-        if let Ok(array) = actions.extract::<PyReadonlyArray1<'_, u8>>() {
-            return self.take_actions(&array, i64::from);
+        if let Ok(array) = actions.cast::<PyArray1<u8>>()
+            && is_plain(array)
+        {
+            return self.take_actions(array, i64::from);
         }
-        if let Ok(array) = actions.extract::<PyReadonlyArray1<'_, i32>>() {
-            return self.take_actions(&array, i64::from);
+        if let Ok(array) = actions.cast::<PyArray1<i32>>()
+            && is_plain(array)
+        {
+            return self.take_actions(array, i64::from);
         }
         let py = actions.py();
+        if !actions.hasattr("__array__")? && PyMemoryView::from(actions).is_err() {
+            // NumPy would not finish on lists that contain themselves many times over.
+            let number = |index, action: &Bound<'_, PyAny>| {
+                action.extract::<i64>().map_err(|error| {
+                    let found = type_name(action);
+                    let expected = format!("actions[{index}]: expected an integer, found {found}");
+                    clearer(py, error, || PyTypeError::new_err(expected))
+                })
+            };
+            let numbers = read_at_most(self.batch.len(), "actions", "an array of integers", actions, number)?;
+            return self.take_actions(&PyArray1::from_vec(py, numbers), |number| number);
+        }
         let array = py.import("numpy")?.call_method1("asarray", (actions,))?;
         let kind: String = array.getattr("dtype")?.getattr("kind")?.extract()?;
         if !matches!(kind.as_str(), "i" | "u") {
@@ -249,42 +214,40 @@ impl Batch {
         if shape.len() != 1 {
             return Err(self.wrong_shape(py, &shape));
         }
-        let array: PyReadonlyArray1<'_, i64> = array.call_method1("astype", ("int64",))?.extract()?;
-        self.take_actions(&array, |number| number)
+        // The copy is contiguous.
+        let array = array.call_method1("astype", ("int64", "C"))?;
+        self.take_actions(array.cast::<PyArray1<i64>>()?, |number| number)
     }
 
     fn wrong_shape(&self, py: Python<'_>, found: &[usize]) -> PyErr {
-        let found = PyTuple::new(py, found).map_or_else(|_| String::new(), |found| found.to_string());
+        let found = PyTuple::new(py, found).and_then(|found| repr(&found)).unwrap_or_default();
         PyValueError::new_err(format!("actions: expected the shape ({},), found {found}", self.batch.len()))
     }
 
     fn take_actions<T: Element + Copy>(
         &mut self,
-        array: &PyReadonlyArray1<'_, T>,
+        array: &Bound<'_, PyArray1<T>>,
         number: impl Fn(T) -> i64,
     ) -> PyResult<()> {
         if array.len() != self.batch.len() {
             return Err(self.wrong_shape(array.py(), &[array.len()]));
         }
-        let copied;
-        let values = match array.as_slice() {
-            Ok(values) => values,
-            Err(_) => {
-                copied = array.as_array().iter().copied().collect::<Vec<T>>();
-                &copied
-            }
-        };
-        // Combines all bits of all numbers, so that the loop needs no branch: 0 to 4, and these
+        let start = array.data();
+        // SAFETY: `index` is below the array's length. The array is contiguous and aligned, and is
+        // neither freed nor resized while this thread has the interpreter lock. It is read by
+        // pointer, not as a slice, because other threads may write to it.
+        let value_at = |index: usize| number(unsafe { start.add(index).read() });
+        // Combines the bits of all numbers, so that the loop needs no branch: 0 to 4, and these
         // plus 3, fit into three bits.
         let mut bits = 0;
-        for (action, &value) in self.actions.iter_mut().zip(values) {
-            let value = number(value);
+        for (index, action) in self.actions.iter_mut().enumerate() {
+            let value = value_at(index);
             bits |= value | value.wrapping_add(3);
             *action = value as u8;
         }
         if !(0..8).contains(&bits) {
-            let numbers = values.iter().map(|&value| number(value)).enumerate();
-            let (index, value) = numbers.into_iter().find(|&(_, value)| !(0..=4).contains(&value)).unwrap_or_default();
+            let values = (0..array.len()).map(|index| (index, value_at(index)));
+            let (index, value) = values.into_iter().find(|&(_, value)| !(0..=4).contains(&value)).unwrap_or_default();
             return Err(PyValueError::new_err(format!("actions[{index}]: expected a move from 0 to 4, found {value}")));
         }
         Ok(())
@@ -300,14 +263,23 @@ impl Batch {
     }
 }
 
-/// A task for every part of a batch.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Job {
-    Step,
-    Observe,
+fn step_part(part: &mut BatchPart<'_>, actions: &[u8], rewards: &mut [f32], terminations: &mut [u8]) {
+    let mut moves = [Move::Stay; PART_GAMES];
+    let mut has_ended = [false; PART_GAMES];
+    for (player_move, &action) in moves.iter_mut().zip(actions) {
+        *player_move = move_of_number(action.into()).unwrap_or(Move::Stay);
+    }
+    let games = part.len();
+    part.step(&moves[..games], rewards, &mut has_ended[..games]);
+    for (termination, has_ended) in terminations.iter_mut().zip(has_ended) {
+        *termination = has_ended.into();
+    }
 }
 
-/// The boards of a map, or of several.
+fn is_plain<T: Element>(array: &Bound<'_, PyArray1<T>>) -> bool {
+    array.is_c_contiguous() && array.is_aligned()
+}
+
 fn boards(maps: &Bound<'_, PyAny>, variant: &Rules, rules: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Arc<Board>>> {
     if !maps.is_instance_of::<PyList>() && !maps.is_instance_of::<PyTuple>() {
         return Ok(vec![Board::of(maps, variant, rules)?]);
@@ -333,7 +305,7 @@ impl Batch {
         rules: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let py = maps.py();
-        let observation = Observation::from_name(observation)?;
+        let observation = Output::from_name(observation)?;
         let boards = boards(maps, &no_jump, rules)?;
         let games = games.unwrap_or(boards.len());
         if !(1..=MAX_GAMES).contains(&games) {
@@ -350,46 +322,44 @@ impl Batch {
         if shape.iter().product::<usize>() > MAX_NUMBERS {
             return Err(PyValueError::new_err(format!("observations of the shape {shape:?} are too large")));
         }
-        let workers = if threads > 1 { Some(Workers::new(threads - 1).map_err(value_error)?) } else { None };
         let mut batch = Self {
             boards,
             batch,
-            observation,
-            threads,
-            workers,
+            helpers: Helpers::new(threads),
             actions: vec![0; games],
-            observations: ObservationArray::new(py, observation, &shape),
-            rewards: PyArrayDyn::zeros(py, vec![games], false).unbind(),
-            terminations: PyArrayDyn::zeros(py, vec![games], false).unbind(),
+            observations: Observations::new(py, observation, &shape)?,
+            rewards: SharedMemory::new(py, "rewards", "float32", &[games])?,
+            terminations: SharedMemory::new(py, "terminations", "bool", &[games])?,
         };
-        batch.work(py, Job::Observe)?;
+        batch.work(py, &Job::Reset(vec![false; games]))?;
         Ok(batch)
     }
 
-    /// Return games to their start, all or those that the mask marks; returns the observations.
+    /// Reset all games, or those that the mask marks; returns the observations.
     #[pyo3(signature = (mask = None, /))]
     fn reset(&mut self, py: Python<'_>, mask: Option<&Bound<'_, PyAny>>) -> PyResult<Py<PyAny>> {
         let games = self.batch.len();
         let marks = match mask {
             None => vec![true; games],
             Some(mask) => {
-                let marks: PyReadonlyArray1<'_, bool> = mask.extract().map_err(|_| {
-                    PyTypeError::new_err(format!(
+                let Ok(mask) = mask.cast::<PyArray1<bool>>() else {
+                    return Err(PyTypeError::new_err(format!(
                         "mask: expected a NumPy array of bool with one entry for each of {games} games"
-                    ))
-                })?;
-                if marks.len() != games {
+                    )));
+                };
+                if mask.len() != games {
+                    let found = mask.len();
                     return Err(PyValueError::new_err(format!(
-                        "mask: expected the shape ({games},), found ({},)",
-                        marks.len()
+                        "mask: expected the shape ({games},), found ({found},)"
                     )));
                 }
-                marks.as_array().iter().copied().collect()
+                // Read as numbers, because an array of bool may hold any.
+                let marks = mask.call_method1("astype", ("uint8",))?.cast_into::<PyArray1<u8>>()?;
+                marks.to_vec()?.into_iter().map(|mark| mark != 0).collect()
             }
         };
-        self.batch.reset(&marks);
-        self.work(py, Job::Observe)?;
-        Ok(self.observations.object(py))
+        self.work(py, &Job::Reset(marks))?;
+        Ok(self.observations.array(py))
     }
 
     /// Play a tick of every game; returns observations, rewards and terminations.
@@ -399,39 +369,38 @@ impl Batch {
     ///
     /// Raises:
     ///     TypeError: for actions that are not integers.
-    ///     ValueError: for a shape other than (games,), or an action outside 0 to 4; no game has
-    ///         changed then.
+    ///     ValueError: for a shape other than (games,), an action outside 0 to 4, or an array of
+    ///         the batch that was made read-only. No game changes in these cases.
     #[pyo3(signature = (actions, /))]
     fn step(&mut self, actions: &Bound<'_, PyAny>) -> PyResult<(Py<PyAny>, Py<PyAny>, Py<PyAny>)> {
         let py = actions.py();
         self.read_actions(actions)?;
-        self.work(py, Job::Step)?;
-        let (rewards, terminations) = (self.rewards.clone_ref(py), self.terminations.clone_ref(py));
-        Ok((self.observations.object(py), rewards.into_any(), terminations.into_any()))
+        self.work(py, &Job::Step)?;
+        Ok((self.observations.array(py), self.rewards.array(py), self.terminations.array(py)))
     }
 
-    /// The observations after the last step: games, then `observation_shape`.
+    /// The observations after the last step, of shape (games, *observation_shape).
     #[getter]
     fn observations(&self, py: Python<'_>) -> Py<PyAny> {
-        self.observations.object(py)
+        self.observations.array(py)
     }
 
     /// The kind of observation.
     #[getter]
     fn observation(&self) -> Option<&'static str> {
-        self.observation.name()
+        self.observations.output.name()
     }
 
-    /// The shape of one game's observation: the same for all, with room for the largest map.
+    /// The shape of one game's observation, with room for the largest map.
     #[getter]
     fn observation_shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, self.observation.shape(self.batch.shape()))
+        PyTuple::new(py, self.observations.output.shape(self.batch.shape()))
     }
 
     /// The number of threads that step the games.
     #[getter]
     fn threads(&self) -> usize {
-        self.threads
+        self.helpers.threads()
     }
 
     /// The rules of each map.
@@ -440,7 +409,7 @@ impl Batch {
         self.boards.iter().map(|board| to_rules(py, board.world.rules())).collect()
     }
 
-    /// For each game, the tick about to be played.
+    /// The tick about to be played, per game.
     #[getter]
     fn ticks<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u16>> {
         PyArray1::from_iter(py, self.batch.states().iter().map(getaway::game::State::tick))
@@ -472,41 +441,32 @@ impl Batch {
 
     fn __repr__(&self) -> String {
         let maps: Vec<&str> = self.boards.iter().map(|board| board.map.map.name.as_str()).collect();
-        let (games, threads) = (self.batch.len(), self.threads);
-        let observation = self.observation.name().map_or("None".to_owned(), |name| format!("'{name}'"));
+        let (games, threads) = (self.batch.len(), self.helpers.threads());
+        let observation = self.observations.output.name().map_or("None".to_owned(), |name| format!("'{name}'"));
         format!("<Batch of {games} games on {}, observation={observation}, threads={threads}>", maps.join(", "))
     }
 }
 
-/// One game for `getaway.gymnasium`: see `python/getaway/gymnasium.py`.
+/// One game for `getaway.gymnasium`.
 #[pyclass(module = "getaway")]
 pub(crate) struct Single {
     board: Arc<Board>,
     batch: batch::Batch,
-    observation: Observation,
+    observation: Output,
     shape: Vec<usize>,
 }
 
 impl Single {
     fn observe<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let part = self.batch.parts(1).next().ok_or_else(|| PyIndexError::new_err("no game"))?;
-        match self.observation {
-            Observation::Planes => {
-                let array = PyArrayDyn::<u8>::zeros(py, &self.shape[..], false);
-                part.write_planes(memory(&array)?);
-                Ok(array.into_any())
-            }
-            Observation::State => {
-                let array = PyArray1::<i16>::zeros(py, self.shape[0], false);
-                part.write_states(memory(array.to_dyn())?);
-                Ok(array.into_any())
-            }
-            Observation::Compact | Observation::Nothing => {
-                let array = PyArray1::<i16>::zeros(py, self.shape[0], false);
-                part.write_compact(memory(array.to_dyn())?);
-                Ok(array.into_any())
-            }
+        if self.observation == Output::Planes {
+            let array = PyArrayDyn::<u8>::zeros(py, &self.shape[..], false);
+            self.observation.write(&part, &mut [], array.try_readwrite()?.as_slice_mut()?);
+            return Ok(array.into_any());
         }
+        let array = PyArray1::<i16>::zeros(py, self.shape[0], false);
+        self.observation.write(&part, array.try_readwrite()?.as_slice_mut()?, &mut []);
+        Ok(array.into_any())
     }
 
     fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
@@ -523,9 +483,8 @@ impl Single {
     #[new]
     fn new(game: &Bound<'_, PyAny>, observation: &str, shaped_like: Option<&Bound<'_, PyList>>) -> PyResult<Self> {
         let board = Board::of(game, &Rules::BLITZ_2025, None)?;
-        let observation = Observation::from_name(Some(observation))?;
-        // The other maps that the environment may be reset to: the observation's shape fits all of
-        // them.
+        let observation = Output::from_name(Some(observation))?;
+        // The observation's shape must fit all maps to which the environment may be reset.
         let others: Vec<Arc<Board>> = match shaped_like {
             None => Vec::new(),
             Some(others) => {

@@ -1,4 +1,4 @@
-//! `solve`: the whole game before the first move.
+//! `solve`: solves the whole game before the first move.
 
 use std::time::Instant;
 
@@ -11,18 +11,18 @@ use crate::convert::{duration, milliseconds, optional_u64, variant, without_gil}
 use crate::game::{Board, Game, State};
 use crate::value::to_value_of;
 
-/// As in [`SurvivalOptions`].
+/// The default of [`SurvivalOptions`].
 const MEMORY_MAX_BYTES: usize = 256 << 20;
 
-/// Simulated ticks between two checks for Ctrl-C: about a tenth of a second. Not a time, which
-/// would make the answer depend on the machine.
+/// Simulated ticks between two checks for Ctrl-C, about a tenth of a second. A limit in time would
+/// make the answer depend on the machine.
 const SLICE_TICKS: u64 = 1_000_000;
 
-/// Solve a whole game before the first move, from the start of a map or from the state of a game.
+/// Solve a whole game before the first move, from the start of a map or from a state.
 ///
-/// Finds a line that survives, or proves that there is none, and then goes on until the longest
-/// line is found or the time limit is reached. The same seed finds the same moves unless the time
-/// limit is reached. Releases the interpreter lock; Ctrl-C works.
+/// Finds a line that survives or proves that none exists, then continues until the longest line is
+/// found or the time limit is reached. The same seed finds the same moves unless the time limit is
+/// reached. Releases the interpreter lock; Ctrl-C works.
 ///
 /// Args:
 ///     map: a map, a game or a state, as for `Game`.
@@ -30,12 +30,12 @@ const SLICE_TICKS: u64 = 1_000_000;
 ///     rules: rules that differ from the server's.
 ///     time_limit_ms: time limit in milliseconds.
 ///     seed: the seed of the search.
-///     memory_max_bytes: maximum memory for what the search and the proof keep.
+///     memory_max_bytes: maximum memory of the search and the proof.
 ///
 /// Raises:
 ///     FileNotFoundError: if there is no such map.
-///     ValueError: if the map cannot be read or played, for a negative time limit, or for rules
-///         given together with a game, which has its own.
+///     ValueError: if the map cannot be read or played, if the time limit is negative, or if rules
+///         are given together with a game, which has its own.
 #[pyfunction]
 #[pyo3(signature = (map, *, no_jump = Rules::BLITZ_2025, rules = None, time_limit_ms = 1000.0, seed = None, memory_max_bytes = MEMORY_MAX_BYTES),
     text_signature = "(map, *, no_jump=False, rules=None, time_limit_ms=1000.0, seed=0, memory_max_bytes=268435456)")]
@@ -55,7 +55,7 @@ pub(crate) fn solve<'py>(
     let mut decider = Decider::new(SurvivalOptions { seed, memory_max_bytes, ..SurvivalOptions::default() });
     let began = Instant::now();
     let (mut simulated_ticks, mut decided) = (0, None);
-    // In slices, so that Ctrl-C works: the search resumes where it stopped.
+    // Slices allow for Ctrl-C; the search resumes where it stopped.
     let solution = loop {
         let limit = Budget::time(time_limit.saturating_sub(began.elapsed())).and(Budget::ticks(SLICE_TICKS));
         let solution = without_gil(py, || decider.solve(world, &start, limit))?;
@@ -84,7 +84,6 @@ pub(crate) fn solve<'py>(
     to_value_of(py, "Solution", fields)
 }
 
-/// The state in which a search begins: that of a game or a state, else the start of the map.
 fn start_of(map: &Bound<'_, PyAny>, board: &Board) -> PyResult<game::State> {
     if let Ok(game) = map.cast::<Game>() {
         return Ok(game.try_borrow()?.state.clone());

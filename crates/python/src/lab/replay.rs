@@ -1,4 +1,4 @@
-//! The class `Replay`: a game that plays in a notebook, or as a file.
+//! The class `Replay`: a game in a notebook or a file.
 
 use std::path::PathBuf;
 
@@ -11,18 +11,17 @@ use getaway_viewer as viewer;
 use crate::convert::without_gil;
 use crate::game::{Board, Game};
 
-/// The height of the viewer in a notebook.
 const FRAME_HEIGHT_PX: u32 = 640;
 
 /// A game to watch, from its start to its current state.
 ///
-/// In a notebook it plays in the viewer, with the tick, the plan and the threats' paths; `html` is
-/// the same page, which needs no other file, and `svg` an animation without controls.
+/// In a notebook it plays in the viewer, with the tick, the plan and the threats' paths. `html` is
+/// the same as a self-contained page, `svg` an animation without controls.
 ///
 /// Args:
 ///     game: the game.
-///     title: the title [default: the name of the map].
-///     subtitle: who plays.
+///     title: the title; by default the name of the map.
+///     subtitle: the subtitle, such as the planner's name.
 #[pyclass(module = "getaway", frozen)]
 pub(crate) struct Replay {
     board: std::sync::Arc<Board>,
@@ -32,7 +31,6 @@ pub(crate) struct Replay {
 }
 
 impl Replay {
-    /// Every state, including the first.
     fn states(&self) -> Vec<State> {
         let world = &self.board.world;
         world.states_along(&world.start(), &self.moves)
@@ -54,15 +52,15 @@ impl Replay {
         Ok(Self { board: game.board.clone(), moves: game.moves.clone(), title, subtitle: subtitle.to_owned() })
     }
 
-    /// The viewer with the game as one page, which can be saved and sent.
+    /// The viewer with the game, as a self-contained page.
     fn html(&self, py: Python<'_>) -> PyResult<String> {
         without_gil(py, || self.page())
     }
 
-    /// The game as an animation that repeats; `speed` 1 is ten ticks per second.
+    /// The game as a repeating animation; `speed` 1 is ten ticks per second.
     ///
     /// Raises:
-    ///     ValueError: for a speed that is not between 0.1 and 100.
+    ///     ValueError: if the speed is not between 0.1 and 100.
     #[pyo3(signature = (*, speed = 1.0))]
     fn svg(&self, py: Python<'_>, speed: f64) -> PyResult<String> {
         if !(0.1..=100.0).contains(&speed) {
@@ -71,7 +69,7 @@ impl Replay {
         without_gil(py, || viewer::svg_animation(&self.board.world, &self.states(), speed))
     }
 
-    /// Write the page, or the animation, to a file whose name ends with .html or .svg.
+    /// Write the page to an .html file, or the animation to an .svg file.
     ///
     /// Raises:
     ///     ValueError: for any other extension.
@@ -91,7 +89,7 @@ impl Replay {
         written.map_err(|error| PyOSError::new_err(format!("cannot write {}: {error}", file.display())))
     }
 
-    /// The viewer, in a frame of its own.
+    /// The viewer in a frame.
     fn _repr_html_(&self, py: Python<'_>) -> PyResult<String> {
         let page = self.html(py)?.replace('&', "&amp;").replace('"', "&quot;");
         Ok(format!(

@@ -1,0 +1,199 @@
+//! Series of games for `getaway.arena`, and the workers of a cluster.
+
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use serde::Serialize;
+
+use getaway::game::Rules;
+use getaway::map;
+use getaway::search::Budget;
+use getaway_arena::{GameRecord, Games, Match, Series, SeriesError, SeriesOptions, evaluate};
+use getaway_discover::{Bank, bank_of_spec, scores};
+
+use crate::callables::Host;
+use crate::convert::{duration, library_error, value_error, variant, without_gil};
+use crate::map::Map;
+use crate::value::{from_rules, to_value};
+
+const SIGNAL_POLL: Duration = Duration::from_millis(20);
+
+/// Plays a series on several threads. `callables` are the Python planners by name. Returns its
+/// games, the planners' evaluations and, if `battle` is set, the match of the first two planners,
+/// as lists and dicts.
+#[pyfunction]
+#[pyo3(signature = (planners, callables, maps, *, samples, seed, budget_ticks, budget_ms, no_jump, rules, threads, battle))]
+#[allow(clippy::too_many_arguments, reason = "the options of one call, all given by name")]
+pub(crate) fn play_series<'py>(
+    py: Python<'py>,
+    planners: Vec<String>,
+    callables: HashMap<String, Py<PyAny>>,
+    maps: Vec<PyRef<'py, Map>>,
+    samples: u32,
+    seed: u64,
+    budget_ticks: Option<u64>,
+    budget_ms: Option<f64>,
+    #[pyo3(from_py_with = variant)] no_jump: Rules,
+    rules: Option<&Bound<'py, PyAny>>,
+    threads: usize,
+    battle: bool,
+) -> PyResult<Bound<'py, PyDict>> {
+    let rules = from_rules(&no_jump, rules)?;
+    let time = budget_ms.map(|budget_ms| duration("budget_ms", budget_ms)).transpose()?;
+    let budget = Budget { time, ticks: budget_ticks, ..Budget::UNLIMITED };
+    let maps: Vec<map::Map> = maps.iter().map(|map| map.map.clone()).collect();
+    let options = SeriesOptions { planners, samples, seed, rules, budget };
+    let host = Host::new(callables);
+    let (stop, mut interrupted) = (AtomicBool::new(false), Ok(()));
+    let played = without_gil(py, || {
+        let series = Series::with_host(&maps, options, Some(&host))?;
+        let mut games = Games::new();
+        let flow = thread::scope(|scope| {
+            let (sender, receiver) = mpsc::channel();
+            let (series, games, stopped) = (&series, &mut games, &stop);
+            let play = move || {
+                let _ = sender.send(series.play(games, threads, stopped, |_, _| ControlFlow::<()>::Continue(())));
+            };
+            let playing = thread::Builder::new().spawn_scoped(scope, play).map_err(SeriesError::Threads)?;
+            // Only this thread can be interrupted.
+            loop {
+                match receiver.recv_timeout(SIGNAL_POLL) {
+                    Ok(flow) => return flow,
+                    Err(RecvTimeoutError::Disconnected) => {
+                        resume_unwind(playing.join().expect_err("a thread that sent nothing has panicked"))
+                    }
+                    Err(RecvTimeoutError::Timeout) if interrupted.is_ok() => {
+                        interrupted = Python::attach(|py| py.check_signals());
+                        stop.store(interrupted.is_err(), Ordering::Relaxed);
+                    }
+                    Err(RecvTimeoutError::Timeout) => {}
+                }
+            }
+        });
+        flow.map(|_| (series, games))
+    })?;
+    interrupted?;
+    let (series, games) = played.map_err(|error| library_error(py, &error))?;
+    let results = PyDict::new(py);
+    let rows: Vec<Bound<'py, PyDict>> = games.iter().flatten().map(|game| row(py, game)).collect::<PyResult<_>>()?;
+    results.set_item("games", PyList::new(py, rows)?)?;
+    results.set_item("planners", plain(py, &evaluate(&series, &games))?)?;
+    if battle {
+        let result = Match::of(&series, &games, [0, 1], None);
+        results.set_item("sentence", result.sentence())?;
+        results.set_item("match", plain(py, &result)?)?;
+    }
+    Ok(results)
+}
+
+fn plain<'py>(py: Python<'py>, data: &impl Serialize) -> PyResult<Bound<'py, PyAny>> {
+    to_value(py, &serde_json::to_value(data).map_err(value_error)?)
+}
+
+fn row<'py>(py: Python<'py>, game: &GameRecord) -> PyResult<Bound<'py, PyDict>> {
+    let row = PyDict::new(py);
+    row.set_item("planner", &game.planner)?;
+    row.set_item("map", &game.map)?;
+    row.set_item("sample", game.sample)?;
+    row.set_item("seed", game.seed)?;
+    row.set_item("no_jump", game.rules.no_jump)?;
+    row.set_item("score", game.score)?;
+    row.set_item("final_tick", game.final_tick)?;
+    row.set_item("survived", game.survived())?;
+    row.set_item("decisions", game.decisions())?;
+    row.set_item("simulated_ticks", game.simulated_ticks)?;
+    row.set_item("mispredictions", game.mispredictions)?;
+    row.set_item("decision_p50_ms", game.times.quantile_ms(0.5))?;
+    row.set_item("decision_max_ms", game.times.max_ms())?;
+    Ok(row)
+}
+
+/// The last work by its description, because a worker usually does many parts of the same.
+///
+/// Locked only under the interpreter lock, so that a forked process finds it free.
+struct Last<T: ?Sized>(Mutex<Option<(String, Arc<T>)>>);
+
+impl<T: ?Sized> Last<T> {
+    const fn new() -> Self {
+        Self(Mutex::new(None))
+    }
+
+    fn get(&self, _py: Python<'_>, spec: &str) -> Option<Arc<T>> {
+        let last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        last.as_ref().filter(|(text, _)| text == spec).map(|(_, work)| Arc::clone(work))
+    }
+
+    fn set(&self, _py: Python<'_>, spec: &str, work: &Arc<T>) {
+        let work = Some((spec.to_owned(), Arc::clone(work)));
+        let last = std::mem::replace(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner), work);
+        drop(last);
+    }
+}
+
+static SERIES: Last<Series> = Last::new();
+static BANK: Last<dyn Bank> = Last::new();
+
+/// Play games of a series; returns a record of each as JSON.
+///
+/// Releases the interpreter lock.
+///
+/// Args:
+///     series: the series as JSON, as the command line sends it to `getaway.cluster`.
+///     indices: the indices of the games in the series, from 0.
+///     callables: the Python planners by name.
+///
+/// Raises:
+///     ValueError: for a series of another build, or one that cannot be played.
+#[pyfunction]
+pub(crate) fn play_games(
+    py: Python<'_>,
+    series: &str,
+    indices: Vec<usize>,
+    callables: HashMap<String, Py<PyAny>>,
+) -> PyResult<Vec<String>> {
+    let is_kept = callables.is_empty();
+    let work = match SERIES.get(py, series).filter(|_| is_kept) {
+        Some(work) => work,
+        None => {
+            let host = Host::new(callables);
+            let read = without_gil(py, || Series::from_spec(series, Some(&host)))?;
+            let work = Arc::new(read.map_err(|error| library_error(py, &error))?);
+            if is_kept {
+                SERIES.set(py, series, &work);
+            }
+            work
+        }
+    };
+    without_gil(py, || work.play_lines(&indices))?.map_err(|error| library_error(py, &error))
+}
+
+/// Make plays of a discovery; returns the score of each as JSON.
+///
+/// Releases the interpreter lock.
+///
+/// Args:
+///     discovery: the problems as JSON, as the command line sends them to `getaway.cluster`.
+///     plays: expression, split, number and budget of each play, as JSON.
+///
+/// Raises:
+///     ValueError: for problems of another build, or a malformed play.
+#[pyfunction]
+pub(crate) fn play_searches(py: Python<'_>, discovery: &str, plays: &str) -> PyResult<Vec<String>> {
+    let bank = match BANK.get(py, discovery) {
+        Some(bank) => bank,
+        None => {
+            let bank: Arc<dyn Bank> = without_gil(py, || bank_of_spec(discovery))?.map_err(value_error)?.into();
+            BANK.set(py, discovery, &bank);
+            bank
+        }
+    };
+    without_gil(py, || scores(&*bank, plays))?.map_err(value_error)
+}

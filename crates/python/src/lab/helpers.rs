@@ -1,0 +1,71 @@
+//! Threads that help the calling thread with a short task.
+//!
+//! Guarantees: threads that cannot be started are not needed. A forked process starts its own
+//! threads.
+
+use std::mem;
+use std::process;
+
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+/// A number of threads, including the calling one; helpers start at the first task.
+pub(crate) struct Helpers {
+    threads: usize,
+    pool: Option<Pool>,
+}
+
+struct Pool {
+    process: u32,
+    threads: Option<ThreadPool>,
+}
+
+impl Helpers {
+    pub fn new(threads: usize) -> Self {
+        Self { threads, pool: None }
+    }
+
+    pub fn threads(&self) -> usize {
+        self.threads
+    }
+
+    /// Calls the task on every thread, with the thread's number (0 for the calling one) and the
+    /// number of threads; returns when all calls have returned.
+    ///
+    /// # Panics
+    /// If the task panics.
+    pub fn run(&mut self, task: &(dyn Fn(usize, usize) + Sync)) {
+        let threads = self.threads;
+        let Some(pool) = self.pool() else { return task(0, 1) };
+        pool.in_place_scope(|scope| {
+            for thread in 1..threads {
+                scope.spawn(move |_| task(thread, threads));
+            }
+            task(0, threads);
+        });
+    }
+
+    fn pool(&mut self) -> Option<&ThreadPool> {
+        let process = process::id();
+        if let Some(pool) = self.pool.take_if(|pool| pool.process != process) {
+            // The threads and their locks belong to the parent, so dropping the pool would wait for
+            // ever.
+            mem::forget(pool);
+        }
+        if self.threads == 1 {
+            return None;
+        }
+        let pool = self.pool.get_or_insert_with(|| {
+            let builder = ThreadPoolBuilder::new().num_threads(self.threads - 1);
+            Pool { process, threads: builder.thread_name(|_| "getaway".to_owned()).build().ok() }
+        });
+        pool.threads.as_ref()
+    }
+}
+
+impl Drop for Helpers {
+    fn drop(&mut self) {
+        if let Some(pool) = self.pool.take_if(|pool| pool.process != process::id()) {
+            mem::forget(pool);
+        }
+    }
+}

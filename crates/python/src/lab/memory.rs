@@ -1,0 +1,80 @@
+//! Memory that Rust writes and NumPy arrays show.
+
+use std::slice;
+
+use numpy::npyffi::NPY_ARRAY_WRITEABLE;
+use numpy::{PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::exceptions::{PyMemoryError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyByteArray, PyMemoryView, PyTuple};
+
+/// A number type in which all bits are valid, because Python code may write any.
+pub(crate) trait Number: Copy {}
+impl Number for i16 {}
+impl Number for u8 {}
+impl Number for f32 {}
+
+/// Memory of a fixed size, and the array that shows it.
+///
+/// Guarantees: Python code can neither move nor free the memory while this exists. It belongs to a
+/// `bytearray`, which cannot be resized while a view of it exists.
+pub(crate) struct SharedMemory<T> {
+    name: &'static str,
+    array: Py<PyUntypedArray>,
+    /// Never exposed to Python code, which could release it.
+    _view: Py<PyMemoryView>,
+    start: *mut T,
+    len: usize,
+}
+
+// SAFETY: the pointer is used only in `lend`, by the thread that has the only reference.
+unsafe impl<T: Send> Send for SharedMemory<T> {}
+// SAFETY: nothing is read or written through a shared reference.
+unsafe impl<T: Sync> Sync for SharedMemory<T> {}
+
+impl<T: Number> SharedMemory<T> {
+    /// Zeros in an array of this shape; `dtype` is NumPy's name of a type of the size of `T`.
+    pub fn new(py: Python<'_>, name: &'static str, dtype: &str, shape: &[usize]) -> PyResult<Self> {
+        let len: usize = shape.iter().product();
+        let bytes = len * size_of::<T>();
+        // Python keeps no memory for an empty `bytearray`.
+        let owner = PyByteArray::new_with(py, bytes.max(1), |_| Ok(()))
+            .map_err(|_| PyMemoryError::new_err(format!("{name}: cannot allocate {bytes} bytes")))?;
+        let view = PyMemoryView::from(&owner)?.unbind();
+        let start = owner.data().cast::<T>();
+        if !start.is_aligned() {
+            return Err(PyMemoryError::new_err(format!("{name}: the allocated memory is not aligned")));
+        }
+        let array = py.import("numpy")?.getattr("ndarray")?.call1((PyTuple::new(py, shape)?, dtype, owner))?;
+        Ok(Self { name, array: array.cast_into::<PyUntypedArray>()?.unbind(), _view: view, start, len })
+    }
+
+    pub fn array(&self, py: Python<'_>) -> Py<PyAny> {
+        self.array.clone_ref(py).into_any()
+    }
+
+    /// The memory for writing, also after releasing the interpreter lock.
+    ///
+    /// # Errors
+    /// If the array is read-only or shows other memory.
+    pub fn lend(&mut self, py: Python<'_>) -> PyResult<&mut [T]> {
+        let name = self.name;
+        // SAFETY: the array is alive, and changes only under the interpreter lock.
+        let (data, flags) = unsafe {
+            let fields = &(*self.array.bind(py).as_array_ptr()).fields;
+            (fields.data, fields.flags)
+        };
+        if flags & NPY_ARRAY_WRITEABLE == 0 {
+            return Err(PyValueError::new_err(format!("{name}: the array is read-only: expected a writable one")));
+        }
+        if data != self.start.cast() {
+            return Err(PyValueError::new_err(format!("{name}: the array shows other memory: expected the batch's")));
+        }
+        // SAFETY: the memory has this start and length while the view of its owner exists. It holds
+        // numbers, for which all bits are valid. `&mut self` excludes a second Rust reference from
+        // here, and arrays from Python are read by pointer. Python code that uses the array
+        // meanwhile reads or writes arbitrary numbers, as with every NumPy function that releases
+        // the interpreter lock.
+        Ok(unsafe { slice::from_raw_parts_mut(self.start, self.len) })
+    }
+}
