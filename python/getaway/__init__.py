@@ -8,13 +8,14 @@
         game.step(bot.next_action(game.frame()))
     print(game.score)
 
-A move is a `Move`, its number (0 left, 1 right, 2 up, 3 down, 4 stay) or its letter (L, R, U, D, and . to
-stay). An action of the protocol is a dict, `{"type": "MOVE_LEFT"}`, or MOVE_RIGHT, MOVE_UP, MOVE_DOWN, or
-`{"type": "MOVE_TO", "position": {"x": 1, "y": 2}}`; None means stay. A bug in the library raises a
-RuntimeError.
+A move is a `Move`, its number (0 left, 1 right, 2 up, 3 down, 4 stay) or its letter (L, R, U, D, or
+. to stay). An action of the protocol is a dict such as `{"type": "MOVE_LEFT"}` (also MOVE_RIGHT,
+MOVE_UP, MOVE_DOWN) or `{"type": "MOVE_TO", "position": {"x": 1, "y": 2}}`; None means stay. A bug
+in the library raises a RuntimeError.
 
-Positions are (x, y), x to the right and y down, from 0. Rules are a dict as `Game.rules` returns it;
-missing ones take the server's values, and `no_jump=True` is short for `rules={"no_jump": True}`.
+Positions are (x, y) from 0, with x to the right and y down. Rules are a dict as returned by
+`Game.rules`; missing ones take the server's values. `no_jump=True` is short for
+`rules={"no_jump": True}`.
 """
 
 from getaway._getaway import (

@@ -8,13 +8,14 @@
         game.step(bot.next_action(game.frame()))
     print(game.score)
 
-A move is a `Move`, its number (0 left, 1 right, 2 up, 3 down, 4 stay) or its letter (L, R, U, D, and . to
-stay). An action of the protocol is a dict, `{"type": "MOVE_LEFT"}`, or MOVE_RIGHT, MOVE_UP, MOVE_DOWN, or
-`{"type": "MOVE_TO", "position": {"x": 1, "y": 2}}`; None means stay. A bug in the library raises a
-RuntimeError.
+A move is a `Move`, its number (0 left, 1 right, 2 up, 3 down, 4 stay) or its letter (L, R, U, D, or
+. to stay). An action of the protocol is a dict such as `{"type": "MOVE_LEFT"}` (also MOVE_RIGHT,
+MOVE_UP, MOVE_DOWN) or `{"type": "MOVE_TO", "position": {"x": 1, "y": 2}}`; None means stay. A bug
+in the library raises a RuntimeError.
 
-Positions are (x, y), x to the right and y down, from 0. Rules are a dict as `Game.rules` returns it;
-missing ones take the server's values, and `no_jump=True` is short for `rules={"no_jump": True}`.
+Positions are (x, y) from 0, with x to the right and y down. Rules are a dict as returned by
+`Game.rules`; missing ones take the server's values. `no_jump=True` is short for
+`rules={"no_jump": True}`.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -65,16 +66,14 @@ class Bot:
     Several threads may share it; their calls are serialised.
 
     Args:
-        planner: a planner's name (see `planners`), an expression of the search grammar, or a
-            planner in Python: a callable that takes a `State` and returns a move, or its name
-            `MODULE:NAME`. A class is instantiated once per game, and again when the bot learns more
-            about the map.
+        planner: a planner's name (see `planners`), an expression of the search grammar, or a Python
+            planner: a callable that takes a `State` and returns a move, or its name `MODULE:NAME`.
+            A class is instantiated once per game, and again when the bot learns about the map.
         budget_ms: time per decision in milliseconds, including parsing the message.
-        budget_ticks: maximum number of ticks simulated per decision; with it, and a `budget_ms`
-            that is never reached, games are reproducible.
+        budget_ticks: maximum number of simulated ticks per decision; makes games reproducible if
+            `budget_ms` is never reached.
         seed: the seed of the random number generator, from 0.
-        no_jump: whether the game is the no-jump variant, in which stepping onto a threat's tile
-            loses.
+        no_jump: whether stepping onto a threat's tile loses (the no-jump variant).
         rules: rules that differ from the server's.
 
     Raises:
@@ -99,17 +98,21 @@ class Bot:
         lock; Ctrl-C is handled after the decision.
 
         Raises:
-            ValueError: for an invalid or inconsistent state, with the path of the field. The bot
-                remains usable.
+            ValueError: if the state is invalid or inconsistent, with the path of the field, or if a
+                Python planner fails, with its exception as the cause. The bot remains usable.
+                `KeyboardInterrupt` and `SystemExit` in a planner are raised unchanged.
+            RuntimeError: if a planner calls this while the bot is deciding.
         """
 
     def play(self, game: Game, /) -> int:
-        """Play a game to its end, message by message; returns how many moves were played.
+        """Play a game to its end, message by message; returns the number of moves played.
 
         Releases the interpreter lock; Ctrl-C is handled between two decisions.
 
         Raises:
-            ValueError: if the game's rules are not the bot's, or if a planner in Python fails.
+            ValueError: if the game's rules are not the bot's, or if a Python planner fails.
+            RuntimeError: if the game changes while the bot plays it, or if a planner calls this
+                while the bot is deciding.
         """
 
     @property
@@ -118,15 +121,13 @@ class Bot:
 
     @property
     def mispredictions(self) -> list[int]:
-        """For each threat, in message order, how often it did something other than predicted in this
-        game.
-        """
+        """The number of mispredicted moves in this game per threat, in message order."""
 
 @final
 class Map:
-    """Streets, and where the player and the threats start.
+    """The streets, and the start positions of the player and the threats.
 
-    A value: it compares, hashes, copies and pickles.
+    Maps compare by name, difficulty and streets; they can be hashed, copied and pickled.
 
     Args:
         rows: a drawing, one string per row or all rows in one: `#` wall, `.` open, `~` see-through,
@@ -146,44 +147,42 @@ class Map:
 
     @property
     def difficulty(self) -> str:
-        """The map's difficulty: easy, medium, hard."""
+        """The map's difficulty: easy, medium or hard."""
 
     @property
     def rows(self) -> list[str]:
-        """The drawing."""
+        """The map as a drawing, one string per row."""
 
     @property
     def width(self) -> int:
-        """Columns."""
+        """The number of columns."""
 
     @property
     def height(self) -> int:
-        """Rows."""
+        """The number of rows."""
 
     def save(self, folder: str | PathLike[str]) -> None:
         """Write the map as a folder in the format of the challenge: layout.png and meta.json.
 
         Raises:
-            ValueError: if it cannot be written, or exceeds the size of such maps.
+            ValueError: if the map cannot be written, or is too large for the format.
         """
 
     def _repr_svg_(self) -> str | None:
-        """The start of a game as a picture; nothing if the map cannot be played."""
+        """The start of a game as a picture; None if the map cannot be played."""
 
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
-    def __getnewargs_ex__(self) -> tuple[tuple[list[str]], dict[str, Any]]: ...
+    def __reduce__(self) -> tuple[Any, tuple[str]]: ...
 
 @final
 class State:
     """A game's state at the start of a tick.
 
-    A value that never changes: it compares, hashes, copies and pickles. The constructor builds any
-    state, for what-if questions.
+    Immutable: states can be compared, hashed, copied and pickled. The constructor builds any state.
 
     Args:
-        map: a map, its name or folder, or a game or state, whose map, rules and tables are then
-            shared.
+        map: a map, its name or folder, or a game or state that shares its map, rules and tables.
         tick: the tick, 1 to 2001.
         player: the player's position.
         threats: the threats, in the map's order.
@@ -191,7 +190,7 @@ class State:
         rules: rules that differ from the server's.
 
     Raises:
-        ValueError: for a position that is not an open tile, or threats that are not the map's.
+        ValueError: if a position is not an open tile, or the threats are not the map's.
     """
 
     def __new__(
@@ -213,7 +212,7 @@ class State:
         """
 
     def play(self, moves: _Moves, /) -> State:
-        """The state after these moves, or after the first of them that ends the game."""
+        """The state after these moves, up to the first that ends the game."""
 
     @property
     def map(self) -> Map:
@@ -221,7 +220,7 @@ class State:
 
     @property
     def rules(self) -> dict[str, Any]:
-        """Every number, order and switch of the rules."""
+        """All rules, as a dict."""
 
     @property
     def tick(self) -> int:
@@ -229,19 +228,19 @@ class State:
 
     @property
     def score(self) -> int:
-        """5 points per tick reached."""
+        """The score: 5 points per tick reached."""
 
     @property
     def status(self) -> _Status:
-        """Whether the game is running, or how it ended."""
+        """`running`, `caught` or `complete`."""
 
     @property
     def is_over(self) -> bool:
-        """Whether the player is caught or the last tick is played."""
+        """True if the player is caught or the last tick is played."""
 
     @property
     def is_caught(self) -> bool:
-        """Whether a threat is on the player's tile."""
+        """True if a threat is on the player's tile."""
 
     @property
     def player(self) -> tuple[int, int]:
@@ -253,7 +252,7 @@ class State:
 
     @property
     def legal_moves(self) -> list[Move]:
-        """The moves with different results, staying last; empty if the game is over."""
+        """The moves with distinct results, staying last; empty if the game is over."""
 
     def _repr_svg_(self) -> str:
         """The state as a picture."""
@@ -268,20 +267,19 @@ class State:
 class Game:
     """A game played step by step.
 
-    Games compare, copy and pickle with their moves. They are mutable, so only their states can be
-    hashed.
+    Games can be compared, copied and pickled with their moves. They are mutable, so only their
+    states can be hashed.
 
     Args:
-        map: a map, the folder of one, the name of a bundled one, or a game or state, whose map and
-            rules are then shared.
+        map: a map, its name or folder, or a game or state that shares its map and rules.
         no_jump: whether to play the no-jump variant.
         rules: rules that differ from the server's.
         moves: moves to play first.
 
     Raises:
         FileNotFoundError: if there is no such map.
-        ValueError: if the map cannot be read or played, for rules out of range, or if moves follow
-            the end of the game.
+        ValueError: if the map cannot be read or played, if rules are out of range, or if moves
+            follow the end of the game.
     """
 
     def __new__(
@@ -290,36 +288,34 @@ class Game:
 
     @staticmethod
     def parse(drawing: str, *, no_jump: bool = False, rules: dict[str, Any] | None = None) -> Game:
-        """The start of a game on a drawing: see `Map`.
+        """A game on a drawn map; see `Map`.
 
         Raises:
             ValueError: for an invalid drawing.
         """
 
     def step(self, action: _Action = None, /) -> Move:
-        """Play a tick with a move, an action, several (of which the first that succeeds counts), or
-        none.
-
-        Returns the resulting move.
+        """Play a tick with a move, an action, several actions (the first that succeeds counts), or
+        none; returns the resulting move.
 
         Raises:
             ValueError: if the game is over, or for an invalid action.
         """
 
     def play(self, moves: _Moves, /) -> int:
-        """Play moves, one per tick, until one ends the game; returns how many were played."""
+        """Play moves, one per tick, until one ends the game; returns the number played."""
 
     def reset(self) -> None:
         """Return to the start."""
 
     def copy(self) -> Game:
-        """A copy that can be played independently; the map is shared."""
+        """An independent copy that shares the map."""
 
     def frame(self, team_id: str = "getaway") -> str:
-        """The state as the JSON that the server sends."""
+        """The server's JSON message for the state."""
 
     def message(self, team_id: str = "getaway") -> dict[str, Any]:
-        """The state as the server sends it, decoded."""
+        """The server's message for the state, decoded."""
 
     @property
     def name(self) -> str:
@@ -331,11 +327,11 @@ class Game:
 
     @property
     def rules(self) -> dict[str, Any]:
-        """Every number, order and switch of the rules."""
+        """All rules, as a dict."""
 
     @property
     def no_jump(self) -> bool:
-        """Whether this is the no-jump variant."""
+        """True if the game is the no-jump variant."""
 
     @property
     def rows(self) -> list[str]:
@@ -347,7 +343,7 @@ class Game:
 
     @property
     def state(self) -> State:
-        """The current state, as a value."""
+        """A snapshot of the current state."""
 
     @property
     def tick(self) -> int:
@@ -355,19 +351,19 @@ class Game:
 
     @property
     def score(self) -> int:
-        """5 points per tick reached."""
+        """The score: 5 points per tick reached."""
 
     @property
     def status(self) -> _Status:
-        """Whether the game is running, or how it ended."""
+        """`running`, `caught` or `complete`."""
 
     @property
     def is_over(self) -> bool:
-        """Whether the player is caught or the last tick is played."""
+        """True if the player is caught or the last tick is played."""
 
     @property
     def is_caught(self) -> bool:
-        """Whether a threat is on the player's tile."""
+        """True if a threat is on the player's tile."""
 
     @property
     def player(self) -> tuple[int, int]:
@@ -379,7 +375,7 @@ class Game:
 
     @property
     def legal_moves(self) -> list[Move]:
-        """The moves with different results, staying last; empty if the game is over."""
+        """The moves with distinct results, staying last; empty if the game is over."""
 
     def _repr_svg_(self) -> str:
         """The current state as a picture."""
@@ -394,17 +390,17 @@ class Game:
 class Batch:
     """Many games in flat arrays, stepped together without the interpreter lock. Needs NumPy.
 
-    A game that is over returns to its start in the next step, which ignores its action. Every step
-    writes into the same arrays: copy what you keep. `getaway.gymnasium` describes the observations.
-    The games start evenly divided among the maps, in the order of the list.
+    The games are divided evenly among the maps, in the order of the list. A game that is over
+    returns to its start in the next step, which ignores its action. Every step overwrites the same
+    arrays; do not read them from another thread during a step. `getaway.gymnasium` describes the
+    observations.
 
     Args:
         maps: one or several maps, as for `Game`.
         games: number of games; by default one per map.
-        observation: what each step writes for each game: "compact", "state" (int16), "planes"
-            (uint8), or None for nothing.
-        threads: threads that step the games, including the calling one; results do not depend on
-            it.
+        observation: the output per game and step: "compact", "state" (int16), "planes" (uint8), or
+            None for nothing.
+        threads: threads that step the games, including the calling one; they do not affect results.
         no_jump: whether to play the no-jump variant.
         rules: rules that differ from the server's.
 
@@ -425,7 +421,7 @@ class Batch:
     ) -> Batch: ...
 
     def reset(self, mask: npt.NDArray[np.bool_] | None = None, /) -> npt.NDArray[Any]:
-        """Return games to their start, all or those that the mask marks; returns the observations."""
+        """Reset all games, or those that the mask marks; returns the observations."""
 
     def step(
         self, actions: npt.NDArray[np.integer[Any]], /
@@ -437,13 +433,13 @@ class Batch:
 
         Raises:
             TypeError: for actions that are not integers.
-            ValueError: for a shape other than (games,), or an action outside 0 to 4; no game has
-                changed then.
+            ValueError: for a shape other than (games,), an action outside 0 to 4, or an array of
+                the batch that was made read-only. No game changes in these cases.
         """
 
     @property
     def observations(self) -> npt.NDArray[Any]:
-        """The observations after the last step: games, then `observation_shape`."""
+        """The observations after the last step, of shape (games, *observation_shape)."""
 
     @property
     def observation(self) -> Literal["compact", "planes", "state"] | None:
@@ -451,7 +447,7 @@ class Batch:
 
     @property
     def observation_shape(self) -> tuple[int, ...]:
-        """The shape of one game's observation: the same for all, with room for the largest map."""
+        """The shape of one game's observation, with room for the largest map."""
 
     @property
     def threads(self) -> int:
@@ -463,14 +459,14 @@ class Batch:
 
     @property
     def ticks(self) -> npt.NDArray[np.uint16]:
-        """For each game, the tick about to be played."""
+        """The tick about to be played, per game."""
 
     def __len__(self) -> int: ...
     def __getitem__(self, game: int, /) -> State:
         """The current state of a game."""
 
     def __setitem__(self, game: int, state: State, /) -> None:
-        """Continues a game from a state with its map and rules.
+        """Continue a game from a state with its map and rules.
 
         Raises ValueError for a state with another map or other rules.
         """
@@ -479,29 +475,29 @@ class Batch:
 class Replay:
     """A game to watch, from its start to its current state.
 
-    In a notebook it plays in the viewer, with the tick, the plan and the threats' paths; `html` is
-    the same page, which needs no other file, and `svg` an animation without controls.
+    In a notebook it plays in the viewer, with the tick, the plan and the threats' paths. `html` is
+    the same as a self-contained page, `svg` an animation without controls.
 
     Args:
         game: the game.
-        title: the title [default: the name of the map].
-        subtitle: who plays.
+        title: the title; by default the name of the map.
+        subtitle: the subtitle, such as the planner's name.
     """
 
     def __new__(cls, game: Game, *, title: str | None = None, subtitle: str = "") -> Replay: ...
 
     def html(self) -> str:
-        """The viewer with the game as one page, which can be saved and sent."""
+        """The viewer with the game, as a self-contained page."""
 
     def svg(self, *, speed: float = 1.0) -> str:
-        """The game as an animation that repeats; `speed` 1 is ten ticks per second.
+        """The game as a repeating animation; `speed` 1 is ten ticks per second.
 
         Raises:
-            ValueError: for a speed that is not between 0.1 and 100.
+            ValueError: if the speed is not between 0.1 and 100.
         """
 
     def save(self, file: str | PathLike[str]) -> None:
-        """Write the page, or the animation, to a file whose name ends with .html or .svg.
+        """Write the page to an .html file, or the animation to an .svg file.
 
         Raises:
             ValueError: for any other extension.
@@ -509,18 +505,18 @@ class Replay:
         """
 
     def _repr_html_(self) -> str:
-        """The viewer, in a frame of its own."""
+        """The viewer in a frame."""
 
 def load_map(map: str | PathLike[str]) -> Map:
-    """The map in a folder, or the bundled one with that name.
+    """The map in a folder, or the bundled map with that name.
 
     Raises:
         FileNotFoundError: if there is no such map.
-        ValueError: if it cannot be read.
+        ValueError: if the map cannot be read.
     """
 
 def maps(folder: str | PathLike[str] | None = None) -> list[str]:
-    """The names of the maps in a folder of maps, by default those of the bundled maps.
+    """The names of the maps in a folder, by default those of the bundled maps.
 
     Raises:
         FileNotFoundError: if there is no such folder.
@@ -543,14 +539,14 @@ def generate_map(
         width: columns.
         height: rows.
         threats: number of threats.
-        styles: styles of the threats; a style that is given twice is twice as frequent.
+        styles: styles of the threats; repeating a style makes it more frequent.
 
     Raises:
-        ValueError: for a size or a number of threats out of range.
+        ValueError: if a size or the number of threats is out of range.
     """
 
 def planners() -> list[str]:
-    """The names of the planners that a `Bot` accepts."""
+    """The names of the planners for a `Bot`."""
 
 def solve(
     map: _MapLike | Game | State,
@@ -561,11 +557,11 @@ def solve(
     seed: int = 0,
     memory_max_bytes: int = 268435456,
 ) -> Solution:
-    """Solve a whole game before the first move, from the start of a map or from the state of a game.
+    """Solve a whole game before the first move, from the start of a map or from a state.
 
-    Finds a line that survives, or proves that there is none, and then goes on until the longest
-    line is found or the time limit is reached. The same seed finds the same moves unless the time
-    limit is reached. Releases the interpreter lock; Ctrl-C works.
+    Finds a line that survives or proves that none exists, then continues until the longest line is
+    found or the time limit is reached. The same seed finds the same moves unless the time limit is
+    reached. Releases the interpreter lock; Ctrl-C works.
 
     Args:
         map: a map, a game or a state, as for `Game`.
@@ -573,19 +569,19 @@ def solve(
         rules: rules that differ from the server's.
         time_limit_ms: time limit in milliseconds.
         seed: the seed of the search.
-        memory_max_bytes: maximum memory for what the search and the proof keep.
+        memory_max_bytes: maximum memory of the search and the proof.
 
     Raises:
         FileNotFoundError: if there is no such map.
-        ValueError: if the map cannot be read or played, for a negative time limit, or for rules
-            given together with a game, which has its own.
+        ValueError: if the map cannot be read or played, if the time limit is negative, or if rules
+            are given together with a game, which has its own.
     """
 
 def signature(maps: Sequence[str | PathLike[str]], *, threads: int = 1) -> str:
-    """The search signature: 16 hexadecimal digits that identify what the planners do on these maps.
+    """The search signature: a hash of the planners' moves on these maps, as 16 hexadecimal digits.
 
-    In both variants, with a fixed seed and budget. It does not depend on the machine or the number
-    of threads, and changes whenever a search changes. Takes about a second for a dozen maps.
+    Covers both variants with a fixed seed and budget, and does not depend on machine or threads. It
+    changes whenever a search changes. Takes about a second for a dozen maps.
 
     Raises:
         FileNotFoundError: if there is no such map.

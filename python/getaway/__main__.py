@@ -10,11 +10,11 @@ def main() -> int:
     try:
         from getaway._getaway import run_command_line
     except ImportError:
-        print("error: this build of getaway has no command line: expected one with the feature `cli`", file=sys.stderr)
+        print("error: this build of getaway has no command line: expected one with the feature `lab`", file=sys.stderr)
         return 2
-    # The interpreter that has this package, for `--ray`.
+    # For `--ray`, which starts Python with this package.
     os.environ["GETAWAY_PYTHON"] = sys.executable
-    # Python's own handler would only run after the command has ended.
+    # Python's own handler would not run before the end of the command.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     code: int = run_command_line(sys.argv)
     return code

@@ -1,42 +1,47 @@
-"""Python callables as planners: naming them, and finding them by name."""
+"""Names Python callables as planners, and finds them by name."""
 
 from __future__ import annotations
 
 import importlib
 import os
+import re
 import sys
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from typing import Any
 
 Planner = Callable[[Any], Any]
 
-_given: dict[str, Planner] = {}
-"""The callables that were passed directly, by the names that were assigned to them."""
-
 
 def name_of(planner: Planner) -> str:
-    """A name by which `find` returns this callable."""
+    """The name of a callable, `MODULE:NAME`, or that of its type."""
     module = getattr(planner, "__module__", None) or type(planner).__module__
     name = getattr(planner, "__qualname__", None) or type(planner).__qualname__
-    # Parentheses would make it an expression of the search grammar.
-    base = f"{module}:{name}".replace("(", "").replace(")", "")
-    text, number = base, 1
-    while text in _given and _given[text] is not planner:
-        number += 1
-        text = f"{base}#{number}"
-    _given[text] = planner
-    return text
+    # Parentheses would mark an expression of the search grammar.
+    return re.sub(r"[^\w.]", "_", str(module)) + ":" + re.sub(r"[()]", "", str(name))
 
 
-def give(callables: dict[str, Planner]) -> None:
-    """Registers callables that another process has found, so that `find` returns them by name."""
-    _given.update(callables)
+def names_of(planners: Iterable[str | Planner]) -> tuple[list[str], dict[str, Planner]]:
+    """A name per planner, distinct for distinct callables, and the callables by name."""
+    names: list[str] = []
+    callables: dict[str, Planner] = {}
+    known: dict[int, str] = {}
+    counts: Counter[str] = Counter()
+    for planner in planners:
+        if isinstance(planner, str):
+            names.append(planner)
+            continue
+        if id(planner) not in known:
+            base = name_of(planner)
+            counts[base] += 1
+            known[id(planner)] = name = base if counts[base] == 1 else f"{base}#{counts[base]}"
+            callables[name] = planner
+        names.append(known[id(planner)])
+    return names, callables
 
 
 def find(name: str) -> Planner:
-    """The callable with this name: one that was given, or `MODULE:NAME`, imported as `python -m` does."""
-    if name in _given:
-        return _given[name]
+    """Imports the callable named `MODULE:NAME`, also from the working directory."""
     module, _, path = name.partition(":")
     folder = os.getcwd()
     if folder not in sys.path and "" not in sys.path:
@@ -52,14 +57,8 @@ def find(name: str) -> Planner:
     return found
 
 
-def make(name: str) -> Planner:
-    """The planner for a game: the callable, or a new object if it is a class."""
-    planner = find(name)
-    return planner() if isinstance(planner, type) else planner
-
-
 def sentence(error: BaseException) -> str:
-    """An exception as one line: what was raised, and where."""
+    """An exception as one line: its type, text and location."""
     text = " ".join(str(error).split())
     if isinstance(error, (LookupError, TypeError)) and text.startswith("expected a callable"):
         return text

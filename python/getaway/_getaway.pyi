@@ -1,6 +1,6 @@
-"""The extension module. What the package exports is described there; the rest is for the package's own modules."""
+"""The extension module. The package documents its exports; other items are internal."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, final
 
 import numpy.typing as npt
@@ -45,7 +45,7 @@ __build__: str
 
 @final
 class Single:
-    """One game of an environment: each observation is a new array, with room for every map of `shaped_like`."""
+    """One game of an environment. Observations are new arrays that fit all maps of `shaped_like`."""
 
     def __new__(cls, game: Game, observation: str, shaped_like: list[Game] | None) -> Single: ...
     def reset(self) -> tuple[npt.NDArray[Any], dict[str, Any]]: ...
@@ -57,6 +57,7 @@ class Single:
 
 def play_series(
     planners: list[str],
+    callables: dict[str, Callable[[State], Any]],
     maps: list[Map],
     *,
     samples: int,
@@ -68,6 +69,6 @@ def play_series(
     threads: int,
     battle: bool,
 ) -> dict[str, Any]: ...
-def play_games(series: str, indices: Sequence[int]) -> list[str]: ...
+def play_games(series: str, indices: Sequence[int], callables: dict[str, Callable[[State], Any]]) -> list[str]: ...
 def play_searches(discovery: str, plays: str) -> list[str]: ...
 def run_command_line(arguments: Sequence[str]) -> int: ...

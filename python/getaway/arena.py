@@ -1,4 +1,4 @@
-"""Which planner is better, and how certain is that: series of games, as data.
+"""Series of games that compare planners, as data.
 
     from getaway.arena import battle, evaluate
 
@@ -8,10 +8,11 @@
     results = evaluate(["safest", upwards], ["roundabout", "snail"], samples=2)
     results.frame().groupby("planner").score.mean()
 
-A planner is a name or an expression, as for `getaway.Bot`, or a callable that takes a `getaway.State` and returns
-a move. All planners play a sample of a map with the same seed, so that their games are paired. With a budget
-in ticks, and planners that depend only on their seed, the same call always gives the same games, on any
-number of threads; planners in Python take turns, because only one thread can run Python at a time.
+A planner is a name or an expression, as for `getaway.Bot`, or a callable that takes a
+`getaway.State` and returns a move. All planners play a sample of a map with the same seed, so their
+games are paired. With a budget in ticks, and planners that depend only on their seed, the same call
+gives the same games on any number of threads. Python planners take turns, because only one thread
+can run Python at a time.
 """
 
 from __future__ import annotations
@@ -57,9 +58,9 @@ class Results:
     def frame(self, library: str | None = None) -> Any:
         """The games as a data frame, one row per game.
 
-        library: "pandas" or "polars"; by default the first of them that is installed.
+        library: "pandas" or "polars"; by default the first one installed.
 
-        Raises ImportError if it is not installed.
+        Raises ImportError if the library is not installed.
         """
         if library not in (None, "pandas", "polars"):
             raise ValueError(f"library: expected 'pandas', 'polars' or None, found {library!r}")
@@ -120,7 +121,7 @@ def _play(planners: Sequence[Planner], maps: MapLike | Sequence[MapLike] | None,
         from getaway._getaway import play_series
     except ImportError:
         raise ImportError("this build of getaway has no arena: expected one with the feature `lab`") from None
-    from getaway._callables import name_of
+    from getaway._callables import names_of
 
     for name in ("samples", "threads"):
         if options[name] is not None and options[name] < 1:
@@ -128,12 +129,11 @@ def _play(planners: Sequence[Planner], maps: MapLike | Sequence[MapLike] | None,
     if options["budget_ticks"] is None and options["budget_ms"] is None:
         options["budget_ticks"] = _BUDGET_TICKS
     options["threads"] = options["threads"] or os.cpu_count() or 1
-    names = []
     for planner in planners:
         if not isinstance(planner, str) and not callable(planner):
             raise TypeError(f"planner: expected a name or a callable that takes a state, found {type(planner).__name__}")
-        names.append(planner if isinstance(planner, str) else name_of(planner))
-    return Results(**play_series(names, _maps(maps), battle=is_battle, **options))
+    names, callables = names_of(planners)
+    return Results(**play_series(names, callables, _maps(maps), battle=is_battle, **options))
 
 
 def evaluate(
@@ -150,15 +150,15 @@ def evaluate(
 ) -> Results:
     """Evaluate planners on every map with several seeds, like `getaway eval`.
 
-    planners: one or several.
-    maps: one or several; by default the bundled maps.
+    planners: one or several planners.
+    maps: one or several maps; by default the bundled maps.
     samples: games per planner and map.
-    seed: the seed from which those of all games are derived.
+    seed: the seed that determines the seeds of all games.
     budget_ticks, budget_ms: limits per decision; by default 20,000 simulated ticks.
     no_jump, rules: as for `getaway.Game`.
     threads: games played at the same time; by default one per processor.
 
-    Raises ValueError for an unknown planner, a map that cannot be played, or a planner in Python that fails.
+    Raises ValueError for an unknown planner, an unplayable map, or a Python planner that fails.
     """
     several: Sequence[Planner] = [planners] if isinstance(planners, str) or callable(planners) else planners
     return _play(
@@ -180,7 +180,7 @@ def battle(
     rules: dict[str, Any] | None = None,
     threads: int | None = None,
 ) -> Results:
-    """Compare two planners in paired games, like `getaway battle`. The options are those of `evaluate`."""
+    """Compare two planners in paired games, like `getaway battle`; options as in `evaluate`."""
     return _play(
         [one, two], maps, True, samples=samples, seed=seed, budget_ticks=budget_ticks, budget_ms=budget_ms, no_jump=no_jump,
         rules=rules, threads=threads,

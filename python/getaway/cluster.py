@@ -8,14 +8,14 @@
     result = cluster.discover("morpion-4d", budget_evals=30, plays=5, operators=2, unseen=30)
     print(result["ranking"][0]["expression"])
 
-Each function runs the command of the same name (see `getaway eval --help`) and returns what that prints with
-`--json`, as plain data. Options have the command's names, with underscores: `budget_ticks=500`,
+Each function runs the command of the same name (see `getaway eval --help`) and returns its `--json`
+output as plain data. Options have the command's names with underscores: `budget_ticks=500`,
 `no_jump=True`, `resume="games.jsonl"`, `report="report.html"`, `maps=["path/to/maps"]`.
 
 With `address`, games (or the plays of a discovery) become tasks of Ray, the extra `cluster` of this
-package: `auto` is this machine's cluster, `HOST:PORT` another one, `local` a new one that ends with the
-series. With a budget in ticks the result is the same, bit for bit, wherever the games are played. If a
-worker dies, its games are played again; nodes with another version or build of getaway are refused.
+package: `auto` is this machine's cluster, `HOST:PORT` another one, `local` a new one for this call.
+With a budget in ticks, the result is bit for bit the same on any nodes. If a worker dies, its games
+are played again. Nodes with another version or build of getaway are refused.
 """
 
 from __future__ import annotations
@@ -31,16 +31,15 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
-# A batch of games should take this long, so that the cost of a task, a few milliseconds, does not
-# matter.
+# Duration of a batch of games, long compared to the few milliseconds per task.
 BATCH_S = 0.5
 BATCH_GAMES_MAX = 256
-# Batches per processor that are waiting or running: enough that no processor runs out of work.
+# Waiting and running batches per processor: enough that no processor runs out of work.
 BATCHES_PER_CPU = 3
 
 
 def eval(planners: str | Sequence[str], maps: Sequence[str] = (), *, address: str | None = None, **options: Any) -> dict[str, Any]:
-    """Measures how well planners play on maps, by default on all bundled ones."""
+    """Evaluates planners on maps, by default on all bundled ones."""
     names = [planners] if isinstance(planners, str) else planners
     return _run("eval", maps, address, options, [word for name in names for word in ("--planner", name)])
 
@@ -56,7 +55,7 @@ def tournament(entrants: Sequence[str], maps: Sequence[str] = (), *, address: st
 
 
 def discover(problem: str = "survival", *, address: str | None = None, **options: Any) -> dict[str, Any]:
-    """Discovers the best search algorithm for a problem; the answer is the same wherever the plays are made."""
+    """Discovers the best search algorithm for a problem; the nodes do not affect the answer."""
     return _run("discover", [], address, options, ["--problem", problem])
 
 
@@ -75,7 +74,7 @@ def _run(command: str, arguments: Sequence[str], address: str | None, options: d
 
 
 def _words(option: str, value: Any) -> list[str]:
-    """An option of the command line: a flag for True, nothing for False and None, repeated for a list."""
+    """A command-line option: a flag for True, none for False and None, repeated for a list."""
     if value is True:
         return [option]
     if value is False or value is None:
@@ -86,24 +85,22 @@ def _words(option: str, value: Any) -> list[str]:
 
 
 def _play(series: str, items: list[Any], callables: dict[str, Any]) -> tuple[list[str], float]:
-    """Runs on a worker: plays the games with these indices, or makes plays of a discovery.
+    """Plays games by index, or makes plays of a discovery, on a worker.
 
-    Returns their records and the seconds that they took.
+    Returns their records and duration in seconds.
     """
-    from getaway import _callables
     from getaway._getaway import play_games, play_searches
 
-    _callables.give(callables)
     start = time.perf_counter()
     is_discovery = series.startswith('{"discovery"')
-    records = play_searches(series, json.dumps(items)) if is_discovery else play_games(series, items)
+    records = play_searches(series, json.dumps(items)) if is_discovery else play_games(series, items, callables)
     return records, time.perf_counter() - start
 
 
 def build() -> str:
-    """The version of getaway with a hash of the sources of its extension, and one of its Python files.
+    """The version of getaway, with hashes of its extension's sources and its Python files.
 
-    Where these are equal, games are the same, and so are the messages about them.
+    Equal builds play equal games and send equal messages.
     """
     from getaway._getaway import __build__
 
@@ -112,10 +109,10 @@ def build() -> str:
 
 
 def _python_planners(series: str) -> dict[str, Any]:
-    """The planners of a series that are Python callables, by name, so that they can be sent to the workers.
+    """The Python planners of a series by name, for the workers.
 
-    Modules of the working directory are sent along, because the nodes need not have them; those that are
-    installed must be installed everywhere.
+    Also sends modules of the working directory, which the nodes need not have. Installed modules
+    must be installed on every node.
     """
     from getaway import _callables
     from ray import cloudpickle
@@ -123,7 +120,7 @@ def _python_planners(series: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name in map(str.strip, json.loads(series).get("planners", [])):
         module, _, path = name.partition(":")
-        # The rest are names with a number (`lookahead:12`), expressions and programs.
+        # Others are names with a number (`lookahead:12`), expressions and programs.
         if module in ("exec", "pipe") or not all(part.isidentifier() for part in [*module.split("."), *path.split(".")]):
             continue
         found[name] = _callables.find(name)
@@ -138,15 +135,15 @@ def _python_planners(series: str) -> dict[str, Any]:
 
 
 def check_nodes(ray: Any) -> None:
-    """Refuses nodes of a cluster that have another version or build of getaway, by name.
+    """Refuses nodes of a cluster with another version or build of getaway.
 
     Raises:
-        RuntimeError: if there is such a node.
+        RuntimeError: with the name of such a node.
     """
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
     def build_there() -> str:
-        # Ray sends a local function as it is, so it runs on nodes without this module too.
+        # Ray sends local functions by value, so this also runs on nodes without this module.
         try:
             import getaway
         except ImportError as error:
@@ -173,12 +170,12 @@ def check_nodes(ray: Any) -> None:
 
 
 class _Driver:
-    """Passes games, or plays of a discovery, from the command line, on standard input and output, to Ray."""
+    """Passes games or plays from the command line to Ray, over standard input and output."""
 
     def __init__(self, ray: Any, series: str, channel: TextIO) -> None:
         self.ray = ray
         self.channel = channel
-        # Only crashes are retried, without a limit: a game's own error would only recur.
+        # Retries crashes without limit, but not a game's own errors, which would recur.
         self.play = ray.remote(max_retries=-1, num_cpus=1)(_play)
         self.series = ray.put(series)
         self.callables = ray.put(_python_planners(series))
@@ -192,13 +189,13 @@ class _Driver:
         self.channel.flush()
 
     def batch_games(self) -> int:
-        """Games per task: one until it is known how long a game takes."""
+        """Games per task; one until the duration of a game is known."""
         if self.game_s is None:
             return 1
         return max(1, min(BATCH_GAMES_MAX, round(BATCH_S / max(self.game_s, 1e-6))))
 
     def fill(self) -> None:
-        """Keeps every processor busy; near the end, batches get smaller so that all finish together."""
+        """Keeps every processor busy; batches shrink near the end so that all finish together."""
         cpus = max(1, int(self.ray.cluster_resources().get("CPU", 1)))
         while len(self.running) < BATCHES_PER_CPU * cpus:
             size = self.batch_games()
@@ -233,7 +230,7 @@ def main(arguments: Iterable[str]) -> int:
     """Plays a series for the command line: see `getaway eval --ray`."""
     (address,) = arguments
     series = sys.stdin.readline()
-    # What Ray and its workers print must not get between the messages, whichever way they print it.
+    # Output of Ray and its workers must not mix with the messages.
     channel = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     try:

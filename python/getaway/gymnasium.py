@@ -1,35 +1,37 @@
 """The game as Gymnasium environments: `gymnasium.make("getaway/Chase-v0", map="roundabout")`.
 
-Importing this module registers the id; `gymnasium.make("getaway.gymnasium:getaway/Chase-v0")` does both. Needs the extra
-`getaway[gymnasium]`.
+Importing this module registers the id; `gymnasium.make("getaway.gymnasium:getaway/Chase-v0")` does
+both. Needs the extra `getaway[gymnasium]`.
 
-**Actions**: `Discrete(5)`: 0 left, 1 right, 2 up, 3 down, 4 stay. A step into a wall counts as staying.
+**Actions**: `Discrete(5)`: 0 left, 1 right, 2 up, 3 down, 4 stay. A step into a wall counts as
+staying.
 
-**Observations**, in one of three forms. In a batch of several maps, the shape fits the largest one.
+**Observations** have one of three forms. In a batch of maps, the shape fits the largest one.
 
-- `"compact"`: `Box(-1, 4096, (9 + 5 * threats,), int16)`. The tick (1 to 2001); the ticks until the threats move (0: in the
-  next step); the player's x and y (tiles); for each action in order, the steps (along the streets) from the nearest threat to
-  the tile that the action leads to, -1 where the way is blocked, 4096 where no threat can arrive. Then for each threat, in map
-  order: x and y, direction (0 to 3, as actions), style (0 bull, 1 goldfish, 2 shark, 3 owl, 4 deer, 5 hawk), and its steps to
-  the player. Threats that the map does not have are -1.
-- `"planes"`: `Box(0, 255, (15, height, width), uint8)`. Tiles that the player may enter; tiles that threats may enter; the
-  player; threats by style (six planes, as above); threats by direction (four planes); the ticks until the threats move, on
-  every tile; the tick, from 0 to 255, on every tile.
-- `"state"`: `Box(-32768, 32767, (4 + 9 * threats,), int16)`. Everything that determines the future: the tick, the ticks since the threats
-  moved, the player's x and y; for each threat x, y, direction, style, random numbers drawn, the kind of position that it
-  remembers (0 none, 1 where the player was, 2 a hawk's post), that position's x and y (-1 for none), and idle rounds.
+- `"compact"`: `Box(-1, 4096, (9 + 5 * threats,), int16)`. The tick (1 to 2001); the ticks until the
+  threats move (0: in the next step); the player's x and y (tiles); for each action in order, the
+  steps along the streets from the nearest threat to the action's target tile (-1 if the action is
+  blocked, 4096 if no threat can arrive). Then for each threat, in map order: x, y, direction (0 to
+  3, as actions), style (0 bull, 1 goldfish, 2 shark, 3 owl, 4 deer, 5 hawk), and its steps to the
+  player. Missing threats are -1.
+- `"planes"`: `Box(0, 255, (15, height, width), uint8)`. Tiles open to the player; tiles open to
+  threats; the player; threats by style (six planes, as above); threats by direction (four planes);
+  the ticks until the threats move, on every tile; the tick, scaled to 0 to 255, on every tile.
+- `"state"`: `Box(-32768, 32767, (4 + 9 * threats,), int16)`. Everything that determines the future:
+  the tick, the ticks since the threats moved, the player's x and y; for each threat x, y,
+  direction, style, random numbers drawn, the kind of position that it remembers (0 none, 1 the
+  player's, 2 a hawk's post), that position's x and y (-1 for none), and idle rounds.
 
-**Rewards**: the number of ticks gained by a step: 1, or 0 if the player was caught within the tick (no-jump variant). An
-episode's return plus 1 is the tick reached; the score of the game is 5 times that tick.
+**Rewards**: the number of ticks gained by a step: 1, or 0 if the player was caught within the tick
+(no-jump variant). An episode's return plus 1 is the tick reached, and 5 times that tick the score.
 
-**Ends**: an episode is terminated when the player is caught, or when tick 2000 has been played, which is the
-end of the game, not a time limit hidden from the observation. It is never truncated, except by
-`max_episode_steps`.
+**Ends**: an episode is terminated when the player is caught or tick 2000, the last of the game, has
+been played. It is truncated only by `max_episode_steps`.
 
-**Resets**: only generated maps are random. Without a map, each `reset(seed=...)` generates the map of that seed, and a reset
-without a seed draws one. Options of `reset`: `map` selects another map from now on, `no_jump` and `rules` other rules. With
-`reset_mask`, an array of bool, a vector environment resets the marked games only, each on the map that it has; together with
-another option it resets all.
+**Resets**: only generated maps are random. Without a map, each reset generates the map of its seed,
+or of a random seed. The options `map`, `no_jump` and `rules` of `reset` replace the map and the
+rules from then on. The option `reset_mask`, an array of bool, resets only the marked games of a
+vector environment, each on its own map; with another option, all games are reset.
 """
 
 from __future__ import annotations
@@ -71,7 +73,7 @@ def _space(observation: str, shape: tuple[int, ...]) -> spaces.Box:
 
 
 def _games(map: MapLike | Sequence[MapLike] | None, seed: int, **rules: Any) -> list[getaway.Game]:
-    """The games of one map, of several, or of a generated one."""
+    """The games of one map, of several maps, or of a generated map."""
     if map is None:
         return [getaway.Game(getaway.generate_map(seed), **rules)]
     if isinstance(map, (str, PathLike, getaway.Map)):
@@ -88,7 +90,7 @@ def _check_render_mode(render_mode: str | None) -> None:
 
 
 def _check_options(options: dict[str, Any], expected: str) -> None:
-    """Checks the names of the options of `reset`, except `reset_mask`."""
+    """Checks the option names of `reset`, without `reset_mask`."""
     unknown = sorted(options.keys() - {"map", "no_jump", "rules"})
     if unknown:
         raise ValueError(f"options: expected {expected}, found {', '.join(unknown)}")
@@ -97,8 +99,8 @@ def _check_options(options: dict[str, Any], expected: str) -> None:
 class ChaseEnv(gymnasium.Env[npt.NDArray[Any], int]):
     """One game. See the module for spaces, rewards, ends and resets.
 
-    map: a name, a folder or a `getaway.Map`; from a list, each reset draws one; with None, each reset generates
-        one.
+    map: a name, a folder or a `getaway.Map`. Each reset draws a map from a list, or generates one
+        for None.
     no_jump, rules: as for `getaway.Game`.
     observation: "compact", "planes" or "state".
     render_mode: None, "rgb_array" or "ansi".
@@ -153,7 +155,7 @@ class ChaseEnv(gymnasium.Env[npt.NDArray[Any], int]):
         return self._single.reset()
 
     def _map_seed(self, seed: int | None) -> int:
-        """The seed of a generated map: the one given to reset, or a random one."""
+        """The seed of a generated map: that of the reset, or a random one."""
         return int(self.np_random.integers(1 << 32)) if seed is None else seed
 
     def _take_options(self, options: dict[str, Any]) -> None:
@@ -190,11 +192,10 @@ class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], n
 
     A finished game is reset by the next step, which ignores its action (next-step autoreset).
 
-    map: as for `ChaseEnv`; the games are divided evenly among the maps of a list. None generates one map per
-        game, from the reset's seed and the seeds that follow it.
-    threads: threads that step the games; the results do not depend on it.
-    copy: whether observations are copied, so that those of earlier steps stay as they were; otherwise each step
-        overwrites the same array.
+    map: as for `ChaseEnv`; the games are divided evenly among the maps of a list. None generates
+        one map per game, from the reset's seed and the following seeds.
+    threads: threads that step the games; they do not affect results.
+    copy: whether to copy observations; otherwise each step overwrites the same array.
     """
 
     metadata = {
@@ -315,7 +316,7 @@ _COLOURS = {
 
 
 def _rows(state: getaway.State) -> list[list[str]]:
-    """The map with the player and the threats at their current positions."""
+    """The map with the current positions of the player and the threats."""
     rows = [[tile if tile in "#~" else "." for tile in row] for row in state.map.rows]
     x, y = state.player
     rows[y][x] = "P"
@@ -326,19 +327,19 @@ def _rows(state: getaway.State) -> list[list[str]]:
 
 
 def _drawing(state: getaway.State) -> str:
-    """The state as text, as `getaway.Map` draws maps."""
+    """The state as text, with the map as a drawing."""
     rows = "\n".join("".join(row) for row in _rows(state))
     return f"tick {state.tick}, score {state.score}, {state.status}\n{rows}\n"
 
 
 def _picture(state: getaway.State) -> npt.NDArray[np.uint8]:
-    """The state as an RGB image: rows, columns, colours."""
+    """The state as an RGB image of shape (rows, columns, colours)."""
     pixels = np.array([[_COLOURS[letter] for letter in row] for row in _rows(state)], dtype=np.uint8)
     return np.repeat(np.repeat(pixels, _TILE_PIXELS, axis=0), _TILE_PIXELS, axis=1)
 
 
 def _renderer(render_mode: str | None) -> Callable[[getaway.State], Any] | None:
-    """The function that draws a state; without a mode, warns and returns None."""
+    """The function that draws a state; warns and returns None if there is no mode."""
     if render_mode is None:
         gymnasium.logger.warn("render was called without a render_mode: expected 'rgb_array' or 'ansi' when the environment is made")
         return None

@@ -8,11 +8,11 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 __all__ = ["Decision", "Move", "Solution", "Style", "Threat"]
 
 Style: TypeAlias = Literal["bull", "goldfish", "shark", "owl", "deer", "hawk"]
-"""How a threat chooses its moves."""
+"""The rule by which a threat chooses its moves."""
 
 
 class Move(enum.IntEnum):
-    """The player's move in a tick. The numbers are the actions of the environments, the letters those of plans."""
+    """The player's move in a tick. Environments use the numbers as actions, plans the letters."""
 
     LEFT = 0
     RIGHT = 1
@@ -43,62 +43,62 @@ class Move(enum.IntEnum):
 
 
 class Threat(NamedTuple):
-    """A threat with its memory and the state of its random numbers: together with the player, they determine its moves."""
+    """A threat with its memory and random seed, which with the player determine its moves."""
 
     style: Style
-    """How it chooses its moves."""
+    """The rule by which it chooses its moves."""
     position: tuple[int, int]
-    """Where it stands: x to the right, y down."""
+    """Its position: x to the right, y down."""
     direction: Literal["left", "right", "up", "down"] = "up"
-    """The direction it faces: that of its last step."""
+    """The direction of its last step."""
     seed: int = 1
-    """The seed of the next random number that it draws."""
+    """The seed of its next random number."""
     remembered: tuple[int, int] | None = None
-    """Owl: where it last looked at the player."""
+    """Owl: the last observed position of the player."""
     seen: tuple[int, int] | None = None
-    """Hawk: where it last saw the player."""
+    """Hawk: the last seen position of the player."""
     post: tuple[int, int] | None = None
-    """Hawk: the intersection that it is on its way to."""
+    """Hawk: the intersection to which it is moving."""
     idle_rounds: int = 0
-    """Hawk: number of moves that it has waited; from -5."""
+    """Hawk: the number of moves that it has waited, from -5."""
 
 
 class Decision(NamedTuple):
-    """How a bot chose an action."""
+    """The record of a bot's decision."""
 
     tick: int
     """The tick of the message."""
     source: Literal["plan", "search", "fallback"]
     """An existing plan, a search in this tick, or a rule without search."""
     planned_tick: int | None
-    """The last tick that the bot's plan survives to, if it planned: 2001 for the whole game."""
+    """The last tick of the bot's plan, if it planned; 2001 for the whole game."""
     simulated_ticks: int
     """The ticks that the planner simulated for this decision."""
     elapsed_ms: float
     """The time from the call to the decision."""
     learnt: list[str]
-    """How the rules differ from those expected, in sentences; empty unless this message has changed what is known."""
+    """Sentences about rules that this message has shown to differ from the expected ones."""
 
 
 class Solution(NamedTuple):
     """The result of `getaway.solve`."""
 
     outcome: Literal["survives", "doomed", "undecided"]
-    """Whether the player survives to the end, provably cannot, or neither was shown."""
+    """The player survives to the end, provably cannot, or neither is known."""
     moves: str
-    """The moves of the longest line that was found, one letter per tick: L, R, U, D, and . to stay."""
+    """The longest line found, one letter per tick: L, R, U, D, and . to stay."""
     final_tick: int
-    """The last tick of that line: 2001 if the player survives."""
+    """The last tick of that line; 2001 if the player survives."""
     bound_tick: int
-    """A proven upper bound on the final tick: 2001 if nothing is proven."""
+    """A proven upper bound on the final tick; 2001 if nothing is proven."""
     simulated_ticks: int
     """The ticks that the search and the proof simulated."""
     decided_ms: float | None
-    """The time until the outcome was known; None if it is not. The search may have gone on for a longer line."""
+    """The time until the outcome was known, if it is; the search may continue for a longer line."""
     elapsed_ms: float
-    """The time of the search, without building the map's tables."""
+    """The time of the search, excluding the construction of the map's tables."""
     certificate: str | None = None
-    """A doomed map's proof, as `getaway verify` reads it from a file; only from the start of a map."""
+    """The proof of a doomed map for `getaway verify`; only from the start of a map."""
 
     @property
     def score(self) -> int:
@@ -107,12 +107,12 @@ class Solution(NamedTuple):
 
     @property
     def bound(self) -> int:
-        """A score that provably no line exceeds."""
+        """A proven upper bound on the score."""
         return 5 * self.bound_tick
 
     @property
     def is_optimal(self) -> bool:
-        """Whether this line is proven to be the longest."""
+        """True if the line is proven to be the longest."""
         return self.final_tick == self.bound_tick
 
     @property
