@@ -1,7 +1,7 @@
 """The competition bot: `python application.py` plays one game and prints a summary.
 
-Environment: TOKEN (if set, the bot registers with it instead of the team name), SAVE_JSONL_PATH
-(the game is recorded there; the file must not exist).
+Environment: TOKEN (the bot registers with it instead of the team name), SAVE_JSONL_PATH (records
+the game in this file, which must not exist).
 Exit code: 0 if a game was played, 1 if not, 2 for an invalid option or an existing file, 130 after
 Ctrl-C.
 """
@@ -14,16 +14,20 @@ import os
 import sys
 from typing import NoReturn
 
-from websockets.exceptions import InvalidHandshake, InvalidURI
+from websockets.exceptions import WebSocketException
 
 import getaway
-from client import Game, Recorder, open_connection
+from client import Game, Recorder, open_connection, printable
 
 
 def main() -> int:
-    """Runs the bot with the command-line options; returns the exit code."""
+    """Runs the bot with the command-line options and returns the exit code."""
     options = parse_options()
-    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(message)s")
+    # Text that the terminal cannot encode must not end the game.
+    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(OneLine("%(message)s"))
+    logging.basicConfig(level=logging.INFO, handlers=[handler])
     logging.getLogger("websockets").setLevel(logging.WARNING)
     recorder = None
     try:
@@ -31,7 +35,7 @@ def main() -> int:
         if path := os.environ.get("SAVE_JSONL_PATH"):
             recorder = open_recorder(path)
     except (ValueError, FileExistsError) as error:
-        print(f"error: {error}", file=sys.stderr)
+        report(f"error: {error}")
         return 2
     try:
         return play(options, bot, recorder)
@@ -40,6 +44,18 @@ def main() -> int:
     finally:
         if recorder:
             recorder.close()
+
+
+class OneLine(logging.Formatter):
+    """Formats each message as one line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Returns the message with control characters escaped."""
+        return printable(super().format(record))
+
+
+def report(text: object) -> None:
+    print(printable(text), file=sys.stderr)
 
 
 def open_recorder(path: str) -> Recorder | None:
@@ -52,20 +68,17 @@ def open_recorder(path: str) -> Recorder | None:
     except FileExistsError:
         raise FileExistsError(f"SAVE_JSONL_PATH: {path} already exists and is not overwritten") from None
     except (OSError, ValueError) as error:
-        print(f"{error}; the game is not recorded", file=sys.stderr)
+        report(f"{error}; the game is not recorded")
         return None
 
 
 class Parser(argparse.ArgumentParser):
-    """Reports errors in one line."""
-
     def error(self, message: str) -> NoReturn:
-        """Prints the error and exits."""
-        self.exit(2, f"error: {message} (try --help)\n")
+        """Prints the error and exits with code 2."""
+        self.exit(2, f"error: {printable(message)} (try --help)\n")
 
 
 def parse_options() -> argparse.Namespace:
-    """Parses the command line."""
     parser = Parser(description="Play one game.", formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     parser.add_argument("--url", default="ws://127.0.0.1:8765", help="server URL")
     parser.add_argument("--team-name", default="getaway", help="team name to register with if TOKEN is not set")
@@ -77,11 +90,11 @@ def parse_options() -> argparse.Namespace:
 
 
 def play(options: argparse.Namespace, bot: getaway.Bot, recorder: Recorder | None) -> int:
-    """Connects, plays, and prints the summary; returns the exit code."""
+    """Connects, plays and prints the summary; returns the exit code."""
     try:
         connection = open_connection(options.url)
-    except (OSError, InvalidHandshake, InvalidURI) as error:
-        print(f"error: {options.url}: cannot connect: {error}", file=sys.stderr)
+    except (OSError, ValueError, WebSocketException) as error:
+        report(f"error: {options.url}: cannot connect: {error}")
         return 1
     header = {"no_jump": options.no_jump, "recorder": f"bot {getaway.__version__}", "planner": options.planner}
     game = Game(connection, bot, recorder, header)
@@ -92,7 +105,7 @@ def play(options: argparse.Namespace, bot: getaway.Bot, recorder: Recorder | Non
         raise
     finally:
         connection.close()
-        print(game.summary, flush=True)
+        print(printable(game.summary), flush=True)
     if any(bot.mispredictions):
         print(f"mispredictions by threat: {bot.mispredictions}")
     return 0 if game.summary.last_tick else 1

@@ -1,8 +1,9 @@
-"""The network side of the bot: plays one game over a websocket and records it as it goes.
+"""The network side of the bot: plays one game over a websocket and records it.
 
 Guarantees: each state is answered with exactly one command that carries its tick, even if the bot
-fails; a message that is not a state is logged and ignored; however the connection ends, the game
-is over and no error is raised.
+fails. A message that is not a state is logged and ignored. When the connection ends for any reason,
+the game is over and no error is raised. A server may send anything; `printable` makes it one line
+for a terminal.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import errno
 import json
 import logging
 import os
+import re
 import time
 import zlib
 from dataclasses import dataclass, field
@@ -23,13 +25,19 @@ from websockets.sync.client import ClientConnection, connect
 MAX_FRAME_BYTES = 16 << 20
 """Largest accepted frame: a state of the largest map that the bot accepts."""
 CONNECT_TIMEOUT_S = 30.0
-"""How long to keep trying to connect to a server that is not up yet."""
+"""Time limit for connecting to a server that may not be up yet."""
 INITIAL_PAUSE_S = 0.1
 MAX_PAUSE_S = 4.0
 GZIP_LEVEL = 3
-"""A state compresses in a fraction of a millisecond; higher levels save little."""
+"""Compresses a state in a fraction of a millisecond; higher levels save little."""
 POINTS_PER_TICK = 5
 """Points for each tick reached."""
+MAX_TICK = 2**32 - 1
+"""Largest tick in a state."""
+MAX_ERROR_CHARS = 300
+"""Recorded errors are cut to this length."""
+CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ud800-\udfff]")
+"""Characters that control a terminal, change the order of a line, or cannot be encoded."""
 
 log = logging.getLogger("bot")
 
@@ -51,7 +59,7 @@ class Decision(Protocol):
 
 
 class DecisionMaker(Protocol):
-    """Chooses the actions: `getaway.Bot`, or a stand-in for it."""
+    """The interface of `getaway.Bot` that the client uses."""
 
     @property
     def last_decision(self) -> Decision | None: ...
@@ -66,19 +74,19 @@ class Summary:
     last_tick: int = 0
     """The tick of the last state; 0 before the first."""
     errors: int = 0
-    """States for which the bot found no answer."""
+    """States for which the bot raised an error."""
     decision_times_s: list[float] = field(default_factory=list)
-    """Per state, the seconds from receiving the message to sending the command."""
+    """Seconds from receiving each state to sending its command."""
     close: str = ""
-    """How the connection ended."""
+    """The reason for the end of the connection."""
 
     @property
     def score(self) -> int:
-        """The score as far as the client knows: the server does not send the final state."""
+        """The score that the client can know: the server does not send the final state."""
         return POINTS_PER_TICK * (self.last_tick + 1) if self.last_tick else 0
 
     def quantile_ms(self, q: float) -> float:
-        """The quantile `q` (0 to 1) of the decision times, in milliseconds."""
+        """Returns the quantile `q` (0 to 1) of the decision times, in milliseconds."""
         times = sorted(self.decision_times_s)
         return times[min(int(q * len(times)), len(times) - 1)] * 1e3 if times else 0.0
 
@@ -93,9 +101,9 @@ class Summary:
 
 
 class Recorder:
-    """Records a game as it is played: one line per tick, on disk before the next state is read.
+    """Records a game: one line per tick, on disk before the next state is read.
 
-    Gzipped if the name ends in .gz; even then every tick can be read back if the bot is killed.
+    Gzipped if the name ends in .gz. Every tick can be read back even if the bot is killed.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -115,11 +123,11 @@ class Recorder:
         self._is_empty = True
 
     def write(self, frame: str, actions: list[dict[str, Any]], notes: dict[str, Any] | None = None) -> None:
-        """Appends a tick, with notes as further fields. If writing fails, the recording ends but the game continues."""
+        """Appends a tick with extra fields. If writing fails, only the recording ends."""
         if self._file.closed:
             return
-        if "\n" in frame or "\r" in frame:
-            frame = json.dumps(json.loads(frame), separators=(",", ":"))
+        # JSON allows any white space between tokens, and its strings contain no line ends.
+        frame = frame.translate({ord("\n"): " ", ord("\r"): " "})
         try:
             fields = "".join(f",{json.dumps(name)}:{json.dumps(note)}" for name, note in (notes or {}).items())
             line = f'{{"game_message":{frame},"actions":{json.dumps(actions)}{fields}}}\n'.encode()
@@ -133,7 +141,7 @@ class Recorder:
             self._drop(is_logged=True)
 
     def close(self) -> None:
-        """Closes the file; deletes it if it contains no tick."""
+        """Closes the file, or deletes it if it contains no tick."""
         self._drop()
         if self._is_empty:
             self.path.unlink(missing_ok=True)
@@ -149,14 +157,21 @@ class Recorder:
                 log.error("%s: %s", self.path, error)
 
 
+def printable(text: object) -> str:
+    """Returns the text as one line for a terminal, with controls escaped as in JSON, like the
+    command `getaway`."""
+    short = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
+    return CONTROLS.sub(lambda found: short.get(found[0], f"\\u{ord(found[0]):04x}"), str(text))
+
+
 def register_frame(token: str | None, team_name: str) -> str:
-    """The registration message: with the token if there is one, otherwise with the team name."""
+    """Returns the registration message, with the token or, without one, the team name."""
     identity = {"token": token} if token else {"teamName": team_name}
     return json.dumps({"type": "REGISTER", **identity})
 
 
 def open_connection(url: str, timeout_s: float = CONNECT_TIMEOUT_S) -> ClientConnection:
-    """Connects; while the server is not up, retries with growing pauses for up to `timeout_s`.
+    """Connects. While the server is not up, retries with growing pauses for up to `timeout_s`.
 
     Raises OSError on timeout, ValueError for an invalid URL, and the exceptions of `websockets` if
     the server speaks another protocol.
@@ -165,8 +180,8 @@ def open_connection(url: str, timeout_s: float = CONNECT_TIMEOUT_S) -> ClientCon
     pause_s = INITIAL_PAUSE_S
     while True:
         try:
-            # The server is local or nearby: no proxy and no compression. No pings either, so that
-            # a server that hangs does not end the game.
+            # The server is local or nearby: no proxy and no compression. Without pings, a server
+            # that stalls does not end the game.
             return connect(url, max_size=MAX_FRAME_BYTES, compression=None, proxy=None, ping_interval=None, close_timeout=1)
         except OSError as error:
             if time.monotonic() + pause_s > deadline:
@@ -186,7 +201,7 @@ class Game:
         recorder: Recorder | None = None,
         header: dict[str, Any] | None = None,
     ) -> None:
-        """Plays with a decision maker; `header` describes the game in the recording's first line."""
+        """Plays with a decision maker; `header` goes into the first recorded line."""
         self.summary = Summary()
         self._header = header
         self._mispredictions = 0
@@ -209,16 +224,18 @@ class Game:
 
     def _answer(self, frame: str | bytes, arrival_s: float) -> None:
         """Answers a frame if it is a state."""
+        failure = None
         try:
             action = self._decision_maker.next_action(frame)
             decision = self._decision_maker.last_decision
             tick = decision.tick if decision else _tick_of(frame)
         except Exception as error:  # noqa: BLE001: the game continues, whatever the bot raises
             action, decision, tick = None, None, _tick_of(frame)
+            failure = f"{type(error).__name__}: {error}"[:MAX_ERROR_CHARS]
             if tick is not None:
-                self._count_error(tick, error)
+                self._count_error(tick, failure)
         if tick is None:
-            log.warning("ignored a message that is not a state: %.80r", frame)
+            log.warning("ignored a message that is not a state: %.80r", frame[:80])
             return
         self.summary.last_tick = max(self.summary.last_tick, tick)
         actions = [] if action is None else [action]
@@ -227,14 +244,20 @@ class Game:
             self.summary.decision_times_s.append(time.perf_counter() - arrival_s)
         finally:
             if self._recorder:
-                self._recorder.write(frame if isinstance(frame, str) else frame.decode(errors="replace"), actions, self._notes(decision))
+                self._recorder.write(frame if isinstance(frame, str) else frame.decode(errors="replace"), actions, self._notes(decision, failure))
 
-    def _notes(self, decision: Decision | None) -> dict[str, Any]:
-        """Further fields of a recorded line: the header once, and how the bot decided."""
+    def _notes(self, decision: Decision | None, failure: str | None) -> dict[str, Any]:
+        """Returns further fields of a recorded line: the header, and the decision's details or its
+        error."""
         notes: dict[str, Any] = {}
         if self._header:
-            notes["game"], self._header = self._header, None
-        # A stand-in for the bot may know less.
+            notes["game"] = self._header
+        if failure is None:
+            self._header = None
+        else:
+            # Readers skip a line with an error if its state is unusable.
+            notes["error"] = failure
+        # Another decision maker may lack these fields.
         source = getattr(decision, "source", None)
         if decision and isinstance(source, str):
             note: dict[str, Any] = {"ms": round(decision.elapsed_ms, 3), "source": source}
@@ -249,23 +272,30 @@ class Game:
             notes["decision"] = note
         return notes
 
-    def _count_error(self, tick: int, error: Exception) -> None:
+    def _count_error(self, tick: int, failure: str) -> None:
         """Logs the first state without a decision; later ones are only counted."""
         if not self.summary.errors:
-            log.error("tick %d: no decision, staying: %s: %s (further ones are only counted)", tick, type(error).__name__, error)
+            log.error("tick %d: no decision, staying: %s (further ones are only counted)", tick, failure)
         self.summary.errors += 1
 
 
 def _tick_of(frame: str | bytes) -> int | None:
-    """The tick of a state that the bot could not use; `None` if the frame is not a state."""
+    """Returns the tick of a state that the bot could not use, or `None` if the frame is not a
+    state."""
     try:
-        message = json.loads(frame)
+        # Accept only text that every reader of the recording parses as JSON.
+        message = json.loads(frame.decode() if isinstance(frame, bytes) else frame, parse_constant=_refuse)
     except (ValueError, RecursionError):
         return None
     if not isinstance(message, dict) or "yourCharacter" not in message:
         return None
     tick = message.get("tick")
-    return tick if type(tick) is int else None
+    return tick if type(tick) is int and 0 <= tick <= MAX_TICK else None
+
+
+def _refuse(constant: str) -> None:
+    """Refuses NaN and Infinity, which are not JSON."""
+    raise ValueError(f"{constant} is not JSON")
 
 
 def _describe(closed: ConnectionClosed) -> str:
