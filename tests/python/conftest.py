@@ -1,4 +1,4 @@
-"""Fixtures: the bot as a process, the server as a process, and a server that follows a script."""
+"""Fixtures: the bot as a process, the server as a process, and a scripted server."""
 
 from __future__ import annotations
 
@@ -91,7 +91,8 @@ def scripted_server() -> Iterator[Callable[[Script], str]]:
 
 
 def clean_environment() -> dict[str, str]:
-    """This process's environment without the variables that the bot and the program read."""
+    """Returns this process's environment without the variables that the bot and the program
+    read."""
     return {name: value for name, value in os.environ.items() if name not in ("TOKEN", "SAVE_JSONL_PATH", "CLICOLOR_FORCE")}
 
 
@@ -117,3 +118,10 @@ def read_command(connection: ServerConnection, tick: int) -> list[object]:
     actions = command["actions"]
     assert isinstance(actions, list)
     return actions
+
+
+def build_site(source: Path, site: Path) -> "subprocess.CompletedProcess[str]":
+    """Builds the site like tools/docs.sh."""
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(site)]
+    environment = clean_environment() | {"NO_MKDOCS_2_WARNING": "1"}
+    return subprocess.run(command, cwd=source, env=environment, capture_output=True, text=True, timeout=5 * TIMEOUT_S)

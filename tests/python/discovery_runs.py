@@ -1,10 +1,12 @@
-"""Kills a discovery at random moments: resumed, it must end as one that was not disturbed.
+"""Kills a discovery at random moments. When resumed, it must give the result of an undisturbed one.
 
-    .venv/bin/python tests/python/discovery_runs.py --count 10 --seed 1 -- --problem survival --no-jump --size 15x13 --seed 1
+    .venv/bin/python tests/python/discovery_runs.py --count 10 --seed 1 -- --problem survival
+    --no-jump --size 15x13 --seed 1
 
-The options after `--` are those of `getaway discover`. The undisturbed run comes first, unless `--state FILE` names its complete state
-file; then the command is only read from it, not repeated. Each kill is SIGKILL, at a random size of the new state file, so that kills are
-spread over the whole discovery however fast the machine is. Both state files must be equal, byte for byte, and so must both rankings.
+The options after `--` are those of `getaway discover`. The undisturbed run comes first; with
+`--state FILE`, its complete state is read from this file instead. Each SIGKILL is sent at a random
+size of the new state file, which spreads the kills over the whole discovery at any machine speed.
+The state files must be equal byte for byte, and so must the rankings.
 """
 
 from __future__ import annotations
@@ -26,7 +28,6 @@ TIMEOUT_S = 7200
 
 
 def command(program: Path, options: list[str], state: Path) -> list[str]:
-    """The discovery with this state file."""
     return [str(program), "discover", *options, "--json", "--resume", str(state)]
 
 
@@ -38,7 +39,7 @@ def report(program: Path, options: list[str], state: Path) -> dict[str, Any]:
 
 
 def kill_at(program: Path, options: list[str], state: Path, size: int) -> int:
-    """Runs a discovery and kills it once its file has `size` bytes; returns the file's size after that."""
+    """Kills a discovery once its file has `size` bytes; returns the file's size after the kill."""
     process = subprocess.Popen(command(program, options, state), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     end = time.monotonic() + TIMEOUT_S
     while (state.stat().st_size if state.exists() else 0) < size:

@@ -1,9 +1,9 @@
-"""Fuzzes `getaway.Bot.next_action`: every message gets an action or a clean error, and in time.
+"""Fuzzes `getaway.Bot.next_action`: every message gets an action or a clean error in time.
 
     .venv/bin/python tests/python/fuzz_bot.py --count 1000000 --seed 1
 
-The test suite runs a short version. Bot N depends only on the number `seed + N`, so a failure, which
-prints its number, is reproduced by `--seed NUMBER --count 1`.
+The test suite runs a short version. Bot N depends only on the number `seed + N`. A failure prints
+this number, and `--seed NUMBER --count 1` reproduces it.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ MAPS = Path(__file__).resolve().parents[2] / "maps"
 OVERRUN_MAX_MS = 5.0
 """Allowed overrun of the time budget."""
 TRIALS = 3
-"""How often a bot that was late is run again: a real slowdown shows up every time."""
+"""Number of runs of a late bot: a real slowdown recurs in every run."""
 MESSAGES_PER_BOT = 100
-CLEAN_ERRORS = (ValueError, TypeError, RecursionError)
-"""What a message may raise; a panic is a RuntimeError or worse."""
+CLEAN_ERRORS = (ValueError, TypeError)
+"""Exceptions that a message may raise; a panic is a RuntimeError or worse."""
 PLANNERS = ["survival", "survival", "survival", "cautious", "uct-greedy", "lookahead", "safest", "show-off", "step(repeat(9, simulate))"]
 ODD_VALUES: list[Callable[[random.Random], Any]] = [
     lambda rng: None,
@@ -44,7 +44,7 @@ ODD_VALUES: list[Callable[[random.Random], Any]] = [
 
 
 class Subclass(dict[str, Any]):
-    """A dict, but not exactly of type `dict`."""
+    """A dict whose type is a subclass of `dict`."""
 
 
 class UnreadableDict(dict[str, Any]):
@@ -74,7 +74,6 @@ class Counts:
 
 
 def nested(depth: int) -> Any:
-    """Nested lists."""
     value: list[Any] = []
     for _ in range(depth):
         value = [value]
@@ -106,7 +105,7 @@ def mutate(value: Any, rng: random.Random) -> Any:
 
 
 def not_messages() -> list[Any]:
-    """Values that are not messages at all."""
+    """Returns values that are not messages."""
     loop: list[Any] = []
     loop.append(loop)
     return [
@@ -119,7 +118,7 @@ NOT_MESSAGES = not_messages()
 
 
 def message(game: getaway.Game, rng: random.Random) -> Any:
-    """A valid message, a mutated or damaged one, or no message at all; as dict, text or bytes."""
+    """Returns a valid, mutated or damaged message, or another value, as dict, text or bytes."""
     kind = rng.random()
     if kind < 0.08:
         return rng.choice(NOT_MESSAGES)
@@ -139,13 +138,12 @@ def message(game: getaway.Game, rng: random.Random) -> Any:
     if rng.random() < 0.3:
         try:
             return json.dumps(value)
-        except CLEAN_ERRORS:
+        except (ValueError, TypeError, RecursionError):
             pass
     return value
 
 
 def play(seed: int, layouts: list[Path], clock: Callable[[], float]) -> Counts:
-    """Plays one bot against a server that sends broken messages."""
     rng = random.Random(seed)
     game = getaway.Game(rng.choice(layouts), no_jump=rng.random() < 0.5)
     budget_ms = rng.choice([0, 1, 10, 50])
@@ -153,7 +151,7 @@ def play(seed: int, layouts: list[Path], clock: Callable[[], float]) -> Counts:
     counts = Counts()
     for _ in range(MESSAGES_PER_BOT):
         sent = message(game, rng)
-        # Converting a dict to text is Python's work and not timed; in the competition, messages are
+        # Python's conversion of a dict to text is not timed; in the competition, messages are
         # frames.
         is_timed = isinstance(sent, (str, bytes)) and len(sent) < 1 << 20
         start = clock()
@@ -177,13 +175,13 @@ def play(seed: int, layouts: list[Path], clock: Callable[[], float]) -> Counts:
 
 
 def run(seed: int, count: int, is_timed: bool) -> Counts:
-    """Sends at least `count` messages; the last bot always gets its full number."""
+    """Sends at least `count` messages; the last bot gets its full number."""
     layouts = sorted(path for path in MAPS.iterdir() if path.is_dir())
     total = Counts()
     while total.messages < count:
         counts = play(seed, layouts, time.perf_counter)
         if counts.overrun_max_ms > OVERRUN_MAX_MS and is_timed:
-            # Retried on the thread's CPU clock, so that load from other processes does not count.
+            # Retried on the thread's CPU clock, so load from other processes does not count.
             total.retried += 1
             counts = min((play(seed, layouts, time.thread_time) for _ in range(TRIALS)), key=lambda counts: counts.overrun_max_ms)
             assert counts.overrun_max_ms <= OVERRUN_MAX_MS, f"bot {seed}: {counts.overrun_max_ms:.2f} ms over its budget in each of {TRIALS} trials"
@@ -196,7 +194,6 @@ def run(seed: int, count: int, is_timed: bool) -> Counts:
 
 
 def main() -> int:
-    """Parses the command line and runs."""
     parser = argparse.ArgumentParser(description="Fuzz the bot with valid and broken messages.")
     parser.add_argument("--count", type=int, default=1_000_000, help="number of messages")
     parser.add_argument("--seed", type=int, default=1, help="seed of the first bot")

@@ -2,8 +2,8 @@
 
     .venv/bin/python tests/python/kill_runs.py --count 50 --seed 1
 
-The test suite runs a few. Checks that the recording verifies up to its last complete line and lacks
-only the latest ticks, and that the other side finishes as usual.
+The recording must verify up to its last complete line and lack only the latest ticks. The other
+side must finish as usual. The test suite runs a few kills.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ GAME_S = 4.0
 DELAY_MS = 2
 LATEST_KILL_S = 0.9 * GAME_S
 MAX_UNWRITTEN_TICKS = 50
-"""Ticks that the server may have played but not yet written to disk when it is killed."""
+"""Ticks that a killed server may have played but not yet written to disk."""
 
 Process = subprocess.Popen[str]
 
 
 def start_server(program: Path, recording: Path) -> tuple[str, Process]:
-    """Starts a server that plays game after game on one map; it prints one JSON result per line."""
+    """Starts a server that plays game after game on one map and prints one JSON result per line."""
     command = [str(program), "serve", str(ROOT / "maps" / "roundabout"), "--port", "0", "--json"]
-    # On a busy machine a bot may be slow; the server does not wait for a bot that was killed.
+    # On a busy machine a bot may be slow. The server does not wait for a killed bot.
     command += ["--delay-ms", str(DELAY_MS), "--tick-ms", str(TIMEOUT_S * 1000)]
     process = subprocess.Popen([*command, "--record", str(recording)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
@@ -46,14 +46,13 @@ def start_server(program: Path, recording: Path) -> tuple[str, Process]:
 
 
 def start_bot(url: str, recording: Path) -> Process:
-    """Starts the bot as the competition does."""
     environment = {**os.environ, "SAVE_JSONL_PATH": str(recording)}
     command = [sys.executable, "application.py", "--url", url]
     return subprocess.Popen(command, cwd=ROOT / "bot", env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def verified_ticks(program: Path, recording: Path) -> int:
-    """Verifies a recording and returns its number of ticks; 0 if nothing has been written yet."""
+    """Verifies a recording and returns its number of ticks, or 0 if it has no content yet."""
     if not recording.exists():
         return 0
     done = subprocess.run([program, "replay", "--json", recording], capture_output=True, text=True, timeout=TIMEOUT_S)
@@ -79,7 +78,7 @@ def sleep_until_random_moment(recording: Path, rng: random.Random) -> None:
 
 
 def start_game(program: Path, folder: Path, rng: random.Random) -> tuple[Path, Path, str, Process, Process]:
-    """Starts a server and a bot; returns when their game is running or about to start.
+    """Starts a server and a bot, and waits until their game is running or about to start.
 
     Returns the server's recording, the bot's recording, the URL, the server and the bot.
     """
@@ -91,7 +90,7 @@ def start_game(program: Path, folder: Path, rng: random.Random) -> tuple[Path, P
 
 
 def kill_server(program: Path, folder: Path, rng: random.Random) -> str:
-    """Kills the server: the bot must end by itself, with everything that it saw on disk."""
+    """Kills the server: the bot must exit, with every received state on disk."""
     server_recording, bot_recording, _, server, bot = start_game(program, folder, rng)
     server.kill()
     server.communicate()
@@ -106,7 +105,7 @@ def kill_server(program: Path, folder: Path, rng: random.Random) -> str:
 
 
 def kill_bot(program: Path, folder: Path, rng: random.Random) -> str:
-    """Kills the bot: the server must finish the game without it, and play one with the next bot."""
+    """Kills the bot: the server must finish the game, and play another with the next bot."""
     server_recording, bot_recording, url, server, bot = start_game(program, folder, rng)
     bot.kill()
     bot.communicate()
@@ -133,7 +132,8 @@ def kill_bot(program: Path, folder: Path, rng: random.Random) -> str:
 
 
 def run(program: Path, seed: int, count: int) -> list[str]:
-    """Runs `count` kills, returns their reports; odd numbers kill the server, even ones the bot."""
+    """Runs `count` kills and returns their reports; odd numbers kill the server, even ones the
+    bot."""
     reports = []
     for number in range(seed, seed + count):
         rng = random.Random(number)
@@ -144,7 +144,6 @@ def run(program: Path, seed: int, count: int) -> list[str]:
 
 
 def main() -> int:
-    """Parses the command line and runs."""
     parser = argparse.ArgumentParser(description="Kill the bot or the server at random moments, and check what they recorded.")
     parser.add_argument("--count", type=int, default=50, help="number of kills")
     parser.add_argument("--seed", type=int, default=1, help="seed of the first kill")

@@ -1,4 +1,5 @@
-"""A bot that does one thing wrong, over a websocket or on standard input and output: see `tournament_runs.py`.
+"""A bot that misbehaves in one way, over a websocket or on standard input and output: see
+`tournament_runs.py`.
 
     misbehaving_bot.py well|crash|hang|garbage|late [FILE]
 
@@ -16,7 +17,7 @@ LATE_S = float(os.environ.get("LATE_S", "0.15"))
 
 
 def answers(messages: Iterator[str], what: str) -> Iterator[str]:
-    """The answer to each message; every tenth is late, or all later ones are wrong."""
+    """Yields the answer to each message; every tenth is late, or all later ones are wrong."""
     for message in messages:
         tick = json.loads(message)["tick"]
         if tick >= 10:

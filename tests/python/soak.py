@@ -1,11 +1,12 @@
 """Plays many games in a row in one process; reports decision times and memory use.
 
-    .venv/bin/python tests/python/soak.py --games 20 --busy 2      load test for a machine of 2 cores
+    .venv/bin/python tests/python/soak.py --games 20 --busy 2      load test for a machine of 2
+    cores
     .venv/bin/python tests/python/soak.py --games 500              soak test
 
-The bot and the client are those of the competition, the server is this project's release build
-(`cargo build --release`). Exit code 1 if a decision other than a game's first took longer than a
-tick, if a game ended early, or if memory grew.
+Uses the bot and client of the competition and this project's release build of the server (`cargo
+build --release`). Exit code 1 if a decision other than a game's first took longer than a tick, if a
+game ended early, or if memory grew.
 """
 
 from __future__ import annotations
@@ -29,10 +30,10 @@ import getaway  # noqa: E402
 from client import Game, Summary, open_connection  # noqa: E402
 
 TICK_S = 0.1
-"""How long the real server waits for a command."""
+"""Time limit of the real server for a command."""
 MEMORY_MAX_MB = 200
 GROWTH_MAX_MB = 10
-"""Growth after the first tenth of the games, in which caches fill up."""
+"""Maximum growth after the first tenth of the games, in which caches fill up."""
 BOUNDS_MS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 75, 100)
 
 
@@ -55,18 +56,16 @@ def start_server(program: Path, options: argparse.Namespace, results: Path) -> t
 
 
 def keep_busy() -> Process:
-    """A process that keeps one core busy."""
     return subprocess.Popen([sys.executable, "-c", "while True: pass"], text=True)
 
 
 def memory_mb() -> float:
-    """Current memory use of this process."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
 class Histogram:
-    """Decision times as a histogram of fixed size, so that the measurement itself does not grow."""
+    """Decision times as a histogram of fixed size, so the measurement itself does not grow."""
 
     def __init__(self) -> None:
         self.counts = [0] * (len(BOUNDS_MS) + 1)
@@ -74,14 +73,13 @@ class Histogram:
         self.late = 0
 
     def add(self, times_s: list[float]) -> None:
-        """Adds these times."""
         for time_s in times_s:
             self.counts[bisect.bisect_left(BOUNDS_MS, time_s * 1e3)] += 1
             self.late += time_s > TICK_S
         self.longest_s = max(self.longest_s, *times_s, 0.0)
 
     def __str__(self) -> str:
-        """One line per bin: its upper bound, its count and a bar."""
+        """Returns one line per bin: its upper bound, its count and a bar."""
         names = [f"up to {bound:g} ms" for bound in BOUNDS_MS] + ["longer"]
         peak = max(1, *self.counts)
         return "\n".join(f"{name:>13} {count:8} {'#' * (50 * count // peak)}" for name, count in zip(names, self.counts))

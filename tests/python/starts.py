@@ -1,4 +1,4 @@
-"""Starts the server as run.sh and package.sh do, many times in a row while the processors are busy.
+"""Starts the server like run.sh and package.sh, many times in a row on busy processors.
 
     .venv/bin/python tests/python/starts.py --count 200 --busy 2
 
@@ -39,7 +39,7 @@ def start(program: Path, *options: str) -> str | None:
 
 
 def run(program: Path, count: int, busy: int) -> list[str]:
-    """Starts the server `count` times while `busy` processes keep the processors busy; returns the errors."""
+    """Starts the server `count` times beside `busy` busy processes; returns the errors."""
     loads = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(busy)]
     try:
         # Every other server prints JSON, and its address to standard error.
@@ -52,7 +52,6 @@ def run(program: Path, count: int, busy: int) -> list[str]:
 
 
 def main() -> int:
-    """Runs the command line; returns the exit code."""
     parser = argparse.ArgumentParser(description="Start the server many times.")
     parser.add_argument("--count", type=int, default=200, help="number of starts (default: %(default)s)")
     parser.add_argument("--busy", type=int, default=2, help="processes that keep the processors busy (default: %(default)s)")

@@ -1,4 +1,5 @@
-"""The bots in `examples/bots/` play over a websocket and over standard input and output, and play alike."""
+"""Bots over a websocket and over standard input and output. Those in `examples/bots/` play alike.
+Hostile ones get no extra time and leave no process behind; `tournament_runs.py` has longer runs."""
 
 from __future__ import annotations
 
@@ -12,15 +13,16 @@ from typing import Any
 
 import pytest
 
+import tournament_runs
 from conftest import ROOT, TIMEOUT_S, clean_environment
 
 BOTS = ROOT / "examples" / "bots"
-# Generous: the machine may be busy, and a late command would change the game.
+# Generous, because a late command on a busy machine would change the game.
 OPTIONS = ["snail", "--samples", "1", "--tick-ms", "5000", "--threads", "2", "--json"]
 
 
 def node() -> str:
-    """Node with a websocket, which it has from version 22 on."""
+    """Node 22 or newer, which has a websocket."""
     program = shutil.which("node")
     if program is None:
         pytest.skip("node is not installed")
@@ -47,8 +49,48 @@ def test_bot_plays_the_same_game_both_ways(name: str, getaway_program: Path) -> 
     assert result["overall"]["ties"] == 1 and result["overall"]["score_difference_mean"] == 0, result
 
 
+PAGE_BEFORE_THE_BOT = """
+import os, runpy, sys
+from websockets.exceptions import InvalidHandshake
+from websockets.sync.client import connect
+
+for origin in ("http://evil.example", "null", "http://127.0.0.1:1"):
+    try:
+        connect(os.environ["SERVER_URL"], origin=origin)
+    except (InvalidHandshake, OSError):
+        # The connection may be closed before the reason has arrived.
+        pass
+    else:
+        sys.exit("a page was taken for the bot")
+runpy.run_path(sys.argv[1])
+"""
+
+
+def test_web_page_cannot_play_in_place_of_a_bot(getaway_program: Path, tmp_path: Path) -> None:
+    (tmp_path / "page.py").write_text(PAGE_BEFORE_THE_BOT)
+    walker = f"{sys.executable} {BOTS / 'walker.py'}"
+    result = battle(getaway_program, f"exec:{sys.executable} {tmp_path / 'page.py'} {BOTS / 'walker.py'}", f"pipe:{walker}")
+    assert [bot["crashed"] for bot in result["external"]] == [0, 0], result["external"]
+    assert result["overall"]["ties"] == 1, result
+
+
 def test_bots_in_python_and_javascript_walk_alike(getaway_program: Path) -> None:
     if shutil.which("node") is None:
         pytest.skip("node is not installed")
     result = battle(getaway_program, f"pipe:{sys.executable} {BOTS / 'walker.py'}", f"pipe:node {BOTS / 'walker.mjs'}")
     assert result["overall"]["ties"] == 1, result
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the test reads /proc")
+class TestHostileBots:
+    def test_no_answer_that_drips_in_counts_after_its_limit(self, getaway_program: Path) -> None:
+        assert len(tournament_runs.run_drips(getaway_program, count=80, tick_ms=100)) == 2
+
+    @pytest.mark.parametrize("bot", ["exec trickle", "exec greet", "exec flood", "exec deaf", "pipe flood", "pipe hop"])
+    def test_ctrl_c_ends_every_bot(self, getaway_program: Path, bot: str) -> None:
+        # A second, with a margin for busy machines.
+        tournament_runs.run_stop(getaway_program, *bot.split(), count=1, seed=1, limit_s=5)
+
+    def test_detached_processes_end(self, getaway_program: Path) -> None:
+        lines = tournament_runs.run_strays(getaway_program, count=28, kills=3, seed=1)
+        assert len(lines) == 2

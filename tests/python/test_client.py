@@ -12,6 +12,7 @@ import threading
 import time
 import zlib
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ import pytest
 from websockets.sync.server import ServerConnection
 
 import getaway
-from client import open_connection, register_frame
+from client import open_connection, printable, register_frame
 from conftest import MAPS, ROOT, TIMEOUT_S, RealServer, Script, read_command
 
 Done = subprocess.CompletedProcess[str]
@@ -39,8 +40,14 @@ def receive_registration(connection: ServerConnection) -> Any:
     return json.loads(connection.recv(timeout=TIMEOUT_S))
 
 
+def skip_commands(connection: ServerConnection) -> None:
+    with suppress(TimeoutError):
+        while True:
+            connection.recv(timeout=3)
+
+
 def recorded_text(path: Path) -> str:
-    """The text of a recording so far; a gzipped one may lack its end."""
+    """Returns the text of a recording; a gzipped one may lack its end."""
     content = path.read_bytes()
     return (zlib.decompressobj(wbits=zlib.MAX_WBITS | 16).decompress(content) if path.suffix == ".gz" else content).decode()
 
@@ -91,7 +98,7 @@ def test_bot_waits_for_a_slow_and_silent_server(scripted_server: Serve, run_bot:
         time.sleep(1.5)
         game = new_game()
         play(connection, game, 3)
-        # The bot sends nothing on its own.
+        # The bot must not send anything unasked.
         with pytest.raises(TimeoutError):
             connection.recv(timeout=1)
         play(connection, game, 3)
@@ -128,6 +135,137 @@ def test_invalid_messages_are_ignored(scripted_server: Serve, run_bot: RunBot, t
     assert done.stderr.count("ignored a message") == len(garbage) + 3
     lines = [json.loads(line) for line in recording.read_text().splitlines()]
     assert [line["game_message"]["tick"] for line in lines] == [1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize("file", ["game.jsonl", "game.jsonl.gz"])
+def test_deeply_nested_states_neither_end_the_game_nor_spoil_the_recording(
+    file: str, scripted_server: Serve, run_bot: RunBot, getaway_program: Path, tmp_path: Path
+) -> None:
+    depths = [*range(120, 131), *range(940, 1010, 7), 5_000, 100_000]
+
+    def script(connection: ServerConnection) -> None:
+        receive_registration(connection)
+        game = new_game()
+        play(connection, game, 3)
+        for depth in depths:
+            nested = "[" * depth + "]" * depth
+            frame = game.frame()
+            for line_end in ("", "\n", "\r\n"):
+                # In an unknown field, in a known one, and instead of a map.
+                connection.send(f'{{{line_end}"new":{nested},{frame[1:]}')
+                connection.send(frame.replace('"constants":{}', f'"constants":{line_end}{nested}'))
+                connection.send(f'{{"tick":{game.tick},{line_end}"yourCharacter":{{}},"map":{nested}}}')
+        skip_commands(connection)
+        play(connection, game, 3)
+
+    recording = tmp_path / file
+    done = run_bot(scripted_server(script), SAVE_JSONL_PATH=str(recording))
+    assert done.returncode == 0 and "Traceback" not in done.stderr, done.stderr
+    assert done.stdout.startswith("score 35, last tick 6"), done.stdout
+    analysis = subprocess.run([getaway_program, "analyse", recording, "--json"], capture_output=True, text=True)
+    assert analysis.returncode == 0, analysis.stderr
+    # The state of tick 7 follows from the command for tick 6.
+    assert json.loads(analysis.stdout)["final_tick"] == 7
+
+
+HOSTILE_STATES = [
+    '{"tick": TICK, "yourCharacter": {}}',
+    '{"tick": TICK, "yourCharacter": {}, "map": NaN}',
+    '{"tick": TICK, "yourCharacter": {}, "map": 1e999}',
+    '{"tick": TICK, "tick": TICK, "yourCharacter": {}}',
+    '{"tick": TICK, "yourCharacter": "\\ud800"}',
+    '{"tick": TICK0000000000, "yourCharacter": {}}',
+    '{"tick": -TICK, "yourCharacter": {}}',
+    '{"tick": ' + "9" * 4300 + ', "yourCharacter": {}}',
+    '{"tick": TICK, "yourCharacter": {"position": {"x": 1e308, "y": null}}, "threats": [[]]}',
+]
+
+
+def test_unusable_states_do_not_spoil_the_recording(scripted_server: Serve, run_bot: RunBot, getaway_program: Path, tmp_path: Path) -> None:
+    def script(connection: ServerConnection) -> None:
+        receive_registration(connection)
+        game = new_game()
+        for number, hostile in enumerate(HOSTILE_STATES):
+            frame = hostile.replace("TICK", str(game.tick))
+            connection.send(frame.encode("utf-16") if number == 1 else frame)
+            connection.send(frame.encode())
+        skip_commands(connection)
+        play(connection, game, 6)
+
+    recording = tmp_path / "game.jsonl"
+    done = run_bot(scripted_server(script), "--no-jump", SAVE_JSONL_PATH=str(recording))
+    assert done.returncode == 0 and "Traceback" not in done.stderr, done.stderr
+    lines = [json.loads(line) for line in recording.read_text().splitlines()]
+    refused = [line for line in lines if "error" in line]
+    assert refused and all(line["error"].startswith("ValueError: invalid message: ") for line in refused)
+    assert all(line["game"]["no_jump"] is True for line in refused), "the first line that can be read names the rules"
+    analysis = subprocess.run([getaway_program, "analyse", recording, "--json"], capture_output=True, text=True)
+    assert analysis.returncode == 0, analysis.stderr
+    assert json.loads(analysis.stdout)["final_tick"] == 7
+
+
+HOSTILE_TEXT = "\x1b[2J\x9b31m\n\u202egpj.\u2066\u200f\u061c\u2028\x7f\x00é"
+ESCAPED_TEXT = "\\u001b[2J\\u009b31m\\n\\u202egpj.\\u2066\\u200f\\u061c\\u2028\\u007f\\u0000é"
+
+
+def test_close_reason_cannot_control_the_terminal(scripted_server: Serve, run_bot: RunBot) -> None:
+    def script(connection: ServerConnection) -> None:
+        receive_registration(connection)
+        play(connection, new_game(), 2)
+        connection.close(4000, HOSTILE_TEXT)
+
+    done = run_bot(scripted_server(script))
+    assert done.stdout.startswith(f"score 15, last tick 2 (closed by the server: 4000 {ESCAPED_TEXT}); decisions"), done.stdout
+    assert printable(HOSTILE_TEXT) == ESCAPED_TEXT
+    ascii_only = run_bot(scripted_server(script), PYTHONIOENCODING="ascii")
+    assert ascii_only.returncode == 0 and ascii_only.stdout.startswith("score 15, last tick 2"), ascii_only.stderr
+
+
+def test_messages_cannot_control_the_terminal(scripted_server: Serve, run_bot: RunBot, tmp_path: Path) -> None:
+    def script(connection: ServerConnection) -> None:
+        receive_registration(connection)
+        game = new_game()
+        connection.send(HOSTILE_TEXT)
+        message = game.message()
+        message["threats"][0]["position"] = HOSTILE_TEXT
+        connection.send(json.dumps(message, ensure_ascii=False))
+        read_command(connection, game.tick)
+        play(connection, game, 2)
+
+    # The second run finds the file of the first.
+    recording = str(tmp_path / HOSTILE_TEXT.replace("\0", ""))
+    first, second = (run_bot(scripted_server(script), SAVE_JSONL_PATH=recording) for _ in range(2))
+    for done in (first, second):
+        assert not set(done.stdout + done.stderr) & set(HOSTILE_TEXT) - {"\n", *"[2Jgpj.é31m"}, done.stderr
+    assert first.stdout.startswith("score 15, last tick 2") and first.stderr.count("\n") == 2, first.stderr
+    assert "already exists" in second.stderr and second.stderr.count("\n") == 1, second.stderr
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        f"HTTP/1.1 403 {HOSTILE_TEXT}\r\n\r\n",
+        f"HTTP/1.1 302 Found\r\nLocation: {HOSTILE_TEXT}\r\n\r\n",
+        f"HTTP/1.1 101 Switching Protocols\r\nUpgrade: {HOSTILE_TEXT[1:4]}\x1b[2J\r\n\r\n",
+        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: \x9b2J\r\n\r\n",
+        HOSTILE_TEXT + "\r\n\r\n",
+        "",
+    ],
+)
+def test_handshake_cannot_control_the_terminal(answer: str, run_bot: RunBot) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve_once() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                connection.recv(4096)
+                connection.sendall(answer.encode("utf-8"))
+
+        threading.Thread(target=serve_once, daemon=True).start()
+        done = run_bot(f"ws://127.0.0.1:{listener.getsockname()[1]}")
+    assert done.returncode == 1 and done.stdout == ""
+    assert done.stderr.startswith("error: ws://127.0.0.1:") and "Traceback" not in done.stderr, done.stderr
+    assert done.stderr.count("\n") == 1 and printable(done.stderr[:-1]) == done.stderr[:-1], done.stderr
 
 
 def test_unknown_style_and_message_type_are_tolerated(scripted_server: Serve, run_bot: RunBot) -> None:
@@ -196,7 +334,7 @@ def test_large_frame_is_accepted(scripted_server: Serve, run_bot: RunBot) -> Non
 def test_connecting_is_retried_until_the_timeout(scripted_server: Serve) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-    # Nothing listens on the port any more.
+    # The port has no listener.
     start = time.monotonic()
     with pytest.raises(ConnectionRefusedError):
         open_connection(f"ws://127.0.0.1:{port}", timeout_s=1)
@@ -289,7 +427,7 @@ def test_every_tick_is_on_disk_before_the_next_one(
             play(connection, game, 1)
             connection.ping().wait(TIMEOUT_S)
             deadline = time.monotonic() + TIMEOUT_S
-            while len(recorded_text(recording).splitlines()) < lines and time.monotonic() < deadline:
+            while recorded_text(recording).count("\n") < lines and time.monotonic() < deadline:
                 time.sleep(0.01)
             *_, last = recorded_text(recording).splitlines(keepends=True)
             assert last.endswith("\n") and json.loads(last)["game_message"]["tick"] == lines, "a whole line"

@@ -1,6 +1,6 @@
 """Clients that share no code with the project play whole games against `getaway serve`.
 
-A client whose runtime is not installed is skipped by name. Packages are installed below target/.
+A client without its runtime is skipped by name. Packages are installed below target/.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ INSTALL_TIMEOUT_S = 300
 
 @dataclass
 class Client:
-    """How to run a client: its command, without the address and the plan, and its environment."""
+    """A client's command, without the address and the plan, and its environment."""
 
     command: list[str]
     environment: dict[str, str] = field(default_factory=dict)
@@ -43,7 +43,7 @@ class Client:
 
 
 def runtime(name: str) -> str:
-    """The path of a program; skips the test if it is not installed."""
+    """Returns the path of a program; skips the test if it is not installed."""
     program = shutil.which(name)
     if program is None:
         pytest.skip(f"{name} is not installed")
@@ -51,7 +51,7 @@ def runtime(name: str) -> str:
 
 
 def install(folder: Path, *command: str) -> None:
-    """Runs a package manager in the folder, unless an earlier run has installed there."""
+    """Runs a package manager in the folder, unless an earlier run has done so."""
     stamp = folder / "installed"
     if stamp.is_file():
         return
@@ -98,7 +98,7 @@ MAKERS: dict[str, Callable[[], Client]] = {
 
 @pytest.fixture(scope="module")
 def plan(getaway_program: Path) -> str:
-    """A plan that survives every tick if each command is played in its tick."""
+    """Returns a plan that survives every tick if each command is played in its tick."""
     command = [str(getaway_program), "solve", MAP, "--time-limit-ms", "60000", "--json"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=TIMEOUT_S)
     solution = json.loads(done.stdout)

@@ -1,4 +1,4 @@
-"""The documentation: every command and snippet runs, every link leads somewhere, docstrings have one source."""
+"""The documentation: commands and snippets run, links resolve, docstrings have one source."""
 
 from __future__ import annotations
 
@@ -17,18 +17,16 @@ import pytest
 import getaway
 from conftest import ROOT, TIMEOUT_S, RealServer, clean_environment
 
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 GENERATED = {"python.md", "command-line.md"}
 
 
 def blocks(language: str) -> list[tuple[str, str]]:
-    """The fenced blocks in a language: the page and the text."""
     pattern = re.compile(rf"^```{language}\n(.*?)^```$", re.MULTILINE | re.DOTALL)
     return [(page.name, text) for page in PAGES for text in pattern.findall(page.read_text())]
 
 
 def commands() -> list[tuple[str, str]]:
-    """The commands in blocks of shell: the page and the command."""
     found = []
     for page, text in blocks("sh"):
         for line in text.replace("\\\n", " ").splitlines():
@@ -57,7 +55,7 @@ def test_documented_command_works(page: str, command: str, getaway_program: Path
         environment[name] = value
     program, options = words[0], words[1:]
     if "keep_away:" in command:
-        # Only the command of the Python package knows planners in Python.
+        # Only the Python package's command has planners in Python.
         run([str(Path(sys.executable).parent / program), *options], workplace, environment)
     elif program == "getaway" and options[0] in ("serve", "view") and not {"--html", "--png", "--gif"} & set(options):
         starts_listening([str(getaway_program.resolve()), *options], workplace, environment)
@@ -66,7 +64,7 @@ def test_documented_command_works(page: str, command: str, getaway_program: Path
         output = run([str(getaway_program.resolve()), *options], workplace, environment)
         if file:
             (workplace / file).write_text(output)
-    elif program.startswith("./"):
+    elif program.startswith(("./", ".ci/")):
         # Options before --help are checked.
         text = run([str(ROOT / program), *options, "--help"], ROOT, environment) if program == "./run.sh" else ""
         assert (ROOT / program).is_file() and (not text or text.startswith("Usage: ")), command
@@ -81,7 +79,6 @@ def test_documented_command_works(page: str, command: str, getaway_program: Path
 
 
 def run(command: list[str], folder: Path, environment: dict[str, str] | None = None) -> str:
-    """Runs a command that must succeed; returns its output."""
     variables = environment or clean_environment()
     done = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, timeout=5 * TIMEOUT_S)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -89,7 +86,7 @@ def run(command: list[str], folder: Path, environment: dict[str, str] | None = N
 
 
 def starts_listening(command: list[str], folder: Path, environment: dict[str, str]) -> None:
-    """Runs a command until it prints its address. The port may be taken by another program."""
+    """Runs a command until it prints its address. Another program may use the default port."""
     options = ["--port", "0", *(["--no-open"] if command[1] == "view" else [])]
     process = subprocess.Popen([*command, *options], cwd=folder, env=environment, stdout=subprocess.PIPE, text=True)
     try:
@@ -101,7 +98,6 @@ def starts_listening(command: list[str], folder: Path, environment: dict[str, st
 
 
 def assert_cargo_targets_exist(options: list[str]) -> None:
-    """Checks the packages and targets that a cargo command names."""
     metadata = json.loads(run(["cargo", "metadata", "--no-deps", "--format-version", "1", "--offline"], ROOT))
     packages = {package["name"]: package for package in metadata["packages"]}
     named = [value for option, value in zip(options, options[1:]) if option == "--package"]
@@ -198,30 +194,3 @@ def test_readme_lists_every_command(getaway_program: Path) -> None:
 
 def test_stub_has_the_docstrings_of_the_module() -> None:
     run([sys.executable, str(ROOT / "tools" / "stub.py"), "--check"], ROOT)
-
-
-def build_site(source: Path, site: Path) -> "subprocess.CompletedProcess[str]":
-    """Builds the site as tools/docs.sh does."""
-    pytest.importorskip("mkdocs", reason="the documentation's requirements are not installed (tools/docs.sh does)")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(site)]
-    environment = clean_environment() | {"NO_MKDOCS_2_WARNING": "1"}
-    return subprocess.run(command, cwd=source, env=environment, capture_output=True, text=True, timeout=5 * TIMEOUT_S)
-
-
-@pytest.mark.parametrize("link", ["[link](nowhere.md)", "[link](rules.md#nowhere)", "![image](nowhere.png)"])
-def test_dead_link_fails_the_build_of_the_site(link: str, tmp_path: Path) -> None:
-    for name in ("docs", "tools"):
-        shutil.copytree(ROOT / name, tmp_path / name)
-    shutil.copy(ROOT / "mkdocs.yml", tmp_path)
-    with open(tmp_path / "docs" / "rules.md", "a") as page:
-        page.write(f"\n{link}\n")
-    done = build_site(tmp_path, tmp_path / "site")
-    assert done.returncode == 1 and "nowhere" in done.stderr, done.stdout + done.stderr
-
-
-def test_site_builds_without_a_warning_and_its_search_finds_the_protocol(tmp_path: Path) -> None:
-    done = build_site(ROOT, tmp_path / "site")
-    assert done.returncode == 0 and "WARNING" not in done.stderr, done.stdout + done.stderr
-    index = json.loads((tmp_path / "site" / "search" / "search_index.json").read_text())
-    assert "protocol.html#register" in {entry["location"] for entry in index["docs"] if "REGISTER" in entry["text"]}
-    assert os.path.getsize(tmp_path / "site" / "python.html") > 10_000

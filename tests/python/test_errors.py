@@ -21,8 +21,8 @@ from conftest import MAPS, ROOT, TIMEOUT_S, clean_environment
 import getaway
 
 TRANSCRIPT = ROOT / "tests" / "errors.txt"
-# What the operating system, clap and argparse say may change with them: the transcript has only our
-# words.
+# Messages of the operating system, clap and argparse may change with them, so the transcript leaves
+# them out.
 FOREIGN = [
     (r"[A-Z][a-z][\w ]*(?: \([\w ]+\))? \(os error \d+\)", "<system>"),
     (r"\[Errno \d+\] [A-Z][\w ]*", "<system>"),
@@ -34,7 +34,7 @@ PROMPTS = ("$ ", ">>> ")
 
 
 def write_fixture_files(folder: Path, program: Path) -> None:
-    """Creates valid and broken files, named by what is wrong with them."""
+    """Creates valid and broken files, named after their error."""
     picture, description = (MAPS / "roundabout" / "layout.png").read_bytes(), '{"type": "challenge", "difficulty": "easy"}'
     maps: dict[str, tuple[bytes | None, str | None]] = {
         "text": (b"not a picture", description),
@@ -68,12 +68,11 @@ def write_fixture_files(folder: Path, program: Path) -> None:
 
 
 def message(**changes: Any) -> dict[str, Any]:
-    """A valid message with the given fields replaced."""
     return getaway.Game(MAPS / "roundabout").message() | changes
 
 
 def command_output(line: str, folder: Path, program: Path) -> str:
-    """The output of a command, followed by its exit code unless that is 2."""
+    """Returns the output of a command, followed by its exit code unless that is 2."""
     words = shlex.split(line)
     environment = clean_environment()
     while "=" in words[0]:
@@ -94,7 +93,7 @@ def command_output(line: str, folder: Path, program: Path) -> str:
 
 
 def exception_text(expression: str) -> str:
-    """The type and the message of the exception that an expression raises."""
+    """Returns the type and the message of the exception that an expression raises."""
     try:
         value = eval(expression, {"getaway": getaway, "message": message, "MAPS": MAPS})
     except Exception as error:  # noqa: BLE001: every exception is reported

@@ -1,4 +1,4 @@
-"""A killed bot or server loses no recorded data: a few kills here, more with `kill_runs.py`."""
+"""A killed bot or server loses no recorded data; `kill_runs.py` has longer runs."""
 
 from __future__ import annotations
 

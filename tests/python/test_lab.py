@@ -111,11 +111,91 @@ def test_maps_are_values(tmp_path: pathlib.Path) -> None:
     assert made == getaway.generate_map(7, width=15, height=13, threats=3, styles=["owl", "deer"]) != getaway.generate_map(8)
     assert (made.width, made.height) == (15, 13)
     assert {threat.style for threat in Game(made).threats} <= {"owl", "deer"}
-    assert eval(repr(made), EVERYTHING).rows == pickle.loads(pickle.dumps(made)).rows == made.rows
+    assert eval(repr(made), EVERYTHING) == made
     made.save(tmp_path / "made")
-    assert getaway.load_map(tmp_path / "made").rows == made.rows
+    loaded = getaway.load_map(tmp_path / "made")
+    assert loaded.rows == made.rows
     assert getaway.maps(tmp_path) == ["made"] and "roundabout" in getaway.maps(MAPS)
     assert hash(Map(made.rows)) == hash(Map("\n".join(made.rows)))
+    for each in (made, loaded, getaway.load_map("roundabout"), Map("P~B"), Game(MAPS / "old-town").map):
+        for other in (pickle.loads(pickle.dumps(each)), copy.copy(each), copy.deepcopy(each)):
+            assert other == each and hash(other) == hash(each) and repr(other) == repr(each)
+    # Hidden fields are kept, too.
+    pickle.loads(pickle.dumps(loaded)).save(tmp_path / "again")
+    assert (tmp_path / "again" / "meta.json").read_text() == (tmp_path / "made" / "meta.json").read_text()
+
+
+def test_state_of_a_message_with_two_threats_on_a_tile_pickles() -> None:
+    message = Game.parse("P...\n....\n..SB").message()
+    message["threats"][1]["position"] = message["threats"][0]["position"]
+    seen: list[State] = []
+    getaway.Bot(lambda state: seen.append(state) or 4).next_action(message)  # type: ignore[func-returns-value]
+    (state,) = seen
+    assert pickle.loads(pickle.dumps(state)) == state and pickle.loads(pickle.dumps(state.map)) == state.map
+
+
+def nested(depth: int) -> list[Any]:
+    value: list[Any] = []
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+def cyclic() -> dict[str, Any]:
+    rules: dict[str, Any] = {"no_jump": True}
+    rules["period_ticks"] = rules
+    return rules
+
+
+def shared() -> list[Any]:
+    """Returns a billion values in thirty lists."""
+    value: list[Any] = []
+    for _ in range(30):
+        value = [value, value]
+    return value
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda: Game(Map("P"), rules=cyclic()), "rules: expected at most 127 levels of nesting, found more"),
+        (lambda: Game(Map("P"), rules={"hawk_posts": nested(200_000)}), "rules: expected at most 127 levels of nesting, found more"),
+        (lambda: Game(Map("P"), rules={"hawk_posts": shared()}), "rules: expected at most 1000 values, found more"),
+        (lambda: Game.parse("P", rules=cyclic()), "rules: expected at most 127 levels"),
+        (lambda: State(Map("P"), tick=1, player=(0, 0), threats=[], rules=cyclic()), "rules: expected at most 127 levels"),
+        (lambda: getaway.Batch([Map("P")], rules=cyclic()), "rules: expected at most 127 levels"),
+        (lambda: getaway.Bot(rules=cyclic()), "rules: expected at most 127 levels"),
+        (lambda: getaway.solve(Map("P"), rules=cyclic()), "rules: expected at most 127 levels"),
+        (lambda: getaway.Bot().next_action(cyclic()), "game_message: expected at most 127 levels"),
+        (lambda: getaway.Bot().next_action({"tick": nested(200_000)}), "game_message: expected at most 127 levels"),
+        (lambda: Game(Map("P"), rules={"pick_scale": float("nan")}), "rules: expected finite numbers, found NaN"),
+        (lambda: drawing().play(itertools.repeat("R")), "moves: expected at most 1048576, found more"),
+        (lambda: drawing().state.play(itertools.cycle([1, 2])), "moves: expected at most 1048576, found more"),
+        (lambda: State(Map("P"), tick=1, player=(0, 0), threats=itertools.repeat(Threat("owl", (0, 0)))), "threats: expected at most 1048576"),
+        (lambda: Map(itertools.repeat("P")), "rows: expected at most 1048576, found more"),  # type: ignore[arg-type]
+        (lambda: Map("P" * (1 << 20) + "\n." * (1 << 20)), "row 2 is 1 tiles wide: expected 1048576"),
+        (lambda: getaway.generate_map(styles=itertools.repeat("owl")), "styles: expected at most 1048576"),  # type: ignore[arg-type]
+    ],
+)
+def test_cyclic_deep_and_endless_values_are_refused(call: Any, sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        call()
+
+
+def test_values_that_lie_about_their_length_are_read_to_their_end() -> None:
+    for call in (lambda: Map(range(1 << 62)), lambda: getaway.signature(range(1 << 62))):  # type: ignore[arg-type]
+        with pytest.raises(TypeError):
+            call()
+
+
+def test_interruption_while_a_value_is_read_is_raised() -> None:
+    class Interrupting:
+        def __index__(self) -> int:
+            raise KeyboardInterrupt
+
+    for call in (lambda value: drawing().step(value), lambda value: drawing().play([value]), lambda value: Game(Map("P"), rules={"hawk_posts": value})):
+        with pytest.raises(KeyboardInterrupt):
+            call(Interrupting())
 
 
 def test_bots_accept_every_listed_planner() -> None:

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import os
+import subprocess
+import sys
+import threading
 import warnings
+from array import array as c_array
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -14,7 +21,7 @@ from gymnasium.utils.env_checker import check_env
 
 import getaway
 import getaway.gymnasium
-from conftest import MAPS
+from conftest import MAPS, TIMEOUT_S
 from getaway import Batch, Game, Move
 
 NAMES = ["old-town", "roundabout", "metropolis", "corner-shop"]
@@ -22,7 +29,6 @@ PATHS = [MAPS / name for name in NAMES]
 
 
 def play(batch: Batch, steps: int, seed: int) -> list[npt.NDArray[Any]]:
-    """What a batch returns under random actions."""
     rng = np.random.default_rng(seed)
     results: list[npt.NDArray[Any]] = [batch.reset().copy()]
     for _ in range(steps):
@@ -37,7 +43,117 @@ def test_results_do_not_depend_on_the_number_of_threads(observation: Any) -> Non
     assert any(array.any() for array in one[3::3]), "no game ended"
 
 
-def test_forked_process_steps_without_worker_threads() -> None:
+def arrays(batch: Batch) -> tuple[npt.NDArray[Any], ...]:
+    """Returns the arrays that a batch writes, after a step that changes them."""
+    return batch.step(np.full(len(batch), Move.STAY))
+
+
+def test_numpy_cannot_resize_what_a_batch_writes() -> None:
+    batch = Batch(PATHS[0], 64)
+    for array in arrays(batch):
+        for refcheck in (True, False):
+            with pytest.raises(ValueError, match="resize"):
+                array.resize((1 << 20,), refcheck=refcheck)
+    assert batch.step(np.full(64, Move.STAY))[1].all()
+
+
+def test_memory_is_held_even_if_its_owner_is_resized() -> None:
+    batch = Batch(PATHS[0], 64)
+    for array in arrays(batch):
+        with pytest.raises(BufferError, match="cannot be re-sized"):
+            array.base.clear()  # type: ignore[union-attr]
+
+
+def test_threads_may_abuse_the_arrays_during_a_step() -> None:
+    batch, is_over = Batch(PATHS, 4000, threads=2), threading.Event()
+
+    def abuse() -> None:
+        while not is_over.is_set():
+            for array in shared:
+                for attempt in (lambda: array.resize((9,), refcheck=False), lambda: setattr(array, "data", bytearray(array.nbytes))):
+                    with contextlib.suppress(ValueError, AttributeError):
+                        attempt()  # type: ignore[no-untyped-call]
+
+    shared = arrays(batch)
+    thread = threading.Thread(target=abuse)
+    thread.start()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for _ in range(200):
+            with contextlib.suppress(ValueError):
+                batch.step(np.full(4000, Move.RIGHT))
+    is_over.set()
+    thread.join()
+
+
+@pytest.mark.parametrize("index", range(3))
+def test_read_only_array_is_refused_before_a_game_has_changed(index: int) -> None:
+    batch = Batch(PATHS[0], 8)
+    array = arrays(batch)[index]
+    array.flags.writeable = False
+    before = array.copy()
+    for call in (lambda: batch.step(np.full(8, Move.RIGHT)), lambda: batch.reset()):
+        with pytest.raises(ValueError, match=r"^(observations|rewards|terminations): the array is read-only: expected a writable one$"):
+            call()
+    assert np.array_equal(array, before) and batch.ticks.tolist() == [2] * 8
+    array.flags.writeable = True
+    assert batch.step(np.full(8, Move.STAY))[index] is array and batch.ticks.tolist() == [3] * 8
+
+
+def test_views_of_the_arrays_may_be_actions_and_masks() -> None:
+    batch, other = Batch(PATHS[0], 300), Batch(PATHS[0], 300)
+    for step in range(40):
+        observations, _, terminations = batch.step(np.full(300, step % 5))
+        # The same memory is read and written.
+        batch.step(terminations.view(np.uint8))
+        other.step(np.full(300, step % 5))
+        expected = other.step(terminations.astype(int))
+        assert all(np.array_equal(a, b) for a, b in zip((observations, terminations), expected[::2]))
+        assert np.array_equal(batch.reset(terminations), other.reset(terminations.copy()))
+
+
+def test_arrays_of_any_layout_are_read() -> None:
+    batch, other = Batch(PATHS[0], 10), Batch(PATHS[0], 10)
+    moves = np.array([0, 1, 2, 3, 4] * 2)
+    unaligned = np.frombuffer(b"x" + moves.tobytes(), np.uint8)[1:].view(np.int64)
+    assert not unaligned.flags.aligned
+    for form in (list(moves), tuple(moves), c_array("h", moves), unaligned, moves[::-1], moves.astype(">i8"), np.broadcast_to(np.int64(1), 10)):
+        batch.step(form)  # type: ignore[arg-type]
+        other.step(np.ascontiguousarray(form, dtype=np.int64))
+        assert np.array_equal(batch.observations, other.observations)
+    # Bytes of an array of bool may have any value.
+    assert np.array_equal(batch.reset(np.full(10, 7, np.uint8).view(bool))[:, 0], np.ones(10))
+
+
+def test_batch_without_memory_for_threads_steps_on_the_calling_one() -> None:
+    script = f"""
+import resource, numpy as np
+from getaway import Batch
+batch, expected = Batch({str(PATHS[0])!r}, 4000, threads=64), Batch({str(PATHS[0])!r}, 4000)
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + (8 << 20),) * 2)
+for _ in range(5):
+    batch.step(np.ones(4000, int))
+    expected.step(np.ones(4000, int))
+assert np.array_equal(batch.observations, expected.observations)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=TIMEOUT_S)
+    assert done.returncode == 0, done.stderr
+
+
+def test_children_of_a_process_with_threads_do_not_hang() -> None:
+    script = "import fuzz_extension; print(fuzz_extension.forks(seed=1, count=60))"
+    done = subprocess.run([sys.executable, "-c", script], cwd=Path(__file__).parent, capture_output=True, text=True, timeout=4 * TIMEOUT_S)
+    assert done.returncode == 0 and done.stdout.startswith("60 forks: no hang"), done.stdout + done.stderr
+
+
+def test_random_calls_end_in_a_result_or_a_clear_error() -> None:
+    script = "import fuzz_extension; print(fuzz_extension.calls(seed=1, count=3000))"
+    done = subprocess.run([sys.executable, "-c", script], cwd=Path(__file__).parent, capture_output=True, text=True, timeout=4 * TIMEOUT_S)
+    assert done.returncode == 0 and "no signal, no hang" in done.stdout, done.stdout + done.stderr
+
+
+def test_forked_process_steps_with_threads_of_its_own() -> None:
     batch, actions = Batch(PATHS, 2000, threads=2), np.tile([0, 1, 2, 3, 4], 400)
     expected = Batch(PATHS, 2000)
     for _ in range(20):
@@ -97,11 +213,23 @@ def test_actions_of_any_integer_type_are_accepted(dtype: str) -> None:
     assert np.array_equal(batch.observations, other.observations)
 
 
+def doubled(levels: int) -> list[Any]:
+    """Returns nested lists in which the innermost is contained 2**levels times."""
+    value: list[Any] = [1]
+    for _ in range(levels):
+        value = [value, value]
+    return value
+
+
 @pytest.mark.parametrize(
     ("call", "error", "sentence"),
     [
         (lambda: Batch(PATHS[0], 4).step(np.zeros(4)), TypeError, "expected an array of integers, found float64"),  # type: ignore[arg-type]
         (lambda: Batch(PATHS[0], 4).step(np.zeros(3, int)), ValueError, r"expected the shape \(4,\), found \(3,\)"),
+        (lambda: Batch(PATHS[0], 4).step([0, 1, 2]), ValueError, r"expected the shape \(4,\), found \(3,\)"),  # type: ignore[arg-type]
+        (lambda: Batch(PATHS[0], 4).step(itertools.repeat(1)), ValueError, "actions: expected at most 4, found more"),  # type: ignore[arg-type]
+        (lambda: Batch(PATHS[0], 4).step(doubled(60)), TypeError, r"actions\[0\]: expected an integer, found list"),  # type: ignore[arg-type]
+        (lambda: Batch(PATHS[0], 4).step([1, 2, 3, None]), TypeError, r"actions\[3\]: expected an integer, found NoneType"),  # type: ignore[arg-type]
         (lambda: Batch(PATHS[0], 4).step(np.zeros((2, 2), int)), ValueError, r"expected the shape \(4,\), found \(2, 2\)"),
         (lambda: Batch(PATHS[0], 4).step(np.array([0, 1, 7, 0])), ValueError, r"actions\[2\]: expected a move from 0 to 4, found 7"),
         (lambda: Batch(PATHS[0], 4).step(np.array([0, 1, 2, -1])), ValueError, r"actions\[3\]: .* found -1"),
@@ -217,7 +345,7 @@ def test_masked_reset_leaves_the_other_games_as_they_are(options: dict[str, Any]
     assert truncations.all()
     observations, _ = envs.reset(options={"reset_mask": np.array([False, True, False])})
     assert observations[:, 0].tolist() == [5, 1, 5] and [envs.batch[game].map.name for game in range(3)] == maps
-    # The other two are reset by the next step, since they are truncated.
+    # The next step resets the other two, because they are truncated.
     assert envs.step(np.full(3, Move.STAY))[0][:, 0].tolist() == [1, 2, 1]
 
 

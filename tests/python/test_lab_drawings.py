@@ -17,7 +17,6 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def translations(drawing: str) -> list[str]:
-    """Where the actors are drawn: the threats, then the player."""
     return re.findall(r'<g transform="translate\((\d+ \d+)\)">', drawing)
 
 

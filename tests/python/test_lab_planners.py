@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import shutil
 import subprocess
 import sys
+import threading
+import time
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +28,6 @@ PATHS = [MAPS / "roundabout", MAPS / "snail"]
 
 
 def command(*options: str, folder: Path = EXAMPLES, code: int = 0) -> str:
-    """Runs the package's command in a folder; returns what it prints."""
     done = subprocess.run(
         [str(COMMAND), *options], cwd=folder, env=clean_environment(), capture_output=True, text=True, timeout=TIMEOUT_S
     )
@@ -149,6 +152,209 @@ def test_a_data_frame_has_a_row_per_game(monkeypatch: pytest.MonkeyPatch) -> Non
         results.frame("arrow")
 
 
+def test_planner_may_look_at_its_own_bot() -> None:
+    seen: list[Any] = []
+
+    def curious(state: State) -> str:
+        seen.append((repr(bot), bot.last_decision, bot.mispredictions))
+        return "."
+
+    bot = Bot(curious)
+    game = Game(MAPS / "roundabout")
+    assert bot.play(game) == len(seen)
+    ticks = [None if decision is None else decision.tick for _, decision, _ in seen]
+    assert ticks == [None, *range(1, len(seen))] and seen[0][0] == repr(bot)
+
+
+@pytest.mark.parametrize("again", [lambda bot, frame: bot.next_action(frame), lambda bot, frame: bot.play(Game(MAPS / "snail"))])
+def test_planner_that_asks_its_own_bot_for_a_decision_is_refused(again: Any) -> None:
+    game = Game(MAPS / "roundabout")
+    bots: list[Bot] = []
+    bots.append(Bot(lambda state: again(bots[0], game.frame())))
+    for _ in range(2):
+        with pytest.raises(ValueError, match="RuntimeError: the bot is deciding: expected no call by a planner meanwhile") as caught:
+            bots[0].next_action(game.frame())
+        assert isinstance(caught.value.__cause__, RuntimeError)
+
+
+def test_planners_that_ask_each_others_bots_do_not_wait_for_ever() -> None:
+    game, barrier = Game(MAPS / "roundabout"), threading.Barrier(2, timeout=TIMEOUT_S)
+    bots: list[Bot] = []
+
+    def asks(other: int) -> Any:
+        def planner(state: State) -> Any:
+            barrier.wait()
+            with pytest.raises(RuntimeError, match="the bot is deciding"):
+                bots[other].next_action(game.frame())
+            barrier.wait()
+            return "."
+
+        return planner
+
+    bots += [Bot(asks(1)), Bot(asks(0))]
+    thread = threading.Thread(target=bots[0].next_action, args=(game.frame(),))
+    thread.start()
+    assert bots[1].next_action(game.frame()) is None
+    thread.join()
+    assert bots[0].last_decision is not None
+
+
+def test_threads_that_share_a_bot_take_turns() -> None:
+    running = 0
+
+    def alone(state: State) -> str:
+        nonlocal running
+        running += 1
+        time.sleep(0.002)
+        assert running == 1
+        running -= 1
+        return "."
+
+    bot, frame = Bot(alone), Game(MAPS / "roundabout").frame()
+    frames = [frame, Game(MAPS / "snail").frame()] * 8
+    threads = [threading.Thread(target=bot.next_action, args=(each,)) for each in frames]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert running == 0 and bot.last_decision is not None
+
+
+def test_game_that_its_planner_changes_is_not_played() -> None:
+    game = Game(MAPS / "roundabout")
+    with pytest.raises(RuntimeError, match="game: expected it to stay as it was while the bot plays it"):
+        Bot(lambda state: game.step(".")).play(game)
+
+
+class Ending(BaseException):
+    """An exception outside the hierarchy of `Exception`."""
+
+
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit, GeneratorExit, Ending])
+def test_interruption_in_a_planner_is_raised_as_it_is(kind: type[BaseException]) -> None:
+    raised = kind("now")
+
+    class Interrupting(Patrol):
+        def __call__(self, state: State) -> Any:
+            if state.tick == 3:
+                raise raised
+            return super().__call__(state)
+
+    game = Game(MAPS / "roundabout")
+    for call in (lambda: Bot(Interrupting).play(game), lambda: evaluate(Interrupting, MAPS / "roundabout", samples=1, threads=2)):
+        with pytest.raises(kind) as caught:
+            call()
+        assert caught.value is raised
+    assert game.tick == 1
+
+
+def test_interruption_while_a_planner_is_imported_or_made_is_raised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "leaves.py").write_text("import sys\nsys.exit(7)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(SystemExit, match="7"):
+        Bot("leaves:planner")
+
+    class Unmakeable:
+        def __init__(self) -> None:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Bot(Unmakeable).next_action(Game(MAPS / "roundabout").frame())
+
+
+def test_bot_is_usable_after_its_planner_has_failed() -> None:
+    def fails_once(state: State) -> str:
+        failed.append(state)
+        if len(failed) == 1:
+            raise ValueError("once")
+        return "."
+
+    failed: list[State] = []
+    bot, frame = Bot(fails_once), Game(MAPS / "roundabout").frame()
+    with pytest.raises(ValueError, match="fails_once: ValueError: once") as caught:
+        bot.next_action(frame)
+    assert isinstance(caught.value.__cause__, ValueError) and caught.value.__cause__.args == ("once",)
+    assert bot.next_action(frame) is None and len(failed) == 2
+
+
+def test_ctrl_c_ends_an_evaluation_within_a_decision() -> None:
+    script = f"""
+import os, signal, threading, time
+from getaway.arena import evaluate
+def slow(state):
+    time.sleep(0.01)
+    return "."
+threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+start = time.monotonic()
+try:
+    evaluate(slow, {str(MAPS / "corner-shop")!r}, samples=4, no_jump=True, threads=2)
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=TIMEOUT_S)
+    assert done.stdout == "interrupted\n", done.stderr
+
+
+def test_planners_are_freed_with_their_bots() -> None:
+    class Planner:
+        def __call__(self, state: State) -> str:
+            return "."
+
+    frame = Game(MAPS / "roundabout").frame()
+    function, instance, made = (lambda state: "."), Planner(), []
+
+    class Made(Planner):
+        def __init__(self) -> None:
+            made.append(weakref.ref(self))
+
+    bots = [Bot(function), Bot(instance), Bot(Made)]
+    for bot in bots:
+        bot.next_action(frame)
+    freed: list[Any] = [weakref.ref(function), weakref.ref(instance), *made]
+    assert len(made) == 1 and all(each() is not None for each in freed)
+    evaluate([function, instance], MAPS / "snail", samples=1)
+    del bots, bot, function, instance
+    gc.collect()
+    assert [each() for each in freed] == [None] * 3
+
+
+def test_bot_that_its_own_planner_refers_to_is_freed() -> None:
+    class Loop:
+        bot: Bot
+
+        def __call__(self, state: State) -> str:
+            return "."
+
+    frame, planner = Game(MAPS / "roundabout").frame(), Loop()
+    planner.bot = Bot(planner)
+    planner.bot.next_action(frame)
+    Loop.bot = Bot(Loop)
+    Loop.bot.next_action(frame)
+    freed: list[Any] = [weakref.ref(planner), weakref.ref(Loop)]
+    del planner, Loop
+    gc.collect()
+    assert [each() for each in freed] == [None, None]
+
+
+def test_cost_of_a_bot_does_not_grow_with_their_number() -> None:
+    def bots(count: int) -> float:
+        start = time.thread_time()
+        kept = [Bot(lambda state: ".") for _ in range(count)]
+        return (time.thread_time() - start) / len(kept)
+
+    bots(100)
+    assert bots(8000) < 20 * min(bots(400) for _ in range(5))
+
+
+def test_callables_with_one_name_are_told_apart() -> None:
+    planners = [(lambda move: lambda state: move)(move) for move in "LR."]
+    results = evaluate([*planners, "random"], MAPS / "snail", samples=1)
+    names = [each["planner"] for each in results.planners]
+    assert names[1:3] == [f"{names[0]}#2", f"{names[0]}#3"] and names[3] == "random"
+    with pytest.raises(ValueError, match="is given twice"):
+        evaluate([planners[0], planners[0]], MAPS / "snail", samples=1)
+
+
 def breaks(state: State) -> Any:
     return 1 // (3 - state.tick)
 
@@ -190,6 +396,6 @@ def test_errors_say_what_was_expected(call: Any, error: type[Exception], sentenc
 def test_the_command_line_says_what_is_wrong_in_one_line(getaway_program: Path) -> None:
     text = command("play", "roundabout", "--planner", "keep_away:fly", code=2)
     assert text == "error: keep_away:fly: expected a callable named fly in keep_away, found none\n"
-    # The program of the checkout has no Python in it.
+    # The program of the checkout has no Python interpreter.
     done = subprocess.run([getaway_program, "play", "roundabout", "--planner", "a:b"], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 2 and done.stderr.startswith("error: no planner named a:b: a planner in Python")

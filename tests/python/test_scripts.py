@@ -1,4 +1,4 @@
-"""The shell scripts: starting the server, and what they need."""
+"""The shell scripts: starting the server, and their requirements."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_missing_or_old_rust_is_reported_in_one_line(script: str, version: str |
 
 @pytest.mark.parametrize("script", ["run.sh", "test.sh", "package.sh", "replay.sh"])
 def test_help_is_printed_at_once(script: str) -> None:
-    # Without cargo, so that nothing can be built.
+    # Without cargo, the scripts cannot build anything.
     done = subprocess.run([str(ROOT / script), "--help"], env={"PATH": "/usr/bin:/bin"}, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith(f"Usage: ./{script}"), done.stdout

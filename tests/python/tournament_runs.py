@@ -1,15 +1,27 @@
-"""Long runs of the arena with external bots and on a cluster, of which the test suite has short versions.
+"""Long runs of the arena with external bots and on a cluster. The test suite has short versions.
 
     .venv/bin/python tests/python/tournament_runs.py bots --games 20
     .venv/bin/python tests/python/tournament_runs.py kills --count 10 --seed 1
+    .venv/bin/python tests/python/tournament_runs.py drips --count 10000 --tick-ms 20
+    .venv/bin/python tests/python/tournament_runs.py stops --count 5
+    .venv/bin/python tests/python/tournament_runs.py strays --count 1000
     .venv/bin/python tests/python/tournament_runs.py ray --rounds 3 --seconds 10
 
-`bots` plays battles of `survival` against bots that behave well, crash, hang, answer garbage and are late every tenth tick, over a
-websocket and over pipes: the report must tell them apart, and no process and no socket may be left. `kills` kills a tournament of
-eight entrants, three of them external, on all bundled maps at random moments: resumed, it must end with the standing of an
-undisturbed run. `ray` measures the games a second of a Ray cluster of two nodes, with one processor each, beside those of the arena on
-two threads, in turns: `--seconds` is the arena's time, so the work of each worker. The cluster's ratio is that of the whole commands, and
-without the seconds that its command takes for a single game: to import Ray, to connect, to start a worker. Both must write the same games.
+- `bots` plays `survival` against bots that behave well, crash, hang, answer garbage and are late
+  every tenth tick, over a websocket and over pipes. The report must tell them apart, and no process
+  or socket may be left.
+- `kills` kills a tournament of eight entrants, three of them external, on all bundled maps at
+  random moments. When resumed, it must end with the standing of an undisturbed run.
+- `drips` plays a bot whose answers arrive byte by byte, over each transport, until it has made
+  `--count` decisions. An answer completed more than 5 ms after its limit must not count.
+- `stops` sends Ctrl-C to series of bots that delay their end in every way. Each series must end
+  within a second.
+- `strays` plays `--count` games of bots that detach processes in every known way, and then
+  interrupts and kills such series. No process may be left.
+- `ray` compares the games per second of a Ray cluster of two nodes, with one processor each, with
+  those of the arena on two threads, in turns. `--seconds` is the arena's time per round. It prints
+  the cluster's ratio for whole commands, and without the start-up time (imports, connection, start
+  of a worker) measured with a single game. Both must write the same games.
 """
 
 from __future__ import annotations
@@ -22,9 +34,12 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 from typing import Any
+
+import hostile_bot
 
 ROOT = Path(__file__).resolve().parents[2]
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
@@ -35,7 +50,6 @@ SHELL_BOTS = ["pipe:sh examples/bots/walker.sh", "pipe:exit 1", "pipe:while read
 
 
 def left_processes(session: int) -> list[str]:
-    """The processes of a session."""
     left = []
     for entry in Path("/proc").iterdir():
         try:
@@ -48,7 +62,6 @@ def left_processes(session: int) -> list[str]:
 
 
 def open_ports() -> set[int]:
-    """The local ports that are listening or connected."""
     ports = set()
     for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
         fields = line.split()
@@ -58,7 +71,7 @@ def open_ports() -> set[int]:
 
 
 def battle(program: Path, bot: str, games: int, tick_ms: int) -> dict[str, Any]:
-    """Plays a bot against `survival`; returns the report, after making sure that nothing is left."""
+    """Plays a bot against `survival` and checks that no process is left; returns the report."""
     command = [str(program), "battle", bot, "survival", "--samples", str(games), "--json", "--tick-ms", str(tick_ms)]
     process = subprocess.Popen([*command, "snail", "--threads", "2"], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
     output, log = process.communicate(timeout=TIMEOUT_S)
@@ -72,7 +85,7 @@ def battle(program: Path, bot: str, games: int, tick_ms: int) -> dict[str, Any]:
 
 
 def run_bots(program: Path, games: int, tick_ms: int) -> list[str]:
-    """Plays `games` games of each bot; returns what the program says about them."""
+    """Plays `games` games of each bot; returns the program's verdicts."""
     lines = []
     with tempfile.TemporaryDirectory() as folder:
         ports = Path(folder) / "ports"
@@ -95,11 +108,11 @@ def run_bots(program: Path, games: int, tick_ms: int) -> list[str]:
 
 
 def standing(program: Path, more: list[str]) -> dict[str, Any]:
-    """Plays the tournament to its end; returns its result without times and without words about failures."""
+    """Plays the tournament to its end; returns its result without times and failure messages."""
     done = subprocess.run(tournament(program, more), cwd=ROOT, capture_output=True, text=True, timeout=TIMEOUT_S, check=True)
     result: dict[str, Any] = json.loads(done.stdout)
     for bot in result["external"]:
-        # How a program ended is known only if it ended soon, and a busy machine takes its time.
+        # A program's exit status is known only if it ended soon, and a busy machine takes time.
         del bot["failures"]
     for entrant in result["standing"]:
         entrant["games"] = {name: value for name, value in entrant["games"].items() if not name.startswith("decision_")}
@@ -107,14 +120,15 @@ def standing(program: Path, more: list[str]) -> dict[str, Any]:
 
 
 def tournament(program: Path, more: list[str]) -> list[str]:
-    """The command: one game on each map, with enough time for bots on a busy machine."""
-    # The bot in shell remembers its last game: only in a process of its own is a game the same in any order.
+    """Returns the command: one game on each map, with enough time for bots on a busy machine."""
+    # The shell bot remembers its last game. A new process per game makes the order irrelevant.
     options = ["--samples", "1", "--budget-ticks", "200", "--tick-ms", "5000", "--restart", "--json"]
     return [str(program), "tournament", *ENTRANTS, *SHELL_BOTS, *options, *more]
 
 
 def run_kills(program: Path, count: int, seed: int) -> list[str]:
-    """Kills a tournament `count` times, resuming after each; the result must be that of an undisturbed run."""
+    """Kills a tournament `count` times and resumes it; the result must be that of an undisturbed
+    run."""
     rng = random.Random(seed)
     lines = []
     whole = standing(program, [])
@@ -126,16 +140,15 @@ def run_kills(program: Path, count: int, seed: int) -> list[str]:
         played = 0
         for kill in range(1, count + 1):
             process = subprocess.Popen(tournament(program, resume), cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
-            # Every kill is somewhere in its share of the games, so that the last one comes before
-            # the end.
+            # Each kill falls into its own share of the games, so the last one comes before the end.
             goal = max(played, rng.randint((kill - 1) * games // (count + 1), kill * games // (count + 1)))
             while played < goal and process.poll() is None:
                 time.sleep(0.002)
-                played = len(file.read_bytes().splitlines()) if file.exists() else 0
+                played = len(file.read_bytes().splitlines()) - 1 if file.exists() else 0
             time.sleep(rng.uniform(0, 0.05))
             process.send_signal(signal.SIGKILL)
             process.wait()
-            played = len(file.read_bytes().splitlines()) if file.exists() else 0
+            played = len(file.read_bytes().splitlines()) - 1 if file.exists() else 0
             end = time.monotonic() + 10
             while left_processes(process.pid) and time.monotonic() < end:
                 time.sleep(0.05)
@@ -147,24 +160,179 @@ def run_kills(program: Path, count: int, seed: int) -> list[str]:
     return [*lines, "the same result as an undisturbed run"]
 
 
+def hostile(transport: str, *what: object) -> str:
+    return f"{transport}:exec {sys.executable} {Path(hostile_bot.__file__).resolve()} {' '.join(map(str, what))}"
+
+
+def run_drips(program: Path, count: int, tick_ms: int) -> list[str]:
+    """Plays a dripping bot over each transport until it has made `count` decisions."""
+    found: dict[str, str] = {}
+    with tempfile.TemporaryDirectory() as folder:
+
+        def play(transport: str) -> None:
+            found[transport] = drips(program, transport, count, tick_ms, Path(folder) / transport)
+
+        threads = [threading.Thread(target=play, args=(transport,)) for transport in ("exec", "pipe")]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert len(found) == len(threads), "a transport failed"
+    return list(found.values())
+
+
+def drips(program: Path, transport: str, count: int, tick_ms: int, folder: Path) -> str:
+    """Plays a dripping bot over one transport; returns the times of the accepted and the refused
+    answers."""
+    folder.mkdir()
+    notes, saved = folder / "notes", folder / "game.jsonl"
+    accepted_ms: list[float] = []
+    refused_ms: list[float] = []
+    games = 0
+    while len(accepted_ms) + len(refused_ms) < count:
+        games += 1
+        notes.unlink(missing_ok=True)
+        saved.unlink(missing_ok=True)
+        command = [str(program), "play", "snail", "--planner", hostile(transport, "drip", tick_ms, notes), "--save", str(saved)]
+        options = ["--tick-ms", str(tick_ms), "--seed", str(games)]
+        done = subprocess.run([*command, *options], cwd=ROOT, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+        # On a busy machine the bot may miss 20 ticks in a row.
+        assert done.returncode == 0 or "fell silent" in done.stderr, done.stderr
+        accepted = {}
+        for line in saved.read_text().splitlines():
+            tick = json.loads(line)
+            answer = tick.get("wire", {}).get("command")
+            if answer:
+                accepted[tick["game_message"]["tick"]] = answer["ms"]
+        for line in notes.read_text().splitlines():
+            number, received_ns, completed_ns = map(int, line.split())
+            # The first answer of a piped bot includes the start of its program.
+            if number > 1:
+                (accepted_ms if number in accepted else refused_ms).append((completed_ns - received_ns) / 1e6)
+                assert accepted.get(number, 0) <= tick_ms + 5, f"{transport}, tick {number}: {accepted[number]} ms"
+    assert max(accepted_ms) <= tick_ms + 5, f"{transport}: an answer counts that took {max(accepted_ms):.1f} ms"
+    assert max(refused_ms) > tick_ms, f"{transport}: no answer was late"
+    return (
+        f"{transport}: {len(accepted_ms) + len(refused_ms)} answers in {games} games with {tick_ms} ms per tick: {len(accepted_ms)} accepted,"
+        f" which took at most {max(accepted_ms):.2f} ms, and {len(refused_ms)} refused, which took up to {max(refused_ms):.2f} ms"
+    )
+
+
+def marked(mark: str) -> list[str]:
+    """Returns the processes with the mark in their environment or their arguments."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            arguments = (entry / "cmdline").read_bytes()
+            if mark.encode() in arguments + (entry / "environ").read_bytes():
+                found.append(arguments.replace(b"\0", b" ").decode(errors="replace"))
+        except OSError:
+            continue
+    return found
+
+
+def left_marked(mark: str) -> list[str]:
+    """Returns the remaining processes with the mark, after at most ten seconds."""
+    end = time.monotonic() + 10
+    # One search may miss a process that keeps moving to new processes.
+    while (found := [line for _ in range(5) for line in marked(mark)]) and time.monotonic() < end:
+        time.sleep(0.05)
+    return found
+
+
+def start_marked(program: Path, mark: str, *options: str) -> subprocess.Popen[bytes]:
+    command = [str(program), "eval", "snail", "--threads", "2", *options]
+    environment = {**os.environ, "MARK": mark}
+    return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+
+
+def new_mark() -> str:
+    """Returns a mark that no other process has."""
+    return str(random.SystemRandom().randint(10**17, 10**18))
+
+
+def run_stops(program: Path, count: int, seed: int) -> list[str]:
+    bots = [(transport, what) for transport in ("exec", "pipe") for what in [*hostile_bot.ATTACKS, *hostile_bot.STRAYS]]
+    return [run_stop(program, *bot, count=count, seed=seed, limit_s=1) for bot in bots]
+
+
+def run_stop(program: Path, transport: str, what: str, *, count: int, seed: int, limit_s: float) -> str:
+    """Sends Ctrl-C to `count` series of a bot that delays its end."""
+    rng = random.Random(f"{seed} {transport} {what}")
+    took_s = []
+    for _ in range(count):
+        mark = new_mark()
+        series = start_marked(program, mark, "--samples", "100", "--planner", hostile(transport, what))
+        wait_for_bots(mark)
+        time.sleep(rng.uniform(0, 1.5))
+        start = time.monotonic()
+        series.send_signal(signal.SIGINT)
+        series.wait(TIMEOUT_S)
+        took_s.append(time.monotonic() - start)
+        assert left_marked(mark) == [], f"{transport} {what}"
+    assert max(took_s) <= limit_s, f"{transport} {what}: Ctrl-C took {max(took_s):.2f} s"
+    return f"{transport} {what}: Ctrl-C took at most {max(took_s):.3f} s of {count}"
+
+
+def wait_for_bots(mark: str) -> None:
+    end = time.monotonic() + TIMEOUT_S
+    while not any(hostile_bot.__file__ in line and "eval" not in line for line in marked(mark)):
+        assert time.monotonic() < end, "no bot has started"
+        time.sleep(0.01)
+
+
+def run_strays(program: Path, count: int, kills: int, seed: int) -> list[str]:
+    """Plays `count` games of bots that leave processes behind, and then `kills` series that never
+    end on their own."""
+    rng = random.Random(seed)
+    bots = [hostile(transport, what, *more) for what in hostile_bot.STRAYS for transport in ("exec", "pipe") for more in ((), ("crash",))]
+    planners = [word for bot in bots for word in ("--planner", bot)]
+    samples = -(-count // len(bots))
+    mark = new_mark()
+    series = start_marked(program, mark, "--samples", str(samples), "--restart", "--tick-ms", "100", *planners)
+    most = 0
+    while series.poll() is None:
+        most = max(most, len(marked(mark)))
+        time.sleep(0.1)
+    assert series.returncode == 0, "the series failed"
+    assert left_marked(mark) == []
+    lines = [f"{samples * len(bots)} games of {len(bots)} bots: nothing is left; at most {most} processes at a time"]
+    for number in range(kills):
+        kill = (signal.SIGKILL, signal.SIGINT, signal.SIGTERM)[number % 3]
+        mark = new_mark()
+        rng.shuffle(bots)
+        planners = [word for bot in bots for word in ("--planner", bot)]
+        series = start_marked(program, mark, "--samples", "100", *planners)
+        wait_for_bots(mark)
+        time.sleep(rng.uniform(0, 2))
+        series.send_signal(kill)
+        series.wait(TIMEOUT_S)
+        assert left_marked(mark) == [], kill.name
+    return [*lines, f"{kills} series that were killed or interrupted: nothing is left"]
+
+
 def timed_eval(samples: int, folder: Path, name: str, more: list[str], planner: str = "sampling") -> tuple[float, bytes]:
-    """Evaluates a planner; returns the seconds that the command took, and the games without their times."""
+    """Evaluates a planner; returns the seconds of the command, and the games without their
+    times."""
     options = ["--planner", planner, "--samples", str(samples), "--budget-ticks", "1000", "--resume", str(folder / f"{name}.jsonl")]
     start = time.monotonic()
     subprocess.run([sys.executable, "-m", "getaway", "eval", *options, *more], cwd=ROOT, capture_output=True, timeout=TIMEOUT_S, check=True)
     elapsed_s = time.monotonic() - start
-    games = [json.loads(line) for line in (folder / f"{name}.jsonl").read_text().splitlines()]
+    # The first line holds the settings; the checksums depend on the order.
+    games = [json.loads(line) for line in (folder / f"{name}.jsonl").read_text().splitlines()[1:]]
     for game in games:
         game.pop("times", None)
-    # In the order of the series; the file has them as they ended.
+        game.pop("check")
+    # In the order of the series; the file has them in the order in which they ended.
     return elapsed_s, "\n".join(sorted(json.dumps(game, sort_keys=True) for game in games)).encode()
 
 
 def run_ray(rounds: int, seconds: float) -> list[str]:
-    """Measures a cluster of two nodes beside the arena on two threads; returns a line for each round, and the ratios."""
+    """Compares a cluster of two nodes with the arena on two threads; returns one line per round,
+    and the ratios."""
     from ray.cluster_utils import Cluster
 
-    # By default Ray's workers give way to all other processes; on a busy machine the ratio would be about those.
+    # By default Ray's workers have a low priority, so load on the machine would distort the ratio.
     os.environ["RAY_worker_niceness"] = "0"
     lines, ratios, playing = [], [], []
     nodes = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
@@ -192,13 +360,12 @@ def run_ray(rounds: int, seconds: float) -> list[str]:
 
 
 def main() -> int:
-    """Parses the command line and runs."""
     parser = argparse.ArgumentParser(description="Long runs of the arena with external bots and on a cluster.")
-    parser.add_argument("what", choices=["bots", "kills", "ray"])
+    parser.add_argument("what", choices=["bots", "kills", "drips", "stops", "strays", "ray"])
     parser.add_argument("--games", type=int, default=20, help="games of each of the ten bots")
     parser.add_argument("--tick-ms", type=int, default=100, help="time limit of the bots")
-    parser.add_argument("--count", type=int, default=10, help="number of kills")
-    parser.add_argument("--seed", type=int, default=1, help="seed of the moments of the kills")
+    parser.add_argument("--count", type=int, default=10, help="number of kills, answers, stops of each bot, or games")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the moments of the kills and stops")
     parser.add_argument("--rounds", type=int, default=3, help="rounds of here and on the cluster")
     parser.add_argument("--seconds", type=float, default=10, help="time of a round here")
     parser.add_argument("--program", type=Path, default=TARGET / "debug" / "getaway", help="path of the `getaway` program")
@@ -206,6 +373,12 @@ def main() -> int:
     program = options.program.resolve()
     if options.what == "ray":
         lines = run_ray(options.rounds, options.seconds)
+    elif options.what == "drips":
+        lines = run_drips(program, options.count, options.tick_ms)
+    elif options.what == "stops":
+        lines = run_stops(program, options.count, options.seed)
+    elif options.what == "strays":
+        lines = run_strays(program, options.count, kills=20, seed=options.seed)
     elif options.what == "bots":
         lines = run_bots(program, options.games, options.tick_ms)
     else:

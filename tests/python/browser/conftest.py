@@ -38,7 +38,8 @@ CAUGHT = GAMES / "cul-de-sacs-stroll-until-caught.jsonl.gz"
 
 @pytest.fixture(scope="session")
 def launch() -> Iterator[Callable[..., Browser]]:
-    """Starts the system's Chromium with further options. Playwright allows one session at a time, so that all browsers share it."""
+    """Starts the system's Chromium with extra options. Playwright allows one session at a time, so
+    all browsers share it."""
     program = next(filter(None, map(shutil.which, CHROMIUM_NAMES)), None)
     if program is None:
         pytest.skip(f"no browser found: expected one of {', '.join(CHROMIUM_NAMES)} on the PATH")
@@ -48,7 +49,6 @@ def launch() -> Iterator[Callable[..., Browser]]:
 
 @pytest.fixture(scope="session")
 def browser(launch: Callable[..., Browser]) -> Iterator[Browser]:
-    """The system's Chromium."""
     browser = launch()
     yield browser
     browser.close()
@@ -58,8 +58,8 @@ def browser(launch: Callable[..., Browser]) -> Iterator[Browser]:
 def open_page(browser: Browser, real_server: RealServer, view: View) -> Iterator[OpenPage]:
     """Opens pages, optionally in dark mode or with a phone's screen size.
 
-    Logged errors and warnings, and uncaught exceptions, fail the test. The pages are closed before the servers stop, from which they may
-    still wait for an answer: what a fixture asks for outlives it.
+    Logged errors, warnings and uncaught exceptions fail the test. The pages are closed before the
+    servers stop, because requests from the fixture may still be waiting.
     """
     problems: list[str] = []
     contexts = []
@@ -90,7 +90,6 @@ def open_page(browser: Browser, real_server: RealServer, view: View) -> Iterator
 
 @pytest.fixture
 def page(open_page: OpenPage) -> Page:
-    """A desktop page in light mode."""
     return open_page()
 
 
@@ -115,7 +114,7 @@ def view(getaway_program: Path) -> Iterator[View]:
 def wait_until(page: Page, expression: str) -> None:
     """Waits until an expression is true.
 
-    Playwright's own wait evaluates it in the page, which the content security policy forbids.
+    Playwright's own wait needs an evaluation that the content security policy forbids.
     """
     deadline = time.monotonic() + TIMEOUT_MS / 1000
     while not page.evaluate(expression):
@@ -124,7 +123,6 @@ def wait_until(page: Page, expression: str) -> None:
 
 
 def wait_for_frame(page: Page) -> None:
-    """Waits until the page has drawn what has changed."""
     page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
@@ -139,7 +137,6 @@ def tick(page: Page) -> int:
 
 
 def drop(page: Page, file: Path, name: str) -> None:
-    """Drops a file onto the page as a browser does."""
     data = page.evaluate_handle(
         """([bytes, name]) => {
           const data = new DataTransfer();
@@ -152,7 +149,7 @@ def drop(page: Page, file: Path, name: str) -> None:
 
 
 def stay(url: str) -> Iterator[int]:
-    """Plays a game on a server without ever moving; yields each tick before it answers."""
+    """Plays a game on a server without moving; yields each tick before it answers."""
     with connect(url, compression=None) as bot:
         bot.send(json.dumps({"type": "REGISTER", "teamName": "stayer"}))
         for frame in bot:

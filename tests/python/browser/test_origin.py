@@ -1,15 +1,21 @@
-"""Foreign pages cannot open a websocket to a server on this machine, under any name."""
+"""A foreign page cannot use a local server, under any name and with any kind of request."""
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Response
 
-from conftest import RealServer
+from conftest import MAPS, RealServer
+
+from .conftest import CAUGHT, stay
 
 # A foreign name that its owner points to this machine.
 REBOUND = "evil.example"
@@ -21,7 +27,8 @@ OPEN_SOCKET = """(url) => new Promise((done) => {
 
 
 class BlankPage(BaseHTTPRequestHandler):
-    """A page without a content security policy: it may open any socket that the browser allows."""
+    """A page without a content security policy, which may open any socket that the browser
+    allows."""
 
     def do_GET(self) -> None:
         body = b"<!doctype html><title>foreign</title>"
@@ -37,7 +44,7 @@ class BlankPage(BaseHTTPRequestHandler):
 
 @pytest.fixture(scope="module")
 def rebound_browser(launch: Callable[..., Browser]) -> Iterator[Browser]:
-    """The system's Chromium, for which a foreign name points to this machine."""
+    """The system's Chromium, with a foreign name that points to this machine."""
     browser = launch(f"--host-resolver-rules=MAP {REBOUND} 127.0.0.1")
     yield browser
     browser.close()
@@ -45,7 +52,6 @@ def rebound_browser(launch: Callable[..., Browser]) -> Iterator[Browser]:
 
 @pytest.fixture
 def foreign_port() -> Iterator[int]:
-    """The port of a foreign page on this machine."""
     server = HTTPServer(("127.0.0.1", 0), BlankPage)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield server.server_port
@@ -69,7 +75,7 @@ def test_foreign_pages_cannot_open_a_websocket(
     # DNS rebinding: the page's own origin is the server.
     page.goto(f"http://{REBOUND}:{port}/")
     assert page.evaluate(OPEN_SOCKET, f"ws://{REBOUND}:{port}/") == "refused"
-    assert page.evaluate("fetch('/replay/0/0').then(({ status }) => status)") == 403
+    assert page.evaluate("fetch('/replay/0/0', { method: 'POST' }).then(({ status }) => status)") == 403
     # The server's own page, under every name of this machine.
     for host in ("0.0.0.0", "127.0.0.1", "localhost"):
         page.goto(f"http://{host}:{port}/")
@@ -78,7 +84,113 @@ def test_foreign_pages_cannot_open_a_websocket(
     server.kill()
     _, notes = server.communicate()
     lines = [line for line in notes.splitlines() if line.startswith("refused a websocket: ")]
-    # A browser may refuse some addresses itself; the server reports the attempts that reach it.
+    # A browser may refuse some addresses itself. The server reports the requests that it receives.
     assert {line for line in lines if REBOUND in line}, notes
     for line in lines:
         assert any(origin in line for origin in refused) or f'the Host header is "{REBOUND}:{port}"' in line, line
+
+
+# A planner that writes a file when its module is imported.
+CANARY = """
+from pathlib import Path
+
+Path(__file__).with_name("reached").touch()
+
+
+def plan(state):
+    return "."
+"""
+PATHS = ["/branch/1/0/m/canary:plan", "/branch/1/0/m/survival", "/analysis/1", "/replay/1/0", "/games", "/open", "/"]
+# Sends every kind of request that a page can send, and waits for all answers.
+ATTEMPTS = """async (urls) => {
+  const attempt = (start) => new Promise((done) => { start(done); setTimeout(() => done("nothing"), 3000); });
+  const loaded = (element, attribute, url) => attempt((done) => {
+    element.onload = () => done("loaded");
+    element.onerror = () => done("refused");
+    element[attribute] = url;
+    document.body.append(element);
+  });
+  const create = (name) => document.createElement(name);
+  const form = (method, url) => attempt((done) => {
+    const [frame, form] = [create("iframe"), create("form")];
+    frame.name = `${method} ${url}`;
+    document.body.append(frame, form);
+    frame.onload = () => done("loaded");
+    Object.assign(form, { method, action: url, target: frame.name });
+    form.submit();
+  });
+  const sent = (url, options) => fetch(url, options).then(({ type, status }) => `${type} ${status}`, () => "refused");
+  const opened = (connection) => attempt((done) => {
+    connection.onopen = () => done("open");
+    connection.onerror = () => done("refused");
+  });
+  const all = urls.flatMap((url) => [
+    loaded(create("img"), "src", url),
+    loaded(create("script"), "src", url),
+    loaded(create("iframe"), "src", url),
+    loaded(create("audio"), "src", url),
+    form("get", url),
+    form("post", url),
+    sent(url),
+    sent(url, { method: "POST" }),
+    sent(url, { mode: "no-cors" }),
+    sent(url, { mode: "no-cors", method: "POST", body: "x" }),
+    sent(url, { method: "POST", headers: { "x-file-name": "x" } }),
+    navigator.sendBeacon(url, "x"),
+    opened(new EventSource(url)),
+    opened(new WebSocket(url.replace("http:", "ws:"))),
+  ]);
+  return Promise.all(all);
+}"""
+
+
+@pytest.fixture
+def folder_with_canary(tmp_path: Path) -> Path:
+    """A folder with a planner whose module writes a file named `reached`, as checked here."""
+    (tmp_path / "canary.py").write_text(CANARY)
+    play = [sys.executable, "-m", "getaway", "play", str(MAPS / "corner-shop"), "--planner", "canary:plan"]
+    subprocess.run(play, cwd=tmp_path, check=True, capture_output=True)
+    (tmp_path / "reached").unlink()
+    return tmp_path
+
+
+@pytest.mark.parametrize("command", ["view", "serve"])
+def test_nothing_that_a_foreign_page_sends_reaches_a_planner(
+    command: str, rebound_browser: Browser, foreign_port: int, folder_with_canary: Path
+) -> None:
+    # The program of the Python package, which finds planners in the working directory.
+    arguments = [str(CAUGHT)] if command == "view" else [str(MAPS / "corner-shop"), "--games", "2"]
+    program = [sys.executable, "-m", "getaway", command, *arguments, "--port", "0"]
+    server = subprocess.Popen(program, cwd=folder_with_canary, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        assert server.stdout is not None
+        line = server.stdout.readline()
+        found = re.search(r":(\d+)", line)
+        assert found, line
+        port = int(found[1])
+        if command == "serve":
+            for _ in stay(f"ws://127.0.0.1:{port}"):
+                pass
+        page = rebound_browser.new_page()
+        answers: list[Response] = []
+        asked: set[str] = set()
+        page.on("request", lambda request: asked.add(request.resource_type) if f":{port}/" in request.url else None)
+        page.on("response", lambda response: answers.append(response) if f":{port}/" in response.url else None)
+        results = []
+        for name, host in (("127.0.0.1", "127.0.0.1"), (REBOUND, "localhost"), (REBOUND, "0.0.0.0")):
+            page.goto(f"http://{name}:{foreign_port}/")
+            results += page.evaluate(ATTEMPTS, [f"http://{host}:{port}{path}" for path in PATHS])
+        assert not (folder_with_canary / "reached").exists(), "a foreign page has run a module"
+        assert not {"open", "basic 200", "cors 200"} & set(results), results
+        # Browsers hide most of the refusals from the page and from Playwright.
+        assert answers and {"image", "script", "document", "fetch", "eventsource"} <= asked, asked
+        for answer in answers:
+            # Browsers hide the origin of a request to 0.0.0.0, so the server only sends the page.
+            is_plain_page = "0.0.0.0" in answer.url and answer.request.method == "GET"
+            expected = {403, 404, 405} | ({200} if answer.url.rstrip("?").endswith(f":{port}/") else set()) if is_plain_page else {403}
+            assert answer.status in expected, f"{answer.request.method} {answer.url}: {answer.status}"
+        page.close()
+        assert server.poll() is None
+    finally:
+        server.kill()
+        server.communicate()

@@ -106,7 +106,7 @@ def test_command_of_a_game_reproduces_its_score(
 
 
 def watched(page: Page) -> FrameLocator:
-    """The viewer within the report, once it shows a game."""
+    """The viewer in the report, once it shows a game."""
     viewer = page.frame_locator("#watch-frame")
     expect(viewer.locator("#tick")).not_to_have_text("–")
     return viewer

@@ -1,4 +1,4 @@
-"""The documentation as a site, in a real browser: read from a disk, without a network."""
+"""The documentation as a site, read from a disk without a network in a real browser."""
 
 from __future__ import annotations
 
@@ -7,15 +7,13 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from conftest import ROOT
-from test_docs import build_site
+from conftest import ROOT, build_site
 
 from .conftest import TIMEOUT_MS, OpenPage
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The built site."""
     folder = tmp_path_factory.mktemp("site")
     done = build_site(ROOT, folder)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -40,7 +38,7 @@ def test_pages_fit_their_screen_and_load_nothing_from_elsewhere(site: Path, open
     elsewhere: list[str] = []
     page.on("request", lambda request: elsewhere.append(request.url) if not request.url.startswith(("file:", "data:")) else None)
     # The 404 page has links from the root of a server.
-    for file in sorted(set(site.glob("*.html")) - {site / "404.html"}):
+    for file in sorted(set(site.rglob("*.html")) - {site / "404.html"}):
         page.goto(file.as_uri())
         width, screen = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
         assert width <= screen, f"{file.name} is {width} pixels wide on a screen of {screen}"

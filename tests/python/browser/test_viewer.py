@@ -20,7 +20,6 @@ from .conftest import CAUGHT, OpenPage, View, open_analysed, stay, wait_for_fram
 
 @pytest.fixture(scope="module")
 def messages() -> list[Any]:
-    """The recorded states of the game."""
     with gzip.open(CAUGHT, "rt") as lines:
         return [json.loads(line)["game_message"] for line in lines]
 
@@ -31,8 +30,8 @@ def open_replay(page: Page, url: str) -> None:
 
 
 def read_view(page: Page) -> Any:
-    """The positions in the current frame, and where the canvas drew the threats, in tiles."""
-    # Two animation frames, so that the requested frame has been drawn.
+    """The positions in the current frame, and the tiles on which the canvas drew the threats."""
+    # Wait until the requested frame has been drawn.
     wait_for_frame(page)
     return page.evaluate(
         """() => {
@@ -57,7 +56,6 @@ def assert_shows(page: Page, message: Any) -> None:
 
 
 def colour_at_player(page: Page) -> list[int]:
-    """The canvas colour in the middle of the player's tile."""
     colour: list[int] = page.evaluate(
         """() => {
           const { replay, index, mapView } = viewer;
@@ -127,7 +125,7 @@ def test_hovering_a_threat_shows_its_card(page: Page, view: View, messages: list
         card = page.locator("#card")
         expect(card).to_be_visible()
         expect(card).to_contain_text(recorded["style"])
-        expect(card).to_contain_text(re.compile("next moves, by tick: .*[0-9]|none in the known ticks"))
+        expect(card).to_contain_text(re.compile("next moves, by tick: .*[0-9]|none known"))
     page.mouse.move(5, 5)
     expect(page.locator("#card")).to_be_hidden()
 
@@ -204,7 +202,7 @@ def test_live_page_follows_a_game_to_its_final_score(page: Page, real_server: Re
     expect(page.locator("#message")).to_contain_text("python bot/application.py --url")
     for last in stay(url):
         if last == 30:
-            # During the game the page shows the current tick, and the forecast.
+            # During the game the page shows the current tick and the forecast.
             wait_until(page, "viewer.replay?.frames.some((frame) => frame.annotation)")
             wait_until(page, "viewer.replay.last >= 29 && viewer.index >= 27")
     expect(page.locator("#outcome")).to_have_text(re.compile("^caught by the [a-z]+ in tick [0-9]+$"))
@@ -213,6 +211,6 @@ def test_live_page_follows_a_game_to_its_final_score(page: Page, real_server: Re
     expect(page.locator("#score")).to_have_text(str(result["score"]))
     expect(page.locator("#subtitle")).to_have_text("stayer")
     assert page.evaluate("viewer.replay.frames.every((frame) => frame.annotation)")
-    # What was seen live can be played back.
+    # The live game can be played back.
     page.keyboard.press("Home")
     assert read_view(page)["tick"] == 1

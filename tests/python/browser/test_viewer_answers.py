@@ -1,4 +1,4 @@
-"""The viewer's answers: why a game was lost, branches, several games, and what came over the wire."""
+"""The viewer's answers: the cause of a loss, branches, several games, and wire incidents."""
 
 from __future__ import annotations
 
@@ -64,9 +64,15 @@ def test_arrow_keys_and_planners_take_over_from_any_tick(page: Page, view: View)
     page.locator("#let-play").click()
     wait_until(page, "viewer.other.replay.header.status === 'complete'")
     expect(page.locator("#other-title")).to_contain_text("survival from tick 60 on: survived: 10,005")
-    page.locator("#branch-planner").fill("clever")
-    page.locator("#let-play").click()
-    expect(page.locator("#banner")).to_contain_text('is "clever" a planner?')
+
+
+def test_page_names_planners_of_the_library_only(open_page: OpenPage, view: View) -> None:
+    page = open_page(logs_matter=False)
+    open_analysed(page, view(str(CAUGHT)))
+    for planner in ("clever", "os:abort"):
+        page.locator("#branch-planner").fill(planner)
+        page.locator("#let-play").click()
+        expect(page.locator("#banner")).to_contain_text(f"Cannot play from here: no planner named {planner}: ")
 
 
 def test_human_plays_a_map_from_the_start(page: Page, view: View) -> None:
@@ -136,7 +142,8 @@ def test_recording_can_be_dropped_onto_the_page(open_page: OpenPage, view: View,
 
 @pytest.fixture(scope="module")
 def wire_recording(getaway_program: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A game that the server recorded: one command cannot be read, one is missing, one late, and the bot leaves."""
+    """A server's recording with an unreadable, a missing and a late command, and a
+    disconnection."""
     file = tmp_path_factory.mktemp("wire") / "wire.jsonl.gz"
     command = [str(getaway_program), "serve", "--port", "0", "--games", "1", "--json", "--tick-ms", "1000", "--record", str(file), "roundabout"]
     server = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -212,7 +219,7 @@ def test_live_page_pauses_where_it_is_and_says_how_it_ended(page: Page, real_ser
 
 
 def test_page_says_that_the_server_has_died(open_page: OpenPage, real_server: RealServer) -> None:
-    # The browser logs the failed requests, which is not the page's fault.
+    # The browser logs failed requests, which are not errors of the page.
     page = open_page(logs_matter=False)
     url, server = real_server("roundabout")
     page.goto(url.replace("ws:", "http:"))

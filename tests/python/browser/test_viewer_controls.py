@@ -1,4 +1,4 @@
-"""Every control of the viewer page does what it says, and the page is fast enough to use them."""
+"""Every control of the viewer page works, and the page is fast enough to use them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from conftest import ROOT, RealServer
 
 from .conftest import CAUGHT, GAMES, OpenPage, View, drop, open_analysed, stay, tick, wait_for_frame, wait_until
 
-#: The controls of the page, with the tests that use them: here, and in the other files of the viewer.
+#: The controls of the page, with the tests that use them here and in the other viewer files.
 CONTROLS = {
     "banner-close": "test_banner_can_be_closed",
     "library-filter": "test_folder_is_a_list_that_sorts_filters_and_compares",
@@ -57,7 +57,6 @@ CONTROLS = {
 
 
 def press_keys(page: Page, *keys: str) -> list[int]:
-    """The tick after each key."""
     ticks = []
     for key in keys:
         page.keyboard.press(key)
@@ -131,7 +130,7 @@ def test_marks_are_visited_and_named(page: Page, whole_game: Path) -> None:
     assert tick(page) == marks[1]
     page.locator("#end").click()
     assert press_keys(page, "p", "n", "p") == [marks[-2], marks[-1], marks[-2]]
-    # Pointing at a mark names it.
+    # Pointing at a mark shows its name.
     box = page.locator("#marks").bounding_box()
     assert box
     x = page.evaluate("viewer.timeline.x(viewer.replay.header.marks.at(-1).index, viewer.end)")
@@ -196,7 +195,7 @@ def test_pad_moves_the_car(page: Page, view: View) -> None:
 
 
 def test_analysis_can_be_asked_for_again(open_page: OpenPage, view: View) -> None:
-    # The browser logs the failed request, which is not the page's fault.
+    # The browser logs the failed request, which is not an error of the page.
     page = open_page(logs_matter=False)
     page.route("**/analysis/**", lambda route: route.fulfill(status=409), times=1)
     page.goto(view(str(CAUGHT)))
@@ -226,7 +225,7 @@ def test_list_sorts_by_every_column(page: Page, view: View) -> None:
 
 
 def test_banner_can_be_closed(open_page: OpenPage, view: View, tmp_path: Path) -> None:
-    # The browser logs the refused file, which is not the page's fault.
+    # The browser logs the refused file, which is not an error of the page.
     page = open_page(logs_matter=False)
     open_analysed(page, view(str(CAUGHT)))
     broken = tmp_path / "broken.jsonl"
@@ -250,7 +249,7 @@ def test_address_can_be_changed_while_the_page_is_open(page: Page, view: View) -
     wait_until(page, "viewer.tick === 77")
     page.evaluate("location.hash = '#tick=99999'")
     wait_until(page, "viewer.tick === 108")
-    # A frame between the change and the browser's event, which puts the tick on show into the address.
+    # A frame between the change and the browser's event puts the displayed tick into the address.
     page.evaluate("(location.hash = '#tick=50', viewer.updateHash())")
     wait_until(page, "viewer.tick === 50")
     wait_until(page, "location.hash === '#tick=50'")
@@ -296,7 +295,7 @@ def test_themes_differ_and_a_phone_has_every_control_in_reach(open_page: OpenPag
 
 @pytest.fixture(scope="module")
 def whole_game(getaway_program: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The page of a game of 2,000 ticks on the bundled map whose page is largest; the same on every machine."""
+    """The page of a reproducible game of 2,000 ticks on the bundled map with the largest page."""
     folder = tmp_path_factory.mktemp("whole")
     recording, page = folder / "game.jsonl.gz", folder / "game.html"
     for command in (["play", "metropolis", "--budget-ticks", "100000", "--save", str(recording)], ["view", str(recording), "--html", str(page)]):
@@ -319,8 +318,8 @@ def test_page_of_a_whole_game_is_small_and_opens_at_once(page: Page, whole_game:
         wait_until(page, "window.openedMs > 0")
         opened_ms = page.evaluate("openedMs")
         metrics = {metric["name"]: 1000 * metric["value"] for metric in session.send("Performance.getMetrics")["metrics"]}
-        # The page's own time: without that in which its main thread could have run but another
-        # program had the processor, and at least the processor time of all threads of its process.
+        # The page's own time: excludes the time in which its main thread waited for a processor,
+        # and includes at least the processor time of all threads of its process.
         interrupted_ms = metrics["TaskDuration"] - metrics["ThreadTime"]
         used_ms = metrics["ProcessTime"] - used_before_ms
         used_before_ms = metrics["ProcessTime"]
@@ -336,7 +335,7 @@ def test_all_layers_are_drawn_within_a_frame_at_the_highest_speed(page: Page, wh
     for layer in ("paths", "arrival", "deadly"):
         page.locator(f"input[name={layer}]").check()
     page.locator("#speed").select_option("100")
-    # What the page does for a frame, at the ticks that a screen of 60 Hz shows.
+    # The work of the page per frame, at the ticks that a screen of 60 Hz shows.
     times = page.evaluate(
         """() => {
           const times = [];

@@ -1,4 +1,4 @@
-"""`getaway.cluster`: the same numbers and files on this machine and on a Ray cluster."""
+"""`getaway.cluster` gives the same numbers and files locally and on a Ray cluster."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_commands_return_plain_data() -> None:
 def test_worker_plays_the_games_of_a_series() -> None:
     play_games = getaway._getaway.play_games
     with pytest.raises(ValueError, match="the series: "):
-        play_games("{}", [0])
+        play_games("{}", [0], {})
 
 
 DISCOVERY: dict[str, Any] = {"budget_evals": 20, "plays": 4, "operators": 1, "unseen": 10, "finalists": 2}
@@ -80,7 +80,7 @@ def test_missing_ray_is_one_error(tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def two_nodes() -> Any:
     """A cluster of two nodes in one process group: its address, the Ray module, and the nodes."""
-    ray = pytest.importorskip("ray", reason="Ray is not installed")
+    import ray
     from ray.cluster_utils import Cluster
 
     nodes = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
@@ -90,7 +90,6 @@ def two_nodes() -> Any:
 
 
 def files(folder: Path, name: str, **options: Any) -> tuple[bytes, Any]:
-    """The games and the result of a tournament."""
     result = cluster.tournament(["random", "sampling", "safest"], MAPS, report=folder / f"{name}.html", **SMALL, **options)
     return (folder / f"{name}.csv").read_bytes(), without_times(result)
 
@@ -108,7 +107,7 @@ def test_cluster_plays_the_same_games(two_nodes: Any, tmp_path: Path) -> None:
 
 
 def test_one_node_plays_the_same_games(two_nodes: Any, tmp_path: Path) -> None:
-    # A cluster of one node beside the one of two.
+    # A cluster of one node beside the cluster of two.
     assert files(tmp_path, "one", address="local") == files(tmp_path, "here")
 
 
@@ -169,8 +168,7 @@ def test_planners_in_python_are_sent_to_the_nodes(two_nodes: Any, tmp_path: Path
     entrants = ["planners_of_mine:upwards", "safest", "planners_of_mine:Turner"]
     here = cluster.tournament(entrants, MAPS, **SMALL)
     assert without_times(cluster.tournament(entrants, MAPS, address=two_nodes[0], **SMALL)) == without_times(here)
-    # Ray may start workers in the same folder; what is sent must work where the module does not
-    # exist.
+    # Ray may start workers in the same folder, but the sent code must work without the module.
     code = "import json, sys; from getaway import cluster; from ray import cloudpickle; "
     send = code + "sys.stdout.buffer.write(cloudpickle.dumps(cluster._python_planners(json.dumps({'planners': sys.argv[1:]}))))"
     sent = subprocess.run([sys.executable, "-c", send, *entrants], capture_output=True, check=True, timeout=TIMEOUT_S).stdout
@@ -181,7 +179,7 @@ def test_planners_in_python_are_sent_to_the_nodes(two_nodes: Any, tmp_path: Path
     assert done.stdout.decode().split() == ["U"]
 
 
-# A change of the Python files alone, and a version from before builds had a name.
+# Builds with other Python files, and a version from before builds had a name.
 OTHER_BUILDS = {
     "changed": ("cluster.py", "# changed", r"\S+\+\w{16}\.\w{8}"),
     "older": ("__init__.py", "__version__ = '0.0.1'", r"0\.0\.1"),

@@ -1,0 +1,31 @@
+"""The documentation builds as a site, and a dead link fails the build."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT, build_site
+
+
+@pytest.mark.parametrize("link", ["[link](nowhere.md)", "[link](rules.md#nowhere)", "![image](nowhere.png)"])
+def test_dead_link_fails_the_build_of_the_site(link: str, tmp_path: Path) -> None:
+    for name in ("docs", "tools"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    shutil.copy(ROOT / "mkdocs.yml", tmp_path)
+    with open(tmp_path / "docs" / "rules.md", "a") as page:
+        page.write(f"\n{link}\n")
+    done = build_site(tmp_path, tmp_path / "site")
+    assert done.returncode == 1 and "nowhere" in done.stderr, done.stdout + done.stderr
+
+
+def test_site_builds_without_a_warning_and_its_search_finds_the_protocol(tmp_path: Path) -> None:
+    done = build_site(ROOT, tmp_path / "site")
+    assert done.returncode == 0 and "WARNING" not in done.stderr, done.stdout + done.stderr
+    index = json.loads((tmp_path / "site" / "search" / "search_index.json").read_text())
+    assert "protocol.html#register" in {entry["location"] for entry in index["docs"] if "REGISTER" in entry["text"]}
+    assert os.path.getsize(tmp_path / "site" / "python.html") > 10_000

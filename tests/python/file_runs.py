@@ -1,0 +1,570 @@
+"""Gives foreign files to every interface that takes a file, and edited journals to `--resume`.
+
+    .venv/bin/python tests/python/file_runs.py foreign --count 1000 --seed 1
+    .venv/bin/python tests/python/file_runs.py edits --count 1000 --seed 1
+
+`foreign` makes `--count` files (empty, one line, huge, read-only, devices, pipes, sockets, links,
+folders, getaway's own files of every kind, damaged ones). It gives each to every option and
+argument of the program that takes a file, and to the functions of the Python package. No file may
+change by a byte. Unusable files must be refused with one line, within a second of processor time
+and 100 MB. The list of options comes from the program's help, so new options are included. `edits`
+changes single fields of resumed files: each must be refused with its line number and stay
+unchanged. The test suite runs a few of each.
+"""
+
+from __future__ import annotations
+
+import argparse
+import faulthandler
+import gzip
+import hashlib
+import json
+import os
+import random
+import re
+import shutil
+import socket
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from itertools import repeat
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+TIMEOUT_S = 60.0
+CPU_MAX_S = 1.0
+MEMORY_MAX_MB = 100.0
+HUGE_BYTES = 1 << 38
+FILE_VALUE = re.compile(r"FILE|DIR|OUT|MAP|RECORDING")
+"""Value names of options and arguments that take a file or a folder, as a test of the program
+checks."""
+
+GAME = "games/market-square-flee-200-ticks.jsonl.gz"
+SERIES = ["--samples", "1", "--budget-ticks", "1", "--threads", "1"]
+LOGGING_BOT = "pipe:echo oops >&2"
+COMMANDS: dict[str, tuple[list[str], list[str]]] = {
+    "analyse": ([GAME], []),
+    "battle": (["random", LOGGING_BOT, "corner-shop"], SERIES),
+    "bridge": ([], []),
+    "discover": ([], ["--budget-evals", "1", "--plays", "1", "--operators", "0", "--unseen", "1", "--finalists", "1"]),
+    "eval": (["corner-shop"], ["--planner", LOGGING_BOT, *SERIES]),
+    "mapgen": ([], ["--count", "1", "--seed", "1", "--size", "11x11", "--threats", "1"]),
+    "maps": (["corner-shop"], []),
+    "play": (["corner-shop"], ["--planner", "random", "--budget-ticks", "1"]),
+    "probe": ([GAME], []),
+    "replay": ([GAME], []),
+    "rules": ([], []),
+    "serve": (["corner-shop"], ["--port", "0", "--games", "1"]),
+    "simulate": (["corner-shop"], []),
+    "solve": (["corner-shop"], []),
+    "tournament": (["random", LOGGING_BOT], ["--map", "corner-shop", *SERIES]),
+    "verify": (["good.proof", "snail"], []),
+    "view": ([GAME], ["--html", "new.html"]),
+}
+"""Working positional arguments and options of each command. The file under test replaces or follows
+them."""
+
+# The kinds of files that an option or argument takes, by its own name, its command or its value
+# name.
+TAKES = {
+    "--rules": {"rules", "empty object"},
+    "--diff": {"rules", "empty object"},
+    "--memory": {"memory"},
+    "--with": set(),
+    "FILE of verify": {"certificate"},
+    "FILE": {"recording", "long recording"},
+    "RECORDING": {"recording", "long recording"},
+    "MAP": {"map folder"},
+    "FILE|MAP": {"recording", "long recording", "map folder"},
+    "--maps": {"maps folder"},
+    "--out": {"folder"},
+    "--logs": {"folder"},
+}
+
+TRIED = {"folder", "long recording"}
+"""Kinds that are also tested where they are valid."""
+
+
+@dataclass
+class Foreign:
+
+    path: Path
+    kind: str
+    takes_as: set[str] = field(default_factory=set)
+
+
+@dataclass
+class Place:
+    """An option or argument of a command that takes a file."""
+
+    command: str
+    name: str
+    value: str
+    index: int | None
+
+    def arguments(self, file: str) -> list[str]:
+        positional, options = (list(part) for part in COMMANDS[self.command])
+        if self.index is not None:
+            positional[self.index : self.index + 1] = [file]
+        elif self.name in ("--html", "--png", "--gif", "--video"):
+            options = [self.name, file, *(["--tick", "5"] if self.name == "--png" else [])]
+        else:
+            if self.name == "--logs" and self.command in ("play", "view"):
+                positional, options = ["corner-shop"], [*(["--html", "new.html"] if self.command == "view" else []), "--planner", LOGGING_BOT]
+            options = [*options, self.name, file]
+        if self.command == "mapgen" and self.name != "--out":
+            options += ["--out", "new"]
+        return [self.command, *positional, *options]
+
+    def takes(self) -> set[str]:
+        """Returns the kinds of files that are not foreign for this argument."""
+        names = (self.name, f"{self.value} of {self.command}", self.value)
+        return next((TAKES[name] for name in names if name in TAKES), set())
+
+
+def places(program: Path) -> list[Place]:
+    """Returns every option and argument of the program that takes a file, from its help."""
+    found = []
+    for command in COMMANDS:
+        text = subprocess.run([program, command, "--help"], capture_output=True, text=True, check=True).stdout
+        text = text.split("\nExamples:")[0]
+        for name, value in re.findall(r"^ +(?:-\w, )?(--[\w-]+) <([^>]+)>", text, re.MULTILINE):
+            if FILE_VALUE.search(value):
+                found.append(Place(command, name, value, None))
+        arguments = text.partition("\nArguments:\n")[2].partition("\n\n")[0]
+        values = re.findall(r"^  [<\[]([^>\]]+)[>\]]", arguments, re.MULTILINE)
+        found += [Place(command, value, value, index) for index, value in enumerate(values) if FILE_VALUE.search(value)]
+    listed = re.findall(r"^  ([a-z]+) ", subprocess.run([program, "--help"], capture_output=True, text=True, check=True).stdout, re.MULTILINE)
+    assert set(listed) - {"help"} == set(COMMANDS), "a command is missing here"
+    return found
+
+
+def own_files(program: Path, folder: Path) -> dict[str, bytes]:
+    """Returns files that the program writes, by kind; also leaves the certificate in the folder."""
+
+    def run(*arguments: str) -> None:
+        subprocess.run([program, *arguments], cwd=folder, check=True, capture_output=True, timeout=TIMEOUT_S)
+
+    run("play", "snail", "--planner", "random", "--budget-ticks", "1", "--save", "recording", "--memory", "memory")
+    run("eval", "snail", "--planner", "random", *SERIES, "--seed", "9", "--resume", "journal of games", "--report", "report.html")
+    run("discover", *COMMANDS["discover"][1], "--seed", "9", "--resume", "journal of a discovery")
+    run("solve", "snail", "--certificate", "good.proof")
+    files = {name: (folder / name).read_bytes() for name in ("recording", "memory", "journal of games", "journal of a discovery")}
+    files["rules"] = subprocess.run([program, "rules"], check=True, capture_output=True).stdout
+    files["certificate"] = (folder / "good.proof").read_bytes()
+    files |= {f"report {ending}": (folder / f"report.{ending}").read_bytes() for ending in ("html", "csv", "json")}
+    files["picture"] = (ROOT / "maps" / "snail" / "layout.png").read_bytes()
+    files["description"] = (ROOT / "maps" / "snail" / "meta.json").read_bytes()
+    return files
+
+
+@dataclass
+class Content:
+    """The content of a foreign file: pieces, each repeated a number of times."""
+
+    kind: str
+    pieces: list[tuple[bytes, int]]
+    takes_as: set[str] = field(default_factory=set)
+    zipped: bool = False
+
+    def write(self, path: Path) -> None:
+        """Writes the file piece by piece, because children inherit this process's peak memory."""
+        with gzip.open(path, "wb", 1) if self.zipped else open(path, "wb") as file:
+            for piece, count in self.pieces:
+                block = piece * min(count, 1 + (1 << 16) // len(piece))
+                for _ in range(count // max(1, len(block) // len(piece))):
+                    file.write(block)
+
+
+def contents(own: dict[str, bytes], rng: random.Random) -> Iterator[Content]:
+    """Yields contents of foreign files without end."""
+    tick, journal = own["recording"].splitlines(keepends=True)[0], own["journal of games"]
+    state, header = tick.partition(b',"actions"')[0], journal.splitlines(keepends=True)[0]
+    for kind, text in {
+        "empty": b"",
+        "blank": b"\n",
+        "one line of JSON": b'{"name":"notes","lines":[1,2,3]}',
+        "one line of JSON with newline": b'{"name":"notes","lines":[1,2,3]}\n',
+        "array": b"[1,2,3]",
+        "number": b"7",
+        "text": b"my notes\n",
+        "text without newline": b"my notes",
+        "game of an earlier version": b'{"map":"corner-shop","layout":"0","planner":"random","sample":0,"score":10005}',
+        "settings of an earlier version": b'{"problem":"survival","grammar":"paper","operators":0}\n[0,1.5]\n',
+        "memory of an earlier version": b'{\n  "rules": {},\n  "words": [],\n  "doubts_rules": false\n}\n',
+        "journal without newline": header.rstrip(),
+        "journal of a later version": header.replace(b'"version":1', b'"version":2'),
+        "journal of another kind": header.replace(b'"games"', b'"ladder"'),
+        "journal and notes": journal + b"my notes\n",
+        "half a zip": gzip.compress(rng.randbytes(1000))[:500],
+        "UTF-16": "my notes\n".encode("utf-16"),
+    }.items():
+        yield Content(kind, [(text, 1)] if text else [])
+    yield Content("empty object", [(b"{}", 1)], {"empty object"})
+    yield Content("empty object with newline", [(b"{}\n", 1)], {"empty object"})
+    values = (b"0,", 8 << 20)
+    for kind, pieces in {
+        "deep array": [(b"[", 100_000)],
+        "deep object": [(b'{"rules":', 50_000)],
+        "blank lines": [(b"\n", 1 << 20)],
+        "one long line": [(b"x", 40 << 20)],
+        "long array": [(b"[", 1), values, (b"0]", 1)],
+        "tick with many actions": [(state + b',"actions":[', 1), (b"{},", 5 << 20), (b"{}]}\n", 1)],
+    }.items():
+        yield Content(kind, pieces)
+        yield Content(f"zipped {kind}", pieces, zipped=True)
+    # These treat a file that is too long as missing.
+    for kind, pieces in {
+        "state with a long array": [(state[:-1] + b',"constants":[', 1), values, (b'0]},"actions":[]}\n', 1)],
+        "tick with a long note": [(state + b',"actions":[],"game":[', 1), values, (b"0]}\n", 1)],
+    }.items():
+        yield Content(kind, pieces, {"long recording"})
+        yield Content(f"zipped {kind}", pieces, {"long recording"}, zipped=True)
+    yield Content("zipped zeros", [(bytes(1 << 10), 200 << 10)], zipped=True)
+    yield Content("zipped line feeds", [(b"\n", 200 << 20)], zipped=True)
+    for kind, text in own.items():
+        yield Content(kind, [(text, 1)], {kind})
+    while True:
+        kind = rng.choice(sorted(own))
+        content = bytearray(own[kind])
+        damage = rng.choice(["changed", "cut", "joined", "noise"])
+        if damage == "changed":
+            # The program cannot detect changes of a file that may be edited, such as rules.
+            for _ in range(rng.randint(1, 3)):
+                content[rng.randrange(len(content))] = rng.randrange(256)
+            yield Content(f"changed {kind}", [(bytes(content), 1)], {kind})
+        elif damage == "cut":
+            yield Content(f"cut {kind}", [(bytes(content[: rng.randrange(1, len(content))]), 1)], {kind})
+        elif damage == "joined":
+            yield Content(f"{kind} and more", [(bytes(content) + own[rng.choice(sorted(own))], 1)], {kind})
+        else:
+            yield Content("noise", [(rng.randbytes(rng.choice([1, 100, 10_000, 1_000_000])), 1)])
+
+
+def special_files(own: dict[str, bytes], folder: Path) -> list[Foreign]:
+    """Creates devices, pipes, links, folders and huge files."""
+    found: list[Foreign] = []
+
+    def add(kind: str, *takes_as: str, ending: str = "") -> Path:
+        path = folder / f"special-{len(found):02}{ending}"
+        found.append(Foreign(path, kind, set(takes_as)))
+        return path
+
+    def folder_with(path: Path, files: dict[str, bytes]) -> Path:
+        path.mkdir()
+        for name, content in files.items():
+            (path / name).write_bytes(content)
+        return path
+
+    endings = ["", ".jsonl", ".jsonl.gz", ".html", ".json"]
+    for ending in endings:
+        os.mkfifo(add("pipe", ending=ending))
+    held = add("held pipe")
+    os.mkfifo(held)
+    # Opening it does not block, but no data ever arrives, because this process keeps it open.
+    os.open(held, os.O_RDWR)
+    listening = socket.socket(socket.AF_UNIX)
+    listening.bind(str(add("socket")))
+    for device in ("zero", "null", "full", "urandom", "tty"):
+        for ending in endings[:2]:
+            add(f"link to /dev/{device}", ending=ending).symlink_to(f"/dev/{device}")
+        found.append(Foreign(Path("/dev") / device, f"/dev/{device}"))
+    found.append(Foreign(Path("/proc/kmsg"), "/proc/kmsg"))
+    found.append(Foreign(Path("/proc/self/mem"), "/proc/self/mem"))
+    for ending in endings:
+        with open(add("huge file", ending=ending), "wb") as file:
+            file.truncate(HUGE_BYTES)
+    for kind in ("journal of games", "recording", "memory", "certificate"):
+        path = add(f"huge file that begins as a {kind}", ending=".jsonl")
+        path.write_bytes(own[kind])
+        os.truncate(path, 1 << 32)
+    target = add("read-only file")
+    target.write_bytes(b"{}")
+    target.chmod(0o444)
+    found[-1].takes_as = {"empty object"}
+    target = add("file without permissions")
+    target.write_bytes(b"my notes")
+    target.chmod(0)
+    for ending in endings:
+        add("link to a file", ending=ending).symlink_to(target)
+        add("link to a pipe", ending=ending).symlink_to(held)
+        add("link to nothing", ending=ending).symlink_to(folder / "nothing")
+        loop = add("link to itself", ending=ending)
+        loop.symlink_to(loop)
+    os.link(target, add("hard link"))
+    add("empty folder", "folder").mkdir()
+    add("empty folder", "folder", ending=".jsonl").mkdir()
+    logs = {name: b"mine" for name in ("bot.log", "1-corner-shop-1.log", "2-corner-shop-1.log", "layout.png", "a.jsonl")}
+    folder_with(add("folder of files", "folder"), logs)
+    os.mkfifo(folder_with(add("folder with a pipe", "folder"), {}) / "a.jsonl")
+    description = {"meta.json": own["description"]}
+    os.mkfifo(folder_with(add("map whose picture is a pipe", "folder"), description) / "layout.png")
+    (folder_with(add("map whose picture is a device", "folder"), description) / "layout.png").symlink_to("/dev/zero")
+    os.mkfifo(folder_with(add("map whose description is a pipe", "folder"), {"layout.png": own["picture"]}) / "meta.json")
+    picture = folder_with(add("map whose picture is huge", "folder"), description) / "layout.png"
+    picture.write_bytes(own["picture"])
+    os.truncate(picture, HUGE_BYTES)
+    maps = add("folder of such maps", "folder")
+    maps.mkdir()
+    os.mkfifo(folder_with(maps / "one", description) / "layout.png")
+    map_files = {"layout.png": own["picture"], "meta.json": own["description"]}
+    folder_with(add("map folder", "map folder", "folder"), map_files)
+    maps = add("maps folder", "maps folder", "folder")
+    maps.mkdir()
+    folder_with(maps / "one", map_files)
+    return found
+
+
+def foreign_files(own: dict[str, bytes], folder: Path, count: int, rng: random.Random) -> list[Foreign]:
+    files = special_files(own, folder)
+    for number, content in enumerate(contents(own, rng)):
+        if len(files) >= count:
+            break
+        path = folder / f"file-{number:04}{rng.choice(['', '', '.json', '.jsonl', '.jsonl.gz', '.html', '.proof', '.png'])}"
+        content.write(path)
+        if rng.random() < 0.1:
+            path.chmod(0o444)
+        files.append(Foreign(path, content.kind, content.takes_as))
+    return files
+
+
+def snapshot(path: Path) -> dict[str, Any]:
+    """Returns everything about a file and the files in a folder that must not change."""
+    status = path.lstat()
+    found: dict[str, Any] = {"": (status.st_mode, status.st_ino)}
+    if stat.S_ISLNK(status.st_mode):
+        found["link"] = os.readlink(path)
+    elif stat.S_ISDIR(status.st_mode):
+        for entry in sorted(path.iterdir()):
+            found[entry.name] = snapshot(entry)
+    elif stat.S_ISREG(status.st_mode) and not str(path).startswith("/proc"):
+        found["file"] = (status.st_size, status.st_blocks, status.st_mtime_ns, status.st_ctime_ns)
+        if status.st_size < 1 << 22:
+            found["content"] = hashlib.sha256(path.read_bytes()).hexdigest()
+    return found
+
+
+def is_kept(before: dict[str, Any], after: dict[str, Any]) -> bool:
+    """True if every earlier file is unchanged; a folder may have more files."""
+    return all(name in after and (is_kept(value, after[name]) if isinstance(value, dict) else after[name] == value) for name, value in before.items())
+
+
+@dataclass
+class Run:
+    code: int
+    text: str
+    cpu_s: float
+    wall_s: float
+    memory_mb: float
+
+
+def run(program: Path, arguments: list[str], folder: Path) -> Run:
+    """Runs the program in a folder; kills it after `TIMEOUT_S`."""
+    with tempfile.TemporaryFile() as log:
+        start = time.monotonic()
+        process = subprocess.Popen([program, *arguments], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=log)
+        while True:
+            pid, status, usage = os.wait4(process.pid, os.WNOHANG)
+            if pid:
+                break
+            if time.monotonic() - start > TIMEOUT_S:
+                process.kill()
+            time.sleep(0.002)
+        wall_s = time.monotonic() - start
+        process.returncode = os.waitstatus_to_exitcode(status)
+        log.seek(0)
+        text = log.read(10_000).decode(errors="replace")
+    return Run(process.returncode, text, usage.ru_utime + usage.ru_stime, wall_s, usage.ru_maxrss / 1024)
+
+
+def try_file(program: Path, place: Place, file: Foreign, folder: Path) -> Run | None:
+    """Gives a file to the program; returns `None` if the file is not foreign for this argument."""
+    taken = place.takes() & file.takes_as
+    if taken - TRIED:
+        return None
+    scratch = Path(tempfile.mkdtemp(dir=folder))
+    for name in ("games", "maps"):
+        (scratch / name).symlink_to(ROOT / name)
+    (scratch / "good.proof").symlink_to(folder / "good.proof")
+    before = snapshot(file.path)
+    arguments = place.arguments(str(file.path))
+    found = run(program, arguments, scratch)
+    case = f"{' '.join(arguments)} ({file.kind}): {found}"
+    assert is_kept(before, snapshot(file.path)), f"changed: {case}"
+    assert taken or found.code in (1, 2), f"not refused: {case}"
+    assert found.code == 0 or re.fullmatch(r"error: [^\n]+\n", found.text), f"not one line: {case}"
+    assert found.wall_s < TIMEOUT_S and found.cpu_s <= CPU_MAX_S, f"too long: {case}"
+    assert found.memory_mb <= MEMORY_MAX_MB, f"too much memory: {case}"
+    left = sorted(entry.name for entry in scratch.iterdir() if entry.name not in ("games", "maps", "good.proof"))
+    assert found.code == 0 or not left, f"left behind {left}: {case}"
+    shutil.rmtree(scratch)
+    return found
+
+
+def try_functions(files: list[Foreign]) -> int:
+    """Gives files to the functions of the Python package and to the bot's recorder; returns the
+    number of calls."""
+    import getaway
+
+    sys.path.insert(0, str(ROOT / "bot"))
+    from client import Recorder
+
+    snail = getaway.load_map("snail")
+    functions: dict[str, tuple[Callable[[Path], object], set[str]]] = {
+        "load_map": (getaway.load_map, {"map folder"}),
+        "Game": (getaway.Game, {"map folder"}),
+        "maps": (getaway.maps, {"maps folder", "folder"}),
+        "Map.save": (snail.save, set()),
+        "Recorder": (Recorder, set()),
+    }
+    calls = 0
+    for file in files:
+        # A blocked call cannot be interrupted, so the process ends.
+        faulthandler.dump_traceback_later(TIMEOUT_S, exit=True)
+        for name, (function, takes) in functions.items():
+            if takes & file.takes_as:
+                continue
+            before, start = snapshot(file.path), time.thread_time()
+            try:
+                function(file.path)
+            except (ValueError, OSError):
+                calls += 1
+            else:
+                raise AssertionError(f"{name}({file.path}) accepts a {file.kind}")
+            assert time.thread_time() - start <= CPU_MAX_S, f"{name}({file.path}), a {file.kind}, takes long"
+            assert is_kept(before, snapshot(file.path)), f"{name} changes {file.path}, a {file.kind}"
+    faulthandler.cancel_dump_traceback_later()
+    return calls
+
+
+def run_foreign(program: Path, count: int, seed: int, share: int, jobs: int) -> list[str]:
+    """Tries `count` foreign files for every argument, or one of `share` such pairs; returns a
+    summary."""
+    rng = random.Random(seed)
+    found: list[Run] = []
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "own").mkdir()
+        (folder / "files").mkdir()
+        own = own_files(program.resolve(), folder / "own")
+        (folder / "good.proof").write_bytes(own["certificate"])
+        files = foreign_files(own, folder / "files", count, rng)
+        everywhere = places(program)
+        pairs = [(place, file) for place in everywhere for file in files]
+        chosen = [pair for index, pair in enumerate(pairs) if index % share == 0]
+        with ThreadPoolExecutor(jobs) as pool:
+            for result in pool.map(try_file, repeat(program.resolve()), *zip(*chosen), repeat(folder)):
+                if result:
+                    found.append(result)
+        calls = try_functions(files)
+    refused = sum(1 for result in found if result.code)
+    return [
+        f"{len(files)} files of {len({file.kind for file in files})} kinds, {len(everywhere)} options and arguments of {len(COMMANDS)} commands",
+        f"{len(found)} runs, {refused} refused, {calls} calls of Python functions refused; no file changed",
+        f"at most {max(result.cpu_s for result in found):.2f} s of processor time, {max(result.wall_s for result in found):.2f} s of time"
+        f" and {max(result.memory_mb for result in found):.1f} MB",
+    ]
+
+
+def leaves(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Returns the paths of all values in JSON that are neither objects nor arrays."""
+    if isinstance(value, dict):
+        return [leaf for key, inner in value.items() for leaf in leaves(inner, (*path, key))]
+    if isinstance(value, list):
+        return [leaf for index, inner in enumerate(value) for leaf in leaves(inner, (*path, index))]
+    return [path]
+
+
+def changed(value: Any, rng: random.Random) -> Any:
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int):
+        return rng.choice([value + 1, value * 10 + 1, 0 if value else 10_005])
+    if isinstance(value, float):
+        return value + rng.choice([0.5, -1.0, 1000.0])
+    if isinstance(value, str) and value:
+        place = rng.randrange(len(value))
+        return value[:place] + rng.choice([letter for letter in "0aU.~" if letter != value[place]]) + value[place + 1 :]
+    return "U" if isinstance(value, str) else 0
+
+
+def edited(line: str, rng: random.Random) -> tuple[str, str] | None:
+    """Returns the line with one field changed, and its path; `None` if JSON does not round-trip the
+    line."""
+    value = json.loads(line)
+
+    def written() -> str:
+        return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+    if written() != line:
+        return None
+    path = rng.choice(leaves(value))
+    inner = value
+    for key in path[:-1]:
+        inner = inner[key]
+    inner[path[-1]] = changed(inner[path[-1]], rng)
+    assert written() != line
+    return written(), ".".join(map(str, path))
+
+
+def run_edits(program: Path, count: int, seed: int) -> list[str]:
+    """Edits `count` fields of resumed files; returns a summary."""
+    rng = random.Random(seed)
+    planners = ["--planner", "random", "--planner", "safest", "--planner", LOGGING_BOT]
+    series = ["eval", "corner-shop", "snail", *planners, "--samples", "3", "--budget-ticks", "1", "--threads", "1", "--resume"]
+    discovery = ["discover", "--problem", "morpion-4d", "--budget-evals", "5", "--plays", "3", "--operators", "1", "--unseen", "3", "--resume"]
+    fields: dict[str, int] = {}
+    slowest_s = 0.0
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        journals = []
+        for kind, command in (("games", series), ("discovery", discovery)):
+            path = folder / kind
+            done = run(program, [*command, str(path)], ROOT)
+            assert done.code == 0, done
+            journals.append((kind, command, path.read_text().splitlines()))
+        for number in range(count):
+            kind, command, lines = journals[number % 2]
+            change = None
+            while change is None:
+                index = rng.randrange(len(lines))
+                change = edited(lines[index], rng)
+            text = "\n".join([*lines[:index], change[0], *lines[index + 1 :], ""])
+            path = folder / "edited"
+            path.write_text(text)
+            found = run(program, [*command, str(path)], ROOT)
+            assert found.code == 2 and f"edited, line {index + 1}: " in found.text, f"{kind}, line {index + 1}, {change[1]}: {found}"
+            assert path.read_text() == text, f"{kind}, line {index + 1}, {change[1]}: the file was changed"
+            field = f"{kind}: {re.sub(r'[.][0-9]+$', '', change[1])}"
+            fields[field] = fields.get(field, 0) + 1
+            slowest_s = max(slowest_s, found.cpu_s)
+    return [f"{count} edits of {len(fields)} fields, all refused with their line; at most {slowest_s:.2f} s of processor time"]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Foreign and edited files.")
+    parser.add_argument("what", choices=["foreign", "edits"])
+    parser.add_argument("--count", type=int, default=1000, help="number of files, or of edits")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--share", type=int, default=1, help="try one of so many pairs of file and place")
+    parser.add_argument("--jobs", type=int, default=2, help="runs at the same time")
+    parser.add_argument("--program", type=Path, default=TARGET / "release" / "getaway")
+    options = parser.parse_args()
+    print(f"seed {options.seed}", flush=True)
+    if options.what == "foreign":
+        lines = run_foreign(options.program, options.count, options.seed, options.share, options.jobs)
+    else:
+        lines = run_edits(options.program.resolve(), options.count, options.seed)
+    print("\n".join(lines))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

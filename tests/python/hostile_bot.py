@@ -1,0 +1,307 @@
+"""A bot that attacks the arena's limits, over a websocket or on standard input and output: see
+`tournament_runs.py`.
+
+    hostile_bot.py drip LIMIT_MS FILE   answers byte by byte, in 0.3 to 1.7 times LIMIT_MS; FILE
+    gets one line per answer: its tick,
+                                        and the nanoseconds when its state had arrived and before
+                                        its last byte was sent
+    hostile_bot.py trickle              begins an answer that never ends
+    hostile_bot.py greet                never ends the handshake of the websocket
+    hostile_bot.py flood                sends pings, or blank lines, without end
+    hostile_bot.py deaf                 never reads
+    hostile_bot.py mute                 never connects and never answers
+    hostile_bot.py linger               plays, and does not exit at the end
+    hostile_bot.py setsid|daemon|bare|respawn|hop|thread|subreaper [crash]
+                                        leaves processes behind in this way, and then plays, or
+                                        crashes in tick 3
+
+All but `drip` ignore every signal that can be ignored. Needs only the standard library.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import random
+import re
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import urlsplit
+
+PR_SET_CHILD_SUBREAPER = 36
+SYS_EXIT = {"x86_64": 60, "aarch64": 93}
+LIFE_S = 600
+"""Time after which a process that the arena fails to end exits."""
+END_S = time.monotonic() + LIFE_S
+# The test finds a process by this mark, even without an environment.
+SLEEP = ["sleep", f"{LIFE_S}." + os.environ.get("MARK", "")]
+
+
+class Connection:
+    """Sends and receives messages and raw bytes over either transport."""
+
+    def __init__(self, greet: Callable[[socket.socket, bytes], None] = socket.socket.sendall) -> None:
+        url = os.environ.get("SERVER_URL")
+        self.socket = None
+        self.received = b""
+        if url:
+            address = urlsplit(url)
+            self.socket = socket.create_connection((str(address.hostname), address.port or 80))
+            self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            lines = ["GET / HTTP/1.1", f"Host: {address.netloc}", "Upgrade: websocket", "Connection: Upgrade"]
+            lines += ["Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", "", ""]
+            greet(self.socket, "\r\n".join(lines).encode())
+            while b"\r\n\r\n" not in self.received:
+                self.receive()
+            self.received = self.received.partition(b"\r\n\r\n")[2]
+            self.send(self.frame({"type": "REGISTER", "teamName": "hostile"}))
+
+    def receive(self) -> None:
+        """Waits for more bytes; exits at the end of the input."""
+        more = self.socket.recv(1 << 16) if self.socket else os.read(0, 1 << 16)
+        if not more:
+            sys.exit()
+        self.received += more
+
+    def message(self) -> bytes | None:
+        """Returns the next message if it is complete; a closing frame ends the program."""
+        if self.socket is None:
+            line, newline, rest = self.received.partition(b"\n")
+            if not newline:
+                return None
+            self.received = rest
+            return line
+        if len(self.received) < 10:
+            return None
+        if self.received[0] & 0x0F == 8:
+            sys.exit()
+        length, start = self.received[1], 2
+        if length >= 126:
+            start = 4 if length == 126 else 10
+            length = int.from_bytes(self.received[2:start], "big")
+        if len(self.received) < start + length:
+            return None
+        found, self.received = self.received[start : start + length], self.received[start + length :]
+        return found
+
+    def frame(self, message: object) -> bytes:
+        """Returns the bytes of a message: a line, or a frame whose mask is zero."""
+        text = json.dumps(message).encode()
+        if self.socket is None:
+            return text + b"\n"
+        length = bytes([0x80 | len(text)]) if len(text) < 126 else b"\xfe" + len(text).to_bytes(2, "big")
+        return b"\x81" + length + bytes(4) + text
+
+    def send(self, data: bytes) -> None:
+        try:
+            while data:
+                data = data[self.socket.send(data) if self.socket else os.write(1, data) :]
+        except OSError:
+            sys.exit()
+
+    def wait(self, until_s: float) -> None:
+        """Receives until a time of the monotonic clock."""
+        source = self.socket or sys.stdin
+        while (left_s := until_s - time.monotonic()) > 0:
+            if select.select([source], [], [], left_s)[0]:
+                self.receive()
+                return
+
+
+def tick_of(message: bytes) -> int:
+    found = re.search(rb'"tick":\s*(\d+)', message)
+    assert found, message
+    return int(found.group(1))
+
+
+def drip(limit_ms: float, notes: Path) -> None:
+    """Answers the newest state in pieces, and records the times."""
+    rng = random.Random(os.environ.get("SEED"))
+    limit_s = limit_ms / 1000
+
+    def in_pieces(connection: socket.socket, data: bytes) -> None:
+        for start in range(0, len(data), 20):
+            time.sleep(0.2 * limit_s)
+            connection.sendall(data[start : start + 20])
+
+    connection = Connection(in_pieces)
+    states: list[tuple[int, int]] = []
+    file = os.open(notes, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+
+    def wait(until_s: float) -> None:
+        connection.wait(until_s)
+        while (message := connection.message()) is not None:
+            states.append((tick_of(message), time.monotonic_ns()))
+
+    while True:
+        while not states:
+            wait(time.monotonic() + 1)
+        tick, received_ns = states[-1]
+        states.clear()
+        answer = connection.frame({"type": "COMMAND", "tick": tick, "actions": []})
+        cuts = sorted(rng.sample(range(1, len(answer) - 1), rng.randint(1, 12))) + [len(answer) - 1]
+        duration_s = rng.uniform(0.3, 1.7) * limit_s
+        sent = 0
+        for number, cut in enumerate(cuts, 1):
+            connection.send(answer[sent:cut])
+            sent = cut
+            until_s = received_ns / 1e9 + duration_s * number / len(cuts)
+            while time.monotonic() < until_s:
+                wait(until_s)
+        os.write(file, f"{tick} {received_ns} {time.monotonic_ns()}\n".encode())
+        connection.send(answer[sent:])
+
+
+def trickle() -> None:
+    connection = Connection()
+    connection.send(b"\x81\xfe\xf0\x00\0\0\0\0" if connection.socket else b"")
+    while True:
+        connection.send(b" ")
+        time.sleep(0.02)
+
+
+def greet() -> None:
+    """Never ends the handshake or, over a pipe, the first line."""
+
+    def slowly(connection: socket.socket, data: bytes) -> None:
+        connection.sendall(data[:-2] + b"A: ")
+        while True:
+            time.sleep(0.1)
+            connection.sendall(b"a")
+
+    Connection(slowly)
+    trickle()
+
+
+def flood() -> None:
+    connection = Connection()
+    data = (b"\x89\x80\0\0\0\0" if connection.socket else b"\n") * 1000
+    while True:
+        connection.send(data)
+
+
+def deaf() -> None:
+    Connection()
+    while True:
+        time.sleep(1000)
+
+
+def mute() -> None:
+    while True:
+        time.sleep(1000)
+
+
+def play(last_tick: int | None = None) -> None:
+    """Stays on its tile; crashes in the last tick."""
+    connection = Connection()
+    while True:
+        while (message := connection.message()) is None:
+            connection.receive()
+        tick = tick_of(message)
+        if tick == last_tick:
+            sys.exit(3)
+        connection.send(connection.frame({"type": "COMMAND", "tick": tick, "actions": []}))
+
+
+def linger() -> None:
+    try:
+        play()
+    except SystemExit:
+        mute()
+
+
+def in_child(run: Callable[[], object]) -> None:
+    if os.fork() == 0:
+        try:
+            run()
+        finally:
+            os._exit(0)
+
+
+def sleeper(environment: dict[str, str] | None = None) -> None:
+    """Detaches the process: a session of its own, and no descriptor of the bot."""
+    os.setsid()
+    os.closerange(0, 1000)
+    os.execvpe(SLEEP[0], SLEEP, os.environ if environment is None else environment)
+
+
+def respawn() -> None:
+    while time.monotonic() < END_S:
+        in_child(lambda: in_child(sleeper))
+        time.sleep(0.005)
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        except ChildProcessError:
+            pass
+
+
+def hop() -> None:
+    """Continues in a new process again and again; every hundredth time after a pause."""
+    count = 0
+    while time.monotonic() < END_S:
+        count += 1
+        if os.fork():
+            os._exit(0)
+        os.setsid()
+        if count % 100 == 0:
+            time.sleep(0.001)
+
+
+def thread() -> None:
+    """Continues in a second thread of a process that seems to have ended."""
+
+    def starts() -> None:
+        while time.monotonic() < END_S:
+            in_child(sleeper)
+            time.sleep(0.05)
+
+    threading.Thread(target=starts).start()
+    ctypes.CDLL(None).syscall(SYS_EXIT[os.uname().machine], 0)
+
+
+def subreaper() -> None:
+    """Becomes a subreaper, which adopts its orphans."""
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    for _ in range(3):
+        in_child(lambda: in_child(sleeper))
+    while True:
+        time.sleep(1000)
+
+
+STRAYS: dict[str, Callable[[], object]] = {
+    "setsid": lambda: subprocess.Popen(SLEEP, start_new_session=True),
+    "daemon": lambda: in_child(lambda: in_child(sleeper)),
+    "bare": lambda: in_child(lambda: in_child(lambda: sleeper({"PATH": os.environ["PATH"]}))),
+    "respawn": lambda: in_child(respawn),
+    "hop": lambda: in_child(hop),
+    "thread": lambda: in_child(thread),
+    "subreaper": lambda: in_child(subreaper),
+}
+ATTACKS = {"trickle": trickle, "greet": greet, "flood": flood, "deaf": deaf, "mute": mute, "linger": linger}
+
+
+def main(what: str, *more: str) -> None:
+    """Runs the attack until it is killed or the input ends."""
+    if what == "drip":
+        drip(float(more[0]), Path(more[1]))
+        return
+    for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP, signal.SIGCHLD}:
+        signal.signal(number, signal.SIG_IGN)
+    if what in STRAYS:
+        STRAYS[what]()
+        play(3 if more else None)
+    else:
+        ATTACKS[what]()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,24 @@
+"""Foreign files are refused and kept, and edited journals are refused; `file_runs.py` has longer
+runs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import file_runs
+from conftest import TIMEOUT_S
+
+SCRIPT = Path(__file__).with_name("file_runs.py")
+
+
+def test_foreign_files_are_refused_and_kept(getaway_program: Path) -> None:
+    # In a separate process, because children inherit the parent's peak memory.
+    command = [sys.executable, str(SCRIPT), "foreign", "--count", "150", "--share", "37", "--program", str(getaway_program)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=5 * TIMEOUT_S)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_edited_fields_of_journals_are_refused(getaway_program: Path) -> None:
+    assert file_runs.run_edits(getaway_program.resolve(), count=40, seed=1)
