@@ -1,7 +1,7 @@
 #!/bin/sh
 # Verifies saved games: replays them and reports the first field that differs.
 # Usage: ./replay.sh [FILE or FOLDER]... [--no-jump] [--json]
-# By default all of games/ and games/played; with --no-jump, games/played/no-jump.
+# Default: games/ and games/played; with --no-jump, games/played/no-jump.
 set -eu
 case ${1:-} in
     -h | --help)
@@ -11,9 +11,9 @@ case ${1:-} in
         ;;
 esac
 here=$(cd -- "$(dirname -- "$0")" && pwd)
-# Both packages, so that every library is built with the same features as by run.sh, and only once.
+# Naming both packages builds every library with the same features as run.sh, and only once.
 cargo build --quiet --release --manifest-path "$here/Cargo.toml" --package getaway-cli --package getaway-python
-# Cargo's target folder may be configured.
+# Cargo's target folder is configurable.
 program=${CARGO_TARGET_DIR:-$here/target}/release/getaway
 variant=
 for argument; do

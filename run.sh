@@ -1,9 +1,7 @@
 #!/usr/bin/env bash
 # Builds, installs, starts a local server if none is running, plays, and prints the score.
-# `./run.sh --help` lists the options.
-#
-# Needs a Rust toolchain and Python 3.10+. Everything is written to this folder: .venv, the build,
-# and the games in games/played.
+# `./run.sh --help` lists the options. Needs a Rust toolchain and Python 3.10+. Writes only to this
+# folder: .venv, the build, and games/played.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 # shellcheck source=tools/environment.sh
@@ -74,7 +72,7 @@ fi
 prepare_python
 
 played=games/played
-# A game of the variant is verified by its own rules.
+# A game of the no-jump variant is verified by its own rules.
 [ ${#replay_options[@]} -eq 0 ] || played=games/played/no-jump
 mkdir -p "$played" "$target"
 scratch=$(mktemp -d "$target/run.XXXXXX")
@@ -98,12 +96,12 @@ if [ -z "$url" ] && [ ${#server_options[@]} -eq 0 ] && is_port_taken; then
   url=ws://127.0.0.1:8765
   echo "playing on the server at $url"
 elif [ -z "$url" ]; then
-  # A tick ends when the command has come. In the competition it ends after 100 ms at the latest;
-  # here a busy machine must not cost the game.
+  # A tick ends when the command arrives. The competition's limit is 100 ms, but a busy machine must
+  # not cost a local game.
   start_server --tick-ms 1000 --games "$games" ${seed_option[@]+"${seed_option[@]}"} ${server_options[@]+"${server_options[@]}"}
 fi
 
-# The server's own result, which is exact; the bot only knows the last state it received.
+# The server's result is exact. The bot does not receive the final state.
 print_result() {
   [ -n "$server_pid" ] || return 0
   local line=

@@ -1,8 +1,9 @@
-"""Draws the bank: `python tools/bank_plot.py benches/bank.csv benches/generated.csv docs/hardness.svg`.
+"""Draws the bank: `python tools/bank_plot.py benches/bank.csv benches/generated.csv
+docs/hardness.svg`.
 
-The left plot shows the share of maps that are survived, doomed and undecided against the number of loops of the streets;
-the others the median time until a map is decided, against its open tiles and its threats. Maps that stay undecided count
-with the time that they were given.
+The left plot shows the shares of survived, doomed and undecided maps against the number of loops of
+the streets. The others show the median time to decide a map against its open tiles and its threats.
+An undecided map counts with its time limit.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ TILES = [(20, 29), (30, 44), (45, 64), (65, 94), (95, 139), (140, 200)]
 
 
 def group(rows: list[Row], column: str, buckets: list[tuple[int, int]]) -> dict[str, list[Row]]:
-    """The rows by bucket of a column; buckets with fewer than five rows are left out."""
+    """Returns the rows by bucket of a column, without buckets of fewer than five rows."""
     found: dict[str, list[Row]] = {}
     for first, last in buckets:
         own = [row for row in rows if first <= int(row[column]) <= last]
@@ -34,7 +35,7 @@ def group(rows: list[Row], column: str, buckets: list[tuple[int, int]]) -> dict[
 
 
 def verdict(row: Row) -> str:
-    """The verdict; doomed maps whose best score is proven count as doomed, too."""
+    """Returns the verdict; a doomed map with a proven best score counts as doomed, too."""
     return "doomed" if row["verdict"] == "optimal" else row["verdict"]
 
 
@@ -43,7 +44,6 @@ def text(x: float, y: float, words: str, anchor: str = "middle", size: int = 11)
 
 
 def panel(index: int, title: str, axis: str, names: list[str]) -> list[str]:
-    """The frame of a plot, with the names of its buckets."""
     left = LEFT + index * PANEL_WIDTH
     step = WIDTH / len(names)
     parts = [text(left + WIDTH / 2, TOP - 14, title, size=13), text(left + WIDTH / 2, TOP + HEIGHT + 36, axis)]
@@ -53,7 +53,6 @@ def panel(index: int, title: str, axis: str, names: list[str]) -> list[str]:
 
 
 def shares(index: int, groups: dict[str, list[Row]]) -> list[str]:
-    """Stacked shares of the verdicts."""
     left, step = LEFT + index * PANEL_WIDTH, WIDTH / len(groups)
     parts = []
     for place, rows in enumerate(groups.values()):
@@ -71,7 +70,7 @@ def shares(index: int, groups: dict[str, list[Row]]) -> list[str]:
 
 
 def times(index: int, title: str, axis: str, groups: dict[str, list[Row]]) -> list[str]:
-    """Medians and upper quartiles of the time, on a logarithmic axis from 1 ms to 10 s."""
+    """Draws medians and upper quartiles of the time, on a logarithmic axis from 1 ms to 10 s."""
     left, step = LEFT + index * PANEL_WIDTH, WIDTH / len(groups)
 
     def height(time_ms: float) -> float:

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the documentation as a site, target/site/index.html. A warning or a dead link fails the
-# build. `tools/docs.sh --serve` shows it at http://127.0.0.1:8000/ instead, and follows changes.
+# Builds the documentation site, target/site/index.html. A warning or a dead link fails the build.
+# `tools/docs.sh --serve` serves it at http://127.0.0.1:8000/ instead and follows changes.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=tools/environment.sh
@@ -12,7 +12,7 @@ export NO_MKDOCS_2_WARNING=1
 if [ "${1:-}" = --serve ]; then
   exec "$venv_python" -m mkdocs serve --quiet
 fi
-# With --quiet, mkdocs does not count warnings, and --strict lets them pass.
+# With --quiet, mkdocs does not count warnings, so --strict would let them pass.
 log=$("$venv_python" -m mkdocs build --strict --site-dir "$PWD/target/site" 2>&1) || {
   grep -v '^INFO' <<<"$log" >&2
   exit 1

@@ -19,21 +19,18 @@ PROGRAM = Path(sys.executable).parent / "getaway"
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Adds the two pages."""
     files.append(File.generated(config, "python.md", content=python_reference()))
     files.append(File.generated(config, "command-line.md", content=command_line_reference()))
     return files
 
 
 def python_reference() -> str:
-    """The module's docstrings as a page."""
     parts = ["# Python", docstring(getaway), *items(getaway)]
     parts += ["# getaway.arena", docstring(getaway.arena), *items(getaway.arena)]
     return "\n\n".join(parts) + "\n"
 
 
 def items(module: ModuleType) -> list[str]:
-    """The classes and functions that a module exports."""
     parts = []
     for name in module.__all__:
         item = getattr(module, name)
@@ -46,7 +43,6 @@ def items(module: ModuleType) -> list[str]:
 
 
 def members(item: type) -> list[str]:
-    """The public methods and properties of a class."""
     parts = []
     for name, member in vars(item).items():
         if name.startswith("_"):
@@ -58,7 +54,7 @@ def members(item: type) -> list[str]:
 
 
 def signature(item: Any) -> str:
-    """The signature without `self`, or empty."""
+    """Returns the signature without `self`, or an empty string."""
     text = getattr(item, "__text_signature__", None)
     if text is None:
         try:
@@ -69,7 +65,7 @@ def signature(item: Any) -> str:
 
 
 def docstring(item: Any) -> str:
-    """The docstring; an item without one fails the build."""
+    """Returns the docstring; an item without one fails the build."""
     text = inspect.getdoc(item)
     if not text:
         raise ValueError(f"{item!r} has no docstring")
@@ -77,12 +73,10 @@ def docstring(item: Any) -> str:
 
 
 def code(text: str) -> str:
-    """A block of Python."""
     return f"```python\n{text}\n```"
 
 
 def command_line_reference() -> str:
-    """The help of every command as a page."""
     overview = help_of()
     commands = [line.split()[0] for line in overview.split("Commands:\n")[1].split("\n\n")[0].splitlines()]
     parts = ["# Command line", "Every command prints this with `--help`.", f"```text\n{overview}\n```"]
@@ -93,6 +87,5 @@ def command_line_reference() -> str:
 
 
 def help_of(*command: str) -> str:
-    """What `--help` prints."""
     done = subprocess.run([PROGRAM, *command, "--help"], capture_output=True, text=True, check=True)
     return done.stdout.strip()

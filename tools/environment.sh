@@ -1,16 +1,23 @@
 # shellcheck shell=bash
-# Sets up the Python environment. run.sh, test.sh and package.sh source this file from the root of
-# the checkout.
-#
-# Creates .venv once; reinstalls the extension when a source file has changed. Needs Python 3.10 or
-# newer with venv or pip; PYTHON selects another interpreter.
+# Sets up the Python environment for run.sh, test.sh and package.sh, which source this file from the
+# root of the checkout. Creates .venv once, and reinstalls the extension when a source file has
+# changed. Needs Python 3.10 or newer with venv or pip; PYTHON selects another interpreter.
 
 target=${CARGO_TARGET_DIR:-target}
 venv_python=.venv/bin/python
-# The program, from the same build as the extension.
+# The program from the same build as the extension.
 getaway=.venv/bin/getaway
 
-# require_rust: fails with one line if there is no cargo, or one that is too old for Cargo.toml.
+# section NAME COMMAND...: runs a command under a heading and prints how long it took.
+section() {
+  local name=$1 start=$SECONDS
+  shift
+  printf '\n== %s: %s\n' "$name" "$*"
+  "$@"
+  printf '== %s: passed in %d s\n' "$name" "$((SECONDS - start))"
+}
+
+# require_rust: fails with one line if cargo is missing or too old for Cargo.toml.
 require_rust() {
   local wanted found
   wanted=$(sed -n 's/^rust-version = "\(.*\)"$/\1/p' Cargo.toml)
@@ -46,7 +53,7 @@ make_venv() {
   if "$python" -m venv "$1" >/dev/null 2>&1; then
     return
   fi
-  # Some systems ship Python without venv; there virtualenv replaces it.
+  # Some systems ship Python without venv, but with virtualenv.
   rm -rf "$1"
   "$python" -m pip install --quiet --target "$target/virtualenv" virtualenv
   PYTHONPATH=$target/virtualenv "$python" -m virtualenv --quiet "$1"
@@ -89,7 +96,7 @@ prepare_python() {
   install --requirement bot/requirements.txt --requirement tools/requirements-build.txt || return
   wheels=$target/wheels/local
   rm -rf "$wheels"
-  # A terminal shows the progress of the build.
+  # On a terminal, the build shows its progress.
   quiet=--quiet
   [ ! -t 2 ] || quiet=
   # shellcheck disable=SC2086 # An empty $quiet must not become an argument.
@@ -98,9 +105,9 @@ prepare_python() {
   echo "$now" >.venv/getaway.hash
 }
 
-# start_server ARGUMENT...: starts `getaway serve` on a free port, in the background. Sets
-# server_pid, and url once the server listens. Its output goes to $scratch/results, its messages to
-# $scratch/log.
+# start_server ARGUMENT...: starts `getaway serve` on a free port in the background. Sets
+# server_pid, and url once the server listens. Writes its output to $scratch/results and its
+# messages to $scratch/log.
 start_server() {
   # The background shell may open its files only after this shell has begun to read them.
   : >"$scratch/results"

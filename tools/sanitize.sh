@@ -2,8 +2,10 @@
 # Runs the library's and the simulator's tests under AddressSanitizer: a read or write outside an
 # allocation stops the test. Arguments go to `cargo test`: `tools/sanitize.sh --test mixed_worlds`.
 #
-# Uses the nightly toolchain if one is installed; the stable toolchain has the same runtime behind
-# RUSTC_BOOTSTRAP.
+# `tools/sanitize.sh --python calls --count 1000000` runs tests/python/fuzz_extension.py with the
+# extension built in the same way, and gcc's AddressSanitizer runtime.
+#
+# Uses nightly if installed, otherwise stable with RUSTC_BOOTSTRAP, which has the same runtime.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -15,13 +17,26 @@ else
 fi
 target=$(rustc -vV | sed -n 's/^host: //p')
 
-# Release builds without debug assertions, because only they leave lookups unchecked.
-# Line tables, because suppressions and reports need the names of inlined functions.
+# Only release builds without debug assertions leave lookups unchecked. Suppressions and reports
+# need line tables for the names of inlined functions.
 export CARGO_PROFILE_RELEASE_DEBUG=line-tables-only
 export RUSTFLAGS="-Zsanitizer=address ${RUSTFLAGS:-}"
 export ASAN_OPTIONS="detect_leaks=1:${ASAN_OPTIONS:-}"
 export LSAN_OPTIONS="suppressions=$PWD/tools/lsan.supp:${LSAN_OPTIONS:-}"
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target/sanitize}"
+if [ "${1:-}" = --python ]; then
+    shift
+    # shellcheck disable=SC2086 # an empty toolchain must not become an argument
+    cargo $toolchain build --release --target "$target" -p getaway-python
+    package=$CARGO_TARGET_DIR/python
+    mkdir -p "$package/getaway"
+    cp python/getaway/*.py "$package/getaway/"
+    cp "$CARGO_TARGET_DIR/$target/release/lib_getaway.so" "$package/getaway/_getaway.abi3.so"
+    # Python frees little of its memory at the end, and its own allocator would hide errors.
+    export ASAN_OPTIONS="$ASAN_OPTIONS:detect_leaks=0"
+    LD_PRELOAD=$(cc -print-file-name=libasan.so) PYTHONMALLOC=malloc PYTHONPATH=$package PYTHONDONTWRITEBYTECODE=1 \
+        exec .venv/bin/python tests/python/fuzz_extension.py "$@"
+fi
 if [ $# -eq 0 ]; then
     set -- --no-fail-fast -p getaway -p getaway-reference --lib --tests
 fi

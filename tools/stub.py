@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Copies the docstrings of the installed module into python/getaway/__init__.pyi: the extension is their only source.
+"""Copies the docstrings of the extension, their only source, into python/getaway/__init__.pyi.
 
     .venv/bin/python tools/stub.py           writes the stub
     .venv/bin/python tools/stub.py --check   exit code 1 if the stub is out of date
@@ -19,7 +19,6 @@ STUB = Path(__file__).resolve().parents[1] / "python" / "getaway" / "__init__.py
 
 
 def block(text: str, indent: str) -> list[str]:
-    """A docstring as lines of source."""
     lines = text.splitlines()
     if len(lines) == 1:
         return [f'{indent}"""{text}"""']
@@ -27,9 +26,8 @@ def block(text: str, indent: str) -> list[str]:
 
 
 def with_docstrings(source: str) -> str:
-    """The stub with the docstrings of the module."""
     lines = source.splitlines()
-    # From the end, so that the numbers of earlier lines stay valid.
+    # From the end, so the numbers of earlier lines stay valid.
     for node, item in sorted(documented(ast.parse(source)), key=lambda pair: -first_line(pair[0])):
         text = inspect.getdoc(item)
         if not text:
@@ -47,12 +45,11 @@ def with_docstrings(source: str) -> str:
 
 
 def first_line(node: ast.Module | ast.ClassDef | ast.FunctionDef) -> int:
-    """The index of the line in which the body begins."""
     return node.body[0].lineno - 1
 
 
 def documented(module: ast.Module) -> list[tuple[ast.Module | ast.ClassDef | ast.FunctionDef, Any]]:
-    """The nodes that have a docstring, with the items of the module that they describe."""
+    """Returns the nodes that have a docstring, with the items of the module that they describe."""
     found: list[tuple[ast.Module | ast.ClassDef | ast.FunctionDef, Any]] = [(module, getaway)]
     for node in module.body:
         if isinstance(node, ast.FunctionDef):
@@ -70,7 +67,6 @@ def documented(module: ast.Module) -> list[tuple[ast.Module | ast.ClassDef | ast
 
 
 def main() -> int:
-    """Runs the command line; returns the exit code."""
     source = STUB.read_text()
     current = with_docstrings(source)
     if sys.argv[1:] == ["--check"]:
