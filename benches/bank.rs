@@ -1,17 +1,16 @@
-//! The bank: small maps that are hard to survive, each decided on one thread, into a file of
-//! verdicts, scores, bounds and times: `cargo bench --bench bank -- --out benches/bank.csv`.
+//! The bank: small maps that are hard to survive. Each map is decided on one thread, and its
+//! verdict, score, bound and times become a row of a file: `cargo bench --bench bank -- --out
+//! benches/bank.csv`.
 //!
-//! Options, each with a value: `--set no-jump|jump|crowd|generated` (the 192 maps in either
-//! variant, the 20 with a crowd of threats, or 2,000 maps of all kinds and sizes in both variants;
-//! the first three by default), `--time-ms` of processor time per map (10000), `--only` a substring
-//! of a row's first columns, `--part K/N` for the K-th of N parts of the maps, `--threads`, `--verify
-//! 1` to check each certificate with the literal model, and `--out FILE` (standard output by
-//! default). A part replaces its own rows of the file and keeps the others. Without `--bench`, as a
-//! test, it decides a few maps.
+//! Options: `--set no-jump|jump|crowd|generated` (192 maps in either variant, 20 with a crowd of
+//! threats, or 2,000 generated maps in both variants; default: the first three), `--time-ms` of
+//! processor time per map (10000), `--only` a substring of a row's first columns, `--part K/N` (the
+//! K-th of N parts; other rows of the file are kept), `--threads`, `--verify 1` (check certificates
+//! with the literal model), `--out FILE`. Without `--bench`, as a test, it decides a few maps.
 //!
-//! Guarantees: every line is replayed before its row is written, and with `--verify 1` in the
-//! literal model, too; there a certificate that does not verify stops the run. So `--set generated
-//! --verify 1` searches for survivable maps that are reported as doomed.
+//! Guarantees: every line is replayed before its row is written. With `--verify 1` it is also
+//! replayed in the literal model, and a certificate that does not verify stops the run. `--set
+//! generated --verify 1` therefore searches for survivable maps that are reported as doomed.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -23,18 +22,14 @@ use getaway::game::{LAST_TICK, Layout, Mover, Rules, State, StreetGraph, Style, 
 use getaway::map::{GeneratorKind, GeneratorOptions, generate_nth};
 use getaway::planner::{Budget, Certificate, Decider, Solution, SurvivalOptions};
 
-/// Simulated ticks between two checks of the clock: a few milliseconds.
+/// Simulated ticks between two checks of the clock, which take a few milliseconds.
 const SLICE_TICKS: u64 = 20_000;
-/// The number of generated maps, and the seed of the generator.
 const GENERATED: usize = 2000;
 const GENERATED_SEED: u64 = 17;
-/// The columns of the file.
 const HEADER: &str = "set,kind,size,braid,index,tiles,loops,threats,verdict,score,bound,decided_ms,bound_ms,\
                       elapsed_ms,simulated_ticks,certificate_bytes,verify_ms";
 
-/// A map of the bank.
 struct Entry {
-    /// The first columns of its row.
     name: String,
     options: GeneratorOptions,
     seed: u64,
@@ -42,8 +37,8 @@ struct Entry {
     rules: Rules,
 }
 
-/// Maps of all kinds: the numbers of kinds, sizes, threats and braids have no common factor, so
-/// that every combination occurs. A map without room for its threats is left out.
+/// Maps of all kinds. The numbers of kinds, sizes, threats and braids have no common factor, so
+/// every combination occurs. A map without room for its threats is left out.
 fn generated() -> Vec<Entry> {
     let kinds = [GeneratorKind::Maze, GeneratorKind::Labyrinth, GeneratorKind::City];
     let sizes = [(9, 7), (11, 9), (13, 11), (15, 13), (21, 17)];
@@ -93,15 +88,14 @@ fn entries(set: &str) -> Vec<Entry> {
     entries
 }
 
-/// Processor time of this thread in milliseconds where the system reports it, otherwise the elapsed
-/// time.
+/// Processor time of this thread in milliseconds; the elapsed time if that is unavailable.
 fn thread_ms(since: Instant) -> f64 {
     let spent = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
     let spent_ns = spent.and_then(|text| text.split(' ').next()?.parse::<f64>().ok());
     spent_ns.map_or_else(|| since.elapsed().as_secs_f64() * 1e3, |spent_ns| spent_ns / 1e6)
 }
 
-/// The number of independent loops of the streets: zero where they are a tree.
+/// The number of independent loops of the streets; 0 if they are a tree.
 fn loops(layout: &Layout) -> usize {
     let graph = StreetGraph::new(layout);
     let ends: usize = (0..graph.len() as u16).map(|tile| graph.ways(Mover::Threat, tile).count()).sum();
@@ -117,7 +111,6 @@ fn verdict(solution: &Solution) -> &'static str {
     }
 }
 
-/// Decides a map; returns its row.
 fn decide(entry: &Entry, time_ms: f64, is_verified: bool) -> String {
     let layout = generate_nth(&entry.options, entry.seed, entry.index).expect("a map").layout;
     let world = World::new(&layout, &entry.rules).expect("a world");
@@ -226,8 +219,7 @@ fn main() {
     }
 }
 
-/// Prints the numbers of verdicts, and the largest ratio of the time to verify a certificate to the
-/// time to find its bound or, without one, its line.
+/// Prints verdict counts and the largest ratio of verification time to the time of bound or line.
 fn summarize(rows: &[String]) {
     let columns: Vec<&str> = HEADER.split(',').collect();
     let number = |row: &str, name: &str| {

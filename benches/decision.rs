@@ -1,9 +1,8 @@
 //! Decision time: all of `next_action`, from the message to the move.
 //!
-//! `decision/MAP` plays whole games with a bot and reports the mean decision time. First, the times
-//! of one game are printed: the first tick, then the median, the 99th percentile and the maximum of
-//! the others. Runs on the bundled maps, and on the real ones if they are available. Every measured
-//! game must be survived.
+//! `decision/MAP` plays whole games with a bot and reports the mean decision time. Before that, it
+//! prints the times of one game: first tick, median, 99th percentile and maximum of the others.
+//! Runs on the bundled and, if available, the real maps. The bot must survive every game.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -14,7 +13,6 @@ use getaway::game::{LAST_TICK, Rules, World};
 use getaway::map::{Map, MapLibrary};
 use getaway::protocol::GameMessage;
 
-/// The bundled maps, then the real ones if the shared folder exists.
 fn maps() -> Vec<Map> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let shared = std::env::var_os("GETAWAY_SHARED").map_or_else(|| here.join("../shared"), PathBuf::from);
@@ -23,7 +21,6 @@ fn maps() -> Vec<Map> {
     entries.iter().map(|entry| entry.load().expect("a map")).collect()
 }
 
-/// The decision times of one game, without the time for building the messages.
 fn decision_times(world: &World, seed: u64) -> Vec<Duration> {
     let mut bot = Bot::new(BotOptions { seed, ..BotOptions::default() }).expect("the default planner");
     let mut state = world.start();
@@ -58,7 +55,7 @@ fn decision(criterion: &mut Criterion) {
             bencher.iter_custom(|decisions| {
                 seed += 1;
                 let times = decision_times(&world, seed);
-                // The mean over a whole game, so that the first tick has its proper weight.
+                // The mean of a whole game gives the first tick its proper weight.
                 times.iter().sum::<Duration>() * decisions as u32 / times.len() as u32
             });
         });

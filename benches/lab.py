@@ -1,11 +1,11 @@
-"""How fast games are played from Python, compared with EnvPool and Gymnasium in one run.
+"""Compares the speed of games played from Python with EnvPool and Gymnasium.
 
     python benches/lab.py [MAP...]
 
-Needs `numpy` and `gymnasium`; EnvPool is measured if it is installed (`pip install envpool`). All play
-random actions that were drawn beforehand. A round measures every contender once, in turn, so that other
-load on the machine slows down all of them; the best of many short rounds counts. Single environments are
-compared the same way, and `Game.play` with a whole plan.
+Needs `numpy` and `gymnasium`; EnvPool is measured if it is installed (`pip install envpool`). All
+play random actions that were drawn beforehand. Each round measures every contender once, so load on
+the machine affects all of them. The best of many short rounds counts. Single environments and
+`Game.play` with a whole plan are compared in the same way.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ GAMES = 4096
 DRAWS = 64
 """Arrays of random actions, used in turn."""
 SLICE_S = 0.004
-"""Seconds for which a contender plays in each round: short, so that some rounds have the processors for themselves."""
+"""Seconds per contender and round: short, so that some rounds run undisturbed."""
 ROUNDS = 150
 
 Contender = tuple[str, int, Callable[[int], Any]]
-"""A name, the environment steps that a call makes, and the call, which is given its number."""
+"""Name, environment steps per call, and the call, which takes its index."""
 
 
 def measure(contenders: list[Contender], rounds: int) -> dict[str, float]:
-    """Environment steps a second, by name."""
+    """Returns the environment steps per second of each contender."""
     best = dict.fromkeys((name for name, _, _ in contenders), 0.0)
     for _ in range(rounds):
         for name, steps, call in contenders:
@@ -49,12 +49,13 @@ def measure(contenders: list[Contender], rounds: int) -> dict[str, float]:
 
 
 def stepper(step: Callable[[Any], Any], actions: npt.NDArray[Any]) -> Callable[[int], Any]:
-    """Steps with the next of the drawn actions."""
+    """Wraps `step` so that each call takes the next of the drawn actions."""
     return lambda call: step(actions[call % DRAWS])
 
 
 def batches(maps: list[str], rng: np.random.Generator) -> list[Contender]:
-    """Batches on each map: the compact observation, on one thread and on two, and none at all."""
+    """Returns batches on each map with the compact observation, on one thread and on two, and
+    without one."""
     actions = rng.integers(5, size=(DRAWS, GAMES))
     found: list[Contender] = []
     for path in maps:
@@ -72,7 +73,7 @@ def batches(maps: list[str], rng: np.random.Generator) -> list[Contender]:
 
 
 def vector_environments(maps: list[str], rng: np.random.Generator) -> list[Contender]:
-    """Our vector environment, Gymnasium's CartPole in NumPy, and EnvPool's toys."""
+    """Returns our vector environment, Gymnasium's CartPole in NumPy, and EnvPool's toys."""
     ours = gymnasium.make_vec("getaway/Chase-v0", num_envs=GAMES, vectorization_mode="vector_entry_point", map=maps[0])
     cartpole = gymnasium.make_vec("CartPole-v1", num_envs=GAMES, vectorization_mode="vector_entry_point")
     found: list[Contender] = []
@@ -95,7 +96,6 @@ def vector_environments(maps: list[str], rng: np.random.Generator) -> list[Conte
 
 
 def single_environments(maps: list[str], rng: np.random.Generator) -> list[Contender]:
-    """One environment of each kind, reset when its episode is over."""
     found: list[Contender] = []
     options: dict[str, Any] = {"CartPole-v1": {}, "getaway/Chase-v0": {"map": maps[0]}}
     for name, kinds in [("CartPole-v1", 2), ("getaway/Chase-v0", 5)]:

@@ -1,10 +1,10 @@
 //! Time to solve a whole game, and rollouts per second of the search grammar.
 //!
-//! `solve/MAP` and `solve_no_jump/MAP` solve with a different seed each time. First, each seed is
-//! solved once; the median and 99th percentile of the times, which exclude building the tables, and
-//! of the simulated ticks are printed. `rollouts/MAP` counts evaluations of `uct-greedy`. Runs on
-//! the bundled maps, and on the real ones if they are available. Every result is asserted, so that
-//! a search that is fast but finds nothing does not look like an improvement.
+//! `solve/MAP` and `solve_no_jump/MAP` solve with a different seed each time. Before that, each
+//! seed is solved once, and the median and 99th percentile of the times (without building the
+//! tables) and of the simulated ticks are printed. `rollouts/MAP` counts evaluations of
+//! `uct-greedy`. Runs on the bundled maps, and on the real ones if they are available. Every result
+//! is asserted, so a fast search that finds nothing does not look like an improvement.
 
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
@@ -16,16 +16,14 @@ use getaway::map::{Map, MapLibrary};
 use getaway::planner::{Outcome, Solution, SurvivalOptions, SurvivalProblem, SurvivalSearch};
 use getaway::search::{Budget, Search};
 
-/// Number of seeds; as a test, the bench tries only a few.
 const SEEDS: u64 = 200;
 const SEEDS_IN_TEST: u64 = 2;
 /// Enough for every survivable map.
 const TICKS_MAX: u64 = 5_000_000;
-/// The planner that the ladder calls `uct-greedy`.
+/// The expression of the planner `uct-greedy` on the ladder.
 const UCT_GREEDY: &str = "select(0.2, simulate(greedy))";
 const EVALUATIONS: u64 = 200;
 
-/// The bundled maps, then the real ones if the shared folder exists.
 fn maps() -> Vec<Map> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let shared = std::env::var_os("GETAWAY_SHARED").map_or_else(|| here.join("../shared"), PathBuf::from);
@@ -39,8 +37,7 @@ fn solve(world: &World, seed: u64) -> Solution {
     survival.solve(world, &world.start(), Budget::ticks(TICKS_MAX))
 }
 
-/// Solves with every seed and prints the times; returns `false` if the map is not survived within
-/// the limit.
+/// Prints the times of all seeds. Returns `false` if seed 0 does not survive within the limit.
 fn report(id: &str, world: &World, seeds: u64) -> bool {
     if solve(world, 0).outcome != Outcome::Survives {
         println!("{id}: skipped, seed 0 does not survive");
@@ -95,8 +92,7 @@ fn rollouts(criterion: &mut Criterion) {
     benches.sample_size(10).warm_up_time(Duration::from_millis(300)).measurement_time(Duration::from_secs(1));
     benches.throughput(Throughput::Elements(EVALUATIONS));
     for map in maps() {
-        // Survival is hardest in the no-jump variant, so no rollout survives and ends the search
-        // early.
+        // In the no-jump variant, no rollout survives and ends the search early.
         let world = World::new(&map.layout, &Rules::NO_JUMP).expect("a map within the limits");
         let mut seed = 0;
         benches.bench_function(map.name, |bencher| {

@@ -1,7 +1,7 @@
 //! The best-case speed of a tick: `cargo bench --bench speed`.
 //!
 //! On a shared machine, an average mostly measures the other processes. This bench takes the
-//! shortest of many short runs, which shows the speed without interference; criterion's estimates
+//! shortest of many short runs, which shows the speed without interference. Criterion's estimates
 //! are in `benches/world.rs`.
 
 use std::hint::black_box;
@@ -10,9 +10,7 @@ use std::time::Instant;
 #[allow(dead_code, reason = "loading is not measured here")]
 mod games;
 
-/// Runs per measurement, each a few tens of microseconds long.
 const RUNS: usize = 20_000;
-/// Ticks per run of random games.
 const RANDOM_TICKS: u32 = 2_000;
 
 fn main() {
@@ -33,7 +31,7 @@ fn main() {
     }
 }
 
-/// Millions of ticks per second, and nanoseconds per tick, of the shortest run.
+/// Millions of ticks per second and nanoseconds per tick of the shortest run.
 fn best_rate(ticks: f64, work: impl Fn() -> u64) -> String {
     let expected = work();
     let time = || {

@@ -4,7 +4,7 @@
 //! - `step`, `step_no_jump`: replays a whole game; throughput in ticks
 //! - `step_random`: plays random moves; throughput in ticks
 //! - `load`: from the files to a world
-//! - `routes`: from the layout to a world, which is mostly building the route tables
+//! - `routes`: from the layout to a world; most of the time builds the route tables
 //! - `clone`: copies a state
 
 mod games;
@@ -16,9 +16,7 @@ use games::{Game, PlannedGame, play_at_random};
 use getaway::game::{Layout, Position, Rules, Spawn, State, Style, Tile, World};
 use getaway::map::{Map, decode_layout, encode_layout};
 
-/// Ticks of random games per iteration.
 const RANDOM_TICKS: u32 = 10_000;
-/// Copies per iteration.
 const COPIES: usize = 1024;
 
 fn step(criterion: &mut Criterion) {
@@ -82,7 +80,7 @@ fn load(criterion: &mut Criterion) {
     }
 }
 
-/// The largest possible map: all open, with one threat of each style.
+/// A map of the largest size: all open, with one threat of each style.
 fn open_map() -> Layout {
     let threat = |(index, style)| Spawn { style, position: Position::new(40 + index, 60) };
     Layout {

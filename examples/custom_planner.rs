@@ -1,4 +1,4 @@
-//! A custom planner against the library's planners, with an equal budget of simulated ticks.
+//! Compares a custom planner with the library's planners at an equal budget of simulated ticks.
 
 use std::error::Error;
 

@@ -1,5 +1,5 @@
-//! The games used by the benches: whole games replayed from plans, and random games. Results are
-//! checked against known values, so that a wrong game is not timed.
+//! Games for the benches: whole games replayed from plans, and random games. Each result is
+//! compared with a known value, so a wrong game is never timed.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -10,31 +10,23 @@ use getaway::game::{LAST_TICK, Move, Rules, State, World};
 use getaway::map::Map;
 use getaway::protocol::Trace;
 
-/// The bundled maps that are timed, from small to large; the last has more threats than a state
+/// The bundled maps that are timed, from small to large. The last has more threats than a state
 /// stores without a heap allocation.
 pub const OUR_MAPS: [&str; 6] = ["corner-shop", "crossroads", "twin-bridges", "harbour", "old-town", "metropolis"];
 
-/// A map with a whole game in each variant.
 pub struct Game {
-    /// The map's name.
     pub name: String,
-    /// The map's folder.
     pub folder: PathBuf,
-    /// The map.
     pub map: Map,
-    /// The server's game.
+    /// The game by the server's rules.
     pub jump: PlannedGame,
-    /// The no-jump variant.
     pub no_jump: PlannedGame,
 }
 
-/// A whole game that survives to the last tick when its plan is played.
+/// A plan that survives to the last tick.
 pub struct PlannedGame {
-    /// The world for this map and variant.
     pub world: World,
-    /// One move per tick.
     pub plan: Vec<Move>,
-    /// Fingerprint of the final state.
     pub checksum: u64,
 }
 
@@ -51,7 +43,6 @@ impl PlannedGame {
         Self { world, plan, checksum }
     }
 
-    /// Plays the whole game and checks its final state.
     #[inline]
     pub fn replay(&self, start: &State) -> u64 {
         let mut state = start.clone();
@@ -64,8 +55,7 @@ impl PlannedGame {
     }
 }
 
-/// The bundled maps, plus the six of the challenge if the shared folder (`GETAWAY_SHARED`, default
-/// `../shared`) exists.
+/// The bundled maps, and the six real ones if the shared folder exists.
 pub fn all() -> Vec<Game> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let ours = OUR_MAPS.map(|name| our_game(here, name));
@@ -75,8 +65,7 @@ pub fn all() -> Vec<Game> {
     ours.into_iter().chain(real).collect()
 }
 
-/// One plan serves both variants: as long as the player does not step onto a threat, both games are
-/// the same.
+/// One plan serves both variants: they only differ when the player steps onto a threat.
 fn our_game(here: &Path, name: &str) -> Game {
     let path = here.join("benches/plans").join(name).with_extension("txt");
     let letters = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
@@ -88,7 +77,6 @@ fn our_game(here: &Path, name: &str) -> Game {
     game(here.join("maps").join(name), |_, _| plan.clone())
 }
 
-/// The recorded games of a map of the challenge.
 fn real_game(shared: &Path, name: &str) -> Game {
     game(shared.join("maps").join(name), |map, rules| {
         let kind = if rules.no_jump { "nojump" } else { "beam1" };
@@ -103,7 +91,6 @@ fn game(folder: PathBuf, plan: impl Fn(&Map, &Rules) -> Vec<Move>) -> Game {
     Game { name: map.name.clone(), folder, map, jump, no_jump }
 }
 
-/// The moves that result from a trace's commands.
 fn recorded_plan(map: &Map, rules: &Rules, path: &Path) -> Vec<Move> {
     let mut text = String::new();
     let file = File::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
@@ -115,14 +102,13 @@ fn recorded_plan(map: &Map, rules: &Rules, path: &Path) -> Vec<Move> {
     trace.ticks.iter().map(|tick| play(tick.actions.as_deref().unwrap_or_default())).collect()
 }
 
-/// Plays random moves (including blocked ones) for `ticks` ticks, restarting finished games, and
-/// returns a checksum of the final states.
+/// Plays random moves and restarts finished games. Returns a checksum of the final states.
 #[inline]
 pub fn play_at_random(world: &World, start: &State, ticks: u32) -> u64 {
     let (mut state, mut checksum) = (start.clone(), 0_u64);
     let mut random = 0x9e37_79b9_7f4a_7c15_u64;
     for _ in 0..ticks {
-        // A linear congruential generator (Knuth's MMIX) is random enough here.
+        // Knuth's MMIX generator is random enough here.
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let choice = ((random >> 32) * Move::ALL.len() as u64) >> 32;
         world.step(&mut state, Move::ALL[choice as usize]);

@@ -1,7 +1,6 @@
 #!/bin/sh
-# A bot that goes round and round, in twenty lines of shell: one message per line on standard input,
-# one command per line on standard output. It knows two fields: the tick, and where it is. A move
-# that got it nowhere is blocked by a wall, so it turns to the next one.
+# A minimal bot in shell: reads one message and writes one command per line. Uses only the
+# tick and its position. When a move fails, it turns to the next direction.
 #
 #   getaway battle "pipe:sh examples/bots/walker.sh" random
 #   getaway bridge -- sh examples/bots/walker.sh     (on a real server)

@@ -1,17 +1,17 @@
-"""A planner in a few lines: one tick ahead, away from the nearest threat.
+"""A minimal planner: looks one tick ahead and keeps away from the nearest threat.
 
     getaway play roundabout --planner keep_away:planner
     getaway battle keep_away:planner random roundabout snail
 
-The command finds the module in the current folder, as `python -m` does. A planner is any callable that takes a state and
-returns a move: a `getaway.Move`, its number, or its letter.
+The command finds the module in the current folder, like `python -m`. A planner is any callable that
+takes a state and returns a move: a `getaway.Move`, its number, or its letter.
 """
 
 import getaway
 
 
 def planner(state: getaway.State) -> getaway.Move:
-    """The move after which the nearest threat is farthest away."""
+    """Returns the move after which the nearest threat is farthest away."""
 
     def room(move: getaway.Move) -> int:
         after = state.after(move)
@@ -24,7 +24,7 @@ def planner(state: getaway.State) -> getaway.Move:
 
 
 class Patrol:
-    """A planner with state: it keeps its direction while it can. The class is instantiated once per game."""
+    """A planner with state: it keeps its direction while it can. Each game has its own instance."""
 
     def __init__(self) -> None:
         self.last = getaway.Move.STAY

@@ -1,18 +1,17 @@
-"""Tabular Q-learning on the compact observation, in NumPy: how does it compare with the planners?
+"""Tabular Q-learning (Watkins, 1989) on the compact observation, in NumPy, compared with planners.
 
     python examples/python/q_learning.py [--steps 20000000] [--seed 1] [--curve FILE.svg] [MAP...]
 
-The first idea for this game is often machine learning. This is the plainest form of it: Q-learning (Watkins,
-1989) with a table, a few hundred games at once. The table sees what a careful driver sees, which is all in the
-compact observation:
+The table's state is a part of the compact observation:
 
-- for each of the five actions, whether the way is blocked, and how far the nearest threat is from the tile that it leads to,
-  up to 4 steps;
+- for each of the five actions, whether it is blocked, and the distance from its tile to the nearest
+  threat, up to 4 steps;
 - whether the threats move in the next step, in the one after, or later;
 - how often threats move, which follows from the tick.
 
-It learns on generated maps, not on those on which it is tested, and is then played without exploring. `safest` (a rule of one
-line: away from the nearest threat) and `cautious` (a short search) are played beside it, through the bot.
+It learns from a few hundred parallel games on generated maps and is tested without exploring on
+other maps. `safest` (away from the nearest threat) and `cautious` (a short search) play the same
+maps through the bot.
 """
 
 from __future__ import annotations
@@ -29,32 +28,30 @@ import getaway
 GAMES = 512
 TRAINING_MAPS = 64
 NEAR_STEPS = 4
-"""Clearances are capped at this many steps."""
+"""Maximum clearance in steps."""
 DISCOUNT = 0.98
 STATES = (NEAR_STEPS + 2) ** 5 * 3 * 5
 EVALUATIONS = 16
-"""Points of the curve."""
 
 Table = npt.NDArray[np.float32]
 
 
 def states(observations: npt.NDArray[np.int16]) -> npt.NDArray[np.int64]:
-    """The row of the table for each game."""
+    """Returns the table row of each game."""
     near = np.clip(observations[:, 4:9], -1, NEAR_STEPS).astype(np.int64) + 1
     number = near @ (NEAR_STEPS + 2) ** np.arange(5)
     wait = np.minimum(observations[:, 1], 2).astype(np.int64)
-    # The clock is the tick minus one; threats become faster above these values.
+    # The clock is the tick minus one. Threats move more often above these values.
     phase = np.searchsorted([300, 500, 700, 900], observations[:, 0].astype(np.int64) - 1)
     return np.asarray((number * 3 + wait) * 5 + phase, dtype=np.int64)
 
 
 def greedy(table: Table, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """The best action of each row."""
     return np.asarray(table[rows].argmax(axis=1), dtype=np.int64)
 
 
 def final_ticks(table: Table, games: list[getaway.Game]) -> npt.NDArray[np.int64]:
-    """The tick that each game reaches without exploring."""
+    """Returns the final tick of each game without exploring."""
     batch = getaway.Batch(games)
     ticks = np.zeros(len(games), dtype=np.int64)
     observations = batch.reset()
@@ -67,14 +64,15 @@ def final_ticks(table: Table, games: list[getaway.Game]) -> npt.NDArray[np.int64
 
 
 def learn(steps: int, seed: int, tests: list[getaway.Game]) -> tuple[Table, list[tuple[int, float]]]:
-    """Learns for this many environment steps; returns the table, and the curve of mean final ticks on the test maps."""
+    """Learns for `steps` environment steps. Returns the table, and the curve of mean final ticks on
+    the test maps."""
     rng = np.random.default_rng(seed)
     maps = [getaway.generate_map(1000 + number, threats=4 + number % 4) for number in range(TRAINING_MAPS)]
     batch = getaway.Batch(maps, GAMES)
     table = np.full((STATES, 5), 1 / (1 - DISCOUNT), dtype=np.float32)
     rounds = max(steps // GAMES, EVALUATIONS)
     curve = []
-    # Games restart at random times, so that they are not all in the same phase.
+    # Random restarts spread the games over all phases.
     rows = states(batch.reset())
     over = np.zeros(GAMES, dtype=bool)
     for number in range(rounds):
@@ -88,7 +86,7 @@ def learn(steps: int, seed: int, tests: list[getaway.Game]) -> tuple[Table, list
         observations, rewards, terminations = batch.step(actions)
         after = states(observations)
         goals = rewards + DISCOUNT * np.where(terminations, 0, table[after].max(axis=1))
-        # A finished game has only been reset: there is nothing to learn from that step.
+        # A finished game was only reset, so this step teaches nothing.
         played = ~over
         known = table[rows[played], actions[played]]
         table[rows[played], actions[played]] = known + rate * (goals[played] - known)
@@ -98,7 +96,7 @@ def learn(steps: int, seed: int, tests: list[getaway.Game]) -> tuple[Table, list
 
 
 def planner_ticks(planner: str, games: list[getaway.Game]) -> npt.NDArray[np.int64]:
-    """The tick that each game reaches with a planner."""
+    """Returns the final tick of each game of a planner."""
     ticks = []
     for start in games:
         game = start.copy()
@@ -108,7 +106,7 @@ def planner_ticks(planner: str, games: list[getaway.Game]) -> npt.NDArray[np.int
 
 
 def draw_curve(curve: list[tuple[int, float]], levels: dict[str, float], path: Path) -> None:
-    """Writes the curve, with a line for each planner, as a picture of 640 by 360 pixels."""
+    """Writes the curve, with a line for each planner, as an SVG image of 640 by 360 pixels."""
 
     def place(steps: float, tick: float) -> str:
         return f"{60 + 500 * steps / curve[-1][0]:.1f},{320 - 280 * tick / 2001:.1f}"

@@ -3,7 +3,8 @@
     pip install 'getaway[gymnasium]' stable-baselines3
     python examples/python/stable_baselines3.py [--steps 2000000]
 
-Not run by the tests: Stable-Baselines3 brings PyTorch. Numbers are divided by 100, rewards by 10.
+Not run by the tests, because Stable-Baselines3 installs PyTorch. Numbers are divided by 100,
+rewards by 10.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import getaway.gymnasium
 
 
 def make(**options: object) -> gymnasium.Env[object, object]:
-    """An environment with scaled numbers and rewards."""
+    """Creates an environment with scaled numbers and rewards."""
     env = gymnasium.make("getaway/Chase-v0", **options)
     space = gymnasium.spaces.Box(-1, 41, env.observation_space.shape, np.float32)
     env = gymnasium.wrappers.TransformObservation(env, lambda numbers: np.minimum(numbers / 100, 41).astype(np.float32), space)

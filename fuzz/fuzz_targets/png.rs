@@ -1,5 +1,5 @@
-//! The map loader on arbitrary bytes: it must give an error or a playable map, within 100 MB.
-//! `cargo +nightly fuzz run png -- -rss_limit_mb=200 -malloc_limit_mb=100` (the first limit
+//! Feeds arbitrary bytes to the map loader, which must return an error or a playable map within 100
+//! MB: `cargo +nightly fuzz run png -- -rss_limit_mb=200 -malloc_limit_mb=100` (the first limit
 //! includes the fuzzer's own memory). Without nightly: `cargo run --release --example png_fuzz`.
 #![no_main]
 
