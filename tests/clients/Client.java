@@ -9,8 +9,8 @@ import java.util.regex.Pattern;
 /**
  * A bot in Java with java.net.http.WebSocket: {@code java Client.java URL PLAN}.
  *
- * <p>PLAN has one letter per tick: L, R, U, D, or . to stay. Prints the ticks played and how the
- * connection was closed as JSON. The JDK reads no JSON, so the tick is found by a pattern.
+ * <p>PLAN has one letter per tick: L, R, U, D, or . to stay. Prints the number of ticks and the
+ * close reason as JSON. The JDK has no JSON parser, so a pattern finds the tick.
  */
 class Client implements WebSocket.Listener {
     private static final Pattern TICK = Pattern.compile("\"tick\":\\s*(\\d+)");
@@ -39,7 +39,7 @@ class Client implements WebSocket.Listener {
         socket.request(1);
     }
 
-    /** A frame comes in parts. */
+    /** A frame may arrive in parts. */
     @Override
     public CompletionStage<?> onText(WebSocket socket, CharSequence part, boolean isLast) {
         frame.append(part);

@@ -1,9 +1,9 @@
-// A bot in JavaScript with `ws`, as the organisers' TypeScript kit connects.
+// A bot in JavaScript with `ws`, which connects like the organisers' TypeScript kit.
 //
 //     node client.mjs URL PLAN
 //
-// PLAN has one letter per tick: L, R, U, D, or . to stay. Prints the ticks played and how the
-// connection was closed as JSON. `ws` is looked up in the folder that NODE_MODULES names.
+// PLAN has one letter per tick: L, R, U, D, or . to stay. Prints the number of ticks and the close
+// reason as JSON. `ws` is looked up in the folder $NODE_MODULES.
 import { createRequire } from "node:module";
 
 const require = createRequire(`${process.env.NODE_MODULES}/`);

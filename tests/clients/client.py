@@ -1,9 +1,9 @@
-"""A bot in Python with `websockets`, in the asyncio style that 10.4 and later versions share.
+"""A bot in Python with `websockets`, in the asyncio style of 10.4 and later versions.
 
     python client.py URL PLAN
 
-PLAN has one letter per tick: L, R, U, D, or . to stay. Prints the ticks played and how the
-connection was closed as JSON.
+PLAN has one letter per tick: L, R, U, D, or . to stay. Prints the number of ticks and the close
+reason as JSON.
 """
 
 import asyncio
